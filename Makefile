@@ -1,0 +1,82 @@
+# Every command of the project. `make help` prints the comments behind the targets.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+PYTHON ?= python3
+UV ?= uv
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.ready
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+OWN_DISTRIBUTIONS := libs/segment_codec libs/lake .
+CHECKED := libs pipelines jobs tests
+
+.PHONY: help
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+.PHONY: setup
+setup: $(STAMP) ## make .venv with everything pinned in it (quick when nothing changed)
+
+# Source distributions (pyspark, ours) are built with the pinned setuptools, hence no build isolation.
+$(STAMP): requirements-build.txt requirements-dev.txt pyproject.toml $(wildcard libs/*/pyproject.toml)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "seglake needs Python 3.11 or newer, and '$(PYTHON)' is not one: call make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@echo "Setting up $(VENV): about two minutes the first time"
+	@$(PYTHON) -m venv --clear $(VENV)
+	@$(PIP) install --require-hashes -r requirements-build.txt
+	@$(PIP) install --require-hashes --no-build-isolation --only-binary :all: --no-binary pyspark -r requirements-dev.txt
+	@$(PIP) install --no-deps --no-build-isolation $(foreach distribution,$(OWN_DISTRIBUTIONS),--editable $(distribution))
+	@if [ -f libs/segment_codec/src/segment_codec/warm.py ]; then $(BIN)/python -m segment_codec.warm; fi
+	@touch $@
+
+.PHONY: fmt
+fmt: setup ## format the code, and mend what the linter can
+	$(BIN)/ruff check --fix $(CHECKED)
+	$(BIN)/ruff format $(CHECKED)
+
+.PHONY: lint
+lint: setup ## check form and lint rules
+	$(BIN)/ruff check $(CHECKED)
+	$(BIN)/ruff format --check $(CHECKED)
+
+.PHONY: type
+type: setup ## check the types (mypy, strict)
+	$(BIN)/mypy $(CHECKED)
+
+.PHONY: test
+test: setup ## run every test that needs no outside server
+	$(BIN)/python -m pytest
+
+.PHONY: test-codec
+test-codec: setup ## run the tests of the codec alone (no JVM, no files written)
+	$(BIN)/python -m pytest tests/segment_codec
+
+.PHONY: test-spark
+test-spark: setup ## run the tests that start Spark
+	$(BIN)/python -m pytest -m spark
+
+.PHONY: demo
+demo: setup ## convert the sample broker disk twice and ask the tables (build/demo)
+	$(BIN)/python samples/demo.py
+
+.PHONY: bench
+bench: setup ## measure the decoder and the whole job on this machine
+	$(BIN)/python -m pytest tests/bench --override-ini python_files='bench_*.py' -s
+
+.PHONY: requirements
+requirements: ## pin requirements*.in again, by hash (needs uv)
+	for name in requirements-build requirements requirements-dev; do \
+	  $(UV) pip compile --quiet --universal --generate-hashes --no-emit-index-url --python-version 3.11 \
+	    --custom-compile-command "make requirements" $$name.in --output-file $$name.txt; done
+
+.PHONY: clean
+clean: ## remove what was built (keeps .venv)
+	rm -rf build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find $(CHECKED) -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.PHONY: ci
+ci: ## what CI runs: setup, lint, type, test
+	.ci/run

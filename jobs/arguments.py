@@ -1,0 +1,172 @@
+"""The arguments of every command: one parser each, and the settings they add up to."""
+
+import argparse
+from importlib.metadata import version
+
+from jobs.errors import WrongCallError
+from jobs.setting_files import assignment_layers, file_layers, option_layer
+from pipelines.segment_ingest.settings import Isolation, Settings, UpperBound
+
+# An option that sets one key of the settings: its name in the parsed arguments, and the key.
+_SETTING_OPTIONS = {
+    "master": "spark.master",
+    "topics": "select.topics",
+    "internal_topics": "select.internal_topics",
+    "from_timestamp": "select.from_timestamp",
+    "to_timestamp": "select.to_timestamp",
+    "isolation": "read.isolation",
+    "upper_bound": "read.upper_bound",
+    "source_id": "source.source_id",
+}
+
+
+def settings_of(arguments: argparse.Namespace) -> Settings:
+    """The settings a command line adds up to: files, then --set, then options of their own name.
+
+    Raises:
+        WrongCallError: a file or an assignment cannot be read, or two options exclude each other.
+        SettingsError: a key or a value is refused.
+    """
+    if getattr(arguments, "engine", "spark") == "local" and arguments.master is not None:
+        raise WrongCallError("--master names a Spark cluster, but --engine local runs no Spark")
+    options = [
+        option_layer(f"--{name.replace('_', '-')}", key, getattr(arguments, name))
+        for name, key in _SETTING_OPTIONS.items()
+        if getattr(arguments, name, None) is not None
+    ]
+    layers = [*file_layers(arguments.config), *assignment_layers(arguments.set), *options]
+    return Settings.from_mappings(layers)
+
+
+def ingest_parser() -> argparse.ArgumentParser:
+    """Arguments of `seglake ingest`."""
+    parser = _parser(
+        "ingest",
+        usage="--source URI [URI ...] --lake URI [options]",
+        description="Turn Kafka log segments into Delta tables; run again, it takes what is new.",
+        example="--source /var/lib/kafka/data --lake /data/lake --topics 'orders*'",
+    )
+    add = parser.add_argument
+    add(
+        "--source",
+        metavar="URI",
+        nargs="+",
+        action="extend",
+        required=True,
+        help="log dir, partition folder, or any folder above log dirs",
+    )
+    add("--lake", metavar="URI", required=True, help="folder of the tables, made when missing")
+    add(
+        "--topics",
+        metavar="GLOB",
+        action="append",
+        help="take these topics only; a leading ! excludes (repeatable)",
+    )
+    add(
+        "--internal-topics",
+        action="store_const",
+        const=True,
+        help="take __* topics too, as raw rows",
+    )
+    add("--from-timestamp", metavar="TIME", help="ISO-8601; without a zone: UTC")
+    add("--to-timestamp", metavar="TIME", help="the first time not taken")
+    add("--isolation", choices=list(Isolation), metavar="LEVEL", help=" | ".join(Isolation))
+    add("--upper-bound", choices=list(UpperBound), metavar="BOUND", help=" | ".join(UpperBound))
+    add("--source-id", metavar="ID", help="cluster, where meta.properties gives none")
+    add("--dry-run", action="store_true", help="print the plan, write nothing")
+    add(
+        "--engine",
+        choices=["spark", "local"],
+        default="spark",
+        help="spark (default), or local: processes without a JVM",
+    )
+    add("--run-id", metavar="ID", help="label of the run, written with every row")
+    _add_spark_options(parser)
+    _add_output_options(parser, json_help="one machine-readable summary line on stdout")
+    return parser
+
+
+def inspect_parser() -> argparse.ArgumentParser:
+    """Arguments of `seglake inspect`."""
+    parser = _parser(
+        "inspect",
+        usage="PATH [options]",
+        description="Show what Kafka's files hold: a segment, an index or side file, a partition"
+        " folder, a log dir.",
+        example="/var/lib/kafka/data/orders-0/00000000000000000000.log --records",
+    )
+    add = parser.add_argument
+    add("path", metavar="PATH", help="file or folder to look into")
+    add("--records", action="store_true", help="show the records too, not only the batches")
+    add("--offset", metavar="N", type=_offset, help="look this offset up through the index")
+    _add_output_options(parser, json_help="one JSON object a line")
+    return parser
+
+
+def sql_parser() -> argparse.ArgumentParser:
+    """Arguments of `seglake sql`."""
+    parser = _parser(
+        "sql",
+        usage='--lake URI "SELECT ..." [options]',
+        description="Ask the tables in Spark SQL. Tables: records batches quarantine gaps"
+        " checkpoints.\nViews: last_offsets current_gaps and one topic_<name> for each topic.",
+        example='--lake /data/lake "SELECT topic, count(*) FROM records GROUP BY topic"',
+    )
+    parser.add_argument("query", metavar="SELECT", help="one statement of Spark SQL")
+    parser.add_argument("--lake", metavar="URI", required=True, help="folder of the tables")
+    _add_spark_options(parser)
+    _add_output_options(parser, json_help="one JSON object a row; binary as base64")
+    return parser
+
+
+def _parser(command: str, *, usage: str, description: str, example: str) -> argparse.ArgumentParser:
+    program = f"seglake {command}"
+    return argparse.ArgumentParser(
+        prog=program,
+        usage=f"{program} {usage}",
+        description=description,
+        epilog=f"example:\n  {program} {example}",
+        formatter_class=_HelpFormatter,
+        allow_abbrev=False,
+    )
+
+
+class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Keeps line breaks, and leaves the options' column enough room for one line each."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=32)
+
+
+def _add_spark_options(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--master", metavar="URL", help="Spark's master (default: local[*])")
+    add(
+        "--config",
+        metavar="FILE.toml",
+        action="append",
+        default=[],
+        help="settings file (repeatable, later wins)",
+    )
+    add(
+        "--set",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="one setting, as section.key=value (repeatable)",
+    )
+
+
+def _add_output_options(parser: argparse.ArgumentParser, *, json_help: str) -> None:
+    add = parser.add_argument
+    add("--json", action="store_true", help=json_help)
+    add("-v", "--verbose", action="count", default=0, help="say more; tracebacks of errors")
+    add("-q", "--quiet", action="count", default=0, help="say less")
+    add("--version", action="version", version=f"seglake {version('seglake')}")
+
+
+def _offset(text: str) -> int:
+    offset = int(text)
+    if offset < 0:
+        raise argparse.ArgumentTypeError(f"an offset is never negative, got {offset}")
+    return offset

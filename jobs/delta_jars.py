@@ -1,0 +1,101 @@
+"""Effect: finds the two JARs with which Spark reads Delta tables, or fetches them once.
+
+The delta-spark package has none. Spark could resolve them itself (`spark.jars.packages`), but that
+takes 33 JARs instead of two, some seconds at every start, and fills the screen. So Spark's own Ivy
+fetches the two, into a folder of the user's, and their checksums are compared with ours.
+"""
+
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+
+from jobs.errors import DeltaJarsError
+from jobs.java_home import cache_folder, runs_packaged_java
+from jobs.trust_store import write_trust_store
+
+FOLDER_VARIABLE = "SEGLAKE_JARS"
+"""Names a folder of JARs that is used as it is, for machines without access to Maven."""
+
+# What the registry gives for the release that requirements.in pins; module, version, SHA-256.
+_VERSION = "4.4.0"
+_SHA256 = {
+    "delta-spark_4.2_2.13": "27d4fd8b1f879535c573ed1c718177d6a27f24d3e626ba02e216369725721ead",
+    "delta-storage": "c46735481fa8e326b0957be02b4420cbcab4b325bb08009b7f2045a95133f1cc",
+}
+_FETCH_SECONDS = 300
+
+
+def delta_jars(environment: Mapping[str, str], spark_home: Path) -> list[Path]:
+    """The JARs to give to Spark; none when Spark's own folder has them.
+
+    Args:
+        environment: with a JAVA_HOME that works.
+        spark_home: folder of Spark, with its `jars`.
+
+    Raises:
+        DeltaJarsError: they are not there and cannot be fetched.
+    """
+    if folder := environment.get(FOLDER_VARIABLE):
+        return _jars_of(Path(folder))
+    if any((spark_home / "jars").glob("delta-spark_*.jar")):
+        return []
+    folder_of_user = cache_folder(environment) / f"delta-{_VERSION}"
+    jars = [folder_of_user / f"{module}-{_VERSION}.jar" for module in _SHA256]
+    if not all(jar.exists() for jar in jars):
+        _fetch_into(folder_of_user, environment, spark_home)
+    return jars
+
+
+def _jars_of(folder: Path) -> list[Path]:
+    jars = sorted(folder.glob("*.jar"))
+    for module in _SHA256:
+        if not any(jar.name.startswith(module) for jar in jars):
+            raise DeltaJarsError(
+                f"{FOLDER_VARIABLE} names {folder}, but no {module}-{_VERSION}.jar is there."
+                f" Put it there, or unset {FOLDER_VARIABLE} to have it fetched."
+            )
+    return jars
+
+
+def _fetch_into(folder: Path, environment: Mapping[str, str], spark_home: Path) -> None:
+    """Fetch into a folder beside it, then move file by file: several processes may do this."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="fetch-", dir=folder) as scratch:
+        ivy = _ivy_command(Path(scratch), environment, spark_home)
+        for module, expected in _SHA256.items():
+            jar = _fetch(module, ivy, Path(scratch))
+            computed = sha256(jar.read_bytes()).hexdigest()
+            if computed != expected:
+                raise DeltaJarsError(
+                    f"the file fetched as {jar.name} has the SHA-256 {computed}, expected"
+                    f" {expected}: it was altered on its way, and is not used."
+                )
+            shutil.move(jar, folder / jar.name)
+
+
+def _ivy_command(scratch: Path, environment: Mapping[str, str], spark_home: Path) -> list[str]:
+    """Ivy as Spark ships it; every file it makes stays in `scratch`."""
+    java = [str(Path(environment["JAVA_HOME"], "bin", "java"))]
+    trusted = scratch / "trusted.jks"
+    if runs_packaged_java(environment) and write_trust_store(trusted):
+        java += [f"-Djavax.net.ssl.trustStore={trusted}", "-Djavax.net.ssl.trustStoreType=jks"]
+    jar = next((spark_home / "jars").glob("ivy-*.jar"), spark_home / "jars" / "ivy.jar")
+    cache, pattern = scratch / "cache", scratch / "[artifact]-[revision].[ext]"
+    return [*java, "-jar", str(jar), "-warn", "-cache", str(cache), "-retrieve", str(pattern)]
+
+
+def _fetch(module: str, ivy: list[str], scratch: Path) -> Path:
+    artifact = ["-dependency", "io.delta", module, _VERSION, "-notransitive", "-types", "jar"]
+    try:
+        subprocess.run([*ivy, *artifact], capture_output=True, timeout=_FETCH_SECONDS, check=True)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise DeltaJarsError(
+            f"reading Delta tables with Spark needs {module}-{_VERSION}.jar, and it could not be"
+            " fetched from Maven Central. Is there a way to the internet? If not, put"
+            f" {' and '.join(f'{name}-{_VERSION}.jar' for name in _SHA256)} into a folder and name"
+            f" it in {FOLDER_VARIABLE}."
+        ) from error
+    return scratch / f"{module}-{_VERSION}.jar"

@@ -1,0 +1,84 @@
+"""Turns what a job ends with into an exit code and, when it failed, one paragraph for a person."""
+
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from enum import IntEnum
+from types import TracebackType
+from typing import NoReturn
+
+from jobs.errors import JobError, WrongCallError
+from pipelines.lake_query.errors import LakeQueryError, WrongQueryError
+from pipelines.segment_ingest.setting_values import SettingsError
+
+_VERBOSE = frozenset({"-v", "-vv", "-vvv", "--verbose"})
+_WRONG_CALL = (WrongCallError, WrongQueryError, SettingsError)
+_FAILED = (JobError, LakeQueryError, OSError)
+
+
+class ExitCode(IntEnum):
+    """What the caller of a command may rely on."""
+
+    DONE = 0
+    FAILED = 1  # safe to run again
+    WRONG_CALL = 2  # nothing was touched
+    LOOK = 3  # done and consistent, but a person should look
+    INTERRUPTED = 130
+
+
+def run_job(job: Callable[[], int], *, verbose: bool) -> int:
+    """Run a job and say how it ended.
+
+    A failure the job foresaw becomes one paragraph on stderr, with the traceback before it when
+    `verbose`. An exception that is a fault of ours passes through, to `exit_with`.
+    """
+    try:
+        code = job()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _abandon_stdout()
+        return ExitCode.DONE
+    except KeyboardInterrupt:
+        print(
+            "seglake: interrupted; what was committed stays, the rest can be run again",
+            file=sys.stderr,
+        )
+        return ExitCode.INTERRUPTED
+    except _WRONG_CALL as error:
+        _explain(error, verbose=verbose)
+        return ExitCode.WRONG_CALL
+    except _FAILED as error:
+        _explain(error, verbose=verbose)
+        return ExitCode.FAILED
+    return code
+
+
+def exit_with(main: Callable[[Sequence[str]], int]) -> NoReturn:
+    """Be the process: run `main` on the command line's arguments and exit with its code."""
+    sys.excepthook = _explain_fault
+    sys.exit(main(sys.argv[1:]))
+
+
+def _explain(error: Exception, *, verbose: bool) -> None:
+    if verbose:
+        traceback.print_exception(error)
+    print(f"seglake: {error}", file=sys.stderr)
+
+
+def _explain_fault(
+    kind: type[BaseException], fault: BaseException, trace: TracebackType | None
+) -> None:
+    """The hook of last resort: Python ends with code 1 after it."""
+    if not _VERBOSE.isdisjoint(sys.argv[1:]):
+        traceback.print_exception(kind, fault, trace)
+    print(
+        f"seglake: a fault in seglake itself ({kind.__name__}: {fault}); nothing half-done is"
+        " visible in the tables. Run again with -v for the traceback, and report it.",
+        file=sys.stderr,
+    )
+
+
+def _abandon_stdout() -> None:
+    """Whoever read our output has gone: keep the interpreter from complaining when it closes it."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

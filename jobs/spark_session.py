@@ -1,0 +1,154 @@
+"""Effect: starts Spark for the jobs, quietly and with the versions that are installed with us.
+
+Under spark-submit the JVM runs already: its master and properties are kept, ours only fill gaps.
+"""
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyspark
+from py4j.protocol import Py4JError
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from jobs.delta_jars import delta_jars
+from jobs.errors import SparkStartError
+from jobs.java_home import provide_java
+from pipelines.segment_ingest.settings import SparkSettings
+
+_SUBMITTED = "PYSPARK_GATEWAY_PORT"  # spark-submit sets it for the Python it starts
+_LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
+_LOG_LEVELS = ("off", "warn", "info")  # by the number of -v
+
+_ALWAYS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.python.worker.faulthandler.enabled": "true",  # a segfault shows its Python line
+}
+_LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+_DELTA = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+}
+
+
+@contextmanager
+def spark_context(settings: SparkSettings, *, application: str, verbosity: int) -> Iterator[SparkContext]:
+    """Spark's core alone, for jobs that need an engine and no SQL; stopped at the end.
+
+    Raises:
+        NoJavaError: there is no Java for it.
+        SparkStartError: it does not start.
+    """
+    _prepare_environment(settings)
+    conf = _configuration(settings, application, verbosity, {})
+    try:
+        context = SparkContext(conf=conf)
+    except (PySparkException, Py4JError) as error:
+        raise _start_error(settings, error) from error
+    try:
+        yield context
+    finally:
+        context.stop()
+
+
+@contextmanager
+def delta_session(settings: SparkSettings, *, application: str, verbosity: int) -> Iterator[SparkSession]:
+    """A session that reads Delta tables; stopped at the end.
+
+    Raises:
+        NoJavaError: there is no Java for it.
+        DeltaJarsError: Delta's JARs are neither there nor to be had.
+        SparkStartError: it does not start, or starts without Delta.
+    """
+    _prepare_environment(settings)
+    conf = _configuration(settings, application, verbosity, _delta_properties(settings))
+    try:
+        session = SparkSession.builder.config(conf=conf).getOrCreate()
+    except (PySparkException, Py4JError) as error:
+        raise _start_error(settings, error) from error
+    try:
+        _require_delta(session)
+        yield session
+    finally:
+        session.stop()
+
+
+def _prepare_environment(settings: SparkSettings) -> None:
+    """Set what Spark's launcher and its Python workers read from the environment."""
+    if _SUBMITTED in os.environ:
+        return
+    provide_java(os.environ)
+    os.environ["SPARK_HOME"] = str(_spark_home())
+    if _is_local(settings.master):  # the workers are on this machine and must have our packages
+        os.environ["PYSPARK_PYTHON"] = sys.executable
+    else:
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+
+
+def _configuration(
+    settings: SparkSettings, application: str, verbosity: int, extra: Mapping[str, str]
+) -> SparkConf:
+    """Ours where nobody says otherwise, then what spark-submit was told, then the settings."""
+    conf = SparkConf()
+    gaps = _ALWAYS | (_LOCAL if _is_local(settings.master) else {}) | dict(extra)
+    for name, value in gaps.items():
+        conf.setIfMissing(name, value)
+    conf.setIfMissing("spark.app.name", f"seglake {application}")
+    if settings.master == SparkSettings().master:
+        conf.setIfMissing("spark.master", settings.master)
+    else:
+        conf.setMaster(settings.master)
+    conf.setAll(list(settings.properties))
+    if _SUBMITTED not in os.environ:
+        level = _LOG_LEVELS[max(0, min(verbosity, len(_LOG_LEVELS) - 1))]
+        given = conf.get("spark.driver.extraJavaOptions") or ""
+        log = f"-Dlog4j2.configurationFile={_LOG_CONFIGURATION.as_uri()} -Dseglake.log.level={level}"
+        conf.set("spark.driver.extraJavaOptions", f"{log} {given}".strip())
+    return conf
+
+
+def _delta_properties(settings: SparkSettings) -> dict[str, str]:
+    """How Spark gets to know Delta; a JVM that runs already cannot be given JARs any more."""
+    given = dict(settings.properties)
+    if _SUBMITTED in os.environ or "delta-spark" in given.get("spark.jars.packages", ""):
+        return _DELTA
+    jars = ",".join(str(jar) for jar in delta_jars(os.environ, _spark_home()))
+    return _DELTA | ({"spark.jars": jars} if jars else {})
+
+
+def _require_delta(session: SparkSession) -> None:
+    """Load Delta's classes: Spark itself only warns when they are missing, and fails later."""
+    load = session.sparkContext._jvm.org.apache.spark.util.Utils.classForName  # type: ignore[union-attr]  # only None before a start
+    for class_name in _DELTA.values():
+        try:
+            load(class_name, True, False)
+        except Py4JError as error:
+            raise SparkStartError(
+                f"Spark {session.version} runs, but without Delta: its class {class_name} cannot be"
+                " loaded. Under spark-submit add --packages"
+                " io.delta:delta-spark_4.2_2.13:4.4.0 or the same as --jars; else see that"
+                " spark.jars in the settings holds the Delta JARs that fit this Spark."
+            ) from error
+
+
+def _start_error(settings: SparkSettings, error: Exception) -> SparkStartError:
+    reason = str(error).strip().splitlines()[0]
+    return SparkStartError(
+        f"Spark did not start with master {settings.master}: {reason}. Run again with -vv to see"
+        " what its JVM says."
+    )
+
+
+def _spark_home() -> Path:
+    return Path(pyspark.__file__).parent
+
+
+def _is_local(master: str) -> bool:
+    return master.startswith("local")

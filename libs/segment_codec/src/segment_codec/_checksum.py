@@ -1,0 +1,40 @@
+"""The two checksums of Kafka's formats.
+
+CRC-32C (Castagnoli) covers a record batch of magic 2 from its attributes on; CRC-32 (zlib's) covers
+a message of magic 0 or 1 from its magic byte on. Source: apache/kafka 1eb7644, DefaultRecordBatch,
+LegacyRecord.
+"""
+
+import zlib
+
+import crc32c as _crc32c
+import numpy as np
+from numpy.typing import NDArray
+
+
+def crc32c(data: memoryview | bytes) -> int:
+    """CRC-32C of the bytes, unsigned."""
+    return _crc32c.crc32c(data)
+
+
+def crc32(data: memoryview | bytes) -> int:
+    """CRC-32 of the bytes, unsigned."""
+    return zlib.crc32(data)
+
+
+def slicing_tables() -> NDArray[np.uint32]:
+    """The (8, 256) tables with which a kernel takes eight bytes of CRC-32 a step.
+
+    Table 0 is the classic byte table of the reflected polynomial EDB88320; table k holds the effect
+    of a byte that lies k places further ahead.
+    """
+    tables = np.zeros((8, 256), np.uint32)
+    for byte in range(256):
+        value = byte
+        for _ in range(8):
+            value = (value >> 1) ^ (0xEDB88320 if value & 1 else 0)
+        tables[0, byte] = value
+    for place in range(1, 8):
+        previous = tables[place - 1]
+        tables[place] = (previous >> np.uint32(8)) ^ tables[0][previous & np.uint32(0xFF)]
+    return tables

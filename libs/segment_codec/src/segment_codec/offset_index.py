@@ -1,0 +1,86 @@
+"""The offset index of a segment (`.index`): where in the segment file an offset can be looked for.
+
+Layout of an entry, in bytes from its start, integers big-endian; the file is nothing but entries::
+
+     0  relative_offset  i32  record offset, less the base offset in the file's name
+     4  position         i32  first byte of a batch in the segment file
+
+The file has no checksum and is a hint only. Every version of Kafka stores a batch start as the
+position, but the offset beside it is the first of an append, the last of it, or the last of one
+batch, depending on the version: believe an entry once the batch at its position has proved itself.
+
+Kafka preallocates the file of the active segment and cuts it at a clean stop, so the file of a live
+or killed broker ends in zeros, which are no entries. An entry of zeros is never written: position 0
+is the first batch, and Kafka indexes none before it has appended some bytes.
+
+Source: apache/kafka 1eb7644, OffsetIndex.java, AbstractIndex.java.
+"""
+
+import struct
+from bisect import bisect_right
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import NamedTuple
+
+ENTRY = struct.Struct(">ii")
+
+
+class OffsetPosition(NamedTuple):
+    """A record offset (absolute) and the position of a batch in the segment file."""
+
+    offset: int
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetIndex:
+    """The entries in front of the damage, offsets and positions both strictly increasing.
+
+    `damage` says what ended the entries early; None when they end at the end of the file or at
+    zeros that reach to it.
+    """
+
+    base_offset: int
+    entries: tuple[OffsetPosition, ...]
+    damage: str | None
+
+    def lookup(self, offset: int) -> OffsetPosition | None:
+        """The last entry at or below the offset; None when the search begins at position 0."""
+        after = bisect_right(self.entries, offset, key=attrgetter("offset"))
+        return self.entries[after - 1] if after else None
+
+
+def parse(data: bytes | memoryview, base_offset: int) -> OffsetIndex:
+    """Read a whole `.index` file. Never raises: damage is part of the answer.
+
+    Args:
+        data: the file's content; borrowed.
+        base_offset: the number in the file's name.
+    """
+    entries: list[OffsetPosition] = []
+    damage = _length_damage(len(data))
+    relative_offset = position = -1
+    for next_offset, next_position in ENTRY.iter_unpack(_without_zero_tail(data)):
+        if next_offset <= relative_offset or next_position <= position:
+            damage = (
+                f"entry {len(entries)} (relative offset {next_offset}, position {next_position}) "
+                f"does not come after relative offset {relative_offset}, position {position}"
+            )
+            break
+        relative_offset, position = next_offset, next_position
+        entries.append(OffsetPosition(base_offset + relative_offset, position))
+    return OffsetIndex(base_offset, tuple(entries), damage)
+
+
+def _length_damage(size_bytes: int) -> str | None:
+    surplus = size_bytes % ENTRY.size
+    if not surplus:
+        return None
+    return f"{size_bytes} bytes: {surplus} more than whole entries of {ENTRY.size}"
+
+
+def _without_zero_tail(data: bytes | memoryview) -> bytes:
+    """The whole entries up to the last one that is not all zeros."""
+    used_bytes = len(bytes(data).rstrip(b"\0"))
+    whole_entries = min(-(-used_bytes // ENTRY.size), len(data) // ENTRY.size)
+    return bytes(data[: whole_entries * ENTRY.size])

@@ -1,0 +1,57 @@
+"""Which offsets of a partition are taken already: no offset may come out twice.
+
+The header's offset is outside every checksum, and copies, crashes and old bugs leave batches twice
+or in the wrong order, so a sound batch may still stand where it does not belong.
+"""
+
+from bisect import bisect_right
+
+from segment_codec.errors import DefectCode
+from segment_codec.message_set import MessageRun, Wrapper
+from segment_codec.record_batch import RecordBatch
+
+Unit = RecordBatch | Wrapper | MessageRun
+
+MOST_HOLES = 65_536
+
+
+class OffsetOrder:
+    """Follows one partition through its segments, in the order of their bytes.
+
+    `next_offset` is the end of what came so far. Holes below it are remembered, the newest
+    MOST_HOLES of them: a batch that fits into one whole came late and is taken, any other offset
+    below `next_offset` was taken before.
+    """
+
+    def __init__(self, next_offset: int) -> None:
+        self.next_offset = next_offset
+        self._holes: list[tuple[int, int]] = []
+
+    def judge(self, unit: Unit, base_offset: int, limit_offset: int) -> DefectCode | None:
+        """What is wrong with where the unit stands; without a fault its offsets are now taken.
+
+        Args:
+            base_offset: of the segment.
+            limit_offset: offsets from here on cannot be in this segment.
+        """
+        first, last = unit.first_offset, unit.last_offset
+        if first < base_offset or last >= limit_offset:
+            return DefectCode.OFFSET_OUT_OF_SEGMENT
+        if first >= self.next_offset:
+            if first > self.next_offset and not isinstance(unit, Wrapper):
+                self._holes.append((self.next_offset, first))
+                del self._holes[:-MOST_HOLES]
+            self.next_offset = last + 1
+            return None
+        return None if self._fill(first, last + 1) else DefectCode.OFFSET_OUT_OF_ORDER
+
+    def _fill(self, start: int, stop: int) -> bool:
+        index = bisect_right(self._holes, (start, stop)) - 1
+        for candidate in (index, index + 1):
+            if 0 <= candidate < len(self._holes):
+                hole_start, hole_stop = self._holes[candidate]
+                if hole_start <= start and stop <= hole_stop:
+                    rest = [(hole_start, start), (stop, hole_stop)]
+                    self._holes[candidate : candidate + 1] = [r for r in rest if r[0] < r[1]]
+                    return True
+        return False

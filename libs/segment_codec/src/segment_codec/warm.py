@@ -1,0 +1,34 @@
+"""Compiles the kernels into numba's cache, so that no first run waits for it.
+
+    python -m segment_codec.warm
+"""
+
+import struct
+
+from segment_codec._checksum import crc32c
+from segment_codec.columns import ColumnBuilder
+from segment_codec.offset_order import OffsetOrder
+from segment_codec.segment import Defect, SegmentBounds, SegmentWalk, Tail
+from segment_codec.window import BytesSource, Window
+
+
+def warm() -> None:
+    """Walk and decode a handful of bytes that touch each kernel."""
+    record = b"\x0e\x00\x00\x00\x02k\x01\x00"
+    tail = struct.pack(">hiqqqhii", 0, 0, 0, 0, -1, -1, -1, 1) + record
+    batch = struct.pack(">qiibI", 0, 9 + len(tail), 0, 2, crc32c(tail)) + tail
+    message = bytes.fromhex("000000000000000700000010fd6ebddb0000ffffffff000000026869")
+    content = batch + b"\x7f" * 64 + message
+    bounds = SegmentBounds(0, 1 << 31, is_last=True, settled_offset=0)
+    builder = ColumnBuilder(1 << 20)
+    for item in SegmentWalk(Window(BytesSource(content)), bounds, OffsetOrder(0)).items():
+        if isinstance(item, Defect | Tail):
+            continue
+        if not builder.accepts(item):
+            builder.flush()
+        builder.add(item, 0, 1 << 31)
+    builder.flush()
+
+
+if __name__ == "__main__":
+    warm()

@@ -1,0 +1,1 @@
+"""The main job: Kafka log segments to tables."""

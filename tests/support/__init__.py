@@ -1,0 +1,1 @@
+"""What the tests share: broker disks, what Kafka says about them, and an encoder of their own."""
