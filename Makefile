@@ -30,6 +30,7 @@ $(STAMP): requirements-build.txt requirements-dev.txt pyproject.toml $(wildcard 
 	@$(PIP) install --require-hashes --no-build-isolation --only-binary :all: --no-binary pyspark -r requirements-dev.txt
 	@$(PIP) install --no-deps --no-build-isolation $(foreach distribution,$(OWN_DISTRIBUTIONS),--editable $(distribution))
 	@if [ -f libs/segment_codec/src/segment_codec/warm.py ]; then $(BIN)/python -m segment_codec.warm; fi
+	@$(BIN)/python -m jobs.delta_jars
 	@touch $@
 
 .PHONY: fmt

@@ -1,8 +1,8 @@
 """The arguments of every command: one parser each, and the settings they add up to."""
 
 import argparse
-from importlib.metadata import version
 
+from jobs import VERSION
 from jobs.errors import WrongCallError
 from jobs.setting_files import assignment_layers, file_layers, option_layer
 from pipelines.segment_ingest.settings import Isolation, Settings, UpperBound
@@ -162,7 +162,7 @@ def _add_output_options(parser: argparse.ArgumentParser, *, json_help: str) -> N
     add("--json", action="store_true", help=json_help)
     add("-v", "--verbose", action="count", default=0, help="say more; tracebacks of errors")
     add("-q", "--quiet", action="count", default=0, help="say less")
-    add("--version", action="version", version=f"seglake {version('seglake')}")
+    add("--version", action="version", version=f"seglake {VERSION}")
 
 
 def _offset(text: str) -> int:

@@ -5,15 +5,17 @@ takes 33 JARs instead of two, some seconds at every start, and fills the screen.
 fetches the two, into a folder of the user's, and their checksums are compared with ours.
 """
 
-import shutil
+import os
 import subprocess
+import sys
 import tempfile
 from collections.abc import Mapping
 from hashlib import sha256
+from importlib.util import find_spec
 from pathlib import Path
 
-from jobs.errors import DeltaJarsError
-from jobs.java_home import cache_folder, runs_packaged_java
+from jobs.errors import DeltaJarsError, JobError
+from jobs.java_home import cache_folder, provide_java
 from jobs.trust_store import write_trust_store
 
 FOLDER_VARIABLE = "SEGLAKE_JARS"
@@ -64,38 +66,62 @@ def _fetch_into(folder: Path, environment: Mapping[str, str], spark_home: Path) 
     """Fetch into a folder beside it, then move file by file: several processes may do this."""
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="fetch-", dir=folder) as scratch:
-        ivy = _ivy_command(Path(scratch), environment, spark_home)
+        java = Path(environment["JAVA_HOME"], "bin", "java")
         for module, expected in _SHA256.items():
-            jar = _fetch(module, ivy, Path(scratch))
+            jar = _fetch(module, Path(scratch), java, spark_home)
             computed = sha256(jar.read_bytes()).hexdigest()
             if computed != expected:
                 raise DeltaJarsError(
                     f"the file fetched as {jar.name} has the SHA-256 {computed}, expected"
                     f" {expected}: it was altered on its way, and is not used."
                 )
-            shutil.move(jar, folder / jar.name)
+            jar.replace(folder / jar.name)
 
 
-def _ivy_command(scratch: Path, environment: Mapping[str, str], spark_home: Path) -> list[str]:
-    """Ivy as Spark ships it; every file it makes stays in `scratch`."""
-    java = [str(Path(environment["JAVA_HOME"], "bin", "java"))]
-    trusted = scratch / "trusted.jks"
-    if runs_packaged_java(environment) and write_trust_store(trusted):
-        java += [f"-Djavax.net.ssl.trustStore={trusted}", "-Djavax.net.ssl.trustStoreType=jks"]
-    jar = next((spark_home / "jars").glob("ivy-*.jar"), spark_home / "jars" / "ivy.jar")
-    cache, pattern = scratch / "cache", scratch / "[artifact]-[revision].[ext]"
-    return [*java, "-jar", str(jar), "-warn", "-cache", str(cache), "-retrieve", str(pattern)]
-
-
-def _fetch(module: str, ivy: list[str], scratch: Path) -> Path:
-    artifact = ["-dependency", "io.delta", module, _VERSION, "-notransitive", "-types", "jar"]
-    try:
-        subprocess.run([*ivy, *artifact], capture_output=True, timeout=_FETCH_SECONDS, check=True)
-    except (OSError, subprocess.SubprocessError) as error:
-        raise DeltaJarsError(
-            f"reading Delta tables with Spark needs {module}-{_VERSION}.jar, and it could not be"
-            " fetched from Maven Central. Is there a way to the internet? If not, put"
-            f" {' and '.join(f'{name}-{_VERSION}.jar' for name in _SHA256)} into a folder and name"
-            f" it in {FOLDER_VARIABLE}."
-        ) from error
+def _fetch(module: str, scratch: Path, java: Path, spark_home: Path) -> Path:
+    """Fetch one JAR, with what Java trusts, and failing that with what the machine trusts."""
+    if not _runs(_ivy_command(module, scratch, java, spark_home, [])):
+        trusted = write_trust_store(scratch / "trusted.jks")
+        if not trusted or not _runs(_ivy_command(module, scratch, java, spark_home, trusted)):
+            raise DeltaJarsError(
+                f"reading Delta tables with Spark needs {module}-{_VERSION}.jar, and it could not"
+                " be fetched from Maven Central. Is there a way to the internet? If not, put"
+                f" {' and '.join(f'{name}-{_VERSION}.jar' for name in _SHA256)} into a folder and"
+                f" name it in {FOLDER_VARIABLE}."
+            )
     return scratch / f"{module}-{_VERSION}.jar"
+
+
+def _ivy_command(
+    module: str, scratch: Path, java: Path, spark_home: Path, java_options: list[str]
+) -> list[str]:
+    """Ivy as Spark ships it; every file it makes stays in `scratch`."""
+    ivy = next((spark_home / "jars").glob("ivy-*.jar"), spark_home / "jars" / "ivy.jar")
+    where = ["-cache", scratch / "cache", "-retrieve", scratch / "[artifact]-[revision].[ext]"]
+    what = ["-dependency", "io.delta", module, _VERSION, "-notransitive", "-types", "jar"]
+    return [str(part) for part in (java, *java_options, "-jar", ivy, "-warn", *where, *what)]
+
+
+def _runs(command: list[str]) -> bool:
+    try:
+        subprocess.run(command, capture_output=True, timeout=_FETCH_SECONDS, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return True
+
+
+def main() -> int:
+    """Fetch ahead, for `make setup`; without a network the first query will say what is missing."""
+    spark = find_spec("pyspark")
+    environment = dict(os.environ)
+    try:
+        provide_java(environment)
+        if spark is not None and spark.origin is not None:
+            delta_jars(environment, Path(spark.origin).parent)
+    except JobError as error:
+        sys.stderr.write(f"seglake: {error}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

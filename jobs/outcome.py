@@ -9,12 +9,25 @@ from types import TracebackType
 from typing import NoReturn
 
 from jobs.errors import JobError, WrongCallError
+from lake.errors import LakeError, UnsupportedUriError
 from pipelines.lake_query.errors import LakeQueryError, WrongQueryError
+from pipelines.segment_ingest.errors import (
+    IngestError,
+    IsolationConflictError,
+    WrongSourceError,
+)
 from pipelines.segment_ingest.setting_values import SettingsError
 
 _VERBOSE = frozenset({"-v", "-vv", "-vvv", "--verbose"})
-_WRONG_CALL = (WrongCallError, WrongQueryError, SettingsError)
-_FAILED = (JobError, LakeQueryError, OSError)
+_WRONG_CALL = (
+    WrongCallError,
+    WrongQueryError,
+    SettingsError,
+    UnsupportedUriError,
+    WrongSourceError,
+    IsolationConflictError,
+)
+_FAILED = (JobError, LakeQueryError, LakeError, IngestError, OSError)
 
 
 class ExitCode(IntEnum):

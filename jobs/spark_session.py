@@ -13,6 +13,7 @@ import pyspark
 from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
+from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from jobs.delta_jars import delta_jars
@@ -24,6 +25,9 @@ _SUBMITTED = "PYSPARK_GATEWAY_PORT"  # spark-submit sets it for the Python it st
 _LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 _LOG_LEVELS = ("off", "warn", "info")  # by the number of -v
 
+# PySpark prints a failing query as a line of JSON with Java's whole stack, beside raising it.
+_NOISY_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+
 _ALWAYS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -31,6 +35,11 @@ _ALWAYS = {
     "spark.python.worker.faulthandler.enabled": "true",  # a segfault shows its Python line
 }
 _LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+# Our tables' logs are small, and on one machine each task costs more than it saves.
+_LOCAL_SQL = {
+    "spark.sql.shuffle.partitions": "4",
+    "spark.databricks.delta.snapshotPartitions": "4",
+}
 _DELTA = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -38,7 +47,9 @@ _DELTA = {
 
 
 @contextmanager
-def spark_context(settings: SparkSettings, *, application: str, verbosity: int) -> Iterator[SparkContext]:
+def spark_context(
+    settings: SparkSettings, *, application: str, verbosity: int
+) -> Iterator[SparkContext]:
     """Spark's core alone, for jobs that need an engine and no SQL; stopped at the end.
 
     Raises:
@@ -58,7 +69,9 @@ def spark_context(settings: SparkSettings, *, application: str, verbosity: int) 
 
 
 @contextmanager
-def delta_session(settings: SparkSettings, *, application: str, verbosity: int) -> Iterator[SparkSession]:
+def delta_session(
+    settings: SparkSettings, *, application: str, verbosity: int
+) -> Iterator[SparkSession]:
     """A session that reads Delta tables; stopped at the end.
 
     Raises:
@@ -72,6 +85,8 @@ def delta_session(settings: SparkSettings, *, application: str, verbosity: int) 
         session = SparkSession.builder.config(conf=conf).getOrCreate()
     except (PySparkException, Py4JError) as error:
         raise _start_error(settings, error) from error
+    for name in _NOISY_LOGGERS:
+        PySparkLogger.getLogger(name).disabled = verbosity < 1
     try:
         _require_delta(session)
         yield session
@@ -109,7 +124,9 @@ def _configuration(
     if _SUBMITTED not in os.environ:
         level = _LOG_LEVELS[max(0, min(verbosity, len(_LOG_LEVELS) - 1))]
         given = conf.get("spark.driver.extraJavaOptions") or ""
-        log = f"-Dlog4j2.configurationFile={_LOG_CONFIGURATION.as_uri()} -Dseglake.log.level={level}"
+        log = (
+            f"-Dlog4j2.configurationFile={_LOG_CONFIGURATION.as_uri()} -Dseglake.log.level={level}"
+        )
         conf.set("spark.driver.extraJavaOptions", f"{log} {given}".strip())
     return conf
 
@@ -117,10 +134,11 @@ def _configuration(
 def _delta_properties(settings: SparkSettings) -> dict[str, str]:
     """How Spark gets to know Delta; a JVM that runs already cannot be given JARs any more."""
     given = dict(settings.properties)
+    properties = _DELTA | (_LOCAL_SQL if _is_local(settings.master) else {})
     if _SUBMITTED in os.environ or "delta-spark" in given.get("spark.jars.packages", ""):
-        return _DELTA
-    jars = ",".join(str(jar) for jar in delta_jars(os.environ, _spark_home()))
-    return _DELTA | ({"spark.jars": jars} if jars else {})
+        return properties
+    jars = [str(jar) for jar in delta_jars(os.environ, _spark_home())]
+    return properties | ({"spark.jars": ",".join(jars)} if jars else {})
 
 
 def _require_delta(session: SparkSession) -> None:

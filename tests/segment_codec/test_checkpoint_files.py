@@ -1,12 +1,10 @@
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import broker_disks
-from support.broker_disks import SCENARIOS
-from support.corrupt_cases import corrupt_case
 
 from segment_codec.checkpoint_files import (
     BrokerMetadata,
@@ -20,6 +18,9 @@ from segment_codec.checkpoint_files import (
 )
 from segment_codec.errors import SegmentCodecError
 from segment_codec.log_dir import TopicPartition
+from support import broker_disks
+from support.broker_disks import SCENARIOS
+from support.corrupt_cases import corrupt_case
 
 REPEATABLE = settings(derandomize=True, database=None, deadline=None)
 
@@ -180,7 +181,7 @@ def test_meta_properties_may_say_nothing(text: bytes) -> None:
         b"cluster.id=\\u0061=b\\u003Ac",
         b"cluster.id=a=\\\n   b:c",
         b"cluster.id\\\n=a=b:c\\",
-        b"!cluster.id=x\n#cluster.id=x\\\ncluster.id=a=b:c",
+        b"!cluster.id=x\\\n #cluster.id=x\\\ncluster.id=a=b:c",
         b"cluster.id=x\ncluster.id=a=b:c",
         b"cluster.id=a=b:c  ",
     ],
@@ -199,6 +200,8 @@ def test_properties_are_read_as_java_reads_them(line: bytes, line_end: bytes) ->
     ("escaped", "value"),
     [
         (rb"a\\b", "a\\b"),
+        (b"a\\\\\nversion=0", "a\\"),
+        (b"a\\\n  #b", "a#b"),
         (rb"a\tb\nc\rd\fe", "a\tb\nc\rd\fe"),
         (rb"\q", "q"),
         (rb"\ud83d\ude00", "\U0001f600"),
@@ -298,10 +301,8 @@ def test_malformed_checkpoints_of_a_damaged_disk_are_refused() -> None:
 def test_nothing_but_its_own_error_is_raised(
     parse: Callable[[bytes], object], text: bytes, start: bytes
 ) -> None:
-    try:
+    with suppress(CheckpointFileError):
         parse(start + text)
-    except CheckpointFileError as error:
-        assert error.line_number >= 1
 
 
 TOPICS = st.text("abcXYZ019._-", min_size=1).filter(lambda topic: topic not in {".", ".."})

@@ -1,9 +1,6 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import broker_disks
-from support.broker_disks import SCENARIOS
-from support.corrupt_cases import corrupt_case
 
 from segment_codec.log_dir import (
     FileKind,
@@ -20,6 +17,9 @@ from segment_codec.log_dir import (
     plan_swaps,
     usable_swap_logs,
 )
+from support import broker_disks
+from support.broker_disks import SCENARIOS
+from support.corrupt_cases import corrupt_case
 
 REPEATABLE = settings(derandomize=True, database=None, deadline=None)
 
@@ -242,6 +242,7 @@ def test_side_files_are_told_from_unknown_ones() -> None:
     side_files = [
         "00000000000000000053-0000000001.checkpoint",
         "00000000000000000053-0000000001.checkpoint.deleted",
+        "00000000000000000053-0000000001.checkpoint.part",
         "leader-epoch-checkpoint",
         "leader-epoch-checkpoint.tmp",
         "partition.metadata",

@@ -1,12 +1,13 @@
 import struct
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.broker_disks import log_dir
-from support.corrupt_cases import corrupt_case
 
 from segment_codec.offset_index import OffsetIndex, OffsetPosition, parse
+from support.broker_disks import log_dir
+from support.corrupt_cases import corrupt_case
 
 REPEATABLE = settings(derandomize=True, database=None, deadline=None)
 
@@ -113,7 +114,7 @@ def test_zeroed_index_of_a_damaged_disk_is_empty() -> None:
 def test_parse_never_raises_and_entries_always_increase(data: bytes, base_offset: int) -> None:
     entries = parse(data, base_offset).entries
     assert all(entry.offset >= base_offset and entry.position >= 0 for entry in entries)
-    for before, after in zip(entries, entries[1:], strict=False):
+    for before, after in pairwise(entries):
         assert before.offset < after.offset
         assert before.position < after.position
 

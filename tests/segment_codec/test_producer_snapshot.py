@@ -4,10 +4,10 @@ import pytest
 from crc32c import crc32c
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.broker_disks import log_dir
-from support.corrupt_cases import corrupt_case
 
 from segment_codec.producer_snapshot import ProducerSnapshot, ProducerState, parse
+from support.broker_disks import log_dir
+from support.corrupt_cases import corrupt_case
 
 REPEATABLE = settings(derandomize=True, database=None, deadline=None)
 

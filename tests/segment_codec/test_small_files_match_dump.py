@@ -1,4 +1,4 @@
-"""Every index, time index, transaction index and snapshot of the disks, against Kafka's own dump."""
+"""Every index, transaction index and snapshot of the disks, against Kafka's own dump."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -7,10 +7,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from support import broker_disks
-from support.broker_disks import SCENARIOS
-from support.dumps import Dump, DumpProducer
-from support.oracle import folder_dump, oracle_name
 
 from segment_codec import (
     log_dir,
@@ -21,6 +17,10 @@ from segment_codec import (
 )
 from segment_codec.log_dir import FileKind, FileState
 from segment_codec.producer_snapshot import ProducerState
+from support import broker_disks
+from support.broker_disks import SCENARIOS
+from support.dumps import Dump, DumpProducer
+from support.oracle import folder_dump, oracle_name
 
 
 class SideFile(NamedTuple):

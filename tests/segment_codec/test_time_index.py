@@ -1,12 +1,13 @@
 import struct
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.broker_disks import log_dir
-from support.corrupt_cases import corrupt_case
 
 from segment_codec.time_index import TimeIndex, TimestampOffset, parse
+from support.broker_disks import log_dir
+from support.corrupt_cases import corrupt_case
 
 REPEATABLE = settings(derandomize=True, database=None, deadline=None)
 
@@ -35,8 +36,8 @@ def test_file_of_zeros_is_empty(size_bytes: int) -> None:
 
 
 def test_zero_tail_is_neither_entries_nor_damage() -> None:
-    whole = index_file((256, 4), (65536, 512))
-    assert parse(whole + bytes(4092), 0) == parse(whole, 0)
+    index = parse(index_file((256, 4), (65536, 512)) + bytes(4092), 0)
+    assert index == TimeIndex((TimestampOffset(256, 4), TimestampOffset(65536, 512)), None)
 
 
 def test_single_record_with_timestamp_zero_is_an_entry() -> None:
@@ -93,6 +94,6 @@ def test_garbage_time_index_of_a_damaged_disk_is_damage() -> None:
 def test_parse_never_raises_and_entries_never_go_back(data: bytes, base_offset: int) -> None:
     entries = parse(data, base_offset).entries
     assert all(entry.offset >= base_offset and entry.timestamp_ms >= 0 for entry in entries)
-    for before, after in zip(entries, entries[1:], strict=False):
+    for before, after in pairwise(entries):
         assert before.offset <= after.offset
         assert before.timestamp_ms <= after.timestamp_ms

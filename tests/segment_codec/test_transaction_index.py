@@ -3,9 +3,9 @@ import struct
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.corrupt_cases import corrupt_case
 
 from segment_codec.transaction_index import AbortedTransaction, TransactionIndex, parse
+from support.corrupt_cases import corrupt_case
 
 REPEATABLE = settings(derandomize=True, database=None, deadline=None)
 

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from support import broker_disks
 
 _DATA = Path(broker_disks.__file__).parents[1] / "data"

@@ -1,6 +1,7 @@
 """Dumps are read whole: batches follow each other without a hole and hold the oracle's records."""
 
 import pytest
+
 from support import broker_disks, corrupt_cases, oracle
 from support.dumps import Dump, DumpBatch, dump_batches, parse_dump
 

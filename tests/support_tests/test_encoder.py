@@ -7,6 +7,7 @@ from pathlib import Path
 import lz4.frame
 import pytest
 import zstandard
+
 from support.encoder import (
     Codec,
     ControlType,

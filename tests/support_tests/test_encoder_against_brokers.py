@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+
 from support import broker_disks, oracle
 from support.dumps import Dump, DumpBatch
 from support.encoder import (

@@ -3,6 +3,7 @@
 import hashlib
 
 import pytest
+
 from support import broker_disks, corrupt_cases, oracle
 from support.broker_disks import PartitionFacts
 from support.oracle import Isolation, LargeValue, OracleRecord

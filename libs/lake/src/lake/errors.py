@@ -86,3 +86,97 @@ class TimestampRangeError(LakeError):
             f"{table}.{column} holds {timestamp_us} us since the epoch, "
             "expected a year from 0001 to 9999, or null"
         )
+
+
+class LakeFolderError(LakeError):
+    """The lake's place holds something that is not a lake; nothing was touched."""
+
+    def __init__(self, *, path: str, reason: str) -> None:
+        self.path = path
+        self.reason = reason
+        super().__init__(f"{path} cannot be a lake: {reason}")
+
+
+class TableRefusedError(LakeError):
+    """A table has a protocol, a setting or a feature that this library does not write."""
+
+    def __init__(self, *, table: str, path: str, reasons: Sequence[str]) -> None:
+        self.table = table
+        self.path = path
+        self.reasons = tuple(reasons)
+        super().__init__(f"table {table} at {path} is refused: {'; '.join(self.reasons)}")
+
+
+class TablesDisagreeError(LakeError):
+    """The tables' generations of a topic cannot come from our commits: one was put back or lost.
+
+    `versions` are those of records, the followers and checkpoints, in this order.
+    """
+
+    def __init__(self, *, topic: str, versions: Sequence[int], reason: str) -> None:
+        self.topic = topic
+        self.versions = tuple(versions)
+        self.reason = reason
+        super().__init__(
+            f"tables disagree on topic {topic}: generations of records, followers, checkpoints are "
+            f"{', '.join(map(str, self.versions))}; {reason}; was a table dropped or put back from "
+            "a copy? nothing was touched"
+        )
+
+
+class RedoMissingError(LakeError):
+    """Records hold a generation that the other tables lack, and no redo file names what to add."""
+
+    def __init__(self, *, topic: str, generation: int, folder: str) -> None:
+        self.topic = topic
+        self.generation = generation
+        self.folder = folder
+        super().__init__(
+            f"generation {generation} of topic {topic} is in records alone, and no file in "
+            f"{folder} says what the other tables lack; nothing was touched"
+        )
+
+
+class RedoFileError(LakeError):
+    """A redo file is not one that this library wrote."""
+
+    def __init__(self, *, path: str, reason: str) -> None:
+        self.path = path
+        self.reason = reason
+        super().__init__(f"cannot use redo file {path}: {reason}")
+
+
+class WaveError(LakeError):
+    """What is to be committed is not what a commit takes; nothing was committed."""
+
+    def __init__(self, *, topic: str, reason: str) -> None:
+        self.topic = topic
+        self.reason = reason
+        super().__init__(f"cannot commit topic {topic}: {reason}")
+
+
+class DataFileError(LakeError):
+    """A data file is missing or has another size than reported; nothing was committed."""
+
+    def __init__(self, *, path: str, expected_bytes: int, found_bytes: int | None) -> None:
+        self.path = path
+        self.expected_bytes = expected_bytes
+        self.found_bytes = found_bytes
+        found = "no such file" if found_bytes is None else f"{found_bytes} bytes"
+        super().__init__(
+            f"data file {path}: expected {expected_bytes} bytes, found {found}; nothing was "
+            "committed, run again"
+        )
+
+
+class CommitUnknownError(LakeError):
+    """A commit failed and may yet have happened; a later run finds out and completes it."""
+
+    def __init__(self, *, table: str, attempt_count: int, reason: str) -> None:
+        self.table = table
+        self.attempt_count = attempt_count
+        self.reason = reason
+        super().__init__(
+            f"could not commit to {table} in {attempt_count} attempts: {reason}; it is safe to "
+            "run again"
+        )

@@ -7,10 +7,11 @@ Row groups go to the disk column by column as they are encoded, so that a writer
 of a few pages beside the rows it was given.
 """
 
+import contextlib
+import re
 import uuid
 from types import TracebackType
 from typing import BinaryIO, NamedTuple, Self
-from urllib.parse import quote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -36,12 +37,13 @@ _PLAIN_COLUMNS = {
     RECORDS.name: "key value headers.list.element.value",
     QUARANTINE.name: "raw raw_sha256",
 }
+_STRANGE_CHARACTERS = re.compile(r"[^A-Za-z0-9._-]")
 
 
 class DataFile(NamedTuple):
     """A finished file, as a task reports it and a commit names it.
 
-    `path` is relative to the table's folder, as it is on the disk, not URI-encoded.
+    `path` is relative to the table's folder and the same in a URI.
     `statistics_json` is the text that Delta's log takes.
     """
 
@@ -98,13 +100,14 @@ class ParquetFile:
         if rows.num_rows == 0:
             return
         self._check_same_types(rows.schema)
+        _check_dictionaries(self._table, rows)
         self._statistics.add(rows)
-        if self._writer is None:
-            self._output = self._storage.open_output(self._path)
-            self._writer = _open_writer(
-                self._output, self._table, rows.schema, self._compression_level
-            )
         try:
+            if self._writer is None:
+                self._output = self._storage.open_output(self._path)
+                self._writer = _open_writer(
+                    self._output, self._table, rows.schema, self._compression_level
+                )
             self._writer.write_table(pa.Table.from_batches([rows]), row_group_size=rows.num_rows)
         except OSError as error:
             raise self._failed(error) from error
@@ -135,15 +138,12 @@ class ParquetFile:
         """Close and delete an unfinished file; does nothing after `close`."""
         if self._output is None:
             return
-        # The writer is dropped, not closed: its end may be what cannot be written.
-        self._writer = None
-        output, self._output = self._output, None
-        try:
-            output.close()
-        except OSError as error:
-            raise self._failed(error) from error
-        finally:
-            self._storage.delete(self._path)
+        if self._writer is not None:
+            self._writer.is_open = False  # else its finalizer would write the end of the file
+        with contextlib.suppress(OSError):
+            self._output.close()
+        self._writer = self._output = None
+        self._storage.delete(self._path)
 
     def _check_same_types(self, schema: pa.Schema) -> None:
         first = schema if self._arrow_schema is None else self._arrow_schema
@@ -172,11 +172,23 @@ class ParquetFile:
         self.abandon()
 
 
+def _check_dictionaries(table: Table, rows: pa.RecordBatch) -> None:
+    """Refuse what Arrow's writer cannot store: a null among the values, not among the indices."""
+    differences = [
+        f"column {name} has a null inside its dictionary"
+        for name, column in zip(rows.schema.names, rows.columns, strict=True)
+        if isinstance(column, pa.DictionaryArray) and column.dictionary.null_count
+    ]
+    if differences:
+        raise SchemaError(table=table.name, differences=differences)
+
+
 def _new_path(table: Table, topic: str) -> str:
     name = f"{uuid.uuid4().hex}.parquet"
     if not table.partition_by:
         return name
-    return f"{table.partition_by[0]}={quote(topic, safe='')}/{name}"
+    # Kafka's topic names have no other characters; the log has the exact value, not the folder.
+    return f"{table.partition_by[0]}={_STRANGE_CHARACTERS.sub('_', topic)}/{name}"
 
 
 def _open_writer(

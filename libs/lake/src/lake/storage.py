@@ -91,7 +91,7 @@ class Storage(ABC):
 
     @abstractmethod
     def make_folder(self, path: str) -> None:
-        """Make sure that the folder and those above it exist."""
+        """Make sure that the folder and those above it exist, durable on return."""
 
     @abstractmethod
     def sync(self, paths: Iterable[str]) -> None:
@@ -188,9 +188,9 @@ class LocalStorage(Storage):
 
     def write_bytes(self, path: str, data: bytes) -> None:
         target = Path(path)
+        self.make_folder(str(target.parent))
         unfinished = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
         with _named("write", path):
-            target.parent.mkdir(parents=True, exist_ok=True)
             try:
                 with unfinished.open("xb") as file:
                     file.write(data)
@@ -212,8 +212,12 @@ class LocalStorage(Storage):
             Path(path).unlink(missing_ok=True)
 
     def make_folder(self, path: str) -> None:
+        folder = Path(path)
         with _named("make folder", path):
-            Path(path).mkdir(parents=True, exist_ok=True)
+            missing = [new for new in (folder, *folder.parents) if not new.exists()]
+            folder.mkdir(parents=True, exist_ok=True)
+            for new in missing:
+                _sync_folder(new.parent)
 
     def sync(self, paths: Iterable[str]) -> None:
         files = [Path(path) for path in paths]

@@ -1,30 +1,20 @@
 """Bounded decompression of what a batch carries.
 
 Nothing on disk bounds how far a payload expands, and a frame's own claims may lie: every path here
-stops at `max_bytes` without allocating more. Codec ids: apache/kafka 1eb7644, CompressionType.java.
+stops at `max_bytes` without allocating more.
 """
 
 import struct
 import zlib
 from collections.abc import Callable
-from enum import IntEnum
 from functools import cache
 
 import lz4.frame
 import snappy
 
 from segment_codec._zstd import decompress_zstd
+from segment_codec.codec import Codec
 from segment_codec.errors import DefectCode, DefectError
-
-
-class Codec(IntEnum):
-    """The compression codec ids of the attributes; 5 to 7 are not given out."""
-
-    NONE = 0
-    GZIP = 1
-    SNAPPY = 2
-    LZ4 = 3
-    ZSTD = 4
 
 
 def decompress(codec: Codec, data: memoryview, *, magic: int, max_bytes: int) -> bytes | memoryview:

@@ -20,7 +20,8 @@ Source: apache/kafka 1eb7644, LegacyRecord.java, AbstractLegacyRecordBatch.java.
 import struct
 from dataclasses import dataclass
 
-from segment_codec._compression import Codec, decompress
+from segment_codec._compression import decompress
+from segment_codec.codec import Codec
 from segment_codec.errors import DefectCode, DefectError
 
 PREFIX = struct.Struct(">qiIbb")

@@ -25,7 +25,8 @@ import struct
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from segment_codec._compression import Codec, decompress
+from segment_codec._compression import decompress
+from segment_codec.codec import Codec
 from segment_codec.errors import DefectCode, DefectError
 
 HEADER = struct.Struct(">qiibIhiqqqhii")

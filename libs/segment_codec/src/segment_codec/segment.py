@@ -40,6 +40,7 @@ class SegmentBounds:
         settled_offset: high watermark or recovery point, the higher; a bad checksum below it is
             damage, above it a write may just not have reached the disk.
         anchors: positions that the offset index names as batch starts; hints, proved before use.
+        run_breaks: offsets at which a run of messages ends, so that none reaches across.
     """
 
     base_offset: int
@@ -47,6 +48,7 @@ class SegmentBounds:
     is_last: bool
     settled_offset: int
     anchors: tuple[int, ...] = ()
+    run_breaks: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +206,7 @@ class SegmentWalk:
         high = self._bounds.limit_offset
         if offset < low:  # it came late: the run ends where the order is right again
             low, high = offset, low
+        high = min((each for each in self._bounds.run_breaks if offset < each < high), default=high)
         data = self._window.buffered(position, size_bytes, most)
         while True:
             _message_kernels.scan_messages(

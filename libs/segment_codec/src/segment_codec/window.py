@@ -38,10 +38,13 @@ class Window:
     Args:
         source: borrowed; the caller closes it.
         read_bytes: how much to ask of the source at once; a longer view reads more.
+        size_bytes: how much of the source there is to see, when it may have grown meanwhile.
     """
 
-    def __init__(self, source: ByteSource, read_bytes: int = 4 << 20) -> None:
-        self.size_bytes = source.size_bytes
+    def __init__(
+        self, source: ByteSource, read_bytes: int = 4 << 20, size_bytes: int | None = None
+    ) -> None:
+        self.size_bytes = source.size_bytes if size_bytes is None else size_bytes
         self._source = source
         self._read_bytes = read_bytes
         self._start = 0

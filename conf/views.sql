@@ -1,0 +1,69 @@
+-- seglake's views; run where the five tables are registered under their own names.
+
+CREATE OR REPLACE VIEW last_offsets AS
+WITH first_ids AS (
+  SELECT source_id, topic, min_by(topic_id, generation) AS first_id
+  FROM checkpoints
+  WHERE topic_id IS NOT NULL
+  GROUP BY source_id, topic
+),
+ranges AS (
+  SELECT source_id, coalesce(topic_id, first_id) AS topic_id, topic, partition,
+         start_offset, next_offset
+  FROM checkpoints LEFT JOIN first_ids USING (source_id, topic)
+  WHERE kind = 'ingest'
+),
+reached AS (
+  SELECT *, coalesce(max(next_offset) OVER (
+    PARTITION BY source_id, topic_id, topic, partition
+    ORDER BY start_offset, next_offset
+    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS reached_before
+  FROM ranges
+),
+joined AS (
+  SELECT *, sum(CAST(start_offset > reached_before AS INT)) OVER (
+    PARTITION BY source_id, topic_id, topic, partition
+    ORDER BY start_offset, next_offset
+    ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS breaks_before
+  FROM reached
+)
+SELECT source_id, topic_id, topic, partition,
+       max(CASE WHEN breaks_before = 0 THEN next_offset END) AS next_offset,
+       max(CASE WHEN next_offset > start_offset THEN next_offset - 1 END) AS max_covered_offset
+FROM joined
+GROUP BY source_id, topic_id, topic, partition;
+
+CREATE OR REPLACE VIEW current_gaps AS
+WITH first_ids AS (
+  SELECT source_id, topic, min_by(topic_id, generation) AS first_id
+  FROM checkpoints
+  WHERE topic_id IS NOT NULL
+  GROUP BY source_id, topic
+),
+ledger AS (
+  SELECT source_id, coalesce(topic_id, first_id) AS topic_id, topic, partition, kind,
+         start_offset, next_offset, generation, run_id
+  FROM checkpoints LEFT JOIN first_ids USING (source_id, topic)
+),
+found AS (
+  SELECT source_id, coalesce(topic_id, first_id) AS topic_id, topic, partition,
+         start_offset, next_offset, cause, detail, run_id
+  FROM gaps LEFT JOIN first_ids USING (source_id, topic)
+),
+dated AS (
+  SELECT found.source_id, found.topic_id, found.topic, found.partition, found.start_offset,
+         found.next_offset, found.cause, found.detail, found.run_id,
+         max(CASE WHEN ledger.run_id <=> found.run_id THEN ledger.generation END) AS generation,
+         max(CASE WHEN ledger.kind = 'repair' THEN ledger.generation END) AS repair_generation
+  FROM found LEFT JOIN ledger
+    ON ledger.source_id = found.source_id
+   AND ledger.topic_id <=> found.topic_id
+   AND ledger.topic = found.topic
+   AND ledger.partition = found.partition
+   AND ledger.start_offset <= found.start_offset
+   AND found.start_offset < ledger.next_offset
+  GROUP BY ALL
+)
+SELECT source_id, topic_id, topic, partition, start_offset, next_offset, cause, detail, run_id
+FROM dated
+WHERE repair_generation IS NULL OR repair_generation <= generation;

@@ -1,0 +1,41 @@
+"""`seglake ingest`: Kafka log segments to Delta tables. Also runs by path and by spark-submit."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from functools import partial
+
+from jobs.arguments import ingest_parser, settings_of
+from jobs.outcome import exit_with, run_job
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the job; see CONTRIBUTING.md for the exit codes."""
+    arguments = ingest_parser().parse_args(argv)
+    return run_job(partial(_ingest, arguments), verbose=arguments.verbose > 0)
+
+
+def _ingest(arguments: argparse.Namespace) -> int:
+    settings = settings_of(arguments)
+    # Imported here, so that --help and wrong calls are answered at once.
+    from jobs.engines import open_engine
+    from pipelines.segment_ingest.progress import RunReporter
+    from pipelines.segment_ingest.run import ingest
+
+    verbosity = arguments.verbose - arguments.quiet
+    with open_engine(arguments.engine, settings, verbosity=verbosity) as engine:
+        summary = ingest(
+            arguments.source,
+            arguments.lake,
+            settings,
+            engine,
+            RunReporter(sys.stderr, verbosity=verbosity),
+            run_id=arguments.run_id,
+            dry_run=arguments.dry_run,
+        )
+    print(summary.to_json() if arguments.json else summary.to_text())
+    return summary.exit_code
+
+
+if __name__ == "__main__":
+    exit_with(main)

@@ -1,0 +1,32 @@
+"""`seglake inspect`: what Kafka's files hold, for a person. Plain Python; also runs by path."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from functools import partial
+
+from jobs.arguments import inspect_parser
+from jobs.outcome import exit_with, run_job
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the job; it ends with 0 whatever the bytes are."""
+    arguments = inspect_parser().parse_args(argv)
+    return run_job(partial(_inspect, arguments), verbose=arguments.verbose > 0)
+
+
+def _inspect(arguments: argparse.Namespace) -> int:
+    # Imported here, so that --help and wrong calls are answered at once.
+    from pipelines.segment_inspect.run import inspect
+
+    return inspect(
+        arguments.path,
+        records=arguments.records,
+        offset=arguments.offset,
+        as_json=arguments.json,
+        out=sys.stdout,
+    )
+
+
+if __name__ == "__main__":
+    exit_with(main)

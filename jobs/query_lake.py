@@ -1,0 +1,32 @@
+"""`seglake sql`: asks the tables in Spark SQL. Also runs by path and by spark-submit."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from functools import partial
+
+from jobs.arguments import settings_of, sql_parser
+from jobs.outcome import ExitCode, exit_with, run_job
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the job; a missing lake or a query that Spark refuses ends with 2."""
+    arguments = sql_parser().parse_args(argv)
+    return run_job(partial(_query, arguments), verbose=arguments.verbose > 0)
+
+
+def _query(arguments: argparse.Namespace) -> int:
+    settings = settings_of(arguments)
+    # Imported here, so that --help and wrong calls are answered at once.
+    from jobs.spark_session import delta_session
+    from pipelines.lake_query.run import query, require_lake
+
+    path = require_lake(arguments.lake)
+    verbosity = arguments.verbose - arguments.quiet
+    with delta_session(settings.spark, application="sql", verbosity=verbosity) as session:
+        query(session, path, arguments.query, as_json=arguments.json, out=sys.stdout)
+    return ExitCode.DONE
+
+
+if __name__ == "__main__":
+    exit_with(main)

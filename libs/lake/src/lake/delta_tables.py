@@ -1,0 +1,195 @@
+"""Creates, opens and reads the Delta tables of a lake. Effect, on the driver only.
+
+Together with `delta_commit` the only importer of deltalake, which must not be loaded before a
+process forks and has no place in a worker: hence the imports inside the functions.
+"""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from lake.errors import LakeFolderError, NotFoundError, TableRefusedError
+from lake.storage import FileInfo, Storage
+from lake.tables import CHECKPOINTS, RECORDS, TABLES, Table, check_whole
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable, Schema
+
+READER_VERSION = 1
+WRITER_VERSION = 2
+
+_LOG_FOLDER = "_delta_log"
+_OWN_FOLDER = "_seglake"
+
+# Settings that change what a writer must do, or that would let a generation be forgotten.
+_REFUSED_SETTINGS = (
+    "delta.columnMapping.mode",
+    "delta.constraints.",
+    "delta.setTransactionRetentionDuration",
+    "delta.enableChangeDataFeed",
+    "delta.enableDeletionVectors",
+    "delta.enableIcebergCompat",
+    "delta.enableTypeWidening",
+)
+
+
+class LakeTables:
+    """The five tables below one folder; holds no handle, so every `open` sees the newest state."""
+
+    def __init__(self, lake_path: str, storage: Storage) -> None:
+        self.lake_path = lake_path
+        self.storage = storage
+
+    def path(self, table: Table) -> str:
+        return self.storage.join(self.lake_path, table.name)
+
+    def log_entry_path(self, table: Table, version: int) -> str:
+        return self.storage.join(self.path(table), _LOG_FOLDER, f"{version:020d}.json")
+
+    @property
+    def redo_folder(self) -> str:
+        return self.storage.join(self.path(RECORDS), _OWN_FOLDER, "redo")
+
+    def exists(self) -> bool:
+        """Say whether all tables are there."""
+        return all(self._has_log(table) for table in TABLES)
+
+    def create_missing(self) -> None:
+        """Create the tables that are not there yet, and check those that are.
+
+        Two drivers may do this at once: both succeed.
+
+        Raises:
+            LakeFolderError: the place is a file, or holds something else, or has lost a table.
+            SchemaError, TableRefusedError: a table is not as this library made it.
+        """
+        self._check_path()
+        present = [table for table in TABLES if self._has_log(table)]
+        has_commits = any(self.open(table).version() > 0 for table in present)
+        # Looked for after the versions: all tables are created before the first commit to any.
+        missing = [table for table in TABLES if not self._has_log(table)]
+        if missing and has_commits:
+            names = ", ".join(table.name for table in missing)
+            raise LakeFolderError(path=self.lake_path, reason=f"it has lost the table {names}")
+        if missing:
+            self._check_folder(missing)
+        for table in missing:
+            self._create(table)
+        for table in missing:
+            self.open(table)
+
+    def open(self, table: Table) -> "DeltaTable":
+        """Return a handle on the newest snapshot, checked to be a table that we may write.
+
+        Raises:
+            LakeFolderError: there is no such table.
+            SchemaError, TableRefusedError: the table is not as this library made it.
+        """
+        from deltalake import DeltaTable
+        from deltalake.exceptions import TableNotFoundError
+
+        self._check_path()
+        try:
+            handle = DeltaTable(self.path(table))
+        except TableNotFoundError as error:
+            reason = f"it has no table {table.name}"
+            raise LakeFolderError(path=self.lake_path, reason=reason) from error
+        self._check(table, handle)
+        return handle
+
+    def ledger(self, source_id: str) -> pa.Table:
+        """Return the rows of `checkpoints` of one source, in no order."""
+        handle = self.open(CHECKPOINTS)
+        rows = handle.to_pyarrow_table(filters=[("source_id", "=", source_id)])
+        return rows.select(CHECKPOINTS.schema.names).cast(CHECKPOINTS.schema)
+
+    def _has_log(self, table: Table) -> bool:
+        from deltalake import DeltaTable
+
+        return DeltaTable.is_deltatable(self.path(table))
+
+    def _check_path(self) -> None:
+        """Refuse a name that delta-rs takes for another: it decodes percent signs, at times."""
+        if "%" in self.lake_path:
+            raise LakeFolderError(path=self.lake_path, reason="its name has a percent sign")
+
+    def _check_folder(self, missing: Iterable[Table]) -> None:
+        """Refuse to create tables in a place that is not an empty folder or a young lake."""
+        missing_names = {table.name for table in missing}
+        strange = [e.name for e in self._entries() if e.name not in {t.name for t in TABLES}]
+        if strange and len(missing_names) == len(TABLES):
+            raise LakeFolderError(path=self.lake_path, reason=f"it holds {strange[0]}")
+        for table in missing:
+            left = [e.name for e in self._entries(table.name)]
+            left = [name for name in left if name not in (_LOG_FOLDER, _OWN_FOLDER)]
+            if left:
+                reason = f"{table.name} holds {left[0]} and is no table"
+                raise LakeFolderError(path=self.lake_path, reason=reason)
+
+    def _entries(self, *names: str) -> list[FileInfo]:
+        path = self.storage.join(self.lake_path, *names)
+        info = self.storage.info(path)
+        if info is not None and not info.is_folder:
+            raise LakeFolderError(path=self.lake_path, reason=f"{path} is a file")
+        try:
+            entries = self.storage.list_folder(path)
+        except NotFoundError:
+            return []
+        return [entry for entry in entries if not entry.name.startswith(".")]
+
+    def _create(self, table: Table) -> None:
+        from deltalake import DeltaTable
+        from deltalake.exceptions import DeltaError
+        from deltalake.transaction import CommitProperties
+
+        configuration: dict[str, str | None] = {
+            "delta.appendOnly": "true",
+            "delta.dataSkippingStatsColumns": ",".join(table.statistics_columns),
+        }
+        try:
+            DeltaTable.create(
+                self.path(table),
+                schema=table.schema,
+                mode="error",
+                partition_by=list(table.partition_by),
+                configuration=configuration,
+                # A retry would put a second definition on top of a table that came between.
+                commit_properties=CommitProperties(max_commit_retries=0),
+            )
+        except DeltaError as error:
+            if not self._has_log(table):
+                reason = f"cannot create {table.name}: {error}"
+                raise LakeFolderError(path=self.lake_path, reason=reason) from error
+        self.storage.sync([self.log_entry_path(table, 0)])
+
+    def _check(self, table: Table, handle: "DeltaTable") -> None:
+        protocol = handle.protocol()
+        reasons = []
+        found = (protocol.min_reader_version, protocol.min_writer_version)
+        if found != (READER_VERSION, WRITER_VERSION):
+            reasons.append(
+                f"its protocol is reader {found[0]}, writer {found[1]}, "
+                f"expected {READER_VERSION} and {WRITER_VERSION}"
+            )
+        metadata = handle.metadata()
+        if tuple(metadata.partition_columns) != table.partition_by:
+            reasons.append(f"it is partitioned by {metadata.partition_columns}")
+        settings = [name for name in metadata.configuration if name.startswith(_REFUSED_SETTINGS)]
+        reasons += [f"it has the setting {name}" for name in settings]
+        schema = handle.schema()
+        reasons += _column_features(schema)
+        if reasons:
+            raise TableRefusedError(table=table.name, path=self.path(table), reasons=reasons)
+        columns = schema.to_arrow()
+        check_whole(table, pa.schema(columns))  # type: ignore[arg-type]  # by Arrow's C interface
+
+
+def _column_features(schema: "Schema") -> list[str]:
+    """Name what makes a column more than its values: generated, identity, renamed, an invariant."""
+    return [
+        f"column {field.name} has {key}"
+        for field in schema.fields
+        for key in field.metadata
+        if key.startswith("delta.")
+    ]

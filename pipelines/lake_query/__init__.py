@@ -1,0 +1,1 @@
+"""Questions to the tables in Spark SQL, with views for what people ask most."""

@@ -1,0 +1,99 @@
+"""From where to where a partition's log may be taken, and why no further. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pipelines.segment_ingest.partition_log import Replica
+from pipelines.segment_ingest.settings import Isolation, Settings, UpperBound
+from pipelines.segment_ingest.survey import SegmentSurvey
+from segment_codec.transactions import Marker, OpenTransaction, TransactionFold
+
+
+@dataclass(frozen=True, slots=True)
+class LogBounds:
+    """Offsets that bound a log; all upper ones are exclusive, as in Kafka.
+
+    Attributes:
+        next_offset: up to where this run takes: high watermark or log end, and in read_committed
+            not beyond the last stable offset.
+        high_watermark: as the checkpoint says, None when it says nothing.
+        markers: all markers below the high watermark or log end.
+    """
+
+    log_start_offset: int
+    next_offset: int
+    high_watermark: int | None
+    last_stable_offset: int
+    log_end_offset: int
+    open_transactions: tuple[OpenTransaction, ...]
+    markers: tuple[Marker, ...]
+    notes: tuple[str, ...]
+
+
+def bounds_of(
+    replica: Replica, surveys: Sequence[SegmentSurvey], settings: Settings
+) -> LogBounds:
+    """The bounds of one replica; `surveys` are of its last segments, in order."""
+    notes: list[str] = []
+    log_end = _log_end(replica, surveys)
+    log_start = _log_start(replica, log_end, notes)
+    upper = _upper_bound(replica, log_start, log_end, settings.read.upper_bound, notes)
+    fold = TransactionFold()
+    for survey in surveys:
+        for event in survey.events:
+            if event.offset >= upper:
+                continue
+            if isinstance(event, Marker):
+                fold.marker(event)
+            else:
+                fold.data(event.producer_id, event.offset)
+    open_transactions = fold.open_transactions()
+    stable = open_transactions[0].first_offset if open_transactions else upper
+    return LogBounds(
+        log_start,
+        stable if settings.read.isolation is Isolation.READ_COMMITTED else upper,
+        replica.checkpoints.high_watermark,
+        stable,
+        log_end,
+        open_transactions,
+        tuple(fold.markers),
+        tuple(notes),
+    )
+
+
+def _log_end(replica: Replica, surveys: Sequence[SegmentSurvey]) -> int:
+    """Behind the last sound batch; the high watermark proves offsets that damage hides."""
+    log_end = max((survey.next_offset for survey in surveys), default=0)
+    high_watermark = replica.checkpoints.high_watermark
+    if surveys and surveys[-1].is_cut_open and high_watermark is not None:
+        return max(log_end, high_watermark)
+    return log_end
+
+
+def _log_start(replica: Replica, log_end: int, notes: list[str]) -> int:
+    first = replica.segments[0].base_offset if replica.segments else 0
+    claimed = replica.checkpoints.log_start_offset
+    if claimed is not None and claimed > log_end:
+        notes.append(
+            f"{replica.key}: the log start offset {claimed} lies above the log end {log_end} and "
+            "is not believed"
+        )
+        return first
+    return max(first, claimed or 0)
+
+
+def _upper_bound(
+    replica: Replica, log_start: int, log_end: int, wanted: UpperBound, notes: list[str]
+) -> int:
+    if wanted is UpperBound.LOG_END:
+        return log_end
+    checkpoints = replica.checkpoints
+    if not checkpoints.has_high_watermarks:
+        return log_end  # said once, for the whole log dir
+    if checkpoints.high_watermark is None:
+        notes.append(
+            f"{replica.key}: replication-offset-checkpoint has no entry for it, so nothing counts "
+            "as replicated; --upper-bound log_end would take it"
+        )
+        return log_start
+    return min(checkpoints.high_watermark, log_end)

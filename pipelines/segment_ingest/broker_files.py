@@ -1,0 +1,93 @@
+"""Reads the small files beside the segments. Effect.
+
+A file that is not what Kafka writes is not believed, and said; the partitions are taken all the
+same, with what the segments themselves tell.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from lake.errors import StorageError
+from lake.storage import FileInfo, Storage
+from segment_codec.checkpoint_files import (
+    CheckpointFileError,
+    parse_leader_epochs,
+    parse_meta_properties,
+    parse_offset_checkpoint,
+    parse_partition_metadata,
+)
+from segment_codec.log_dir import SideFile, TopicPartition
+
+T = TypeVar("T")
+Offsets = dict[TopicPartition, int]
+
+
+@dataclass(frozen=True, slots=True)
+class LogDirFiles:
+    """A log dir's own files; None where one is missing or not believed."""
+
+    cluster_id: str | None
+    broker_id: int | None
+    high_watermarks: Offsets | None
+    recovery_points: Offsets | None
+    log_start_offsets: Offsets | None
+    cleaner_offsets: Offsets | None
+
+
+def read_log_dir_files(
+    storage: Storage, path: str, entries: Iterable[FileInfo], notes: list[str]
+) -> LogDirFiles:
+    """Read what a log dir says of itself; what is not believed is added to the notes."""
+    by_name = {entry.name: entry for entry in entries if not entry.is_folder}
+
+    def offsets(file: SideFile) -> Offsets | None:
+        return _read(storage, by_name, file, parse_offset_checkpoint, notes)
+
+    broker = _read(storage, by_name, SideFile.META_PROPERTIES, parse_meta_properties, notes)
+    if SideFile.HIGH_WATERMARKS not in by_name:
+        notes.append(f"{path} has no {SideFile.HIGH_WATERMARKS}: logs are taken to their end")
+    return LogDirFiles(
+        None if broker is None else broker.cluster_id,
+        None if broker is None else broker.broker_id,
+        offsets(SideFile.HIGH_WATERMARKS),
+        offsets(SideFile.RECOVERY_POINTS),
+        offsets(SideFile.LOG_START_OFFSETS),
+        offsets(SideFile.CLEANER_OFFSETS),
+    )
+
+
+def read_topic_id(
+    storage: Storage, by_name: Mapping[str, FileInfo], notes: list[str]
+) -> str | None:
+    """The topic id of a partition folder; brokers before 2.8 wrote none."""
+    file = SideFile.PARTITION_METADATA
+    metadata = _read(storage, by_name, file, parse_partition_metadata, notes)
+    return None if metadata is None else metadata.topic_id
+
+
+def read_last_epoch(
+    storage: Storage, by_name: Mapping[str, FileInfo], notes: list[str]
+) -> int:
+    """The newest leader epoch that the folder knows of, -1 for none."""
+    epochs = _read(storage, by_name, SideFile.LEADER_EPOCHS, parse_leader_epochs, notes)
+    return epochs[-1].epoch if epochs else -1
+
+
+def _read(
+    storage: Storage,
+    by_name: Mapping[str, FileInfo],
+    file: SideFile,
+    parse: Callable[[bytes], T],
+    notes: list[str],
+) -> T | None:
+    entry = by_name.get(file)
+    if entry is None:
+        return None
+    try:
+        return parse(storage.read_bytes(entry.path))
+    except CheckpointFileError as error:
+        notes.append(f"{entry.path} is not believed: {error}")
+    except StorageError as error:
+        notes.append(f"{error}; it is taken as missing")
+    return None

@@ -1,0 +1,31 @@
+"""Bad calls and a failing world; bad bytes never come through here."""
+
+
+class IngestError(Exception):
+    """Base of the errors of this pipeline; the message is one paragraph for a person."""
+
+
+class WrongSourceError(IngestError):
+    """The sources cannot be taken as they were given; nothing was touched."""
+
+
+class IsolationConflictError(IngestError):
+    """A topic of the lake was taken with another isolation; nothing was touched."""
+
+    def __init__(self, *, topic: str, known: str, asked: str) -> None:
+        self.topic = topic
+        self.known = known
+        self.asked = asked
+        super().__init__(
+            f"topic {topic} is in this lake with isolation {known}, and this run asks for {asked}: "
+            "rows of both kinds cannot share a table. Use the isolation of before, leave the topic "
+            "out with --topics, or take it into another lake"
+        )
+
+
+class SourceVanishedError(IngestError):
+    """A file could not be read as it was planned."""
+
+
+class UnbalancedTaskError(IngestError):
+    """A task's numbers do not add up: a fault of ours, so nothing of it is committed."""

@@ -1,0 +1,199 @@
+"""Walks one stretch of a partition's log and accounts for each of its bytes. Effect: reads.
+
+Here is decided what every batch is to this run: taken before, wanted, left for later, or damaged.
+`StretchWriter` then decodes what is wanted and writes the rows.
+"""
+
+from pipelines.segment_ingest.batch_rows import BatchState
+from pipelines.segment_ingest.errors import SourceVanishedError
+from pipelines.segment_ingest.stretch_writer import PendingUnit, StretchWriter
+from pipelines.segment_ingest.survey import anchors_of, read_index
+from pipelines.segment_ingest.table_files import TableFiles
+from pipelines.segment_ingest.tasks import (
+    ByteCount,
+    DecodeSettings,
+    Slice,
+    Stretch,
+    StretchReport,
+    TailReport,
+)
+from segment_codec.control_record import ControlType, control_type
+from segment_codec.errors import DefectCode, DefectError
+from segment_codec.message_set import Wrapper
+from segment_codec.offset_order import OffsetOrder, Unit
+from segment_codec.record_batch import RecordBatch
+from segment_codec.reference_decoder import decode
+from segment_codec.segment import Defect, SegmentBounds, SegmentWalk, Tail
+from segment_codec.transactions import Marker, Markers, TransactionState
+from segment_codec.window import Window
+
+_MOST_CONTROL_BYTES = 1 << 20
+
+
+class StretchDecoder:
+    """Runs once over one stretch; `run` does the work."""
+
+    def __init__(
+        self, stretch: Stretch, markers: Markers, settings: DecodeSettings, files: TableFiles
+    ) -> None:
+        self._stretch = stretch
+        self._markers = markers
+        self._settings = settings
+        self._writer = StretchWriter(stretch, settings, files)
+        self._order = OffsetOrder(stretch.slices[0].expected_offset)
+        self._reached = stretch.slices[0].expected_offset
+        self._above: list[tuple[Unit, int]] = []
+        self._cut_offset: int | None = None
+        self._found_markers: list[Marker] = []
+        self._tails: list[TailReport] = []
+        self._bytes = dict.fromkeys(ByteCount._fields, 0)
+
+    def run(self) -> StretchReport:
+        """Read, decode and write the stretch.
+
+        Raises:
+            SourceVanishedError, StorageError, SegmentCodecError: a segment is not what it was.
+        """
+        for index, piece in enumerate(self._stretch.slices):
+            if self._read(index, piece):
+                rest = self._stretch.slices[index + 1 :]
+                self._bytes["above"] += sum(each.size_bytes for each in rest)
+                break
+        return self._writer.finish(
+            ByteCount(**self._bytes),
+            self._cut_offset,
+            tuple(self._found_markers),
+            tuple(self._tails),
+        )
+
+    def _read(self, index: int, piece: Slice) -> bool:
+        """Take one slice; True when the end of what is wanted was reached in it."""
+        stretch, file = self._stretch, piece.file
+        anchors = anchors_of(read_index(self._settings.source, file.index_path, file.base_offset))
+        bounds = SegmentBounds(
+            file.base_offset,
+            piece.limit_offset,
+            piece.is_last,
+            stretch.settled_offset,
+            anchors,
+            (stretch.range_start, stretch.log_start_offset, stretch.range_next),
+        )
+        with self._settings.source.open_reader(file.path) as reader:
+            if reader.size_bytes < piece.stop:
+                raise SourceVanishedError(
+                    f"{file.path} has {reader.size_bytes} bytes, {piece.stop} were there before"
+                )
+            window = Window(reader, self._settings.window_bytes, file.size_bytes)
+            walk = SegmentWalk(window, bounds, self._order, stop=piece.stop)
+            for item in walk.items(piece.start):
+                self._check_unchanged(piece, item)
+                if self._take(item, index):
+                    self._bytes["above"] += piece.stop - item.position
+                    return True
+        return False
+
+    def _check_unchanged(self, piece: Slice, item: Unit | Defect | Tail) -> None:
+        if item.position != piece.start or piece.start_crc < 0:
+            return
+        crc = item.header.crc if isinstance(item, RecordBatch) else getattr(item, "crc", None)
+        if crc != piece.start_crc:
+            raise SourceVanishedError(
+                f"{piece.file.path} changed at position {piece.start} while it was read"
+            )
+
+    def _take(self, item: Unit | Defect | Tail, index: int) -> bool:
+        if isinstance(item, Tail):
+            self._bytes["tail"] += item.size_bytes
+            piece = self._stretch.slices[index]
+            self._tails.append(
+                TailReport(
+                    item.kind, piece.file.name, item.position, item.size_bytes, piece.is_last
+                )
+            )
+        elif isinstance(item, Defect):
+            self._take_defect(item, index)
+        elif item.last_offset < self._stretch.range_start:
+            self._bytes["below"] += item.size_bytes
+            self._reached = item.last_offset + 1
+            self._writer.sound_below()
+        elif item.last_offset >= self._stretch.range_next:
+            return self._take_above(item, index)
+        else:
+            self._take_wanted(item, index)
+        return False
+
+    def _take_defect(self, defect: Defect, index: int) -> None:
+        """Damage belongs to the run whose range holds the offset reached before it."""
+        stretch = self._stretch
+        if self._reached >= stretch.range_next:
+            self._bytes["above"] += defect.size_bytes
+        elif self._reached < stretch.range_start:
+            self._bytes["below"] += defect.size_bytes
+            self._writer.defect_below()
+        else:
+            self._bytes["quarantined"] += defect.size_bytes
+            self._writer.add_defect(defect, index)
+
+    def _take_above(self, unit: Unit, index: int) -> bool:
+        """A batch at or across the end of the range; True when nothing wanted can follow."""
+        next_offset = self._stretch.range_next
+        first = self._reached if isinstance(unit, Wrapper) else unit.first_offset
+        if first < next_offset:
+            self._cut_offset = first
+        if self._stretch.is_plain:
+            return True
+        self._bytes["above"] += unit.size_bytes
+        self._above.append((unit, index))
+        return False
+
+    def _take_wanted(self, unit: Unit, index: int) -> None:
+        self._bytes["sound"] += unit.size_bytes
+        for stray, stray_index in self._above:
+            self._reject_above(stray, stray_index)
+        self._above.clear()
+        self._reached = max(self._reached, unit.last_offset + 1)
+        try:
+            self._writer.add_unit(self._judged(unit, index))
+        except DefectError as error:
+            self._bytes["sound"] -= unit.size_bytes
+            self._bytes["quarantined"] += unit.size_bytes
+            self._writer.add_faulty(unit, index, error.code, error.detail)
+
+    def _reject_above(self, unit: Unit, index: int) -> None:
+        """What lies behind a batch has lower offsets, so its own cannot be true."""
+        detail = (
+            f"offsets {unit.first_offset} to {unit.last_offset}, above the end of the log at "
+            f"{self._stretch.range_next}, with lower ones behind"
+        )
+        self._bytes["above"] -= unit.size_bytes
+        self._bytes["quarantined"] += unit.size_bytes
+        self._writer.add_faulty(unit, index, DefectCode.OFFSET_OUT_OF_SEGMENT, detail)
+        if self._cut_offset == unit.first_offset:
+            self._cut_offset = None
+
+    def _judged(self, unit: Unit, index: int) -> PendingUnit:
+        """What is to be done with a wanted batch."""
+        state, transaction = BatchState.DECODED, TransactionState.NONE
+        control: ControlType | None = None
+        if isinstance(unit, RecordBatch):
+            header = unit.header
+            if header.is_transactional and not header.is_control:
+                transaction = self._markers.state(header.producer_id, unit.first_offset)
+            if header.is_control:
+                state = BatchState.CONTROL
+                control = self._control(unit)
+            elif header.record_count == 0 and not len(unit.payload):
+                state = BatchState.EMPTY
+            elif transaction is TransactionState.ABORTED and not self._settings.takes_aborted:
+                state = BatchState.ABORTED
+        if unit.last_offset < self._stretch.log_start_offset:
+            state = BatchState.SKIPPED
+        return PendingUnit(unit, index, state, transaction, control)
+
+    def _control(self, batch: RecordBatch) -> ControlType:
+        kind = control_type(decode(batch, _MOST_CONTROL_BYTES))
+        if kind in (ControlType.COMMIT, ControlType.ABORT):
+            is_commit = kind is ControlType.COMMIT
+            marker = Marker(batch.first_offset, batch.header.producer_id, is_commit)
+            self._found_markers.append(marker)
+        return kind

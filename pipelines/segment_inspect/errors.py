@@ -1,0 +1,14 @@
+"""Bad calls; bad bytes never come through here: they are shown."""
+
+
+class InspectError(Exception):
+    """Base of the errors of this pipeline; the message is one paragraph for a person."""
+
+
+class WrongPathError(InspectError):
+    """The path cannot be looked into as it was asked."""
+
+    def __init__(self, *, path: str, reason: str) -> None:
+        self.path = path
+        self.reason = reason
+        super().__init__(f"cannot inspect {path}: {reason}")

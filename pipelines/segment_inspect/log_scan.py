@@ -1,0 +1,225 @@
+"""The walk through the segments of one partition, shown as it goes. Effect: reads.
+
+Damage is shown once the next sound offset is known, so what follows it waits that long.
+"""
+
+import hashlib
+from collections.abc import Callable
+
+from lake.errors import StorageError
+from lake.storage import Reader, Storage
+from pipelines.segment_inspect.batch_facts import (
+    claimed_batch,
+    codec_name,
+    sound_batch,
+    stops_recovery,
+    timestamp_type_of,
+)
+from pipelines.segment_inspect.findings import (
+    DefectFound,
+    FileFound,
+    RecordFound,
+    Report,
+    TailFound,
+)
+from pipelines.segment_inspect.partition_log import WINDOW_BYTES, SegmentPlace, read_index
+from pipelines.segment_inspect.path_kinds import PathKind
+from pipelines.segment_inspect.surroundings import Standing
+from pipelines.segment_inspect.totals import Totals
+from pipelines.segment_inspect.verdicts import MOST_DECOMPRESSED_BYTES, Sound, judged
+from segment_codec.errors import SegmentCodecError, TailKind
+from segment_codec.offset_order import OffsetOrder
+from segment_codec.reference_decoder import decode
+from segment_codec.segment import Defect, SegmentBounds, SegmentWalk, Tail
+from segment_codec.window import Window
+
+MOST_RAW_BYTES = 1 << 20  # of a defect's bytes, as many as a quarantine row keeps by default
+_MOST_WAITING = 1024
+_CLAIM_READ_BYTES = 4096
+
+Action = Callable[[int | None], None]
+
+
+class LogScan:
+    """Shows the segments of one partition, in their order.
+
+    Args:
+        first_offset: where the partition begins, the base offset of its first segment.
+        with_records: show records too, but for control records and those below `log_start_offset`.
+    """
+
+    def __init__(
+        self,
+        storage: Storage,
+        standing: Standing,
+        report: Report,
+        *,
+        first_offset: int,
+        with_records: bool,
+        log_start_offset: int | None,
+    ) -> None:
+        self.totals = Totals()
+        self.notes: list[str] = []
+        self._storage = storage
+        self._standing = standing
+        self._report = report
+        self._with_records = with_records
+        self._log_start_offset = log_start_offset or 0
+        self._order = OffsetOrder(first_offset)
+        self._previous_offset: int | None = None
+        self._waiting: list[Action] = []
+
+    def segment(self, place: SegmentPlace, kind: PathKind = PathKind.LOG) -> None:
+        """Show one segment; one that cannot be read to its end becomes a note."""
+        try:
+            with self._storage.open_reader(place.path) as reader:
+                self._file(FileFound(place.path, kind, reader.size_bytes, place.base_offset))
+                self.totals.size_bytes += reader.size_bytes
+                self.totals.segments += 1
+                self._walk(place, reader)
+        except (StorageError, SegmentCodecError) as error:
+            self.notes.append(f"{place.name} was not read to its end: {error}")
+
+    def finish(self) -> None:
+        """Show what still waits for a next sound offset: there is none."""
+        self._release(None)
+
+    def _file(self, found: FileFound) -> None:
+        self._show(lambda _: self._report.file(found))
+
+    def _walk(self, place: SegmentPlace, reader: Reader) -> None:
+        index = read_index(self._storage, place, self.notes)
+        bounds = SegmentBounds(
+            place.base_offset,
+            place.limit_offset,
+            place.is_last,
+            self._standing.settled_offset,
+            tuple(entry.position for entry in index.entries),
+        )
+        walk = SegmentWalk(Window(reader, WINDOW_BYTES), bounds, self._order)
+        for item in judged(walk.items()):
+            match item:
+                case Sound():
+                    self._sound(item, place)
+                case Defect():
+                    self._defect(item, place, reader)
+                case Tail():
+                    self._tail(item, place, reader)
+
+    def _sound(self, sound: Sound, place: SegmentPlace) -> None:
+        self._release(sound.first_offset)
+        found = sound_batch(sound, self._standing.origin, place.name)
+        hole_start = self.totals.batch(found, sound.first_offset, sound.record_count)
+        if hole_start is not None:
+            self._report.hole(hole_start, sound.first_offset)
+        self._report.batch(found, self._marks(sound))
+        self._previous_offset = found.last_offset
+        if self._with_records and not found.is_control:
+            self._records(sound)
+
+    def _marks(self, sound: Sound) -> tuple[str, ...]:
+        last_offset = sound.unit.last_offset
+        high_watermark = self._standing.high_watermark
+        marks = []
+        if last_offset < self._log_start_offset:
+            marks.append("below log start")
+        elif sound.first_offset < self._log_start_offset:
+            marks.append("log start inside")
+        if high_watermark is not None and last_offset >= high_watermark:
+            marks.append("above high watermark")
+        return tuple(marks)
+
+    def _records(self, sound: Sound) -> None:
+        origin = self._standing.origin
+        for record in decode(sound.unit, MOST_DECOMPRESSED_BYTES):
+            if record.offset >= self._log_start_offset:
+                self._report.record(
+                    RecordFound(
+                        origin.topic,
+                        origin.partition,
+                        record.offset,
+                        record.timestamp_ms,
+                        timestamp_type_of(sound.unit),
+                        record.key,
+                        record.value,
+                        record.headers,
+                    )
+                )
+
+    def _defect(self, defect: Defect, place: SegmentPlace, reader: Reader) -> None:
+        self.totals.defect(defect)
+        origin = self._standing.origin
+        claims = claimed_batch(
+            Window(reader, _CLAIM_READ_BYTES), defect.position, defect.size_bytes, origin, place.name
+        )
+        if claims is not None and claims.size_bytes != defect.size_bytes:
+            claims = None  # the hole is longer than the batch, so its length is not believed either
+        found = self._defect_found(defect, place, reader)
+        marks = (str(defect.code),)
+
+        def show(next_offset: int | None) -> None:
+            if claims is not None:
+                self._report.batch(claims, marks)
+            self._report.defect(found._replace(next_offset=next_offset))
+
+        self._wait(show)
+
+    def _defect_found(self, defect: Defect, place: SegmentPlace, reader: Reader) -> DefectFound:
+        raw = reader.read(defect.position, min(defect.size_bytes, MOST_RAW_BYTES))
+        origin = self._standing.origin
+        return DefectFound(
+            source_id=origin.source_id,
+            topic_id=origin.topic_id,
+            topic=origin.topic,
+            partition=origin.partition,
+            broker_id=origin.broker_id,
+            segment=place.name,
+            position=defect.position,
+            length_bytes=defect.size_bytes,
+            defect_code=defect.code,
+            defect_detail=defect.detail,
+            base_offset=defect.base_offset,
+            last_offset=defect.last_offset,
+            record_count=defect.record_count,
+            magic=defect.magic,
+            codec=codec_name(defect.codec_id),
+            expected_crc=defect.expected_crc,
+            computed_crc=defect.computed_crc,
+            previous_offset=self._previous_offset,
+            next_offset=None,
+            raw=raw,
+            raw_sha256=hashlib.sha256(raw).hexdigest(),
+            raw_is_complete=len(raw) == defect.size_bytes,
+            kafka_would_truncate=stops_recovery(defect.code),
+        )
+
+    def _tail(self, tail: Tail, place: SegmentPlace, reader: Reader) -> None:
+        self.totals.tail(tail)
+        origin = self._standing.origin
+        found = TailFound(
+            origin.topic, origin.partition, place.name, tail.kind, tail.position, tail.size_bytes
+        )
+        if tail.kind is TailKind.UNFLUSHED:
+            window = Window(reader, _CLAIM_READ_BYTES)
+            claims = claimed_batch(window, tail.position, tail.size_bytes, origin, place.name)
+            if claims is not None:
+                batch = claims
+                self._show(lambda _: self._report.batch(batch, (str(tail.kind),)))
+        self._show(lambda _: self._report.tail(found))
+
+    def _show(self, action: Action) -> None:
+        """Show something now, or behind the damage that waits."""
+        if self._waiting:
+            self._wait(action)
+        else:
+            action(None)
+
+    def _wait(self, action: Action) -> None:
+        self._waiting.append(action)
+        if len(self._waiting) >= _MOST_WAITING:
+            self._release(None)
+
+    def _release(self, next_offset: int | None) -> None:
+        waiting, self._waiting = self._waiting, []
+        for action in waiting:
+            action(next_offset)

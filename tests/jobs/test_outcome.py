@@ -1,0 +1,95 @@
+"""How a job ends decides the exit code, and what a person reads."""
+
+import subprocess
+import sys
+
+import pytest
+
+from jobs.errors import JobError, WrongCallError
+from jobs.outcome import ExitCode, run_job
+from lake.errors import LakeError, NotFoundError, UnsupportedUriError
+from pipelines.lake_query.errors import LakeMissingError, LakeQueryError
+from pipelines.segment_ingest.errors import IngestError, IsolationConflictError, WrongSourceError
+from pipelines.segment_ingest.setting_values import SettingsError
+
+
+def raising(error: BaseException) -> int:
+    raise error
+
+
+@pytest.mark.parametrize("code", [0, 1, 3])
+def test_code_of_the_job_is_the_code(code: int) -> None:
+    assert run_job(lambda: code, verbose=False) == code
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (WrongCallError("x"), 2),
+        (SettingsError("a.b", "x"), 2),
+        (UnsupportedUriError(uri="x", schemes=["y"]), 2),
+        (LakeMissingError(lake="x", missing="y"), 2),
+        (WrongSourceError("x"), 2),
+        (IsolationConflictError(topic="t", known="a", asked="b"), 2),
+        (JobError("x"), 1),
+        (IngestError("x"), 1),
+        (LakeError("x"), 1),
+        (NotFoundError(action="open", path="x"), 1),
+        (LakeQueryError("x"), 1),
+        (PermissionError("x"), 1),
+        (KeyboardInterrupt(), 130),
+    ],
+)
+def test_error_becomes_its_code_and_one_paragraph(
+    error: BaseException, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_job(lambda: raising(error), verbose=False) == code
+    said = capsys.readouterr().err
+    assert said.startswith("seglake: ")
+    assert len(said.splitlines()) == 1
+
+
+def test_codes_are_the_documented_ones() -> None:
+    assert {code.name: int(code) for code in ExitCode} == {
+        "DONE": 0,
+        "FAILED": 1,
+        "WRONG_CALL": 2,
+        "LOOK": 3,
+        "INTERRUPTED": 130,
+    }
+
+
+def test_fault_of_ours_passes_through() -> None:
+    with pytest.raises(ZeroDivisionError):
+        run_job(lambda: 1 // 0, verbose=False)
+
+
+@pytest.mark.parametrize(("option", "shown"), [([], False), (["-v"], True)])
+def test_fault_of_ours_ends_the_process_with_1(option: list[str], *, shown: bool) -> None:
+    program = "from jobs.outcome import exit_with; exit_with(lambda argv: 1 // 0)"
+    answer = subprocess.run(
+        [sys.executable, "-c", program, *option], capture_output=True, text=True, check=False
+    )
+    assert answer.returncode == 1
+    assert "a fault in seglake itself (ZeroDivisionError" in answer.stderr
+    assert ("Traceback" in answer.stderr) is shown
+
+
+def test_reader_that_goes_away_is_no_failure() -> None:
+    program = (
+        "from jobs.outcome import exit_with, run_job\n"
+        "def job():\n"
+        "    for _ in range(100_000): print('x' * 100)\n"
+        "    return 0\n"
+        "exit_with(lambda argv: run_job(job, verbose=False))\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        if process.stdout is None or process.stderr is None:
+            raise RuntimeError("no pipes")
+        process.stdout.readline()
+        process.stdout.close()
+        said = process.stderr.read()
+    assert process.returncode == 0
+    assert said == b""

@@ -1,0 +1,78 @@
+"""Drivers for tests with several processes: each function is one process's life."""
+
+import os
+from collections.abc import Callable
+from multiprocessing.synchronize import Barrier
+from pathlib import Path
+from typing import NamedTuple
+
+from lake_rows import NOW_MS, SOURCE, Lake, lake_at, new_attempt, new_lake, next_wave, wave
+
+from lake.delta_commit import TopicWave, commit_wave, recover
+
+EXIT_CODE_OF_THE_DEAD = 9
+
+
+def commit(
+    lake: Lake,
+    *waves: TopicWave,
+    attempt_id: str = "attempt",
+    after: Callable[[str], None] = lambda step: None,
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    outcome = commit_wave(lake.tables, SOURCE, attempt_id, "run", waves, NOW_MS, after=after)
+    return outcome.committed, outcome.lost
+
+
+def commit_and_die(path: Path, step: str, *waves: TopicWave) -> None:
+    """Commit, and be killed when the step is done."""
+
+    def die(done: str) -> None:
+        if done == step:
+            os._exit(EXIT_CODE_OF_THE_DEAD)
+
+    commit(lake_at(path), *waves, attempt_id="dead", after=die)
+
+
+class RoundResult(NamedTuple):
+    driver: int
+    generation: int
+    won: bool
+
+
+def race(path: Path, driver: int, round_count: int, barrier: Barrier, results: Path) -> None:
+    """In each round, commit the generation that all the other drivers also commit."""
+    lake = lake_at(path)
+    won = []
+    for generation in range(1, round_count + 1):
+        offsets = range(generation * 10, generation * 10 + 3)
+        mine = wave(lake, "orders", generation, offsets, attempt_id=f"driver-{driver}")
+        barrier.wait(60)
+        committed, lost = commit(lake, mine, attempt_id=new_attempt())
+        if not committed:
+            recover(lake.tables, SOURCE, ["orders"])
+        won.append(str(int(committed == ("orders",) and not lost)))
+        barrier.wait(60)
+    (results / str(driver)).write_text("".join(won))
+
+
+def commit_all(path: Path, driver: int, wave_count: int) -> None:
+    """Commit waves of one's own to a topic that others also write, planning again when lost."""
+    lake = lake_at(path)
+    for number in range(wave_count):
+        offset = driver * 1000 + number
+        committed: tuple[str, ...] = ()
+        while not committed:
+            recover(lake.tables, SOURCE, ["orders"])
+            mine = next_wave(lake, "orders", range(offset, offset + 1))
+            committed, _ = commit(lake, mine, attempt_id=new_attempt())
+
+
+def recover_together(path: Path, barrier: Barrier) -> None:
+    lake = lake_at(path)
+    barrier.wait(60)
+    recover(lake.tables, SOURCE, ["orders"])
+
+
+def create_together(path: Path, barrier: Barrier) -> None:
+    barrier.wait(60)
+    new_lake(path)

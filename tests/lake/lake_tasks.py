@@ -1,0 +1,50 @@
+"""Tasks for the engines' tests: workers import them by name."""
+
+import os
+import time
+from pathlib import Path
+
+
+def pid_after(seconds: float) -> int:
+    time.sleep(seconds)
+    return os.getpid()
+
+
+def slow_square(number: int) -> int:
+    time.sleep(0.3 if number == 0 else 0.01)
+    return number * number
+
+
+def refuse(number: int) -> int:
+    if number == 2:
+        raise ValueError(f"number {number} is refused")
+    return number
+
+
+def refuse_because(number: int) -> int:
+    try:
+        return refuse(number)
+    except ValueError as error:
+        raise RuntimeError("task gave up") from error
+
+
+def die(number: int) -> int:
+    os._exit(9)
+
+
+def fail_or_linger(path: str) -> None:
+    """Fail at once without a path, else say in the file that the task was not given up."""
+    if not path:
+        time.sleep(0.5)
+        raise ValueError("first failure")
+    time.sleep(3)
+    Path(path).write_text("lingered")
+
+
+def succeed_on_second_try(path: str) -> str:
+    """Fail on the first call with this path; the file remembers."""
+    marker = Path(path)
+    if not marker.exists():
+        marker.touch()
+        raise ConnectionError("first try")
+    return marker.name

@@ -1,0 +1,188 @@
+import json
+import multiprocessing
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable
+from lake_drivers import commit, create_together
+from lake_rows import SOURCE, Lake, lake_at, new_lake, next_wave
+
+from lake.errors import LakeFolderError, SchemaError, TableRefusedError
+from lake.tables import CHECKPOINTS, GAPS, RECORDS, TABLES, Table
+
+
+def test_tables_are_made_with_the_oldest_protocol_and_append_only(lake: Lake) -> None:
+    for table in TABLES:
+        handle = DeltaTable(lake.tables.path(table))
+        protocol = handle.protocol()
+        assert (protocol.min_reader_version, protocol.min_writer_version) == (1, 2)
+        assert handle.metadata().partition_columns == list(table.partition_by)
+        assert handle.metadata().configuration == {
+            "delta.appendOnly": "true",
+            "delta.dataSkippingStatsColumns": ",".join(table.statistics_columns),
+        }
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
+def test_readers_see_the_columns_in_the_contracts_order(lake: Lake, table: Table) -> None:
+    names = [field.name for field in DeltaTable(lake.tables.path(table)).schema().fields]
+    assert names == table.schema.names
+
+
+def test_looking_for_a_lake_touches_nothing(tmp_path: Path) -> None:
+    lake = lake_at(tmp_path / "lake")
+    assert not lake.tables.exists()
+    with pytest.raises(LakeFolderError, match="it has no table records"):
+        lake.tables.open(RECORDS)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_creating_is_repeatable(lake: Lake) -> None:
+    assert lake.tables.exists()
+    lake.tables.create_missing()
+    assert [lake.tables.open(table).version() for table in TABLES] == [0] * len(TABLES)
+
+
+def test_path_with_strange_characters_works(tmp_path: Path) -> None:
+    lake = new_lake(tmp_path / "a lake ü#?+=&")
+    assert commit(lake, next_wave(lake, "orders", range(2))) == (("orders",), ())
+    assert lake.tables.ledger(SOURCE).num_rows == 2
+
+
+def test_path_with_a_percent_sign_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(LakeFolderError, match="its name has a percent sign"):
+        new_lake(tmp_path / "100%25")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_creation_that_was_cut_off_is_completed(lake: Lake) -> None:
+    shutil.rmtree(lake.path / "checkpoints")
+    shutil.rmtree(lake.path / "gaps" / "_delta_log")
+    (lake.path / "gaps" / "_delta_log").mkdir()
+    assert not lake.tables.exists()
+    lake.tables.create_missing()
+    assert lake.tables.exists()
+
+
+def test_several_drivers_create_one_lake(tmp_path: Path) -> None:
+    spawn = multiprocessing.get_context("spawn")
+    barrier = spawn.Barrier(3)
+    drivers = [
+        spawn.Process(target=create_together, args=(tmp_path / "lake", barrier)) for _ in range(3)
+    ]
+    for driver in drivers:
+        driver.start()
+    for driver in drivers:
+        driver.join()
+    assert [driver.exitcode for driver in drivers] == [0, 0, 0]
+    tables = lake_at(tmp_path / "lake").tables
+    assert [tables.open(table).version() for table in TABLES] == [0] * len(TABLES)
+
+
+def test_file_in_the_lakes_place_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "lake").write_text("a file")
+    with pytest.raises(LakeFolderError, match="is a file"):
+        lake_at(tmp_path / "lake").tables.create_missing()
+
+
+def test_folder_of_something_else_is_refused_and_untouched(tmp_path: Path) -> None:
+    (tmp_path / "orders-0").mkdir()
+    with pytest.raises(LakeFolderError, match="it holds orders-0"):
+        lake_at(tmp_path).tables.create_missing()
+    assert [path.name for path in tmp_path.iterdir()] == ["orders-0"]
+
+
+def test_folder_named_like_a_table_that_is_none_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "records").mkdir()
+    (tmp_path / "records" / "notes.txt").touch()
+    with pytest.raises(LakeFolderError, match=r"records holds notes\.txt and is no table"):
+        lake_at(tmp_path).tables.create_missing()
+
+
+def test_hidden_files_beside_the_tables_do_no_harm(tmp_path: Path) -> None:
+    (tmp_path / ".DS_Store").touch()
+    assert new_lake(tmp_path).tables.exists()
+
+
+def test_lake_that_lost_a_table_is_refused(lake: Lake) -> None:
+    commit(lake, next_wave(lake, "orders", range(2)))
+    shutil.rmtree(lake.path / "gaps")
+    with pytest.raises(LakeFolderError, match="it has lost the table gaps"):
+        lake.tables.create_missing()
+    assert not (lake.path / "gaps").exists()
+
+
+def test_table_with_other_columns_is_refused(lake: Lake) -> None:
+    shutil.rmtree(lake.path / "gaps")
+    DeltaTable.create(lake.tables.path(GAPS), schema=pa.schema([("source_id", pa.int64())]))
+    with pytest.raises(SchemaError, match="column topic is missing"):
+        lake.tables.create_missing()
+
+
+def rewrite_log(lake: Lake, table: Table, action: str, change: dict[str, object]) -> None:
+    """Change one action of a table's first log entry, as another writer could have made it."""
+    path = Path(lake.tables.log_entry_path(table, 0))
+    actions = [json.loads(line) for line in path.read_text().splitlines()]
+    for found in actions:
+        if action in found:
+            found[action].update(change)
+    path.write_text("".join(json.dumps(found) + "\n" for found in actions))
+
+
+@pytest.mark.parametrize(
+    ("action", "change", "reason"),
+    [
+        ("protocol", {"minWriterVersion": 4}, "reader 1, writer 4"),
+        ("protocol", {"minReaderVersion": 2, "minWriterVersion": 5}, "reader 2, writer 5"),
+        ("metaData", {"partitionColumns": ["source_id"]}, "partitioned by"),
+        ("metaData", {"configuration": {"delta.columnMapping.mode": "name"}}, "columnMapping"),
+        (
+            "metaData",
+            {"configuration": {"delta.setTransactionRetentionDuration": "interval 1 days"}},
+            "setTransactionRetentionDuration",
+        ),
+    ],
+)
+def test_table_with_a_feature_we_do_not_write_is_refused(
+    lake: Lake, action: str, change: dict[str, object], reason: str
+) -> None:
+    rewrite_log(lake, GAPS, action, change)
+    with pytest.raises(TableRefusedError, match=reason) as caught:
+        lake.tables.open(GAPS)
+    assert caught.value.table == "gaps"
+
+
+@pytest.mark.parametrize(
+    ("metadata", "nullable", "reason"),
+    [
+        ({"delta.generationExpression": "1"}, True, "generationExpression"),
+        ({"delta.invariants": "{}"}, True, "invariants"),
+        ({}, False, "must be nullable"),
+    ],
+)
+def test_column_that_is_more_than_its_values_is_refused(
+    lake: Lake, metadata: dict[str, str], nullable: bool, reason: str
+) -> None:
+    entry = Path(lake.tables.log_entry_path(GAPS, 0)).read_text().splitlines()
+    actions = [json.loads(line) for line in entry]
+    made = next(action["metaData"] for action in actions if "metaData" in action)
+    schema = json.loads(made["schemaString"])
+    schema["fields"][3].update(metadata=metadata, nullable=nullable)
+    rewrite_log(lake, GAPS, "metaData", {"schemaString": json.dumps(schema)})
+    with pytest.raises((TableRefusedError, SchemaError), match=reason):
+        lake.tables.open(GAPS)
+
+
+def test_ledger_has_the_rows_of_one_source_with_the_tables_columns(lake: Lake) -> None:
+    assert lake.tables.ledger(SOURCE).num_rows == 0
+    commit(lake, next_wave(lake, "orders", range(3)))
+    commit(lake, next_wave(lake, "orders", range(3, 5)))
+    ledger = lake.tables.ledger(SOURCE)
+    assert ledger.schema == CHECKPOINTS.schema
+    assert Counter(ledger["start_offset"].to_pylist()) == Counter(range(5))
+    assert Counter(ledger["generation"].to_pylist()) == {1: 3, 2: 2}
+    assert lake.tables.ledger("other").num_rows == 0
+    assert lake.tables.ledger("o'ther").num_rows == 0

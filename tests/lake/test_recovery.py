@@ -1,0 +1,197 @@
+import multiprocessing
+from collections.abc import Callable
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+import pytest
+from lake_drivers import (
+    EXIT_CODE_OF_THE_DEAD,
+    commit,
+    commit_all,
+    commit_and_die,
+    race,
+    recover_together,
+)
+from lake_rows import SOURCE, Lake, next_wave, read_offsets, wave
+
+from lake import redo_file
+from lake.delta_commit import TopicWave, recover, versions
+from lake.redo_file import Redo
+from lake.tables import CHECKPOINTS, GAPS, RECORDS, TABLES, Table
+
+SPAWN = multiprocessing.get_context("spawn")
+STEPS = ("redo", *(table.name for table in TABLES), "cleaned")
+
+
+def started(target: Callable[..., None], *args: object) -> BaseProcess:
+    process = SPAWN.Process(target=target, args=args)
+    process.start()
+    return process
+
+
+def let_die(lake: Lake, step: str, *waves: TopicWave) -> None:
+    process = started(commit_and_die, lake.path, step, *waves)
+    process.join()
+    assert process.exitcode == EXIT_CODE_OF_THE_DEAD
+
+
+def redo_files(lake: Lake) -> list[str]:
+    return sorted(path.name for path in Path(lake.tables.redo_folder).glob("*"))
+
+
+def assert_each_row_once(lake: Lake, topic: str, offsets: list[int]) -> None:
+    for table in TABLES:
+        assert read_offsets(lake, table, topic) == offsets, table.name
+
+
+def leave_redo_file(lake: Lake, mine: TopicWave) -> None:
+    """What a driver leaves that is overtaken between its check and its commit, and killed then."""
+    redo = Redo(
+        source_id=SOURCE,
+        attempt_id="overtaken",
+        commit_id="none",
+        run_id="run",
+        created_at_ms=0,
+        generations={mine.topic: mine.generation},
+        files=mine.files,
+    )
+    redo_file.write(lake.storage, lake.tables.redo_folder, redo)
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_driver_killed_after_any_step_is_completed_by_the_next(lake: Lake, step: str) -> None:
+    commit(lake, wave(lake, "orders", 1, range(2)))
+    let_die(lake, step, wave(lake, "orders", 2, range(2, 5)))
+    is_published = step in ("checkpoints", "cleaned")
+    seen = [0, 1, 2, 3, 4] if is_published else [0, 1]
+    assert read_offsets(lake, CHECKPOINTS, "orders") == seen
+
+    completed = recover(lake.tables, SOURCE, ["orders"])
+    assert completed == (() if step == "redo" or is_published else ("orders",))
+    expected = [0, 1] if step == "redo" else [0, 1, 2, 3, 4]
+    assert_each_row_once(lake, "orders", expected)
+    assert len(redo_files(lake)) == (1 if step == "redo" else 0)
+
+    before = [lake.tables.open(table).version() for table in TABLES]
+    assert recover(lake.tables, SOURCE, ["orders"]) == ()
+    assert [lake.tables.open(table).version() for table in TABLES] == before
+
+    commit(lake, next_wave(lake, "orders", range(100, 101)))
+    assert_each_row_once(lake, "orders", [*expected, 100])
+    recover(lake.tables, None)
+    assert redo_files(lake) == []
+
+
+@pytest.mark.parametrize("step", ["redo", "records"])
+def test_killed_driver_without_records_files_is_judged_by_the_history(
+    lake: Lake, step: str
+) -> None:
+    let_die(lake, step, wave(lake, "orders", 1, range(3), tables=(GAPS, CHECKPOINTS)))
+    assert recover(lake.tables, SOURCE) == (() if step == "redo" else ("orders",))
+    assert read_offsets(lake, GAPS, "orders") == ([] if step == "redo" else [0, 1, 2])
+
+
+def test_decision_is_found_when_its_log_entry_is_gone(lake: Lake) -> None:
+    let_die(lake, "records", wave(lake, "orders", 1, range(3)))
+    handle = lake.tables.open(RECORDS)
+    handle.create_checkpoint()
+    for version in range(handle.version() + 1):
+        Path(lake.tables.log_entry_path(RECORDS, version)).unlink()
+    assert recover(lake.tables, SOURCE) == ("orders",)
+    assert_each_row_once(lake, "orders", [0, 1, 2])
+
+
+@pytest.mark.parametrize("tables", [TABLES, (GAPS, CHECKPOINTS)], ids=["records", "no records"])
+@pytest.mark.parametrize("winner_decides_last", [True, False])
+def test_redo_file_that_won_is_told_from_those_that_did_not(
+    lake: Lake, tables: tuple[Table, ...], winner_decides_last: bool
+) -> None:
+    winner = wave(lake, "orders", 1, range(3), tables=tables)
+    loser = wave(lake, "orders", 1, range(10, 12), tables=tables)
+    if winner_decides_last:
+        let_die(lake, "redo", loser)
+        let_die(lake, "records", winner)
+    else:
+        let_die(lake, "records", winner)
+        leave_redo_file(lake, loser)
+    assert len(redo_files(lake)) == 2
+    assert recover(lake.tables, SOURCE, ["orders"]) == ("orders",)
+    assert read_offsets(lake, GAPS, "orders") == [0, 1, 2]
+    assert redo_files(lake) == []
+
+
+def test_redo_file_that_can_no_longer_be_decided_is_deleted_though_a_topic_is_free(
+    lake: Lake,
+) -> None:
+    let_die(lake, "redo", wave(lake, "a", 1, range(2)), wave(lake, "b", 1, range(2)))
+    assert recover(lake.tables, SOURCE) == ()
+    assert len(redo_files(lake)) == 1
+    commit(lake, wave(lake, "a", 1, range(5)))
+    assert recover(lake.tables, SOURCE) == ()
+    assert redo_files(lake) == []
+    assert read_offsets(lake, CHECKPOINTS, "b") == []
+
+
+def test_wave_of_several_topics_is_completed_as_a_whole(lake: Lake) -> None:
+    let_die(lake, "batches", wave(lake, "a", 1, range(2)), wave(lake, "b", 1, range(3)))
+    assert recover(lake.tables, None) == ("a", "b")
+    assert_each_row_once(lake, "a", [0, 1])
+    assert_each_row_once(lake, "b", [0, 1, 2])
+
+
+def test_redo_files_of_other_sources_are_left_alone(lake: Lake) -> None:
+    let_die(lake, "records", wave(lake, "orders", 1, range(3)))
+    assert recover(lake.tables, "other") == ()
+    assert recover(lake.tables, SOURCE) == ("orders",)
+
+
+def test_commit_before_recovery_is_lost(lake: Lake) -> None:
+    let_die(lake, "records", wave(lake, "orders", 1, range(3)))
+    mine = wave(lake, "orders", 2, range(3, 5))
+    assert commit(lake, mine) == ((), ("orders",))
+    recover(lake.tables, SOURCE, ["orders"])
+    assert commit(lake, mine) == (("orders",), ())
+    assert_each_row_once(lake, "orders", [0, 1, 2, 3, 4])
+
+
+@pytest.mark.parametrize("step", ["records", "quarantine", "checkpoints"])
+def test_two_drivers_recover_at_the_same_time(lake: Lake, step: str) -> None:
+    let_die(lake, step, wave(lake, "orders", 1, range(3)))
+    barrier = SPAWN.Barrier(2)
+    helpers = [started(recover_together, lake.path, barrier) for _ in range(2)]
+    for helper in helpers:
+        helper.join()
+    assert [helper.exitcode for helper in helpers] == [0, 0]
+    assert_each_row_once(lake, "orders", [0, 1, 2])
+    assert [lake.tables.open(table).version() for table in TABLES] == [1] * len(TABLES)
+    assert redo_files(lake) == []
+
+
+@pytest.mark.parametrize("driver_count", [2, 4])
+def test_one_driver_wins_each_generation(lake: Lake, tmp_path: Path, driver_count: int) -> None:
+    round_count = 12 // driver_count
+    barrier = SPAWN.Barrier(driver_count)
+    drivers = [
+        started(race, lake.path, number, round_count, barrier, tmp_path)
+        for number in range(driver_count)
+    ]
+    for driver in drivers:
+        driver.join()
+    assert [driver.exitcode for driver in drivers] == [0] * driver_count
+    results = [(tmp_path / str(number)).read_text() for number in range(driver_count)]
+    winners = [sum(int(result[turn]) for result in results) for turn in range(round_count)]
+    assert winners == [1] * round_count
+    offsets = [turn * 10 + n for turn in range(1, round_count + 1) for n in range(3)]
+    assert_each_row_once(lake, "orders", offsets)
+    assert versions(lake.tables, SOURCE, ["orders"])["orders"].checkpoints == round_count
+    assert redo_files(lake) == []
+
+
+def test_drivers_that_plan_again_after_losing_all_get_their_rows_in_once(lake: Lake) -> None:
+    drivers = [started(commit_all, lake.path, number, 5) for number in range(3)]
+    for driver in drivers:
+        driver.join()
+    assert [driver.exitcode for driver in drivers] == [0, 0, 0]
+    assert_each_row_once(lake, "orders", [d * 1000 + n for d in range(3) for n in range(5)])
+    recover(lake.tables, SOURCE, ["orders"])
+    assert redo_files(lake) == []
