@@ -17,6 +17,7 @@ from pipelines.segment_ingest.errors import (
     WrongSourceError,
 )
 from pipelines.segment_ingest.setting_values import SettingsError
+from pipelines.segment_inspect.errors import WrongPathError
 
 _VERBOSE = frozenset({"-v", "-vv", "-vvv", "--verbose"})
 _WRONG_CALL = (
@@ -25,9 +26,11 @@ _WRONG_CALL = (
     SettingsError,
     UnsupportedUriError,
     WrongSourceError,
+    WrongPathError,
     IsolationConflictError,
 )
 _FAILED = (JobError, LakeQueryError, LakeError, IngestError, OSError)
+_INTERRUPTED = "seglake: interrupted; what was committed stays, the rest can be run again"
 
 
 class ExitCode(IntEnum):
@@ -53,10 +56,7 @@ def run_job(job: Callable[[], int], *, verbose: bool) -> int:
         _abandon_stdout()
         return ExitCode.DONE
     except KeyboardInterrupt:
-        print(
-            "seglake: interrupted; what was committed stays, the rest can be run again",
-            file=sys.stderr,
-        )
+        print(_INTERRUPTED, file=sys.stderr)
         return ExitCode.INTERRUPTED
     except _WRONG_CALL as error:
         _explain(error, verbose=verbose)
@@ -71,6 +71,12 @@ def exit_with(main: Callable[[Sequence[str]], int]) -> NoReturn:
     """Be the process: run `main` on the command line's arguments and exit with its code."""
     sys.excepthook = _explain_fault
     sys.exit(main(sys.argv[1:]))
+
+
+def leave_interrupted() -> NoReturn:
+    """End the process on Ctrl-C without unwinding, where unwinding would hang."""
+    print(_INTERRUPTED, file=sys.stderr, flush=True)
+    os._exit(ExitCode.INTERRUPTED)
 
 
 def _explain(error: Exception, *, verbose: bool) -> None:

@@ -3,11 +3,15 @@
 Under spark-submit the JVM runs already: its master and properties are kept, ours only fill gaps.
 """
 
+import logging
 import os
+import signal
 import sys
-from collections.abc import Iterator, Mapping
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import pyspark
 from py4j.protocol import Py4JError
@@ -19,7 +23,10 @@ from pyspark.sql import SparkSession
 from jobs.delta_jars import delta_jars
 from jobs.errors import SparkStartError
 from jobs.java_home import provide_java
+from jobs.outcome import leave_interrupted
 from pipelines.segment_ingest.settings import SparkSettings
+
+_Started = TypeVar("_Started")
 
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"  # spark-submit sets it for the Python it starts
 _LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
@@ -57,15 +64,11 @@ def spark_context(
         SparkStartError: it does not start.
     """
     _prepare_environment(settings)
-    conf = _configuration(settings, application, verbosity, {})
-    try:
-        context = SparkContext(conf=conf)
-    except (PySparkException, Py4JError) as error:
-        raise _start_error(settings, error) from error
-    try:
+    _quieten_python(verbosity)
+    conf = _configuration(settings, application, verbosity)
+    context = _start(lambda: SparkContext(conf=conf), settings)
+    with _stopped_after(context):
         yield context
-    finally:
-        context.stop()
 
 
 @contextmanager
@@ -80,18 +83,49 @@ def delta_session(
         SparkStartError: it does not start, or starts without Delta.
     """
     _prepare_environment(settings)
-    conf = _configuration(settings, application, verbosity, _delta_properties(settings))
-    try:
-        session = SparkSession.builder.config(conf=conf).getOrCreate()
-    except (PySparkException, Py4JError) as error:
-        raise _start_error(settings, error) from error
-    for name in _NOISY_LOGGERS:
-        PySparkLogger.getLogger(name).disabled = verbosity < 1
-    try:
+    _quieten_python(verbosity)
+    conf = _configuration(settings, application, verbosity)
+    _add_delta(conf)
+    _start(lambda: SparkContext(conf=conf), settings)  # first: it sets a handler for Ctrl-C
+    session = _start(SparkSession.builder.getOrCreate, settings)
+    with _stopped_after(session):
         _require_delta(session)
         yield session
+
+
+def _start(create: Callable[[], _Started], settings: SparkSettings) -> _Started:
+    """Start Spark so that Ctrl-C works: PySpark's own clean-up after it talks to the JVM and hangs.
+
+    PySpark also leaves a handler of its own, which talks to the JVM from within; it is taken away.
+    """
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    before = signal.getsignal(signal.SIGINT)
+    if in_main_thread:
+        signal.signal(signal.SIGINT, lambda number, frame: leave_interrupted())
+    try:
+        return create()
+    except (PySparkException, Py4JError) as error:
+        raise _start_error(settings, error) from error
     finally:
-        session.stop()
+        if in_main_thread:
+            signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _stopped_after(running: SparkContext | SparkSession) -> Iterator[None]:
+    """Stop Spark at the end, but not after Ctrl-C.
+
+    That may have cut a conversation with the JVM in two, and the next answer would be a wrong one.
+    The JVM ends by itself when our process does.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        running.stop()
+        raise
+    running.stop()
 
 
 def _prepare_environment(settings: SparkSettings) -> None:
@@ -107,19 +141,27 @@ def _prepare_environment(settings: SparkSettings) -> None:
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
 
 
-def _configuration(
-    settings: SparkSettings, application: str, verbosity: int, extra: Mapping[str, str]
-) -> SparkConf:
+def _quieten_python(verbosity: int) -> None:
+    """Keep PySpark and py4j from printing the tracebacks of what they raise as well."""
+    for name in _NOISY_LOGGERS:
+        PySparkLogger.getLogger(name).disabled = verbosity < 1
+    if verbosity < 1:
+        logging.getLogger().addFilter(_is_not_of_py4j)
+
+
+def _is_not_of_py4j(record: logging.LogRecord) -> bool:
+    return "py4j" not in record.pathname
+
+
+def _configuration(settings: SparkSettings, application: str, verbosity: int) -> SparkConf:
     """Ours where nobody says otherwise, then what spark-submit was told, then the settings."""
     conf = SparkConf()
-    gaps = _ALWAYS | (_LOCAL if _is_local(settings.master) else {}) | dict(extra)
-    for name, value in gaps.items():
+    conf.setIfMissing("spark.master", settings.master)
+    if settings.master != SparkSettings().master:
+        conf.setMaster(settings.master)
+    for name, value in (_ALWAYS | (_LOCAL if _is_local(_master(conf)) else {})).items():
         conf.setIfMissing(name, value)
     conf.setIfMissing("spark.app.name", f"seglake {application}")
-    if settings.master == SparkSettings().master:
-        conf.setIfMissing("spark.master", settings.master)
-    else:
-        conf.setMaster(settings.master)
     conf.setAll(list(settings.properties))
     if _SUBMITTED not in os.environ:
         level = _LOG_LEVELS[max(0, min(verbosity, len(_LOG_LEVELS) - 1))]
@@ -131,14 +173,21 @@ def _configuration(
     return conf
 
 
-def _delta_properties(settings: SparkSettings) -> dict[str, str]:
-    """How Spark gets to know Delta; a JVM that runs already cannot be given JARs any more."""
-    given = dict(settings.properties)
-    properties = _DELTA | (_LOCAL_SQL if _is_local(settings.master) else {})
-    if _SUBMITTED in os.environ or "delta-spark" in given.get("spark.jars.packages", ""):
-        return properties
+def _add_delta(conf: SparkConf) -> None:
+    """Let Spark know Delta; a JVM that runs already cannot be given JARs any more."""
+    for name, value in (_DELTA | (_LOCAL_SQL if _is_local(_master(conf)) else {})).items():
+        conf.setIfMissing(name, value)
+    given = conf.get("spark.jars") or ""
+    packages = conf.get("spark.jars.packages") or ""
+    if _SUBMITTED in os.environ or "delta-spark" in f"{given} {packages}":
+        return
     jars = [str(jar) for jar in delta_jars(os.environ, _spark_home())]
-    return properties | ({"spark.jars": ",".join(jars)} if jars else {})
+    conf.set("spark.jars", ",".join([*jars, *filter(None, [given])]))
+
+
+def _master(conf: SparkConf) -> str:
+    """Where Spark will run: under spark-submit that is its word unless the settings have one."""
+    return conf.get("spark.master") or ""
 
 
 def _require_delta(session: SparkSession) -> None:

@@ -30,9 +30,7 @@ class LogBounds:
     notes: tuple[str, ...]
 
 
-def bounds_of(
-    replica: Replica, surveys: Sequence[SegmentSurvey], settings: Settings
-) -> LogBounds:
+def bounds_of(replica: Replica, surveys: Sequence[SegmentSurvey], settings: Settings) -> LogBounds:
     """The bounds of one replica; `surveys` are of its last segments, in order."""
     notes: list[str] = []
     log_end = _log_end(replica, surveys)

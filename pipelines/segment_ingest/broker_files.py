@@ -66,9 +66,7 @@ def read_topic_id(
     return None if metadata is None else metadata.topic_id
 
 
-def read_last_epoch(
-    storage: Storage, by_name: Mapping[str, FileInfo], notes: list[str]
-) -> int:
+def read_last_epoch(storage: Storage, by_name: Mapping[str, FileInfo], notes: list[str]) -> int:
     """The newest leader epoch that the folder knows of, -1 for none."""
     epochs = _read(storage, by_name, SideFile.LEADER_EPOCHS, parse_leader_epochs, notes)
     return epochs[-1].epoch if epochs else -1

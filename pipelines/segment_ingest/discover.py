@@ -15,7 +15,6 @@ from pipelines.segment_ingest.broker_files import (
     read_log_dir_files,
     read_topic_id,
 )
-
 from pipelines.segment_ingest.errors import WrongSourceError
 from pipelines.segment_ingest.log_dir_search import FoundLogDir, find_log_dirs
 from pipelines.segment_ingest.partition_log import (
@@ -108,7 +107,9 @@ def _source_id(files: dict[str, LogDirFiles], given: str | None) -> str:
     cluster_ids = set(named.values())
     if len(cluster_ids) > 1:
         listed = ", ".join(f"{path} ({cluster})" for path, cluster in sorted(named.items()))
-        raise WrongSourceError(f"the sources belong to different clusters: {listed}. Take one a call")
+        raise WrongSourceError(
+            f"the sources belong to different clusters: {listed}. Take one a call"
+        )
     if not cluster_ids:
         if given is None:
             raise WrongSourceError(
@@ -232,5 +233,3 @@ def _with_known_topic_ids(replicas: list[Replica], notes: list[str]) -> list[Rep
         else:
             joined.append(replica)
     return joined
-
-

@@ -63,10 +63,7 @@ def run_wave(wave: Wave, generations: dict[str, int], context: RunContext) -> Wa
     failed = failures_of(wave, reports)
     results, left_out = _results(wave, reports, failed)
     files = [
-        file
-        for index, report in enumerate(reports)
-        if index not in failed
-        for file in report.files
+        file for index, report in enumerate(reports) if index not in failed for file in report.files
     ]
     if not results:
         return WaveResult((), (), left_out, 0)
@@ -138,9 +135,7 @@ def _topic_waves(
     context: RunContext,
 ) -> _Attempt:
     attempt_id = uuid.uuid4()
-    stamp = LedgerStamp(
-        context.source_id, context.run_id, str(attempt_id), time.time_ns() // 1000
-    )
+    stamp = LedgerStamp(context.source_id, context.run_id, str(attempt_id), time.time_ns() // 1000)
     by_topic: dict[str, list[RangeResult]] = {}
     for result in results:
         by_topic.setdefault(result.plan.partition.replica.key.topic, []).append(result)
@@ -158,9 +153,7 @@ def _topic_waves(
     return _Attempt(attempt_id, tuple(topics))
 
 
-def _write(
-    context: RunContext, table: Table, topic: str, rows: pa.RecordBatch
-) -> list[DataFile]:
+def _write(context: RunContext, table: Table, topic: str, rows: pa.RecordBatch) -> list[DataFile]:
     tables = context.tables
     with ParquetFile(tables.storage, tables.lake_path, table, topic) as file:
         file.write(rows)

@@ -18,7 +18,7 @@ from segment_codec.segment import MOST_OFFSETS
 
 @dataclass(frozen=True, slots=True)
 class SurveyedPartition:
-    """One partition, ready to be planned; `surveys` belong to the last of its segments, in order."""
+    """One partition, ready to be planned; `surveys` are of its last segments, in order."""
 
     replica: Replica
     surveys: tuple[SegmentSurvey, ...]
@@ -140,9 +140,7 @@ def _limit(partition: SurveyedPartition, index: int) -> int:
     return max(segments[index + 1].base_offset, first or 0)
 
 
-def _slices(
-    partition: SurveyedPartition, start: int, stop: int, is_plain: bool
-) -> list[Slice]:
+def _slices(partition: SurveyedPartition, start: int, stop: int, is_plain: bool) -> list[Slice]:
     segments = partition.surveyed_segments
     slices: list[Slice] = []
     for index, (file, survey) in enumerate(zip(segments, partition.surveys, strict=True)):
@@ -166,9 +164,7 @@ def _slices(
     return slices
 
 
-def _split(
-    template: Slice, splits: Sequence[SplitPoint], start: int, stop: int
-) -> list[Slice]:
+def _split(template: Slice, splits: Sequence[SplitPoint], start: int, stop: int) -> list[Slice]:
     """The slices of one segment that hold something of [start, stop)."""
     result: list[Slice] = []
     for index, split in enumerate(splits):

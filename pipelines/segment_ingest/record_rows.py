@@ -4,6 +4,7 @@ What is the same in every row of a batch or of a file is a dictionary column: re
 would cost twice the time in the Parquet writer.
 """
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,7 +40,9 @@ class UnitRows(NamedTuple):
     batch_base_offset: int
 
 
-def record_rows(columns: Columns, units: list[UnitRows], origin: Origin) -> tuple[pa.RecordBatch, int]:
+def record_rows(
+    columns: Columns, units: list[UnitRows], origin: Origin
+) -> tuple[pa.RecordBatch, int]:
     """The rows of one flush, and how many header names were not UTF-8 and got U+FFFD."""
     count = len(columns.offsets)
     counts = np.fromiter((unit.row_count for unit in units), np.int64, len(units))
@@ -48,7 +51,7 @@ def record_rows(columns: Columns, units: list[UnitRows], origin: Origin) -> tupl
     base_offsets = np.repeat(
         np.fromiter((unit.batch_base_offset for unit in units), np.int64, len(units)), counts
     )
-    payload = pa.py_buffer(columns.data)
+    payload = _buffer(columns.data)
     headers, replaced = _headers(columns)
     arrays = {
         "key": _views(columns.has_key, columns.key_views, payload),
@@ -73,28 +76,35 @@ def _repeated(values: list[int], counts: NDArray[np.int64]) -> NDArray[np.int32]
     return np.repeat(np.array(values, np.int32), counts)
 
 
+def _buffer(array: NDArray[Any]) -> pa.Buffer:
+    """Arrow's view of an array, which stays alive with it."""
+    return pa.py_buffer(array)  # type: ignore[arg-type]  # numpy's stubs hide the protocol
+
+
 def _mask(is_null: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
     return is_null if is_null.any() else None
 
 
 def _validity(is_valid: NDArray[np.bool_]) -> Any:
     """Arrow's bitmap, None where all are valid."""
-    return None if is_valid.all() else pa.py_buffer(np.packbits(is_valid, bitorder="little"))
+    return None if is_valid.all() else _buffer(np.packbits(is_valid, bitorder="little"))
 
 
 def _views(is_valid: NDArray[np.bool_], views: NDArray[np.int32], payload: pa.Buffer) -> Any:
-    buffers = [_validity(is_valid), pa.py_buffer(views), payload]
+    buffers = [_validity(is_valid), _buffer(views), payload]
     return pa.Array.from_buffers(pa.binary_view(), len(is_valid), buffers)
 
 
 def _dictionary(indices: NDArray[np.int32], values: Any) -> Any:
-    return pa.DictionaryArray.from_arrays(pa.array(indices), values)
+    return pa.DictionaryArray.from_arrays(indices, values)
 
 
 def _constant(value: object, kind: pa.DataType, count: int) -> Any:
-    if value is None:
-        return pa.DictionaryArray.from_arrays(pa.nulls(count, pa.int32()), pa.array([""], kind))
-    return _dictionary(np.zeros(count, np.int32), pa.array([value], kind))
+    indices = np.zeros(count, np.int32)
+    if value is not None:
+        return _dictionary(indices, pa.array([value], kind))
+    nulls: Any = pa.array(indices, mask=np.ones(count, np.bool_))
+    return pa.DictionaryArray.from_arrays(nulls, pa.array([""], kind))
 
 
 def _timestamps(times_ms: NDArray[np.int64]) -> Any:
@@ -116,14 +126,14 @@ def _headers(columns: Columns) -> tuple[Any, int]:
         total,
         [
             _validity(columns.has_header_value),
-            pa.py_buffer(columns.header_value_stops),
-            pa.py_buffer(columns.header_values),
+            _buffer(columns.header_value_stops),
+            _buffer(columns.header_values),
         ],
     )
     pairs = pa.StructArray.from_arrays([names, values], fields=list(HEADERS_TYPE.value_type))
     stops = columns.header_stops
     has_headers = stops[1:] > stops[:-1]
-    buffers = [_validity(has_headers), pa.py_buffer(stops)]
+    buffers = [_validity(has_headers), _buffer(stops)]
     return pa.Array.from_buffers(HEADERS_TYPE, count, buffers, children=[pairs]), replaced
 
 
@@ -131,12 +141,12 @@ def _names(columns: Columns) -> tuple[Any, int]:
     """Header names as strings; Kafka's client replaces what is not UTF-8, and so do we."""
     total = len(columns.has_header_value)
     if not (columns.names > 127).any():
-        buffers = [None, pa.py_buffer(columns.name_stops), pa.py_buffer(columns.names)]
+        buffers = [None, _buffer(columns.name_stops), _buffer(columns.names)]
         return pa.Array.from_buffers(pa.string(), total, buffers), 0
     data = columns.names.tobytes()
     stops = columns.name_stops.tolist()
     names, replaced = [], 0
-    for start, stop in zip(stops[:-1], stops[1:], strict=True):
+    for start, stop in pairwise(stops):
         name = data[start:stop].decode("utf-8", errors="replace")
         replaced += name.encode() != data[start:stop]
         names.append(name)

@@ -193,9 +193,7 @@ def _ranges(
     return ranges
 
 
-def _waves(
-    ranges: Sequence[RangePlan], context: RunContext, summary: IngestSummary
-) -> list[Wave]:
+def _waves(ranges: Sequence[RangePlan], context: RunContext, summary: IngestSummary) -> list[Wave]:
     settings = context.settings
     decode_settings = DecodeSettings(
         _source_storage([ranges[0].partition.replica] if ranges else []),
@@ -212,7 +210,9 @@ def _waves(
         settings.write.target_file_bytes,
         settings.write.compression_level,
     )
-    waves = plan_waves(ranges, settings.write.wave_bytes, settings.read.split_bytes, decode_settings)
+    waves = plan_waves(
+        ranges, settings.write.wave_bytes, settings.read.split_bytes, decode_settings
+    )
     summary.planned_bytes += sum(wave.size_bytes for wave in waves)
     summary.planned_offsets += sum(each.next_offset - each.start_offset for each in ranges)
     summary.tasks += sum(len(wave.tasks) for wave in waves)

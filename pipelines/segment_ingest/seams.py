@@ -42,9 +42,7 @@ class RangeResult:
     def missing_offsets(self) -> int:
         """Offsets that are gone without evidence why."""
         own = sum(
-            gap.next_offset - gap.start_offset
-            for gap in self.gaps
-            if gap.cause is GapCause.MISSING
+            gap.next_offset - gap.start_offset for gap in self.gaps if gap.cause is GapCause.MISSING
         )
         return own + sum(report.missing_offsets for report in self.reports)
 

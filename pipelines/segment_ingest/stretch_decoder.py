@@ -69,7 +69,11 @@ class StretchDecoder:
     def _read(self, index: int, piece: Slice) -> bool:
         """Take one slice; True when the end of what is wanted was reached in it."""
         stretch, file = self._stretch, piece.file
-        anchors = anchors_of(read_index(self._settings.source, file.index_path, file.base_offset))
+
+        def anchors() -> tuple[int, ...]:
+            source = self._settings.source
+            return anchors_of(read_index(source, file.index_path, file.base_offset))
+
         bounds = SegmentBounds(
             file.base_offset,
             piece.limit_offset,
@@ -112,14 +116,16 @@ class StretchDecoder:
             )
         elif isinstance(item, Defect):
             self._take_defect(item, index)
-        elif item.last_offset < self._stretch.range_start:
-            self._bytes["below"] += item.size_bytes
-            self._reached = item.last_offset + 1
-            self._writer.sound_below()
-        elif item.last_offset >= self._stretch.range_next:
-            return self._take_above(item, index)
         else:
-            self._take_wanted(item, index)
+            last_offset = item.last_offset
+            if last_offset >= self._stretch.range_next:
+                return self._take_above(item, index)
+            if last_offset >= self._stretch.range_start:
+                self._take_wanted(item, index)
+            else:
+                self._bytes["below"] += item.size_bytes
+                self._writer.sound_below()
+            self._reached = max(self._reached, last_offset + 1)
         return False
 
     def _take_defect(self, defect: Defect, index: int) -> None:
@@ -148,10 +154,10 @@ class StretchDecoder:
 
     def _take_wanted(self, unit: Unit, index: int) -> None:
         self._bytes["sound"] += unit.size_bytes
-        for stray, stray_index in self._above:
-            self._reject_above(stray, stray_index)
-        self._above.clear()
-        self._reached = max(self._reached, unit.last_offset + 1)
+        if self._above:
+            for stray, stray_index in self._above:
+                self._reject_above(stray, stray_index)
+            self._above.clear()
         try:
             self._writer.add_unit(self._judged(unit, index))
         except DefectError as error:

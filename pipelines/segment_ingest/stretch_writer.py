@@ -19,7 +19,7 @@ from pipelines.segment_ingest.quarantine_rows import (
     quarantine_row,
 )
 from pipelines.segment_ingest.record_rows import Origin, UnitRows, payload_bytes, record_rows
-from pipelines.segment_ingest.survey import LastBatch, last_batch_of
+from pipelines.segment_ingest.survey import last_batch_of
 from pipelines.segment_ingest.table_files import TableFiles
 from pipelines.segment_ingest.tasks import (
     ByteCount,
@@ -70,10 +70,21 @@ class StretchWriter:
         self._previous_offset: int | None = None
         self._holes = HoleFinder()
         self._is_compacted = [piece.is_compacted for piece in stretch.slices]
+        self._places = [
+            Place(
+                settings.source_id,
+                stretch.key.topic_id,
+                stretch.key.partition,
+                stretch.broker_id,
+                piece.file.name,
+                settings.run_id,
+            )
+            for piece in stretch.slices
+        ]
         self._totals = dict.fromkeys(Totals._fields, 0)
         self._defects: dict[str, int] = {}
         self._times: list[int] = []
-        self._last_batch: LastBatch | None = None
+        self._last_unit: Unit | None = None
         self._last_index = 0
         self._missing_offsets = 0
         self._open_rows = 0
@@ -134,13 +145,11 @@ class StretchWriter:
             self._is_compacted[0],
             self._is_compacted[self._last_index],
             cut_offset,
-            counted._replace(
-                sound=counted.sound - moved, quarantined=counted.quarantined + moved
-            ),
+            counted._replace(sound=counted.sound - moved, quarantined=counted.quarantined + moved),
             Totals(**self._totals),
             min(self._times, default=None),
             max(self._times, default=None),
-            self._last_batch,
+            None if self._last_unit is None else last_batch_of(self._last_unit),
             markers,
             tuple(sorted(self._defects.items())),
             self._missing_offsets,
@@ -212,14 +221,6 @@ class StretchWriter:
         self._previous_offset = unit.last_offset
         if outcome is not None and count < unit.last_offset - first + 1:
             self._is_compacted[pending.slice_index] = True
-        place = Place(
-            self._settings.source_id,
-            stretch.key.topic_id,
-            stretch.key.partition,
-            stretch.broker_id,
-            stretch.slices[pending.slice_index].file.name,
-            self._settings.run_id,
-        )
         row = BatchOutcome(
             unit,
             pending.state,
@@ -230,9 +231,9 @@ class StretchWriter:
             row_count,
             plain_bytes,
         )
-        self._files.batch(batch_row(row, place))
+        self._files.batch(batch_row(row, self._places[pending.slice_index]))
         self._totals["batches"] += 1
-        self._last_batch = last_batch_of(unit)
+        self._last_unit = unit
         self._last_index = pending.slice_index
 
     def _meet_defect(self, pending: PendingDefect) -> None:
@@ -325,7 +326,11 @@ def _facts(unit: Unit, outcome: UnitOutcome | None) -> tuple[int, int, int | Non
     if isinstance(unit, RecordBatch):
         return unit.first_offset, unit.header.record_count, None
     count = getattr(unit, "message_count", None)
-    return unit.first_offset, unit.last_offset - unit.first_offset + 1 if count is None else count, None
+    return (
+        unit.first_offset,
+        unit.last_offset - unit.first_offset + 1 if count is None else count,
+        None,
+    )
 
 
 def _unit_rows(pending: PendingUnit, outcome: UnitOutcome, rows: int) -> UnitRows:

@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass, field
 
 from pipelines.segment_ingest.plan import SurveyedPartition
 from pipelines.segment_ingest.progress import show_bytes
-from pipelines.segment_ingest.quarantine_rows import GapCause
 from pipelines.segment_ingest.seams import RangeResult
 from pipelines.segment_ingest.settings import Settings
 
@@ -171,9 +170,7 @@ def leftovers(partition: SurveyedPartition, settings: Settings) -> list[Leftover
             upper,
         )
     elif high is not None and high < bounds.log_end_offset:
-        add(
-            f"{bounds.log_end_offset - high} offsets lie above the high watermark {high}", high
-        )
+        add(f"{bounds.log_end_offset - high} offsets lie above the high watermark {high}", high)
     tail = partition.surveys[-1].tail if partition.surveys else None
     if tail is not None:
         add(f"the last segment ends in {tail}", bounds.log_end_offset)

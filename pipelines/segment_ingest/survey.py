@@ -59,7 +59,7 @@ class SurveyRequest:
 
 
 class SplitPoint(NamedTuple):
-    """A proved batch start: `expected_offset` is the end of what lies before, `crc` is the batch's."""
+    """A proved batch start; `expected_offset` is the end of what lies before it."""
 
     position: int
     expected_offset: int
@@ -121,11 +121,10 @@ def survey_segment(request: SurveyRequest) -> SegmentSurvey:
         with request.storage.open_reader(request.path) as reader:
             size_bytes = min(reader.size_bytes, request.size_bytes)
             headers = Window(reader, _HEADER_READ_BYTES, size_bytes)
-            index = read_index(request.storage, request.index_path, request.base_offset)
-            survey = _walk(request, headers, index, headers_only=True)
+            survey = _walk(request, headers, headers_only=True)
             if survey is None:
                 full = Window(reader, request.window_bytes, size_bytes)
-                survey = _walk(request, full, index, headers_only=False)
+                survey = _walk(request, full, headers_only=False)
     except (StorageError, SegmentCodecError) as error:
         return _missing(request, str(error))
     if survey is None:
@@ -147,6 +146,10 @@ def read_index(storage: Storage, index_path: str | None, base_offset: int) -> Of
         return parse_offset_index(storage.read_bytes(index_path), base_offset)
     except StorageError:
         return OffsetIndex(base_offset, (), None)
+
+
+def _index(request: SurveyRequest) -> OffsetIndex:
+    return read_index(request.storage, request.index_path, request.base_offset)
 
 
 def anchors_of(index: OffsetIndex) -> tuple[int, ...]:
@@ -172,19 +175,17 @@ class _Collected:
     to_offset: int | None = None
 
 
-def _walk(
-    request: SurveyRequest, window: Window, index: OffsetIndex, *, headers_only: bool
-) -> SegmentSurvey | None:
+def _walk(request: SurveyRequest, window: Window, *, headers_only: bool) -> SegmentSurvey | None:
     """Walk the segment; None when only a full walk can tell."""
     bounds = SegmentBounds(
         request.base_offset,
         request.base_offset + MOST_OFFSETS,
         request.is_last,
         request.settled_offset,
-        anchors_of(index),
+        lambda: anchors_of(_index(request)),
         request.run_breaks,
     )
-    start = _known_start(request, window, index) if headers_only else None
+    start = _known_start(request, window) if headers_only else None
     position, base_offset = start or (0, request.base_offset)
     order = OffsetOrder(base_offset)
     walk = SegmentWalk(window, bounds, order, headers_only=headers_only)
@@ -198,11 +199,11 @@ def _walk(
     return _survey(request, window, found, order.next_offset)
 
 
-def _known_start(
-    request: SurveyRequest, window: Window, index: OffsetIndex
-) -> tuple[int, int] | None:
+def _known_start(request: SurveyRequest, window: Window) -> tuple[int, int] | None:
     """Where the walk may begin instead of at 0: a proved batch at or below what is wanted."""
-    entry = index.lookup(request.start_offset - 1)
+    if request.start_offset <= request.base_offset:
+        return None
+    entry = _index(request).lookup(request.start_offset - 1)
     if entry is None or entry.position >= window.size_bytes:
         return None
     bounds = SegmentBounds(request.base_offset, request.start_offset, False, 0)
@@ -213,9 +214,7 @@ def _known_start(
     return entry.position, unit.first_offset
 
 
-def _collect(
-    found: _Collected, item: Item, request: SurveyRequest, window: Window
-) -> None:
+def _collect(found: _Collected, item: Item, request: SurveyRequest, window: Window) -> None:
     match item:
         case Tail():
             found.tail = item
@@ -237,9 +236,7 @@ def _collect(
     found.last = item
 
 
-def _note_split(
-    found: _Collected, unit: Unit, request: SurveyRequest, window: Window
-) -> None:
+def _note_split(found: _Collected, unit: Unit, request: SurveyRequest, window: Window) -> None:
     """Begin a split here when what is wanted begins, or the last split has its bytes."""
     if unit.last_offset < request.start_offset:
         return
@@ -289,10 +286,13 @@ def _note_transaction(found: _Collected, batch: RecordBatch) -> None:
     if marker is not None:
         found.open_producers.discard(producer_id)
         found.events.append(marker)
-    elif batch.header.is_transactional and not batch.header.is_control:
-        if producer_id not in found.open_producers:
-            found.open_producers.add(producer_id)
-            found.events.append(DataSpan(batch.first_offset, producer_id))
+    elif (
+        batch.header.is_transactional
+        and not batch.header.is_control
+        and producer_id not in found.open_producers
+    ):
+        found.open_producers.add(producer_id)
+        found.events.append(DataSpan(batch.first_offset, producer_id))
 
 
 def marker_of(batch: RecordBatch) -> Marker | None:

@@ -58,9 +58,7 @@ class TableFiles:
         self._close_topic()
         return tuple(self._done)
 
-    def _add(
-        self, table: Table, row: Row, to_arrow: Callable[[list[Row]], pa.RecordBatch]
-    ) -> None:
+    def _add(self, table: Table, row: Row, to_arrow: Callable[[list[Row]], pa.RecordBatch]) -> None:
         rows = self._rows.setdefault(table.name, [])
         rows.append(row)
         if len(rows) >= _MOST_BUFFERED_ROWS or table is QUARANTINE:  # its rows hold raw bytes

@@ -1,4 +1,4 @@
-"""What a decode task is told and what it reports: plain values that cross to an executor and back."""
+"""What a decode task is told and what it reports: plain values that cross to an executor."""
 
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -2,15 +2,18 @@
 
 from typing import NamedTuple
 
-from pipelines.segment_inspect.findings import BatchFound, Origin
+from pipelines.segment_inspect.findings import BatchFound, Origin, RecordFound
 from pipelines.segment_inspect.verdicts import Sound
 from segment_codec import message_set, record_batch
 from segment_codec.codec import Codec
-from segment_codec.errors import DefectCode
-from segment_codec.message_set import MessageRun, Wrapper
+from segment_codec.message_set import Wrapper
+from segment_codec.offset_order import Unit
+from segment_codec.record import Record
 from segment_codec.record_batch import BatchHeader, RecordBatch
 from segment_codec.segment import PREFIX, PREFIX_BYTES
-from segment_codec.window import Window
+from segment_codec.window import ByteSource, Window
+
+_HEADER_READ_BYTES = 128  # enough for a header of either format
 
 
 class _Fields(NamedTuple):
@@ -51,14 +54,15 @@ def sound_batch(sound: Sound, origin: Origin, segment: str) -> BatchFound:
 
 
 def claimed_batch(
-    window: Window, position: int, size_bytes: int, origin: Origin, segment: str
+    source: ByteSource, position: int, size_bytes: int, origin: Origin, segment: str
 ) -> BatchFound | None:
     """What the header of a damaged batch claims; None where no whole batch may lie.
 
     Nothing of it is proved, only that a batch of the claimed length fits into these bytes.
     """
-    if size_bytes < PREFIX_BYTES + 1:
+    if size_bytes <= PREFIX_BYTES:
         return None
+    window = Window(source, _HEADER_READ_BYTES)
     offset, length, _, magic = PREFIX.unpack_from(window.view(position, PREFIX_BYTES))
     claimed_bytes = record_batch.LENGTH_STOP + length
     smallest = record_batch.SMALLEST_LENGTH if magic == 2 else message_set.SMALLEST_SIZE
@@ -93,11 +97,18 @@ def claimed_batch(
     )
 
 
-def timestamp_type_of(unit: RecordBatch | Wrapper | MessageRun) -> int:
-    """Kafka's number: 0 create, 1 log append, -1 none."""
-    if isinstance(unit, RecordBatch):
-        return int(unit.header.is_log_append_time)
-    return -1 if unit.magic == 0 else int(unit.is_log_append_time)
+def record_facts(record: Record, unit: Unit, origin: Origin) -> RecordFound:
+    """A record of a sound batch."""
+    return RecordFound(
+        origin.topic,
+        origin.partition,
+        record.offset,
+        record.timestamp_ms,
+        _timestamp_type(unit),
+        record.key,
+        record.value,
+        record.headers,
+    )
 
 
 def codec_name(codec_id: int | None) -> str | None:
@@ -107,28 +118,23 @@ def codec_name(codec_id: int | None) -> str | None:
     return Codec(codec_id).name.lower()
 
 
-def stops_recovery(code: DefectCode) -> bool:
-    """Whether a starting broker would cut the log here; it looks at frames, not into them."""
-    return code in _STOPS_RECOVERY
+def _timestamp_type(unit: Unit) -> int:
+    """Kafka's number: 0 create, 1 log append, -1 none."""
+    if isinstance(unit, RecordBatch):
+        return int(unit.header.is_log_append_time)
+    return -1 if unit.magic == 0 else int(unit.is_log_append_time)
 
 
-_STOPS_RECOVERY = frozenset(
-    {
-        DefectCode.BAD_LENGTH,
-        DefectCode.ZERO_FILLED,
-        DefectCode.TRUNCATED_BATCH,
-        DefectCode.UNSUPPORTED_MAGIC,
-        DefectCode.CRC_MISMATCH,
-    }
-)
-
-
-def _unit_fields(unit: RecordBatch | Wrapper | MessageRun) -> _Fields:
+def _unit_fields(unit: Unit) -> _Fields:
     if isinstance(unit, RecordBatch):
         return _batch_fields(unit.header)
     time_ms = unit.timestamp_ms if isinstance(unit, Wrapper) else unit.max_timestamp_ms
     return _legacy_fields(
-        unit.magic, unit.attributes & message_set.CODEC_MASK, timestamp_type_of(unit), time_ms, unit.crc
+        unit.magic,
+        unit.attributes & message_set.CODEC_MASK,
+        _timestamp_type(unit),
+        time_ms,
+        unit.crc,
     )
 
 

@@ -120,7 +120,6 @@ class RecordFound(NamedTuple):
     headers: tuple[RecordHeader, ...]
 
 
-
 class SideFileSummary(NamedTuple):
     """The end of a look into an index or side file."""
 

@@ -3,25 +3,14 @@
 Damage is shown once the next sound offset is known, so what follows it waits that long.
 """
 
-import hashlib
 from collections.abc import Callable
+from functools import cache
 
 from lake.errors import StorageError
 from lake.storage import Reader, Storage
-from pipelines.segment_inspect.batch_facts import (
-    claimed_batch,
-    codec_name,
-    sound_batch,
-    stops_recovery,
-    timestamp_type_of,
-)
-from pipelines.segment_inspect.findings import (
-    DefectFound,
-    FileFound,
-    RecordFound,
-    Report,
-    TailFound,
-)
+from pipelines.segment_inspect.batch_facts import claimed_batch, record_facts, sound_batch
+from pipelines.segment_inspect.defect_facts import claims_of, defect_facts
+from pipelines.segment_inspect.findings import FileFound, Report, TailFound
 from pipelines.segment_inspect.partition_log import WINDOW_BYTES, SegmentPlace, read_index
 from pipelines.segment_inspect.path_kinds import PathKind
 from pipelines.segment_inspect.surroundings import Standing
@@ -33,9 +22,8 @@ from segment_codec.reference_decoder import decode
 from segment_codec.segment import Defect, SegmentBounds, SegmentWalk, Tail
 from segment_codec.window import Window
 
-MOST_RAW_BYTES = 1 << 20  # of a defect's bytes, as many as a quarantine row keeps by default
 _MOST_WAITING = 1024
-_CLAIM_READ_BYTES = 4096
+_MOST_WAITING_BYTES = 16 << 20
 
 Action = Callable[[int | None], None]
 
@@ -68,6 +56,7 @@ class LogScan:
         self._order = OffsetOrder(first_offset)
         self._previous_offset: int | None = None
         self._waiting: list[Action] = []
+        self._waiting_bytes = 0
 
     def segment(self, place: SegmentPlace, kind: PathKind = PathKind.LOG) -> None:
         """Show one segment; one that cannot be read to its end becomes a note."""
@@ -88,13 +77,17 @@ class LogScan:
         self._show(lambda _: self._report.file(found))
 
     def _walk(self, place: SegmentPlace, reader: Reader) -> None:
-        index = read_index(self._storage, place, self.notes)
+        @cache
+        def anchors() -> tuple[int, ...]:
+            index = read_index(self._storage, place, self.notes)
+            return tuple(entry.position for entry in index.entries)
+
         bounds = SegmentBounds(
             place.base_offset,
             place.limit_offset,
             place.is_last,
             self._standing.settled_offset,
-            tuple(entry.position for entry in index.entries),
+            anchors,
         )
         walk = SegmentWalk(Window(reader, WINDOW_BYTES), bounds, self._order)
         for item in judged(walk.items()):
@@ -130,31 +123,15 @@ class LogScan:
         return tuple(marks)
 
     def _records(self, sound: Sound) -> None:
-        origin = self._standing.origin
         for record in decode(sound.unit, MOST_DECOMPRESSED_BYTES):
             if record.offset >= self._log_start_offset:
-                self._report.record(
-                    RecordFound(
-                        origin.topic,
-                        origin.partition,
-                        record.offset,
-                        record.timestamp_ms,
-                        timestamp_type_of(sound.unit),
-                        record.key,
-                        record.value,
-                        record.headers,
-                    )
-                )
+                self._report.record(record_facts(record, sound.unit, self._standing.origin))
 
     def _defect(self, defect: Defect, place: SegmentPlace, reader: Reader) -> None:
         self.totals.defect(defect)
         origin = self._standing.origin
-        claims = claimed_batch(
-            Window(reader, _CLAIM_READ_BYTES), defect.position, defect.size_bytes, origin, place.name
-        )
-        if claims is not None and claims.size_bytes != defect.size_bytes:
-            claims = None  # the hole is longer than the batch, so its length is not believed either
-        found = self._defect_found(defect, place, reader)
+        claims = claims_of(defect, origin, place.name, reader)
+        found = defect_facts(defect, origin, place.name, self._previous_offset, reader)
         marks = (str(defect.code),)
 
         def show(next_offset: int | None) -> None:
@@ -162,36 +139,7 @@ class LogScan:
                 self._report.batch(claims, marks)
             self._report.defect(found._replace(next_offset=next_offset))
 
-        self._wait(show)
-
-    def _defect_found(self, defect: Defect, place: SegmentPlace, reader: Reader) -> DefectFound:
-        raw = reader.read(defect.position, min(defect.size_bytes, MOST_RAW_BYTES))
-        origin = self._standing.origin
-        return DefectFound(
-            source_id=origin.source_id,
-            topic_id=origin.topic_id,
-            topic=origin.topic,
-            partition=origin.partition,
-            broker_id=origin.broker_id,
-            segment=place.name,
-            position=defect.position,
-            length_bytes=defect.size_bytes,
-            defect_code=defect.code,
-            defect_detail=defect.detail,
-            base_offset=defect.base_offset,
-            last_offset=defect.last_offset,
-            record_count=defect.record_count,
-            magic=defect.magic,
-            codec=codec_name(defect.codec_id),
-            expected_crc=defect.expected_crc,
-            computed_crc=defect.computed_crc,
-            previous_offset=self._previous_offset,
-            next_offset=None,
-            raw=raw,
-            raw_sha256=hashlib.sha256(raw).hexdigest(),
-            raw_is_complete=len(raw) == defect.size_bytes,
-            kafka_would_truncate=stops_recovery(defect.code),
-        )
+        self._wait(show, len(found.raw))
 
     def _tail(self, tail: Tail, place: SegmentPlace, reader: Reader) -> None:
         self.totals.tail(tail)
@@ -200,8 +148,7 @@ class LogScan:
             origin.topic, origin.partition, place.name, tail.kind, tail.position, tail.size_bytes
         )
         if tail.kind is TailKind.UNFLUSHED:
-            window = Window(reader, _CLAIM_READ_BYTES)
-            claims = claimed_batch(window, tail.position, tail.size_bytes, origin, place.name)
+            claims = claimed_batch(reader, tail.position, tail.size_bytes, origin, place.name)
             if claims is not None:
                 batch = claims
                 self._show(lambda _: self._report.batch(batch, (str(tail.kind),)))
@@ -214,12 +161,13 @@ class LogScan:
         else:
             action(None)
 
-    def _wait(self, action: Action) -> None:
+    def _wait(self, action: Action, size_bytes: int = 0) -> None:
         self._waiting.append(action)
-        if len(self._waiting) >= _MOST_WAITING:
+        self._waiting_bytes += size_bytes
+        if len(self._waiting) >= _MOST_WAITING or self._waiting_bytes >= _MOST_WAITING_BYTES:
             self._release(None)
 
     def _release(self, next_offset: int | None) -> None:
-        waiting, self._waiting = self._waiting, []
+        waiting, self._waiting, self._waiting_bytes = self._waiting, [], 0
         for action in waiting:
             action(next_offset)

@@ -12,7 +12,6 @@ from segment_codec import offset_index
 from segment_codec.errors import SegmentCodecError
 from segment_codec.log_dir import (
     FileKind,
-    FileState,
     SkippedFile,
     parse_file_name,
     plan_swaps,
@@ -133,9 +132,7 @@ def _end_offset(storage: Storage, place: SegmentPlace) -> int | None:
     return order.next_offset
 
 
-def _swap_ends(
-    storage: Storage, by_name: dict[str, FileInfo], notes: list[str]
-) -> dict[int, int]:
+def _swap_ends(storage: Storage, by_name: dict[str, FileInfo], notes: list[str]) -> dict[int, int]:
     """Where each finished cleaner output ends: it stands for all segments up to there."""
     ends: dict[int, int] = {}
     for file in usable_swap_logs(by_name):
@@ -149,5 +146,3 @@ def _swap_ends(
             notes.append(f"{error}; what {file} replaces cannot be told")
         ends[file.base_offset] = order.next_offset
     return ends
-
-

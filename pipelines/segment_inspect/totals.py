@@ -43,9 +43,8 @@ class Totals:
         elif first_offset > expected:
             self.offsets_not_there += first_offset - expected
             return expected
-        elif first_offset < expected:  # it came late and lies in a hole counted before
-            spanned = min(found.last_offset + 1, expected) - first_offset
-            self.offsets_not_there = max(0, self.offsets_not_there - spanned)
+        elif found.last_offset < expected - 1:  # it came late and lies in a hole counted before
+            self.offsets_not_there -= found.last_offset + 1 - first_offset
         return None
 
     def defect(self, defect: Defect) -> None:

@@ -38,18 +38,19 @@ def judged(items: Iterable[Item]) -> Iterator[Sound | Defect | Tail]:
     builder = ColumnBuilder(MOST_DECOMPRESSED_BYTES)
     waiting = 0
     for item in items:
-        found = item if isinstance(item, Defect | Tail) else None
-        if found is None and not builder.accepts(item):
-            yield from _flushed(builder)
-            waiting = 0
-        if found is None:
-            found = _added(builder, item)
+        if isinstance(item, Defect | Tail):
+            fault: Defect | Tail | None = item
+        else:
+            if not builder.accepts(item):
+                yield from _flushed(builder)
+                waiting = 0
+            fault = _added(builder, item)
         waiting += 1
-        if found is not None or builder.plain_bytes >= _GROUP_BYTES or waiting >= _GROUP_UNITS:
+        if fault is not None or builder.plain_bytes >= _GROUP_BYTES or waiting >= _GROUP_UNITS:
             yield from _flushed(builder)
             waiting = 0
-        if found is not None:
-            yield found
+        if fault is not None:
+            yield fault
     yield from _flushed(builder)
 
 

@@ -15,7 +15,7 @@ from lake_drivers import (
 from lake_rows import SOURCE, Lake, next_wave, read_offsets, wave
 
 from lake import redo_file
-from lake.delta_commit import TopicWave, recover, versions
+from lake.delta_commit import AppVersions, TopicWave, _is_needless, recover, versions
 from lake.redo_file import Redo
 from lake.tables import CHECKPOINTS, GAPS, RECORDS, TABLES, Table
 
@@ -195,3 +195,31 @@ def test_drivers_that_plan_again_after_losing_all_get_their_rows_in_once(lake: L
     assert_each_row_once(lake, "orders", [d * 1000 + n for d in range(3) for n in range(5)])
     recover(lake.tables, SOURCE, ["orders"])
     assert redo_files(lake) == []
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_needless"),
+    [
+        (AppVersions(0, 0, 0), AppVersions(4, 4, 4), False),
+        (AppVersions(1, 0, 0), AppVersions(5, 4, 4), False),
+        (AppVersions(1, 1, 1), AppVersions(5, 4, 4), False),
+        (AppVersions(1, 1, 1), AppVersions(4, 4, 4), True),
+        (AppVersions(1, 0, 0), AppVersions(4, 4, 4), True),
+        (AppVersions(1, 1, 1), AppVersions(5, 5, 5), True),
+        (AppVersions(2, 1, 1), AppVersions(9, 9, 8), True),
+    ],
+    ids=["undecided", "decided", "half", "taken", "being taken", "published", "long published"],
+)
+def test_redo_file_is_kept_until_its_commit_is_published_or_impossible(
+    first: AppVersions, second: AppVersions, is_needless: bool
+) -> None:
+    redo = Redo(
+        source_id=SOURCE,
+        attempt_id="attempt",
+        commit_id="commit",
+        run_id="run",
+        created_at_ms=0,
+        generations={"a": 1, "b": 5},
+        files=(),
+    )
+    assert _is_needless({"a": first, "b": second}, redo) is is_needless

@@ -166,7 +166,9 @@ def _header_checksum(descriptor: bytes) -> int:
     value = (374761393 + len(descriptor)) & mask
     whole = len(descriptor) // 4 * 4
     for index in range(0, whole, 4):
-        value = (value + int.from_bytes(descriptor[index : index + 4], "little") * 3266489917) & mask
+        value = (
+            value + int.from_bytes(descriptor[index : index + 4], "little") * 3266489917
+        ) & mask
         value = ((value << 17 | value >> 15) & mask) * 668265263 & mask
     for byte in descriptor[whole:]:
         value = (value + byte * 374761393) & mask

@@ -3,8 +3,8 @@
 numba checks no bounds, so each loop does: no index is used before it was compared with its end. A
 kernel never raises; it answers with a status from here, which `columns` turns into a defect.
 
-A binary view is four int32: the length, then up to twelve bytes inline, or the first four bytes, the
-number of the buffer (always 0) and the place in it.
+A binary view is four int32: the length, then up to twelve bytes inline, or the first four bytes,
+the number of the buffer (always 0) and the place in it.
 """
 
 from typing import Any
@@ -14,7 +14,8 @@ import numpy as np
 
 from segment_codec._checksum import slicing_tables
 
-Array = Any  # numba compiles for the types that come; mypy sees plain Python here
+Array = Any  # numba compiles for the types that come
+Int = Any  # a machine integer inside a kernel, of the width that the code names
 
 _CRC32 = slicing_tables()
 _BAD = -(1 << 62)  # no length or delta of 32 bits can be this
@@ -42,7 +43,7 @@ WRAPPER_OFFSET = 19
 
 
 @numba.njit(inline="always")
-def varint(data: Array, p: int, stop: int) -> tuple[int, int]:
+def varint(data: Array, p: Int, stop: Int) -> tuple[Int, Int]:
     """A 32-bit zig-zag varint and the index behind it, or (_, -1)."""
     value = np.int64(0)
     shift = 0
@@ -58,7 +59,7 @@ def varint(data: Array, p: int, stop: int) -> tuple[int, int]:
 
 
 @numba.njit(inline="always")
-def varlong(data: Array, p: int, stop: int) -> tuple[int, int]:
+def varlong(data: Array, p: Int, stop: Int) -> tuple[Int, Int]:
     value = np.int64(0)
     shift = 0
     while p < stop and shift < 70:
@@ -72,7 +73,7 @@ def varlong(data: Array, p: int, stop: int) -> tuple[int, int]:
 
 
 @numba.njit(inline="always")
-def int32(data: Array, p: int) -> int:
+def int32(data: Array, p: Int) -> Int:
     return np.int64(
         np.int32(
             np.uint32(data[p]) << 24
@@ -84,7 +85,7 @@ def int32(data: Array, p: int) -> int:
 
 
 @numba.njit(inline="always")
-def int64(data: Array, p: int) -> int:
+def int64(data: Array, p: Int) -> Int:
     value = np.uint64(0)
     for i in range(8):
         value = value << np.uint64(8) | np.uint64(data[p + i])
@@ -92,7 +93,7 @@ def int64(data: Array, p: int) -> int:
 
 
 @numba.njit(inline="always")
-def set_view(views: Array, row: int, data: Array, p: int, length: int) -> None:
+def set_view(views: Array, row: Int, data: Array, p: Int, length: Int) -> None:
     views[row, 0] = length
     views[row, 1] = 0
     views[row, 2] = 0
@@ -107,13 +108,13 @@ def set_view(views: Array, row: int, data: Array, p: int, length: int) -> None:
 
 
 @numba.njit(inline="always")
-def copy(target: Array, at: int, data: Array, p: int, length: int) -> None:
+def copy(target: Array, at: Int, data: Array, p: Int, length: Int) -> None:
     for i in range(length):
         target[at + i] = data[p + i]
 
 
 @numba.njit(inline="always")
-def crc32(data: Array, start: int, stop: int) -> int:
+def crc32(data: Array, start: Int, stop: Int) -> Int:
     crc = np.uint32(0xFFFFFFFF)
     p = start
     while p + 8 <= stop:

@@ -17,6 +17,7 @@ from segment_codec._kernel_parts import (
     OK,
     WRAPPER_OFFSET,
     Array,
+    Int,
     crc32,
     int32,
     int64,
@@ -25,7 +26,7 @@ from segment_codec._kernel_parts import (
 
 
 @numba.njit(inline="always")
-def _message_status(data: Array, p: int, stop: int) -> int:
+def _message_status(data: Array, p: Int, stop: Int) -> Int:
     """Check one message at p, checksum included, of a set that ends at stop."""
     if stop - p < 12:
         return INNER_CUT
@@ -70,9 +71,9 @@ def scan_messages(
     """
     p = 0
     count = 0
-    first = np.int64(-1)
-    last = np.int64(low) - 1
-    largest = np.int64(-(1 << 63))
+    first: Int = np.int64(-1)
+    last: Int = np.int64(low) - 1
+    largest: Int = np.int64(-(1 << 63))
     stop = data.shape[0]
     while stop - p >= 18 and data[p + 16] == magic and data[p + 17] == attributes:
         offset = int64(data, p)
@@ -125,8 +126,8 @@ def decode_messages(
         status = OK
         p = start
         count = 0
-        first = np.int64(0)
-        last = np.int64(-1)
+        first: Int = np.int64(0)
+        last: Int = np.int64(-1)
         while p < stop:
             status = _message_status(data, p, stop)
             if status != OK:
@@ -140,7 +141,7 @@ def decode_messages(
             last = offset
             count += 1
             p += 12 + int32(data, p + 8)
-        shift = np.int64(0)
+        shift: Int = np.int64(0)
         if status == OK and is_wrapper[i]:
             if magics[i] == 1:
                 # An offset of 0 is what some old clients sent; Kafka then takes the inner ones.

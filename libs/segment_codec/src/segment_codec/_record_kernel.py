@@ -17,6 +17,7 @@ from segment_codec._kernel_parts import (
     VALUE_LENGTH,
     VARINT,
     Array,
+    Int,
     copy,
     set_view,
     varint,
@@ -70,7 +71,7 @@ def decode_records(
         p = starts[i]
         stop = stops[i]
         status = OK
-        delta_before = np.int64(-1)
+        delta_before: Int = np.int64(-1)
         for _ in range(counts[i]):
             if p == stop:
                 status = TOO_FEW_RECORDS

@@ -1,4 +1,4 @@
-"""Zig-zag varints, as `ByteUtils.readVarint` and `readVarlong` of apache/kafka 1eb7644 read them."""
+"""Zig-zag varints. Source: apache/kafka 1eb7644, ByteUtils.readVarint and readVarlong."""
 
 from segment_codec.errors import DefectCode, DefectError
 

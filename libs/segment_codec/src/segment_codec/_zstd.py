@@ -8,6 +8,7 @@ dictionary id, content size, blocks, optional checksum of four bytes. Block: thr
 little-endian (bit 0 last, bits 1-2 type, then size), then its bytes. Source: RFC 8878, section 3.1.
 """
 
+import struct
 from functools import cache
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ from segment_codec.errors import DefectCode, DefectError
 
 _MAGIC = 0xFD2FB528
 _SKIPPABLE_MAGIC = 0x184D2A50
+_FRAME_START = struct.Struct("<IB")  # magic, descriptor
 _LARGEST_BLOCK_BYTES = 128 << 10
 _DICTIONARY_ID_BYTES = (0, 1, 2, 4)
 _CONTENT_SIZE_BYTES = (0, 2, 4, 8)
@@ -34,7 +36,8 @@ def decompress_zstd(data: memoryview, max_bytes: int) -> bytes:
     """The content of all frames of `data`.
 
     Raises:
-        DefectError: decompression_failed, or decompression_limit above `max_bytes`, claims included.
+        DefectError: decompression_failed, or decompression_limit above `max_bytes`, be it real or
+            a frame's claim.
     """
     parts: list[bytes] = []
     position, room = 0, max_bytes
@@ -54,7 +57,9 @@ def _content(frame_data: memoryview, frame: _Frame, room: int, max_bytes: int) -
     if frame.claimed_bytes is not None and frame.claimed_bytes > min(room, frame.bound_bytes):
         if frame.claimed_bytes > room:
             raise _limit(max_bytes)
-        raise _failed(f"the frame claims {frame.claimed_bytes} bytes, more than its blocks can hold")
+        raise _failed(
+            f"the frame claims {frame.claimed_bytes} bytes, more than its blocks can hold"
+        )
     try:
         if frame.bound_bytes <= room:
             return _decompressor().decompress(frame_data, max_output_size=frame.bound_bytes)
@@ -68,7 +73,9 @@ def _content(frame_data: memoryview, frame: _Frame, room: int, max_bytes: int) -
 
 
 def _next_frame(data: memoryview, start: int) -> _Frame:
-    magic = _little_endian(data, start, 4)
+    if len(data) - start < _FRAME_START.size:
+        raise _failed("the frame is cut")
+    magic, descriptor = _FRAME_START.unpack_from(data, start)
     if magic & 0xFFFFFFF0 == _SKIPPABLE_MAGIC:
         stop = start + 8 + _little_endian(data, start + 4, 4)
         if stop > len(data):
@@ -76,7 +83,6 @@ def _next_frame(data: memoryview, start: int) -> _Frame:
         return _Frame(start, stop, 0, None)
     if magic != _MAGIC:
         raise _failed(f"at byte {start} is no frame")
-    descriptor = _little_endian(data, start + 4, 1)
     is_single_segment = descriptor & 0x20 != 0
     position = start + 5 + (0 if is_single_segment else 1)
     position += _DICTIONARY_ID_BYTES[descriptor & 3]
@@ -94,8 +100,11 @@ def _next_frame(data: memoryview, start: int) -> _Frame:
 def _walk_blocks(data: memoryview, position: int) -> tuple[int, int]:
     """Where the last block ends, and how many bytes the blocks can give at most."""
     bound = 0
+    stop = len(data)
     while True:
-        header = _little_endian(data, position, 3)
+        if position + 3 > stop:
+            raise _failed("the frame is cut")
+        header = data[position] | data[position + 1] << 8 | data[position + 2] << 16
         kind, size = header >> 1 & 3, header >> 3
         position += 3
         if kind == _RAW:
@@ -109,7 +118,7 @@ def _walk_blocks(data: memoryview, position: int) -> tuple[int, int]:
             bound += _LARGEST_BLOCK_BYTES
         else:
             raise _failed("a block has the reserved type")
-        if position > len(data):
+        if position > stop:
             raise _failed("a block is cut")
         if header & 1:
             return position, bound

@@ -11,3 +11,6 @@ class Codec(IntEnum):
     SNAPPY = 2
     LZ4 = 3
     ZSTD = 4
+
+
+CODECS = tuple(Codec)  # by id; looking one up is cheaper than making it

@@ -171,6 +171,16 @@ class _Spans:
         ]
 
 
+_RowArrays = tuple[
+    NDArray[np.int64],
+    NDArray[np.int64],
+    NDArray[np.int32],
+    NDArray[np.bool_],
+    NDArray[np.int32],
+    NDArray[np.bool_],
+]
+
+
 class _Rows:
     """Output arrays for at most `capacity` rows; pages that stay unused cost nothing."""
 
@@ -182,7 +192,7 @@ class _Rows:
         self.value_views = np.empty((capacity, 4), np.int32)
         self.has_value = np.empty(capacity, np.bool_)
 
-    def arrays(self) -> tuple[Any, ...]:
+    def arrays(self) -> _RowArrays:
         return (
             self.offsets,
             self.timestamps,
@@ -192,8 +202,15 @@ class _Rows:
             self.has_value,
         )
 
-    def cut(self, rows: int) -> tuple[Any, ...]:
-        return tuple(array[:rows] for array in self.arrays())
+    def cut(self, rows: int) -> _RowArrays:
+        return (
+            self.offsets[:rows],
+            self.timestamps[:rows],
+            self.key_views[:rows],
+            self.has_key[:rows],
+            self.value_views[:rows],
+            self.has_value[:rows],
+        )
 
 
 def _decode_records(spans: _Spans) -> tuple[Columns, list[UnitOutcome]]:
@@ -213,7 +230,7 @@ def _decode_records(spans: _Spans) -> tuple[Columns, list[UnitOutcome]]:
         names = np.empty(len(spans.data), np.uint8)
         value_stops = np.empty(capacity + 1, np.int32)
         values = np.empty(len(spans.data), np.uint8)
-        has_value = np.empty(capacity, np.bool_)
+        has_header_value = np.empty(capacity, np.bool_)
         done = decode_records(
             spans.data,
             spans.starts,
@@ -232,26 +249,29 @@ def _decode_records(spans: _Spans) -> tuple[Columns, list[UnitOutcome]]:
             names,
             value_stops,
             values,
-            has_value,
+            has_header_value,
         )
         if done == 0:
             break
         capacity *= 4
     row_count = int(spans.row_stops[-1]) if count else 0
-    offsets, timestamps, *views = rows.cut(row_count)
+    offsets, timestamps, key_views, has_key, value_views, has_value = rows.cut(row_count)
     _stamp(spans, timestamps)
     total = int(header_stops[row_count])
     columns = Columns(
         spans.data,
         offsets,
         timestamps,
-        *views,
+        key_views,
+        has_key,
+        value_views,
+        has_value,
         header_stops[: row_count + 1],
         name_stops[: total + 1],
         names[: name_stops[total]],
         value_stops[: total + 1],
         values[: value_stops[total]],
-        has_value[:total],
+        has_header_value[:total],
     )
     return columns, spans.outcomes(base_offsets, counts)
 
@@ -277,7 +297,7 @@ def _decode_messages(spans: _Spans) -> tuple[Columns, list[UnitOutcome]]:
         *rows.arrays(),
     )
     row_count = int(spans.row_stops[-1]) if count else 0
-    offsets, timestamps, *views = rows.cut(row_count)
+    offsets, timestamps, key_views, has_key, value_views, has_value = rows.cut(row_count)
     _stamp(spans, timestamps)
     no_stops = np.zeros(1, np.int32)
     nothing = np.zeros(0, np.uint8)
@@ -285,7 +305,10 @@ def _decode_messages(spans: _Spans) -> tuple[Columns, list[UnitOutcome]]:
         spans.data,
         offsets,
         timestamps,
-        *views,
+        key_views,
+        has_key,
+        value_views,
+        has_value,
         np.zeros(row_count + 1, np.int32),
         no_stops,
         nothing,

@@ -48,7 +48,8 @@ def control_type(records: list[Record]) -> ControlType:
     if key is None or len(key) < KEY.size:
         found = "none" if key is None else f"{len(key)} bytes"
         raise DefectError(
-            DefectCode.MALFORMED_RECORD, f"a control record's key has 4 bytes at least, found {found}"
+            DefectCode.MALFORMED_RECORD,
+            f"a control record's key has 4 bytes at least, found {found}",
         )
     version, number = KEY.unpack_from(key)
     if version < 0:

@@ -1,8 +1,8 @@
 """What can be wrong with bytes, as closed lists, and the library's exceptions.
 
-Bad bytes end as values: a `Defect` or a `Tail` of `segment`, with a code from here. Inside the library
-they travel as `DefectError`, which never leaves it through the walk or the columns. Bad calls and a
-source that misbehaves are the other children of `SegmentCodecError`.
+Bad bytes end as values: a `Defect` or a `Tail` of `segment`, with a code from here. Inside the
+library they travel as `DefectError`, which the walk never raises. Bad calls and a source that
+misbehaves are the other children of `SegmentCodecError`.
 """
 
 from enum import StrEnum
@@ -54,7 +54,7 @@ class OutOfBoundsError(SegmentCodecError):
 
 
 class SourceChangedError(SegmentCodecError):
-    """The source gave fewer bytes than its size promised: it was cut or replaced while being read."""
+    """The source gave fewer bytes than its size promised: it changed while being read."""
 
     def __init__(self, *, position: int, expected_bytes: int, read_bytes: int) -> None:
         self.position = position

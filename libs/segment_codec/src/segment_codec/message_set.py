@@ -12,7 +12,7 @@ Layout, in bytes from the first byte of the message, integers big-endian::
     30  key, value_length i32 (negative: no value), value
 
 A message with a codec is a wrapper: its value is a compressed sequence of ordinary messages. Their
-offsets are absolute in magic 0, and relative to the last one in magic 1; the wrapper's magic decides.
+offsets are absolute in magic 0, relative to the last one in magic 1; the wrapper's magic decides.
 
 Source: apache/kafka 1eb7644, LegacyRecord.java, AbstractLegacyRecordBatch.java.
 """
@@ -107,9 +107,7 @@ def wrapped_messages(wrapper: Wrapper, max_bytes: int) -> bytes | memoryview:
         )
     if wrapper.value is None:
         raise DefectError(DefectCode.MALFORMED_RECORD, "a wrapper has no value")
-    messages = decompress(
-        Codec(codec_id), wrapper.value, magic=wrapper.magic, max_bytes=max_bytes
-    )
+    messages = decompress(Codec(codec_id), wrapper.value, magic=wrapper.magic, max_bytes=max_bytes)
     if not len(messages):
         raise DefectError(DefectCode.MALFORMED_RECORD, "a wrapper holds no message")
     return messages

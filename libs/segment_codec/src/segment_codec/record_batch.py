@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from segment_codec._compression import decompress
-from segment_codec.codec import Codec
+from segment_codec.codec import CODECS, Codec
 from segment_codec.errors import DefectCode, DefectError
 
 HEADER = struct.Struct(">qiibIhiqqqhii")
@@ -108,7 +108,7 @@ class RecordBatch:
 
     @property
     def codec(self) -> Codec:
-        return Codec(self.header.attributes & _CODEC_MASK)
+        return CODECS[self.header.attributes & _CODEC_MASK]
 
 
 def plain_records(batch: RecordBatch, max_bytes: int) -> bytes | memoryview:
@@ -129,7 +129,7 @@ def plain_records(batch: RecordBatch, max_bytes: int) -> bytes | memoryview:
     count = header.record_count
     if count == 0 and not len(batch.payload):
         return b""
-    records = decompress(Codec(codec_id), batch.payload, magic=2, max_bytes=max_bytes)
+    records = decompress(CODECS[codec_id], batch.payload, magic=2, max_bytes=max_bytes)
     if not 0 <= count <= len(records) // SMALLEST_RECORD_BYTES or (count == 0 and len(records)):
         raise DefectError(
             DefectCode.RECORD_COUNT_MISMATCH,

@@ -37,7 +37,9 @@ def decode(unit: Unit, max_decompressed_bytes: int) -> list[Record]:
         case RecordBatch():
             return _batch_records(unit, plain_records(unit, max_decompressed_bytes))
         case Wrapper():
-            return _wrapper_records(unit, memoryview(wrapped_messages(unit, max_decompressed_bytes)))
+            return _wrapper_records(
+                unit, memoryview(wrapped_messages(unit, max_decompressed_bytes))
+            )
         case MessageRun():
             return _messages(unit.data)
         case _:

@@ -7,7 +7,7 @@ continues the offsets.
 """
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -53,16 +53,22 @@ class Resync:
     Args:
         stop: a batch start or the end of the file; nothing beyond is looked at.
         limit_offset: offsets from here on cannot be in the segment.
-        anchors: positions that may be batch starts; one counts when a sound batch begins there.
+        anchors: gives positions that may be batch starts; one counts when a sound batch begins
+            there.
     """
 
     def __init__(
-        self, window: Window, stop: int, limit_offset: int, anchors: tuple[int, ...]
+        self,
+        window: Window,
+        stop: int,
+        limit_offset: int,
+        anchors: Callable[[], tuple[int, ...]],
     ) -> None:
         self._window = window
         self._stop = stop
         self._limit_offset = limit_offset
-        self._anchors = frozenset(anchors)
+        self._load_anchors = anchors
+        self._anchors: frozenset[int] = frozenset()
 
     def next_sound(self, start: int, low_offset: int) -> int | None:
         """The first position from `start` on where the log goes on, or None.
@@ -72,6 +78,7 @@ class Resync:
         Args:
             low_offset: the batch found has no lower offset.
         """
+        self._anchors = self._anchors or frozenset(self._load_anchors())
         seen: set[int] = set()
         longest, longest_bytes = None, 0
         for candidate in self._candidates(start, low_offset):
@@ -101,7 +108,7 @@ class Resync:
             piece_start += len(piece) - record_batch.HEADER_BYTES + 1
 
     def _chain(self, position: int, low_offset: int, seen: set[int]) -> tuple[int, bool]:
-        """Where the sound batches that begin at `position` end, and whether the log goes on there."""
+        """Where the sound batches from `position` on end, and whether the log goes on there."""
         start = position
         while position < self._stop:
             if position in seen:
@@ -144,6 +151,9 @@ class Resync:
             is_sound = crc32(data[message_set.CHECKSUM_START :]) == crc
             return (size_bytes, offset + 1) if is_sound else None
         header = record_batch.BatchHeader._make(record_batch.HEADER.unpack_from(data))
-        if crc32c(data[record_batch.CHECKSUM_START :]) != header.crc or header.last_offset_delta < 0:
+        if (
+            crc32c(data[record_batch.CHECKSUM_START :]) != header.crc
+            or header.last_offset_delta < 0
+        ):
             return None
         return size_bytes, header.last_offset + 1

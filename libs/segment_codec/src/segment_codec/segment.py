@@ -9,7 +9,7 @@ apache/kafka 1eb7644, FileLogInputStream.java, LogSegment.recover.
 """
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,7 +39,8 @@ class SegmentBounds:
         is_last: no later segment exists, so the end may be torn without being damaged.
         settled_offset: high watermark or recovery point, the higher; a bad checksum below it is
             damage, above it a write may just not have reached the disk.
-        anchors: positions that the offset index names as batch starts; hints, proved before use.
+        anchors: gives the positions that the offset index names as batch starts; hints, proved
+            before use, and asked for only where there is damage.
         run_breaks: offsets at which a run of messages ends, so that none reaches across.
     """
 
@@ -47,7 +48,7 @@ class SegmentBounds:
     limit_offset: int
     is_last: bool
     settled_offset: int
-    anchors: tuple[int, ...] = ()
+    anchors: Callable[[], tuple[int, ...]] = tuple
     run_breaks: tuple[int, ...] = ()
 
 
@@ -149,16 +150,16 @@ class SegmentWalk:
 
     def _record_batch(self, position: int, size_bytes: int) -> Item:
         header = BatchHeader._make(
-            record_batch.HEADER.unpack_from(
-                self._window.view(position, record_batch.HEADER_BYTES)
-            )
+            record_batch.HEADER.unpack_from(self._window.view(position, record_batch.HEADER_BYTES))
         )
         if self._headers_only and not header.is_control:
             return RecordBatch(position, size_bytes, header, memoryview(b""))
         data = self._window.view(position, size_bytes)
         computed = crc32c(data[record_batch.CHECKSUM_START :])
         if computed != header.crc:
-            return self._bad_checksum(position, size_bytes, header.base_offset, 2, header.crc, computed)
+            return self._bad_checksum(
+                position, size_bytes, header.base_offset, 2, header.crc, computed
+            )
         if header.last_offset_delta < 0:
             return self._defect(
                 position,
@@ -222,7 +223,7 @@ class SegmentWalk:
         if len(rest) < message_set.PREFIX_BYTES:
             return False
         size = message_set.PREFIX.unpack_from(rest)[1]
-        return 0 <= size <= len(rest) - message_set.SIZE_STOP
+        return bool(0 <= size <= len(rest) - message_set.SIZE_STOP)
 
     def _lone_message(self, position: int, data: memoryview) -> Item:
         """A sound message whose offset fits nowhere; the order of offsets judges it."""
@@ -290,7 +291,7 @@ class SegmentWalk:
             position,
             size_bytes,
             DefectCode.CRC_MISMATCH,
-            f"the checksum of {size_bytes} bytes is {computed:#010x}, the header says {expected:#010x}",
+            f"the checksum is {computed:#010x}, the header says {expected:#010x}",
             base_offset=offset,
             magic=magic,
             expected_crc=expected,

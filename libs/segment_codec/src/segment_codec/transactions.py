@@ -1,7 +1,7 @@
 """How transactions ended, from the markers in the log.
 
-A marker ends the transaction of its producer id, whatever the epoch: data is committed or aborted by
-the first marker of its producer behind it, and open while there is none. Source: apache/kafka
+A marker ends the transaction of its producer id, whatever the epoch: data is committed or aborted
+by the first marker of its producer behind it, and open while there is none. Source: apache/kafka
 1eb7644, ProducerAppendInfo.java, CompletedFetch.java.
 """
 

@@ -1,6 +1,6 @@
 """Compiles the kernels into numba's cache, so that no first run waits for it.
 
-    python -m segment_codec.warm
+python -m segment_codec.warm
 """
 
 import struct

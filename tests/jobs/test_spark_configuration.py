@@ -1,0 +1,67 @@
+"""What Spark is told, without starting it."""
+
+from pathlib import Path
+
+import pytest
+
+from jobs.spark_session import _add_delta, _configuration
+from pipelines.segment_ingest.settings import SparkSettings
+
+
+@pytest.fixture(autouse=True)
+def own_jars(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    for name in ("delta-spark_4.2_2.13-4.4.0.jar", "delta-storage-4.4.0.jar"):
+        (tmp_path / name).touch()
+    monkeypatch.setenv("SEGLAKE_JARS", str(tmp_path))
+    monkeypatch.delenv("PYSPARK_GATEWAY_PORT", raising=False)
+    return tmp_path
+
+
+def told(verbosity: int = 0, master: str = "local[*]", **properties: str) -> dict[str, str]:
+    given = tuple((name.replace("__", "."), value) for name, value in properties.items())
+    conf = _configuration(SparkSettings(master, given), "ingest", verbosity)
+    _add_delta(conf)
+    return dict(conf.getAll())
+
+
+def test_local_spark_listens_on_this_machine_only() -> None:
+    conf = told()
+    assert conf["spark.master"] == "local[*]"
+    assert conf["spark.driver.host"] == "127.0.0.1"
+    assert conf["spark.ui.enabled"] == "false"
+    assert conf["spark.sql.session.timeZone"] == "UTC"
+    assert conf["spark.python.worker.faulthandler.enabled"] == "true"
+
+
+def test_cluster_must_reach_the_driver() -> None:
+    conf = told(master="spark://host:7077")
+    assert conf["spark.master"] == "spark://host:7077"
+    assert {name for name in conf if name.startswith("spark.driver.")} == {
+        "spark.driver.extraJavaOptions"
+    }
+
+
+def test_property_of_the_settings_wins() -> None:
+    assert told(spark__ui__enabled="true")["spark.ui.enabled"] == "true"
+
+
+@pytest.mark.parametrize(
+    ("verbosity", "level"), [(-1, "off"), (0, "off"), (1, "warn"), (9, "info")]
+)
+def test_jvm_says_more_with_v(verbosity: int, level: str) -> None:
+    options = told(verbosity, spark__driver__extraJavaOptions="-Da=b")[
+        "spark.driver.extraJavaOptions"
+    ]
+    assert options.split()[1:] == [f"-Dseglake.log.level={level}", "-Da=b"]
+
+
+def test_jars_of_the_settings_come_after_delta(own_jars: Path) -> None:
+    assert told(spark__jars="mine.jar")["spark.jars"] == ",".join(
+        [*(str(jar) for jar in sorted(own_jars.iterdir())), "mine.jar"]
+    )
+
+
+def test_delta_of_the_settings_is_not_brought_twice() -> None:
+    conf = told(spark__jars__packages="io.delta:delta-spark_4.2_2.13:4.4.0")
+    assert "spark.jars" not in conf
+    assert conf["spark.sql.extensions"] == "io.delta.sql.DeltaSparkSessionExtension"

@@ -1,0 +1,132 @@
+"""What a run must make of each damaged copy: tests/data/corrupt_outcomes.toml as values.
+
+The file says what its fields mean.
+"""
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from support.corrupt_cases import CorruptCase, corrupt_case, intact_records
+from support.oracle import OracleRecord, expected_records
+
+_FILE = Path(__file__).resolve().parents[1] / "data" / "corrupt_outcomes.toml"
+_SOURCE_ID = "a-damaged-cluster"
+
+
+class ExpectedDefect(NamedTuple):
+    """A row of `quarantine`; the segment's file name has no folder."""
+
+    segment: str
+    position: int
+    length_bytes: int
+    code: str
+
+
+class ExpectedGap(NamedTuple):
+    """A row of `gaps`: the offsets [start_offset, next_offset)."""
+
+    start_offset: int
+    next_offset: int
+    cause: str
+
+
+class ClosedTail(NamedTuple):
+    """Zeros at the end of a segment that is not the last."""
+
+    segment: str
+    position: int
+    length_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class CorruptOutcome:
+    """The expected end of a run over one case, with isolation read_uncommitted.
+
+    The run covers the offsets [0, next_offset), and `records` are all of theirs, in order.
+    """
+
+    case: CorruptCase
+    defects: tuple[ExpectedDefect, ...]
+    tail: str | None
+    closed_tails: tuple[ClosedTail, ...]
+    gaps: tuple[ExpectedGap, ...]
+    next_offset: int
+    is_more_left: bool
+    source_id: str | None
+    records: tuple[OracleRecord, ...]
+
+
+def outcome_names() -> tuple[str, ...]:
+    """The cases that the file speaks of."""
+    return tuple(_outcomes())
+
+
+@cache
+def corrupt_outcome(name: str) -> CorruptOutcome:
+    """What must become of the case of that name."""
+    facts = _outcomes()[name]
+    case = corrupt_case(name)
+    return CorruptOutcome(
+        case=case,
+        defects=tuple(
+            ExpectedDefect(each["segment"], each["position"], each["bytes"], each["code"])
+            for each in facts["defects"]
+        ),
+        tail=facts["tail"] or None,
+        closed_tails=tuple(
+            ClosedTail(each["segment"], each["position"], each["bytes"])
+            for each in facts.get("closed_tails", ())
+        ),
+        gaps=tuple(
+            ExpectedGap(each["start"], each["next"], each["cause"]) for each in facts["gaps"]
+        ),
+        next_offset=facts["next_offset"],
+        is_more_left=bool(facts.get("left")),
+        source_id=_SOURCE_ID if facts.get("call") == "source_id" else None,
+        records=tuple(_records(case, facts)),
+    )
+
+
+# Any: the tables of the file hold texts, numbers and lists; what is missing fails as a KeyError.
+@cache
+def _outcomes() -> dict[str, dict[str, Any]]:
+    return tomllib.loads(_FILE.read_text(encoding="utf-8"))
+
+
+def _records(case: CorruptCase, facts: dict[str, Any]) -> list[OracleRecord]:
+    found = [record for record in intact_records(case) if record.offset < facts["next_offset"]]
+    match facts["records"]:
+        case "intact":
+            others: Sequence[OracleRecord] = ()
+        case "intact+made":
+            others = _made(facts["made"], facts.get("made_headers", ()))
+        case "intact+foreign":
+            others = _foreign(facts["foreign"])
+        case unknown:
+            raise ValueError(f"{case.name}: records are {unknown!r}")
+    return sorted([*found, *others], key=lambda record: record.offset)
+
+
+def _made(batch: dict[str, int], headers: Sequence[dict[str, Any]]) -> list[OracleRecord]:
+    times_ms = {1: batch.get("second_timestamp_ms", batch["timestamp_ms"])}
+    pairs = {each["index"]: ((each["key"], each["value"].encode()),) for each in headers}
+    return [
+        OracleRecord.of(
+            offset,
+            times_ms.get(index, batch["timestamp_ms"]),
+            "CreateTime",
+            None,
+            b"made-%d" % index,
+            pairs.get(index, ()),
+        )
+        for index, offset in enumerate(range(batch["start"], batch["next"]))
+    ]
+
+
+def _foreign(place: dict[str, Any]) -> list[OracleRecord]:
+    records = expected_records(place["scenario"], place["copy"], place["topic"], place["partition"])
+    return [record for record in records if place["start"] <= record.offset < place["next"]]
