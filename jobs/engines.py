@@ -17,7 +17,6 @@ def open_engine(kind: str, settings: Settings, *, verbosity: int) -> Iterator[En
     """
     if kind == "local":
         with LocalEngine(settings.limits.local_processes or os.cpu_count() or 1) as engine:
-            engine.start()
             yield engine
     else:
         # Imported here: the local engine must not wait for PySpark.

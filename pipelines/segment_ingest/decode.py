@@ -5,10 +5,6 @@ written as they come. Only the report goes back to the driver. Ships: nothing bu
 Memory: one window of the file, the decompressed bytes of one flush twice, one row group.
 """
 
-import os
-
-import pyarrow as pa
-
 from lake.errors import StorageError
 from pipelines.segment_ingest.errors import SourceVanishedError
 from pipelines.segment_ingest.stretch_decoder import StretchDecoder
@@ -20,8 +16,6 @@ from segment_codec.transactions import Markers
 
 def decode(task: DecodeTask) -> TaskReport:
     """Decode all stretches of a task; one that cannot be read is left out, the others go on."""
-    if os.environ.get("OMP_NUM_THREADS") != "1":
-        pa.set_cpu_count(1)  # the tasks are the parallelism
     failures: dict[int, str] = {}
     while True:
         files = TableFiles(task.settings)

@@ -150,6 +150,8 @@ def _survey(
     known = [_with_known_id(replica, coverage) for replica in replicas]
     groups = survey_groups(known, coverage, context.settings, _source_storage(known))
     sizes = [sum(request.size_bytes for request in group) for group in groups]
+    if sum(sizes) > context.settings.read.split_bytes:
+        context.engine.start()  # decoding will need it: let it happen during the survey
     context.reporter.step("surveying headers")
     counting = context.reporter.counting("surveying", sizes)
     found = context.engine.run(survey_segments, groups, on_done=counting)

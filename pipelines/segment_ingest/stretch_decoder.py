@@ -129,9 +129,19 @@ class StretchDecoder:
         return False
 
     def _take_defect(self, defect: Defect, index: int) -> None:
-        """Damage belongs to the run whose range holds the offset reached before it."""
+        """Damage belongs to the run whose range holds the offset reached before it.
+
+        A copy of what this range holds belongs to it also at its very end: on a disk to which
+        nothing is added any more, no later run would come to it.
+        """
         stretch = self._stretch
-        if self._reached >= stretch.range_next:
+        is_copy = (
+            defect.code is DefectCode.OFFSET_OUT_OF_ORDER
+            and defect.last_offset is not None
+            and stretch.range_start <= defect.last_offset < stretch.range_next
+            and not self._above
+        )
+        if self._reached >= stretch.range_next and not is_copy:
             self._bytes["above"] += defect.size_bytes
         elif self._reached < stretch.range_start:
             self._bytes["below"] += defect.size_bytes

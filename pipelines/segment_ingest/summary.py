@@ -1,7 +1,6 @@
 """What a run did, for a person and for a machine. Pure."""
 
 import json
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 
@@ -49,7 +48,7 @@ class IngestSummary:
     batches: int = 0
     quarantined: int = 0
     quarantined_bytes: int = 0
-    defects: Counter[str] = field(default_factory=Counter)
+    defects: dict[str, int] = field(default_factory=dict)
     missing_offsets: int = 0
     open_rows: int = 0
     replaced_header_names: int = 0
@@ -78,7 +77,8 @@ class IngestSummary:
                 self.read_bytes += report.bytes.sound + report.bytes.quarantined
                 self.quarantined_bytes += report.bytes.quarantined
                 self.open_rows += report.open_rows
-                self.defects.update(dict(report.defects))
+                for code, count in report.defects:
+                    self.defects[code] = self.defects.get(code, 0) + count
                 for tail in report.tails:
                     if not tail.is_last_segment:
                         self.notes.append(

@@ -95,7 +95,7 @@ def _search_segment(
     entry = search.entry = index.lookup(search.offset)
     start = 0
     if entry is not None:
-        report.entry(entry._asdict())
+        report.entry({"index": place.index_path, **entry._asdict()})
         if entry.position < reader.size_bytes:
             start = entry.position
         else:
@@ -124,6 +124,8 @@ def _walk(
     damage: list[tuple[BatchFound | None, DefectFound]] = []
     previous: int | None = None
     for item in judged(walk.items(start)):
+        if start and not isinstance(item, Sound) and item.position == start:
+            return False  # the index is only believed where a batch proves it
         if isinstance(item, Defect):
             if len(damage) < _MOST_DEFECTS:
                 claims = claims_of(item, standing.origin, place.name, reader)

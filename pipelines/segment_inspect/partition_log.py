@@ -19,7 +19,7 @@ from segment_codec.log_dir import (
 )
 from segment_codec.offset_index import OffsetIndex
 from segment_codec.offset_order import OffsetOrder
-from segment_codec.segment import MOST_OFFSETS, SegmentBounds, SegmentWalk
+from segment_codec.segment import MOST_OFFSETS, Defect, SegmentBounds, SegmentWalk, Tail
 from segment_codec.window import Window
 
 WINDOW_BYTES = 4 << 20
@@ -62,13 +62,16 @@ def folder_log(
     for number, file in enumerate(logs, start=1):
         is_last = number == len(logs)
         index = indexes.get(file.base_offset)
-        limit = file.base_offset + MOST_OFFSETS
         segments.append(
             SegmentPlace(
                 by_name[str(file)].path,
                 f"{folder_name}/{file}",
                 file.base_offset,
-                limit if is_last else min(limit, logs[number].base_offset),
+                file.base_offset + MOST_OFFSETS
+                if is_last
+                else _real_start(
+                    storage, by_name[str(logs[number])].path, logs[number].base_offset
+                ),
                 is_last,
                 None if index is None else by_name[index].path,
             )
@@ -116,6 +119,34 @@ def believed_log_start(
         notes.append(f"the log start offset {claimed} lies above the log's end {end}: not believed")
         return None
     return claimed
+
+
+def _real_start(storage: Storage, path: str, base_offset: int) -> int:
+    """Where the offsets of a segment begin: its name is only a lower bound.
+
+    The name counts where the headers are in doubt. Reads further than the first of them only where
+    it is above the name, as after compaction.
+    """
+    order = OffsetOrder(base_offset)
+    bounds = SegmentBounds(base_offset, base_offset + MOST_OFFSETS, is_last=True, settled_offset=0)
+    start: int | None = None
+    previous = -1
+    try:
+        with storage.open_reader(path) as reader:
+            window = Window(reader, _HEADER_READ_BYTES)
+            for item in SegmentWalk(window, bounds, order, headers_only=True).items():
+                if isinstance(item, Tail):
+                    break
+                if isinstance(item, Defect) or item.first_offset <= previous:
+                    return base_offset
+                if start is None:
+                    start = item.first_offset
+                    if start == base_offset:
+                        break
+                previous = item.last_offset
+    except (StorageError, SegmentCodecError):
+        return base_offset
+    return base_offset if start is None else start
 
 
 def _end_offset(storage: Storage, place: SegmentPlace) -> int | None:

@@ -49,7 +49,8 @@ def read_side_file(storage: Storage, path: str, kind: PathKind) -> SideFile:
     entries, damage = _parsed(data, kind, base_offset or 0)
     if size_bytes > MOST_BYTES:
         damage = f"{size_bytes} bytes, of which only the first {MOST_BYTES} were read"
-    return SideFile(FileFound(path, kind, size_bytes, base_offset, len(entries), damage), entries)
+    count = None if kind is PathKind.UNKNOWN else len(entries)
+    return SideFile(FileFound(path, kind, size_bytes, base_offset, count, damage), entries)
 
 
 def inspect_side_file(storage: Storage, path: str, kind: PathKind, report: Report) -> None:

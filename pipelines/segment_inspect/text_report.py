@@ -16,6 +16,7 @@ from pipelines.segment_inspect.findings import (
 from pipelines.segment_inspect.path_kinds import PathKind
 from pipelines.segment_inspect.text_forms import (
     counts_text,
+    entries_text,
     entry_text,
     flags_text,
     name_text,
@@ -55,6 +56,7 @@ class TextReport:
         self._is_in_partition = False
         self._has_brief_headings = False
         self._has_headings = False
+        self._has_lines = False
         self._kept: list[str] = []
         self._left_out = 0
 
@@ -72,7 +74,8 @@ class TextReport:
             what = "partition folder" if found.kind is PathKind.PARTITION_FOLDER else "log dir"
             self._line(f"{what} {found.path}")
         elif found.kind in _SEGMENTS and found.skipped is None:
-            self._line()
+            if self._has_lines:
+                self._line()
             self._line(f"{found.kind} {found.path}  {found.size_bytes} bytes")
         else:
             self._line(f"  {found.path.rsplit('/', 1)[-1]:<40} {_file_facts(found)}")
@@ -81,9 +84,7 @@ class TextReport:
         """One line; a damaged batch shows what its header claims."""
         if self._is_brief:
             return
-        if not self._has_headings:
-            self._line(_HEADINGS)
-            self._has_headings = True
+        self._headings()
         more = [flags_text(found), *marks]
         self._line(
             _COLUMNS.format(
@@ -102,6 +103,7 @@ class TextReport:
     def hole(self, start_offset: int, next_offset: int) -> None:
         """Offsets that are not there, before the next batch."""
         if not self._is_brief:
+            self._headings()
             last = next_offset - 1
             what = f"{start_offset}" if last == start_offset else f"{start_offset}-{last}"
             self._line(f"{'':>12}  {what}: not there")
@@ -135,7 +137,7 @@ class TextReport:
         """The end of a look."""
         match found:
             case SideFileSummary():
-                self._line(f"  {found.entry_count} entries, {found.size_bytes} bytes")
+                self._line(f"  {entries_text(found.entry_count)}, {found.size_bytes} bytes")
                 if found.damage is not None:
                     self._line(f"  DAMAGED: {found.damage}")
             case SearchSummary():
@@ -145,6 +147,11 @@ class TextReport:
                     self._brief_summary(found)
                 else:
                     self._log_summary(found)
+
+    def _headings(self) -> None:
+        if not self._has_headings:
+            self._line(_HEADINGS)
+            self._has_headings = True
 
     def _search_summary(self, found: SearchSummary) -> None:
         self._line()
@@ -234,12 +241,13 @@ class TextReport:
     def _line(self, text: str = "") -> None:
         safe = name_text(text).encode(self._encoding, errors="backslashreplace")
         self._out.write(safe.decode(self._encoding) + "\n")
+        self._has_lines = True
 
 
 def _file_facts(found: FileFound) -> str:
     facts = [f"{found.size_bytes} bytes"]
     if found.entry_count is not None:
-        facts.append(f"{found.entry_count} entries")
+        facts.append(entries_text(found.entry_count))
     if found.damage is not None:
         facts.append(f"DAMAGED: {found.damage}")
     if found.skipped is not None:

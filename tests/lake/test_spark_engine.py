@@ -1,7 +1,5 @@
 import os
-import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,27 +12,12 @@ from lake.spark_engine import _python_cause
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
+    from pyspark.sql import SparkSession
 
 
-@pytest.fixture(scope="module")
-def spark_context() -> "Iterator[SparkContext]":
-    """A context on two threads in which a task may fail three times."""
-    from pyspark import SparkConf, SparkContext
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYSPARK_PYTHON", sys.executable)
-        patch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path))
-        settings = {
-            "spark.master": "local[2,4]",
-            "spark.app.name": "lake tests",
-            "spark.ui.enabled": "false",
-            "spark.driver.host": "127.0.0.1",
-            "spark.ui.showConsoleProgress": "false",
-        }
-        context = SparkContext(conf=SparkConf().setAll(list(settings.items())))
-        context.setLogLevel("OFF")
-        yield context
-        context.stop()
+@pytest.fixture
+def spark_context(spark_session: "SparkSession") -> "SparkContext":
+    return spark_session.sparkContext
 
 
 @pytest.mark.spark

@@ -1,33 +1,34 @@
 """Damaged disks: nothing raises, nothing is silent, what is sound comes out byte for byte."""
 
 import base64
+from pathlib import PurePosixPath
 from typing import Any
 
 import pytest
 
 from support.broker_disks import CORRUPT_CASES
-from support.corrupt_cases import CorruptCase, corrupt_case, intact_records
+from support.corrupt_outcomes import ClosedTail, CorruptOutcome, ExpectedDefect, corrupt_outcome
 from support.oracle import OracleRecord
 
 Line = dict[str, Any]
 TIMESTAMP_TYPES = {0: "CreateTime", 1: "LogAppendTime", -1: "NoTimestampType"}
-# A conversion takes records only up to here, and these lie above what the disk still tells.
 
 
 @pytest.fixture(scope="module", params=CORRUPT_CASES)
-def case(request: pytest.FixtureRequest) -> CorruptCase:
-    return corrupt_case(request.param)
+def outcome(request: pytest.FixtureRequest) -> CorruptOutcome:
+    return corrupt_outcome(request.param)
 
 
 @pytest.fixture(scope="module")
-def lines(case: CorruptCase, json_look: Any) -> list[Line]:
-    found: list[Line] = json_look(case.folder, records=True)
+def lines(outcome: CorruptOutcome, json_look: Any) -> list[Line]:
+    found: list[Line] = json_look(outcome.case.folder, records=True)
     return found
 
 
 def test_every_file_of_a_damaged_disk_can_be_looked_into(
-    case: CorruptCase, json_look: Any, text_look: Any
+    outcome: CorruptOutcome, json_look: Any, text_look: Any
 ) -> None:
+    case = outcome.case
     for path in [case.log_dir, *sorted(case.log_dir.rglob("*"))]:
         if path.is_dir() and path not in (case.log_dir, case.folder):
             continue
@@ -55,19 +56,38 @@ def counts(lines: list[Line], type_: str, name: str) -> dict[str, int]:
     return found
 
 
-def test_intact_records_come_out_of_a_damaged_disk(case: CorruptCase, lines: list[Line]) -> None:
-    found = {
-        line["offset"]: as_consumed(line) for line in lines if line["type"] == "record"
-    }
-    expected = {record.offset: record for record in intact_records(case)}
-    assert {offset: found.get(offset) for offset in expected} == expected
+def test_defects_are_those_of_a_conversion(outcome: CorruptOutcome, lines: list[Line]) -> None:
+    found = [
+        ExpectedDefect(
+            PurePosixPath(line["segment"]).name,
+            line["position"],
+            line["length_bytes"],
+            line["defect_code"],
+        )
+        for line in lines
+        if line["type"] == "defect"
+    ]
+    assert found == list(outcome.defects)
 
 
-def test_lost_offsets_are_not_shown_as_records(case: CorruptCase, lines: list[Line]) -> None:
-    found = {line["offset"] for line in lines if line["type"] == "record"}
-    lost = {offset for offsets in case.lost_offsets for offset in offsets}
-    if "well formed" not in case.note:
-        assert found.isdisjoint(lost)
+def test_tails_are_those_of_a_conversion(outcome: CorruptOutcome, lines: list[Line]) -> None:
+    last = [line["path"] for line in lines if line["type"] == "file" and line["kind"] == "log"]
+    tails = [line for line in lines if line["type"] == "tail"]
+    names = {PurePosixPath(path).name for path in last[-1:]}
+    own = [line for line in tails if PurePosixPath(line["segment"]).name in names]
+    closed = [
+        ClosedTail(PurePosixPath(line["segment"]).name, line["position"], line["bytes"])
+        for line in tails
+        if line not in own
+    ]
+    assert [line["kind"] for line in own] == ([outcome.tail] if outcome.tail else [])
+    assert closed == list(outcome.closed_tails)
+
+
+def test_records_are_those_of_a_conversion(outcome: CorruptOutcome, lines: list[Line]) -> None:
+    found = [as_consumed(line) for line in lines if line["type"] == "record"]
+    taken = [record for record in found if record.offset < outcome.next_offset]
+    assert sorted(taken, key=lambda record: record.offset) == list(outcome.records)
 
 
 def as_consumed(line: Line) -> OracleRecord:

@@ -61,7 +61,7 @@ def of_type(lines: list[Line], type_: str) -> list[Line]:
 
 
 def is_run(line: Line) -> bool:
-    return line["magic"] < 2 and line["codec"] == "none"
+    return bool(line["magic"] < 2 and line["codec"] == "none")
 
 
 def as_dumped(line: Line, file_name: str) -> DumpBatch:

@@ -27,6 +27,9 @@ R = TypeVar("R")
 class Engine(Protocol):
     """Where tasks run."""
 
+    def start(self) -> None:
+        """Get ready for more than one task, without waiting for it; may be left out."""
+
     def run(
         self,
         function: Callable[[T], R],

@@ -26,6 +26,9 @@ class SparkEngine:
     def __init__(self, spark_context: "SparkContext") -> None:
         self._context = spark_context
 
+    def start(self) -> None:
+        """Do nothing: the executors start with the context."""
+
     def run(
         self,
         function: Callable[[T], R],

@@ -44,7 +44,7 @@ def decompress_zstd(data: memoryview, max_bytes: int) -> bytes:
     while position < len(data):
         frame = _next_frame(data, position)
         position = frame.stop
-        if frame.bound_bytes == 0:
+        if frame.bound_bytes == 0 and not frame.claimed_bytes:
             continue
         parts.append(_content(data[frame.start : frame.stop], frame, room, max_bytes))
         room -= len(parts[-1])

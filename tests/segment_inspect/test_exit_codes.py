@@ -1,0 +1,94 @@
+"""The command as a process: 0 whatever the bytes, 2 where nothing can be looked into."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.encoder import Partition, Record, Segment, record_batch, write_log_dir
+
+ROOT = Path(__file__).parents[2]
+JOB = ROOT / "jobs" / "inspect_segments.py"
+LOG = "00000000000000000000.log"
+
+
+def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, JOB, *arguments],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+        check=False,
+        timeout=60,
+    )
+
+
+@pytest.fixture
+def log_dir(tmp_path: Path) -> Path:
+    good, bad = record_batch(0, [Record(b"k", b"v")]), record_batch(1, [Record(b"k", b"w")])
+    segments = [Segment(0, [good, bad._replace(data=bad.data[:-1] + b"?")])]
+    write_log_dir(tmp_path / "data", [Partition("t", 0, segments)])
+    return tmp_path / "data"
+
+
+@pytest.mark.parametrize("path", ["", "t-0", f"t-0/{LOG}", "meta.properties"])
+def test_damage_or_not_the_code_is_0(log_dir: Path, path: str) -> None:
+    done = run(log_dir / path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout
+
+
+def test_damage_is_printed_as_json_lines(log_dir: Path) -> None:
+    done = run(log_dir / "t-0" / LOG, "--json")
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [line["type"] for line in lines] == ["file", "batch", "batch", "defect", "summary"]
+
+
+def test_garbage_is_no_failure(tmp_path: Path) -> None:
+    for name in (LOG, "00000000000000000000.index", "meta.properties", "anything"):
+        (tmp_path / name).write_bytes(bytes(range(256)) * 5)
+        done = run(tmp_path / name, "--records")
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_missing_path_is_a_wrong_call(tmp_path: Path) -> None:
+    done = run(tmp_path / "nothing")
+    assert (done.returncode, done.stdout) == (2, "")
+    expected = f"seglake: cannot inspect {tmp_path}/nothing: there is no such file or folder"
+    assert done.stderr.startswith(expected)
+    assert "Traceback" not in done.stderr
+
+
+def test_path_that_cannot_be_read_is_a_wrong_call(tmp_path: Path) -> None:
+    loop = tmp_path / LOG
+    loop.symlink_to(loop)
+    (tmp_path / "a-file").write_bytes(b"")
+    for path in (loop, tmp_path / "a-file" / LOG):
+        done = run(path)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith(f"seglake: cannot inspect {path}: cannot ")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
+def test_file_without_permission_is_a_wrong_call(tmp_path: Path) -> None:
+    (tmp_path / LOG).write_bytes(b"")
+    (tmp_path / LOG).chmod(0)
+    assert run(tmp_path / LOG).returncode == 2
+
+
+def test_folder_that_is_no_log_dir_is_a_wrong_call(tmp_path: Path) -> None:
+    done = run(tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "neither a partition's nor a broker's log dir" in done.stderr
+
+
+def test_unknown_scheme_is_a_wrong_call() -> None:
+    assert run("ftp://host/path").returncode == 2
+
+
+def test_negative_offset_is_a_wrong_call(log_dir: Path) -> None:
+    assert run(log_dir / "t-0", "--offset", "-1").returncode == 2

@@ -1,0 +1,176 @@
+"""--offset finds what is there, by the index and without it, and says what is there instead."""
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines.segment_inspect.errors import WrongPathError
+from support import broker_disks, oracle
+from support.encoder import (
+    Codec,
+    ControlType,
+    Header,
+    Partition,
+    Record,
+    Segment,
+    end_marker,
+    messages,
+    offset_index,
+    record_batch,
+    wrapper,
+    write_log_dir,
+)
+from support.encoder import OffsetEntry as Entry
+
+Line = dict[str, Any]
+TIME_MS = 1_700_000_000_000
+LOG = "00000000000000000000.log"
+
+
+def records(count: int) -> list[Record]:
+    return [Record(b"k%d" % n, b"v%d" % n, TIME_MS + n) for n in range(count)]
+
+
+def of_type(lines: list[Line], type_: str) -> list[Line]:
+    return [line for line in lines if line["type"] == type_]
+
+
+@pytest.mark.parametrize(
+    ("scenario", "copy", "topic"),
+    [
+        ("01_v0_codecs", "stopped", "v0-none"),
+        ("02_v1_codecs", "stopped", "v1-gzip-ct"),
+        ("03_v2_codecs", "stopped", "v2-zstd"),
+        ("05_compacted", "after", "cmp-v2"),
+    ],
+)
+def test_every_offset_of_a_partition_is_found_if_it_is_there(
+    scenario: str, copy: str, topic: str, json_look: Any
+) -> None:
+    folder = broker_disks.log_dir(scenario, copy) / f"{topic}-0"
+    expected = {
+        record.offset: record for record in oracle.expected_records(scenario, copy, topic, 0)
+    }
+    used_index = 0
+    for offset in range(max(expected) + 1):
+        lines = json_look(folder, offset=offset, records=True)
+        summary = lines[-1]
+        found = of_type(lines, "record")
+        assert summary["found"] == (offset in expected)
+        assert [record["offset"] for record in found] == [offset] * (offset in expected)
+        if found:
+            (batch,) = of_type(lines, "batch")
+            assert batch["base_offset"] <= offset <= batch["last_offset"]
+            assert summary["batch_position"] == batch["position"]
+            value = found[0]["value"]
+            wanted = expected[offset].value
+            assert (None if value is None else base64.b64decode(value)) == wanted
+        used_index += summary["index_position"] is not None
+    assert used_index > 10
+
+
+def test_entry_of_the_index_is_the_last_at_or_below(tmp_path: Path, json_look: Any) -> None:
+    batches = [record_batch(n * 5, records(5)) for n in range(4)]
+    segment = Segment(0, batches, index_interval_bytes=1)
+    (written,) = write_log_dir(tmp_path, [Partition("t", 0, [segment])])
+    index = written.segments[0].offset_entries
+    for path in (
+        written.folder,
+        written.folder / LOG,
+        written.folder / LOG.replace("log", "index"),
+    ):
+        entry, batch, record, summary = json_look(path, offset=12)
+        assert (entry["offset"], entry["position"]) == index[0]
+        assert batch["base_offset"] == 10
+        assert (record["offset"], record["key_bytes"], record["value_bytes"]) == (12, 2, 2)
+        assert (summary["index_offset"], summary["index_position"]) == index[0]
+        assert summary["walked_batches"] == 1
+
+
+def test_message_is_shown_alone_not_with_its_run(tmp_path: Path, json_look: Any) -> None:
+    (tmp_path / LOG).write_bytes(b"".join(each.data for each in messages(0, records(9), 1)))
+    lines = json_look(tmp_path / LOG, offset=4)
+    (batch,) = of_type(lines, "batch")
+    assert (batch["base_offset"], batch["record_count"], batch["position"]) == (4, 1, 4 * 38)
+
+
+def test_wrapper_is_found_by_an_offset_inside(tmp_path: Path, json_look: Any) -> None:
+    data = wrapper(0, records(4), 0, Codec.GZIP).data + wrapper(4, records(4), 1, Codec.GZIP).data
+    (tmp_path / LOG).write_bytes(data)
+    lines = json_look(tmp_path / LOG, offset=5)
+    assert [line["base_offset"] for line in of_type(lines, "batch")] == [4]
+    assert [line["offset"] for line in of_type(lines, "record")] == [5]
+
+
+def test_record_compacted_away_is_said(tmp_path: Path, json_look: Any) -> None:
+    kept = [Record(b"a", b"", TIME_MS, offset=0), Record(b"b", b"", TIME_MS, offset=4)]
+    (tmp_path / LOG).write_bytes(record_batch(0, kept).data)
+    *_, batch, summary = json_look(tmp_path / LOG, offset=2)
+    assert batch["last_offset"] == 4
+    assert not summary["found"]
+    assert summary["notes"] == ["the batch spans the offset but has no such record: compacted away"]
+
+
+def test_control_record_is_named(tmp_path: Path, json_look: Any) -> None:
+    marker = end_marker(5, ControlType.ABORT, producer_id=3)
+    header = Header(is_transactional=True)
+    (tmp_path / LOG).write_bytes(record_batch(0, records(5), header).data + marker.data)
+    *_, batch, summary = json_look(tmp_path / LOG, offset=5)
+    assert batch["control_type"] == "abort"
+    assert summary["found"]
+    assert summary["notes"] == ["it is a control record: abort"]
+
+
+def test_offset_beyond_the_log_is_not_found(tmp_path: Path, json_look: Any) -> None:
+    (tmp_path / LOG).write_bytes(record_batch(0, records(5)).data)
+    (summary,) = json_look(tmp_path / LOG, offset=5)
+    assert not summary["found"]
+    assert "between offset 4 and the end" in summary["notes"][0]
+
+
+def test_offset_below_the_first_segment_is_not_found(tmp_path: Path, json_look: Any) -> None:
+    segments = [Segment(10, [record_batch(10, records(2))])]
+    (written,) = write_log_dir(tmp_path, [Partition("t", 0, segments)])
+    (summary,) = json_look(written.folder, offset=9)
+    assert summary["notes"] == ["no segment begins at or below offset 9"]
+
+
+def test_damage_that_holds_the_offset_is_shown(tmp_path: Path, json_look: Any) -> None:
+    batches = [record_batch(n * 5, records(5)) for n in range(4)]
+    pieces = [batch.data for batch in batches]
+    pieces[1] = pieces[1][:-1] + b"?"
+    (tmp_path / LOG).write_bytes(b"".join(pieces))
+    claims, defect, summary = json_look(tmp_path / LOG, offset=7)
+    assert (claims["base_offset"], claims["valid"]) == (5, False)
+    assert (defect["previous_offset"], defect["next_offset"]) == (4, 10)
+    assert not summary["found"]
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        [Entry(1, 10_000_000)],  # behind the end of the file
+        [Entry(1, 200)],  # behind the batch
+        [Entry(1, 3)],  # inside a batch
+    ],
+)
+def test_index_that_misleads_does_not_hide_the_offset(
+    entries: list[Entry], tmp_path: Path, json_look: Any
+) -> None:
+    path = tmp_path / LOG
+    path.write_bytes(b"".join(record_batch(n * 5, records(5)).data for n in range(4)))
+    path.with_suffix(".index").write_bytes(offset_index(0, entries))
+    lines = json_look(path, offset=2)
+    assert [line["offset"] for line in of_type(lines, "record")] == [2]
+    assert lines[-1]["found"]
+
+
+def test_an_offset_of_a_whole_log_dir_is_refused(tmp_path: Path, json_look: Any) -> None:
+    write_log_dir(tmp_path, [Partition("t", 0, [Segment(0, [record_batch(0, records(1))])])])
+    with pytest.raises(WrongPathError, match="give its folder"):
+        json_look(tmp_path, offset=0)
+    for name in ("meta.properties", "replication-offset-checkpoint"):
+        with pytest.raises(WrongPathError, match="looked up in a segment"):
+            json_look(tmp_path / name, offset=0)

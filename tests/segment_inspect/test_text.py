@@ -1,0 +1,149 @@
+"""What a person sees, line by line, for each kind of file."""
+
+import io
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines.segment_inspect.run import inspect
+from support.encoder import (
+    Aborted,
+    Codec,
+    ControlType,
+    Header,
+    Partition,
+    Producer,
+    ProducerEntry,
+    Record,
+    Segment,
+    end_marker,
+    message,
+    record_batch,
+    wrapper,
+    write_log_dir,
+)
+
+TIME_MS = 1_700_000_000_000
+FIRST = "orders-0/00000000000000000000.log"
+SECOND = "orders-0/00000000000000000010.log"
+PAIR = [Record(b"k", b"one", TIME_MS, (("h", b"x"),)), Record(None, b"\x00\xff", TIME_MS + 5)]
+
+
+@pytest.fixture
+def log_dir(tmp_path: Path) -> Path:
+    """Two segments of one partition: v0 and v1, then a transaction, damage, and a torn end."""
+    damaged = record_batch(18, PAIR, codec=Codec.GZIP)
+    first = [
+        message(0, PAIR[0], 0),
+        wrapper(1, PAIR, 1, Codec.GZIP),
+    ]
+    second = [
+        record_batch(10, PAIR, Header(3, Producer(7, 0, 0), is_transactional=True)),
+        end_marker(12, ControlType.ABORT, producer_id=7, timestamp_ms=TIME_MS + 9, leader_epoch=3),
+        damaged._replace(data=damaged.data[:-1] + bytes([damaged.data[-1] ^ 1])),
+        record_batch(20, PAIR),
+    ]
+    folder = tmp_path / "data"
+    segments = [
+        Segment(0, first, index_interval_bytes=10),
+        Segment(
+            10,
+            second,
+            tail=record_batch(22, PAIR).data[:70],
+            index_interval_bytes=100,
+            aborted=[Aborted(7, 10, 12, 13)],
+            snapshot=[ProducerEntry(7, timestamp_ms=TIME_MS)],
+        ),
+    ]
+    write_log_dir(
+        folder,
+        [
+            Partition(
+                "orders",
+                0,
+                segments,
+                high_watermark=22,
+                log_start_offset=2,
+                topic_id=uuid.UUID(int=7),
+            )
+        ],
+        cluster_id="a-cluster",
+    )
+    return folder
+
+
+def shown(text: str, folder: Path) -> list[str]:
+    return text.replace(str(folder), "DIR").rstrip("\n").split("\n")
+
+
+def golden(name: str) -> list[str]:
+    return (Path(__file__).parent / "shown" / f"{name}.txt").read_text("utf-8").splitlines()
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "records", "offset"),
+    [
+        ("log_dir", "", False, None),
+        ("partition_folder", "orders-0", False, None),
+        ("segment_with_records", FIRST, True, None),
+        ("segment_with_damage", SECOND, False, None),
+        ("offset_found", SECOND, True, 21),
+        ("offset_without_payload", SECOND, False, 11),
+        ("offset_damaged", "orders-0", False, 18),
+    ],
+)
+def test_a_person_sees_what_was_agreed(
+    name: str, path: str, records: bool, offset: int | None, log_dir: Path, text_look: Any
+) -> None:
+    text = text_look(log_dir / path, records=records, offset=offset)
+    assert shown(text, log_dir) == golden(name)
+
+
+def test_a_side_file_is_a_line_per_entry(log_dir: Path, text_look: Any) -> None:
+    names = (
+        "log-start-offset-checkpoint",
+        "recovery-point-offset-checkpoint",
+        "replication-offset-checkpoint",
+        "meta.properties",
+        "orders-0/00000000000000000010.index",
+        "orders-0/00000000000000000010.timeindex",
+        "orders-0/00000000000000000010.txnindex",
+        "orders-0/00000000000000000010.snapshot",
+        "orders-0/leader-epoch-checkpoint",
+        "orders-0/partition.metadata",
+        ".kafka_cleanshutdown",
+    )
+    lines = [line for name in names for line in shown(text_look(log_dir / name), log_dir)]
+    assert lines == golden("side_files")
+
+
+def test_what_an_encoding_lacks_is_escaped(tmp_path: Path) -> None:
+    path = tmp_path / "00000000000000000000.log"
+    record = Record("\u00e9".encode(), b"\x1b[31m", TIME_MS)
+    path.write_bytes(record_batch(0, [record]).data)
+    raw = io.BytesIO()
+    out = io.TextIOWrapper(raw, encoding="ascii")
+    inspect(str(path), records=True, offset=None, as_json=False, out=out)
+    out.flush()
+    assert b'key "\\xe9"  value 0x1b5b33316d' in raw.getvalue()
+
+
+def test_a_long_value_is_cut_for_a_person(tmp_path: Path, text_look: Any) -> None:
+    path = tmp_path / "00000000000000000000.log"
+    path.write_bytes(record_batch(0, [Record(b"k", b"x" * 5000, TIME_MS)]).data)
+    assert f'value "{"x" * 160}"... (5000 bytes)' in text_look(path, records=True)
+
+
+def test_a_log_dir_tells_the_first_defects_and_counts_the_others(
+    tmp_path: Path, text_look: Any
+) -> None:
+    good = [record_batch(n, [Record(b"k", b"v", TIME_MS)]) for n in range(51)]
+    bad = [
+        each._replace(data=each.data[:-1] + b"?") if each.base_offset % 2 else each for each in good
+    ]
+    write_log_dir(tmp_path, [Partition("t", 0, [Segment(0, bad)])])
+    lines = text_look(tmp_path).splitlines()
+    assert sum("crc_mismatch: " in line for line in lines) == 20
+    assert "      and 5 more: look into the folder itself" in lines

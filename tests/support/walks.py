@@ -1,0 +1,79 @@
+"""Walks segments that lie in memory."""
+
+from collections.abc import Iterable, Sequence
+
+from segment_codec.offset_order import OffsetOrder, Unit
+from segment_codec.segment import MOST_OFFSETS, Defect, Item, SegmentBounds, SegmentWalk, Tail
+from segment_codec.window import BytesSource, Window
+from support.encoder import EncodedBatch
+
+WINDOW_BYTES = 1 << 16
+
+
+def laid_out(*parts: EncodedBatch | bytes) -> bytes:
+    """Batches and other bytes, one behind the other."""
+    return b"".join(part.data if isinstance(part, EncodedBatch) else part for part in parts)
+
+
+def walked(
+    content: bytes,
+    *,
+    base_offset: int = 0,
+    limit_offset: int | None = None,
+    is_last: bool = False,
+    settled_offset: int = 0,
+    anchors: Sequence[int] = (),
+    run_breaks: Sequence[int] = (),
+    order: OffsetOrder | None = None,
+    start: int = 0,
+    stop: int | None = None,
+    headers_only: bool = False,
+    window_bytes: int = WINDOW_BYTES,
+) -> list[Item]:
+    """All items of a segment; they tile [start, stop), or this fails."""
+    bounds = SegmentBounds(
+        base_offset=base_offset,
+        limit_offset=base_offset + MOST_OFFSETS if limit_offset is None else limit_offset,
+        is_last=is_last,
+        settled_offset=settled_offset,
+        anchors=lambda: tuple(anchors),
+        run_breaks=tuple(run_breaks),
+    )
+    walk = SegmentWalk(
+        Window(BytesSource(content), window_bytes),
+        bounds,
+        OffsetOrder(base_offset) if order is None else order,
+        stop=stop,
+        headers_only=headers_only,
+    )
+    found = list(walk.items(start))
+    check_tiling(found, start, len(content) if stop is None else stop)
+    return found
+
+
+def check_tiling(items: Iterable[Item], start: int, stop: int) -> None:
+    """Every byte of [start, stop) lies in exactly one item, in the order of the bytes."""
+    position = start
+    for item in items:
+        assert (item.position, item.size_bytes > 0) == (position, True), item
+        position += item.size_bytes
+    assert position == stop
+
+
+def units_of(items: Iterable[Item]) -> list[Unit]:
+    """The sound ones."""
+    return [item for item in items if not isinstance(item, Defect | Tail)]
+
+
+def sound_units(content: bytes, base_offset: int = 0) -> list[Unit]:
+    """The units of a segment without damage."""
+    found = walked(content, base_offset=base_offset)
+    units = units_of(found)
+    assert len(units) == len(found), found
+    return units
+
+
+def sound_unit(batch: EncodedBatch | bytes, base_offset: int = 0) -> Unit:
+    """The one unit that a batch is."""
+    (unit,) = sound_units(laid_out(batch), base_offset)
+    return unit
