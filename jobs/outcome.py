@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import NoReturn
 
 from jobs.errors import JobError, WrongCallError
-from lake.errors import LakeError, UnsupportedUriError
+from lake.errors import LakeError, LakeFolderError, UnsupportedUriError
 from pipelines.lake_query.errors import LakeQueryError, WrongQueryError
 from pipelines.segment_ingest.errors import (
     IngestError,
@@ -25,6 +25,7 @@ _WRONG_CALL = (
     WrongQueryError,
     SettingsError,
     UnsupportedUriError,
+    LakeFolderError,
     WrongSourceError,
     WrongPathError,
     IsolationConflictError,

@@ -27,7 +27,7 @@ from pipelines.segment_ingest.replicas import choose
 from pipelines.segment_ingest.settings import Settings
 from pipelines.segment_ingest.summary import IngestSummary, leftovers
 from pipelines.segment_ingest.survey import survey_segments
-from pipelines.segment_ingest.survey_plan import survey_groups, with_surveys
+from pipelines.segment_ingest.survey_plan import survey_groups, walked_bytes, with_surveys
 from pipelines.segment_ingest.tasks import DecodeSettings
 
 _MOST_ROUNDS = 5
@@ -66,7 +66,8 @@ def ingest(
     replicas, notes = choose(discovery.replicas)
     summary.partitions = len(replicas)
     summary.notes += [*discovery.notes, *notes]
-    if tables.exists() and not dry_run:
+    if replicas and not dry_run:
+        tables.create_missing()  # now, so that a place that cannot be a lake is told before the work
         summary.recovered_topics += recover(tables, discovery.source_id)
     context = RunContext(
         tables, discovery.source_id, summary.run_id, settings, engine, reporter, after
@@ -101,7 +102,6 @@ def _round(replicas: Sequence[Replica], context: RunContext, summary: IngestSumm
     waves = _waves(ranges, context, summary)
     if summary.is_dry_run or not waves:
         return set()
-    context.tables.create_missing()
     context.reporter.step(f"decoding {sum(len(wave.tasks) for wave in waves)} tasks")
     lost: set[str] = set()
     for wave in waves:
@@ -149,7 +149,7 @@ def _survey(
 ) -> list[SurveyedPartition]:
     known = [_with_known_id(replica, coverage) for replica in replicas]
     groups = survey_groups(known, coverage, context.settings, _source_storage(known))
-    sizes = [sum(request.size_bytes for request in group) for group in groups]
+    sizes = [sum(walked_bytes(request) for request in group) for group in groups]
     if sum(sizes) > context.settings.read.split_bytes:
         context.engine.start()  # decoding will need it: let it happen during the survey
     context.reporter.step("surveying headers")

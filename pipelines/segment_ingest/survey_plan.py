@@ -22,12 +22,19 @@ def survey_groups(
     for replica in replicas:
         start = _start_offset(replica, coverage, settings)
         for file in segments_to_survey(replica, coverage, settings):
-            if not groups or file.size_bytes > room:
+            request = _request(replica, file, start, settings, storage)
+            if not groups or walked_bytes(request) > room:
                 groups.append([])
                 room = _TASK_BYTES
-            groups[-1].append(_request(replica, file, start, settings, storage))
-            room -= file.size_bytes
+            groups[-1].append(request)
+            room -= walked_bytes(request)
     return [tuple(group) for group in groups]
+
+
+def walked_bytes(request: SurveyRequest) -> int:
+    """How much of a segment a survey walks; little where the index leads to what is wanted."""
+    is_begun = request.start_offset > request.base_offset and request.index_path is not None
+    return 0 if is_begun else request.size_bytes
 
 
 def with_surveys(

@@ -13,6 +13,7 @@ from segment_codec.record_batch import BatchHeader, RecordBatch
 from segment_codec.segment import PREFIX, PREFIX_BYTES
 from segment_codec.window import ByteSource, Window
 
+_CODEC_NAMES = {int(codec): codec.name.lower() for codec in Codec}
 _HEADER_READ_BYTES = 128  # enough for a header of either format
 
 
@@ -113,9 +114,7 @@ def record_facts(record: Record, unit: Unit, origin: Origin) -> RecordFound:
 
 def codec_name(codec_id: int | None) -> str | None:
     """The codec's name; None for ids that Kafka has not given out."""
-    if codec_id is None or codec_id not in set(Codec):
-        return None
-    return Codec(codec_id).name.lower()
+    return None if codec_id is None else _CODEC_NAMES.get(codec_id)
 
 
 def _timestamp_type(unit: Unit) -> int:

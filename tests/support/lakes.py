@@ -1,13 +1,14 @@
 """Runs the ingest in this process and reads the tables of a lake back, row by row."""
 
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 from deltalake import DeltaTable
 
-from lake.engine import LocalEngine
+from lake.engine import Engine, LocalEngine
 from lake.storage import open_storage
 from lake.tables import TABLES
 from pipelines.segment_ingest.progress import RunReporter
@@ -28,31 +29,53 @@ def ingested(
     lake: Path,
     *,
     isolation: str = "read_uncommitted",
+    engine: Engine | None = None,
+    after: Callable[[str], None] = lambda step: None,
     **sections: Mapping[str, object],
 ) -> IngestSummary:
     """Ingest the sources into the lake in this process, with the default settings.
 
     Args:
+        engine: None runs everything in this process.
+        after: called with each step of a commit.
         sections: what shall differ from the defaults, such as `source={"source_id": "c"}`.
     """
     paths = [sources] if isinstance(sources, Path) else sources
     read = {"isolation": isolation, **sections.pop("read", {})}
     settings = Settings.from_mappings([("test", {"read": read, **sections})])
-    with LocalEngine(1) as engine:
+    reporter = RunReporter(io.StringIO())
+    with LocalEngine(1) as own:
+        chosen = own if engine is None else engine
         return ingest(
-            [str(path) for path in paths], str(lake), settings, engine, RunReporter(io.StringIO())
+            [str(path) for path in paths], str(lake), settings, chosen, reporter, after=after
         )
 
 
 def read_table(lake: Path, table: str) -> list[Row]:
     """All rows of one table, in no order; empty before the lake has tables."""
-    if not any(table == known.name for known in TABLES):
+    rows: list[Row] = read_arrow(lake, table).to_pylist()
+    return rows
+
+
+def read_arrow(lake: Path, table: str) -> pa.Table:
+    """The same as Arrow."""
+    known = {each.name: each for each in TABLES}
+    if table not in known:
         raise ValueError(f"no table is named {table!r}")
     path = open_storage(str(lake / table))[1]
     if not DeltaTable.is_deltatable(path):
-        return []
-    rows: list[Row] = DeltaTable(path).to_pyarrow_table().to_pylist()
-    return rows
+        return known[table].schema.empty_table()
+    return DeltaTable(path).to_pyarrow_table()
+
+
+def versions(lake: Path) -> dict[str, int]:
+    """The version of each table; empty before the lake has tables."""
+    paths = {table.name: str(lake / table.name) for table in TABLES}
+    return {
+        name: DeltaTable(path).version()
+        for name, path in paths.items()
+        if DeltaTable.is_deltatable(path)
+    }
 
 
 def oracle_record(row: Row) -> OracleRecord:

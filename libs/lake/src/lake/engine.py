@@ -5,11 +5,12 @@ order of the tasks and call `on_done` in the caller's thread with the number fin
 A task may be run twice (a lost worker, a speculative copy); one result of it comes back.
 """
 
+import contextlib
 import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from types import TracebackType
@@ -65,8 +66,9 @@ class LocalEngine:
         if self._pool is not None or self._processes < 2:
             return
         pool = self._opened_pool()
-        for _ in range(self._processes):
-            pool.submit(_do_nothing)
+        with _held_interrupts():
+            for _ in range(self._processes):
+                pool.submit(_do_nothing)
 
     def run(
         self,
@@ -91,7 +93,8 @@ class LocalEngine:
     ) -> list[R]:
         try:
             pool = self._opened_pool()
-            futures = [pool.submit(function, task) for task in tasks]
+            with _held_interrupts():
+                futures = [pool.submit(function, task) for task in tasks]
             for count, future in enumerate(as_completed(futures), start=1):
                 _raise_failure(future, futures)
                 on_done(count)
@@ -136,6 +139,19 @@ class LocalEngine:
         pool, self._pool = self._pool, None
         if pool is not None:
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+@contextlib.contextmanager
+def _held_interrupts() -> Iterator[None]:
+    """Keep Ctrl-C waiting while workers come into being.
+
+    They inherit the mask, so none is hit before it has learned to leave Ctrl-C to the driver.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _raise_failure(future: Future[R], futures: Sequence[Future[R]]) -> None:

@@ -46,24 +46,29 @@ def _failed(codec: str, reason: object) -> DefectError:
     return DefectError(DefectCode.DECOMPRESSION_FAILED, f"{codec}: {reason}")
 
 
+_GZIP_PIECE_BYTES = 64 << 10  # the library copies what lies behind a member, each time
+
+
 def _gzip(data: memoryview, max_bytes: int) -> bytes:
     """Concatenated members are one payload, as in Java's GZIPInputStream; zeros may follow."""
     parts: list[bytes] = []
     room = max_bytes
-    rest: bytes | memoryview = data
-    while not parts or (rest and rest[0] != 0):
+    position = 0
+    while position == 0 or (position < len(data) and data[position] != 0):
         stream = zlib.decompressobj(wbits=47)  # 32 + 15: gzip, or the zlib header librdkafka reads
-        try:
-            plain = stream.decompress(rest, room + 1)
-        except zlib.error as error:
-            raise _failed("gzip", error) from None
-        if len(plain) > room:
-            raise _limit_exceeded(max_bytes)
-        if not stream.eof:
-            raise _failed("gzip", "the stream is cut")
-        parts.append(plain)
-        room -= len(plain)
-        rest = stream.unused_data
+        while not stream.eof:
+            piece = data[position : position + _GZIP_PIECE_BYTES]
+            if not len(piece):
+                raise _failed("gzip", "the stream is cut")
+            try:
+                plain = stream.decompress(piece, room + 1)
+            except zlib.error as error:
+                raise _failed("gzip", error) from None
+            if len(plain) > room:
+                raise _limit_exceeded(max_bytes)
+            parts.append(plain)
+            room -= len(plain)
+            position += len(piece) - len(stream.unused_data)
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
@@ -78,7 +83,7 @@ def _snappy(data: memoryview, max_bytes: int) -> bytes:
     Only the eight magic bytes decide: some writers give the two version words little-endian.
     """
     if len(data) < _XERIAL_HEADER_BYTES or data[:8] != _XERIAL_MAGIC:
-        return _snappy_block(data, max_bytes)
+        return _snappy_block(data, max_bytes, max_bytes)
     parts: list[bytes] = []
     room = max_bytes
     position = _XERIAL_HEADER_BYTES
@@ -90,25 +95,27 @@ def _snappy(data: memoryview, max_bytes: int) -> bytes:
         position += _BLOCK_LENGTH.size
         if not 0 <= length <= len(data) - position:
             raise _failed("snappy", f"a block of {length} bytes in {len(data) - position}")
-        parts.append(_snappy_block(data[position : position + length], room))
+        parts.append(_snappy_block(data[position : position + length], room, max_bytes))
         room -= len(parts[-1])
         position += length
     return b"".join(parts)
 
 
-def _snappy_block(block: memoryview, room: int) -> bytes:
+def _snappy_block(block: memoryview, room: int, max_bytes: int) -> bytes:
     claimed, shift = 0, 0
     for byte in block[:5]:
         claimed |= (byte & 0x7F) << shift
         shift += 7
         if byte < 0x80:
             break
+    else:
+        raise _failed("snappy", "a block does not begin with its length")
     if claimed > room:
-        raise _limit_exceeded(room)
+        raise _limit_exceeded(max_bytes)
     try:
         plain: bytes = snappy.uncompress(block)
     except (snappy.UncompressError, ValueError) as error:
-        raise _failed("snappy", error) from None
+        raise _failed("snappy", error.__cause__ or error) from None
     return plain
 
 
@@ -118,6 +125,8 @@ _CONTENT_SIZE_FLAG = 0x08
 
 
 def _lz4(data: memoryview, max_bytes: int) -> bytes:
+    if data[:4] != _LZ4_MAGIC:
+        raise _failed("lz4", "there is no frame")
     try:
         if len(data) * _LZ4_LARGEST_RATIO <= max_bytes and not data[4] & _CONTENT_SIZE_FLAG:
             plain: bytes = lz4.frame.decompress(data)

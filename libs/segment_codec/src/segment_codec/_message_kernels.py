@@ -144,8 +144,7 @@ def decode_messages(
         shift: Int = np.int64(0)
         if status == OK and is_wrapper[i]:
             if magics[i] == 1:
-                # An offset of 0 is what some old clients sent; Kafka then takes the inner ones.
-                shift = last_offsets[i] - last if last_offsets[i] != 0 else np.int64(0)
+                shift = last_offsets[i] - last
                 if shift < 0:
                     status = WRAPPER_OFFSET
             elif last != last_offsets[i]:

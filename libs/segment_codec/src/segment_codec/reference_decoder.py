@@ -109,8 +109,7 @@ def _wrapper_records(wrapper: Wrapper, data: memoryview) -> list[Record]:
     inner = _messages(data)
     last = inner[-1].offset
     if wrapper.magic == 1:
-        # An offset of 0 is what some old clients sent; Kafka then takes the inner ones.
-        shift = wrapper.last_offset - last if wrapper.last_offset else 0
+        shift = wrapper.last_offset - last
     else:
         shift = 0 if wrapper.last_offset == last else -1
     if shift < 0:

@@ -68,7 +68,7 @@ class Resync:
         self._stop = stop
         self._limit_offset = limit_offset
         self._load_anchors = anchors
-        self._anchors: frozenset[int] = frozenset()
+        self._anchors: frozenset[int] | None = None
 
     def next_sound(self, start: int, low_offset: int) -> int | None:
         """The first position from `start` on where the log goes on, or None.
@@ -78,13 +78,14 @@ class Resync:
         Args:
             low_offset: the batch found has no lower offset.
         """
-        self._anchors = self._anchors or frozenset(self._load_anchors())
+        if self._anchors is None:
+            self._anchors = frozenset(self._load_anchors())
         seen: set[int] = set()
         longest, longest_bytes = None, 0
         for candidate in self._candidates(start, low_offset):
             if candidate in seen:
                 continue
-            end, leads_on = self._chain(candidate, low_offset, seen)
+            end, leads_on = self._chain(candidate, low_offset, seen, self._anchors)
             if leads_on:
                 return candidate
             if end - candidate > longest_bytes:
@@ -107,7 +108,9 @@ class Resync:
                 return
             piece_start += len(piece) - record_batch.HEADER_BYTES + 1
 
-    def _chain(self, position: int, low_offset: int, seen: set[int]) -> tuple[int, bool]:
+    def _chain(
+        self, position: int, low_offset: int, seen: set[int], anchors: frozenset[int]
+    ) -> tuple[int, bool]:
         """Where the sound batches from `position` on end, and whether the log goes on there."""
         start = position
         while position < self._stop:
@@ -117,7 +120,7 @@ class Resync:
             if step is None:
                 break
             seen.add(position)
-            if position != start and position in self._anchors:
+            if position != start and position in anchors:
                 return position, True
             size_bytes, low_offset = step
             position += size_bytes

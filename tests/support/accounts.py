@@ -1,0 +1,143 @@
+"""Does a lake add up? The contract's equation and the ledger's sums, computed from the tables.
+
+In SQL by another engine, so that nothing of it is shared with the code under test.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+
+from lake.tables import TABLES
+from support.lakes import read_arrow
+
+_KEYS = "source_id, topic, partition"
+
+# A row of the ledger, and what the other tables hold between its offsets.
+_RANGES = """
+create temp view ranges as select row_number() over () as id, * from checkpoints
+    where kind = 'ingest'
+"""
+_OWN_RECORDS = """
+create temp view own_records as
+select l.id, count(*) as records, sum(r."offset") as offset_sum,
+    sum(coalesce(octet_length(r.key), 0)) as key_bytes,
+    sum(coalesce(octet_length(r.value), 0)) as value_bytes,
+    min(r.timestamp_ms) filter (r.timestamp_ms <> -1) as min_ms,
+    max(r.timestamp_ms) filter (r.timestamp_ms <> -1) as max_ms
+from ranges l join records r using (source_id, topic, partition)
+where l.topic_id is not distinct from r.topic_id
+    and r."offset" >= l.start_offset and r."offset" < l.next_offset
+group by l.id
+"""
+_OWN_BATCHES = """
+create temp view own_batches as
+with clipped as (
+    select l.id, b.*, least(b.last_offset + 1, l.next_offset)
+        - greatest(b.base_offset, l.start_offset) as span
+    from ranges l join batches b using (source_id, topic, partition)
+    where l.topic_id is not distinct from b.topic_id
+        and b.last_offset >= l.start_offset and b.base_offset < l.next_offset)
+select id, count(*) as batches, sum(span) filter (state <> 'decoded') as other_spans,
+    sum(span - row_count) filter (state = 'decoded') as lacking,
+    sum(row_count) filter (state = 'decoded') as row_count, sum(size_bytes) as size_bytes
+from clipped group by id
+"""
+_OWN_GAPS = """
+create temp view own_gaps as
+select l.id, count(*) as gaps, sum(g.next_offset - g.start_offset) as span
+from ranges l join gaps g using (source_id, topic, partition)
+where l.topic_id is not distinct from g.topic_id
+    and g.start_offset >= l.start_offset and g.next_offset <= l.next_offset
+group by l.id
+"""
+_JOINED = """
+create temp view joined as
+select l.*, coalesce(r.records, 0) as r_records, coalesce(r.offset_sum, 0) as r_offset_sum,
+    coalesce(r.key_bytes, 0) as r_key_bytes, coalesce(r.value_bytes, 0) as r_value_bytes,
+    r.min_ms, r.max_ms, coalesce(b.batches, 0) as b_batches,
+    coalesce(b.other_spans, 0) as other_spans, coalesce(b.lacking, 0) as lacking,
+    coalesce(b.row_count, 0) as b_row_count, coalesce(b.size_bytes, 0) as b_bytes,
+    coalesce(g.gaps, 0) as g_gaps, coalesce(g.span, 0) as g_span
+from ranges l left join own_records r using (id) left join own_batches b using (id)
+    left join own_gaps g using (id)
+"""
+_ACCOUNTED = """
+create temp view accounted as
+select source_id, topic_id, topic, partition, base_offset as a, last_offset + 1 as z from batches
+union all
+select source_id, topic_id, topic, partition, start_offset, next_offset from gaps
+"""
+
+# Each finds rows only when something is wrong.
+_CHECKS = {
+    "covered is not records + other batches + what lacks + gaps": """
+        select topic, partition, start_offset, next_offset, r_records, other_spans, lacking, g_span
+        from joined
+        where next_offset - start_offset <> r_records + other_spans + lacking + g_span""",
+    "the ledger's counts and sums are not those of the tables": """
+        select topic, partition, start_offset, records, r_records, batches, b_batches, offset_sum,
+            r_offset_sum, key_bytes, r_key_bytes, value_bytes, r_value_bytes
+        from joined
+        where records <> r_records or batches <> b_batches or offset_sum <> r_offset_sum
+            or key_bytes <> r_key_bytes or value_bytes <> r_value_bytes
+            or min_timestamp_ms is distinct from min_ms
+            or max_timestamp_ms is distinct from max_ms""",
+    "the rows counted in batches are not in records": """
+        select topic, partition, start_offset, r_records, b_row_count from joined
+        where r_records <> b_row_count""",
+    "a batch has not the records that it counts": f"""
+        with counted as (select {_KEYS}, topic_id, batch_base_offset, count(*) as n from records
+            group by all)
+        select b.topic, b.partition, b.base_offset, b.row_count, c.n
+        from batches b full join counted c on b.source_id = c.source_id and b.topic = c.topic
+            and b.partition = c.partition and b.topic_id is not distinct from c.topic_id
+            and b.base_offset = c.batch_base_offset
+        where coalesce(b.row_count, 0) <> coalesce(c.n, 0)""",
+    "bytes of the ledger are not those of batches and quarantine": f"""
+        with l as (select {_KEYS}, sum(bytes) as n, sum(quarantined_batches) as q from ranges
+            group by all),
+        b as (select {_KEYS}, sum(size_bytes) as n from batches group by all),
+        q as (select {_KEYS}, sum(length_bytes) as n, count(*) as q from quarantine group by all)
+        select l.topic, l.partition, l.n, b.n, q.n, l.q, q.q
+        from l left join b using ({_KEYS}) left join q using ({_KEYS})
+        where l.n <> coalesce(b.n, 0) + coalesce(q.n, 0) or l.q <> coalesce(q.q, 0)""",
+    "ranges of the ledger overlap": """
+        select * from (select topic, partition, next_offset, lead(start_offset) over (
+            partition by source_id, topic_id, topic, partition order by start_offset) as following
+        from ranges) where following < next_offset""",
+    "batches or gaps overlap": """
+        select * from (select topic, partition, a, z, lead(a) over (
+            partition by source_id, topic_id, topic, partition order by a, z) as following
+        from accounted) where following < z""",
+    "an offset comes twice": f"""
+        select {_KEYS}, topic_id, "offset", count(*) from records group by all
+        having count(*) > 1""",
+    "rows lie outside of the ledger": """
+        select * from (select
+            (select count(*) from records) - (select coalesce(sum(r_records), 0) from joined) as r,
+            (select count(*) from batches) - (select coalesce(sum(b_batches), 0) from joined) as b,
+            (select count(*) from gaps) - (select coalesce(sum(g_gaps), 0) from joined) as g)
+        where r <> 0 or b <> 0 or g <> 0""",
+}
+
+
+def imbalances_of(lake: Path) -> list[str]:
+    """What does not add up in a lake, one line each; empty when all is well."""
+    return imbalances({table.name: read_arrow(lake, table.name) for table in TABLES})
+
+
+def imbalances(tables: Mapping[str, pa.Table]) -> list[str]:
+    """The same for tables that were read before."""
+    with duckdb.connect(":memory:") as connection:
+        connection.execute("set threads = 1")
+        for table in TABLES:
+            connection.register(table.name, tables[table.name])
+        for view in (_RANGES, _OWN_RECORDS, _OWN_BATCHES, _OWN_GAPS, _JOINED, _ACCOUNTED):
+            connection.execute(view)
+        return [
+            f"{what}: {row}"
+            for what, query in _CHECKS.items()
+            for row in connection.execute(query).fetchall()
+        ]
