@@ -67,7 +67,7 @@ def ingest(
     summary.partitions = len(replicas)
     summary.notes += [*discovery.notes, *notes]
     if replicas and not dry_run:
-        tables.create_missing()  # now, so that a place that cannot be a lake is told before the work
+        tables.create_missing()  # first: a place that cannot be a lake is told before the work
         summary.recovered_topics += recover(tables, discovery.source_id)
     context = RunContext(
         tables, discovery.source_id, summary.run_id, settings, engine, reporter, after

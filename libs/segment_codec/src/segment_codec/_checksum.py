@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def crc32c(data: memoryview | bytes) -> int:
-    """CRC-32C of the bytes, unsigned."""
-    return _crc32c.crc32c(data)
+def crc32c(data: memoryview | bytes, before: int = 0) -> int:
+    """CRC-32C of the bytes, unsigned; `before` is that of the bytes in front of them."""
+    return _crc32c.crc32c(data, before)
 
 
-def crc32(data: memoryview | bytes) -> int:
-    """CRC-32 of the bytes, unsigned."""
-    return zlib.crc32(data)
+def crc32(data: memoryview | bytes, before: int = 0) -> int:
+    """CRC-32 of the bytes, unsigned; `before` as in `crc32c`."""
+    return zlib.crc32(data, before)
 
 
 def slicing_tables() -> NDArray[np.uint32]:

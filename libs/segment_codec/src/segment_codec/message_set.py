@@ -13,7 +13,7 @@ Layout, in bytes from the first byte of the message, integers big-endian::
 
 A message with a codec is a wrapper: its value is a compressed sequence of ordinary messages. Their
 offsets are absolute in magic 0, relative to the last one in magic 1; the wrapper's magic decides.
-Kafka's reader takes the inner offsets where a wrapper of magic 1 says 0; a broker never writes that,
+Kafka's reader takes the inner offsets where a wrapper of magic 1 says 0; no broker writes that,
 and here it is a defect, for such records would come twice.
 
 Source: apache/kafka 1eb7644, LegacyRecord.java, AbstractLegacyRecordBatch.java.

@@ -2,12 +2,13 @@
 
 A forward scan looks for something like a header, and the checksum decides. A value may itself hold
 whole batches (a topic of backups, a tool's test data), so a find must also lead on: the chain of
-sound batches that begins with it has to reach a place known to be a batch start, or a header that
-continues the offsets.
+sound batches that begins with it has to touch a place known to be a batch start, or to reach the
+end of the file or a header that continues the offsets.
 """
 
 import struct
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from segment_codec.window import Window
 _PREFIX = struct.Struct(">qiIb")
 _PREFIX_BYTES = 17
 _PIECE_BYTES = 1 << 20
+_CHECKSUM_PIECE_BYTES = 4 << 20
 
 
 def is_zero(window: Window, position: int, size_bytes: int) -> bool:
@@ -41,10 +43,31 @@ def stands_header(window: Window, position: int, *, may_be_cut: bool) -> bool:
     if left < _PREFIX_BYTES:
         return left == 0 or may_be_cut or is_zero(window, position, left)
     offset, length, _, magic = _PREFIX.unpack_from(window.view(position, _PREFIX_BYTES))
-    smallest = record_batch.SMALLEST_LENGTH if magic == 2 else message_set.SMALLEST_SIZE
-    if 0 <= magic <= 2 and length >= smallest and offset >= 0:
+    if 0 <= magic <= 2 and length >= _smallest_length(magic) and offset >= 0:
         return may_be_cut or length <= left - record_batch.LENGTH_STOP
     return length == 0 and is_zero(window, position, left)
+
+
+def batch_checksum(window: Window, position: int, size_bytes: int, magic: int) -> int:
+    """The checksum of a batch or message as its bytes are, taken in pieces.
+
+    A damaged length may claim most of the file, which need not be in memory to be refuted.
+    """
+    checksum = crc32c if magic == 2 else crc32
+    start = record_batch.CHECKSUM_START if magic == 2 else message_set.CHECKSUM_START
+    crc, stop = 0, position + size_bytes
+    position += start
+    while position < stop:
+        piece = window.view(position, min(_CHECKSUM_PIECE_BYTES, stop - position))
+        crc = checksum(piece, crc)
+        position += len(piece)
+    return crc
+
+
+class _Search(NamedTuple):
+    start: int
+    low_offset: int
+    found: int | None
 
 
 class Resync:
@@ -69,28 +92,36 @@ class Resync:
         self._limit_offset = limit_offset
         self._load_anchors = anchors
         self._anchors: frozenset[int] | None = None
+        self._last = _Search(0, 0, 0)
 
     def next_sound(self, start: int, low_offset: int) -> int | None:
         """The first position from `start` on where the log goes on, or None.
 
-        Time is linear in the bytes looked at: no batch is proved twice.
+        Time is linear in the bytes looked at: no batch is proved twice, and an answer holds for
+        every later start in front of it, so a row of damaged batches is searched once.
 
         Args:
             low_offset: the batch found has no lower offset.
         """
+        last = self._last
+        is_known = last.low_offset == low_offset and last.start <= start
+        if is_known and (last.found is None or start <= last.found):
+            return last.found
+        self._last = _Search(start, low_offset, self._search(start, low_offset))
+        return self._last.found
+
+    def is_sound(self, position: int, low_offset: int) -> bool:
+        """Whether a batch or message whose checksum holds begins here."""
+        return self._proved(position, low_offset) is not None
+
+    def _search(self, start: int, low_offset: int) -> int | None:
         if self._anchors is None:
             self._anchors = frozenset(self._load_anchors())
         seen: set[int] = set()
-        longest, longest_bytes = None, 0
         for candidate in self._candidates(start, low_offset):
-            if candidate in seen:
-                continue
-            end, leads_on = self._chain(candidate, low_offset, seen, self._anchors)
-            if leads_on:
+            if candidate not in seen and self._leads_on(candidate, low_offset, seen, self._anchors):
                 return candidate
-            if end - candidate > longest_bytes:
-                longest, longest_bytes = candidate, end - candidate
-        return longest
+        return None
 
     def _candidates(self, start: int, low_offset: int) -> Iterator[int]:
         piece_start = start
@@ -108,25 +139,34 @@ class Resync:
                 return
             piece_start += len(piece) - record_batch.HEADER_BYTES + 1
 
-    def _chain(
-        self, position: int, low_offset: int, seen: set[int], anchors: frozenset[int]
-    ) -> tuple[int, bool]:
-        """Where the sound batches from `position` on end, and whether the log goes on there."""
-        start = position
+    def _leads_on(
+        self, start: int, low_offset: int, seen: set[int], anchors: frozenset[int]
+    ) -> bool:
+        """Whether sound batches lead from here to where the log goes on."""
+        position = start
+        value_stop = self._value_stop(start)
         while position < self._stop:
-            if position in seen:
-                return position, False
+            if position in seen or position == value_stop:
+                return False
             step = self._proved(position, low_offset)
             if step is None:
                 break
             seen.add(position)
-            if position != start and position in anchors:
-                return position, True
+            if position in anchors:
+                return True
             size_bytes, low_offset = step
             position += size_bytes
-        if position == start:
-            return position, False
-        return position, self._goes_on(position, low_offset)
+        return position != start and self._goes_on(position, low_offset)
+
+    def _value_stop(self, position: int) -> int:
+        """Where a value that begins here ends, should this be the value of an old message.
+
+        It is the last field of its message, so behind it the log goes on.
+        """
+        if position < message_set.LENGTH.size:
+            return position
+        length = self._window.view(position - message_set.LENGTH.size, message_set.LENGTH.size)
+        return position + int(message_set.LENGTH.unpack(length)[0])
 
     def _goes_on(self, position: int, low_offset: int) -> bool:
         left = self._stop - position
@@ -134,7 +174,7 @@ class Resync:
             return True
         offset, length, _, magic = _PREFIX.unpack_from(self._window.view(position, _PREFIX_BYTES))
         if 0 <= magic <= 2 and low_offset <= offset < self._limit_offset:
-            return True
+            return bool(length >= _smallest_length(magic))
         return length == 0 and is_zero(self._window, position, left)
 
     def _proved(self, position: int, low_offset: int) -> tuple[int, int] | None:
@@ -143,20 +183,24 @@ class Resync:
         if left < _PREFIX_BYTES:
             return None
         offset, length, crc, magic = _PREFIX.unpack_from(self._window.view(position, _PREFIX_BYTES))
-        smallest = record_batch.SMALLEST_LENGTH if magic == 2 else message_set.SMALLEST_SIZE
         size_bytes = record_batch.LENGTH_STOP + length
-        if not 0 <= magic <= 2 or length < smallest or size_bytes > left:
+        if not 0 <= magic <= 2 or length < _smallest_length(magic) or size_bytes > left:
             return None
         if not low_offset <= offset < self._limit_offset:
             return None
-        data = self._window.view(position, size_bytes)
         if magic < 2:
-            is_sound = crc32(data[message_set.CHECKSUM_START :]) == crc
+            is_sound = batch_checksum(self._window, position, size_bytes, magic) == crc
             return (size_bytes, offset + 1) if is_sound else None
-        header = record_batch.BatchHeader._make(record_batch.HEADER.unpack_from(data))
+        header = record_batch.BatchHeader._make(
+            record_batch.HEADER.unpack_from(self._window.view(position, record_batch.HEADER_BYTES))
+        )
         if (
-            crc32c(data[record_batch.CHECKSUM_START :]) != header.crc
-            or header.last_offset_delta < 0
+            header.last_offset_delta < 0
+            or batch_checksum(self._window, position, size_bytes, magic) != header.crc
         ):
             return None
         return size_bytes, header.last_offset + 1
+
+
+def _smallest_length(magic: int) -> int:
+    return record_batch.SMALLEST_LENGTH if magic == 2 else message_set.SMALLEST_SIZE

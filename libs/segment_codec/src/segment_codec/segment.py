@@ -15,12 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from segment_codec import _message_kernels, message_set, record_batch
-from segment_codec._checksum import crc32, crc32c
 from segment_codec.errors import DefectCode, DefectError, TailKind
 from segment_codec.message_set import MessageRun, Wrapper
 from segment_codec.offset_order import OffsetOrder, Unit
 from segment_codec.record_batch import BatchHeader, RecordBatch
-from segment_codec.resync import Resync, is_zero, stands_header
+from segment_codec.resync import Resync, batch_checksum, is_zero, stands_header
 from segment_codec.window import Window
 
 PREFIX = struct.Struct(">qiib")  # offset, length, four bytes that differ by format, magic
@@ -124,7 +123,7 @@ class SegmentWalk:
             position += item.size_bytes
 
     def _item(self, position: int) -> Item:
-        left = self._window.size_bytes - position
+        left = self._stop - position
         if left < PREFIX_BYTES:
             return self._unreadable(position)
         prefix = self._window.view(position, PREFIX_BYTES)
@@ -137,7 +136,7 @@ class SegmentWalk:
             return self._record_batch(position, size_bytes)
         if magic in (0, 1):
             return self._message(position, size_bytes)
-        if not self._stands_header(position + size_bytes):
+        if not self._is_length_right(position, size_bytes):
             return self._unreadable(position)
         return self._defect(
             position,
@@ -152,10 +151,9 @@ class SegmentWalk:
         header = BatchHeader._make(
             record_batch.HEADER.unpack_from(self._window.view(position, record_batch.HEADER_BYTES))
         )
-        if self._headers_only and not header.is_control:
+        if self._headers_only and not header.is_control and header.last_offset_delta >= 0:
             return RecordBatch(position, size_bytes, header, memoryview(b""))
-        data = self._window.view(position, size_bytes)
-        computed = crc32c(data[record_batch.CHECKSUM_START :])
+        computed = batch_checksum(self._window, position, size_bytes, 2)
         if computed != header.crc:
             return self._bad_checksum(
                 position, size_bytes, header.base_offset, 2, header.crc, computed
@@ -171,6 +169,7 @@ class SegmentWalk:
                 magic=2,
                 codec_id=header.codec_id,
             )
+        data = self._window.view(position, size_bytes)
         return RecordBatch(position, size_bytes, header, data[record_batch.HEADER_BYTES :])
 
     def _message(self, position: int, size_bytes: int) -> Item:
@@ -181,10 +180,10 @@ class SegmentWalk:
             run = self._message_run(position, size_bytes, offset, magic, attributes)
             if run is not None:
                 return run
-        data = self._window.view(position, size_bytes)
-        computed = crc32(data[message_set.CHECKSUM_START :])
+        computed = batch_checksum(self._window, position, size_bytes, magic)
         if computed != crc:
             return self._bad_checksum(position, size_bytes, offset, magic, crc, computed)
+        data = self._window.view(position, size_bytes)
         try:
             value = message_set.body(data, magic)[1]
         except DefectError as error:
@@ -285,7 +284,7 @@ class SegmentWalk:
         is_unsettled = self._order.next_offset >= self._bounds.settled_offset
         if self._bounds.is_last and is_unsettled and not self._is_anything_behind(position):
             return self._tail(position, TailKind.UNFLUSHED)
-        if not self._stands_header(position + size_bytes):
+        if not self._is_length_right(position, size_bytes):
             return self._unreadable(position)
         return self._defect(
             position,
@@ -301,10 +300,21 @@ class SegmentWalk:
     def _is_anything_behind(self, position: int) -> bool:
         return self._resync.next_sound(position + 1, self._order.next_offset) is not None
 
-    def _stands_header(self, position: int) -> bool:
-        if position == self._stop:
+    def _is_length_right(self, position: int, size_bytes: int) -> bool:
+        """Whether a damaged batch ends where it says, judged by what stands there.
+
+        Many bytes look like a header. So one that is not proved itself counts only when no sound
+        batch begins earlier.
+        """
+        stop = position + size_bytes
+        if stop == self._stop:
             return True
-        return stands_header(self._window, position, may_be_cut=self._bounds.is_last)
+        if not stands_header(self._window, stop, may_be_cut=self._bounds.is_last):
+            return False
+        if self._resync.is_sound(stop, self._order.next_offset):
+            return True
+        found = self._resync.next_sound(position + 1, self._order.next_offset)
+        return found is None or found >= stop
 
     def _unreadable(self, position: int) -> Item:
         """No batch begins here although one should: the hole reaches to the next proved one."""
