@@ -1,16 +1,22 @@
 """Effect: opens the engine a command line asks for, and closes it."""
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import TypeVar
 
 from lake.engine import Engine, LocalEngine, SparkEngine
 from pipelines.segment_ingest.settings import Settings
 
+T = TypeVar("T")
+R = TypeVar("R")
+
+_SUBMITTED = "PYSPARK_GATEWAY_PORT"  # spark-submit sets it for the Python it starts
+
 
 @contextmanager
 def open_engine(kind: str, settings: Settings, *, verbosity: int) -> Iterator[Engine]:
-    """Start `local` worker processes or `spark`; they end with the block.
+    """Open `local` worker processes or `spark`; they end with the block.
 
     Raises:
         JobError: Spark does not start.
@@ -19,8 +25,39 @@ def open_engine(kind: str, settings: Settings, *, verbosity: int) -> Iterator[En
         with LocalEngine(settings.limits.local_processes or os.cpu_count() or 1) as engine:
             yield engine
     else:
-        # Imported here: the local engine must not wait for PySpark.
-        from jobs.spark_session import spark_context
+        with ExitStack() as stack:
+            late = _LateSparkEngine(settings, verbosity, stack)
+            if _SUBMITTED in os.environ:
+                late.start()  # a cluster gives up on a driver that opens no context
+            yield late
 
-        with spark_context(settings.spark, application="ingest", verbosity=verbosity) as context:
-            yield SparkEngine(context)
+
+class _LateSparkEngine:
+    """Starts Spark with the first tasks, so that wrong calls and empty runs do not wait for it."""
+
+    def __init__(self, settings: Settings, verbosity: int, stack: ExitStack) -> None:
+        self._settings = settings
+        self._verbosity = verbosity
+        self._stack = stack
+        self._engine: SparkEngine | None = None
+
+    def start(self) -> None:
+        """Start Spark and wait for it."""
+        self._started()
+
+    def run(
+        self, function: Callable[[T], R], tasks: Sequence[T], *, on_done: Callable[[int], None]
+    ) -> list[R]:
+        """Run the function once for each task; see `Engine.run`."""
+        return self._started().run(function, tasks, on_done=on_done) if tasks else []
+
+    def _started(self) -> SparkEngine:
+        if self._engine is None:
+            # Imported here: runs without tasks must not wait for PySpark.
+            from jobs.spark_session import spark_context
+
+            context = spark_context(
+                self._settings.spark, application="ingest", verbosity=self._verbosity
+            )
+            self._engine = SparkEngine(self._stack.enter_context(context))
+        return self._engine

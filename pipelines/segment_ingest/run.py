@@ -31,6 +31,7 @@ from pipelines.segment_ingest.survey_plan import survey_groups, walked_bytes, wi
 from pipelines.segment_ingest.tasks import DecodeSettings
 
 _MOST_ROUNDS = 5
+_MOST_INLINE_GROUPS = 4
 
 
 def ingest(
@@ -150,11 +151,13 @@ def _survey(
     known = [_with_known_id(replica, coverage) for replica in replicas]
     groups = survey_groups(known, coverage, context.settings, _source_storage(known))
     sizes = [sum(walked_bytes(request) for request in group) for group in groups]
-    if sum(sizes) > context.settings.read.split_bytes:
-        context.engine.start()  # decoding will need it: let it happen during the survey
     context.reporter.step("surveying headers")
     counting = context.reporter.counting("surveying", sizes)
-    found = context.engine.run(survey_segments, groups, on_done=counting)
+    if sum(sizes) <= context.settings.read.split_bytes and len(groups) <= _MOST_INLINE_GROUPS:
+        found = [survey_segments(group) for group in groups]  # sooner done than an engine starts
+    else:
+        context.engine.start()  # for decoding too: let it happen during the survey
+        found = context.engine.run(survey_segments, groups, on_done=counting)
     surveyed = with_surveys(known, coverage, context.settings, found)
     return [
         SurveyedPartition(

@@ -9,6 +9,7 @@ from pipelines.segment_ingest.settings import Settings, UpperBound
 from pipelines.segment_ingest.survey import SegmentSurvey, SurveyRequest
 
 _TASK_BYTES = 256 << 20
+_TASK_SEGMENTS = 256
 
 Group = tuple[SurveyRequest, ...]
 
@@ -23,7 +24,7 @@ def survey_groups(
         start = _start_offset(replica, coverage, settings)
         for file in segments_to_survey(replica, coverage, settings):
             request = _request(replica, file, start, settings, storage)
-            if not groups or walked_bytes(request) > room:
+            if not groups or walked_bytes(request) > room or len(groups[-1]) == _TASK_SEGMENTS:
                 groups.append([])
                 room = _TASK_BYTES
             groups[-1].append(request)

@@ -69,18 +69,17 @@ def segments(draw: st.DrawFn, most_batches: int = 8) -> list[EncodedBatch]:
         records = []
         for _ in range(draw(st.integers(1, 4))):
             serial += 1
-            filling = draw(
-                st.sampled_from([b"", bytes(30), b"\0\0\0\1" * 9, b"text " * 9, nested(offset)])
-            )
-            records.append(Record(draw(st.sampled_from([None, b"k"])), b"%d|" % serial + filling))
+            filling = draw(st.sampled_from([b"", bytes(30), b"\0\0\0\1" * 9, b"text " * 9, None]))
+            value = nested(offset, serial) if filling is None else b"%d|" % serial + filling
+            records.append(Record(draw(st.sampled_from([None, b"k"])), value))
         batches += _batches(draw, offset, records)
         offset = batches[-1].next_offset
     return batches
 
 
-def nested(offset: int) -> bytes:
-    """A whole batch that continues the log it is a value in."""
-    return record_batch(offset + 1, [Record(NESTED_KEY, b"v")]).data
+def nested(offset: int, serial: int) -> bytes:
+    """A whole batch, itself a value, that would continue the log it is in."""
+    return record_batch(offset + 1, [Record(NESTED_KEY, b"%d" % serial)]).data
 
 
 def struck(batches: Sequence[EncodedBatch], blows: Sequence[Damage], *, spare: bool) -> Damaged:

@@ -18,6 +18,7 @@ from segment_codec.window import Window
 
 _PREFIX = struct.Struct(">qiIb")
 _PREFIX_BYTES = 17
+_OFFSET = struct.Struct(">q")
 _PIECE_BYTES = 1 << 20
 _CHECKSUM_PIECE_BYTES = 4 << 20
 
@@ -159,21 +160,26 @@ class Resync:
         return position != start and self._goes_on(position, low_offset)
 
     def _value_stop(self, position: int) -> int:
-        """Where a value that begins here ends, should this be the value of an old message.
+        """Where a value that begins here ends, should this be the value of an old message, or -1.
 
         It is the last field of its message, so behind it the log goes on.
         """
-        if position < message_set.LENGTH.size:
-            return position
-        length = self._window.view(position - message_set.LENGTH.size, message_set.LENGTH.size)
-        return position + int(message_set.LENGTH.unpack(length)[0])
+        start = position - message_set.LENGTH.size
+        if start < 0:
+            return -1
+        (length,) = message_set.LENGTH.unpack(self._window.view(start, message_set.LENGTH.size))
+        return position + int(length) if length > 0 else -1
 
     def _goes_on(self, position: int, low_offset: int) -> bool:
         left = self._stop - position
+        if left < _OFFSET.size:
+            return left == 0
+        (offset,) = _OFFSET.unpack(self._window.view(position, _OFFSET.size))
+        is_next = low_offset <= offset < self._limit_offset
         if left < _PREFIX_BYTES:
-            return True
-        offset, length, _, magic = _PREFIX.unpack_from(self._window.view(position, _PREFIX_BYTES))
-        if 0 <= magic <= 2 and low_offset <= offset < self._limit_offset:
+            return is_next
+        _, length, _, magic = _PREFIX.unpack_from(self._window.view(position, _PREFIX_BYTES))
+        if is_next and 0 <= magic <= 2:
             return bool(length >= _smallest_length(magic))
         return length == 0 and is_zero(self._window, position, left)
 

@@ -1,0 +1,129 @@
+"""Runs a command as a process and measures it, with all processes that it starts. Linux only."""
+
+import ctypes
+import os
+import resource
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryFile
+from threading import Thread
+from typing import IO
+
+ROOT = Path(__file__).parents[2]
+
+_PR_SET_CHILD_SUBREAPER = 36
+_SAMPLE_SECONDS = 0.05
+_NOT_PYTHON = frozenset({"java", "bash", "sh"})
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """One run of a command.
+
+    Attributes:
+        cpu_s: user and system time of all its processes.
+        steps: a line it wrote to stderr, by its first word, and the seconds until the next one.
+        driver_bytes, worker_bytes: the most private memory of the process itself, and of the
+            largest Python process below it; 0 where it was not sampled.
+    """
+
+    wall_s: float
+    cpu_s: float
+    steps: dict[str, float]
+    stdout: str
+    driver_bytes: int = 0
+    worker_bytes: int = 0
+
+
+def adopt_orphans() -> None:
+    """Have this process wait for what its children leave running: a JVM outlives its Python."""
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def measured(command: Sequence[str], *, samples_memory: bool = False) -> Measurement:
+    """Run a command from the project's root to its end; sampling memory slows it a little.
+
+    Raises:
+        RuntimeError: it failed; with its stderr.
+    """
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    started = time.perf_counter()
+    with TemporaryFile("w+") as stdout:
+        process = subprocess.Popen(
+            command, cwd=ROOT, stdout=stdout, stderr=subprocess.PIPE, text=True
+        )
+        lines: list[tuple[float, str]] = []
+        reader = Thread(target=_read, args=(process.stderr, lines))
+        reader.start()
+        largest: dict[int, int] = {}
+        while samples_memory and process.poll() is None:
+            _sample(process.pid, largest)
+            time.sleep(_SAMPLE_SECONDS)
+        code = process.wait()
+        stopped = time.perf_counter()
+        reader.join()
+        _wait_for_orphans()
+        stdout.seek(0)
+        answer = stdout.read()
+    if code:
+        raise RuntimeError(f"{' '.join(command)}: exit code {code}\n{_text(lines)}")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return Measurement(
+        stopped - started,
+        after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
+        _steps([(started, "start"), *lines], stopped),
+        answer,
+        largest.pop(process.pid, 0),
+        max(largest.values(), default=0),
+    )
+
+
+def _read(stream: IO[str] | None, lines: list[tuple[float, str]]) -> None:
+    for line in stream or ():
+        lines.append((time.perf_counter(), line.strip()))  # noqa: PERF401  # the time is the point
+
+
+def _text(lines: list[tuple[float, str]]) -> str:
+    return "\n".join(line for _, line in lines)
+
+
+def _steps(lines: list[tuple[float, str]], stopped: float) -> dict[str, float]:
+    steps: dict[str, float] = {}
+    ends = [time_s for time_s, _ in lines[1:]] + [stopped]
+    for (time_s, line), end in zip(lines, ends, strict=True):
+        name = line.partition(" ")[0]
+        steps[name] = steps.get(name, 0.0) + end - time_s
+    return steps
+
+
+def _wait_for_orphans() -> None:
+    while True:
+        try:
+            os.waitpid(-1, 0)
+        except ChildProcessError:
+            return
+
+
+def _sample(root: int, largest: dict[int, int]) -> None:
+    """Note the private memory of every Python process of a tree, if it is more than before."""
+    waiting = [root]
+    while waiting:
+        pid = waiting.pop()
+        folder = Path("/proc", str(pid))
+        try:
+            for children in folder.glob("task/*/children"):
+                waiting += [int(child) for child in children.read_text().split()]
+            if (folder / "comm").read_text().strip() in _NOT_PYTHON:
+                continue
+            rollup = (folder / "smaps_rollup").read_text()
+        except OSError:  # it ended meanwhile
+            continue
+        private = sum(
+            int(line.split()[1]) * 1024
+            for line in rollup.splitlines()
+            if line.startswith("Private_")
+        )
+        largest[pid] = max(private, largest.get(pid, 0))

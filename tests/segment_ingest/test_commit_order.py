@@ -1,0 +1,289 @@
+"""A run that dies, races or loses its source leaves a lake that adds up and the next run completes.
+
+All of it goes through the public `ingest`.
+"""
+
+import multiprocessing
+import resource
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import TypeVar
+
+import ingest_drivers
+import pytest
+from ingest_drivers import EXIT_CODE_OF_THE_DEAD, WAVES
+
+from lake.engine import LocalEngine
+from lake.errors import LakeError
+from lake.tables import TABLES
+from pipelines.segment_ingest.decode import decode
+from support.accounts import imbalances_of
+from support.lakes import ingested, read_table, versions
+from support.made_logs import Made, make_log_dir, made_records
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+# Its children come from a young process that has imported everything and has no Rust runtime yet.
+_YOUNG = multiprocessing.get_context("forkserver")
+_YOUNG.set_forkserver_preload(["ingest_drivers"])
+_EDGES = {
+    ("orders", 0): [0, 40, 80, 120],
+    ("orders", 1): [0, 25, 50],
+    ("payments", 0): [0, 30, 90],
+}
+_VALUE_BYTES = 1024
+_STEPS = ("redo", *(table.name for table in TABLES), "cleaned")
+
+
+def _everything(value_bytes: int = _VALUE_BYTES) -> list[Made]:
+    ranges = {key: range(stops[-1]) for key, stops in _EDGES.items()}
+    return made_records(ranges, value_bytes=value_bytes)
+
+
+def _found(lake: Path) -> list[Made]:
+    rows = read_table(lake, "records")
+    return sorted(Made(row["topic"], row["partition"], row["offset"], row["value"]) for row in rows)
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    return make_log_dir(tmp_path / "data", _EDGES, value_bytes=_VALUE_BYTES)
+
+
+def _started(
+    target: Callable[..., None], arguments: Sequence[Sequence[object]]
+) -> list[BaseProcess]:
+    processes: list[BaseProcess] = [_YOUNG.Process(target=target, args=each) for each in arguments]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(120)
+    return processes
+
+
+@pytest.fixture(scope="module")
+def lakes_of_the_dead(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A source, and a folder with a lake for each step of the first or third commit at which the
+    run was killed."""
+    folder = tmp_path_factory.mktemp("dead")
+    source = make_log_dir(folder / "data", _EDGES, value_bytes=_VALUE_BYTES)
+    deaths = [(step, time) for step in _STEPS for time in (1, 3)]
+    for start in range(0, len(deaths), 4):
+        some = deaths[start : start + 4]
+        arguments = [(source, folder / f"{step}{time}", step, time) for step, time in some]
+        processes = _started(ingest_drivers.ingest_and_die, arguments)
+        assert [each.exitcode for each in processes] == [EXIT_CODE_OF_THE_DEAD] * len(some)
+    return source, folder
+
+
+@pytest.mark.parametrize("time", [1, 3])
+@pytest.mark.parametrize("step", _STEPS)
+def test_a_run_killed_after_any_step_is_completed_by_the_next(
+    step: str, time: int, lakes_of_the_dead: tuple[Path, Path]
+) -> None:
+    source, lakes = lakes_of_the_dead
+    lake = lakes / f"{step}{time}"
+    before = _found(lake)
+    summary = ingested(source, lake)
+    is_unfinished = step in ("records", "batches", "quarantine", "gaps")
+    assert bool(summary.recovered_topics) == is_unfinished
+    assert summary.exit_code == 0
+    assert len(before) + summary.records == len(_everything())
+    assert _found(lake) == _everything()
+    assert imbalances_of(lake) == []
+    assert ingested(source, lake).topics == []
+    assert not list((lake / "records" / "_seglake" / "redo").iterdir())
+
+
+@pytest.mark.parametrize("step", ["records", "gaps"])
+def test_a_decided_commit_is_completed_although_its_source_is_gone(
+    step: str, lakes_of_the_dead: tuple[Path, Path], tmp_path: Path
+) -> None:
+    lake = tmp_path / "lake"
+    shutil.copytree(lakes_of_the_dead[1] / f"{step}1", lake)
+    before = _found(lake)
+    other = make_log_dir(tmp_path / "other", {("elsewhere", 0): [0, 5]})
+    summary = ingested(other, lake)
+    assert summary.exit_code == 0
+    assert [made for made in _found(lake) if made.topic != "elsewhere"] == before
+    assert imbalances_of(lake) == []
+
+
+def test_two_drivers_on_one_lake_take_every_row_once(source: Path, tmp_path: Path) -> None:
+    rounds, results = 4, tmp_path / "results"
+    results.mkdir()
+    barrier = _YOUNG.Barrier(2)
+    arguments = [
+        (source, tmp_path / "lake", driver, barrier, results, rounds) for driver in range(2)
+    ]
+    processes = _started(ingest_drivers.ingest_beside_others, arguments)
+    assert [process.exitcode for process in processes] == [0, 0]
+    for number in range(rounds):
+        lake = tmp_path / f"lake{number}"
+        ends = [(results / f"{driver}-{number}").read_text().split() for driver in range(2)]
+        assert [code for code, _ in ends] == ["0", "0"]
+        assert sum(int(records) for _, records in ends) == len(_everything())
+        assert _found(lake) == _everything()
+        assert imbalances_of(lake) == []
+
+
+def test_two_drivers_that_commit_many_waves_take_every_row_once(
+    source: Path, tmp_path: Path
+) -> None:
+    results = tmp_path / "results"
+    results.mkdir()
+    barrier = _YOUNG.Barrier(2)
+    arguments = [(source, tmp_path / "lake", driver, barrier, results) for driver in range(2)]
+    processes = _started(ingest_drivers.ingest_waves_beside_others, arguments)
+    assert [process.exitcode for process in processes] == [0, 0]
+    ends = [(results / str(driver)).read_text().split() for driver in range(2)]
+    assert [code for code, _ in ends] == ["0", "0"]
+    assert sum(int(records) for _, records in ends) == len(_everything())
+    assert _found(tmp_path / "lake") == _everything()
+    assert imbalances_of(tmp_path / "lake") == []
+
+
+class _Meanwhile(LocalEngine):
+    """Runs everything in this process; just before the decoding something happens to the disk."""
+
+    def __init__(self, happens: Callable[[], object]) -> None:
+        super().__init__(1)
+        self._happens = happens
+
+    def run(
+        self, function: Callable[[T], R], tasks: Sequence[T], *, on_done: Callable[[int], None]
+    ) -> list[R]:
+        if function is decode:
+            self._happens()
+        return super().run(function, tasks, on_done=on_done)
+
+
+def _log(source: Path, base_offset: int) -> Path:
+    return source / "orders-0" / f"{base_offset:020d}.log"
+
+
+def _cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def _replaced(path: Path) -> None:
+    """Another log under the same name, of the same length."""
+    content = bytearray(path.read_bytes())
+    content[17] ^= 0xFF
+    path.write_bytes(content)
+
+
+_CHANGES = {
+    "goes": (lambda source: _log(source, 40).unlink(), "no such file"),
+    "shrinks": (lambda source: _cut(_log(source, 40)), "were there before"),
+    "goes_at_its_start": (lambda source: _log(source, 0).unlink(), "no such file"),
+    "folder_goes": (lambda source: shutil.rmtree(source / "orders-0"), "no such file"),
+    "is_another": (lambda source: _replaced(_log(source, 0)), "changed"),
+}
+
+
+@pytest.mark.parametrize("sections", [{}, WAVES], ids=["at_once", "in_waves"])
+@pytest.mark.parametrize("change", _CHANGES)
+def test_a_partition_that_changes_after_the_plan_is_left_out_and_taken_later(
+    change: str, sections: dict[str, dict[str, object]], source: Path, tmp_path: Path
+) -> None:
+    happens, reason = _CHANGES[change]
+    whole, lake = tmp_path / "whole", tmp_path / "lake"
+    shutil.copytree(source, whole)
+    done: list[None] = []
+
+    def once() -> None:
+        if not done:
+            happens(source)
+            done.append(None)
+
+    summary = ingested(source, lake, engine=_Meanwhile(once), **sections)
+    assert summary.exit_code == 3
+    assert list(summary.left_out) == ["orders-0"]
+    assert reason in summary.left_out["orders-0"]
+    assert str(source / "orders-0") in summary.left_out["orders-0"]
+    others = [made for made in _everything() if made[:2] != ("orders", 0)]
+    assert [made for made in _found(lake) if made[:2] != ("orders", 0)] == others
+    assert imbalances_of(lake) == []
+
+    shutil.rmtree(source)
+    shutil.copytree(whole, source)
+    again = ingested(source, lake, **sections)
+    assert again.exit_code == 0
+    assert _found(lake) == _everything()
+    assert imbalances_of(lake) == []
+
+
+def test_a_log_that_grows_after_the_plan_is_taken_as_far_as_planned(
+    source: Path, tmp_path: Path
+) -> None:
+    edges = {**_EDGES, ("orders", 0): [0, 40, 80, 150]}
+    grown = make_log_dir(tmp_path / "grown", edges, value_bytes=_VALUE_BYTES)
+    lake = tmp_path / "lake"
+
+    def grow() -> None:
+        shutil.copytree(grown, source, dirs_exist_ok=True)
+
+    summary = ingested(source, lake, engine=_Meanwhile(grow))
+    assert summary.exit_code == 0
+    assert _found(lake) == _everything()
+    second = ingested(source, lake)
+    assert second.records == 30
+    ranges = {key: range(stops[-1]) for key, stops in edges.items()}
+    assert _found(lake) == made_records(ranges, value_bytes=_VALUE_BYTES)
+    assert imbalances_of(lake) == []
+
+
+@contextmanager
+def _full_disk(largest_file_bytes: int) -> Iterator[None]:
+    """No file can grow beyond some bytes: a write fails as on a full disk."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file_bytes, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.parametrize("value_bytes", [1024, 16 * 1024])
+@pytest.mark.parametrize("largest_file_bytes", [100, 30_000])
+def test_a_full_disk_fails_the_run_and_the_next_one_takes_everything(
+    largest_file_bytes: int, value_bytes: int, tmp_path: Path
+) -> None:
+    source = make_log_dir(tmp_path / "data", _EDGES, value_bytes=value_bytes)
+    lake = tmp_path / "lake"
+    with _full_disk(largest_file_bytes), pytest.raises(LakeError, match="File too large"):
+        ingested(source, lake)
+    assert _found(lake) == []
+    assert set(versions(lake).values()) <= {0}
+    assert ingested(source, lake).exit_code == 0
+    assert _found(lake) == _everything(value_bytes)
+    assert imbalances_of(lake) == []
+
+
+@pytest.mark.parametrize("step", _STEPS[:-1])
+def test_a_disk_that_fills_up_during_a_commit_leaves_what_the_next_run_completes(
+    step: str, source: Path, tmp_path: Path
+) -> None:
+    lake = tmp_path / "lake"
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def fill(done: str) -> None:
+        if done == step:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
+
+    try:
+        if step == "checkpoints":
+            ingested(source, lake, after=fill)  # all is published, and nothing more is written
+        else:
+            with pytest.raises(LakeError, match="safe to run again"):
+                ingested(source, lake, after=fill)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert ingested(source, lake).exit_code == 0
+    assert _found(lake) == _everything()
+    assert imbalances_of(lake) == []
