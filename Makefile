@@ -12,6 +12,8 @@ STAMP := $(VENV)/.ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 OWN_DISTRIBUTIONS := libs/segment_codec libs/lake .
 CHECKED := libs pipelines jobs tests
+SCALE ?= 1
+RUNS ?= 3
 
 .PHONY: help
 help: ## print this list
@@ -64,8 +66,8 @@ demo: setup ## convert the sample broker disk twice and ask the tables (build/de
 	$(BIN)/python samples/demo.py
 
 .PHONY: bench
-bench: setup ## measure the decoder and the whole job on this machine
-	$(BIN)/python -m pytest tests/bench --override-ini python_files='bench_*.py' -s
+bench: setup ## measure whole runs on this machine (SCALE=0.1 for less data, RUNS=5 for more runs)
+	cd tests && ../$(BIN)/python -m bench.bench_ingest --scale $(SCALE) --runs $(RUNS)
 
 .PHONY: requirements
 requirements: ## pin requirements*.in again, by hash (needs uv)

@@ -5,7 +5,7 @@ written as they come. Only the report goes back to the driver. Ships: nothing bu
 Memory: one window of the file, the decompressed bytes of one flush twice, one row group.
 """
 
-from lake.errors import StorageError
+from lake.errors import OutputError, StorageError
 from pipelines.segment_ingest.errors import SourceVanishedError
 from pipelines.segment_ingest.stretch_decoder import StretchDecoder
 from pipelines.segment_ingest.table_files import TableFiles
@@ -31,6 +31,8 @@ def decode(task: DecodeTask) -> TaskReport:
                         stretch, Markers(stretch.markers), task.settings, files
                     )
                     reports.append(decoder.run())
+                except OutputError:
+                    raise  # the lake's doing: no other stretch could be taken either
                 except _UNREADABLE as error:
                     failures[index] = str(error)
                     break

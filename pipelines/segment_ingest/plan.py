@@ -4,6 +4,7 @@ The plan depends on listings, headers and settings, never on the engine or the n
 same call gives the same files everywhere.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -14,6 +15,7 @@ from pipelines.segment_ingest.settings import Settings
 from pipelines.segment_ingest.survey import SegmentSurvey, SplitPoint
 from pipelines.segment_ingest.tasks import DecodeSettings, DecodeTask, Slice, Stretch
 from segment_codec.segment import MOST_OFFSETS
+from segment_codec.transactions import Marker
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +78,14 @@ def plan_ranges(partition: SurveyedPartition, settings: Settings) -> list[RangeP
         pieces = _cut(slices, settings.write.wave_bytes) if is_plain else [slices]
         edges = [start, *(piece[0].expected_offset for piece in pieces[1:]), stop]
         for piece, first, following in zip(pieces, edges[:-1], edges[1:], strict=True):
-            groups = _groups(piece, settings.read.split_bytes) if is_plain else [piece]
+            # Neighbours that fit into one task become one stretch.
+            groups = _cut(piece, settings.read.split_bytes) if is_plain else [piece]
+            groups = [group for group in groups if group]
+            starts = [first, *(group[0].expected_offset for group in groups[1:])]
+            markers = markers_by_piece(partition.bounds.markers, starts)
             stretches = tuple(
-                _stretch(partition, tuple(group), first, following, is_plain)
-                for group in groups
-                if group
+                _stretch(partition, tuple(group), first, following, is_plain, own)
+                for group, own in zip(groups, markers, strict=False)
             )
             plans.append(RangePlan(partition, first, following, stretches))
     return plans
@@ -143,6 +148,7 @@ def _limit(partition: SurveyedPartition, index: int) -> int:
 def _slices(partition: SurveyedPartition, start: int, stop: int, is_plain: bool) -> list[Slice]:
     segments = partition.surveyed_segments
     slices: list[Slice] = []
+    reached = 0
     for index, (file, survey) in enumerate(zip(segments, partition.surveys, strict=True)):
         is_last = index + 1 == len(segments)
         limit = _limit(partition, index)
@@ -155,12 +161,13 @@ def _slices(partition: SurveyedPartition, start: int, stop: int, is_plain: bool)
             0,
             survey.size_bytes,
             limit,
-            file.base_offset,
+            max(file.base_offset, reached) if is_plain else file.base_offset,
             -1,
             is_last,
             survey.has_compacted_batch or survey.next_offset <= cleaner_offset,
         )
         slices += _split(template, survey.splits, start, stop) if is_plain else [template]
+        reached = survey.next_offset
     return slices
 
 
@@ -178,7 +185,7 @@ def _split(template: Slice, splits: Sequence[SplitPoint], start: int, stop: int)
                 template,
                 start=split.position,
                 stop=template.stop if following is None else following.position,
-                expected_offset=split.expected_offset,
+                expected_offset=max(split.expected_offset, template.expected_offset),
                 start_crc=split.crc,
             )
         )
@@ -197,9 +204,23 @@ def _cut(slices: Sequence[Slice], wave_bytes: int) -> list[list[Slice]]:
     return pieces
 
 
-def _groups(slices: Sequence[Slice], task_bytes: int) -> list[list[Slice]]:
-    """Neighbours that fit into one task become one stretch."""
-    return _cut(slices, task_bytes)
+def markers_by_piece(markers: Sequence[Marker], starts: Sequence[int]) -> list[tuple[Marker, ...]]:
+    """What each piece of a log must know to tell how its transactions ended.
+
+    That is the markers inside it, and behind it the next one of each producer.
+
+    Args:
+        starts: rising offsets at which the pieces begin; each ends where the next begins.
+    """
+    rest = sorted(markers)
+    behind: dict[int, Marker] = {}
+    pieces: list[tuple[Marker, ...]] = []
+    for start in reversed(starts):
+        first = bisect_left(rest, start, key=lambda marker: marker.offset)
+        own, rest = rest[first:], rest[:first]
+        pieces.append((*own, *behind.values()))
+        behind |= {marker.producer_id: marker for marker in reversed(own)}
+    return pieces[::-1]
 
 
 def _stretch(
@@ -208,6 +229,7 @@ def _stretch(
     start: int,
     stop: int,
     is_plain: bool,
+    markers: tuple[Marker, ...],
 ) -> Stretch:
     bounds = partition.bounds
     return Stretch(
@@ -219,5 +241,5 @@ def _stretch(
         bounds.log_start_offset,
         partition.replica.settled_offset,
         is_plain,
-        tuple(marker for marker in bounds.markers if marker.offset >= start),
+        markers,
     )

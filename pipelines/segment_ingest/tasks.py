@@ -45,7 +45,7 @@ class Stretch:
             stretches may belong to it.
         log_start_offset: records below exist on the disk but not in the log.
         is_plain: the survey met nothing odd, so the walk may end at the first batch above.
-        markers: all markers of the partition below its bound, for the states of transactions.
+        markers: those inside, and behind it the next one of each producer: how transactions ended.
     """
 
     key: PartitionKey

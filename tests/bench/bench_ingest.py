@@ -175,10 +175,8 @@ def _fixed(disks: dict[str, Disk], engines: Sequence[str], runs: int) -> list[Ro
 
 def _memory(disks: dict[str, Disk], engines: Sequence[str], runs: int) -> list[Row]:
     """The most private memory of a process, also where one task has a segment of 1 GiB."""
-    rows = []
-    for topic in ("w1", "w2", "gib", "flat-lz4", "flat-zstd"):
-        for engine in engines:
-            rows.append(_memory_row(disks[topic], engine))
+    topics = ("w1", "w2", "gib", "flat-lz4", "flat-zstd")
+    rows = [_memory_row(disks[topic], engine) for topic in topics for engine in engines]
     rows += [_memory_row(disks[topic], "local", *_ONE_TASK) for topic in ("gib", "flat-zstd")]
     return rows
 

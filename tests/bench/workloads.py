@@ -33,7 +33,6 @@ _MIB = 1024 * 1024
 _VERSION = 1  # of what is written here; another one makes the data anew
 _FIRST_MS = 1_700_000_000_000
 _HEADER_BYTES = 61
-_POOL = 4096
 _TEXT = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
 
@@ -140,10 +139,11 @@ def _at(made: EncodedBatch, base_offset: int, workload: Workload) -> EncodedBatc
 
 def _records(shape: str, numbers: range) -> list[Record]:
     tails = _tails(shape)
+    count = len(tails)
     return [
         Record(
             b"%08d" % (number * 7919 % 100_000_000),
-            b'{"n":%08d,' % number + tails[number % _POOL],
+            b'{"n":%08d,' % number + tails[number % count],
             _FIRST_MS + number // 10,
         )
         for number in numbers
@@ -152,9 +152,10 @@ def _records(shape: str, numbers: range) -> list[Record]:
 
 @cache
 def _tails(shape: str) -> list[bytes]:
-    """What follows the record's number in its value, as often as there are different ones."""
+    """What follows the record's number in its value; so many that no window sees one again."""
     source = random.Random(20_260_101)
-    return [VALUES[shape](source).encode() for _ in range(_POOL)]
+    make, count = VALUES[shape]
+    return [make(source).encode() for _ in range(count)]
 
 
 def _small(source: random.Random) -> str:
@@ -180,8 +181,8 @@ def _flat(source: random.Random) -> str:
     return f'"same":"{"-" * 980}","id":{source.randrange(10**6)}}}'
 
 
-VALUES: dict[str, Callable[[random.Random], str]] = {
-    "small": _small,  # 100 bytes with the number
-    "large": _large,  # 1 KiB, nearly half of it random
-    "flat": _flat,  # 1 KiB, nearly all of it the same
+VALUES: dict[str, tuple[Callable[[random.Random], str], int]] = {
+    "small": (_small, 1 << 16),  # 100 bytes with the number
+    "large": (_large, 1 << 13),  # 1 KiB, nearly half of it random
+    "flat": (_flat, 1 << 13),  # 1 KiB, nearly all of it the same
 }

@@ -6,7 +6,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from segment_codec.errors import DefectCode
-from segment_codec.message_set import MessageRun
 from segment_codec.offset_order import Unit
 from segment_codec.record_batch import RecordBatch
 from segment_codec.segment import Defect, Item, Tail
@@ -68,13 +67,31 @@ def test_damaged_segment_gives_only_what_was_written(
 
 @REPEATABLE
 @given(segments(), st.lists(damages(), min_size=1, max_size=4), st.booleans())
-def test_batch_that_was_not_touched_comes_out(
+def test_batch_that_was_not_touched_and_is_indexed_comes_out(
+    batches: list[EncodedBatch], blows: list[Damage], is_last: bool
+) -> None:
+    damaged = struck(batches, blows, spare=True)
+    anchors = [position for position, _ in damaged.intact]
+    items = walked(
+        damaged.content, base_offset=batches[0].base_offset, is_last=is_last, anchors=anchors
+    )
+    for position, batch in damaged.intact:
+        assert is_out(items, position, len(batch.data)), (position, batch, items)
+
+
+@REPEATABLE
+@given(segments(), st.lists(damages(), min_size=1, max_size=4), st.booleans())
+def test_batches_behind_the_last_damage_come_out_without_an_index(
     batches: list[EncodedBatch], blows: list[Damage], is_last: bool
 ) -> None:
     damaged = struck(batches, blows, spare=True)
     items = walked(damaged.content, base_offset=batches[0].base_offset, is_last=is_last)
-    for position, batch in damaged.intact:
+    stop = len(damaged.content)
+    for position, batch in reversed(damaged.intact):
+        if position + len(batch.data) != stop:
+            break
         assert is_out(items, position, len(batch.data)), (position, batch, items)
+        stop = position
 
 
 @REPEATABLE
@@ -98,14 +115,14 @@ def is_plain(batch: EncodedBatch) -> bool:
 
 
 def is_out(items: Iterable[Item], position: int, size_bytes: int) -> bool:
-    """Whether a unit, or a defect of place only, is these bytes; a run may hold more of them."""
+    """Whether a sound unit is these bytes, or a defect of place only; a run may hold more of them.
+
+    A sound unit that covers only some of them began with equal bytes: no one could tell.
+    """
     for item in items:
-        if not item.position <= position < item.position + item.size_bytes:
-            continue
-        if isinstance(item, MessageRun):
-            return position + size_bytes <= item.position + item.size_bytes
-        is_judged = not isinstance(item, Tail) and (
-            not isinstance(item, Defect) or item.code in OUT_OF_PLACE
-        )
-        return is_judged and (item.position, item.size_bytes) == (position, size_bytes)
+        if item.position <= position < item.position + item.size_bytes:
+            if isinstance(item, Defect):
+                is_whole = (item.position, item.size_bytes) == (position, size_bytes)
+                return is_whole and item.code in OUT_OF_PLACE
+            return not isinstance(item, Tail)
     return False

@@ -249,8 +249,11 @@ def _full_disk(largest_file_bytes: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-@pytest.mark.parametrize("value_bytes", [1024, 16 * 1024])
-@pytest.mark.parametrize("largest_file_bytes", [100, 30_000])
+@pytest.mark.parametrize(
+    ("largest_file_bytes", "value_bytes"),
+    [(100, 1024), (30_000, 1024), (30_000, 64 * 1024)],
+    ids=["tables", "end_of_a_file", "middle_of_a_file"],
+)
 def test_a_full_disk_fails_the_run_and_the_next_one_takes_everything(
     largest_file_bytes: int, value_bytes: int, tmp_path: Path
 ) -> None:

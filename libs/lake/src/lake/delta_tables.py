@@ -169,7 +169,7 @@ class LakeTables:
                 # A retry would put a second definition on top of a table that came between.
                 commit_properties=CommitProperties(max_commit_retries=0),
             )
-        except DeltaError as error:
+        except (DeltaError, OSError) as error:
             if not self._has_log(table):
                 reason = f"cannot create {table.name}: {error}"
                 raise LakeFolderError(path=self.lake_path, reason=reason) from error

@@ -51,6 +51,10 @@ class FileShrankError(StorageError):
         )
 
 
+class OutputError(StorageError):
+    """The lake's storage refused a data file: whatever was to be written, it is the lake's doing."""
+
+
 class EngineError(LakeError):
     """A task failed or its worker died; the Python exception, where there is one, is the cause.
 

@@ -16,7 +16,7 @@ from typing import BinaryIO, NamedTuple, Self
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lake.errors import SchemaError, StorageError
+from lake.errors import OutputError, SchemaError, StorageError
 from lake.statistics import Statistics
 from lake.storage import Storage
 from lake.tables import BATCHES, CHECKPOINTS, GAPS, QUARANTINE, RECORDS, Table, check
@@ -95,6 +95,7 @@ class ParquetFile:
         Raises:
             SchemaError: the columns are not those of the table's files.
             TimestampRangeError: a timestamp is outside the years 0001 to 9999.
+            OutputError: the storage refuses.
         """
         check(self._table, rows.schema)
         if rows.num_rows == 0:
@@ -109,7 +110,7 @@ class ParquetFile:
                     self._output, self._table, rows.schema, self._compression_level
                 )
             self._writer.write_table(pa.Table.from_batches([rows]), row_group_size=rows.num_rows)
-        except OSError as error:
+        except (OSError, StorageError) as error:
             raise self._failed(error) from error
 
     def close(self) -> DataFile | None:
@@ -156,9 +157,9 @@ class ParquetFile:
             raise SchemaError(table=self._table.name, differences=differences)
         self._arrow_schema = first
 
-    def _failed(self, error: OSError) -> StorageError:
-        reason = error.strerror or str(error)
-        return StorageError(action="write", path=self._path, reason=reason)
+    def _failed(self, error: OSError | StorageError) -> OutputError:
+        reason = error.reason if isinstance(error, StorageError) else error.strerror
+        return OutputError(action="write", path=self._path, reason=reason or str(error))
 
     def __enter__(self) -> Self:
         return self
