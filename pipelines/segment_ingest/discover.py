@@ -135,15 +135,20 @@ def _replicas(
 ) -> list[Replica]:
     folders = {name: parse_folder_name(name) for name in log_dir.partition_folders}
     replicas: list[Replica] = []
+    given_up: list[str] = []
     for name, folder in folders.items():
         if folder is None or not settings.select.takes_topic(folder.topic):
             continue
-        path = storage.join(log_dir.path, name)
         if folder.kind in (FolderKind.DELETE, FolderKind.STRAY):
-            notes.append(f"{path} is skipped: the broker had marked it for deletion or as stray")
+            given_up.append(f"{folder.topic}-{folder.partition}")
         else:
             listing = log_dir.partition_folders[name]
             replicas.append(_replica(storage, log_dir.path, name, folder, listing, files, notes))
+    if given_up:
+        notes.append(
+            f"{log_dir.path}: folders that the broker had given up (-delete, -stray) are not read: "
+            + ", ".join(given_up)
+        )
     return replicas
 
 

@@ -113,8 +113,10 @@ def _results(
         reason = next((report for report in found if isinstance(report, str)), None)
         if reason is not None:
             left_out[_name(each)] = reason
-        else:
-            results.append(joined(each, [r for r in found if not isinstance(r, str)]))
+            continue
+        result = joined(each, [r for r in found if not isinstance(r, str)])
+        if result.next_offset > each.start_offset:  # else its bound lies in its first batch
+            results.append(result)
     return results, left_out
 
 

@@ -7,7 +7,7 @@ from pipelines.segment_ingest.partition_log import PartitionKey, Replica
 
 
 def choose(replicas: Iterable[Replica]) -> tuple[list[Replica], list[str]]:
-    """One copy for each partition, sorted by topic and partition, and notes on the others.
+    """One copy for each partition, sorted by topic and partition, and how many others there are.
 
     The highest last leader epoch wins, then the longest log: copies are never mixed, so no record
     comes twice. An unfinished copy to another disk counts only where it is alone. The high
@@ -18,15 +18,23 @@ def choose(replicas: Iterable[Replica]) -> tuple[list[Replica], list[str]]:
     for replica in replicas:
         by_key.setdefault(replica.key, []).append(replica)
     chosen: list[Replica] = []
-    notes: list[str] = []
+    left: list[Replica] = []
     for key in sorted(by_key, key=lambda key: (key.topic, key.partition, key.topic_id or "")):
         copies = sorted(by_key[key], key=_rank, reverse=True)
-        winner = copies[0]
-        for other in copies[1:]:
-            kind = "an unfinished copy" if other.is_future else "another replica"
-            notes.append(f"{other.folder} is {kind} of {key}: {winner.folder} is read")
-        chosen.append(_with_highest_watermark(winner, copies))
-    return chosen, notes
+        left += copies[1:]
+        chosen.append(_with_highest_watermark(copies[0], copies))
+    return chosen, _notes(left)
+
+
+def _notes(left: list[Replica]) -> list[str]:
+    unfinished = sum(replica.is_future for replica in left)
+    others = len(left) - unfinished
+    notes = []
+    if others:
+        notes.append(f"{others} further replicas are not read: one copy of a partition is enough")
+    if unfinished:
+        notes.append(f"{unfinished} unfinished copies to other disks (-future) are not read")
+    return notes
 
 
 def _rank(replica: Replica) -> tuple[bool, int, int, int, str]:

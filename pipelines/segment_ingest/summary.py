@@ -151,6 +151,11 @@ def _listed(label: str, lines: list[str]) -> list[str]:
     return shown
 
 
+def _has_high_watermark(partition: SurveyedPartition) -> bool:
+    """Without one the bounds have a note of their own."""
+    return partition.bounds.high_watermark is not None
+
+
 def leftovers(partition: SurveyedPartition, settings: Settings) -> list[Leftover]:
     """What of a log lies above what this run takes, and why."""
     bounds = partition.bounds
@@ -169,7 +174,7 @@ def leftovers(partition: SurveyedPartition, settings: Settings) -> list[Leftover
             f"{first.first_offset}; {bounds.log_end_offset - upper} offsets wait for its end",
             upper,
         )
-    elif high is not None and high < bounds.log_end_offset:
+    elif high is not None and high < bounds.log_end_offset and _has_high_watermark(partition):
         add(f"{bounds.log_end_offset - high} offsets lie above the high watermark {high}", high)
     tail = partition.surveys[-1].tail if partition.surveys else None
     if tail is not None:

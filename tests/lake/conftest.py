@@ -1,14 +1,10 @@
-"""Fixtures of the lake library's tests; helpers that other processes import lie beside this."""
+"""Fixtures of the lake library's tests."""
 
-import sys
 from pathlib import Path
 
 import pytest
 
-# Spawned processes get sys.path from here, so that they find the helpers by name.
-sys.path.insert(0, str(Path(__file__).parent))
-
-from lake_rows import Lake, new_lake
+from support.lake_rows import Lake, new_lake
 
 
 @pytest.fixture

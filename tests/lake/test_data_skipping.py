@@ -6,11 +6,11 @@ import duckdb
 import polars as pl
 import pyarrow.dataset as ds
 import pytest
-from lake_drivers import commit
-from lake_rows import NOW_MS, Lake, next_wave, rows, write_file
 
 from lake.delta_commit import TopicWave
 from lake.tables import CHECKPOINTS, RECORDS
+from support.lake_drivers import commit
+from support.lake_rows import NOW_MS, Lake, next_wave, rows, write_file
 
 START = datetime.fromtimestamp(NOW_MS / 1000, UTC)
 

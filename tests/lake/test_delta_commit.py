@@ -7,18 +7,6 @@ from urllib.parse import unquote
 import pytest
 from deltalake import DeltaTable
 from deltalake.exceptions import CommitFailedError
-from lake_drivers import commit
-from lake_rows import (
-    NOW_MS,
-    SOURCE,
-    Lake,
-    lake_at,
-    next_wave,
-    read_offsets,
-    rows,
-    wave,
-    write_file,
-)
 
 from lake.delta_commit import AppVersions, TopicWave, app_id, commit_wave, recover, versions
 from lake.errors import (
@@ -31,6 +19,18 @@ from lake.errors import (
     WaveError,
 )
 from lake.tables import CHECKPOINTS, GAPS, QUARANTINE, RECORDS, TABLES, Table
+from support.lake_drivers import commit
+from support.lake_rows import (
+    NOW_MS,
+    SOURCE,
+    Lake,
+    lake_at,
+    next_wave,
+    read_offsets,
+    rows,
+    wave,
+    write_file,
+)
 
 
 def state(lake: Lake) -> list[int]:

@@ -7,11 +7,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
-from lake_drivers import commit, create_together
-from lake_rows import SOURCE, Lake, lake_at, new_lake, next_wave
 
 from lake.errors import LakeFolderError, SchemaError, TableRefusedError
 from lake.tables import CHECKPOINTS, GAPS, RECORDS, TABLES, Table
+from support.lake_drivers import commit, create_together
+from support.lake_rows import SOURCE, Lake, lake_at, new_lake, next_wave
 
 
 def test_tables_are_made_with_the_oldest_protocol_and_append_only(lake: Lake) -> None:

@@ -7,11 +7,11 @@ import threading
 import time
 from pathlib import Path
 
-import lake_tasks
 import pytest
 
 from lake.engine import LocalEngine
 from lake.errors import EngineError
+from support import lake_tasks
 
 
 def ignore(count: int) -> None:
@@ -105,7 +105,7 @@ PROGRAM = """
 import sys
 from multiprocessing import active_children
 sys.path.insert(0, {folder!r})
-import lake_tasks
+from support import lake_tasks
 from lake.engine import LocalEngine
 
 if __name__ == "__main__":
@@ -119,7 +119,7 @@ if __name__ == "__main__":
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
 def test_workers_end_with_the_driver(tmp_path: Path, sent: signal.Signals) -> None:
     program = tmp_path / "program.py"
-    program.write_text(PROGRAM.format(folder=str(Path(__file__).parent)))
+    program.write_text(PROGRAM.format(folder=str(Path(__file__).parents[1])))
     with subprocess.Popen(
         [sys.executable, str(program)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as driver:

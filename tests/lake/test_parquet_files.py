@@ -10,12 +10,12 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from lake_rows import Lake, lake_at, rows, write_file
 
 from lake.errors import SchemaError, StorageError, TimestampRangeError
 from lake.parquet_files import DataFile, ParquetFile
 from lake.storage import LocalStorage
 from lake.tables import GAPS, RECORDS, TABLES, Table
+from support.lake_rows import Lake, lake_at, rows, write_file
 
 
 @pytest.fixture

@@ -4,7 +4,12 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
-from lake_drivers import (
+
+from lake import redo_file
+from lake.delta_commit import AppVersions, TopicWave, _is_needless, recover, versions
+from lake.redo_file import Redo
+from lake.tables import CHECKPOINTS, GAPS, RECORDS, TABLES, Table
+from support.lake_drivers import (
     EXIT_CODE_OF_THE_DEAD,
     commit,
     commit_all,
@@ -12,12 +17,7 @@ from lake_drivers import (
     race,
     recover_together,
 )
-from lake_rows import SOURCE, Lake, next_wave, read_offsets, wave
-
-from lake import redo_file
-from lake.delta_commit import AppVersions, TopicWave, _is_needless, recover, versions
-from lake.redo_file import Redo
-from lake.tables import CHECKPOINTS, GAPS, RECORDS, TABLES, Table
+from support.lake_rows import SOURCE, Lake, next_wave, read_offsets, wave
 
 SPAWN = multiprocessing.get_context("spawn")
 STEPS = ("redo", *(table.name for table in TABLES), "cleaned")

@@ -3,12 +3,12 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import lake_tasks
 import pytest
 
 from lake.engine import SparkEngine
 from lake.errors import EngineError
 from lake.spark_engine import _python_cause
+from support import lake_tasks
 
 if TYPE_CHECKING:
     from pyspark import SparkContext

@@ -74,7 +74,9 @@ def units_in(folder: Path) -> list[Unit]:
 
 def consumed(units: Iterable[Unit], facts: PartitionFacts) -> list[OracleRecord]:
     """The records of user data in the offsets a consumer may see, decoded both ways."""
-    data = [unit for unit in units if not (isinstance(unit, RecordBatch) and unit.header.is_control)]
+    data = [
+        unit for unit in units if not (isinstance(unit, RecordBatch) and unit.header.is_control)
+    ]
     types = [(unit, by_reference(unit)) for unit in data]
     by_rows = records_by_columns(data)
     assert by_rows == [record for _, records in types for record in records]
@@ -87,8 +89,10 @@ def consumed(units: Iterable[Unit], facts: PartitionFacts) -> list[OracleRecord]
 
 
 def as_consumed(record: Record, unit: Unit) -> OracleRecord:
-    is_append = unit.header.is_log_append_time if isinstance(unit, RecordBatch) else (
-        unit.is_log_append_time
+    is_append = (
+        unit.header.is_log_append_time
+        if isinstance(unit, RecordBatch)
+        else (unit.is_log_append_time)
     )
     timestamp_type = "LogAppendTime" if is_append else "CreateTime"
     if unit.magic == 0:

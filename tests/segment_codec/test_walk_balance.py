@@ -41,7 +41,9 @@ def test_sound_segment_is_all_units(batches: list[EncodedBatch], window_bytes: i
     items = walked(content, base_offset=batches[0].base_offset, window_bytes=window_bytes)
     assert items == sound_units(content, batches[0].base_offset)
     starts = {item.position for item in items}
-    alone = [at for at, batch in zip(positions_of(batches), batches, strict=True) if not is_plain(batch)]
+    alone = [
+        at for at, batch in zip(positions_of(batches), batches, strict=True) if not is_plain(batch)
+    ]
     assert starts.issuperset(alone)
 
 

@@ -3,12 +3,12 @@
 All of it goes through the public `ingest`.
 """
 
+import json
 import multiprocessing
 import resource
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import TypeVar
 
@@ -27,9 +27,7 @@ from support.made_logs import Made, make_log_dir, made_records
 T = TypeVar("T")
 R = TypeVar("R")
 
-# Its children come from a young process that has imported everything and has no Rust runtime yet.
-_YOUNG = multiprocessing.get_context("forkserver")
-_YOUNG.set_forkserver_preload(["ingest_drivers"])
+_SPAWN = multiprocessing.get_context("spawn")
 _EDGES = {
     ("orders", 0): [0, 40, 80, 120],
     ("orders", 1): [0, 25, 50],
@@ -54,15 +52,17 @@ def source(tmp_path: Path) -> Path:
     return make_log_dir(tmp_path / "data", _EDGES, value_bytes=_VALUE_BYTES)
 
 
-def _started(
-    target: Callable[..., None], arguments: Sequence[Sequence[object]]
-) -> list[BaseProcess]:
-    processes: list[BaseProcess] = [_YOUNG.Process(target=target, args=each) for each in arguments]
-    for process in processes:
-        process.start()
-    for process in processes:
-        process.join(120)
-    return processes
+def _exit_codes(
+    target: Callable[..., None], groups: Sequence[Sequence[tuple[object, ...]]], folder: Path
+) -> list[int]:
+    """Run the target in groups of processes."""
+    answer = folder / "exit_codes.json"
+    mother = _SPAWN.Process(target=ingest_drivers.fork_each, args=(target, groups, answer))
+    mother.start()
+    mother.join(120)
+    assert mother.exitcode == 0
+    codes: list[int] = json.loads(answer.read_text())
+    return codes
 
 
 @pytest.fixture(scope="module")
@@ -71,12 +71,10 @@ def lakes_of_the_dead(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, P
     run was killed."""
     folder = tmp_path_factory.mktemp("dead")
     source = make_log_dir(folder / "data", _EDGES, value_bytes=_VALUE_BYTES)
-    deaths = [(step, time) for step in _STEPS for time in (1, 3)]
-    for start in range(0, len(deaths), 4):
-        some = deaths[start : start + 4]
-        arguments = [(source, folder / f"{step}{time}", step, time) for step, time in some]
-        processes = _started(ingest_drivers.ingest_and_die, arguments)
-        assert [each.exitcode for each in processes] == [EXIT_CODE_OF_THE_DEAD] * len(some)
+    deaths = [(source, folder / f"{step}{time}", step, time) for step in _STEPS for time in (1, 3)]
+    groups = [deaths[start : start + 2] for start in range(0, len(deaths), 2)]
+    codes = _exit_codes(ingest_drivers.ingest_and_die, groups, folder)
+    assert codes == [EXIT_CODE_OF_THE_DEAD] * len(deaths)
     return source, folder
 
 
@@ -113,38 +111,27 @@ def test_a_decided_commit_is_completed_although_its_source_is_gone(
     assert imbalances_of(lake) == []
 
 
-def test_two_drivers_on_one_lake_take_every_row_once(source: Path, tmp_path: Path) -> None:
-    rounds, results = 4, tmp_path / "results"
-    results.mkdir()
-    barrier = _YOUNG.Barrier(2)
-    arguments = [
-        (source, tmp_path / "lake", driver, barrier, results, rounds) for driver in range(2)
+@pytest.mark.parametrize("sections", [{}, WAVES], ids=["at_once", "in_waves"])
+def test_two_drivers_on_one_lake_take_every_row_once(
+    sections: dict[str, dict[str, object]], source: Path, tmp_path: Path
+) -> None:
+    rounds = range(3)
+    groups = [
+        [
+            (source, tmp_path / f"lake{number}", tmp_path / f"{number}-{driver}", sections)
+            for driver in range(2)
+        ]
+        for number in rounds
     ]
-    processes = _started(ingest_drivers.ingest_beside_others, arguments)
-    assert [process.exitcode for process in processes] == [0, 0]
-    for number in range(rounds):
+    codes = _exit_codes(ingest_drivers.ingest_beside_others, groups, tmp_path)
+    assert codes == [0] * len(codes)
+    for number in rounds:
         lake = tmp_path / f"lake{number}"
-        ends = [(results / f"{driver}-{number}").read_text().split() for driver in range(2)]
-        assert [code for code, _ in ends] == ["0", "0"]
-        assert sum(int(records) for _, records in ends) == len(_everything())
+        ends = [json.loads((tmp_path / f"{number}-{driver}").read_text()) for driver in range(2)]
+        assert [exit_code for exit_code, _ in ends] == [0, 0]
+        assert sum(records for _, records in ends) == len(_everything())
         assert _found(lake) == _everything()
         assert imbalances_of(lake) == []
-
-
-def test_two_drivers_that_commit_many_waves_take_every_row_once(
-    source: Path, tmp_path: Path
-) -> None:
-    results = tmp_path / "results"
-    results.mkdir()
-    barrier = _YOUNG.Barrier(2)
-    arguments = [(source, tmp_path / "lake", driver, barrier, results) for driver in range(2)]
-    processes = _started(ingest_drivers.ingest_waves_beside_others, arguments)
-    assert [process.exitcode for process in processes] == [0, 0]
-    ends = [(results / str(driver)).read_text().split() for driver in range(2)]
-    assert [code for code, _ in ends] == ["0", "0"]
-    assert sum(int(records) for _, records in ends) == len(_everything())
-    assert _found(tmp_path / "lake") == _everything()
-    assert imbalances_of(tmp_path / "lake") == []
 
 
 class _Meanwhile(LocalEngine):

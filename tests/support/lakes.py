@@ -31,6 +31,7 @@ def ingested(
     isolation: str = "read_uncommitted",
     engine: Engine | None = None,
     after: Callable[[str], None] = lambda step: None,
+    dry_run: bool = False,
     **sections: Mapping[str, object],
 ) -> IngestSummary:
     """Ingest the sources into the lake in this process, with the default settings.
@@ -47,7 +48,13 @@ def ingested(
     with LocalEngine(1) as own:
         chosen = own if engine is None else engine
         return ingest(
-            [str(path) for path in paths], str(lake), settings, chosen, reporter, after=after
+            [str(path) for path in paths],
+            str(lake),
+            settings,
+            chosen,
+            reporter,
+            dry_run=dry_run,
+            after=after,
         )
 
 

@@ -3,6 +3,7 @@
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from random import Random
 from typing import NamedTuple
 
 from support.encoder import (
@@ -34,11 +35,7 @@ class Made(NamedTuple):
 def value_of(topic: str, partition: int, offset: int, size_bytes: int = 0) -> bytes:
     """The value of a made record; the filling makes bytes that no codec makes small."""
     start = f"{topic}-{partition}@{offset}".encode()
-    filling = b"".join(
-        uuid.uuid5(uuid.NAMESPACE_OID, f"{topic}{partition}/{offset}/{n}").bytes
-        for n in range(size_bytes // 16)
-    )
-    return start + filling
+    return start + Random(start).randbytes(size_bytes)
 
 
 def made_batches(

@@ -4,7 +4,7 @@ Row i has `offsets[i]`, `timestamps_ms[i]`, a key and a value as binary views in
 headers [header_stops[i], header_stops[i + 1]).
 """
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,7 +50,7 @@ FAULTS: dict[int, tuple[DefectCode, str]] = {
 
 
 class Columns(NamedTuple):
-    """Arrays of one flush; n rows, h headers. Owned by the receiver."""
+    """Arrays of one flush; n rows, h headers. Borrowed: the builder's next `add` reuses them."""
 
     data: NDArray[np.uint8]
     offsets: NDArray[np.int64]  # (n,)
@@ -78,13 +78,6 @@ class UnitOutcome(NamedTuple):
     plain_bytes: int
 
 
-class _Pending(NamedTuple):
-    unit: Unit
-    data: bytes | memoryview
-    floor_offset: int
-    ceiling_offset: int
-
-
 class ColumnBuilder:
     """Collects batches, decompressed, and decodes them together.
 
@@ -93,14 +86,19 @@ class ColumnBuilder:
 
     def __init__(self, max_decompressed_batch_bytes: int) -> None:
         self._max_bytes = max_decompressed_batch_bytes
-        self._pending: list[_Pending] = []
+        self._kept = _KeptArrays()
+        self._plain = self._kept.empty("plain", 1 << 20, np.uint8)
+        self._units: list[Unit] = []
+        self._stops: list[int] = []
+        self._floors: list[int] = []
+        self._ceilings: list[int] = []
         self.plain_bytes = 0
 
     def accepts(self, unit: Unit) -> bool:
         """Whether the unit may join what was added since the last flush."""
-        if not self._pending:
+        if not self._units:
             return True
-        return isinstance(unit, RecordBatch) == isinstance(self._pending[0].unit, RecordBatch)
+        return isinstance(unit, RecordBatch) == isinstance(self._units[0], RecordBatch)
 
     def add(self, unit: Unit, floor_offset: int, ceiling_offset: int) -> None:
         """Decompress the unit; of its rows those in [floor_offset, ceiling_offset) are wanted.
@@ -109,16 +107,44 @@ class ColumnBuilder:
             DefectError: it cannot be decompressed; the builder is as before.
         """
         data = _plain_bytes(unit, self._max_bytes)
-        self._pending.append(_Pending(unit, data, floor_offset, ceiling_offset))
-        self.plain_bytes += len(data)
+        stop = self.plain_bytes + len(data)
+        if stop > len(self._plain):
+            before = self._plain[: self.plain_bytes]
+            self._plain = self._kept.empty("plain", 2 * stop, np.uint8)
+            self._plain[: self.plain_bytes] = before
+        self._plain.data[self.plain_bytes : stop] = data
+        self.plain_bytes = stop
+        self._units.append(unit)
+        self._stops.append(stop)
+        self._floors.append(floor_offset)
+        self._ceilings.append(ceiling_offset)
 
     def flush(self) -> tuple[Columns, list[UnitOutcome]]:
         """Decode what was added; one outcome for each unit, in order. The builder is empty then."""
-        pending, self._pending, self.plain_bytes = self._pending, [], 0
-        is_record_batch = bool(pending) and isinstance(pending[0].unit, RecordBatch)
-        lengths = np.fromiter((len(each.data) for each in pending), np.int64, len(pending))
-        spans = _Spans(pending, lengths)
+        data = self._plain[: max(self.plain_bytes, 1)]
+        data.flags.writeable = False
+        spans = _Spans(self._units, data, self._stops, self._floors, self._ceilings, self._kept)
+        is_record_batch = bool(self._units) and isinstance(self._units[0], RecordBatch)
+        self._units, self._stops, self._floors, self._ceilings = [], [], [], []
+        self.plain_bytes = 0
         return _decode_records(spans) if is_record_batch else _decode_messages(spans)
+
+
+class _KeptArrays:
+    """Arrays that serve one flush after another: fresh memory costs a page fault for each page.
+
+    Pages that stay unused cost nothing.
+    """
+
+    def __init__(self) -> None:
+        self._arrays: dict[str, NDArray[Any]] = {}
+
+    def empty(self, name: str, count: int, kind: type[np.generic]) -> NDArray[Any]:
+        """An array with whatever is in it; of one name at a time, always of one kind."""
+        kept = self._arrays.get(name)
+        if kept is None or len(kept) < count:
+            kept = self._arrays[name] = np.empty(count, kind)
+        return kept[:count]
 
 
 def _plain_bytes(unit: Unit, max_bytes: int) -> bytes | memoryview:
@@ -136,31 +162,36 @@ def _plain_bytes(unit: Unit, max_bytes: int) -> bytes | memoryview:
 class _Spans:
     """The kernels' inputs and outputs that both formats share."""
 
-    def __init__(self, pending: list[_Pending], lengths: NDArray[np.int64]) -> None:
-        count = len(pending)
-        self.pending = pending
-        self.data = np.frombuffer(b"".join([each.data for each in pending]) or b"\0", np.uint8)
-        self.stops = np.cumsum(lengths)
-        self.starts = self.stops - lengths
-        self.lengths = lengths
-        self.floors = self.per_unit(lambda each: each.floor_offset)
-        self.ceilings = self.per_unit(lambda each: each.ceiling_offset)
-        self.statuses = np.zeros(count, np.int32)
-        self.row_stops = np.zeros(count, np.int64)
+    def __init__(
+        self,
+        units: list[Unit],
+        data: NDArray[np.uint8],
+        stops: list[int],
+        floors: list[int],
+        ceilings: list[int],
+        kept: _KeptArrays,
+    ) -> None:
+        self.units = units
+        self.data = data
+        self.stops = np.array(stops, np.int64)
+        self.lengths = np.diff(self.stops, prepend=0)
+        self.starts = self.stops - self.lengths
+        self.floors = np.array(floors, np.int64)
+        self.ceilings = np.array(ceilings, np.int64)
+        self.statuses = np.zeros(len(units), np.int32)
+        self.row_stops = np.zeros(len(units), np.int64)
+        self.kept = kept
 
-    def per_unit(self, value: Callable[[_Pending], int]) -> NDArray[np.int64]:
-        return np.fromiter((value(each) for each in self.pending), np.int64, len(self.pending))
-
-    def fault(self, index: int) -> tuple[DefectCode, str] | None:
-        return FAULTS.get(int(self.statuses[index]))
+    def per_unit(self, values: Iterable[int]) -> NDArray[np.int64]:
+        return np.fromiter(values, np.int64, len(self.units))
 
     def outcomes(
         self, first_offsets: NDArray[np.int64], record_counts: NDArray[np.int64]
     ) -> list[UnitOutcome]:
         return [
-            UnitOutcome(each.unit, stop, FAULTS.get(status), first, records, length)
-            for each, stop, status, first, records, length in zip(
-                self.pending,
+            UnitOutcome(unit, stop, FAULTS.get(status), first, records, length)
+            for unit, stop, status, first, records, length in zip(
+                self.units,
                 self.row_stops.tolist(),
                 self.statuses.tolist(),
                 first_offsets.tolist(),
@@ -182,15 +213,15 @@ _RowArrays = tuple[
 
 
 class _Rows:
-    """Output arrays for at most `capacity` rows; pages that stay unused cost nothing."""
+    """Output arrays for at most `capacity` rows."""
 
-    def __init__(self, capacity: int) -> None:
-        self.offsets = np.empty(capacity, np.int64)
-        self.timestamps = np.empty(capacity, np.int64)
-        self.key_views = np.empty((capacity, 4), np.int32)
-        self.has_key = np.empty(capacity, np.bool_)
-        self.value_views = np.empty((capacity, 4), np.int32)
-        self.has_value = np.empty(capacity, np.bool_)
+    def __init__(self, kept: _KeptArrays, capacity: int) -> None:
+        self.offsets = kept.empty("offsets", capacity, np.int64)
+        self.timestamps = kept.empty("timestamps", capacity, np.int64)
+        self.key_views = kept.empty("key_views", 4 * capacity, np.int32).reshape(-1, 4)
+        self.has_key = kept.empty("has_key", capacity, np.bool_)
+        self.value_views = kept.empty("value_views", 4 * capacity, np.int32).reshape(-1, 4)
+        self.has_value = kept.empty("has_value", capacity, np.bool_)
 
     def arrays(self) -> _RowArrays:
         return (
@@ -214,30 +245,26 @@ class _Rows:
 
 
 def _decode_records(spans: _Spans) -> tuple[Columns, list[UnitOutcome]]:
-    headers = [each.unit.header for each in spans.pending if isinstance(each.unit, RecordBatch)]
-    count = len(headers)
-
-    def field(values: Any) -> NDArray[np.int64]:
-        return np.fromiter(values, np.int64, count)
-
-    base_offsets = field(header.base_offset for header in headers)
-    counts = field(header.record_count for header in headers)
-    rows = _Rows(int(counts.sum()))
+    headers = [unit.header for unit in spans.units if isinstance(unit, RecordBatch)]
+    base_offsets = spans.per_unit(header.base_offset for header in headers)
+    counts = spans.per_unit(header.record_count for header in headers)
+    empty = spans.kept.empty
+    rows = _Rows(spans.kept, int(counts.sum()))
+    header_stops = empty("header_stops", len(rows.offsets) + 1, np.int32)
+    names = empty("names", len(spans.data), np.uint8)
+    values = empty("header_values", len(spans.data), np.uint8)
     capacity = 2 * len(rows.offsets) + 16
     while True:
-        header_stops = np.empty(len(rows.offsets) + 1, np.int32)
-        name_stops = np.empty(capacity + 1, np.int32)
-        names = np.empty(len(spans.data), np.uint8)
-        value_stops = np.empty(capacity + 1, np.int32)
-        values = np.empty(len(spans.data), np.uint8)
-        has_header_value = np.empty(capacity, np.bool_)
+        name_stops = empty("name_stops", capacity + 1, np.int32)
+        value_stops = empty("header_value_stops", capacity + 1, np.int32)
+        has_header_value = empty("has_header_value", capacity, np.bool_)
         done = decode_records(
             spans.data,
             spans.starts,
             spans.stops,
             base_offsets,
-            field(header.base_timestamp_ms for header in headers),
-            field(header.last_offset_delta for header in headers),
+            spans.per_unit(header.base_timestamp_ms for header in headers),
+            spans.per_unit(header.last_offset_delta for header in headers),
             counts,
             spans.floors,
             spans.ceilings,
@@ -254,7 +281,7 @@ def _decode_records(spans: _Spans) -> tuple[Columns, list[UnitOutcome]]:
         if done == 0:
             break
         capacity *= 4
-    row_count = int(spans.row_stops[-1]) if count else 0
+    row_count = int(spans.row_stops[-1]) if headers else 0
     offsets, timestamps, key_views, has_key, value_views, has_value = rows.cut(row_count)
     _stamp(spans, timestamps)
     total = int(header_stops[row_count])
@@ -277,17 +304,17 @@ def _decode_records(spans: _Spans) -> tuple[Columns, list[UnitOutcome]]:
 
 
 def _decode_messages(spans: _Spans) -> tuple[Columns, list[UnitOutcome]]:
-    count = len(spans.pending)
-    rows = _Rows(int((spans.lengths // (PREFIX_BYTES + 8) + 1).sum()))
+    count = len(spans.units)
+    rows = _Rows(spans.kept, int((spans.lengths // (PREFIX_BYTES + 8) + 1).sum()))
     first_offsets = np.zeros(count, np.int64)
     message_counts = np.zeros(count, np.int64)
     decode_messages(
         spans.data,
         spans.starts,
         spans.stops,
-        spans.per_unit(lambda each: each.unit.magic),
-        np.fromiter((isinstance(each.unit, Wrapper) for each in spans.pending), np.bool_, count),
-        spans.per_unit(lambda each: each.unit.last_offset),
+        spans.per_unit(unit.magic for unit in spans.units),
+        np.fromiter((isinstance(unit, Wrapper) for unit in spans.units), np.bool_, count),
+        spans.per_unit(unit.last_offset for unit in spans.units),
         spans.floors,
         spans.ceilings,
         spans.statuses,
@@ -322,8 +349,8 @@ def _decode_messages(spans: _Spans) -> tuple[Columns, list[UnitOutcome]]:
 def _stamp(spans: _Spans, timestamps: NDArray[np.int64]) -> None:
     """With log append time all records have the batch's time; what they carry is stale."""
     start = 0
-    for each, stop in zip(spans.pending, spans.row_stops.tolist(), strict=True):
-        time_ms = _append_time_ms(each.unit)
+    for unit, stop in zip(spans.units, spans.row_stops.tolist(), strict=True):
+        time_ms = _append_time_ms(unit)
         if time_ms is not None:
             timestamps[start:stop] = time_ms
         start = stop

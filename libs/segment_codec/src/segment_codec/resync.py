@@ -14,6 +14,7 @@ import numpy as np
 
 from segment_codec import _message_kernels, message_set, record_batch
 from segment_codec._checksum import crc32, crc32c
+from segment_codec._varint import read_varint
 from segment_codec.window import Window
 
 _PREFIX = struct.Struct(">qiIb")
@@ -145,9 +146,9 @@ class Resync:
     ) -> bool:
         """Whether sound batches lead from here to where the log goes on."""
         position = start
-        value_stop = self._value_stop(start)
+        value_stops = self._value_stops(start)
         while position < self._stop:
-            if position in seen or position == value_stop:
+            if position in seen:
                 return False
             step = self._proved(position, low_offset)
             if step is None:
@@ -157,18 +158,24 @@ class Resync:
                 return True
             size_bytes, low_offset = step
             position += size_bytes
+            if position in value_stops:
+                return False
         return position != start and self._goes_on(position, low_offset)
 
-    def _value_stop(self, position: int) -> int:
-        """Where a value that begins here ends, should this be the value of an old message, or -1.
+    def _value_stops(self, position: int) -> list[int]:
+        """Where a value that begins here would end, by what would then be its length field.
 
-        It is the last field of its message, so behind it the log goes on.
+        An int32 in the old formats, a varint of some bytes in the new one. Behind a value the log
+        may well go on: it is the last field of an old message, and nearly so of a new one.
         """
-        start = position - message_set.LENGTH.size
-        if start < 0:
-            return -1
-        (length,) = message_set.LENGTH.unpack(self._window.view(start, message_set.LENGTH.size))
-        return position + int(length) if length > 0 else -1
+        before = bytes(self._window.view(max(0, position - 5), min(5, position)))
+        lengths = [int.from_bytes(before[-4:], "big", signed=True)]
+        lengths += [
+            read_varint(before, len(before) - count, len(before))[0]
+            for count in range(2, len(before) + 1)
+            if before[-1] < 0x80 and all(byte >= 0x80 for byte in before[-count:-1])
+        ]
+        return [position + length for length in lengths if length > 0]
 
     def _goes_on(self, position: int, low_offset: int) -> bool:
         left = self._stop - position
@@ -177,10 +184,11 @@ class Resync:
         (offset,) = _OFFSET.unpack(self._window.view(position, _OFFSET.size))
         is_next = low_offset <= offset < self._limit_offset
         if left < _PREFIX_BYTES:
-            return is_next
+            return bool(is_next)
         _, length, _, magic = _PREFIX.unpack_from(self._window.view(position, _PREFIX_BYTES))
         if is_next and 0 <= magic <= 2:
-            return bool(length >= _smallest_length(magic))
+            # A length that cannot be is damaged, or no length at all: then the offset must fit.
+            return bool(length >= _smallest_length(magic) or offset == low_offset)
         return length == 0 and is_zero(self._window, position, left)
 
     def _proved(self, position: int, low_offset: int) -> tuple[int, int] | None:

@@ -6,9 +6,8 @@ from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from typing import NamedTuple
 
-from lake_rows import NOW_MS, SOURCE, Lake, lake_at, new_attempt, new_lake, next_wave, wave
-
 from lake.delta_commit import TopicWave, commit_wave, recover
+from support.lake_rows import NOW_MS, SOURCE, Lake, lake_at, new_attempt, new_lake, next_wave, wave
 
 EXIT_CODE_OF_THE_DEAD = 9
 

@@ -1,0 +1,33 @@
+"""The kernels as plain Python, where an index out of bounds is an IndexError.
+
+numba checks no bounds: a compiled kernel that reads too far gives whatever lies there.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+FILES = ("test_decoders.py", "test_decoder_defects.py", "test_columns.py", "test_segment_walk.py")
+
+
+def test_decoder_tests_pass_with_the_compiler_off() -> None:
+    environment = {
+        **os.environ,
+        "NUMBA_DISABLE_JIT": "1",
+        "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+    }
+    # numpy warns where a scalar wraps around, as Kafka's long timestamps do; arrays never warn.
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    command += ["-W", "ignore:overflow encountered:RuntimeWarning"]
+    done = subprocess.run(
+        [*command, *(str(HERE / name) for name in FILES)],
+        cwd=HERE.parents[1],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=250,
+    )
+    assert done.returncode == 0, done.stdout[-4000:]
