@@ -6,11 +6,14 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from lake.tables import BATCHES
+from segment_codec.codec import CODECS
 from segment_codec.control_record import ControlType
-from segment_codec.message_set import MessageRun, Wrapper
+from segment_codec.message_set import CODEC_MASK, MessageRun, Wrapper
 from segment_codec.offset_order import Unit
 from segment_codec.record_batch import RecordBatch
 from segment_codec.transactions import TransactionState
+
+_CODEC_NAMES = tuple(codec.name.lower() for codec in CODECS)
 
 
 class BatchState(StrEnum):
@@ -76,7 +79,7 @@ def batch_row(outcome: BatchOutcome, place: Place) -> tuple[Any, ...]:
         outcome.record_count,
         outcome.row_count,
         unit.magic,
-        unit.codec.name.lower(),
+        _codec_name(unit),
         unit.size_bytes,
         outcome.uncompressed_bytes,
         timestamp_type,
@@ -125,6 +128,18 @@ def _legacy_fields(unit: Wrapper | MessageRun) -> tuple[Any, ...]:
     time_ms = unit.timestamp_ms if isinstance(unit, Wrapper) else unit.max_timestamp_ms
     kind = -1 if unit.magic == 0 else int(unit.is_log_append_time)
     return (kind, None, time_ms, None, None, None, None, None, False, False, unit.crc)
+
+
+def _codec_name(unit: Unit) -> str | None:
+    """None for an id that Kafka has not given out, as a batch may have that is not decoded."""
+    match unit:
+        case RecordBatch():
+            codec_id = unit.header.codec_id
+        case Wrapper():
+            codec_id = unit.attributes & CODEC_MASK
+        case _:
+            codec_id = 0
+    return _CODEC_NAMES[codec_id] if codec_id < len(_CODEC_NAMES) else None
 
 
 def _known(value: int) -> int | None:

@@ -14,6 +14,8 @@ class LogBounds:
     """Offsets that bound a log; all upper ones are exclusive, as in Kafka.
 
     Attributes:
+        remote_offset: from here to the log start the log is in the remote tier only; the log start
+            where it has none.
         next_offset: up to where this run takes: high watermark or log end, and in read_committed
             not beyond the last stable offset.
         high_watermark: as the checkpoint says, None when it says nothing.
@@ -21,6 +23,7 @@ class LogBounds:
     """
 
     log_start_offset: int
+    remote_offset: int
     next_offset: int
     high_watermark: int | None
     last_stable_offset: int
@@ -49,6 +52,7 @@ def bounds_of(replica: Replica, surveys: Sequence[SegmentSurvey], settings: Sett
     stable = open_transactions[0].first_offset if open_transactions else upper
     return LogBounds(
         log_start,
+        _remote_start(replica, log_start),
         stable if settings.read.isolation is Isolation.READ_COMMITTED else upper,
         replica.checkpoints.high_watermark,
         stable,
@@ -78,6 +82,17 @@ def _log_start(replica: Replica, log_end: int, notes: list[str]) -> int:
         )
         return first
     return max(first, claimed or 0)
+
+
+def _remote_start(replica: Replica, log_start: int) -> int:
+    """A broker's checkpoint has a log start below the first segment for remote logs only.
+
+    Without a remote tier such an entry is an old one, of before some segments were deleted.
+    """
+    claimed = replica.checkpoints.log_start_offset
+    if claimed is None or not replica.checkpoints.has_remote_tier:
+        return log_start
+    return min(claimed, log_start)
 
 
 def _upper_bound(

@@ -20,12 +20,17 @@ from segment_codec.checkpoint_files import (
 from segment_codec.log_dir import SideFile, TopicPartition
 
 T = TypeVar("T")
+
+_REMOTE_CACHE = "remote-log-index-cache"  # a folder that brokers with remote storage keep
 Offsets = dict[TopicPartition, int]
 
 
 @dataclass(frozen=True, slots=True)
 class LogDirFiles:
-    """A log dir's own files; None where one is missing or not believed."""
+    """A log dir's own files; None where one is missing or not believed.
+
+    `has_remote_tier` says that the broker keeps older segments in remote storage as well.
+    """
 
     cluster_id: str | None
     broker_id: int | None
@@ -33,13 +38,15 @@ class LogDirFiles:
     recovery_points: Offsets | None
     log_start_offsets: Offsets | None
     cleaner_offsets: Offsets | None
+    has_remote_tier: bool
 
 
 def read_log_dir_files(
     storage: Storage, path: str, entries: Iterable[FileInfo], notes: list[str]
 ) -> LogDirFiles:
     """Read what a log dir says of itself; what is not believed is added to the notes."""
-    by_name = {entry.name: entry for entry in entries if not entry.is_folder}
+    listed = list(entries)
+    by_name = {entry.name: entry for entry in listed if not entry.is_folder}
 
     def offsets(file: SideFile) -> Offsets | None:
         return _read(storage, by_name, file, parse_offset_checkpoint, notes)
@@ -54,6 +61,7 @@ def read_log_dir_files(
         offsets(SideFile.RECOVERY_POINTS),
         offsets(SideFile.LOG_START_OFFSETS),
         offsets(SideFile.CLEANER_OFFSETS),
+        any(entry.is_folder and entry.name == _REMOTE_CACHE for entry in listed),
     )
 
 

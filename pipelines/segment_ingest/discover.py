@@ -179,6 +179,7 @@ def _replica(
             (files.recovery_points or {}).get(topic_partition),
             (files.log_start_offsets or {}).get(topic_partition),
             (files.cleaner_offsets or {}).get(topic_partition),
+            files.has_remote_tier,
         ),
         read_last_epoch(storage, by_name, notes),
         segments,

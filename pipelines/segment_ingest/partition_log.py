@@ -37,7 +37,8 @@ class Checkpoints:
     """What a log dir's checkpoint files say of one partition.
 
     `high_watermark` is None when the file is missing or unreadable (`has_high_watermarks` is False
-    then) or has no entry for the partition.
+    then) or has no entry for the partition. With a remote tier `log_start_offset` may lie below
+    the first segment: what is between them is in remote storage only.
     """
 
     has_high_watermarks: bool
@@ -45,6 +46,7 @@ class Checkpoints:
     recovery_point: int | None
     log_start_offset: int | None
     cleaner_offset: int | None
+    has_remote_tier: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from lake.delta_commit import recover, versions
 from lake.delta_tables import LakeTables
@@ -118,8 +119,9 @@ def _round(replicas: Sequence[Replica], context: RunContext, summary: IngestSumm
 
 def _check_apart(discovery: Discovery, lake_path: str) -> None:
     """The sources are never written to, so the lake may not lie in a log dir."""
+    place = Path(lake_path).resolve()  # a link may lead into a log dir
     for log_dir in discovery.log_dirs:
-        if lake_path == log_dir or lake_path.startswith(f"{log_dir}/"):
+        if place.is_relative_to(Path(log_dir).resolve()):
             raise WrongSourceError(
                 f"the lake {lake_path} lies inside the log dir {log_dir}: give another folder, "
                 "sources are never written to"

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
+from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
@@ -13,7 +14,6 @@ from pipelines.segment_ingest.holes import cause_of
 from pipelines.segment_ingest.plan import RangePlan
 from pipelines.segment_ingest.quarantine_rows import GapCause, gap_row
 from pipelines.segment_ingest.settings import Settings
-from pipelines.segment_ingest.stretch_writer import cut_at
 from pipelines.segment_ingest.tasks import StretchReport, Totals
 
 Row = tuple[Any, ...]
@@ -49,21 +49,24 @@ class RangeResult:
 
 def joined(plan: RangePlan, reports: Sequence[StretchReport]) -> RangeResult:
     """Put the pieces of a range together; `reports` are of its stretches, in order."""
-    log_start = plan.partition.bounds.log_start_offset
+    bounds = plan.partition.bounds
     cuts = [report.cut_offset for report in reports if report.cut_offset is not None]
     end = min([plan.next_offset, *cuts])
     cursor, is_behind_defect, is_compacted = plan.start_offset, False, False
     gaps: list[Gap] = []
 
     def close(stop: int, is_compacted_hole: bool) -> None:
-        for start, following in cut_at(cursor, stop, log_start) if cursor < stop else []:
+        edges = {bounds.remote_offset, bounds.log_start_offset}
+        inner = sorted(edge for edge in edges if cursor < edge < stop)
+        for start, following in pairwise([cursor, *inner, stop] if cursor < stop else []):
             cause = cause_of(
                 is_behind_defect=is_behind_defect,
                 is_compacted=is_compacted_hole,
                 next_offset=following,
-                log_start_offset=log_start,
+                log_start_offset=bounds.log_start_offset,
             )
-            gaps.append(Gap(start, following, cause))
+            is_remote = bounds.remote_offset <= start and following <= bounds.log_start_offset
+            gaps.append(Gap(start, following, GapCause.REMOTE if is_remote else cause))
 
     for report in reports:
         is_behind_defect |= report.has_leading_defect

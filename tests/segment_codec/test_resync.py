@@ -171,6 +171,13 @@ def test_wrong_length_that_lands_on_something_like_a_header_costs_no_sound_batch
     assert found == [1, 2, 3]
 
 
+def test_wrong_length_that_lands_on_the_end_costs_no_sound_batch() -> None:
+    behind = laid_out(batch(1), batch(2))
+    broken = batch(0).data[:8] + (len(batch(0).data + behind) - 12).to_bytes(4, "big")
+    content = broken + batch(0).data[12:40] + b"\xfe" + batch(0).data[41:] + behind
+    assert [unit.first_offset for unit in units_of(walked(content))] == [1, 2]
+
+
 def test_found_across_the_pieces_of_the_scan() -> None:
     for filling in range((1 << 20) - 130, (1 << 20) + 10, 7):
         content = laid_out(lengthless(batch(0)), b"\xa5" * filling, batch(1), batch(2))

@@ -12,17 +12,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-import ingest_drivers
 import pytest
-from ingest_drivers import EXIT_CODE_OF_THE_DEAD, WAVES
 
 from lake.engine import LocalEngine
 from lake.errors import LakeError
 from lake.tables import TABLES
 from pipelines.segment_ingest.decode import decode
+from support import ingest_drivers
 from support.accounts import imbalances_of
+from support.ingest_drivers import EXIT_CODE_OF_THE_DEAD, WAVES
 from support.lakes import ingested, read_table, versions
-from support.made_logs import Made, make_log_dir, made_records
+from support.made_logs import Made, made_records, make_log_dir
 
 T = TypeVar("T")
 R = TypeVar("R")

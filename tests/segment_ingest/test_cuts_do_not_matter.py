@@ -17,7 +17,7 @@ from support import broker_disks
 from support.accounts import imbalances_of
 from support.broker_disks import SCENARIOS
 from support.lakes import ingested, read_table, versions
-from support.made_logs import make_log_dir, made_records
+from support.made_logs import made_records, make_log_dir
 
 _OF_A_RUN = {"run_id", "attempt_id", "quarantined_at", "committed_at"}
 
@@ -64,10 +64,10 @@ def test_small_splits_and_waves_give_the_tables_of_the_default_settings(
     isolation = "read_committed" if int(scenario[:2]) % 2 else "read_uncommitted"
     whole, pieces = tmp_path / "whole", tmp_path / "pieces"
     expected = ingested(source, whole, isolation=isolation, select={"internal_topics": True})
-    done = _ingested_in_pieces(source, pieces, isolation, split_bytes=700, wave_bytes=20_000)
+    done = _ingested_in_pieces(source, pieces, isolation, split_bytes=4000, wave_bytes=60_000)
     assert done.exit_code == 0
-    assert done.tasks > expected.tasks
-    if expected.planned_bytes > 40_000:
+    assert (done.tasks > expected.tasks) == (expected.planned_bytes > 4000)
+    if expected.planned_bytes > 120_000:
         assert versions(pieces)["records"] > 1
     for table in ("records", "batches", "gaps", "quarantine"):
         assert _rows(pieces, table) == _rows(whole, table), table

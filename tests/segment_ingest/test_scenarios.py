@@ -245,9 +245,7 @@ def test_batches_are_those_of_the_dump_field_by_field(converted: Converted) -> N
         expected = list(_batches_in_reach(converted, facts, dump))
         runs = [row for row in rows if row["magic"] < 2 and row["codec"] == "none"]
         in_runs = {
-            (each.file_name, each.position)
-            for run in runs
-            for each in _messages_of(run, expected)
+            (each.file_name, each.position) for run in runs for each in _messages_of(run, expected)
         }
         others = [row for row in rows if not (row["magic"] < 2 and row["codec"] == "none")]
         assert [_as_dumped(row) for row in others] == [

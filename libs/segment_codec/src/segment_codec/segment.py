@@ -307,12 +307,11 @@ class SegmentWalk:
         batch begins earlier.
         """
         stop = position + size_bytes
-        if stop == self._stop:
-            return True
-        if not stands_header(self._window, stop, may_be_cut=self._bounds.is_last):
-            return False
-        if self._resync.is_sound(stop, self._order.next_offset):
-            return True
+        if stop < self._stop:
+            if not stands_header(self._window, stop, may_be_cut=self._bounds.is_last):
+                return False
+            if self._resync.is_sound(stop, self._order.next_offset):
+                return True
         found = self._resync.next_sound(position + 1, self._order.next_offset)
         return found is None or found >= stop
 

@@ -1,0 +1,197 @@
+"""A call that cannot be right is refused with a sentence that helps, and nothing is written."""
+
+import io
+import shutil
+from pathlib import Path
+
+import pytest
+
+from lake.engine import LocalEngine
+from lake.errors import LakeError
+from pipelines.segment_ingest.errors import WrongSourceError
+from pipelines.segment_ingest.progress import RunReporter
+from pipelines.segment_ingest.run import ingest
+from pipelines.segment_ingest.settings import Settings
+from support.encoder import checkpoint_text
+from support.lakes import ingested
+from support.made_logs import make_log_dir
+
+_EDGES = {("orders", 0): [0, 10]}
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return make_log_dir(tmp_path / "data", _EDGES)
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    return tmp_path / "lake"
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def _message(sources: list[Path], lake: Path, **source: str) -> str:
+    with pytest.raises(WrongSourceError) as caught:
+        ingested(sources, lake, source=source)
+    assert not lake.exists()
+    message = str(caught.value)
+    assert "\n" not in message
+    return message
+
+
+def test_a_source_that_is_missing_is_named(data: Path, lake: Path, tmp_path: Path) -> None:
+    missing = tmp_path / "nowhere"
+    assert _message([data, missing], lake) == f"source {missing} does not exist: check the path"
+
+
+def test_a_file_is_no_source(data: Path, lake: Path) -> None:
+    segment = next((data / "orders-0").glob("*.log"))
+    message = _message([segment], lake)
+    assert f"{segment} is a file" in message
+    assert "give a broker's log dir" in message
+
+
+def test_an_empty_folder_holds_no_log_dir(lake: Path, tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    message = _message([empty], lake)
+    assert f"{empty} holds no log dir" in message
+    assert "meta.properties" in message
+
+
+def test_a_folder_of_other_things_holds_no_log_dir(lake: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other" / "orders-0"
+    other.mkdir(parents=True)
+    (other / "readme.txt").write_text("no segment")
+    assert "holds no log dir" in _message([other.parent], lake)
+
+
+def test_a_source_with_a_scheme_that_no_storage_has_is_refused(lake: Path) -> None:
+    source = "ftp://host/data"
+    with pytest.raises(WrongSourceError, match=source), LocalEngine(1) as engine:
+        ingest([source], str(lake), Settings(), engine, RunReporter(io.StringIO()))
+    assert not lake.exists()
+
+
+def test_without_a_cluster_id_one_is_asked_for(lake: Path, tmp_path: Path) -> None:
+    data = make_log_dir(tmp_path / "data", _EDGES, cluster_id=None)
+    message = _message([data], lake)
+    assert str(data) in message
+    assert "--source-id" in message
+    summary = ingested(data, lake, source={"source_id": "my-cluster"})
+    assert (summary.source_id, summary.records) == ("my-cluster", 10)
+
+
+def test_an_unreadable_meta_properties_names_no_cluster(data: Path, lake: Path) -> None:
+    (data / "meta.properties").write_bytes(b"\xff\xfe\x00")
+    assert "--source-id" in _message([data], lake)
+
+
+def test_two_clusters_in_one_call_are_refused(data: Path, lake: Path, tmp_path: Path) -> None:
+    other = make_log_dir(tmp_path / "other", _EDGES, cluster_id="b3RoZXItY2x1c3Rlci0wMQ")
+    message = _message([data, other], lake)
+    assert str(data) in message
+    assert f"{other} (b3RoZXItY2x1c3Rlci0wMQ)" in message
+
+
+def test_a_source_id_that_contradicts_the_disk_is_refused(data: Path, lake: Path) -> None:
+    message = _message([data], lake, source_id="mine")
+    assert "--source-id says mine" in message
+    assert "c2VnbGFrZS10ZXN0cy4xMg" in message
+
+
+def test_the_source_id_that_the_disk_has_may_be_given(data: Path, lake: Path) -> None:
+    assert ingested(data, lake, source={"source_id": "c2VnbGFrZS10ZXN0cy4xMg"}).records == 10
+
+
+def test_a_disk_of_a_cluster_and_one_without_an_id_belong_together(
+    data: Path, lake: Path, tmp_path: Path
+) -> None:
+    other = make_log_dir(tmp_path / "other", {("orders", 1): [0, 5]}, cluster_id=None)
+    assert ingested([data, other], lake).records == 15
+
+
+@pytest.mark.parametrize("below", ["", "lake", "orders-0/lake"])
+def test_a_lake_inside_a_log_dir_is_refused(below: str, data: Path) -> None:
+    before = _contents(data)
+    with pytest.raises(WrongSourceError, match="inside the log dir"):
+        ingested(data, data / below)
+    assert _contents(data) == before
+    assert sorted(path.name for path in data.iterdir() if path.is_dir()) == ["orders-0"]
+
+
+def test_a_lake_inside_a_log_dir_is_also_seen_through_a_link(data: Path, tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(data)
+    before = _contents(data)
+    with pytest.raises(WrongSourceError, match="inside the log dir"):
+        ingested(data, link / "lake")
+    assert _contents(data) == before
+
+
+def test_a_lake_path_that_is_a_file_is_refused(data: Path, lake: Path) -> None:
+    lake.write_text("mine")
+    with pytest.raises(LakeError, match=str(lake)):
+        ingested(data, lake)
+    assert lake.read_text() == "mine"
+
+
+def test_a_lake_folder_that_holds_something_else_is_refused(data: Path, lake: Path) -> None:
+    lake.mkdir()
+    (lake / "thesis.tex").write_text("mine")
+    with pytest.raises(LakeError, match=r"holds thesis\.tex"):
+        ingested(data, lake)
+    assert _contents(lake) == {"thesis.tex": b"mine"}
+
+
+def test_a_lake_that_lost_a_table_is_refused(data: Path, lake: Path) -> None:
+    ingested(data, lake)
+    shutil.rmtree(lake / "gaps")
+    before = _contents(lake)
+    with pytest.raises(LakeError, match="gaps"):
+        ingested(data, lake)
+    assert _contents(lake) == before
+
+
+@pytest.mark.parametrize("content", [b"0\n2\norders 0 5\n", b"9\n0\n", b"\x00\x00\x00"])
+def test_a_high_watermark_file_that_cannot_be_read_is_said_and_the_log_taken_to_its_end(
+    content: bytes, data: Path, lake: Path
+) -> None:
+    marks = data / "replication-offset-checkpoint"
+    marks.write_bytes(content)
+    summary = ingested(data, lake)
+    assert summary.records == 10
+    assert [note for note in summary.notes if str(marks) in note]
+
+
+def test_without_a_high_watermark_file_the_log_is_taken_to_its_end_and_that_is_said(
+    data: Path, lake: Path
+) -> None:
+    (data / "replication-offset-checkpoint").unlink()
+    summary = ingested(data, lake)
+    assert summary.records == 10
+    assert [note for note in summary.notes if "replication-offset-checkpoint" in note]
+
+
+def test_a_partition_without_a_high_watermark_is_left_until_it_is_asked_for(
+    data: Path, lake: Path
+) -> None:
+    (data / "replication-offset-checkpoint").write_text(checkpoint_text([]))
+    summary = ingested(data, lake)
+    assert summary.records == 0
+    assert [note for note in summary.notes if note.startswith("orders-0")]
+    assert ingested(data, lake, read={"upper_bound": "log_end"}).records == 10
+
+
+def test_a_log_start_above_the_log_end_is_not_believed_and_said(data: Path, lake: Path) -> None:
+    (data / "log-start-offset-checkpoint").write_text(checkpoint_text(["orders 0 11"]))
+    summary = ingested(data, lake)
+    assert summary.records == 10
+    assert [note for note in summary.notes if "log start offset 11" in note]
