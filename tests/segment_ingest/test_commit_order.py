@@ -21,7 +21,7 @@ from pipelines.segment_ingest.decode import decode
 from support import ingest_drivers
 from support.accounts import imbalances_of
 from support.ingest_drivers import EXIT_CODE_OF_THE_DEAD, WAVES
-from support.lakes import ingested, read_table, versions
+from support.lakes import Sections, ingested, read_table, versions
 from support.made_logs import Made, made_records, make_log_dir
 
 T = TypeVar("T")
@@ -113,7 +113,7 @@ def test_a_decided_commit_is_completed_although_its_source_is_gone(
 
 @pytest.mark.parametrize("sections", [{}, WAVES], ids=["at_once", "in_waves"])
 def test_two_drivers_on_one_lake_take_every_row_once(
-    sections: dict[str, dict[str, object]], source: Path, tmp_path: Path
+    sections: Sections, source: Path, tmp_path: Path
 ) -> None:
     rounds = range(3)
     groups = [
@@ -164,7 +164,7 @@ def _replaced(path: Path) -> None:
     path.write_bytes(content)
 
 
-_CHANGES = {
+_CHANGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "goes": (lambda source: _log(source, 40).unlink(), "no such file"),
     "shrinks": (lambda source: _cut(_log(source, 40)), "were there before"),
     "goes_at_its_start": (lambda source: _log(source, 0).unlink(), "no such file"),
@@ -176,7 +176,7 @@ _CHANGES = {
 @pytest.mark.parametrize("sections", [{}, WAVES], ids=["at_once", "in_waves"])
 @pytest.mark.parametrize("change", _CHANGES)
 def test_a_partition_that_changes_after_the_plan_is_left_out_and_taken_later(
-    change: str, sections: dict[str, dict[str, object]], source: Path, tmp_path: Path
+    change: str, sections: Sections, source: Path, tmp_path: Path
 ) -> None:
     happens, reason = _CHANGES[change]
     whole, lake = tmp_path / "whole", tmp_path / "lake"

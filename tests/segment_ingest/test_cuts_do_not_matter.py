@@ -3,31 +3,22 @@
 The disks are small: to cut them at all, splits are set far below what settings allow.
 """
 
-import io
 from pathlib import Path
 
 import pytest
 
-from lake.engine import LocalEngine
-from pipelines.segment_ingest.progress import RunReporter
-from pipelines.segment_ingest.run import ingest
-from pipelines.segment_ingest.settings import Settings
-from pipelines.segment_ingest.summary import IngestSummary
 from support import broker_disks
 from support.accounts import imbalances_of
 from support.broker_disks import SCENARIOS
-from support.lakes import ingested, read_table, versions
+from support.lakes import (
+    Sections,
+    content,
+    ingested,
+    ingested_in_pieces,
+    read_table,
+    versions,
+)
 from support.made_logs import made_records, make_log_dir
-
-_OF_A_RUN = {"run_id", "attempt_id", "quarantined_at", "committed_at"}
-
-
-def _rows(lake: Path, table: str) -> list[str]:
-    """A table's rows, sorted, without what every run makes anew."""
-    return sorted(
-        repr({name: value for name, value in row.items() if name not in _OF_A_RUN})
-        for row in read_table(lake, table)
-    )
 
 
 def _ends(lake: Path) -> dict[tuple[str, int], tuple[int, int, int]]:
@@ -44,17 +35,6 @@ def _ends(lake: Path) -> dict[tuple[str, int], tuple[int, int, int]]:
     return found
 
 
-def _ingested_in_pieces(
-    source: Path, lake: Path, isolation: str, *, split_bytes: int, wave_bytes: int
-) -> IngestSummary:
-    layer = {"read": {"isolation": isolation}, "select": {"internal_topics": True}}
-    settings = Settings.from_mappings([("test", layer)])
-    object.__setattr__(settings.read, "split_bytes", split_bytes)
-    object.__setattr__(settings.write, "wave_bytes", wave_bytes)
-    with LocalEngine(1) as engine:
-        return ingest([str(source)], str(lake), settings, engine, RunReporter(io.StringIO()))
-
-
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_small_splits_and_waves_give_the_tables_of_the_default_settings(
     scenario: str, tmp_path: Path
@@ -64,13 +44,13 @@ def test_small_splits_and_waves_give_the_tables_of_the_default_settings(
     isolation = "read_committed" if int(scenario[:2]) % 2 else "read_uncommitted"
     whole, pieces = tmp_path / "whole", tmp_path / "pieces"
     expected = ingested(source, whole, isolation=isolation, select={"internal_topics": True})
-    done = _ingested_in_pieces(source, pieces, isolation, split_bytes=4000, wave_bytes=60_000)
+    done = ingested_in_pieces(source, pieces, isolation, split_bytes=4000, wave_bytes=60_000)
     assert done.exit_code == 0
     assert (done.tasks > expected.tasks) == (expected.planned_bytes > 4000)
     if expected.planned_bytes > 120_000:
         assert versions(pieces)["records"] > 1
     for table in ("records", "batches", "gaps", "quarantine"):
-        assert _rows(pieces, table) == _rows(whole, table), table
+        assert content(pieces, table) == content(whole, table), table
     assert _ends(pieces) == _ends(whole)
     assert imbalances_of(pieces) == []
 
@@ -98,7 +78,7 @@ _SMALLEST = 64 * 1024
     ids=["splits", "flushes", "files", "waves", "uneven_waves"],
 )
 def test_the_smallest_settings_give_the_tables_of_the_default_settings(
-    sections: dict[str, dict[str, object]], tmp_path: Path
+    sections: Sections, tmp_path: Path
 ) -> None:
     source = make_log_dir(tmp_path / "data", _LARGE, value_bytes=_VALUE_BYTES)
     whole, pieces = tmp_path / "whole", tmp_path / "pieces"
@@ -110,14 +90,14 @@ def test_the_smallest_settings_give_the_tables_of_the_default_settings(
     assert (commits > 1) == ("wave_bytes" in sections.get("write", {}))
     assert (done.tasks > 1) == ("split_bytes" in sections.get("read", {}))
     for table in ("records", "batches", "gaps", "quarantine"):
-        assert _rows(pieces, table) == _rows(whole, table), table
+        assert content(pieces, table) == content(whole, table), table
     assert imbalances_of(pieces) == []
 
 
 def test_each_wave_is_a_generation_of_its_topics(tmp_path: Path) -> None:
     source = make_log_dir(tmp_path / "data", _LARGE, value_bytes=_VALUE_BYTES)
     lake = tmp_path / "lake"
-    _ingested_in_pieces(source, lake, "read_uncommitted", split_bytes=70_000, wave_bytes=200_000)
+    ingested_in_pieces(source, lake, "read_uncommitted", split_bytes=70_000, wave_bytes=200_000)
     ledger = read_table(lake, "checkpoints")
     generations = [row["generation"] for row in ledger if row["topic"] == "orders"]
     assert sorted(set(generations)) == list(range(1, max(generations) + 1))

@@ -381,9 +381,10 @@ def _batches_in_reach(
     bases = sorted(int(name[:20]) for name in dump.file_names if _LOG_NAME.fullmatch(name))
     first = max([base for base in bases if base <= facts.log_start_offset], default=0)
     for batch in dump.batches:
-        if _LOG_NAME.fullmatch(batch.file_name) and int(batch.file_name[:20]) >= first:
-            if batch.last_offset < converted.bound(facts):
-                yield batch
+        is_log = _LOG_NAME.fullmatch(batch.file_name) is not None
+        is_below = batch.last_offset < converted.bound(facts)
+        if is_log and is_below and int(batch.file_name[:20]) >= first:
+            yield batch
 
 
 def _as_dumped(row: Row) -> DumpBatch:

@@ -1,6 +1,5 @@
 """Drivers for tests with several processes: each function is one process's life."""
 
-import importlib
 import json
 import multiprocessing
 import os
@@ -9,10 +8,10 @@ from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 from segment_codec.warm import warm
-from support.lakes import ingested
+from support.lakes import Sections, ingested
 
 EXIT_CODE_OF_THE_DEAD = 9
-WAVES = {
+WAVES: Sections = {
     "read": {"split_bytes": 64 * 1024, "window_bytes": 64 * 1024},
     "write": {"wave_bytes": 64 * 1024},
 }
@@ -30,7 +29,6 @@ def fork_each(
     of its group as its first argument.
     """
     warm()
-    importlib.import_module("pandas")  # pyarrow does so at its first use
     fork = multiprocessing.get_context("fork")
     codes = []
     for group in groups:
@@ -62,7 +60,7 @@ def ingest_beside_others(
     source: Path,
     lake: Path,
     ending: Path,
-    sections: dict[str, dict[str, object]],
+    sections: Sections,
 ) -> None:
     """Ingest at the same moment as others; what it ended with is written down."""
     barrier.wait(60)

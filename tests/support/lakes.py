@@ -3,7 +3,7 @@
 import io
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import pyarrow as pa
 from deltalake import DeltaTable
@@ -19,9 +19,21 @@ from support.oracle import OracleRecord
 
 _TIMESTAMP_TYPES = {-1: "NoTimestampType", 0: "CreateTime", 1: "LogAppendTime"}
 _NO_TIMESTAMP_MS = -1
+_OF_A_RUN = {"run_id", "attempt_id", "quarantined_at", "committed_at"}
 
 # Any: the columns of a row have many types.
 Row = dict[str, Any]
+
+
+class Sections(TypedDict, total=False):
+    """Sections of the settings, each with what shall differ from the defaults."""
+
+    source: Mapping[str, object]
+    select: Mapping[str, object]
+    read: Mapping[str, object]
+    write: Mapping[str, object]
+    quarantine: Mapping[str, object]
+    limits: Mapping[str, object]
 
 
 def ingested(
@@ -32,7 +44,7 @@ def ingested(
     engine: Engine | None = None,
     after: Callable[[str], None] = lambda step: None,
     dry_run: bool = False,
-    **sections: Mapping[str, object],
+    **sections: Unpack[Sections],
 ) -> IngestSummary:
     """Ingest the sources into the lake in this process, with the default settings.
 
@@ -56,6 +68,34 @@ def ingested(
             dry_run=dry_run,
             after=after,
         )
+
+
+def ingested_in_pieces(
+    source: Path,
+    lake: Path,
+    isolation: str,
+    *,
+    split_bytes: int,
+    wave_bytes: int,
+    engine: Engine | None = None,
+) -> IngestSummary:
+    """Ingest with tasks and commits below the least that settings allow, internal topics too."""
+    layer = {"read": {"isolation": isolation}, "select": {"internal_topics": True}}
+    settings = Settings.from_mappings([("test", layer)])
+    object.__setattr__(settings.read, "split_bytes", split_bytes)
+    object.__setattr__(settings.write, "wave_bytes", wave_bytes)
+    reporter = RunReporter(io.StringIO())
+    with LocalEngine(1) as own:
+        chosen = own if engine is None else engine
+        return ingest([str(source)], str(lake), settings, chosen, reporter)
+
+
+def content(lake: Path, table: str) -> list[str]:
+    """A table's rows, sorted, without what every run makes anew."""
+    return sorted(
+        repr({name: value for name, value in row.items() if name not in _OF_A_RUN})
+        for row in read_table(lake, table)
+    )
 
 
 def read_table(lake: Path, table: str) -> list[Row]:

@@ -52,7 +52,7 @@ class FileShrankError(StorageError):
 
 
 class OutputError(StorageError):
-    """The lake's storage refused a data file: whatever was to be written, it is the lake's doing."""
+    """The lake's storage refused a data file: nothing that was to go into it is to blame."""
 
 
 class EngineError(LakeError):

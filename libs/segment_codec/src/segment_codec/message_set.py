@@ -60,10 +60,6 @@ class Wrapper:
         return self.last_offset
 
     @property
-    def codec(self) -> Codec:
-        return Codec(self.attributes & CODEC_MASK)
-
-    @property
     def is_log_append_time(self) -> bool:
         return self.magic == 1 and self.attributes & LOG_APPEND_TIME != 0
 
@@ -85,10 +81,6 @@ class MessageRun:
     message_count: int
     max_timestamp_ms: int | None
     data: memoryview
-
-    @property
-    def codec(self) -> Codec:
-        return Codec.NONE
 
     @property
     def is_log_append_time(self) -> bool:

@@ -106,10 +106,6 @@ class RecordBatch:
     def last_offset(self) -> int:
         return self.header.base_offset + self.header.last_offset_delta
 
-    @property
-    def codec(self) -> Codec:
-        return CODECS[self.header.attributes & _CODEC_MASK]
-
 
 def plain_records(batch: RecordBatch, max_bytes: int) -> bytes | memoryview:
     """The records of a batch, decompressed, not yet parsed.

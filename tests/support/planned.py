@@ -1,0 +1,166 @@
+"""Values of the ingest pipeline as a test wants them; nothing lies on any disk."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from lake.storage import open_storage
+from pipelines.segment_ingest.bounds import bounds_of
+from pipelines.segment_ingest.coverage import OffsetRange
+from pipelines.segment_ingest.partition_log import (
+    Checkpoints,
+    PartitionKey,
+    Replica,
+    SegmentFile,
+)
+from pipelines.segment_ingest.plan import SurveyedPartition
+from pipelines.segment_ingest.settings import Settings
+from pipelines.segment_ingest.survey import DataSpan, SegmentSurvey, SplitPoint
+from pipelines.segment_ingest.tasks import (
+    ByteCount,
+    DecodeSettings,
+    StretchReport,
+    Totals,
+)
+from segment_codec.transactions import Marker
+
+BATCH_BYTES = 100
+BATCH_OFFSETS = 10
+KEY = PartitionKey("orders", 0, None)
+
+
+def replica(
+    edges: Sequence[int] = (0, 100),
+    *,
+    key: PartitionKey = KEY,
+    high_watermark: int | None = 10**9,
+    log_start_offset: int | None = None,
+    has_high_watermarks: bool = True,
+    has_remote_tier: bool = False,
+    last_epoch: int = 0,
+    broker_id: int = 0,
+    is_future: bool = False,
+) -> Replica:
+    """A copy with segments between the edges, of batches of ten offsets and a hundred bytes."""
+    folder = f"/disks/{broker_id}/{key}"
+    return Replica(
+        key,
+        broker_id,
+        folder,
+        is_future,
+        Checkpoints(
+            has_high_watermarks, high_watermark, None, log_start_offset, None, has_remote_tier
+        ),
+        last_epoch,
+        tuple(
+            SegmentFile(
+                start,
+                f"{folder}/{start:020d}.log",
+                f"{key}/{start:020d}.log",
+                (stop - start) // BATCH_OFFSETS * BATCH_BYTES,
+                None,
+            )
+            for start, stop in pairwise(edges)
+        ),
+    )
+
+
+def survey(
+    start: int,
+    stop: int,
+    *,
+    split_bytes: int = BATCH_BYTES,
+    is_plain: bool = True,
+    is_cut_open: bool = False,
+    events: tuple[Marker | DataSpan, ...] = (),
+    window: tuple[int | None, int | None] = (None, None),
+) -> SegmentSurvey:
+    """What the survey finds in such a segment."""
+    every = split_bytes // BATCH_BYTES
+    starts = range(start, stop, BATCH_OFFSETS * every)
+    splits = [
+        SplitPoint((offset - start) // BATCH_OFFSETS * BATCH_BYTES, offset, offset, offset)
+        for offset in starts
+    ]
+    return SegmentSurvey(
+        size_bytes=(stop - start) // BATCH_OFFSETS * BATCH_BYTES,
+        first_offset=start if start < stop else None,
+        next_offset=stop,
+        splits=tuple(splits) if is_plain else (SplitPoint(0, start, start, -1),),
+        is_plain=is_plain,
+        is_cut_open=is_cut_open,
+        has_compacted_batch=False,
+        events=events,
+        last_batch=None,
+        tail=None,
+        from_offset=window[0],
+        to_offset=window[1],
+    )
+
+
+def surveyed(
+    edges: Sequence[int] = (0, 100),
+    *,
+    settings: Settings | None = None,
+    covered: Sequence[OffsetRange] = (),
+    split_bytes: int = BATCH_BYTES,
+    is_plain: bool = True,
+    high_watermark: int = 10**9,
+    log_start_offset: int | None = None,
+    has_remote_tier: bool = False,
+    key: PartitionKey = KEY,
+) -> SurveyedPartition:
+    """A partition that is ready to be planned."""
+    copy = replica(
+        edges,
+        key=key,
+        high_watermark=high_watermark,
+        log_start_offset=log_start_offset,
+        has_remote_tier=has_remote_tier,
+    )
+    surveys = tuple(
+        survey(start, stop, split_bytes=split_bytes, is_plain=is_plain)
+        for start, stop in pairwise(edges)
+    )
+    bounds = bounds_of(copy, surveys, settings or Settings())
+    return SurveyedPartition(copy, surveys, bounds, tuple(covered))
+
+
+def decode_settings() -> DecodeSettings:
+    """Settings of tasks that nobody runs."""
+    storage = open_storage("/")[0]
+    sizes = (1 << 20, 1 << 20, 1 << 20, 1 << 20, 1 << 20)
+    return DecodeSettings(storage, storage, "/lake", "source", "run", 0, True, *sizes, 1)
+
+
+def report(
+    first_offset: int | None = None,
+    next_offset: int | None = None,
+    *,
+    size_bytes: int = 0,
+    records: int = 0,
+    leading_defect: bool = False,
+    trailing_defect: bool = False,
+    compacted: tuple[bool, bool] = (False, False),
+    cut_offset: int | None = None,
+    markers: tuple[Marker, ...] = (),
+    missing_offsets: int = 0,
+) -> StretchReport:
+    """What a task says of one stretch."""
+    return StretchReport(
+        first_offset,
+        next_offset,
+        leading_defect,
+        trailing_defect,
+        *compacted,
+        cut_offset,
+        ByteCount(sound=size_bytes),
+        Totals(records=records),
+        None,
+        None,
+        None,
+        markers,
+        (),
+        missing_offsets,
+        0,
+        (),
+    )
