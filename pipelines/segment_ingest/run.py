@@ -129,13 +129,13 @@ def _check_apart(discovery: Discovery, lake_path: str) -> None:
 
 
 def _progress(context: RunContext, topics: Sequence[str]) -> tuple[dict[str, int], Coverage]:
-    """The generation of each topic, and then what is covered: in this order, so that a commit
-    in between makes ours fail."""
+    """The published generation of each topic, and then what is covered: in this order, so that a
+    commit in between makes ours fail. One that is decided and not in the ledger yet does so too."""
     tables = context.tables
     if not tables.exists():
         return dict.fromkeys(topics, 0), Coverage([])
     found = versions(tables, context.source_id, topics)
-    generations = {topic: version.records for topic, version in found.items()}
+    generations = {topic: version.checkpoints for topic, version in found.items()}
     return generations, Coverage(tables.ledger(context.source_id).to_pylist())
 
 

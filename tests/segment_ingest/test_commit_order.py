@@ -7,16 +7,21 @@ import json
 import multiprocessing
 import resource
 import shutil
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
+from lake.delta_commit import recover
+from lake.delta_tables import LakeTables
 from lake.engine import LocalEngine
 from lake.errors import LakeError
+from lake.storage import open_storage
 from lake.tables import TABLES
+from pipelines.segment_ingest import run
 from pipelines.segment_ingest.decode import decode
 from support import ingest_drivers
 from support.accounts import imbalances_of
@@ -147,6 +152,43 @@ class _Meanwhile(LocalEngine):
         if function is decode:
             self._happens()
         return super().run(function, tasks, on_done=on_done)
+
+
+def test_a_commit_of_another_run_between_versions_and_ledger_is_not_taken_again(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other run has decided when ours plans, and publishes while ours decodes."""
+    lake = tmp_path / "lake"
+    is_decided, may_publish = threading.Event(), threading.Event()
+
+    def other_run() -> None:
+        def pause(step: str) -> None:
+            if step == "records":
+                is_decided.set()
+                may_publish.wait(60)
+
+        ingested(source, lake, after=pause)
+
+    other = threading.Thread(target=other_run)
+
+    def recover_before_the_other_decides(*arguments: Any) -> tuple[str, ...]:
+        done = recover(*arguments)
+        if not other.ident:
+            other.start()
+            is_decided.wait(60)
+        return done
+
+    def publish() -> None:
+        may_publish.set()
+        other.join(60)
+
+    LakeTables(str(lake), open_storage("/")[0]).create_missing()
+    monkeypatch.setattr(run, "recover", recover_before_the_other_decides)
+    summary = ingested(source, lake, engine=_Meanwhile(publish))
+    assert not other.is_alive()
+    assert (summary.exit_code, summary.records) == (0, 0)
+    assert _found(lake) == _everything()
+    assert imbalances_of(lake) == []
 
 
 def _log(source: Path, base_offset: int) -> Path:
