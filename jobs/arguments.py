@@ -70,8 +70,18 @@ def ingest_parser() -> argparse.ArgumentParser:
     )
     add("--from-timestamp", metavar="TIME", help="ISO-8601; without a zone: UTC")
     add("--to-timestamp", metavar="TIME", help="the first time not taken")
-    add("--isolation", choices=list(Isolation), metavar="LEVEL", help=" | ".join(Isolation))
-    add("--upper-bound", choices=list(UpperBound), metavar="BOUND", help=" | ".join(UpperBound))
+    add(
+        "--isolation",
+        choices=[str(each) for each in Isolation],
+        metavar="LEVEL",
+        help=" | ".join(Isolation),
+    )
+    add(
+        "--upper-bound",
+        choices=[str(each) for each in UpperBound],
+        metavar="BOUND",
+        help=" | ".join(UpperBound),
+    )
     add("--source-id", metavar="ID", help="cluster, where meta.properties gives none")
     add("--dry-run", action="store_true", help="print the plan, write nothing")
     add(
@@ -166,7 +176,6 @@ def _add_output_options(parser: argparse.ArgumentParser, *, json_help: str) -> N
 
 
 def _offset(text: str) -> int:
-    offset = int(text)
-    if offset < 0:
-        raise argparse.ArgumentTypeError(f"an offset is never negative, got {offset}")
-    return offset
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"an offset is a number from 0 on, got {text!r}")
+    return int(text)

@@ -38,6 +38,7 @@ def bounds_of(replica: Replica, surveys: Sequence[SegmentSurvey], settings: Sett
     notes: list[str] = []
     log_end = _log_end(replica, surveys)
     log_start = _log_start(replica, log_end, notes)
+    _note_what_is_gone(replica, log_end, notes)
     upper = _upper_bound(replica, log_start, log_end, settings.read.upper_bound, notes)
     fold = TransactionFold()
     for survey in surveys:
@@ -64,12 +65,29 @@ def bounds_of(replica: Replica, surveys: Sequence[SegmentSurvey], settings: Sett
 
 
 def _log_end(replica: Replica, surveys: Sequence[SegmentSurvey]) -> int:
-    """Behind the last sound batch; the high watermark proves offsets that damage hides."""
-    log_end = max((survey.next_offset for survey in surveys), default=0)
-    high_watermark = replica.checkpoints.high_watermark
-    if surveys and surveys[-1].is_cut_open and high_watermark is not None:
-        return max(log_end, high_watermark)
-    return log_end
+    """Behind the last sound batch of the last segment that has one.
+
+    A higher offset with lower ones behind it is believed only if the high watermark proves it; and
+    that proves offsets which damage at the end hides.
+    """
+    if not surveys:
+        return 0
+    high_watermark = replica.checkpoints.high_watermark or 0
+    filled = [survey for survey in surveys if survey.first_offset is not None]
+    last = filled[-1] if filled else surveys[-1]
+    log_end = last.next_offset
+    if log_end < last.highest_offset <= high_watermark:
+        log_end = last.highest_offset
+    return max(log_end, high_watermark) if surveys[-1].is_cut_open else log_end
+
+
+def _note_what_is_gone(replica: Replica, log_end: int, notes: list[str]) -> None:
+    """The broker's own checkpoints may prove more records than the disk still has."""
+    if replica.settled_offset > log_end:
+        notes.append(
+            f"{replica.key}: the broker's checkpoints say {replica.settled_offset} and the disk "
+            f"ends at {log_end}: {replica.settled_offset - log_end} offsets are not on this disk"
+        )
 
 
 def _log_start(replica: Replica, log_end: int, notes: list[str]) -> int:

@@ -7,6 +7,7 @@ Memory: one window of the file, the decompressed bytes of one flush twice, one r
 
 from lake.errors import OutputError, StorageError
 from pipelines.segment_ingest.errors import SourceVanishedError
+from pipelines.segment_ingest.source_files import unreadable
 from pipelines.segment_ingest.stretch_decoder import StretchDecoder
 from pipelines.segment_ingest.table_files import TableFiles
 from pipelines.segment_ingest.tasks import DecodeTask, StretchReport, TaskReport
@@ -17,6 +18,10 @@ from segment_codec.transactions import Markers
 def decode(task: DecodeTask) -> TaskReport:
     """Decode all stretches of a task; one that cannot be read is left out, the others go on."""
     failures: dict[int, str] = {}
+    for index, stretch in enumerate(task.stretches):  # before any work, not one by one after it
+        reason = unreadable(stretch, task.settings.source)
+        if reason is not None:
+            failures[index] = reason
     while True:
         files = TableFiles(task.settings)
         reports: list[StretchReport | None] = []

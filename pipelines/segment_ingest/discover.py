@@ -41,12 +41,16 @@ from segment_codec.window import Window
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """What the sources hold, and what a person should know of what is not taken."""
+    """What the sources hold, and what a person should know of what is not taken.
+
+    `unreadable` has partition folders that cannot be listed, and why.
+    """
 
     source_id: str
     log_dirs: tuple[str, ...]
     replicas: tuple[Replica, ...]
     notes: tuple[str, ...]
+    unreadable: dict[str, str]
 
 
 def discover(sources: Sequence[str], settings: Settings) -> Discovery:
@@ -75,9 +79,24 @@ def discover(sources: Sequence[str], settings: Settings) -> Discovery:
         for path, (storage, log_dir) in found.items()
         for replica in _replicas(storage, log_dir, files[path], settings, notes)
     ]
+    unreadable = {
+        name: reason
+        for _, log_dir in found.values()
+        for name, reason in log_dir.unreadable.items()
+        if _is_selected(name, settings)
+    }
     return Discovery(
-        source_id, tuple(found), tuple(_with_known_topic_ids(replicas, notes)), tuple(notes)
+        source_id,
+        tuple(found),
+        tuple(_with_known_topic_ids(replicas, notes)),
+        tuple(notes),
+        unreadable,
     )
+
+
+def _is_selected(name: str, settings: Settings) -> bool:
+    folder = parse_folder_name(name)
+    return folder is not None and settings.select.takes_topic(folder.topic)
 
 
 def _log_dirs_of(source: str) -> list[tuple[Storage, FoundLogDir]]:

@@ -25,7 +25,3 @@ class IsolationConflictError(IngestError):
 
 class SourceVanishedError(IngestError):
     """A file could not be read as it was planned."""
-
-
-class UnbalancedTaskError(IngestError):
-    """A task's numbers do not add up: a fault of ours, so nothing of it is committed."""

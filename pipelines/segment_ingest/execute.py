@@ -141,6 +141,9 @@ def _topic_waves(
     by_topic: dict[str, list[RangeResult]] = {}
     for result in results:
         by_topic.setdefault(result.plan.partition.replica.key.topic, []).append(result)
+    files_by_topic: dict[str, list[DataFile]] = {}
+    for file in files:
+        files_by_topic.setdefault(file.topic, []).append(file)
     topics = []
     for topic, own in sorted(by_topic.items()):
         generation = generations[topic] + 1
@@ -150,7 +153,7 @@ def _topic_waves(
             driver_files += _write(context, GAPS, topic, gaps_table(gaps))
         ledger = ledger_rows(own, generation, stamp, context.settings)
         driver_files += _write(context, CHECKPOINTS, topic, ledger)
-        own_files = [file for file in files if file.topic == topic]
+        own_files = files_by_topic.get(topic, [])
         topics.append(TopicWave(topic, generation, (*own_files, *driver_files)))
     return _Attempt(attempt_id, tuple(topics))
 

@@ -6,6 +6,7 @@ whose name says so and that holds segment files, since `broker-0` could be eithe
 
 from dataclasses import dataclass
 
+from lake.errors import NotFoundError, StorageError
 from lake.storage import FileInfo, Storage
 from segment_codec.log_dir import SideFile, parse_file_name, parse_folder_name
 
@@ -30,6 +31,7 @@ class FoundLogDir:
     path: str
     entries: tuple[FileInfo, ...]
     partition_folders: dict[str, tuple[FileInfo, ...]]
+    unreadable: dict[str, str]  # partition folders that cannot be listed, and why
 
 
 def find_log_dirs(storage: Storage, path: str) -> list[FoundLogDir]:
@@ -38,27 +40,38 @@ def find_log_dirs(storage: Storage, path: str) -> list[FoundLogDir]:
     name = path.rsplit("/", 1)[-1]
     if _is_partition_folder(name, entries):
         parent = path.rsplit("/", 1)[0] or "/"
-        return [FoundLogDir(parent, tuple(storage.list_folder(parent)), {name: entries})]
+        return [FoundLogDir(parent, tuple(storage.list_folder(parent)), {name: entries}, {})]
     return _search(storage, path, entries, MOST_LEVELS)
 
 
 def _search(
     storage: Storage, path: str, entries: tuple[FileInfo, ...], levels: int
 ) -> list[FoundLogDir]:
-    folders = {
-        entry.name: tuple(storage.list_folder(entry.path)) for entry in entries if entry.is_folder
-    }
+    folders: dict[str, tuple[FileInfo, ...]] = {}
+    unreadable: dict[str, str] = {}
+    for entry in entries:
+        if entry.is_folder:
+            try:
+                folders[entry.name] = tuple(storage.list_folder(entry.path))
+            except NotFoundError:
+                continue  # it went while we looked
+            except StorageError as error:
+                unreadable[entry.name] = str(error)
     partitions = {
         name: listing for name, listing in folders.items() if _is_partition_folder(name, listing)
     }
+    empty = {
+        name: () for name, listing in folders.items() if not listing and parse_folder_name(name)
+    }
     if partitions or any(entry.name in _LOG_DIR_FILES for entry in entries):
-        return [FoundLogDir(path, entries, partitions)]
+        closed = {name: why for name, why in unreadable.items() if parse_folder_name(name)}
+        return [FoundLogDir(path, entries, {**partitions, **empty}, closed)]
     if levels == 0:
         return []
     return [
         found
         for entry in entries
-        if entry.is_folder
+        if entry.name in folders
         for found in _search(storage, entry.path, folders[entry.name], levels - 1)
     ]
 
@@ -66,7 +79,7 @@ def _search(
 def _is_partition_folder(name: str, entries: tuple[FileInfo, ...]) -> bool:
     if parse_folder_name(name) is None:
         return False
-    return not entries or any(
+    return any(
         not entry.is_folder
         and (parse_file_name(entry.name) is not None or entry.name in _FOLDER_FILES)
         for entry in entries

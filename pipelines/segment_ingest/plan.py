@@ -164,6 +164,7 @@ def _slices(partition: SurveyedPartition, start: int, stop: int, is_plain: bool)
             max(file.base_offset, reached) if is_plain else file.base_offset,
             -1,
             is_last,
+            file.base_offset < cleaner_offset,
             survey.has_compacted_batch or survey.next_offset <= cleaner_offset,
         )
         slices += _split(template, survey.splits, start, stop) if is_plain else [template]

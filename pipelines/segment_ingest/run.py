@@ -4,7 +4,6 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from lake.delta_commit import recover, versions
 from lake.delta_tables import LakeTables
@@ -26,7 +25,7 @@ from pipelines.segment_ingest.plan import (
 from pipelines.segment_ingest.progress import RunReporter
 from pipelines.segment_ingest.replicas import choose
 from pipelines.segment_ingest.settings import Settings
-from pipelines.segment_ingest.summary import IngestSummary, leftovers
+from pipelines.segment_ingest.summary import IngestSummary
 from pipelines.segment_ingest.survey import survey_segments
 from pipelines.segment_ingest.survey_plan import survey_groups, walked_bytes, with_surveys
 from pipelines.segment_ingest.tasks import DecodeSettings
@@ -62,12 +61,12 @@ def ingest(
     reporter.step("listing the sources")
     storage, lake_path = open_storage(lake)
     discovery = discover(sources, settings)
-    _check_apart(discovery, lake_path)
+    _check_apart(discovery, storage, lake_path)
     tables = LakeTables(lake_path, storage)
     summary = IngestSummary(run_id or uuid.uuid4().hex, discovery.source_id, lake_path, dry_run)
-    replicas, notes = choose(discovery.replicas)
-    summary.partitions = len(replicas)
-    summary.notes += [*discovery.notes, *notes]
+    replicas: Sequence[Replica] = discovery.replicas
+    summary.notes += discovery.notes
+    summary.left_out |= discovery.unreadable
     if replicas and not dry_run:
         tables.create_missing()  # first: a place that cannot be a lake is told before the work
         summary.recovered_topics += recover(tables, discovery.source_id)
@@ -95,11 +94,10 @@ def _round(replicas: Sequence[Replica], context: RunContext, summary: IngestSumm
     topics = sorted({replica.key.topic for replica in replicas})
     generations, coverage = _progress(context, topics)
     _check_isolation(topics, coverage, context.settings)
-    partitions = _survey(replicas, coverage, context)
-    summary.left_for_later = [
-        each for partition in partitions for each in leftovers(partition, context.settings)
-    ]
-    summary.notes += [note for partition in partitions for note in partition.bounds.notes]
+    # With the ids that the ledger knows, for copies of one partition must be seen as such.
+    chosen, notes = choose(_with_known_id(replica, coverage) for replica in replicas)
+    partitions = _survey(chosen, coverage, context)
+    summary.begin_round(chosen, partitions, notes, context.settings)
     ranges = _ranges(partitions, context.settings, summary)
     waves = _waves(ranges, context, summary)
     if summary.is_dry_run or not waves:
@@ -117,11 +115,11 @@ def _round(replicas: Sequence[Replica], context: RunContext, summary: IngestSumm
     return lost
 
 
-def _check_apart(discovery: Discovery, lake_path: str) -> None:
+def _check_apart(discovery: Discovery, storage: Storage, lake_path: str) -> None:
     """The sources are never written to, so the lake may not lie in a log dir."""
-    place = Path(lake_path).resolve()  # a link may lead into a log dir
+    place = storage.without_links(lake_path)
     for log_dir in discovery.log_dirs:
-        if place.is_relative_to(Path(log_dir).resolve()):
+        if f"{place}/".startswith(f"{storage.without_links(log_dir)}/"):
             raise WrongSourceError(
                 f"the lake {lake_path} lies inside the log dir {log_dir}: give another folder, "
                 "sources are never written to"
@@ -150,8 +148,7 @@ def _check_isolation(topics: Iterable[str], coverage: Coverage, settings: Settin
 def _survey(
     replicas: Sequence[Replica], coverage: Coverage, context: RunContext
 ) -> list[SurveyedPartition]:
-    known = [_with_known_id(replica, coverage) for replica in replicas]
-    groups = survey_groups(known, coverage, context.settings, _source_storage(known))
+    groups = survey_groups(replicas, coverage, context.settings, _source_storage(replicas))
     sizes = [sum(walked_bytes(request) for request in group) for group in groups]
     context.reporter.step("surveying headers")
     counting = context.reporter.counting("surveying", sizes)
@@ -160,7 +157,7 @@ def _survey(
     else:
         context.engine.start()  # for decoding too: let it happen during the survey
         found = context.engine.run(survey_segments, groups, on_done=counting)
-    surveyed = with_surveys(known, coverage, context.settings, found)
+    surveyed = with_surveys(replicas, coverage, context.settings, found)
     return [
         SurveyedPartition(
             replica,

@@ -6,6 +6,7 @@ Here is decided what every batch is to this run: taken before, wanted, left for 
 
 from pipelines.segment_ingest.batch_rows import BatchState
 from pipelines.segment_ingest.errors import SourceVanishedError
+from pipelines.segment_ingest.source_files import check_size
 from pipelines.segment_ingest.stretch_writer import PendingUnit, StretchWriter
 from pipelines.segment_ingest.survey import anchors_of, read_index
 from pipelines.segment_ingest.table_files import TableFiles
@@ -19,7 +20,7 @@ from pipelines.segment_ingest.tasks import (
 )
 from segment_codec.control_record import ControlType, control_type
 from segment_codec.errors import DefectCode, DefectError
-from segment_codec.message_set import Wrapper
+from segment_codec.message_set import MessageRun, Wrapper
 from segment_codec.offset_order import OffsetOrder, Unit
 from segment_codec.record_batch import RecordBatch
 from segment_codec.reference_decoder import decode
@@ -28,6 +29,19 @@ from segment_codec.transactions import Marker, Markers, TransactionState
 from segment_codec.window import Window
 
 _MOST_CONTROL_BYTES = 1 << 20
+
+
+def _claimed_crc(item: Unit | Defect | Tail) -> int | None:
+    """The checksum that the header of what stands here claims, right or not."""
+    match item:
+        case RecordBatch():
+            return item.header.crc
+        case Wrapper() | MessageRun():
+            return item.crc
+        case Defect():
+            return item.expected_crc
+        case Tail():
+            return None
 
 
 class StretchDecoder:
@@ -42,7 +56,7 @@ class StretchDecoder:
         self._writer = StretchWriter(stretch, settings, files)
         self._order = OffsetOrder(stretch.slices[0].expected_offset)
         self._reached = stretch.slices[0].expected_offset
-        self._above: list[tuple[Unit, int]] = []
+        self._above: list[tuple[Unit | Defect, int]] = []
         self._cut_offset: int | None = None
         self._found_markers: list[Marker] = []
         self._tails: list[TailReport] = []
@@ -59,6 +73,8 @@ class StretchDecoder:
                 rest = self._stretch.slices[index + 1 :]
                 self._bytes["above"] += sum(each.size_bytes for each in rest)
                 break
+        if self._cut_offset is not None and self._cut_offset <= self._stretch.range_start:
+            self._writer.forget()  # the range holds nothing, so it will not be covered
         return self._writer.finish(
             ByteCount(**self._bytes),
             self._cut_offset,
@@ -81,12 +97,10 @@ class StretchDecoder:
             stretch.settled_offset,
             anchors,
             (stretch.range_start, stretch.log_start_offset, stretch.range_next),
+            may_have_holes=piece.is_cleaned,
         )
         with self._settings.source.open_reader(file.path) as reader:
-            if reader.size_bytes < piece.stop:
-                raise SourceVanishedError(
-                    f"{file.path} has {reader.size_bytes} bytes, {piece.stop} were there before"
-                )
+            check_size(file, reader.size_bytes, is_last=piece.is_last)
             window = Window(reader, self._settings.window_bytes, file.size_bytes)
             walk = SegmentWalk(window, bounds, self._order, stop=piece.stop)
             for item in walk.items(piece.start):
@@ -99,8 +113,8 @@ class StretchDecoder:
     def _check_unchanged(self, piece: Slice, item: Unit | Defect | Tail) -> None:
         if item.position != piece.start or piece.start_crc < 0:
             return
-        crc = item.header.crc if isinstance(item, RecordBatch) else getattr(item, "crc", None)
-        if crc != piece.start_crc:
+        crc = _claimed_crc(item)
+        if crc is not None and crc != piece.start_crc:
             raise SourceVanishedError(
                 f"{piece.file.path} changed at position {piece.start} while it was read"
             )
@@ -139,9 +153,11 @@ class StretchDecoder:
             defect.code is DefectCode.OFFSET_OUT_OF_ORDER
             and defect.last_offset is not None
             and stretch.range_start <= defect.last_offset < stretch.range_next
-            and not self._above
         )
-        if self._reached >= stretch.range_next and not is_copy:
+        if self._above:  # behind a batch that is left for later: so is this, unless that is false
+            self._bytes["above"] += defect.size_bytes
+            self._above.append((defect, index))
+        elif self._reached >= stretch.range_next and not is_copy:
             self._bytes["above"] += defect.size_bytes
         elif self._reached < stretch.range_start:
             self._bytes["below"] += defect.size_bytes
@@ -164,25 +180,29 @@ class StretchDecoder:
 
     def _take_wanted(self, unit: Unit, index: int) -> None:
         self._bytes["sound"] += unit.size_bytes
+        lowest_offset = self._reached
         if self._above:
-            for stray, stray_index in self._above:
-                self._reject_above(stray, stray_index)
+            for held, held_index in self._above:
+                self._reject_above(held, held_index)
             self._above.clear()
         try:
-            self._writer.add_unit(self._judged(unit, index))
+            self._writer.add_unit(self._judged(unit, index), lowest_offset)
         except DefectError as error:
             self._bytes["sound"] -= unit.size_bytes
             self._bytes["quarantined"] += unit.size_bytes
             self._writer.add_faulty(unit, index, error.code, error.detail)
 
-    def _reject_above(self, unit: Unit, index: int) -> None:
+    def _reject_above(self, unit: Unit | Defect, index: int) -> None:
         """What lies behind a batch has lower offsets, so its own cannot be true."""
+        self._bytes["above"] -= unit.size_bytes
+        self._bytes["quarantined"] += unit.size_bytes
+        if isinstance(unit, Defect):
+            self._writer.add_defect(unit, index)
+            return
         detail = (
             f"offsets {unit.first_offset} to {unit.last_offset}, above the end of the log at "
             f"{self._stretch.range_next}, with lower ones behind"
         )
-        self._bytes["above"] -= unit.size_bytes
-        self._bytes["quarantined"] += unit.size_bytes
         self._writer.add_faulty(unit, index, DefectCode.OFFSET_OUT_OF_SEGMENT, detail)
         if self._cut_offset == unit.first_offset:
             self._cut_offset = None

@@ -32,6 +32,7 @@ from pipelines.segment_ingest.tasks import (
 from segment_codec.columns import ColumnBuilder, Columns, UnitOutcome
 from segment_codec.control_record import ControlType
 from segment_codec.errors import DefectCode
+from segment_codec.message_set import MessageRun
 from segment_codec.offset_order import Unit
 from segment_codec.record_batch import RecordBatch
 from segment_codec.segment import Defect
@@ -98,8 +99,12 @@ class StretchWriter:
         """Damage was met that an earlier run recorded; what is missing behind it is its doing."""
         self._holes.defect()
 
-    def add_unit(self, pending: PendingUnit) -> None:
-        """Queue a wanted batch.
+    def forget(self) -> None:
+        """Drop what waits: only damage does, and a later run will record it."""
+        self._pending.clear()
+
+    def add_unit(self, pending: PendingUnit, lowest_offset: int) -> None:
+        """Queue a wanted batch; `lowest_offset` is the end of what was taken before it.
 
         Raises:
             DefectError: it cannot be decompressed; nothing was queued.
@@ -108,7 +113,7 @@ class StretchWriter:
             if not self._builder.accepts(pending.unit):
                 self._flush()
             floor = max(self._stretch.range_start, self._stretch.log_start_offset)
-            self._builder.add(pending.unit, floor, self._stretch.range_next)
+            self._builder.add(pending.unit, floor, self._stretch.range_next, lowest_offset)
         self._pending.append(pending)
         is_full = self._builder.plain_bytes >= self._settings.decoded_bytes
         if is_full or len(self._pending) >= _MOST_PENDING:
@@ -325,7 +330,7 @@ def _facts(unit: Unit, outcome: UnitOutcome | None) -> tuple[int, int, int | Non
         return outcome.first_offset, outcome.record_count, outcome.plain_bytes
     if isinstance(unit, RecordBatch):
         return unit.first_offset, unit.header.record_count, None
-    count = getattr(unit, "message_count", None)
+    count = unit.message_count if isinstance(unit, MessageRun) else None
     return (
         unit.first_offset,
         unit.last_offset - unit.first_offset + 1 if count is None else count,

@@ -1,9 +1,10 @@
 """What a run did, for a person and for a machine. Pure."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 
+from pipelines.segment_ingest.partition_log import Replica
 from pipelines.segment_ingest.plan import SurveyedPartition
 from pipelines.segment_ingest.progress import show_bytes
 from pipelines.segment_ingest.seams import RangeResult
@@ -30,6 +31,7 @@ class IngestSummary:
     Attributes:
         planned_bytes: what the plan wanted, also in a dry run; `read_bytes` is what was taken.
         defects: quarantined byte spans by defect code.
+        taken: partitions of which something was committed.
         left_out: partitions that could not be taken this time, each with the reason.
     """
 
@@ -54,6 +56,7 @@ class IngestSummary:
     replaced_header_names: int = 0
     recovered_topics: list[str] = field(default_factory=list)
     topics: list[str] = field(default_factory=list)
+    taken: set[str] = field(default_factory=set)
     left_for_later: list[Leftover] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -64,9 +67,32 @@ class IngestSummary:
     def exit_code(self) -> int:
         return _LOOK if self.left_out or self.limits_crossed else _DONE
 
+    def begin_round(
+        self,
+        replicas: Sequence[Replica],
+        partitions: Sequence[SurveyedPartition],
+        notes: Sequence[str],
+        settings: Settings,
+    ) -> None:
+        """Say what a round found; a later one speaks only of topics that another run took."""
+        names = {str(replica.key) for replica in replicas}
+        self.partitions = max(self.partitions, len(replicas))
+        self.left_for_later = [
+            each for each in self.left_for_later if each.partition not in names
+        ] + [each for partition in partitions for each in leftovers(partition, settings)]
+        empty = [
+            f"{replica.folder} holds no segment, though the broker's checkpoints say "
+            f"{replica.settled_offset} for {replica.key}"
+            for replica in replicas
+            if not replica.segments and replica.settled_offset
+        ]
+        bounds = [note for partition in partitions for note in partition.bounds.notes]
+        self.notes += [note for note in [*notes, *empty, *bounds] if note not in self.notes]
+
     def add(self, results: Iterable[RangeResult]) -> None:
         """Count ranges that were committed."""
         for result in results:
+            self.taken.add(str(result.plan.partition.replica.key))
             totals = result.totals
             self.records += totals.records
             self.batches += totals.batches
@@ -97,7 +123,8 @@ class IngestSummary:
 
     def to_json(self) -> str:
         """One line."""
-        return json.dumps({**asdict(self), "exit_code": self.exit_code}, sort_keys=True)
+        values = {**asdict(self), "taken": sorted(self.taken), "exit_code": self.exit_code}
+        return json.dumps(values, sort_keys=True)
 
     def to_text(self) -> str:
         """A few lines, the most important first."""
@@ -138,7 +165,7 @@ class IngestSummary:
         rate = show_bytes(self.read_bytes / max(self.seconds, 1e-3))
         return (
             f"{self.records} records in {self.batches} batches from "
-            f"{self.partitions_with_news} of {self.partitions} partitions of {self.source_id}: "
+            f"{len(self.taken)} of {self.partitions} partitions of {self.source_id}: "
             f"{show_bytes(self.read_bytes)} read, {show_bytes(self.written_bytes)} written, "
             f"{self.seconds:.1f} s, {rate}/s"
         )

@@ -38,6 +38,7 @@ class SurveyRequest:
     """One segment to look at; everything here is known from listings and settings.
 
     Attributes:
+        is_cleaned: the cleaner's checkpoint lies above the segment's base.
         start_offset: nothing below is wanted; the walk may begin behind it.
         run_breaks: offsets at which runs of messages shall end.
         from_ms, to_ms: where a time window begins and ends, None without one.
@@ -49,6 +50,7 @@ class SurveyRequest:
     size_bytes: int
     base_offset: int
     is_last: bool
+    is_cleaned: bool
     settled_offset: int
     start_offset: int
     run_breaks: tuple[int, ...]
@@ -88,7 +90,9 @@ class SegmentSurvey:
 
     Attributes:
         splits: where tasks may begin; the first is the start of what is wanted.
-        next_offset: the end of the segment's offsets, its base offset if it has none.
+        next_offset: behind the last sound batch, its base offset if it has none.
+        highest_offset: behind the highest offset of all; above `next_offset` where a batch has
+            lower ones behind it.
         is_plain: nothing odd was met: offsets rise, every byte belongs to a batch or the tail.
         is_cut_open: what follows the last sound batch is damage, not a tail.
         from_offset, to_offset: first offset of the first batch whose newest record is at or after
@@ -98,6 +102,7 @@ class SegmentSurvey:
     size_bytes: int
     first_offset: int | None
     next_offset: int
+    highest_offset: int
     splits: tuple[SplitPoint, ...]
     is_plain: bool
     is_cut_open: bool
@@ -119,22 +124,35 @@ def survey_segment(request: SurveyRequest) -> SegmentSurvey:
     """Survey one segment. A file that is gone or cut is an answer, not an error."""
     try:
         with request.storage.open_reader(request.path) as reader:
+            if reader.size_bytes != request.size_bytes and not request.is_last:
+                return _missing(request, f"{request.path} changed its size after it was listed")
             size_bytes = min(reader.size_bytes, request.size_bytes)
             headers = Window(reader, _HEADER_READ_BYTES, size_bytes)
-            survey = _walk(request, headers, headers_only=True)
-            if survey is None:
+            found = _walk(request, headers, headers_only=True)
+            if not _can_be_believed(found, headers):
                 full = Window(reader, request.window_bytes, size_bytes)
-                survey = _walk(request, full, headers_only=False)
+                found = _walk(request, full, headers_only=False)
+            return _survey(request, size_bytes, found)
     except (StorageError, SegmentCodecError) as error:
         return _missing(request, str(error))
-    if survey is None:
-        raise AssertionError("a full walk always gives a survey")
-    return survey
 
 
 def _missing(request: SurveyRequest, reason: str) -> SegmentSurvey:
     return SegmentSurvey(
-        0, None, request.base_offset, (), False, False, False, (), None, None, None, None, reason
+        0,
+        None,
+        request.base_offset,
+        request.base_offset,
+        (),
+        False,
+        False,
+        False,
+        (),
+        None,
+        None,
+        None,
+        None,
+        reason,
     )
 
 
@@ -168,6 +186,7 @@ class _Collected:
     events: list[Marker | DataSpan] = field(default_factory=list)
     open_producers: set[int] = field(default_factory=set)
     has_compacted_batch: bool = False
+    highest_offset: int = 0
     is_faulty: bool = False
     is_cut_open: bool = False
     tail: Tail | None = None
@@ -175,8 +194,8 @@ class _Collected:
     to_offset: int | None = None
 
 
-def _walk(request: SurveyRequest, window: Window, *, headers_only: bool) -> SegmentSurvey | None:
-    """Walk the segment; None when only a full walk can tell."""
+def _walk(request: SurveyRequest, window: Window, *, headers_only: bool) -> _Collected:
+    """Walk the segment; by its headers only up to the first fault."""
     bounds = SegmentBounds(
         request.base_offset,
         request.base_offset + MOST_OFFSETS,
@@ -184,6 +203,7 @@ def _walk(request: SurveyRequest, window: Window, *, headers_only: bool) -> Segm
         request.settled_offset,
         lambda: anchors_of(_index(request)),
         request.run_breaks,
+        may_have_holes=request.is_cleaned,
     )
     start = _known_start(request, window) if headers_only else None
     position, base_offset = start or (0, request.base_offset)
@@ -191,12 +211,18 @@ def _walk(request: SurveyRequest, window: Window, *, headers_only: bool) -> Segm
     walk = SegmentWalk(window, bounds, order, headers_only=headers_only)
     found = _Collected(base_offset)
     for item in walk.items(position):
-        if headers_only and isinstance(item, Defect):
-            return None
         _collect(found, item, request, window)
-    if headers_only and found.last is not None and not _is_proved(window, found.last):
-        return None
-    return _survey(request, window, found, order.next_offset)
+        if headers_only and isinstance(item, Defect):
+            break
+    found.highest_offset = order.next_offset
+    return found
+
+
+def _can_be_believed(found: _Collected, window: Window) -> bool:
+    """Whether headers were enough: nothing odd was met, and the last checksum holds."""
+    if found.is_faulty:
+        return False
+    return found.last is None or _is_proved(window, found.last)
 
 
 def _known_start(request: SurveyRequest, window: Window) -> tuple[int, int] | None:
@@ -319,18 +345,17 @@ def _is_proved(window: Window, unit: Unit) -> bool:
     return not isinstance(item, Defect | Tail)
 
 
-def _survey(
-    request: SurveyRequest, window: Window, found: _Collected, next_offset: int
-) -> SegmentSurvey:
+def _survey(request: SurveyRequest, size_bytes: int, found: _Collected) -> SegmentSurvey:
     last = found.last
     splits = tuple(found.splits)
     if found.is_faulty:
         # Cutting at a place whose neighbours are in doubt could lose a batch: one piece, whole.
         splits = (SplitPoint(0, request.base_offset, request.base_offset, -1),)
     return SegmentSurvey(
-        window.size_bytes,
+        size_bytes,
         found.first_offset,
-        request.base_offset if last is None else next_offset,
+        request.base_offset if last is None else last.last_offset + 1,
+        request.base_offset if last is None else found.highest_offset,
         splits,
         not found.is_faulty,
         found.is_cut_open,

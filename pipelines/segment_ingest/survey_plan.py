@@ -93,6 +93,7 @@ def _request(
         file.size_bytes,
         file.base_offset,
         file is replica.segments[-1],
+        file.base_offset < (replica.checkpoints.cleaner_offset or 0),
         replica.settled_offset,
         start,
         tuple(sorted(breaks)),

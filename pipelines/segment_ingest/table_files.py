@@ -19,7 +19,7 @@ Row = tuple[Any, ...]
 class TableFiles:
     """Collects the rows of one topic after another and writes them.
 
-    Use it in a `with` block: what is not closed by `finish` is deleted.
+    End it with `finish` or with `abandon`.
     """
 
     def __init__(self, settings: DecodeSettings) -> None:

@@ -19,6 +19,7 @@ class Slice:
         limit_offset: offsets from here on cannot be in the segment.
         expected_offset: the end of the offsets before `start`.
         start_crc: checksum that the batch at `start` had when it was surveyed, -1 unknown.
+        is_cleaned: the cleaner's checkpoint lies above the segment's base.
         is_compacted: the cleaner has been here, so missing offsets are no loss.
     """
 
@@ -29,6 +30,7 @@ class Slice:
     expected_offset: int
     start_crc: int
     is_last: bool
+    is_cleaned: bool
     is_compacted: bool
 
     @property

@@ -112,7 +112,9 @@ def test_the_upper_bound_is_the_high_watermark_or_what_stands_for_it(
     assert bounds.next_offset == expected
     assert bounds.log_end_offset == 100
     is_said = has_file and entry is None and settings is not _TO_THE_END
-    assert bool(bounds.notes) == is_said
+    assert any("has no entry" in note for note in bounds.notes) == is_said
+    is_short = entry is not None and entry > 100
+    assert any("70 offsets are not on this disk" in note for note in bounds.notes) == is_short
 
 
 def test_without_an_entry_a_partition_is_taken_up_to_its_log_start() -> None:
@@ -125,7 +127,8 @@ def test_a_log_start_above_the_log_end_is_not_believed() -> None:
     assert bounds.log_start_offset == 20
     assert "not believed" in bounds.notes[0]
     at_the_end = bounds_of(replica((20, 100), log_start_offset=100), [survey(20, 100)], Settings())
-    assert (at_the_end.log_start_offset, at_the_end.notes) == (100, ())
+    assert at_the_end.log_start_offset == 100
+    assert not [note for note in at_the_end.notes if "believed" in note]
 
 
 @pytest.mark.parametrize(

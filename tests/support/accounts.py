@@ -16,11 +16,11 @@ _KEYS = "source_id, topic, partition"
 
 # A row of the ledger, and what the other tables hold between its offsets.
 _RANGES = """
-create temp view ranges as select row_number() over () as id, * from checkpoints
+create temp table ranges as select row_number() over () as id, * from checkpoints
     where kind = 'ingest'
 """
 _OWN_RECORDS = """
-create temp view own_records as
+create temp table own_records as
 select l.id, count(*) as records, sum(r."offset") as offset_sum,
     sum(coalesce(octet_length(r.key), 0)) as key_bytes,
     sum(coalesce(octet_length(r.value), 0)) as value_bytes,
@@ -32,7 +32,7 @@ where l.topic_id is not distinct from r.topic_id
 group by l.id
 """
 _OWN_BATCHES = """
-create temp view own_batches as
+create temp table own_batches as
 with clipped as (
     select l.id, b.*, least(b.last_offset + 1, l.next_offset)
         - greatest(b.base_offset, l.start_offset) as span
@@ -45,7 +45,7 @@ select id, count(*) as batches, sum(span) filter (state <> 'decoded') as other_s
 from clipped group by id
 """
 _OWN_GAPS = """
-create temp view own_gaps as
+create temp table own_gaps as
 select l.id, count(*) as gaps, sum(g.next_offset - g.start_offset) as span
 from ranges l join gaps g using (source_id, topic, partition)
 where l.topic_id is not distinct from g.topic_id
@@ -53,7 +53,7 @@ where l.topic_id is not distinct from g.topic_id
 group by l.id
 """
 _JOINED = """
-create temp view joined as
+create temp table joined as
 select l.*, coalesce(r.records, 0) as r_records, coalesce(r.offset_sum, 0) as r_offset_sum,
     coalesce(r.key_bytes, 0) as r_key_bytes, coalesce(r.value_bytes, 0) as r_value_bytes,
     r.min_ms, r.max_ms, coalesce(b.batches, 0) as b_batches,
@@ -64,7 +64,7 @@ from ranges l left join own_records r using (id) left join own_batches b using (
     left join own_gaps g using (id)
 """
 _ACCOUNTED = """
-create temp view accounted as
+create temp table accounted as
 select source_id, topic_id, topic, partition, base_offset as a, last_offset + 1 as z from batches
 union all
 select source_id, topic_id, topic, partition, start_offset, next_offset from gaps

@@ -85,6 +85,7 @@ def survey(
         size_bytes=(stop - start) // BATCH_OFFSETS * BATCH_BYTES,
         first_offset=start if start < stop else None,
         next_offset=stop,
+        highest_offset=stop,
         splits=tuple(splits) if is_plain else (SplitPoint(0, start, start, -1),),
         is_plain=is_plain,
         is_cut_open=is_cut_open,

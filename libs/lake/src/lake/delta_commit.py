@@ -272,6 +272,7 @@ def _commit(
     from deltalake.exceptions import DeltaError
     from deltalake.transaction import AddAction, CommitProperties, Transaction
 
+    wanted = frozenset(topics)
     actions = [
         AddAction(
             path=quote(file.path, safe="/="),
@@ -282,7 +283,7 @@ def _commit(
             stats=file.statistics_json,
         )
         for file in redo.files
-        if file.table == table.name and file.topic in topics
+        if file.table == table.name and file.topic in wanted
     ]
     properties = CommitProperties(
         custom_metadata={

@@ -4,6 +4,7 @@ Together with `delta_commit` the only importer of deltalake, which must not be l
 process forks and has no place in a worker: hence the imports inside the functions.
 """
 
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
@@ -11,12 +12,14 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lake.errors import LakeFolderError, NotFoundError, TableRefusedError
+from lake.errors import LakeFolderError, NotFoundError, StorageError, TableRefusedError
 from lake.storage import FileInfo, Storage
 from lake.tables import CHECKPOINTS, RECORDS, TABLES, Table, check_whole
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable, Schema
+
+_TERMINAL_CODES = re.compile(r"\x1b\[[0-9;]*m")
 
 READER_VERSION = 1
 WRITER_VERSION = 2
@@ -171,8 +174,9 @@ class LakeTables:
             )
         except (DeltaError, OSError) as error:
             if not self._has_log(table):
-                reason = f"cannot create {table.name}: {error}"
-                raise LakeFolderError(path=self.lake_path, reason=reason) from error
+                raise StorageError(
+                    action="create the table", path=self.path(table), reason=_in_one_line(error)
+                ) from error
         self.storage.sync([self.log_entry_path(table, 0)])
 
     def _check(self, table: Table, handle: "DeltaTable") -> None:
@@ -195,6 +199,13 @@ class LakeTables:
             raise TableRefusedError(table=table.name, path=self.path(table), reasons=reasons)
         columns = schema.to_arrow()
         check_whole(table, pa.schema(columns))  # type: ignore[arg-type]  # by Arrow's C interface
+
+
+def _in_one_line(error: Exception) -> str:
+    """The text of an error of delta-rs, which is drawn as a tree for a terminal."""
+    plain = _TERMINAL_CODES.sub("", str(error))
+    lines = [line.strip(" \t\u21b3\u2502\u2570\u251c\u2500\u25b6") for line in plain.splitlines()]
+    return ": ".join(line for line in lines if line)
 
 
 def _column_features(schema: "Schema") -> list[str]:

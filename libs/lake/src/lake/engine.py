@@ -16,7 +16,7 @@ from concurrent.futures.process import BrokenProcessPool
 from types import TracebackType
 from typing import Protocol, Self, TypeVar
 
-from lake.errors import EngineError
+from lake.errors import EngineError, LakeError
 from lake.spark_engine import SparkEngine
 
 __all__ = ["Engine", "LocalEngine", "SparkEngine"]
@@ -163,7 +163,7 @@ def _raise_failure(future: Future[R], futures: Sequence[Future[R]]) -> None:
 
 
 def _task_failed(error: BaseException, task_index: int) -> EngineError:
-    reason = f"{type(error).__name__}: {error}"
+    reason = str(error) if isinstance(error, LakeError) else f"{type(error).__name__}: {error}"
     return EngineError(engine="local", reason=reason, task_index=task_index)
 
 

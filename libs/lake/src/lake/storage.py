@@ -63,7 +63,10 @@ class Storage(ABC):
 
     @abstractmethod
     def list_folder(self, path: str) -> list[FileInfo]:
-        """List one level, sorted by name; entries that vanish meanwhile are left out."""
+        """List one level, sorted by name: files and folders.
+
+        Left out is what vanishes meanwhile, and what is neither (a pipe, a link to nowhere).
+        """
 
     @abstractmethod
     def info(self, path: str) -> FileInfo | None:
@@ -100,6 +103,10 @@ class Storage(ABC):
     def join(self, path: str, *names: str) -> str:
         """Return the path of something below a folder; names may hold slashes."""
         return posixpath.join(path, *names)
+
+    def without_links(self, path: str) -> str:
+        """Return where a path really leads; most storages have no links."""
+        return path
 
 
 def open_storage(uri: str) -> tuple[Storage, str]:
@@ -167,7 +174,9 @@ class LocalStorage(Storage):
         with _named("list", path), os.scandir(path) as found:
             for entry in found:
                 with contextlib.suppress(FileNotFoundError):
-                    entries.append(_described(entry.path, entry.name, entry.stat()))
+                    status = entry.stat()
+                    if stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode):
+                        entries.append(_described(entry.path, entry.name, status))
         entries.sort(key=lambda entry: entry.name)
         return entries
 
@@ -206,6 +215,9 @@ class LocalStorage(Storage):
         with _named("create", path):
             Path(path).parent.mkdir(parents=True, exist_ok=True)
             return Path(path).open("xb", buffering=_OUTPUT_BUFFER_BYTES)
+
+    def without_links(self, path: str) -> str:
+        return str(Path(path).resolve())
 
     def delete(self, path: str) -> None:
         with _named("delete", path):

@@ -40,6 +40,7 @@ INNER_MAGIC = 16
 MESSAGE_LENGTHS = 17
 INNER_OFFSETS = 18
 WRAPPER_OFFSET = 19
+TAKEN = 20
 
 
 @numba.njit(inline="always")

@@ -15,6 +15,7 @@ from segment_codec._kernel_parts import (
     MESSAGE_LENGTHS,
     NESTED,
     OK,
+    TAKEN,
     WRAPPER_OFFSET,
     Array,
     Int,
@@ -61,13 +62,20 @@ def _message_status(data: Array, p: Int, stop: Int) -> Int:
 
 @numba.njit(cache=True, nogil=True)
 def scan_messages(
-    data: Array, magic: int, attributes: int, low: int, high: int, result: Array
+    data: Array,
+    magic: int,
+    attributes: int,
+    low: int,
+    high: int,
+    may_have_holes: bool,
+    result: Array,
 ) -> None:
     """Find the run of sound uncompressed messages at the start of data.
 
     The run ends before the first message of another magic or other attributes, with an offset that
     is not above the one before it (at first: not below low) or not below high, that is cut or not
-    sound. result (5,) is written: bytes, messages, first offset, last offset, largest timestamp.
+    sound; also at the first hole in the offsets, unless they may have some.
+    result (5,) is written: bytes, messages, first offset, last offset, largest timestamp.
     """
     p = 0
     count = 0
@@ -77,6 +85,8 @@ def scan_messages(
     stop = data.shape[0]
     while stop - p >= 18 and data[p + 16] == magic and data[p + 17] == attributes:
         offset = int64(data, p)
+        if count > 0 and offset != last + 1 and not may_have_holes:
+            break
         if offset <= last or offset >= high or _message_status(data, p, stop) != OK:
             break
         if count == 0:
@@ -103,6 +113,7 @@ def decode_messages(
     last_offsets: Array,
     floors: Array,
     ceilings: Array,
+    lowest_offsets: Array,
     statuses: Array,
     row_stops: Array,
     first_offsets: Array,
@@ -116,7 +127,8 @@ def decode_messages(
 ) -> None:
     """Decode sets of messages of magic 0 and 1: runs, and the insides of wrappers.
 
-    As `decode_records`; last_offsets (s,) is the wrapper's own offset. first_offsets (s,) and
+    As `decode_records`; last_offsets (s,) is the wrapper's own offset, and none of its messages may
+    lie below lowest_offsets (s,). first_offsets (s,) and
     message_counts (s,) are written: the absolute first offset of the set and how many it holds.
     """
     row = 0
@@ -149,6 +161,8 @@ def decode_messages(
                     status = WRAPPER_OFFSET
             elif last != last_offsets[i]:
                 status = WRAPPER_OFFSET
+            if status == OK and first + shift < lowest_offsets[i]:
+                status = TAKEN
         first_offsets[i] = first + shift
         message_counts[i] = count
         p = start

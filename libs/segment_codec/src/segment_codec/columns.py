@@ -45,8 +45,15 @@ FAULTS: dict[int, tuple[DefectCode, str]] = {
     parts.INNER_MAGIC: (_MALFORMED, "an inner message has a magic above 1"),
     parts.MESSAGE_LENGTHS: (_MALFORMED, "key and value do not use up an inner message"),
     parts.INNER_OFFSETS: (_MALFORMED, "the offsets of inner messages do not rise"),
+    parts.TAKEN: (
+        DefectCode.OFFSET_OUT_OF_ORDER,
+        "the first offsets of a wrapper were taken before",
+    ),
     parts.WRAPPER_OFFSET: (_MALFORMED, "the wrapper's offset is not that of its last message"),
 }
+
+
+LOWEST_OFFSET = -(1 << 63)
 
 
 class Columns(NamedTuple):
@@ -91,6 +98,7 @@ class ColumnBuilder:
         self._units: list[Unit] = []
         self._stops: list[int] = []
         self._floors: list[int] = []
+        self._lowest: list[int] = []
         self._ceilings: list[int] = []
         self.plain_bytes = 0
 
@@ -100,8 +108,17 @@ class ColumnBuilder:
             return True
         return isinstance(unit, RecordBatch) == isinstance(self._units[0], RecordBatch)
 
-    def add(self, unit: Unit, floor_offset: int, ceiling_offset: int) -> None:
+    def add(
+        self,
+        unit: Unit,
+        floor_offset: int,
+        ceiling_offset: int,
+        lowest_offset: int = LOWEST_OFFSET,
+    ) -> None:
         """Decompress the unit; of its rows those in [floor_offset, ceiling_offset) are wanted.
+
+        An old wrapper's header tells only its last offset: one that turns out to begin below
+        `lowest_offset`, the end of what was taken before it, is a fault.
 
         Raises:
             DefectError: it cannot be decompressed; the builder is as before.
@@ -118,16 +135,21 @@ class ColumnBuilder:
         self._stops.append(stop)
         self._floors.append(floor_offset)
         self._ceilings.append(ceiling_offset)
+        self._lowest.append(lowest_offset)
 
     def flush(self) -> tuple[Columns, list[UnitOutcome]]:
         """Decode what was added; one outcome for each unit, in order. The builder is empty then."""
         data = self._plain[: max(self.plain_bytes, 1)]
         data.flags.writeable = False
+        lowest_offsets = np.array(self._lowest, np.int64)
         spans = _Spans(self._units, data, self._stops, self._floors, self._ceilings, self._kept)
         is_record_batch = bool(self._units) and isinstance(self._units[0], RecordBatch)
         self._units, self._stops, self._floors, self._ceilings = [], [], [], []
+        self._lowest = []
         self.plain_bytes = 0
-        return _decode_records(spans) if is_record_batch else _decode_messages(spans)
+        if is_record_batch:
+            return _decode_records(spans)
+        return _decode_messages(spans, lowest_offsets)
 
 
 class _KeptArrays:
@@ -303,7 +325,9 @@ def _decode_records(spans: _Spans) -> tuple[Columns, list[UnitOutcome]]:
     return columns, spans.outcomes(base_offsets, counts)
 
 
-def _decode_messages(spans: _Spans) -> tuple[Columns, list[UnitOutcome]]:
+def _decode_messages(
+    spans: _Spans, lowest_offsets: NDArray[np.int64]
+) -> tuple[Columns, list[UnitOutcome]]:
     count = len(spans.units)
     rows = _Rows(spans.kept, int((spans.lengths // (PREFIX_BYTES + 8) + 1).sum()))
     first_offsets = np.zeros(count, np.int64)
@@ -317,6 +341,7 @@ def _decode_messages(spans: _Spans) -> tuple[Columns, list[UnitOutcome]]:
         spans.per_unit(unit.last_offset for unit in spans.units),
         spans.floors,
         spans.ceilings,
+        lowest_offsets,
         spans.statuses,
         spans.row_stops,
         first_offsets,

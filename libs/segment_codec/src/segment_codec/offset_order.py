@@ -26,6 +26,9 @@ class OffsetOrder:
     def __init__(self, next_offset: int) -> None:
         self.next_offset = next_offset
         self._holes: list[tuple[int, int]] = []
+        # Of a wrapper only the last offset is known, so what lies before it may be a hole or not:
+        # another wrapper may stand there, and whoever decodes it sees whether it does.
+        self._unknown: list[tuple[int, int]] = []
 
     def judge(self, unit: Unit, base_offset: int, limit_offset: int) -> DefectCode | None:
         """What is wrong with where the unit stands; without a fault its offsets are now taken.
@@ -38,20 +41,24 @@ class OffsetOrder:
         if first < base_offset or last >= limit_offset:
             return DefectCode.OFFSET_OUT_OF_SEGMENT
         if first >= self.next_offset:
-            if first > self.next_offset and not isinstance(unit, Wrapper):
-                self._holes.append((self.next_offset, first))
-                del self._holes[:-MOST_HOLES]
+            if first > self.next_offset:
+                holes = self._unknown if isinstance(unit, Wrapper) else self._holes
+                holes.append((self.next_offset, first))
+                del holes[:-MOST_HOLES]
             self.next_offset = last + 1
             return None
-        return None if self._fill(first, last + 1) else DefectCode.OFFSET_OUT_OF_ORDER
+        holes = self._unknown if isinstance(unit, Wrapper) else self._holes
+        return None if _filled(holes, first, last + 1) else DefectCode.OFFSET_OUT_OF_ORDER
 
-    def _fill(self, start: int, stop: int) -> bool:
-        index = bisect_right(self._holes, (start, stop)) - 1
-        for candidate in (index, index + 1):
-            if 0 <= candidate < len(self._holes):
-                hole_start, hole_stop = self._holes[candidate]
-                if hole_start <= start and stop <= hole_stop:
-                    rest = [(hole_start, start), (stop, hole_stop)]
-                    self._holes[candidate : candidate + 1] = [r for r in rest if r[0] < r[1]]
-                    return True
-        return False
+
+def _filled(holes: list[tuple[int, int]], start: int, stop: int) -> bool:
+    """Take a range out of the hole that holds it whole, if one does."""
+    index = bisect_right(holes, (start, stop)) - 1
+    for candidate in (index, index + 1):
+        if 0 <= candidate < len(holes):
+            hole_start, hole_stop = holes[candidate]
+            if hole_start <= start and stop <= hole_stop:
+                rest = [(hole_start, start), (stop, hole_stop)]
+                holes[candidate : candidate + 1] = [r for r in rest if r[0] < r[1]]
+                return True
+    return False

@@ -41,6 +41,8 @@ class SegmentBounds:
         anchors: gives the positions that the offset index names as batch starts; hints, proved
             before use, and asked for only where there is damage.
         run_breaks: offsets at which a run of messages ends, so that none reaches across.
+        may_have_holes: the cleaner may have taken messages out of the middle of a run; where it
+            was not, a run ends at a hole, so that the hole is seen.
     """
 
     base_offset: int
@@ -49,6 +51,7 @@ class SegmentBounds:
     settled_offset: int
     anchors: Callable[[], tuple[int, ...]] = tuple
     run_breaks: tuple[int, ...] = ()
+    may_have_holes: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +213,13 @@ class SegmentWalk:
         data = self._window.buffered(position, size_bytes, most)
         while True:
             _message_kernels.scan_messages(
-                np.frombuffer(data, np.uint8), magic, attributes & 0xFF, low, high, self._run
+                np.frombuffer(data, np.uint8),
+                magic,
+                attributes & 0xFF,
+                low,
+                high,
+                self._bounds.may_have_holes,
+                self._run,
             )
             if len(data) == most or self._is_run_complete(data):
                 return self._run_of(position, data) if self._run[1] else None
@@ -228,7 +237,13 @@ class SegmentWalk:
         """A sound message whose offset fits nowhere; the order of offsets judges it."""
         magic, attributes = data[16], data[17]
         _message_kernels.scan_messages(
-            np.frombuffer(data, np.uint8), magic, attributes, -(1 << 63) + 1, 1 << 62, self._run
+            np.frombuffer(data, np.uint8),
+            magic,
+            attributes,
+            -(1 << 63) + 1,
+            1 << 62,
+            self._bounds.may_have_holes,
+            self._run,
         )
         if self._run[1]:
             return self._run_of(position, data)
@@ -282,7 +297,9 @@ class SegmentWalk:
         self, position: int, size_bytes: int, offset: int, magic: int, expected: int, computed: int
     ) -> Item:
         is_unsettled = self._order.next_offset >= self._bounds.settled_offset
-        if self._bounds.is_last and is_unsettled and not self._is_anything_behind(position):
+        reaches_end = self._stop == self._window.size_bytes
+        may_be_unflushed = self._bounds.is_last and is_unsettled and reaches_end
+        if may_be_unflushed and not self._is_anything_behind(position):
             return self._tail(position, TailKind.UNFLUSHED)
         if not self._is_length_right(position, size_bytes):
             return self._unreadable(position)

@@ -1,0 +1,137 @@
+"""Offsets that no checksum covers, damage at the edges of what is planned, disks that change."""
+
+import os
+import shutil
+import struct
+from pathlib import Path
+
+import pytest
+
+from support.accounts import imbalances_of
+from support.encoder import (
+    Codec,
+    EncodedBatch,
+    Partition,
+    Record,
+    Segment,
+    message,
+    wrapper,
+    write_log_dir,
+)
+from support.lakes import ingested, read_table
+from support.made_logs import FIRST_MS, made_segments, make_log_dir
+
+_OFFSET = struct.Struct(">q")
+
+
+def _records(start: int, stop: int) -> list[Record]:
+    return [Record(b"k", b"v%d" % number, FIRST_MS + number) for number in range(start, stop)]
+
+
+def _at_offset(batch: EncodedBatch, offset: int) -> EncodedBatch:
+    """The batch with another offset in its header, which no checksum covers."""
+    return batch._replace(data=_OFFSET.pack(offset) + batch.data[_OFFSET.size :])
+
+
+def _flipped(batch: EncodedBatch) -> EncodedBatch:
+    return batch._replace(data=batch.data[:-1] + bytes([batch.data[-1] ^ 1]))
+
+
+def _offsets(lake: Path) -> list[int]:
+    return sorted(row["offset"] for row in read_table(lake, "records"))
+
+
+def _gaps(lake: Path) -> list[tuple[int, int, str]]:
+    rows = read_table(lake, "gaps")
+    return sorted((row["start_offset"], row["next_offset"], row["cause"]) for row in rows)
+
+
+@pytest.mark.parametrize(("segment", "batch"), [(0, 0), (1, 0), (1, 1), (2, 0)])
+def test_a_bad_checksum_in_any_batch_costs_that_batch_alone(
+    segment: int, batch: int, tmp_path: Path
+) -> None:
+    segments = list(made_segments("orders", 0, [0, 20, 40, 60]))
+    batches = list(segments[segment].batches)
+    damaged, batches[batch] = batches[batch], _flipped(batches[batch])
+    segments[segment] = Segment(segments[segment].base_offset, batches)
+    write_log_dir(tmp_path / "data", [Partition("orders", 0, segments)])
+    summary = ingested(tmp_path / "data", tmp_path / "lake")
+    assert summary.exit_code == 0
+    lost = range(damaged.base_offset, damaged.next_offset)
+    assert _offsets(tmp_path / "lake") == [n for n in range(60) if n not in lost]
+    assert _gaps(tmp_path / "lake") == [(lost.start, lost.stop, "quarantined")]
+
+
+@pytest.mark.parametrize("offset", [28, 31, 25, 21, 61, 29 | 1 << 40])
+def test_a_wrapper_at_a_wrong_offset_brings_no_row_twice(offset: int, tmp_path: Path) -> None:
+    batches = [wrapper(n, _records(n, n + 10), 1, Codec.GZIP) for n in range(0, 50, 10)]
+    batches[2] = _at_offset(batches[2], offset)
+    write_log_dir(tmp_path / "data", [Partition("orders", 0, [Segment(0, batches)])])
+    summary = ingested(tmp_path / "data", tmp_path / "lake")
+    assert summary.quarantined == 1
+    offsets = _offsets(tmp_path / "lake")
+    assert len(offsets) == len(set(offsets)) == 40
+    assert imbalances_of(tmp_path / "lake") == []
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_wrappers_that_overlap_bring_no_row_twice(magic: int, tmp_path: Path) -> None:
+    starts = ((0, 10), (10, 20), (15, 25), (25, 30))
+    batches = [wrapper(a, _records(a, b), magic, Codec.GZIP) for a, b in starts]
+    write_log_dir(tmp_path / "data", [Partition("orders", 0, [Segment(0, batches)])])
+    summary = ingested(tmp_path / "data", tmp_path / "lake")
+    assert summary.defects == {"offset_out_of_order": 1}
+    assert _offsets(tmp_path / "lake") == [*range(20), *range(25, 30)]
+    assert imbalances_of(tmp_path / "lake") == []
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_missing_messages_are_a_gap_where_the_cleaner_never_was(magic: int, tmp_path: Path) -> None:
+    numbers = [*range(40), *range(60, 100)]
+    batches = [message(n, _records(n, n + 1)[0], magic) for n in numbers]
+    write_log_dir(tmp_path / "data", [Partition("orders", 0, [Segment(0, batches)])])
+    summary = ingested(
+        tmp_path / "data", tmp_path / "lake", limits={"fail_on_unexplained_gap": True}
+    )
+    assert (summary.exit_code, summary.missing_offsets) == (3, 20)
+    assert _gaps(tmp_path / "lake") == [(40, 60, "missing")]
+
+
+def test_an_impossible_offset_does_not_cover_what_is_written_later(tmp_path: Path) -> None:
+    data, lake = tmp_path / "data", tmp_path / "lake"
+    for stop in (30, 100):
+        shutil.rmtree(data, ignore_errors=True)
+        segments = list(made_segments("orders", 0, [0, stop]))
+        batches = list(segments[0].batches)
+        batches[2] = _at_offset(batches[2], batches[2].base_offset | 1 << 20)
+        write_log_dir(data, [Partition("orders", 0, [Segment(0, batches)])])
+        (data / "replication-offset-checkpoint").unlink()
+        ingested(data, lake)
+    lost = range(batches[2].base_offset, batches[2].next_offset)
+    assert _offsets(lake) == [n for n in range(100) if n not in lost]
+    assert imbalances_of(lake) == []
+
+
+def test_an_empty_folder_beside_a_broker_hides_nothing(tmp_path: Path) -> None:
+    make_log_dir(tmp_path / "disks" / "broker-0", {("orders", 0): [0, 20]})
+    (tmp_path / "disks" / "broker-1").mkdir()
+    assert ingested(tmp_path / "disks", tmp_path / "lake").records == 20
+
+
+def test_a_pipe_and_a_dangling_link_among_the_segments_are_passed_over(tmp_path: Path) -> None:
+    data = make_log_dir(tmp_path / "data", {("orders", 0): [0, 20], ("payments", 0): [0, 20]})
+    log = data / "orders-0" / f"{0:020d}.log"
+    log.unlink()
+    os.mkfifo(log)
+    (data / "orders-0" / f"{20:020d}.log").symlink_to(tmp_path / "nowhere")
+    summary = ingested(data, tmp_path / "lake")
+    assert summary.records == 20
+    assert any("holds no segment" in note for note in summary.notes)
+
+
+def test_a_disk_that_ends_below_the_brokers_checkpoint_is_named(tmp_path: Path) -> None:
+    data = make_log_dir(tmp_path / "data", {("orders", 0): [0, 20]})
+    log = data / "orders-0" / f"{0:020d}.log"
+    log.write_bytes(log.read_bytes()[: log.stat().st_size // 2])
+    summary = ingested(data, tmp_path / "lake")
+    assert any("offsets are not on this disk" in note for note in summary.notes)
