@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 from lake.storage import open_storage
 from lake.tables import TABLES
 from pipelines.lake_query.errors import LakeMissingError, LakeQueryError, WrongQueryError
+from pipelines.lake_query.reading_only import refuse_writes
 from pipelines.lake_query.views import VIEWS, topic_views
 
 _SHOWN_ROWS = 1000
@@ -42,10 +43,11 @@ def query(session: SparkSession, lake: str, text: str, *, as_json: bool, out: Te
         out: where to.
 
     Raises:
-        WrongQueryError: Spark does not understand the statement.
+        WrongQueryError: Spark does not understand the statement, or it would write.
         LakeQueryError: the answer could not be computed.
     """
     try:
+        refuse_writes(session, text)
         _register(session, lake, text)
         answer = session.sql(text)
         if as_json:
