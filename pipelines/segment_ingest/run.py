@@ -67,6 +67,8 @@ def ingest(
     replicas: Sequence[Replica] = discovery.replicas
     summary.notes += discovery.notes
     summary.left_out |= discovery.unreadable
+    if not replicas:
+        summary.notes.append(_nothing_selected(settings))
     if replicas and not dry_run:
         tables.create_missing()  # first: a place that cannot be a lake is told before the work
         summary.recovered_topics += recover(tables, discovery.source_id)
@@ -87,6 +89,13 @@ def ingest(
     summary.check_limits(settings)
     summary.seconds = round(time.monotonic() - started, 3)
     return summary
+
+
+def _nothing_selected(settings: Settings) -> str:
+    globs = ", ".join(settings.select.topics)
+    if globs:
+        return f"no topic of the sources is selected by {globs} (each glob is an option of its own)"
+    return "the sources hold no partition of a topic that is not internal"
 
 
 def _round(replicas: Sequence[Replica], context: RunContext, summary: IngestSummary) -> set[str]:

@@ -385,29 +385,7 @@ class SegmentWalk:
         return Tail(position, self._window.size_bytes - position, kind)
 
     def _defect(
-        self,
-        position: int,
-        size_bytes: int,
-        code: DefectCode,
-        detail: str,
-        *,
-        base_offset: int | None = None,
-        record_count: int | None = None,
-        magic: int | None = None,
-        codec_id: int | None = None,
-        expected_crc: int | None = None,
-        computed_crc: int | None = None,
+        self, position: int, size_bytes: int, code: DefectCode, detail: str, **claims: int | None
     ) -> Defect:
-        return Defect(
-            position,
-            size_bytes,
-            code,
-            detail,
-            self._order.next_offset,
-            base_offset=base_offset,
-            record_count=record_count,
-            magic=magic,
-            codec_id=codec_id,
-            expected_crc=expected_crc,
-            computed_crc=computed_crc,
-        )
+        """A defect here; the claims are the fields of `Defect` that may be None."""
+        return Defect(position, size_bytes, code, detail, self._order.next_offset, **claims)
