@@ -180,13 +180,12 @@ class StretchDecoder:
 
     def _take_wanted(self, unit: Unit, index: int) -> None:
         self._bytes["sound"] += unit.size_bytes
-        lowest_offset = self._reached
         if self._above:
             for held, held_index in self._above:
                 self._reject_above(held, held_index)
             self._above.clear()
         try:
-            self._writer.add_unit(self._judged(unit, index), lowest_offset)
+            self._writer.add_unit(self._judged(unit, index))
         except DefectError as error:
             self._bytes["sound"] -= unit.size_bytes
             self._bytes["quarantined"] += unit.size_bytes

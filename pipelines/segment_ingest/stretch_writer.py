@@ -29,7 +29,7 @@ from pipelines.segment_ingest.tasks import (
     TailReport,
     Totals,
 )
-from segment_codec.columns import ColumnBuilder, Columns, UnitOutcome
+from segment_codec.columns import LOWEST_OFFSET, ColumnBuilder, Columns, UnitOutcome
 from segment_codec.control_record import ControlType
 from segment_codec.errors import DefectCode
 from segment_codec.message_set import MessageRun
@@ -103,8 +103,8 @@ class StretchWriter:
         """Drop what waits: only damage does, and a later run will record it."""
         self._pending.clear()
 
-    def add_unit(self, pending: PendingUnit, lowest_offset: int) -> None:
-        """Queue a wanted batch; `lowest_offset` is the end of what was taken before it.
+    def add_unit(self, pending: PendingUnit) -> None:
+        """Queue a wanted batch.
 
         Raises:
             DefectError: it cannot be decompressed; nothing was queued.
@@ -113,7 +113,7 @@ class StretchWriter:
             if not self._builder.accepts(pending.unit):
                 self._flush()
             floor = max(self._stretch.range_start, self._stretch.log_start_offset)
-            self._builder.add(pending.unit, floor, self._stretch.range_next, lowest_offset)
+            self._builder.add(pending.unit, floor, self._stretch.range_next)
         self._pending.append(pending)
         is_full = self._builder.plain_bytes >= self._settings.decoded_bytes
         if is_full or len(self._pending) >= _MOST_PENDING:
@@ -164,7 +164,8 @@ class StretchWriter:
 
     def _flush(self) -> None:
         pending, self._pending = self._pending, []
-        columns, outcomes = self._builder.flush()
+        reached = self._holes.next_offset
+        columns, outcomes = self._builder.flush(LOWEST_OFFSET if reached is None else reached)
         decoded = iter(outcomes)
         start = 0
         units: list[UnitRows] = []

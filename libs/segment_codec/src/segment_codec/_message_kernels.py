@@ -113,7 +113,7 @@ def decode_messages(
     last_offsets: Array,
     floors: Array,
     ceilings: Array,
-    lowest_offsets: Array,
+    lowest_offset: int,
     statuses: Array,
     row_stops: Array,
     first_offsets: Array,
@@ -128,10 +128,11 @@ def decode_messages(
     """Decode sets of messages of magic 0 and 1: runs, and the insides of wrappers.
 
     As `decode_records`; last_offsets (s,) is the wrapper's own offset, and none of its messages may
-    lie below lowest_offsets (s,). first_offsets (s,) and
+    lie below lowest_offset, or below the end of a sound set before it. first_offsets (s,) and
     message_counts (s,) are written: the absolute first offset of the set and how many it holds.
     """
     row = 0
+    lowest: Int = np.int64(lowest_offset)
     for i in range(starts.shape[0]):
         start = starts[i]
         stop = stops[i]
@@ -161,8 +162,10 @@ def decode_messages(
                     status = WRAPPER_OFFSET
             elif last != last_offsets[i]:
                 status = WRAPPER_OFFSET
-            if status == OK and first + shift < lowest_offsets[i]:
+            if status == OK and first + shift < lowest:
                 status = TAKEN
+        if status == OK:
+            lowest = max(lowest, last + shift + 1)
         first_offsets[i] = first + shift
         message_counts[i] = count
         p = start

@@ -98,7 +98,6 @@ class ColumnBuilder:
         self._units: list[Unit] = []
         self._stops: list[int] = []
         self._floors: list[int] = []
-        self._lowest: list[int] = []
         self._ceilings: list[int] = []
         self.plain_bytes = 0
 
@@ -108,17 +107,8 @@ class ColumnBuilder:
             return True
         return isinstance(unit, RecordBatch) == isinstance(self._units[0], RecordBatch)
 
-    def add(
-        self,
-        unit: Unit,
-        floor_offset: int,
-        ceiling_offset: int,
-        lowest_offset: int = LOWEST_OFFSET,
-    ) -> None:
+    def add(self, unit: Unit, floor_offset: int, ceiling_offset: int) -> None:
         """Decompress the unit; of its rows those in [floor_offset, ceiling_offset) are wanted.
-
-        An old wrapper's header tells only its last offset: one that turns out to begin below
-        `lowest_offset`, the end of what was taken before it, is a fault.
 
         Raises:
             DefectError: it cannot be decompressed; the builder is as before.
@@ -135,21 +125,23 @@ class ColumnBuilder:
         self._stops.append(stop)
         self._floors.append(floor_offset)
         self._ceilings.append(ceiling_offset)
-        self._lowest.append(lowest_offset)
 
-    def flush(self) -> tuple[Columns, list[UnitOutcome]]:
-        """Decode what was added; one outcome for each unit, in order. The builder is empty then."""
+    def flush(self, lowest_offset: int = LOWEST_OFFSET) -> tuple[Columns, list[UnitOutcome]]:
+        """Decode what was added; one outcome for each unit, in order. The builder is empty then.
+
+        An old wrapper's header tells only its last offset. One that turns out to begin below the
+        sound units before it, or below `lowest_offset`, the end of those flushed earlier, is a
+        fault.
+        """
         data = self._plain[: max(self.plain_bytes, 1)]
         data.flags.writeable = False
-        lowest_offsets = np.array(self._lowest, np.int64)
         spans = _Spans(self._units, data, self._stops, self._floors, self._ceilings, self._kept)
         is_record_batch = bool(self._units) and isinstance(self._units[0], RecordBatch)
         self._units, self._stops, self._floors, self._ceilings = [], [], [], []
-        self._lowest = []
         self.plain_bytes = 0
         if is_record_batch:
             return _decode_records(spans)
-        return _decode_messages(spans, lowest_offsets)
+        return _decode_messages(spans, lowest_offset)
 
 
 class _KeptArrays:
@@ -325,9 +317,7 @@ def _decode_records(spans: _Spans) -> tuple[Columns, list[UnitOutcome]]:
     return columns, spans.outcomes(base_offsets, counts)
 
 
-def _decode_messages(
-    spans: _Spans, lowest_offsets: NDArray[np.int64]
-) -> tuple[Columns, list[UnitOutcome]]:
+def _decode_messages(spans: _Spans, lowest_offset: int) -> tuple[Columns, list[UnitOutcome]]:
     count = len(spans.units)
     rows = _Rows(spans.kept, int((spans.lengths // (PREFIX_BYTES + 8) + 1).sum()))
     first_offsets = np.zeros(count, np.int64)
@@ -341,7 +331,7 @@ def _decode_messages(
         spans.per_unit(unit.last_offset for unit in spans.units),
         spans.floors,
         spans.ceilings,
-        lowest_offsets,
+        lowest_offset,
         spans.statuses,
         spans.row_stops,
         first_offsets,
