@@ -119,11 +119,21 @@ class Resync:
     def _search(self, start: int, low_offset: int) -> int | None:
         if self._anchors is None:
             self._anchors = frozenset(self._load_anchors())
+        may_be_old = self._may_be_old(start - 1)
         seen: set[int] = set()
         for candidate in self._candidates(start, low_offset):
-            if candidate not in seen and self._leads_on(candidate, low_offset, seen, self._anchors):
+            if candidate in seen:
+                continue
+            value_stops = self._value_stops(candidate, may_be_old)
+            if self._leads_on(candidate, low_offset, seen, value_stops):
                 return candidate
         return None
+
+    def _may_be_old(self, damaged: int) -> bool:
+        """Whether what is damaged may be an old message; its magic byte may be damaged too."""
+        if damaged < 0 or self._stop - damaged < _PREFIX_BYTES:
+            return True
+        return int(self._window.view(damaged, _PREFIX_BYTES)[_PREFIX_BYTES - 1]) != 2
 
     def _candidates(self, start: int, low_offset: int) -> Iterator[int]:
         piece_start = start
@@ -142,11 +152,11 @@ class Resync:
             piece_start += len(piece) - record_batch.HEADER_BYTES + 1
 
     def _leads_on(
-        self, start: int, low_offset: int, seen: set[int], anchors: frozenset[int]
+        self, start: int, low_offset: int, seen: set[int], value_stops: frozenset[int]
     ) -> bool:
         """Whether sound batches lead from here to where the log goes on."""
+        anchors = self._anchors or frozenset()
         position = start
-        value_stops = self._value_stops(start)
         while position < self._stop:
             if position in seen:
                 return False
@@ -162,20 +172,22 @@ class Resync:
                 return False
         return position != start and self._goes_on(position, low_offset)
 
-    def _value_stops(self, position: int) -> list[int]:
+    def _value_stops(self, position: int, may_be_old: bool) -> frozenset[int]:
         """Where a value that begins here would end, by what would then be its length field.
 
         An int32 in the old formats, a varint of some bytes in the new one. Behind a value the log
-        may well go on: it is the last field of an old message, and nearly so of a new one.
+        may well go on: it is the last field of an old message, and nearly so of a new one, which
+        ends with a count of headers and so never at the end of the file.
         """
         before = bytes(self._window.view(max(0, position - 5), min(5, position)))
-        lengths = [int.from_bytes(before[-4:], "big", signed=True)]
-        lengths += [
+        old = int.from_bytes(before[-4:], "big", signed=True) if may_be_old else 0
+        new = [
             read_varint(before, len(before) - count, len(before))[0]
             for count in range(2, len(before) + 1)
             if before[-1] < 0x80 and all(byte >= 0x80 for byte in before[-count:-1])
         ]
-        return [position + length for length in lengths if length > 0]
+        stops = {position + length for length in new if length > 0} - {self._stop}
+        return frozenset(stops | ({position + old} if old > 0 else set()))
 
     def _goes_on(self, position: int, low_offset: int) -> bool:
         left = self._stop - position
