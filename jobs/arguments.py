@@ -66,7 +66,7 @@ def ingest_parser() -> argparse.ArgumentParser:
         "--internal-topics",
         action="store_const",
         const=True,
-        help="take __* topics too, as raw rows",
+        help="take __* topics too, some also as tables for people",
     )
     add("--from-timestamp", metavar="TIME", help="ISO-8601; without a zone: UTC")
     add("--to-timestamp", metavar="TIME", help="the first time not taken")
@@ -93,6 +93,81 @@ def ingest_parser() -> argparse.ArgumentParser:
     add("--run-id", metavar="ID", help="label of the run, written with every row")
     _add_spark_options(parser)
     _add_output_options(parser, json_help="one machine-readable summary line on stdout")
+    return parser
+
+
+def replay_parser() -> argparse.ArgumentParser:
+    """Arguments of `seglake replay`."""
+    parser = _parser(
+        "replay",
+        usage="--lake URI [--source URI ...] [options]",
+        description="Decode again what lies in quarantine, and fill what is missing from other"
+        " copies.",
+        example="--lake /data/lake --set limits.max_decompressed_batch_bytes=268435456",
+    )
+    add = parser.add_argument
+    add("--lake", metavar="URI", required=True, help="folder of the tables")
+    add(
+        "--source",
+        metavar="URI",
+        nargs="+",
+        action="extend",
+        default=[],
+        help="log dirs with other copies; without: only the bytes that the lake keeps",
+    )
+    add(
+        "--topics",
+        metavar="GLOB",
+        action="append",
+        help="look at these topics only; a leading ! excludes (repeatable)",
+    )
+    add(
+        "--internal-topics",
+        action="store_const",
+        const=True,
+        help="look at __* topics too",
+    )
+    add("--source-id", metavar="ID", help="cluster, where meta.properties gives none")
+    add(
+        "--engine",
+        choices=["spark", "local"],
+        default="spark",
+        help="spark (default), or local: processes without a JVM",
+    )
+    add("--run-id", metavar="ID", help="label of the run, written with every row")
+    _add_spark_options(parser)
+    _add_output_options(parser, json_help="one machine-readable summary line on stdout")
+    return parser
+
+
+def audit_parser() -> argparse.ArgumentParser:
+    """Arguments of `seglake audit`."""
+    parser = _parser(
+        "audit",
+        usage="--lake URI [--source URI ...] [options]",
+        description="Prove from the tables that every covered offset is accounted for; with"
+        " --source, that\nthe records are those of the disks. What is not explained ends with 3.",
+        example="--lake /data/lake --source /var/lib/kafka/data",
+    )
+    add = parser.add_argument
+    add("--lake", metavar="URI", required=True, help="folder of the tables")
+    add(
+        "--source",
+        metavar="URI",
+        nargs="+",
+        action="extend",
+        default=[],
+        help="log dirs to compare with, payload by payload",
+    )
+    add("--source-id", metavar="ID", help="cluster, where meta.properties gives none")
+    add(
+        "--engine",
+        choices=["spark", "local"],
+        default="spark",
+        help="spark (default), or local: processes without a JVM",
+    )
+    _add_spark_options(parser)
+    _add_output_options(parser, json_help="everything as one machine-readable line on stdout")
     return parser
 
 

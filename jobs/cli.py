@@ -16,7 +16,9 @@ class _Command(NamedTuple):
 
 COMMANDS = {
     "ingest": _Command("jobs.ingest_segments", "turn Kafka log segments into Delta tables"),
+    "audit": _Command("jobs.audit_lake", "prove that nothing is missing in the tables"),
     "inspect": _Command("jobs.inspect_segments", "show what a segment or another file holds"),
+    "replay": _Command("jobs.replay_quarantine", "decode quarantined bytes again, fill gaps"),
     "sql": _Command("jobs.query_lake", "ask the tables in Spark SQL"),
 }
 

@@ -5,8 +5,12 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 
-from jobs.arguments import ingest_parser, settings_of
-from jobs.outcome import exit_with, run_job
+try:
+    from jobs.arguments import ingest_parser, settings_of
+    from jobs.outcome import exit_with, run_job
+except ModuleNotFoundError as missing:
+    sys.stderr.write(f"seglake: {missing}; use the Python that seglake is installed in\n")
+    sys.exit(2)
 
 
 def main(argv: Sequence[str]) -> int:

@@ -1,10 +1,13 @@
-"""The views over the tables, as SQL that runs wherever the five tables have their own names.
+"""The views over the tables, as SQL that runs wherever the tables have their own names.
 
 `script()` is the same text as conf/views.sql, for registering them elsewhere; a test compares them.
 """
 
 import re
 from collections.abc import Iterable, Mapping
+
+from pipelines.lake_query.internal_views import GROUP_OFFSETS, SETTLED_METADATA
+from pipelines.lake_query.record_views import READABLE_RECORDS, SETTLED_RECORDS
 
 # Rows written before a topic's id was known belong to the first id that is known.
 _FIRST_IDS = """\
@@ -43,24 +46,25 @@ SELECT source_id, topic_id, topic, partition,
 FROM joined
 GROUP BY source_id, topic_id, topic, partition"""
 
-# A gap has no generation of its own: it is that of the ledger's newest range that holds its start
-# and was written by the gap's run.
+# A gap has no generation of its own: it is that of the ledger's range that holds its start and was
+# written by the same attempt.
 CURRENT_GAPS = f"""\
 {_FIRST_IDS},
 ledger AS (
   SELECT source_id, coalesce(topic_id, first_id) AS topic_id, topic, partition, kind,
-         start_offset, next_offset, generation, run_id
+         start_offset, next_offset, generation, attempt_id
   FROM checkpoints LEFT JOIN first_ids USING (source_id, topic)
 ),
 found AS (
   SELECT source_id, coalesce(topic_id, first_id) AS topic_id, topic, partition,
-         start_offset, next_offset, cause, detail, run_id
+         start_offset, next_offset, cause, detail, run_id, attempt_id
   FROM gaps LEFT JOIN first_ids USING (source_id, topic)
 ),
 dated AS (
   SELECT found.source_id, found.topic_id, found.topic, found.partition, found.start_offset,
-         found.next_offset, found.cause, found.detail, found.run_id,
-         max(CASE WHEN ledger.run_id <=> found.run_id THEN ledger.generation END) AS generation,
+         found.next_offset, found.cause, found.detail, found.run_id, found.attempt_id,
+         max(CASE WHEN ledger.attempt_id = found.attempt_id THEN ledger.generation END)
+           AS generation,
          max(CASE WHEN ledger.kind = 'repair' THEN ledger.generation END) AS repair_generation
   FROM found LEFT JOIN ledger
     ON ledger.source_id = found.source_id
@@ -71,11 +75,19 @@ dated AS (
    AND found.start_offset < ledger.next_offset
   GROUP BY ALL
 )
-SELECT source_id, topic_id, topic, partition, start_offset, next_offset, cause, detail, run_id
+SELECT source_id, topic_id, topic, partition, start_offset, next_offset, cause, detail, run_id,
+       attempt_id
 FROM dated
 WHERE repair_generation IS NULL OR repair_generation <= generation"""
 
-VIEWS: Mapping[str, str] = {"last_offsets": LAST_OFFSETS, "current_gaps": CURRENT_GAPS}
+VIEWS: Mapping[str, str] = {
+    "last_offsets": LAST_OFFSETS,
+    "current_gaps": CURRENT_GAPS,
+    "settled_records": SETTLED_RECORDS,
+    "readable_records": READABLE_RECORDS,
+    "group_offsets": GROUP_OFFSETS,
+    "settled_metadata": SETTLED_METADATA,
+}
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_]")
 
@@ -102,6 +114,6 @@ def topic_views(topics: Iterable[str]) -> dict[str, str]:
 
 def script() -> str:
     """Statements that create the views beside tables named records, gaps and so on."""
-    head = "-- seglake's views; run where the five tables are registered under their own names.\n"
+    head = "-- seglake's views; run where the tables are registered under their own names.\n"
     statements = (f"CREATE OR REPLACE VIEW {name} AS\n{text};\n" for name, text in VIEWS.items())
     return "\n".join((head, *statements))

@@ -1,6 +1,8 @@
 """Bytes and offsets in must equal bytes and offsets out, or nothing of it is committed. Pure."""
 
+from collections import deque
 from collections.abc import Sequence
+from itertools import pairwise
 
 from lake.tables import RECORDS
 from pipelines.segment_ingest.partition_log import PartitionKey
@@ -16,7 +18,7 @@ def failures_of(wave: Wave, reports: Sequence[TaskReport]) -> dict[int, str]:
     A stretch that could not be read wrote nothing, but the other pieces of its range did: their
     tasks are left out, with all else in their files.
     """
-    failed: dict[int, str] = {}
+    failed = _overlaps(wave, reports)
     for index, (task, report) in enumerate(zip(wave.tasks, reports, strict=True)):
         reason = _imbalance(task, report)
         if reason is not None:
@@ -32,17 +34,36 @@ def failures_of(wave: Wave, reports: Sequence[TaskReport]) -> dict[int, str]:
 
 def _spread(failed: dict[int, str], pieces: dict[_Range, set[int]]) -> dict[int, str]:
     """A range with a piece in a failed task fails in its other tasks too, and so on."""
+    ranges: dict[int, list[_Range]] = {}
+    for key, tasks in pieces.items():
+        for index in tasks:
+            ranges.setdefault(index, []).append(key)
     spread = dict(failed)
-    is_growing = True
-    while is_growing:
-        is_growing = False
-        for tasks in pieces.values():
-            reason = next((spread[index] for index in sorted(tasks) if index in spread), None)
-            for index in tasks:
-                if reason is not None and index not in spread:
-                    spread[index] = reason
-                    is_growing = True
+    waiting = deque(sorted(failed))
+    while waiting:
+        index = waiting.popleft()
+        for key in ranges.pop(index, ()):
+            for other in sorted(pieces.pop(key, ())):  # once a range; the task may be in it alone
+                if other not in spread:
+                    spread[other] = spread[index]
+                    waiting.append(other)
     return spread
+
+
+def _overlaps(wave: Wave, reports: Sequence[TaskReport]) -> dict[int, str]:
+    """Tasks with a piece of a range that begins below the end of another piece of it."""
+    spans: dict[_Range, list[tuple[int, int, int]]] = {}
+    for index, (task, report) in enumerate(zip(wave.tasks, reports, strict=True)):
+        for stretch, done in zip(task.stretches, report.reports, strict=True):
+            if done is not None and done.first_offset is not None and done.next_offset is not None:
+                span = (done.first_offset, done.next_offset, index)
+                spans.setdefault(_range_of(stretch), []).append(span)
+    return {
+        index: f"{key}: offsets from {start} on were taken twice"
+        for (key, _), found in spans.items()
+        for (_, stop, _), (start, _, index) in pairwise(sorted(found))
+        if start < stop
+    }
 
 
 def _range_of(stretch: Stretch) -> _Range:
@@ -69,7 +90,7 @@ def _imbalance(task: DecodeTask, report: TaskReport) -> str | None:
                 f"{stretch.key}: {stretch.size_bytes} bytes were planned and "
                 f"{done.bytes.total} are accounted for"
             )
-        reason = _marker_difference(stretch, done)
+        reason = _lost_offsets(stretch, done) or _marker_difference(stretch, done)
         if reason is not None:
             return reason
     in_files = sum(file.row_count for file in report.files if file.table == RECORDS.name)
@@ -78,12 +99,24 @@ def _imbalance(task: DecodeTask, report: TaskReport) -> str | None:
     return None
 
 
+def _lost_offsets(stretch: Stretch, done: StretchReport) -> str | None:
+    """Each offset from the first batch to the end of the last lies in one batch or one gap.
+
+    Around that, to the ends of the range, the driver writes the gaps; so this is the equation.
+    """
+    covered = (done.next_offset or 0) - (done.first_offset or 0)
+    if done.totals.offsets == covered:
+        return None
+    counted = done.totals.offsets
+    return f"{stretch.key}: {covered} offsets were met, {counted} are in batches or gaps"
+
+
 def _marker_difference(stretch: Stretch, done: StretchReport) -> str | None:
     """The markers that the survey saw must be those that the task met."""
     if not stretch.is_plain or done.first_offset is None or done.next_offset is None:
         return None  # where offsets are out of order, survey and task may judge a batch differently
     span = range(done.first_offset, done.next_offset)
-    expected = {marker for marker in stretch.markers if marker.offset in span}
+    expected = {each for each in stretch.markers if each.is_read and each.offset in span}
     met = {marker for marker in done.markers if marker.offset in span}
     if expected == met:
         return None

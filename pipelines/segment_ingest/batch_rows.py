@@ -50,6 +50,7 @@ class Place(NamedTuple):
     partition: int
     broker_id: int | None
     segment: str
+    origin_position: int  # of the file that was read, in its segment
     run_id: str
 
 
@@ -97,7 +98,7 @@ def batch_row(outcome: BatchOutcome, place: Place) -> tuple[Any, ...]:
         crc,
         place.broker_id,
         place.segment,
-        unit.position,
+        place.origin_position + unit.position,
         outcome.state,
         place.run_id,
     )

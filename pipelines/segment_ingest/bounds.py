@@ -3,10 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pipelines.segment_ingest.coverage import EarlierRun
+from pipelines.segment_ingest.hanging import is_hanging, late_commits
 from pipelines.segment_ingest.partition_log import Replica
 from pipelines.segment_ingest.settings import Isolation, Settings, UpperBound
-from pipelines.segment_ingest.survey import SegmentSurvey
-from segment_codec.transactions import Marker, OpenTransaction, TransactionFold
+from pipelines.segment_ingest.survey_values import SegmentSurvey
+from pipelines.segment_ingest.transaction_ends import transactions_of
+from pipelines.segment_ingest.transaction_witness import Witness
+from segment_codec.transactions import Marker, OpenTransaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,9 +21,13 @@ class LogBounds:
         remote_offset: from here to the log start the log is in the remote tier only; the log start
             where it has none.
         next_offset: up to where this run takes: high watermark or log end, and in read_committed
-            not beyond the last stable offset.
+            not beyond the first offset of a transaction that it waits for.
         high_watermark: as the checkpoint says, None when it says nothing.
+        last_stable_offset: Kafka's: no transaction is open below, hanging ones included.
         markers: all markers below the high watermark or log end.
+        passed: open transactions that this run does not wait for.
+        newest_ms: the newest time of what was walked, None when there is none.
+        uncertain: transactions whose end damage may hide.
     """
 
     log_start_offset: int
@@ -31,37 +39,61 @@ class LogBounds:
     open_transactions: tuple[OpenTransaction, ...]
     markers: tuple[Marker, ...]
     notes: tuple[str, ...]
+    passed: tuple[OpenTransaction, ...] = ()
+    newest_ms: int | None = None
+    uncertain: tuple[str, ...] = ()
 
 
-def bounds_of(replica: Replica, surveys: Sequence[SegmentSurvey], settings: Settings) -> LogBounds:
-    """The bounds of one replica; `surveys` are of its last segments, in order."""
+def bounds_of(
+    replica: Replica,
+    surveys: Sequence[SegmentSurvey],
+    settings: Settings,
+    earlier: EarlierRun | None = None,
+    witnesses: Sequence[Witness] = (),
+) -> LogBounds:
+    """The bounds of one replica.
+
+    Args:
+        surveys: of its last segments, in order.
+        earlier: how the run before this one saw the log.
+        witnesses: other copies, for what damage hides in this one.
+    """
     notes: list[str] = []
     log_end = _log_end(replica, surveys)
     log_start = _log_start(replica, log_end, notes)
     _note_what_is_gone(replica, log_end, notes)
     upper = _upper_bound(replica, log_start, log_end, settings.read.upper_bound, notes)
-    fold = TransactionFold()
-    for survey in surveys:
-        for event in survey.events:
-            if event.offset >= upper:
-                continue
-            if isinstance(event, Marker):
-                fold.marker(event)
-            else:
-                fold.data(event.producer_id, event.offset)
-    open_transactions = fold.open_transactions()
-    stable = open_transactions[0].first_offset if open_transactions else upper
+    transactions = transactions_of(replica, surveys, upper, witnesses)
+    newest_ms = max(
+        (each.newest_ms for each in surveys if each.newest_ms is not None), default=None
+    )
+    passed: tuple[OpenTransaction, ...] = ()
+    waiting: tuple[OpenTransaction, ...] = ()
+    if settings.read.isolation is Isolation.READ_COMMITTED:
+        after_ms = settings.limits.hanging_transaction_after_ms
+        passed = tuple(each for each in transactions.open if is_hanging(each, newest_ms, after_ms))
+        waiting = tuple(each for each in transactions.open if each not in passed)
+        notes += late_commits(replica.key, transactions.ended, earlier)
     return LogBounds(
         log_start,
         _remote_start(replica, log_start),
-        stable if settings.read.isolation is Isolation.READ_COMMITTED else upper,
+        _stable_offset(waiting, log_start, upper),
         replica.checkpoints.high_watermark,
-        stable,
+        _stable_offset(transactions.open, log_start, upper),
         log_end,
-        open_transactions,
-        tuple(fold.markers),
-        tuple(notes),
+        transactions.open,
+        transactions.markers,
+        (*notes, *transactions.notes),
+        passed,
+        newest_ms,
+        transactions.uncertain,
     )
+
+
+def _stable_offset(open_transactions: Sequence[OpenTransaction], log_start: int, upper: int) -> int:
+    """Where the first open transaction begins; one from before the log start holds all back."""
+    first = min((each.first_offset for each in open_transactions), default=upper)
+    return min(max(first, log_start), upper)
 
 
 def _log_end(replica: Replica, surveys: Sequence[SegmentSurvey]) -> int:

@@ -12,6 +12,7 @@ from lake.errors import StorageError
 from lake.storage import FileInfo, Storage
 from segment_codec.checkpoint_files import (
     CheckpointFileError,
+    EpochStart,
     parse_leader_epochs,
     parse_meta_properties,
     parse_offset_checkpoint,
@@ -74,10 +75,11 @@ def read_topic_id(
     return None if metadata is None else metadata.topic_id
 
 
-def read_last_epoch(storage: Storage, by_name: Mapping[str, FileInfo], notes: list[str]) -> int:
-    """The newest leader epoch that the folder knows of, -1 for none."""
-    epochs = _read(storage, by_name, SideFile.LEADER_EPOCHS, parse_leader_epochs, notes)
-    return epochs[-1].epoch if epochs else -1
+def read_epochs(
+    storage: Storage, by_name: Mapping[str, FileInfo], notes: list[str]
+) -> tuple[EpochStart, ...]:
+    """The leader epochs that the folder's checkpoint knows of; none before Kafka 0.11."""
+    return _read(storage, by_name, SideFile.LEADER_EPOCHS, parse_leader_epochs, notes) or ()
 
 
 def _read(

@@ -4,26 +4,29 @@ Lists, and reads only the small files; segments are opened for nothing but the e
 The source is never written to.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from lake.errors import LakeError
-from lake.storage import FileInfo, Storage, open_storage
+from lake.storage import FileInfo, Storage
 from pipelines.segment_ingest.broker_files import (
     LogDirFiles,
-    read_last_epoch,
+    read_epochs,
     read_log_dir_files,
     read_topic_id,
 )
-from pipelines.segment_ingest.errors import WrongSourceError
-from pipelines.segment_ingest.log_dir_search import FoundLogDir, find_log_dirs
+from pipelines.segment_ingest.errors import SourceVanishedError, WrongSourceError
+from pipelines.segment_ingest.log_dir_search import FoundLogDir
 from pipelines.segment_ingest.partition_log import (
     Checkpoints,
     PartitionKey,
     Replica,
     SegmentFile,
+    SnapshotFile,
 )
 from pipelines.segment_ingest.settings import Settings
+from pipelines.segment_ingest.source_search import find_sources
+from pipelines.segment_ingest.survey import survey_segment
+from pipelines.segment_ingest.survey_values import SurveyRequest
 from segment_codec.log_dir import (
     FileKind,
     FolderKind,
@@ -31,19 +34,20 @@ from segment_codec.log_dir import (
     SegmentFileName,
     TopicPartition,
     parse_folder_name,
+    parse_metadata_snapshot_name,
     plan_swaps,
     usable_swap_logs,
 )
-from segment_codec.offset_order import OffsetOrder
-from segment_codec.segment import MOST_OFFSETS, Defect, SegmentBounds, SegmentWalk, Tail
-from segment_codec.window import Window
+from segment_codec.producer_snapshot import EMPTY_SNAPSHOT_BYTES
+
+_WINDOW_BYTES = 4 << 20  # where the headers of a `.swap` do not suffice
 
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
     """What the sources hold, and what a person should know of what is not taken.
 
-    `unreadable` has partition folders that cannot be listed, and why.
+    `unreadable` has partition folders that cannot be listed or went meanwhile, and why.
     """
 
     source_id: str
@@ -60,65 +64,47 @@ def discover(sources: Sequence[str], settings: Settings) -> Discovery:
         WrongSourceError: a source is missing, no folder or no log dir, or whose cluster it is
             cannot be told.
     """
-    found: dict[str, tuple[Storage, FoundLogDir]] = {}
-    for source in sources:
-        for storage, log_dir in _log_dirs_of(source):
-            known = found.get(log_dir.path)
-            if known is not None:
-                folders = {**known[1].partition_folders, **log_dir.partition_folders}
-                log_dir = replace(log_dir, partition_folders=folders)
-            found[log_dir.path] = (storage, log_dir)
     notes: list[str] = []
+    found = find_sources(sources, notes)
     files = {
-        path: read_log_dir_files(storage, log_dir.path, log_dir.entries, notes)
-        for path, (storage, log_dir) in found.items()
+        log_dir.path: read_log_dir_files(storage, log_dir.path, log_dir.entries, notes)
+        for storage, log_dir in found
     }
     source_id = _source_id(files, settings.source.source_id)
     replicas = [
         replica
-        for path, (storage, log_dir) in found.items()
-        for replica in _replicas(storage, log_dir, files[path], settings, notes)
+        for storage, log_dir in found
+        for replica in _replicas(storage, log_dir, files[log_dir.path], settings, notes)
     ]
     unreadable = {
         name: reason
-        for _, log_dir in found.values()
+        for _, log_dir in found
         for name, reason in log_dir.unreadable.items()
         if _is_selected(name, settings)
     }
     return Discovery(
         source_id,
-        tuple(found),
+        tuple(files),
         tuple(_with_known_topic_ids(replicas, notes)),
         tuple(notes),
         unreadable,
     )
 
 
+def check_apart(discovery: Discovery, storage: Storage, lake_path: str) -> None:
+    """The sources are never written to, so the lake may not lie in a log dir."""
+    place = storage.without_links(lake_path)
+    for log_dir in discovery.log_dirs:
+        if f"{place}/".startswith(f"{storage.without_links(log_dir)}/"):
+            raise WrongSourceError(
+                f"the lake {lake_path} lies inside the log dir {log_dir}: give another folder, "
+                "sources are never written to"
+            )
+
+
 def _is_selected(name: str, settings: Settings) -> bool:
     folder = parse_folder_name(name)
     return folder is not None and settings.select.takes_topic(folder.topic)
-
-
-def _log_dirs_of(source: str) -> list[tuple[Storage, FoundLogDir]]:
-    try:
-        storage, path = open_storage(source)
-        info = storage.info(path)
-        if info is None:
-            raise WrongSourceError(f"source {source} does not exist: check the path")
-        if not info.is_folder:
-            raise WrongSourceError(
-                f"source {source} is a file: give a broker's log dir, a partition folder, or a "
-                "folder above log dirs"
-            )
-        log_dirs = find_log_dirs(storage, path)
-    except LakeError as error:
-        raise WrongSourceError(f"source {source} cannot be listed: {error}") from error
-    if not log_dirs:
-        raise WrongSourceError(
-            f"source {source} holds no log dir of a Kafka broker: no folder below it has "
-            "meta.properties, offset checkpoints, or partition folders with segments"
-        )
-    return [(storage, log_dir) for log_dir in log_dirs]
 
 
 def _source_id(files: dict[str, LogDirFiles], given: str | None) -> str:
@@ -162,7 +148,12 @@ def _replicas(
             given_up.append(f"{folder.topic}-{folder.partition}")
         else:
             listing = log_dir.partition_folders[name]
-            replicas.append(_replica(storage, log_dir.path, name, folder, listing, files, notes))
+            try:
+                replica = _replica(storage, log_dir.path, name, folder, listing, files, notes)
+            except SourceVanishedError as error:
+                log_dir.unreadable[name] = str(error)
+            else:
+                replicas.append(replica)
     if given_up:
         notes.append(
             f"{log_dir.path}: folders that the broker had given up (-delete, -stray) are not read: "
@@ -187,58 +178,102 @@ def _replica(
         notes.append(f"{path} holds files that are not Kafka's: {', '.join(plan.unknown)}")
     segments = _segments(name, plan.read, by_name)
     topic_partition = TopicPartition(folder.topic, folder.partition)
+    high_watermark = (files.high_watermarks or {}).get(topic_partition, _committed_end(by_name))
     return Replica(
         PartitionKey(folder.topic, folder.partition, read_topic_id(storage, by_name, notes)),
         files.broker_id,
         path,
         folder.kind is FolderKind.FUTURE,
         Checkpoints(
-            files.high_watermarks is not None,
-            (files.high_watermarks or {}).get(topic_partition),
+            files.high_watermarks is not None or high_watermark is not None,
+            high_watermark,
             (files.recovery_points or {}).get(topic_partition),
             (files.log_start_offsets or {}).get(topic_partition),
             (files.cleaner_offsets or {}).get(topic_partition),
             files.has_remote_tier,
         ),
-        read_last_epoch(storage, by_name, notes),
+        read_epochs(storage, by_name, notes),
         segments,
+        _snapshots(plan.read, by_name),
     )
+
+
+def _committed_end(names: Iterable[str]) -> int | None:
+    """Up to where the KRaft log is committed, which no checkpoint says: its snapshots hold nothing
+    else. None for any other log."""
+    snapshots = [parse_metadata_snapshot_name(name) for name in names]
+    return max((each.end_offset for each in snapshots if each is not None), default=None)
 
 
 def _segments(
     folder_name: str, read: Sequence[SegmentFileName], by_name: dict[str, FileInfo]
 ) -> tuple[SegmentFile, ...]:
-    indexes = {file.base_offset: str(file) for file in read if file.kind is FileKind.INDEX}
+    paths = {(file.base_offset, file.kind): by_name[str(file)].path for file in read}
     segments = []
     for file in read:
         if file.kind is not FileKind.LOG:
             continue
         entry = by_name[str(file)]
-        index = indexes.get(file.base_offset)
         segments.append(
             SegmentFile(
                 file.base_offset,
                 entry.path,
                 f"{folder_name}/{file}",
                 entry.size_bytes,
-                None if index is None else by_name[index].path,
+                paths.get((file.base_offset, FileKind.INDEX)),
+                transaction_index_path=paths.get((file.base_offset, FileKind.TXNINDEX)),
             )
         )
     return tuple(sorted(segments, key=lambda segment: segment.base_offset))
 
 
+def _snapshots(
+    read: Sequence[SegmentFileName], by_name: dict[str, FileInfo]
+) -> tuple[SnapshotFile, ...]:
+    """The producer snapshots, by offset; those without a producer tell nothing and are left out."""
+    found = [
+        SnapshotFile(file.base_offset, by_name[str(file)].path)
+        for file in read
+        if file.kind is FileKind.SNAPSHOT and by_name[str(file)].size_bytes != EMPTY_SNAPSHOT_BYTES
+    ]
+    return tuple(sorted(found))
+
+
 def _swap_ends(storage: Storage, by_name: dict[str, FileInfo]) -> dict[int, int]:
-    """Where each finished cleaner output ends: it stands for all segments up to there."""
+    """Where each finished cleaner output ends: it stands for all segments up to there.
+
+    Raises:
+        SourceVanishedError: it went while we looked, or cannot be read.
+    """
     ends: dict[int, int] = {}
     for file in usable_swap_logs(by_name):
-        order = OffsetOrder(file.base_offset)
-        bounds = SegmentBounds(file.base_offset, file.base_offset + MOST_OFFSETS, True, 0)
-        with storage.open_reader(by_name[str(file)].path) as reader:
-            for item in SegmentWalk(Window(reader), bounds, order).items():
-                if isinstance(item, Defect | Tail):
-                    continue
-        ends[file.base_offset] = order.next_offset
+        entry = by_name[str(file)]
+        survey = survey_segment(_swap_request(storage, entry, file.base_offset))
+        if survey.missing is not None:
+            raise SourceVanishedError(survey.missing)
+        ends[file.base_offset] = survey.highest_offset
     return ends
+
+
+def _swap_request(storage: Storage, entry: FileInfo, base_offset: int) -> SurveyRequest:
+    """Only where the offsets end is wanted; nothing is cut, and everything may be missing."""
+    return SurveyRequest(
+        storage=storage,
+        path=entry.path,
+        index_path=None,
+        size_bytes=entry.size_bytes,
+        base_offset=base_offset,
+        is_last=True,
+        is_cleaned=True,
+        settled_offset=0,
+        start_offset=0,
+        run_breaks=(),
+        split_bytes=entry.size_bytes + 1,
+        window_bytes=_WINDOW_BYTES,
+        from_ms=None,
+        to_ms=None,
+        walk_offset=0,
+    )
 
 
 def _with_known_topic_ids(replicas: list[Replica], notes: list[str]) -> list[Replica]:

@@ -2,21 +2,23 @@
 
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 
-from lake.delta_commit import TopicWave, commit_wave
+from lake.delta_commit import TopicWave, commit_wave, versions
 from lake.delta_tables import LakeTables
 from lake.engine import Engine
 from lake.parquet_files import DataFile, ParquetFile
+from lake.storage import Storage
 from lake.tables import CHECKPOINTS, GAPS, Table
 from pipelines.segment_ingest.balance import failures_of
+from pipelines.segment_ingest.coverage import Coverage
 from pipelines.segment_ingest.decode import decode
 from pipelines.segment_ingest.plan import RangePlan, Wave
 from pipelines.segment_ingest.progress import RunReporter
-from pipelines.segment_ingest.quarantine_rows import gaps_table
+from pipelines.segment_ingest.quarantine_rows import RowStamp, gaps_table
 from pipelines.segment_ingest.seams import (
     LedgerStamp,
     RangeResult,
@@ -25,7 +27,7 @@ from pipelines.segment_ingest.seams import (
     ledger_rows,
 )
 from pipelines.segment_ingest.settings import Settings
-from pipelines.segment_ingest.tasks import StretchReport, TaskReport
+from pipelines.segment_ingest.tasks import DecodeSettings, StretchReport, TaskReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,12 @@ class RunContext:
     engine: Engine
     reporter: RunReporter
     after: Callable[[str], None]
+    started_at_us: int
+
+
+def no_more_rows(results: Sequence[RangeResult]) -> Mapping[str, Sequence[DataFile]]:
+    """Nothing is committed but what the tasks wrote."""
+    return {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +59,56 @@ class WaveResult:
     written_bytes: int
 
 
-def run_wave(wave: Wave, generations: dict[str, int], context: RunContext) -> WaveResult:
+def published(context: RunContext, topics: Sequence[str]) -> tuple[dict[str, int], Coverage]:
+    """The published generation of each topic, and then what is covered: in this order, so that a
+    commit in between makes ours fail. One that is decided and not in the ledger yet does so too."""
+    tables = context.tables
+    if not tables.exists():
+        return dict.fromkeys(topics, 0), Coverage([])
+    found = versions(tables, context.source_id, topics)
+    generations = {topic: version.checkpoints for topic, version in found.items()}
+    return generations, Coverage(tables.ledger(context.source_id).to_pylist())
+
+
+def decode_settings(context: RunContext, source: Storage) -> DecodeSettings:
+    """What the tasks of a run need to know of it; each attempt to commit adds its own id."""
+    settings = context.settings
+    return DecodeSettings(
+        source,
+        context.tables.storage,
+        context.tables.lake_path,
+        context.source_id,
+        context.run_id,
+        "",
+        context.started_at_us,
+        settings.read.isolation == "read_uncommitted",
+        settings.read.window_bytes,
+        settings.read.decoded_bytes,
+        settings.limits.max_decompressed_batch_bytes,
+        settings.quarantine.max_raw_bytes,
+        settings.write.target_file_bytes,
+        settings.write.compression_level,
+    )
+
+
+def run_wave(
+    wave: Wave,
+    generations: dict[str, int],
+    context: RunContext,
+    *,
+    more_rows: Callable[[Sequence[RangeResult]], Mapping[str, Sequence[DataFile]]] = no_more_rows,
+) -> WaveResult:
     """Execute and commit one wave.
 
     Args:
         generations: of each topic as it was before the ledger was read; a topic committed here is
             counted up.
+        more_rows: asked for files to commit along, by topic, when it is known what was decoded.
     """
+    attempt_id = str(uuid.uuid4())
     counting = context.reporter.counting("decoding", [task.size_bytes for task in wave.tasks])
-    reports = context.engine.run(decode, wave.tasks, on_done=counting)
+    tasks = [task.of_attempt(attempt_id) for task in wave.tasks]
+    reports = context.engine.run(decode, tasks, on_done=counting)
     failed = failures_of(wave, reports)
     results, left_out = _results(wave, reports, failed)
     files = [
@@ -68,26 +117,22 @@ def run_wave(wave: Wave, generations: dict[str, int], context: RunContext) -> Wa
     if not results:
         return WaveResult((), (), left_out, 0)
     context.reporter.step("committing")
-    waves = _topic_waves(results, files, generations, context)
-    attempt_id = str(waves.attempt_id)
+    files += [file for own in more_rows(results).values() for file in own]
+    topics = _topic_waves(results, files, generations, attempt_id, context)
     outcome = commit_wave(
         context.tables,
         context.source_id,
         attempt_id,
         context.run_id,
-        waves.topics,
+        topics,
         time.time_ns() // 1_000_000,
         after=context.after,
     )
-    for topic in outcome.committed:
+    won = frozenset(outcome.committed)
+    for topic in won:
         generations[topic] += 1
-    committed = [r for r in results if r.plan.partition.replica.key.topic in outcome.committed]
-    written = sum(
-        file.size_bytes
-        for each in waves.topics
-        if each.topic in outcome.committed
-        for file in each.files
-    )
+    committed = [r for r in results if r.plan.partition.replica.key.topic in won]
+    written = sum(file.size_bytes for each in topics if each.topic in won for file in each.files)
     return WaveResult(tuple(committed), outcome.lost, left_out, written)
 
 
@@ -124,20 +169,15 @@ def _name(plan: RangePlan) -> str:
     return str(plan.partition.replica.key)
 
 
-@dataclass(frozen=True, slots=True)
-class _Attempt:
-    attempt_id: uuid.UUID
-    topics: tuple[TopicWave, ...]
-
-
 def _topic_waves(
     results: list[RangeResult],
     files: list[DataFile],
     generations: dict[str, int],
+    attempt_id: str,
     context: RunContext,
-) -> _Attempt:
-    attempt_id = uuid.uuid4()
-    stamp = LedgerStamp(context.source_id, context.run_id, str(attempt_id), time.time_ns() // 1000)
+) -> list[TopicWave]:
+    stamp = RowStamp(context.source_id, context.run_id, attempt_id)
+    ledger_stamp = LedgerStamp(stamp, time.time_ns() // 1000)
     by_topic: dict[str, list[RangeResult]] = {}
     for result in results:
         by_topic.setdefault(result.plan.partition.replica.key.topic, []).append(result)
@@ -148,17 +188,19 @@ def _topic_waves(
     for topic, own in sorted(by_topic.items()):
         generation = generations[topic] + 1
         driver_files = []
-        gaps = [row for each in own for row in gap_rows(each, context.source_id, context.run_id)]
+        gaps = [row for each in own for row in gap_rows(each, stamp)]
         if gaps:
-            driver_files += _write(context, GAPS, topic, gaps_table(gaps))
-        ledger = ledger_rows(own, generation, stamp, context.settings)
-        driver_files += _write(context, CHECKPOINTS, topic, ledger)
+            driver_files += write_rows(context, GAPS, topic, gaps_table(gaps))
+        ledger = ledger_rows(own, generation, ledger_stamp, context.settings)
+        driver_files += write_rows(context, CHECKPOINTS, topic, ledger)
         own_files = files_by_topic.get(topic, [])
         topics.append(TopicWave(topic, generation, (*own_files, *driver_files)))
-    return _Attempt(attempt_id, tuple(topics))
+    return topics
 
 
-def _write(context: RunContext, table: Table, topic: str, rows: pa.RecordBatch) -> list[DataFile]:
+def write_rows(
+    context: RunContext, table: Table, topic: str, rows: pa.RecordBatch
+) -> list[DataFile]:
     tables = context.tables
     with ParquetFile(tables.storage, tables.lake_path, table, topic) as file:
         file.write(rows)

@@ -38,7 +38,7 @@ class HoleFinder:
             self.first_offset = first_offset
             self.has_leading_defect = self.has_defect_since
         elif first_offset < self.next_offset:
-            self._fill(first_offset, next_offset)
+            self._fill(first_offset, next_offset, slice_index)
             return
         elif first_offset > self.next_offset:
             self._holes.append(
@@ -47,8 +47,14 @@ class HoleFinder:
         self.next_offset = next_offset
         self.has_defect_since = False
 
-    def _fill(self, start: int, stop: int) -> None:
-        """A batch that came late takes its offsets out of a hole."""
+    def _fill(self, start: int, stop: int, slice_index: int) -> None:
+        """A batch that came late takes its offsets out of a hole, or is a new first one."""
+        if self.first_offset is not None and stop <= self.first_offset:
+            if stop < self.first_offset:
+                hole = Hole(stop, self.first_offset, self.has_leading_defect, slice_index)
+                self._holes.insert(0, hole)
+            self.first_offset = start
+            return
         index = bisect_right(self._holes, start, key=lambda hole: hole.start_offset) - 1
         if index < 0:
             return

@@ -21,6 +21,8 @@ _LOG_DIR_FILES = frozenset(
         SideFile.CLEANER_OFFSETS,
     }
 )
+Listings = dict[str, tuple[FileInfo, ...]]  # by folder
+
 _FOLDER_FILES = frozenset({SideFile.PARTITION_METADATA, SideFile.LEADER_EPOCHS})
 
 
@@ -30,24 +32,30 @@ class FoundLogDir:
 
     path: str
     entries: tuple[FileInfo, ...]
-    partition_folders: dict[str, tuple[FileInfo, ...]]
+    partition_folders: Listings
     unreadable: dict[str, str]  # partition folders that cannot be listed, and why
 
 
-def find_log_dirs(storage: Storage, path: str) -> list[FoundLogDir]:
-    """All log dirs at or below the path, in the order of their paths."""
+def find_log_dirs(storage: Storage, path: str, parents: Listings) -> list[FoundLogDir]:
+    """All log dirs at or below the path, in the order of their paths.
+
+    Args:
+        parents: folders above partition folders that were listed before; added to.
+    """
     entries = tuple(storage.list_folder(path))
-    name = path.rsplit("/", 1)[-1]
+    parent, _, name = storage.without_links(path).rpartition("/")
     if _is_partition_folder(name, entries):
-        parent = path.rsplit("/", 1)[0] or "/"
-        return [FoundLogDir(parent, tuple(storage.list_folder(parent)), {name: entries}, {})]
+        parent = parent or "/"
+        if parent not in parents:
+            parents[parent] = tuple(storage.list_folder(parent))
+        return [FoundLogDir(parent, parents[parent], {name: entries}, {})]
     return _search(storage, path, entries, MOST_LEVELS)
 
 
 def _search(
     storage: Storage, path: str, entries: tuple[FileInfo, ...], levels: int
 ) -> list[FoundLogDir]:
-    folders: dict[str, tuple[FileInfo, ...]] = {}
+    folders: Listings = {}
     unreadable: dict[str, str] = {}
     for entry in entries:
         if entry.is_folder:

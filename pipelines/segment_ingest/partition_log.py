@@ -6,6 +6,8 @@ Nothing here was read from a segment yet; the offsets come from the log dir's ch
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from segment_codec.checkpoint_files import EpochStart
+
 
 class PartitionKey(NamedTuple):
     """Which log: a topic made again under the same name has another `topic_id`, None if unknown."""
@@ -20,9 +22,10 @@ class PartitionKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SegmentFile:
-    """One segment to read: its size when it was listed, and its offset index if there is one.
+    """One segment to read: its size when it was listed, and its index files if there are such.
 
-    `name` is relative to the log dir, as the tables show it.
+    `name` is relative to the log dir, as the tables show it. `origin_position` is where in that
+    segment the file begins: not at 0 for bytes that were kept of a larger file.
     """
 
     base_offset: int
@@ -30,6 +33,15 @@ class SegmentFile:
     name: str
     size_bytes: int
     index_path: str | None
+    origin_position: int = 0
+    transaction_index_path: str | None = None
+
+
+class SnapshotFile(NamedTuple):
+    """A producer snapshot; `offset`, of its name, is behind the last record that it knows of."""
+
+    offset: int
+    path: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +63,23 @@ class Checkpoints:
 
 @dataclass(frozen=True, slots=True)
 class Replica:
-    """One broker's copy of a partition."""
+    """One broker's copy of a partition.
+
+    Attributes:
+        takes_id_of_lake: no folder names the topic id, so the key has the lake's newest.
+        planned_start_offset: where the log began when this run planned to read what has gone since.
+    """
 
     key: PartitionKey
     broker_id: int | None
     folder: str
     is_future: bool  # an unfinished copy to another disk of the broker
     checkpoints: Checkpoints
-    last_epoch: int  # from leader-epoch-checkpoint, -1 when it says nothing
+    epochs: tuple[EpochStart, ...]  # of leader-epoch-checkpoint, none when it says nothing
     segments: tuple[SegmentFile, ...]
+    snapshots: tuple[SnapshotFile, ...] = ()  # by offset
+    takes_id_of_lake: bool = False
+    planned_start_offset: int | None = None
 
     @property
     def size_bytes(self) -> int:

@@ -7,29 +7,55 @@ same call gives the same files everywhere.
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import NamedTuple
 
 from pipelines.segment_ingest.bounds import LogBounds
 from pipelines.segment_ingest.coverage import OffsetRange, subtracted
 from pipelines.segment_ingest.partition_log import Replica, SegmentFile
+from pipelines.segment_ingest.quarantine_rows import GapCause
+from pipelines.segment_ingest.replicas import Sibling
 from pipelines.segment_ingest.settings import Settings
-from pipelines.segment_ingest.survey import SegmentSurvey, SplitPoint
+from pipelines.segment_ingest.survey_values import SegmentSurvey, SplitPoint
 from pipelines.segment_ingest.tasks import DecodeSettings, DecodeTask, Slice, Stretch
-from segment_codec.segment import MOST_OFFSETS
 from segment_codec.transactions import Marker
 
 
 @dataclass(frozen=True, slots=True)
 class SurveyedPartition:
-    """One partition, ready to be planned; `surveys` are of its last segments, in order."""
+    """One partition, ready to be planned; `surveys` are of its last segments, in order.
+
+    `siblings` are further copies of it.
+    """
 
     replica: Replica
     surveys: tuple[SegmentSurvey, ...]
     bounds: LogBounds
     covered: tuple[OffsetRange, ...]
+    siblings: tuple[Sibling, ...] = ()
 
     @property
     def surveyed_segments(self) -> tuple[SegmentFile, ...]:
         return self.replica.segments[len(self.replica.segments) - len(self.surveys) :]
+
+
+class RangeKind(StrEnum):
+    """What a row of the ledger stands for."""
+
+    INGEST = "ingest"  # offsets taken for the first time
+    REPAIR = "repair"  # a gap, filled as far as another copy could
+
+
+class Restated(NamedTuple):
+    """What a repair says of offsets that it does not find either.
+
+    Attributes:
+        cause: of the gap, as it was before.
+        told: where the copy's own view counts instead: offsets that are in its log.
+    """
+
+    cause: GapCause
+    told: OffsetRange | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +66,8 @@ class RangePlan:
     start_offset: int
     next_offset: int
     stretches: tuple[Stretch, ...]
+    kind: RangeKind = RangeKind.INGEST
+    restated: Restated | None = None  # of a repair
 
     @property
     def size_bytes(self) -> int:
@@ -136,10 +164,14 @@ def _is_plain(partition: SurveyedPartition) -> bool:
 
 
 def _limit(partition: SurveyedPartition, index: int) -> int:
-    """Offsets from here on cannot be in the segment: where the next one really begins."""
+    """Offsets from here on cannot be in the segment: where the next one really begins.
+
+    In the last one they are above the end of the log: a batch there has lower ones behind it, and
+    nothing proves its own.
+    """
     segments = partition.surveyed_segments
     if index + 1 == len(segments):
-        return segments[index].base_offset + MOST_OFFSETS
+        return partition.bounds.log_end_offset
     following = partition.surveys[index + 1]
     first = following.first_offset if following.is_plain else None
     return max(segments[index + 1].base_offset, first or 0)
@@ -166,6 +198,7 @@ def _slices(partition: SurveyedPartition, start: int, stop: int, is_plain: bool)
             is_last,
             file.base_offset < cleaner_offset,
             survey.has_compacted_batch or survey.next_offset <= cleaner_offset,
+            survey.next_offset if is_plain else 0,
         )
         slices += _split(template, survey.splits, start, stop) if is_plain else [template]
         reached = survey.next_offset
@@ -181,11 +214,13 @@ def _split(template: Slice, splits: Sequence[SplitPoint], start: int, stop: int)
             break
         if following is not None and following.first_offset <= start:
             continue
+        end = template.next_offset if following is None else following.expected_offset
         result.append(
             replace(
                 template,
                 start=split.position,
                 stop=template.stop if following is None else following.position,
+                next_offset=end,
                 expected_offset=max(split.expected_offset, template.expected_offset),
                 start_crc=split.crc,
             )

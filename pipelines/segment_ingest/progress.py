@@ -2,9 +2,11 @@
 
 import time
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import TextIO
 
 _LEAST_SECONDS = 0.2
+_TIME_UNITS = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000), ("ms", 1))
 
 
 class RunReporter:
@@ -45,7 +47,8 @@ class RunReporter:
             done = sum(sizes[:count])
             rate = done / max(now - started, 1e-3)
             self._show(
-                f"{text}: {count} of {len(sizes)} tasks, {show_bytes(done)} of {show_bytes(total)}"
+                f"{text}: {count} of {show_count(len(sizes), 'task')}, "
+                f"{show_bytes(done)} of {show_bytes(total)}"
                 f", {show_bytes(rate)}/s"
             )
             self._shown_at = now
@@ -67,6 +70,11 @@ class RunReporter:
         self._width = len(text)
 
 
+def show_count(count: int, one: str, many: str | None = None) -> str:
+    """A number of things for a person; `many` where an s is not enough."""
+    return f"{count} {one if count == 1 else many or f'{one}s'}"
+
+
 def show_bytes(count: float) -> str:
     """A number of bytes for a person."""
     for unit in ("B", "KiB", "MiB", "GiB"):
@@ -74,3 +82,12 @@ def show_bytes(count: float) -> str:
             return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
         count /= 1024
     return f"{count:.1f} TiB"
+
+
+def show_duration(milliseconds: int) -> str:
+    """A duration for a person: its largest unit and the one below."""
+    for (unit, size), (smaller, part) in pairwise(_TIME_UNITS):
+        if milliseconds >= size:
+            rest = milliseconds % size // part
+            return f"{milliseconds // size} {unit}" + (f" {rest} {smaller}" if rest else "")
+    return f"{milliseconds} ms"

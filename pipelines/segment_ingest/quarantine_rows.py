@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from lake.tables import GAPS, QUARANTINE, Table
+from lake.tables import CLUSTER_METADATA, GAPS, QUARANTINE, Table
 from pipelines.segment_ingest.partition_log import PartitionKey
 from segment_codec.codec import Codec
 from segment_codec.errors import DefectCode
@@ -41,6 +41,11 @@ class RawBytes(NamedTuple):
     is_complete: bool
 
 
+def most_raw_bytes(topic: str, max_raw_bytes: int) -> int:
+    """How many bytes of a batch are kept: none of the metadata log's, which may be secrets."""
+    return 0 if CLUSTER_METADATA.serves(topic) else max_raw_bytes
+
+
 class QuarantinePlace(NamedTuple):
     """Where damage was found, and when."""
 
@@ -48,6 +53,7 @@ class QuarantinePlace(NamedTuple):
     key: PartitionKey
     broker_id: int | None
     segment: str
+    origin_position: int  # of the file that was read, in its segment
     run_id: str
     quarantined_at_us: int
 
@@ -72,7 +78,7 @@ def quarantine_row(
         place.key.partition,
         place.broker_id,
         place.segment,
-        defect.position,
+        place.origin_position + defect.position,
         defect.size_bytes,
         defect.code,
         defect.detail,
@@ -86,7 +92,7 @@ def quarantine_row(
         previous_offset,
         next_offset,
         raw.content,
-        hashlib.sha256(raw.content).hexdigest(),
+        hash_of(raw.content),
         raw.is_complete,
         defect.code in _STOPS_RECOVERY,
         None,
@@ -95,24 +101,36 @@ def quarantine_row(
     )
 
 
+def hash_of(content: bytes) -> str:
+    """What `raw_sha256` has of the bytes that are kept."""
+    return hashlib.sha256(content).hexdigest()
+
+
 def _codec_name(codec_id: int | None) -> str | None:
     if codec_id is None or codec_id > Codec.ZSTD:
         return None
     return Codec(codec_id).name.lower()
 
 
+class RowStamp(NamedTuple):
+    """Whose rows these are; `attempt_id` ties a gap to the ledger row of the same commit."""
+
+    source_id: str
+    run_id: str
+    attempt_id: str
+
+
 def gap_row(
-    source_id: str,
     key: PartitionKey,
     start_offset: int,
     next_offset: int,
     cause: GapCause,
     detail: str | None,
-    run_id: str,
+    stamp: RowStamp,
 ) -> tuple[Any, ...]:
     """The row's values in the order of the table's columns."""
     return (
-        source_id,
+        stamp.source_id,
         key.topic_id,
         key.topic,
         key.partition,
@@ -120,7 +138,8 @@ def gap_row(
         next_offset,
         cause,
         detail,
-        run_id,
+        stamp.run_id,
+        stamp.attempt_id,
     )
 
 

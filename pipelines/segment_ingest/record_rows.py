@@ -58,7 +58,7 @@ def record_rows(
         "value": _views(columns.has_value, columns.value_views, payload),
         "partition": _constant(origin.partition, pa.int32(), count),
         "offset": pa.array(columns.offsets),
-        "timestamp": _timestamps(columns.timestamps_ms),
+        "timestamp": timestamps(columns.timestamps_ms),
         "timestampType": _dictionary(types, pa.array(_TIMESTAMP_TYPES, pa.int32())),
         "headers": headers,
         "timestamp_ms": pa.array(columns.timestamps_ms, mask=_mask(types == 2)),
@@ -107,7 +107,7 @@ def _constant(value: object, kind: pa.DataType, count: int) -> Any:
     return pa.DictionaryArray.from_arrays(nulls, pa.array([""], kind))
 
 
-def _timestamps(times_ms: NDArray[np.int64]) -> Any:
+def timestamps(times_ms: NDArray[np.int64]) -> Any:
     """UTC with microseconds; null where Kafka has no time (-1) or the year has not four digits."""
     is_null = (times_ms == -1) | (times_ms < _EARLIEST_MS) | (times_ms > _LATEST_MS)
     mask = _mask(is_null)

@@ -1,62 +1,209 @@
-"""Several disks may hold copies of one partition: which one is read."""
+"""Several disks may hold copies of one partition: which is read, what the others share. Pure.
 
-from collections.abc import Iterable
-from dataclasses import replace
+Copies are never mixed: each offset comes from the log of one leader, so no record comes twice.
+"""
 
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from pipelines.segment_ingest.lineage import OPEN_END, Lineage, lineage_of
 from pipelines.segment_ingest.partition_log import PartitionKey, Replica
+from pipelines.segment_ingest.survey_values import SegmentSurvey
+
+Surveys = tuple[SegmentSurvey, ...]
 
 
-def choose(replicas: Iterable[Replica]) -> tuple[list[Replica], list[str]]:
-    """One copy for each partition, sorted by topic and partition, and how many others there are.
+class SurveyedCopy(NamedTuple):
+    """A copy of a partition; `surveys` are of its last segments, in order."""
 
-    The highest last leader epoch wins, then the longest log: copies are never mixed, so no record
-    comes twice. An unfinished copy to another disk counts only where it is alone. The high
-    watermark is the highest of the copies that share the winner's last epoch, since each broker
-    writes its own a few seconds late.
+    replica: Replica
+    surveys: Surveys
+
+
+@dataclass(frozen=True, slots=True)
+class Sibling:
+    """Another copy of a partition of which one is read.
+
+    Attributes:
+        log_end_offset: behind its last sound batch.
+        parting_offset: from here on its epochs are not those of the copy that is read: what it has
+            there lost an election. OPEN_END when one is just further than the other.
+        common_next_offset: both have the same log up to here.
+    """
+
+    replica: Replica
+    surveys: Surveys
+    log_end_offset: int
+    parting_offset: int
+    common_next_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionChoice:
+    """The copy of a partition that is read, and the others."""
+
+    chosen: Replica
+    surveys: Surveys
+    lineage: Lineage
+    siblings: tuple[Sibling, ...]
+    notes: tuple[str, ...]
+
+
+def copies_by_partition(replicas: Iterable[Replica]) -> list[tuple[Replica, ...]]:
+    """The copies of each partition, by topic and number.
+
+    Each broker writes its checkpoints a few seconds late, so what one of them proves of the log
+    that two copies share counts for both.
     """
     by_key: dict[PartitionKey, list[Replica]] = {}
     for replica in replicas:
         by_key.setdefault(replica.key, []).append(replica)
-    chosen: list[Replica] = []
-    left: list[Replica] = []
-    for key in sorted(by_key, key=lambda key: (key.topic, key.partition, key.topic_id or "")):
-        copies = sorted(by_key[key], key=_rank, reverse=True)
-        left += copies[1:]
-        chosen.append(_with_highest_watermark(copies[0], copies))
-    return chosen, _notes(left)
+    keys = sorted(by_key, key=lambda key: (key.topic, key.partition, key.topic_id or ""))
+    return [tuple(_informed(copy, by_key[key]) for copy in by_key[key]) for key in keys]
 
 
-def _notes(left: list[Replica]) -> list[str]:
-    unfinished = sum(replica.is_future for replica in left)
-    others = len(left) - unfinished
-    notes = []
-    if others:
-        notes.append(f"{others} further replicas are not read: one copy of a partition is enough")
+def leading(copies: Sequence[Replica]) -> list[Replica]:
+    """The copies that may turn out to be the one to read, by their checkpoint files alone."""
+    live = [copy for copy in copies if not copy.is_future] or copies
+    newest = max(_lineage(copy).last_epoch for copy in live)
+    return [copy for copy in live if not copy.epochs or _lineage(copy).last_epoch == newest]
+
+
+def likely(copies: Sequence[Replica]) -> Replica:
+    """The copy that would be read, as far as names and sizes tell."""
+    return max(
+        leading(copies),
+        key=lambda copy: (
+            copy.segments[-1].base_offset if copy.segments else -1,
+            copy.segments[-1].size_bytes if copy.segments else -1,
+        ),
+    )
+
+
+def notes_of(
+    partitions: Iterable[Sequence[Replica]], choices: Iterable[PartitionChoice]
+) -> list[str]:
+    """What the summary says of copies that were of no use."""
+    unfinished = sum(
+        copy.is_future
+        for copies in partitions
+        for copy in copies
+        if not all(each.is_future for each in copies)
+    )
+    notes = [note for choice in choices for note in choice.notes]
     if unfinished:
         notes.append(f"{unfinished} unfinished copies to other disks (-future) are not read")
     return notes
 
 
-def _rank(replica: Replica) -> tuple[bool, int, int, int, str]:
-    last = replica.segments[-1] if replica.segments else None
+def choose(copies: Sequence[SurveyedCopy], *, is_bounded: bool) -> PartitionChoice:
+    """The copy to read: of the newest leader epoch, then the one that has most, then the soundest.
+
+    An unfinished copy to another disk counts only where it is alone, or as far as it is complete
+    as a sibling.
+
+    Args:
+        is_bounded: nothing above the high watermark will be taken, so no copy is better for it.
+    """
+    marks = [copy.replica.checkpoints.high_watermark for copy in copies]
+    known = [mark for mark in marks if mark is not None]
+    useful_end = max(known) if is_bounded and known else OPEN_END
+    best, *rest = sorted(copies, key=lambda copy: _rank(copy, useful_end))
+    lineage = _surveyed_lineage(best)
+    siblings = tuple(
+        _sibling(copy, lineage)
+        for copy in rest
+        if not copy.replica.is_future or _is_complete(copy, best, useful_end)
+    )
+    notes = [
+        f"{copy.replica.key}: the copy in {copy.replica.folder} is of no use: {reason}"
+        for copy in rest
+        for reason in _unreadable(copy)[:1]
+    ]
+    return PartitionChoice(best.replica, best.surveys, lineage, siblings, tuple(notes))
+
+
+def sound_end(surveys: Sequence[SegmentSurvey]) -> int:
+    """Behind the last sound batch that was met, the last segment's base where none was."""
+    filled = [survey.next_offset for survey in surveys if survey.first_offset is not None]
+    return max(filled, default=surveys[-1].next_offset if surveys else 0)
+
+
+def _rank(copy: SurveyedCopy, useful_end: int) -> tuple[bool, int, bool, int, int, int, str]:
+    """Lowest is best."""
+    end = sound_end(copy.surveys)
     return (
-        not replica.is_future,
-        replica.last_epoch,
-        -1 if last is None else last.base_offset,
-        -1 if last is None else last.size_bytes,
-        replica.folder,
+        copy.replica.is_future,
+        -_surveyed_lineage(copy).last_epoch,
+        bool(_unreadable(copy)),
+        -min(end, useful_end),
+        sum(max(len(survey.damage), not survey.is_plain) for survey in copy.surveys),
+        -end,
+        copy.replica.folder,
     )
 
 
-def _with_highest_watermark(winner: Replica, copies: list[Replica]) -> Replica:
-    marks = [
-        copy.checkpoints.high_watermark
-        for copy in copies
-        if copy.last_epoch == winner.last_epoch
-        and not copy.is_future
-        and copy.checkpoints.high_watermark is not None
-    ]
-    if winner.is_future or not marks:
-        return winner
-    checkpoints = replace(winner.checkpoints, high_watermark=max(marks), has_high_watermarks=True)
-    return replace(winner, checkpoints=checkpoints)
+def _unreadable(copy: SurveyedCopy) -> list[str]:
+    return [survey.missing for survey in copy.surveys if survey.missing is not None]
+
+
+def _is_complete(copy: SurveyedCopy, best: SurveyedCopy, useful_end: int) -> bool:
+    has_all = sound_end(copy.surveys) >= min(sound_end(best.surveys), useful_end)
+    return has_all and not _unreadable(copy)
+
+
+def _sibling(copy: SurveyedCopy, lineage: Lineage) -> Sibling:
+    own = _surveyed_lineage(copy)
+    return Sibling(
+        copy.replica,
+        copy.surveys,
+        sound_end(copy.surveys),
+        lineage.parting_offset(own),
+        lineage.common_next_offset(own),
+    )
+
+
+def _surveyed_lineage(copy: SurveyedCopy) -> Lineage:
+    """The leader epochs of a copy, by its checkpoint file and by its batches.
+
+    Where damage may hide the end of the log, no epoch of the file is taken for an old one.
+    """
+    end = sound_end(copy.surveys)
+    if _unreadable(copy):
+        end = OPEN_END
+    elif copy.surveys and copy.surveys[-1].is_cut_open:
+        end = max(end, copy.replica.settled_offset)
+    seen = [fact for survey in copy.surveys for fact in survey.epochs]
+    return lineage_of(copy.replica.epochs, end, seen)
+
+
+def _lineage(copy: Replica) -> Lineage:
+    return lineage_of(copy.epochs)
+
+
+def _informed(copy: Replica, copies: Sequence[Replica]) -> Replica:
+    """The copy with what the others' checkpoint files prove of the log that they share with it."""
+    own = copy.checkpoints
+    marks = [own.high_watermark]
+    starts = [own.log_start_offset]
+    for other in copies:
+        if other is copy or other.is_future or other.checkpoints.high_watermark is None:
+            continue
+        said = other.checkpoints
+        proved = min(
+            other.checkpoints.high_watermark, _lineage(copy).parting_offset(_lineage(other))
+        )
+        marks.append(proved)
+        if said.log_start_offset is not None and said.log_start_offset <= proved:
+            starts.append(said.log_start_offset)
+    high_watermark = max((mark for mark in marks if mark is not None), default=None)
+    return replace(
+        copy,
+        checkpoints=replace(
+            own,
+            has_high_watermarks=own.has_high_watermarks or high_watermark is not None,
+            high_watermark=high_watermark,
+            log_start_offset=max((start for start in starts if start is not None), default=None),
+        ),
+    )

@@ -2,18 +2,23 @@
 
 import time
 import uuid
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 
-from lake.delta_commit import recover, versions
+from lake.delta_commit import recover
 from lake.delta_tables import LakeTables
 from lake.engine import Engine
-from lake.storage import Storage, open_storage
-from pipelines.segment_ingest.bounds import bounds_of
-from pipelines.segment_ingest.coverage import Coverage
-from pipelines.segment_ingest.discover import Discovery, discover
-from pipelines.segment_ingest.errors import IsolationConflictError, WrongSourceError
-from pipelines.segment_ingest.execute import RunContext, run_wave
+from lake.storage import open_storage
+from pipelines.segment_ingest.conflicts import (
+    ConflictRows,
+    clashes_with_lake,
+    clashes_with_siblings,
+    commit_conflicts,
+)
+from pipelines.segment_ingest.copy_survey import partition_of, source_storage, survey_copies
+from pipelines.segment_ingest.coverage import check_isolation, with_known_id
+from pipelines.segment_ingest.discover import Discovery, check_apart, discover
+from pipelines.segment_ingest.errors import WrongSourceError
+from pipelines.segment_ingest.execute import RunContext, decode_settings, published, run_wave
 from pipelines.segment_ingest.partition_log import Replica
 from pipelines.segment_ingest.plan import (
     RangePlan,
@@ -23,15 +28,14 @@ from pipelines.segment_ingest.plan import (
     plan_waves,
 )
 from pipelines.segment_ingest.progress import RunReporter
-from pipelines.segment_ingest.replicas import choose
+from pipelines.segment_ingest.repair import repair
+from pipelines.segment_ingest.replicas import copies_by_partition, likely, notes_of
+from pipelines.segment_ingest.same_log import check_logs
+from pipelines.segment_ingest.second_look import readable_again
 from pipelines.segment_ingest.settings import Settings
 from pipelines.segment_ingest.summary import IngestSummary
-from pipelines.segment_ingest.survey import survey_segments
-from pipelines.segment_ingest.survey_plan import survey_groups, walked_bytes, with_surveys
-from pipelines.segment_ingest.tasks import DecodeSettings
 
 _MOST_ROUNDS = 5
-_MOST_INLINE_GROUPS = 4
 
 
 def ingest(
@@ -61,30 +65,32 @@ def ingest(
     reporter.step("listing the sources")
     storage, lake_path = open_storage(lake)
     discovery = discover(sources, settings)
-    _check_apart(discovery, storage, lake_path)
+    check_apart(discovery, storage, lake_path)
     tables = LakeTables(lake_path, storage)
     summary = IngestSummary(run_id or uuid.uuid4().hex, discovery.source_id, lake_path, dry_run)
-    replicas: Sequence[Replica] = discovery.replicas
     summary.notes += discovery.notes
     summary.left_out |= discovery.unreadable
-    if not replicas:
+    if not discovery.replicas:
         summary.notes.append(_nothing_selected(settings))
-    if replicas and not dry_run:
+    if discovery.replicas and not dry_run:
         tables.create_missing()  # first: a place that cannot be a lake is told before the work
         summary.recovered_topics += recover(tables, discovery.source_id)
     context = RunContext(
-        tables, discovery.source_id, summary.run_id, settings, engine, reporter, after
+        tables,
+        discovery.source_id,
+        summary.run_id,
+        settings,
+        engine,
+        reporter,
+        after,
+        time.time_ns() // 1000,
     )
-    for _ in range(_MOST_ROUNDS):
-        lost = _round(replicas, context, summary)
-        if not lost:
-            break
-        # Another run took these topics meanwhile: what it left is planned anew.
-        replicas = [replica for replica in replicas if replica.key.topic in lost]
-        recover(tables, discovery.source_id, sorted(lost))
-    else:
-        for topic in sorted(lost):
-            summary.left_out[topic] = f"{topic}: other runs kept taking it; run again"
+    _take(discovery.replicas, context, summary)
+    if summary.left_out:
+        _take_again(sources, discovery, context, summary)
+    if tables.exists() and not dry_run:
+        logs = [each for each in discovery.replicas if str(each.key) not in summary.refused]
+        repair(logs, context, summary)
     reporter.clear()
     summary.check_limits(settings)
     summary.seconds = round(time.monotonic() - started, 3)
@@ -98,23 +104,78 @@ def _nothing_selected(settings: Settings) -> str:
     return "the sources hold no partition of a topic that is not internal"
 
 
+def _take(replicas: Sequence[Replica], context: RunContext, summary: IngestSummary) -> None:
+    """Plan and execute, and again what another run took meanwhile."""
+    for _ in range(_MOST_ROUNDS):
+        lost = _round(replicas, context, summary)
+        if not lost:
+            return
+        replicas = [replica for replica in replicas if replica.key.topic in lost]
+        recover(context.tables, context.source_id, sorted(lost))
+    for topic in sorted(lost):
+        summary.left_out[topic] = f"{topic}: other runs kept taking it; run again"
+
+
+def _take_again(
+    sources: Sequence[str], discovery: Discovery, context: RunContext, summary: IngestSummary
+) -> None:
+    """List and take once more what could not be read because its broker deleted or cleaned it."""
+    try:
+        now = discover(sources, context.settings)
+    except WrongSourceError:
+        return  # the source is gone: what was left out waits
+    replicas = readable_again(discovery.replicas, now.replicas, summary.left_out)
+    if replicas:
+        for replica in replicas:
+            summary.left_out.pop(str(replica.key), None)
+        _take(replicas, context, summary)
+
+
 def _round(replicas: Sequence[Replica], context: RunContext, summary: IngestSummary) -> set[str]:
     """Plan and execute once; the topics that another run took meanwhile."""
     topics = sorted({replica.key.topic for replica in replicas})
-    generations, coverage = _progress(context, topics)
-    _check_isolation(topics, coverage, context.settings)
+    generations, coverage = published(context, topics)
+    check_isolation(topics, coverage, context.settings)
     # With the ids that the ledger knows, for copies of one partition must be seen as such.
-    chosen, notes = choose(_with_known_id(replica, coverage) for replica in replicas)
-    partitions = _survey(chosen, coverage, context)
-    summary.begin_round(chosen, partitions, notes, context.settings)
+    logs = copies_by_partition(with_known_id(replica, coverage) for replica in replicas)
+    choices = survey_copies(logs, coverage, context)
+    partitions = [partition_of(choice, coverage, context.settings) for choice in choices]
+    read = {each.chosen.key: each.chosen for each in choices}
+    shown = [read.get(copies[0].key) or likely(copies) for copies in logs]
+    check = check_logs(shown, partitions, coverage, context)
+    partitions = [each for each in partitions if each.replica.key not in check.refused]
+    choices = [each for each in choices if each.chosen.key not in check.refused]
+    summary.refused |= {str(key): reason for key, reason in check.refused.items()}
+    notes = [*notes_of(logs, choices), *check.notes]
+    summary.begin_round(logs, partitions, notes, context.settings)
+    partitions = [each for each in partitions if each.replica.key not in check.outvoted]
     ranges = _ranges(partitions, context.settings, summary)
     waves = _waves(ranges, context, summary)
-    if summary.is_dry_run or not waves:
+    new = ConflictRows(clashes_with_siblings(partitions, context), context)
+    old = ConflictRows(clashes_with_lake(choices, coverage, context), context)
+    if summary.is_dry_run:
+        summary.add_conflicts(new.expected(), old.expected())
         return set()
-    context.reporter.step(f"decoding {sum(len(wave.tasks) for wave in waves)} tasks")
+    lost = _run_waves(waves, generations, new, context, summary)
+    lost |= set(commit_conflicts(old, generations, context))
+    summary.add_conflicts(new.recorded, old.recorded)
+    return lost
+
+
+def _run_waves(
+    waves: Sequence[Wave],
+    generations: dict[str, int],
+    conflicts: ConflictRows,
+    context: RunContext,
+    summary: IngestSummary,
+) -> set[str]:
+    """Decode and commit wave by wave; the topics that another run took meanwhile."""
+    if waves:
+        context.reporter.step(f"decoding {sum(len(wave.tasks) for wave in waves)} tasks")
     lost: set[str] = set()
     for wave in waves:
-        result = run_wave(wave, generations, context)
+        result = run_wave(wave, generations, context, more_rows=conflicts.of_ranges)
+        conflicts.settle(result.lost)
         summary.add(result.committed)
         summary.left_out.update(result.left_out)
         summary.written_bytes += result.written_bytes
@@ -122,72 +183,6 @@ def _round(replicas: Sequence[Replica], context: RunContext, summary: IngestSumm
         summary.topics = sorted({*summary.topics, *taken})
         lost |= set(result.lost)
     return lost
-
-
-def _check_apart(discovery: Discovery, storage: Storage, lake_path: str) -> None:
-    """The sources are never written to, so the lake may not lie in a log dir."""
-    place = storage.without_links(lake_path)
-    for log_dir in discovery.log_dirs:
-        if f"{place}/".startswith(f"{storage.without_links(log_dir)}/"):
-            raise WrongSourceError(
-                f"the lake {lake_path} lies inside the log dir {log_dir}: give another folder, "
-                "sources are never written to"
-            )
-
-
-def _progress(context: RunContext, topics: Sequence[str]) -> tuple[dict[str, int], Coverage]:
-    """The published generation of each topic, and then what is covered: in this order, so that a
-    commit in between makes ours fail. One that is decided and not in the ledger yet does so too."""
-    tables = context.tables
-    if not tables.exists():
-        return dict.fromkeys(topics, 0), Coverage([])
-    found = versions(tables, context.source_id, topics)
-    generations = {topic: version.checkpoints for topic, version in found.items()}
-    return generations, Coverage(tables.ledger(context.source_id).to_pylist())
-
-
-def _check_isolation(topics: Iterable[str], coverage: Coverage, settings: Settings) -> None:
-    asked = str(settings.read.isolation)
-    for topic in topics:
-        known = coverage.isolation(topic)
-        if known is not None and known != asked:
-            raise IsolationConflictError(topic=topic, known=known, asked=asked)
-
-
-def _survey(
-    replicas: Sequence[Replica], coverage: Coverage, context: RunContext
-) -> list[SurveyedPartition]:
-    groups = survey_groups(replicas, coverage, context.settings, _source_storage(replicas))
-    sizes = [sum(walked_bytes(request) for request in group) for group in groups]
-    context.reporter.step("surveying headers")
-    counting = context.reporter.counting("surveying", sizes)
-    if sum(sizes) <= context.settings.read.split_bytes and len(groups) <= _MOST_INLINE_GROUPS:
-        found = [survey_segments(group) for group in groups]  # sooner done than an engine starts
-    else:
-        context.engine.start()  # for decoding too: let it happen during the survey
-        found = context.engine.run(survey_segments, groups, on_done=counting)
-    surveyed = with_surveys(replicas, coverage, context.settings, found)
-    return [
-        SurveyedPartition(
-            replica,
-            surveys,
-            bounds_of(replica, surveys, context.settings),
-            tuple(coverage.ranges(replica.key)),
-        )
-        for replica, surveys in surveyed
-    ]
-
-
-def _with_known_id(replica: Replica, coverage: Coverage) -> Replica:
-    if replica.key.topic_id is not None:
-        return replica
-    known = coverage.latest_topic_id(replica.key.topic, replica.key.partition)
-    return replace(replica, key=replica.key._replace(topic_id=known))
-
-
-def _source_storage(replicas: Sequence[Replica]) -> Storage:
-    folder = replicas[0].folder if replicas else "/"
-    return open_storage(folder)[0]
 
 
 def _ranges(
@@ -208,23 +203,12 @@ def _ranges(
 
 def _waves(ranges: Sequence[RangePlan], context: RunContext, summary: IngestSummary) -> list[Wave]:
     settings = context.settings
-    decode_settings = DecodeSettings(
-        _source_storage([ranges[0].partition.replica] if ranges else []),
-        context.tables.storage,
-        context.tables.lake_path,
-        context.source_id,
-        context.run_id,
-        time.time_ns() // 1000,
-        settings.read.isolation == "read_uncommitted",
-        settings.read.window_bytes,
-        settings.read.decoded_bytes,
-        settings.limits.max_decompressed_batch_bytes,
-        settings.quarantine.max_raw_bytes,
-        settings.write.target_file_bytes,
-        settings.write.compression_level,
-    )
+    source = source_storage([ranges[0].partition.replica] if ranges else [])
     waves = plan_waves(
-        ranges, settings.write.wave_bytes, settings.read.split_bytes, decode_settings
+        ranges,
+        settings.write.wave_bytes,
+        settings.read.split_bytes,
+        decode_settings(context, source),
     )
     summary.planned_bytes += sum(wave.size_bytes for wave in waves)
     summary.planned_offsets += sum(each.next_offset - each.start_offset for each in ranges)

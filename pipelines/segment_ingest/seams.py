@@ -11,10 +11,12 @@ import pyarrow as pa
 
 from lake.tables import CHECKPOINTS
 from pipelines.segment_ingest.holes import cause_of
-from pipelines.segment_ingest.plan import RangePlan
-from pipelines.segment_ingest.quarantine_rows import GapCause, gap_row
+from pipelines.segment_ingest.plan import RangeKind, RangePlan, Restated
+from pipelines.segment_ingest.quarantine_rows import GapCause, RowStamp, gap_row
 from pipelines.segment_ingest.settings import Settings
 from pipelines.segment_ingest.tasks import StretchReport, Totals
+
+_JUST_GONE = "its segment was deleted while the run read the log"
 
 Row = tuple[Any, ...]
 
@@ -26,6 +28,7 @@ class Gap:
     start_offset: int
     next_offset: int
     cause: GapCause
+    detail: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,23 +53,24 @@ class RangeResult:
 def joined(plan: RangePlan, reports: Sequence[StretchReport]) -> RangeResult:
     """Put the pieces of a range together; `reports` are of its stretches, in order."""
     bounds = plan.partition.bounds
+    cleaner_offset = plan.partition.replica.checkpoints.cleaner_offset or 0
     cuts = [report.cut_offset for report in reports if report.cut_offset is not None]
     end = min([plan.next_offset, *cuts])
     cursor, is_behind_defect, is_compacted = plan.start_offset, False, False
     gaps: list[Gap] = []
 
     def close(stop: int, is_compacted_hole: bool) -> None:
-        edges = {bounds.remote_offset, bounds.log_start_offset}
-        inner = sorted(edge for edge in edges if cursor < edge < stop)
-        for start, following in pairwise([cursor, *inner, stop] if cursor < stop else []):
-            cause = cause_of(
+        for start, following in pairwise(_edges(plan, cursor, stop) if cursor < stop else []):
+            cause = _restated_cause(plan.restated, start, following) or cause_of(
                 is_behind_defect=is_behind_defect,
-                is_compacted=is_compacted_hole,
+                is_compacted=is_compacted_hole or following <= cleaner_offset,
                 next_offset=following,
                 log_start_offset=bounds.log_start_offset,
             )
             is_remote = bounds.remote_offset <= start and following <= bounds.log_start_offset
-            gaps.append(Gap(start, following, GapCause.REMOTE if is_remote else cause))
+            cause = GapCause.REMOTE if is_remote else cause
+            has_just_gone = cause is GapCause.DELETED and start >= _planned_start(plan)
+            gaps.append(Gap(start, following, cause, _JUST_GONE if has_just_gone else None))
 
     for report in reports:
         is_behind_defect |= report.has_leading_defect
@@ -81,11 +85,34 @@ def joined(plan: RangePlan, reports: Sequence[StretchReport]) -> RangeResult:
     return RangeResult(plan, tuple(reports), tuple(gaps), max(end, cursor), totals)
 
 
-def gap_rows(result: RangeResult, source_id: str, run_id: str) -> list[Row]:
+def _edges(plan: RangePlan, start: int, stop: int) -> list[int]:
+    """Where the cause of a hole may change, from its start to its end."""
+    bounds = plan.partition.bounds
+    edges = {bounds.remote_offset, bounds.log_start_offset, _planned_start(plan)}
+    if plan.restated is not None:
+        edges.update(plan.restated.told or ())
+    return [start, *sorted(edge for edge in edges if start < edge < stop), stop]
+
+
+def _planned_start(plan: RangePlan) -> int:
+    """Where the log began when this run listed it first."""
+    known = plan.partition.replica.planned_start_offset
+    return plan.partition.bounds.log_start_offset if known is None else known
+
+
+def _restated_cause(restated: Restated | None, start: int, stop: int) -> GapCause | None:
+    """The cause that a hole of a repair keeps; None where the copy tells it."""
+    if restated is None:
+        return None
+    told = restated.told
+    return None if told is not None and told[0] <= start and stop <= told[1] else restated.cause
+
+
+def gap_rows(result: RangeResult, stamp: RowStamp) -> list[Row]:
     """The range's own rows of `gaps`."""
     key = result.plan.partition.replica.key
     return [
-        gap_row(source_id, key, gap.start_offset, gap.next_offset, gap.cause, None, run_id)
+        gap_row(key, gap.start_offset, gap.next_offset, gap.cause, gap.detail, stamp)
         for gap in result.gaps
     ]
 
@@ -94,9 +121,7 @@ def gap_rows(result: RangeResult, source_id: str, run_id: str) -> list[Row]:
 class LedgerStamp:
     """What all ledger rows of one attempt share."""
 
-    source_id: str
-    run_id: str
-    attempt_id: str
+    rows: RowStamp
     committed_at_us: int
 
 
@@ -113,16 +138,17 @@ def _ledger_row(
 ) -> dict[str, Any]:
     partition = result.plan.partition
     key, bounds, totals = partition.replica.key, partition.bounds, result.totals
+    is_repair = result.plan.kind is RangeKind.REPAIR  # which tells nothing new of the log's bounds
     lasts = [report.last_batch for report in result.reports if report.last_batch is not None]
     last = lasts[-1] if lasts else None
     oldest = [r.min_timestamp_ms for r in result.reports if r.min_timestamp_ms is not None]
     newest = [r.max_timestamp_ms for r in result.reports if r.max_timestamp_ms is not None]
     return {
-        "source_id": stamp.source_id,
+        "source_id": stamp.rows.source_id,
         "topic_id": key.topic_id,
         "topic": key.topic,
         "partition": key.partition,
-        "kind": "ingest",
+        "kind": str(result.plan.kind),
         "start_offset": result.plan.start_offset,
         "next_offset": result.next_offset,
         "records": totals.records,
@@ -131,10 +157,10 @@ def _ledger_row(
         "bytes": sum(r.bytes.sound + r.bytes.quarantined for r in result.reports),
         "min_timestamp_ms": min(oldest, default=None),
         "max_timestamp_ms": max(newest, default=None),
-        "log_start_offset": bounds.log_start_offset,
+        "log_start_offset": None if is_repair else bounds.log_start_offset,
         "high_watermark": bounds.high_watermark,
-        "last_stable_offset": bounds.last_stable_offset,
-        "log_end_offset": bounds.log_end_offset,
+        "last_stable_offset": None if is_repair else bounds.last_stable_offset,
+        "log_end_offset": None if is_repair else bounds.log_end_offset,
         "leader_epoch": None if last is None else last.leader_epoch,
         "last_batch_base_offset": None if last is None else last.base_offset,
         "last_batch_crc": None if last is None else last.crc,
@@ -143,8 +169,8 @@ def _ledger_row(
         "value_bytes": totals.value_bytes,
         "isolation": str(settings.read.isolation),
         "upper_bound": str(settings.read.upper_bound),
-        "run_id": stamp.run_id,
-        "attempt_id": stamp.attempt_id,
+        "run_id": stamp.rows.run_id,
+        "attempt_id": stamp.rows.attempt_id,
         "committed_at": datetime.fromtimestamp(stamp.committed_at_us / 1e6, UTC),
         "generation": generation,
     }

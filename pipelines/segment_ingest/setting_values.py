@@ -1,14 +1,18 @@
 """Reads single setting values strictly: what TOML may hold for a key of a given type.
 
 Nothing is coerced: `"5"` is no number and `1` is no switch. A timestamp is a TOML date-time or
-ISO-8601 text; without a zone it means UTC.
+ISO-8601 text; without a zone it means UTC. A duration is a number with its unit, as text.
 """
 
+import re
 from collections.abc import Callable, Mapping
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
 from functools import partial
 from typing import Any
+
+_DURATION = re.compile(r"([0-9]{1,9}) ?(s|min|h|d)")
+_DURATION_UNITS = {"s": "seconds", "min": "minutes", "h": "hours", "d": "days"}
 
 Properties = tuple[tuple[str, str], ...]
 """(name, value) pairs sorted by name: a table of texts that is frozen and pickles."""
@@ -102,6 +106,13 @@ def _read_timestamp(key: str, value: object) -> datetime:
     return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
 
 
+def _read_duration(key: str, value: object) -> timedelta:
+    match = _DURATION.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        raise _wrong_type(key, 'a duration such as "90s", "15min", "2h" or "7d"', value)
+    return timedelta(**{_DURATION_UNITS[match[2]]: int(match[1])})
+
+
 def _read_choice(kind: type[StrEnum], key: str, value: object) -> StrEnum:
     choices = ", ".join(kind)
     if not isinstance(value, str):
@@ -124,4 +135,5 @@ _READERS: Mapping[object, Callable[[str, object], object]] = {
     tuple[str, ...]: _read_texts,
     Properties: _read_properties,
     datetime | None: _read_timestamp,
+    timedelta | None: _read_duration,
 }

@@ -145,10 +145,20 @@ class LimitsSettings:
     max_decompressed_batch_bytes: int = _number(64 * _MIB)
     fail_on_quarantine: bool = False
     fail_on_unexplained_gap: bool = False
+    hanging_transaction_after: timedelta | None = None
     local_processes: int = _number(0, at_least=0)
 
     def __post_init__(self) -> None:
         _check_bounds("limits", self)
+        after = self.hanging_transaction_after
+        if after is not None and after <= timedelta(0):
+            raise SettingsError("limits.hanging_transaction_after", "must be longer than nothing")
+
+    @property
+    def hanging_transaction_after_ms(self) -> int | None:
+        """The same in milliseconds, None to wait for ever."""
+        after = self.hanging_transaction_after
+        return None if after is None else after // timedelta(milliseconds=1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ Here is decided what every batch is to this run: taken before, wanted, left for 
 
 from pipelines.segment_ingest.batch_rows import BatchState
 from pipelines.segment_ingest.errors import SourceVanishedError
+from pipelines.segment_ingest.side_files import anchors_of, read_index
 from pipelines.segment_ingest.source_files import check_size
 from pipelines.segment_ingest.stretch_writer import PendingUnit, StretchWriter
-from pipelines.segment_ingest.survey import anchors_of, read_index
 from pipelines.segment_ingest.table_files import TableFiles
 from pipelines.segment_ingest.tasks import (
     ByteCount,
@@ -18,6 +18,7 @@ from pipelines.segment_ingest.tasks import (
     StretchReport,
     TailReport,
 )
+from pipelines.segment_ingest.unit_facts import MOST_CONTROL_BYTES
 from segment_codec.control_record import ControlType, control_type
 from segment_codec.errors import DefectCode, DefectError
 from segment_codec.message_set import MessageRun, Wrapper
@@ -28,7 +29,15 @@ from segment_codec.segment import Defect, SegmentBounds, SegmentWalk, Tail
 from segment_codec.transactions import Marker, Markers, TransactionState
 from segment_codec.window import Window
 
-_MOST_CONTROL_BYTES = 1 << 20
+# In read_committed a range has no open data but that of a transaction which is not waited for.
+_NOT_READABLE = (TransactionState.ABORTED, TransactionState.OPEN)
+_OUT_OF_PLACE = (DefectCode.OFFSET_OUT_OF_ORDER, DefectCode.OFFSET_OUT_OF_SEGMENT)
+
+
+def _changed(piece: Slice, position: int) -> SourceVanishedError:
+    return SourceVanishedError(
+        f"{piece.file.path} changed at position {position} while it was read"
+    )
 
 
 def _claimed_crc(item: Unit | Defect | Tail) -> int | None:
@@ -56,7 +65,8 @@ class StretchDecoder:
         self._writer = StretchWriter(stretch, settings, files)
         self._order = OffsetOrder(stretch.slices[0].expected_offset)
         self._reached = stretch.slices[0].expected_offset
-        self._above: list[tuple[Unit | Defect, int]] = []
+        self._is_behind_above = False
+        self._held: list[tuple[Defect, int]] = []  # damage behind what is left for later
         self._cut_offset: int | None = None
         self._found_markers: list[Marker] = []
         self._tails: list[TailReport] = []
@@ -103,21 +113,26 @@ class StretchDecoder:
             check_size(file, reader.size_bytes, is_last=piece.is_last)
             window = Window(reader, self._settings.window_bytes, file.size_bytes)
             walk = SegmentWalk(window, bounds, self._order, stop=piece.stop)
+            is_sound = True
             for item in walk.items(piece.start):
                 self._check_unchanged(piece, item)
+                is_sound &= not isinstance(item, Defect)
                 if self._take(item, index):
                     self._bytes["above"] += piece.stop - item.position
                     return True
+        if is_sound and self._reached < piece.next_offset:
+            raise _changed(piece, piece.stop)  # the cleaner wrote it anew, with other positions
         return False
 
     def _check_unchanged(self, piece: Slice, item: Unit | Defect | Tail) -> None:
+        """The survey saw the headers: the first is known, and all were in order if it was plain."""
+        if self._stretch.is_plain and isinstance(item, Defect) and item.code in _OUT_OF_PLACE:
+            raise _changed(piece, item.position)
         if item.position != piece.start or piece.start_crc < 0:
             return
         crc = _claimed_crc(item)
         if crc is not None and crc != piece.start_crc:
-            raise SourceVanishedError(
-                f"{piece.file.path} changed at position {piece.start} while it was read"
-            )
+            raise _changed(piece, piece.start)
 
     def _take(self, item: Unit | Defect | Tail, index: int) -> bool:
         if isinstance(item, Tail):
@@ -154,9 +169,9 @@ class StretchDecoder:
             and defect.last_offset is not None
             and stretch.range_start <= defect.last_offset < stretch.range_next
         )
-        if self._above:  # behind a batch that is left for later: so is this, unless that is false
+        if self._is_behind_above:  # left for later too, unless something wanted follows
             self._bytes["above"] += defect.size_bytes
-            self._above.append((defect, index))
+            self._held.append((defect, index))
         elif self._reached >= stretch.range_next and not is_copy:
             self._bytes["above"] += defect.size_bytes
         elif self._reached < stretch.range_start:
@@ -175,15 +190,14 @@ class StretchDecoder:
         if self._stretch.is_plain:
             return True
         self._bytes["above"] += unit.size_bytes
-        self._above.append((unit, index))
+        self._is_behind_above = True
         return False
 
     def _take_wanted(self, unit: Unit, index: int) -> None:
         self._bytes["sound"] += unit.size_bytes
-        if self._above:
-            for held, held_index in self._above:
-                self._reject_above(held, held_index)
-            self._above.clear()
+        self._release_held()
+        if self._cut_offset is not None:  # an old wrapper begins behind what came late
+            self._cut_offset = max(self._cut_offset, unit.last_offset + 1)
         try:
             self._writer.add_unit(self._judged(unit, index))
         except DefectError as error:
@@ -191,20 +205,14 @@ class StretchDecoder:
             self._bytes["quarantined"] += unit.size_bytes
             self._writer.add_faulty(unit, index, error.code, error.detail)
 
-    def _reject_above(self, unit: Unit | Defect, index: int) -> None:
-        """What lies behind a batch has lower offsets, so its own cannot be true."""
-        self._bytes["above"] -= unit.size_bytes
-        self._bytes["quarantined"] += unit.size_bytes
-        if isinstance(unit, Defect):
-            self._writer.add_defect(unit, index)
-            return
-        detail = (
-            f"offsets {unit.first_offset} to {unit.last_offset}, above the end of the log at "
-            f"{self._stretch.range_next}, with lower ones behind"
-        )
-        self._writer.add_faulty(unit, index, DefectCode.OFFSET_OUT_OF_SEGMENT, detail)
-        if self._cut_offset == unit.first_offset:
-            self._cut_offset = None
+    def _release_held(self) -> None:
+        """A wanted batch came late, so damage in front of it belongs to this run."""
+        for defect, index in self._held:
+            self._bytes["above"] -= defect.size_bytes
+            self._bytes["quarantined"] += defect.size_bytes
+            self._writer.add_defect(defect, index)
+        self._held.clear()
+        self._is_behind_above = False
 
     def _judged(self, unit: Unit, index: int) -> PendingUnit:
         """What is to be done with a wanted batch."""
@@ -219,14 +227,14 @@ class StretchDecoder:
                 control = self._control(unit)
             elif header.record_count == 0 and not len(unit.payload):
                 state = BatchState.EMPTY
-            elif transaction is TransactionState.ABORTED and not self._settings.takes_aborted:
+            elif transaction in _NOT_READABLE and not self._settings.takes_aborted:
                 state = BatchState.ABORTED
         if unit.last_offset < self._stretch.log_start_offset:
             state = BatchState.SKIPPED
         return PendingUnit(unit, index, state, transaction, control)
 
     def _control(self, batch: RecordBatch) -> ControlType:
-        kind = control_type(decode(batch, _MOST_CONTROL_BYTES))
+        kind = control_type(decode(batch, MOST_CONTROL_BYTES))
         if kind in (ControlType.COMMIT, ControlType.ABORT):
             is_commit = kind is ControlType.COMMIT
             marker = Marker(batch.first_offset, batch.header.producer_id, is_commit)

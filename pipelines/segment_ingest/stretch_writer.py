@@ -11,15 +11,17 @@ import numpy as np
 
 from pipelines.segment_ingest.batch_rows import BatchOutcome, BatchState, Place, batch_row
 from pipelines.segment_ingest.holes import Hole, HoleFinder, cause_of
+from pipelines.segment_ingest.internal_rows import internal_rows
 from pipelines.segment_ingest.quarantine_rows import (
     GapCause,
     QuarantinePlace,
     RawBytes,
+    RowStamp,
     gap_row,
+    most_raw_bytes,
     quarantine_row,
 )
 from pipelines.segment_ingest.record_rows import Origin, UnitRows, payload_bytes, record_rows
-from pipelines.segment_ingest.survey import last_batch_of
 from pipelines.segment_ingest.table_files import TableFiles
 from pipelines.segment_ingest.tasks import (
     ByteCount,
@@ -29,6 +31,7 @@ from pipelines.segment_ingest.tasks import (
     TailReport,
     Totals,
 )
+from pipelines.segment_ingest.unit_facts import last_batch_of
 from segment_codec.columns import LOWEST_OFFSET, ColumnBuilder, Columns, UnitOutcome
 from segment_codec.control_record import ControlType
 from segment_codec.errors import DefectCode
@@ -78,10 +81,16 @@ class StretchWriter:
                 stretch.key.partition,
                 stretch.broker_id,
                 piece.file.name,
+                piece.file.origin_position,
                 settings.run_id,
             )
             for piece in stretch.slices
         ]
+        self._stamp = RowStamp(settings.source_id, settings.run_id, settings.attempt_id)
+        self._origin = Origin(
+            settings.source_id, stretch.key.topic_id, stretch.key.partition, settings.run_id
+        )
+        self._internal = internal_rows(stretch, self._origin, settings, files)
         self._totals = dict.fromkeys(Totals._fields, 0)
         self._defects: dict[str, int] = {}
         self._times: list[int] = []
@@ -90,6 +99,7 @@ class StretchWriter:
         self._missing_offsets = 0
         self._open_rows = 0
         self._faulty_bytes = 0
+        self._is_forgotten = False
 
     def sound_below(self) -> None:
         """A batch was met that an earlier run took."""
@@ -102,6 +112,7 @@ class StretchWriter:
     def forget(self) -> None:
         """Drop what waits: only damage does, and a later run will record it."""
         self._pending.clear()
+        self._is_forgotten = True
 
     def add_unit(self, pending: PendingUnit) -> None:
         """Queue a wanted batch.
@@ -140,6 +151,8 @@ class StretchWriter:
         self._write_quarantined(None)
         for hole in self._holes.holes():
             self._write_gap(hole)
+        if self._internal is not None and not self._is_forgotten:
+            self._totals |= self._internal.finish()
         moved = self._faulty_bytes  # counted as sound when they were met
         has_batch = self._holes.next_offset is not None
         return StretchReport(
@@ -190,14 +203,13 @@ class StretchWriter:
             self._write_records(columns, units)
 
     def _write_records(self, columns: Columns, units: list[UnitRows]) -> None:
-        stretch, totals = self._stretch, self._totals
-        origin = Origin(
-            self._settings.source_id,
-            stretch.key.topic_id,
-            stretch.key.partition,
-            self._settings.run_id,
-        )
-        rows, replaced = record_rows(columns, units, origin)
+        totals = self._totals
+        rows, replaced = record_rows(columns, units, self._origin)
+        if self._internal is not None:
+            secrets = self._internal.take(rows)
+            if secrets.any():
+                columns = columns._replace(has_value=columns.has_value & ~secrets)
+                rows, replaced = record_rows(columns, units, self._origin)
         self._files.records(rows)
         count, offsets = len(columns.offsets), columns.offsets
         base = int(offsets[0])
@@ -239,6 +251,7 @@ class StretchWriter:
         )
         self._files.batch(batch_row(row, self._places[pending.slice_index]))
         self._totals["batches"] += 1
+        self._totals["offsets"] += unit.last_offset + 1 - start
         self._last_unit = unit
         self._last_index = pending.slice_index
 
@@ -258,6 +271,7 @@ class StretchWriter:
                 self._stretch.key,
                 self._stretch.broker_id,
                 file.name,
+                file.origin_position,
                 self._settings.run_id,
                 self._settings.started_at_us,
             )
@@ -267,13 +281,17 @@ class StretchWriter:
         self._quarantined.clear()
 
     def _raw_bytes(self, path: str, defect: Defect) -> RawBytes:
-        kept = min(defect.size_bytes, self._settings.max_raw_bytes)
+        most_bytes = most_raw_bytes(self._stretch.key.topic, self._settings.max_raw_bytes)
+        kept = min(defect.size_bytes, most_bytes)
         with self._settings.source.open_reader(path) as reader:
             content = reader.read(defect.position, kept)
         return RawBytes(content, kept == defect.size_bytes)
 
     def _write_gap(self, hole: Hole) -> None:
         """Write a hole; one across the log start is two gaps, since the causes differ."""
+        if self._stretch.gap_cause is not None:
+            self._add_gap(hole.start_offset, hole.next_offset, self._stretch.gap_cause)
+            return
         before = max(hole.slice_index - 1, 0)
         is_compacted = self._is_compacted[hole.slice_index] or self._is_compacted[before]
         for start, stop in cut_at(
@@ -285,20 +303,14 @@ class StretchWriter:
                 next_offset=stop,
                 log_start_offset=self._stretch.log_start_offset,
             )
-            self._files.gap(
-                gap_row(
-                    self._settings.source_id,
-                    self._stretch.key,
-                    start,
-                    stop,
-                    cause,
-                    None,
-                    self._settings.run_id,
-                )
-            )
-            self._totals["gaps"] += 1
-            if cause is GapCause.MISSING:
-                self._missing_offsets += stop - start
+            self._add_gap(start, stop, cause)
+
+    def _add_gap(self, start: int, stop: int, cause: GapCause) -> None:
+        self._files.gap(gap_row(self._stretch.key, start, stop, cause, None, self._stamp))
+        self._totals["gaps"] += 1
+        self._totals["offsets"] += stop - start
+        if cause is GapCause.MISSING:
+            self._missing_offsets += stop - start
 
 
 def cut_at(start: int, stop: int, offset: int) -> list[tuple[int, int]]:

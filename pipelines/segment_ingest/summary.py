@@ -1,17 +1,27 @@
 """What a run did, for a person and for a machine. Pure."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
-from pipelines.segment_ingest.partition_log import Replica
+from pipelines.segment_ingest.hanging import Fate, StillOpen, age_ms
+from pipelines.segment_ingest.partition_log import PartitionKey, Replica
 from pipelines.segment_ingest.plan import SurveyedPartition
-from pipelines.segment_ingest.progress import show_bytes
+from pipelines.segment_ingest.progress import show_bytes, show_count
+from pipelines.segment_ingest.replica_compare import ConflictCount
 from pipelines.segment_ingest.seams import RangeResult
-from pipelines.segment_ingest.settings import Settings
+from pipelines.segment_ingest.settings import Isolation, Settings
+from segment_codec.errors import TailKind
 
 _DONE, _LOOK = 0, 3
 _MOST_LINES = 20
+_MOST_NAMED = 3
+_TAILS = {
+    TailKind.TORN: "a batch that the end of the file cuts off",
+    TailKind.ZERO: "zero bytes, as in a file that was made in advance",
+    TailKind.GARBAGE: "bytes that are no batch",
+    TailKind.UNFLUSHED: "a batch with a wrong checksum, above the high watermark",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +41,13 @@ class IngestSummary:
     Attributes:
         planned_bytes: what the plan wanted, also in a dry run; `read_bytes` is what was taken.
         defects: quarantined byte spans by defect code.
+        damaged: quarantined byte spans by partition.
         taken: partitions of which something was committed.
+        open_transactions: those without an end in what was looked at, and what is done about them.
+        uncertain: transactions whose end damage may hide, and as what they count.
         left_out: partitions that could not be taken this time, each with the reason.
+        conflicts: batches of other copies that are not those of the tables, by partition.
+        refused: partitions whose log is not the one that the lake has, each with what differs.
     """
 
     run_id: str
@@ -51,40 +66,66 @@ class IngestSummary:
     quarantined: int = 0
     quarantined_bytes: int = 0
     defects: dict[str, int] = field(default_factory=dict)
+    damaged: dict[str, int] = field(default_factory=dict)
+    repaired_gaps: int = 0
+    repaired_records: int = 0
     missing_offsets: int = 0
     open_rows: int = 0
     replaced_header_names: int = 0
+    unread_internal: int = 0
+    unsettled_internal: int = 0
+    redacted: int = 0
     recovered_topics: list[str] = field(default_factory=list)
     topics: list[str] = field(default_factory=list)
     taken: set[str] = field(default_factory=set)
     left_for_later: list[Leftover] = field(default_factory=list)
+    open_transactions: list[StillOpen] = field(default_factory=list)
+    uncertain: list[str] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
+    conflicts: dict[str, ConflictCount] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     limits_crossed: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
     @property
     def exit_code(self) -> int:
-        return _LOOK if self.left_out or self.limits_crossed else _DONE
+        needs_look = self.left_out or self.refused or self.limits_crossed
+        # A tail that lost an election is normal; copies that contradict each other are not.
+        is_contradicted = any(each.differs or each.contradicts for each in self.conflicts.values())
+        return _LOOK if needs_look or is_contradicted else _DONE
 
     def begin_round(
         self,
-        replicas: Sequence[Replica],
+        logs: Sequence[Sequence[Replica]],
         partitions: Sequence[SurveyedPartition],
         notes: Sequence[str],
         settings: Settings,
     ) -> None:
-        """Say what a round found; a later one speaks only of topics that another run took."""
-        names = {str(replica.key) for replica in replicas}
-        self.partitions = max(self.partitions, len(replicas))
+        """Say what a round found; a later one speaks only of topics that another run took.
+
+        Args:
+            logs: the copies of each partition; `partitions` are those that were surveyed.
+        """
+        names = {str(copies[0].key) for copies in logs}
+        self.partitions = max(self.partitions, len(logs))
         self.left_for_later = [
             each for each in self.left_for_later if each.partition not in names
         ] + [each for partition in partitions for each in leftovers(partition, settings)]
+        self.open_transactions = [
+            each for each in self.open_transactions if each.partition not in names
+        ] + [each for partition in partitions for each in still_open(partition, settings)]
+        self.uncertain += [
+            text
+            for partition in partitions
+            for text in partition.bounds.uncertain
+            if text not in self.uncertain
+        ]
         empty = [
-            f"{replica.folder} holds no segment, though the broker's checkpoints say "
-            f"{replica.settled_offset} for {replica.key}"
-            for replica in replicas
-            if not replica.segments and replica.settled_offset
+            f"{copies[0].folder} holds no segment, though the broker's checkpoints say "
+            f"{copies[0].settled_offset} for {copies[0].key}"
+            for copies in logs
+            if copies[0].settled_offset and not any(copy.segments for copy in copies)
         ]
         bounds = [note for partition in partitions for note in partition.bounds.notes]
         self.notes += [note for note in [*notes, *empty, *bounds] if note not in self.notes]
@@ -92,25 +133,50 @@ class IngestSummary:
     def add(self, results: Iterable[RangeResult]) -> None:
         """Count ranges that were committed."""
         for result in results:
-            self.taken.add(str(result.plan.partition.replica.key))
+            self._count(result)
             totals = result.totals
-            self.records += totals.records
-            self.batches += totals.batches
-            self.quarantined += totals.quarantined_batches
             self.replaced_header_names += totals.replaced_header_names
+            self.unread_internal += totals.unread_internal
+            self.unsettled_internal += totals.unsettled_internal
+            self.redacted += totals.redacted
             self.missing_offsets += result.missing_offsets
             for report in result.reports:
-                self.read_bytes += report.bytes.sound + report.bytes.quarantined
-                self.quarantined_bytes += report.bytes.quarantined
                 self.open_rows += report.open_rows
-                for code, count in report.defects:
-                    self.defects[code] = self.defects.get(code, 0) + count
                 for tail in report.tails:
                     if not tail.is_last_segment:
                         self.notes.append(
                             f"{tail.segment} ends in {tail.size_bytes} zero bytes at position "
                             f"{tail.position}; no offset is missing"
                         )
+
+    def add_repairs(self, results: Iterable[RangeResult]) -> None:
+        """Count gaps that were filled from other copies, or from the same bytes."""
+        for result in results:
+            self._count(result)
+            self.topics = sorted({*self.topics, result.plan.partition.replica.key.topic})
+            self.repaired_gaps += 1
+            self.repaired_records += result.totals.records
+
+    def _count(self, result: RangeResult) -> None:
+        name, totals = str(result.plan.partition.replica.key), result.totals
+        self.taken.add(name)
+        self.records += totals.records
+        self.batches += totals.batches
+        self.quarantined += totals.quarantined_batches
+        if totals.quarantined_batches:
+            self.damaged[name] = self.damaged.get(name, 0) + totals.quarantined_batches
+        for report in result.reports:
+            self.read_bytes += report.bytes.sound + report.bytes.quarantined
+            self.quarantined_bytes += report.bytes.quarantined
+            for code, count in report.defects:
+                self.defects[code] = self.defects.get(code, 0) + count
+
+    def add_conflicts(self, *found: Mapping[PartitionKey, ConflictCount]) -> None:
+        """Count batches of copies that are not those of the tables."""
+        for counts in found:
+            for key, count in counts.items():
+                before = self.conflicts.get(str(key), ConflictCount())
+                self.conflicts[str(key)] = before.plus(count)
 
     def check_limits(self, settings: Settings) -> None:
         """Note which limits of the settings the run crossed."""
@@ -123,7 +189,13 @@ class IngestSummary:
 
     def to_json(self) -> str:
         """One line."""
-        values = {**asdict(self), "taken": sorted(self.taken), "exit_code": self.exit_code}
+        values = {
+            **asdict(self),
+            "open_transactions": [each._asdict() for each in self.open_transactions],
+            "conflicts": {name: count._asdict() for name, count in self.conflicts.items()},
+            "taken": sorted(self.taken),
+            "exit_code": self.exit_code,
+        }
         return json.dumps(values, sort_keys=True)
 
     def to_text(self) -> str:
@@ -135,37 +207,78 @@ class IngestSummary:
             )
         if self.quarantined:
             codes = ", ".join(f"{count} {code}" for code, count in sorted(self.defects.items()))
-            lines.append(f"quarantined: {codes} ({show_bytes(self.quarantined_bytes)})")
+            size = show_bytes(self.quarantined_bytes)
+            lines.append(f"quarantined: {codes} ({size}){self._most_damaged()}")
+        if self.repaired_gaps:
+            lines.append(
+                f"filled from another copy: {show_count(self.repaired_records, 'record')} in "
+                f"{show_count(self.repaired_gaps, 'gap')}"
+            )
         if self.missing_offsets:
-            lines.append(f"missing without a known cause: {self.missing_offsets} offsets")
+            lines.append(
+                f"missing without a known cause: {show_count(self.missing_offsets, 'offset')}"
+            )
         if self.open_rows:
             lines.append(f"rows of transactions that have not ended: {self.open_rows}")
         if self.replaced_header_names:
             lines.append(f"header names that are not UTF-8: {self.replaced_header_names}")
+        lines += self._internal_lines()
         lines += _listed(
             "left for later", [f"{each.partition}: {each.reason}" for each in self.left_for_later]
         )
+        lines += _listed("open", self._shown_open(Fate.TAKEN, "its rows are marked open"))
+        lines += _listed("passed", self._shown_open(Fate.PASSED, "its records are left out"))
+        lines += _listed("uncertain", self.uncertain)
+        lines += _listed(
+            "replica_conflict", [f"{name}: {count}" for name, count in self.conflicts.items()]
+        )
         lines += _listed("left out", list(self.left_out.values()))
+        lines += _listed("refused", list(self.refused.values()))
         lines += _listed("note", self.notes)
         lines += [f"limit crossed: {limit}" for limit in self.limits_crossed]
         return "\n".join(lines)
 
+    def _shown_open(self, fate: Fate, consequence: str) -> list[str]:
+        return [
+            f"{each.partition}: {each}; {consequence}"
+            for each in self.open_transactions
+            if each.fate is fate
+        ]
+
+    def _most_damaged(self) -> str:
+        worst = sorted(self.damaged.items(), key=lambda each: (-each[1], each[0]))
+        names = ", ".join(f"{name} ({count})" for name, count in worst[:_MOST_NAMED])
+        more = f" and {len(worst) - _MOST_NAMED} more" if len(worst) > _MOST_NAMED else ""
+        return f" in {names}{more}" if worst else ""
+
+    def _internal_lines(self) -> list[str]:
+        """What the tables for people lack of the internal topics."""
+        told = {
+            "records of internal topics that could not be read (unread_reason)": (
+                self.unread_internal
+            ),
+            "records of internal topics in transactions that did not commit": (
+                self.unsettled_internal
+            ),
+            "records of the metadata log whose value is a secret, or may be one": self.redacted,
+        }
+        return [f"{what}: {count}" for what, count in told.items() if count]
+
     def _headline(self) -> str:
+        partitions = show_count(self.partitions, "partition")
         if self.is_dry_run:
             return (
-                f"dry run: {self.planned_offsets} offsets in {show_bytes(self.planned_bytes)} of "
-                f"{self.partitions_with_news} of {self.partitions} partitions would be taken in "
-                f"{self.tasks} tasks; nothing was written"
+                f"dry run: {show_count(self.planned_offsets, 'offset')} in "
+                f"{show_bytes(self.planned_bytes)} of {self.partitions_with_news} of {partitions} "
+                f"would be taken in {show_count(self.tasks, 'task')}; nothing was written"
             )
         if not self.topics:
-            return (
-                f"nothing new in {self.partitions} partitions of {self.source_id} "
-                f"({self.seconds:.1f} s)"
-            )
+            return f"nothing new in {partitions} of {self.source_id} ({self.seconds:.1f} s)"
         rate = show_bytes(self.read_bytes / max(self.seconds, 1e-3))
         return (
-            f"{self.records} records in {self.batches} batches from "
-            f"{len(self.taken)} of {self.partitions} partitions of {self.source_id}: "
+            f"{show_count(self.records, 'record')} in "
+            f"{show_count(self.batches, 'batch', 'batches')} from "
+            f"{len(self.taken)} of {partitions} of {self.source_id}: "
             f"{show_bytes(self.read_bytes)} read, {show_bytes(self.written_bytes)} written, "
             f"{self.seconds:.1f} s, {rate}/s"
         )
@@ -183,27 +296,58 @@ def _has_high_watermark(partition: SurveyedPartition) -> bool:
     return partition.bounds.high_watermark is not None
 
 
+def still_open(partition: SurveyedPartition, settings: Settings) -> list[StillOpen]:
+    """The open transactions of a log, the oldest first."""
+    bounds = partition.bounds
+    is_committed = settings.read.isolation is Isolation.READ_COMMITTED
+    return [
+        StillOpen(
+            str(partition.replica.key),
+            each.producer_id,
+            each.first_offset,
+            age_ms(each, bounds.newest_ms),
+            Fate.PASSED if each in bounds.passed else (Fate.WAITS if is_committed else Fate.TAKEN),
+        )
+        for each in bounds.open_transactions
+    ]
+
+
 def leftovers(partition: SurveyedPartition, settings: Settings) -> list[Leftover]:
     """What of a log lies above what this run takes, and why."""
     bounds = partition.bounds
     name = str(partition.replica.key)
     found: list[Leftover] = []
-    high = bounds.last_stable_offset if not bounds.open_transactions else None
     upper = bounds.next_offset
+    waiting = [each for each in still_open(partition, settings) if each.fate is Fate.WAITS]
 
     def add(reason: str, offset: int) -> None:
         found.append(Leftover(name, reason, offset, bounds.log_end_offset))
 
-    if bounds.open_transactions and upper == bounds.last_stable_offset < bounds.log_end_offset:
-        first = bounds.open_transactions[0]
-        add(
-            f"producer {first.producer_id} has a transaction open since offset "
-            f"{first.first_offset}; {bounds.log_end_offset - upper} offsets wait for its end",
-            upper,
-        )
-    elif high is not None and high < bounds.log_end_offset and _has_high_watermark(partition):
-        add(f"{bounds.log_end_offset - high} offsets lie above the high watermark {high}", high)
+    if waiting and upper < bounds.log_end_offset:
+        others = f" ({len(waiting) - 1} more open)" if len(waiting) > 1 else ""
+        left = bounds.log_end_offset - upper
+        waits = "1 offset waits" if left == 1 else f"{left} offsets wait"
+        add(f"{waiting[0]}; {waits} for its end{others}", upper)
+    elif upper < bounds.log_end_offset and _has_high_watermark(partition):
+        left = bounds.log_end_offset - upper
+        lie = "1 offset lies" if left == 1 else f"{left} offsets lie"
+        add(f"{lie} above the high watermark {upper}", upper)
     tail = partition.surveys[-1].tail if partition.surveys else None
     if tail is not None:
-        add(f"the last segment ends in {tail}", bounds.log_end_offset)
+        add(f"the last segment ends in {tail} ({_TAILS[tail]})", bounds.log_end_offset)
+    return found + _lost_tails(partition)
+
+
+def _lost_tails(partition: SurveyedPartition) -> list[Leftover]:
+    """What other copies have that lost an election, above all that is covered."""
+    covered_offset = max([partition.bounds.next_offset, *(stop for _, stop in partition.covered)])
+    found: list[Leftover] = []
+    for sibling in partition.siblings:
+        start, stop = max(sibling.parting_offset, covered_offset), sibling.log_end_offset
+        if start < stop:
+            reason = (
+                f"offsets {start} to {stop - 1} in {sibling.replica.folder} lost an election; they "
+                "are listed in quarantine when the log has come so far"
+            )
+            found.append(Leftover(str(partition.replica.key), reason, start, stop))
     return found

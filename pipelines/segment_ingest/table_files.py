@@ -37,12 +37,11 @@ class TableFiles:
 
     def records(self, rows: pa.RecordBatch) -> None:
         """Write rows as one row group; a file that is long enough is finished."""
-        if rows.num_rows == 0:
-            return
-        file = self._file(RECORDS)
-        file.write(rows)
-        if file.written_bytes >= self._settings.target_file_bytes:
-            self._close(RECORDS.name)
+        self._write(RECORDS, rows)
+
+    def interpreted(self, table: Table, rows: pa.RecordBatch) -> None:
+        """Write rows of a table that serves the topic alone; as `records` otherwise."""
+        self._write(table, rows)
 
     def batch(self, row: Row) -> None:
         self._add(BATCHES, row, batches_table)
@@ -57,6 +56,14 @@ class TableFiles:
         """Close all files and name them."""
         self._close_topic()
         return tuple(self._done)
+
+    def _write(self, table: Table, rows: pa.RecordBatch) -> None:
+        if rows.num_rows == 0:
+            return
+        file = self._file(table)
+        file.write(rows)
+        if file.written_bytes >= self._settings.target_file_bytes:
+            self._close(table.name)
 
     def _add(self, table: Table, row: Row, to_arrow: Callable[[list[Row]], pa.RecordBatch]) -> None:
         rows = self._rows.setdefault(table.name, [])

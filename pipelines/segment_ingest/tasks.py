@@ -1,12 +1,13 @@
 """What a decode task is told and what it reports: plain values that cross to an executor."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from lake.parquet_files import DataFile
 from lake.storage import Storage
 from pipelines.segment_ingest.partition_log import PartitionKey, SegmentFile
-from pipelines.segment_ingest.survey import LastBatch
+from pipelines.segment_ingest.quarantine_rows import GapCause
+from pipelines.segment_ingest.survey_values import LastBatch
 from segment_codec.errors import TailKind
 from segment_codec.transactions import Marker
 
@@ -21,6 +22,7 @@ class Slice:
         start_crc: checksum that the batch at `start` had when it was surveyed, -1 unknown.
         is_cleaned: the cleaner's checkpoint lies above the segment's base.
         is_compacted: the cleaner has been here, so missing offsets are no loss.
+        next_offset: the end of the offsets before `stop`, as surveyed; 0 where that is in doubt.
     """
 
     file: SegmentFile
@@ -32,6 +34,7 @@ class Slice:
     is_last: bool
     is_cleaned: bool
     is_compacted: bool
+    next_offset: int = 0
 
     @property
     def size_bytes(self) -> int:
@@ -48,6 +51,7 @@ class Stretch:
         log_start_offset: records below exist on the disk but not in the log.
         is_plain: the survey met nothing odd, so the walk may end at the first batch above.
         markers: those inside, and behind it the next one of each producer: how transactions ended.
+        gap_cause: of a gap that is repaired; None where a log is taken for the first time.
     """
 
     key: PartitionKey
@@ -59,6 +63,7 @@ class Stretch:
     settled_offset: int
     is_plain: bool
     markers: tuple[Marker, ...]
+    gap_cause: GapCause | None = None
 
     @property
     def size_bytes(self) -> int:
@@ -74,6 +79,7 @@ class DecodeSettings:
     lake_path: str
     source_id: str
     run_id: str
+    attempt_id: str
     started_at_us: int
     takes_aborted: bool  # read_uncommitted
     window_bytes: int
@@ -95,6 +101,10 @@ class DecodeTask:
     def size_bytes(self) -> int:
         return sum(each.size_bytes for each in self.stretches)
 
+    def of_attempt(self, attempt_id: str) -> "DecodeTask":
+        """The same task with the id that its rows are committed under."""
+        return replace(self, settings=replace(self.settings, attempt_id=attempt_id))
+
 
 class ByteCount(NamedTuple):
     """Where the bytes of a stretch went; each lies in exactly one of these."""
@@ -111,16 +121,26 @@ class ByteCount(NamedTuple):
 
 
 class Totals(NamedTuple):
-    """What came of a stretch; sums are over the rows in `records`."""
+    """What came of a stretch; sums are over the rows in `records`.
+
+    `offsets` are those in the rows of `batches` and `gaps`, each clipped to the range.
+    The last three are of the tables for people: rows whose bytes could not be read, records left
+    out because their transaction was aborted or has not ended, rows without a value that is or may
+    be a secret.
+    """
 
     records: int = 0
     batches: int = 0
     quarantined_batches: int = 0
     gaps: int = 0
+    offsets: int = 0
     offset_sum: int = 0
     key_bytes: int = 0
     value_bytes: int = 0
     replaced_header_names: int = 0
+    unread_internal: int = 0
+    unsettled_internal: int = 0
+    redacted: int = 0
 
 
 class TailReport(NamedTuple):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.arguments import ingest_parser, inspect_parser, settings_of, sql_parser
+from jobs.arguments import audit_parser, ingest_parser, inspect_parser, settings_of, sql_parser
 from jobs.errors import WrongCallError
 from pipelines.segment_ingest.setting_values import SettingsError
 from pipelines.segment_ingest.settings import Isolation, Settings, UpperBound
@@ -128,6 +128,14 @@ def test_inspect_options_reach_the_arguments() -> None:
     assert (parsed.path, parsed.records, parsed.offset, parsed.json) == ("x.log", True, 7, True)
 
 
+def test_audit_options_reach_the_arguments() -> None:
+    parsed = audit_parser().parse_args(["--lake", "l", "--source", "a", "b", "--source", "c"])
+    assert (parsed.lake, parsed.source, parsed.engine) == ("l", ["a", "b", "c"], "spark")
+    parsed = audit_parser().parse_args(["--lake", "l", "--engine", "local", "--source-id", "c1"])
+    assert (parsed.source, parsed.engine, parsed.json) == ([], "local", False)
+    assert settings_of(parsed).source.source_id == "c1"
+
+
 def test_sql_takes_spark_settings() -> None:
     parsed = sql_parser().parse_args(["--lake", "l", "SELECT 1", "--master", "local[1]"])
     assert (parsed.lake, parsed.query) == ("l", "SELECT 1")
@@ -142,6 +150,8 @@ def test_sql_takes_spark_settings() -> None:
         (ingest_parser(), [*INGEST, "--engine", "flink"]),
         (ingest_parser(), [*INGEST, "--isolation", "none"]),
         (ingest_parser(), [*INGEST, "--dry"]),
+        (audit_parser(), ["--source", "s"]),
+        (audit_parser(), ["--lake", "l", "--engine", "flink"]),
         (inspect_parser(), []),
         (inspect_parser(), ["x.log", "--offset", "-1"]),
         (inspect_parser(), ["x.log", "--offset", "one"]),
@@ -158,7 +168,9 @@ def test_wrong_call_ends_with_2(
     assert len(capsys.readouterr().err.splitlines()) == 2
 
 
-@pytest.mark.parametrize("parser", [ingest_parser(), inspect_parser(), sql_parser()])
+@pytest.mark.parametrize(
+    "parser", [audit_parser(), ingest_parser(), inspect_parser(), sql_parser()]
+)
 def test_help_fits_a_screen_and_has_an_example(
     parser: argparse.ArgumentParser, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -33,6 +33,15 @@ def test_job_runs_by_path(command: str) -> None:
 
 
 @pytest.mark.parametrize("command", JOB_FILES)
+def test_job_run_by_a_python_without_the_packages_ends_with_2_and_one_line(command: str) -> None:
+    answer = run("-I", "-S", JOB_FILES[command], "--help")  # neither site-packages nor PYTHONPATH
+    assert (answer.returncode, answer.stdout) == (2, "")
+    assert answer.stderr == (
+        "seglake: No module named 'jobs'; use the Python that seglake is installed in\n"
+    )
+
+
+@pytest.mark.parametrize("command", JOB_FILES)
 def test_command_gives_the_same_help_as_its_file(command: str) -> None:
     assert seglake(command, "--help").stdout == run(JOB_FILES[command], "--help").stdout
 

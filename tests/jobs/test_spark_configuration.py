@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from pyspark import SparkContext
 
 from jobs.spark_session import _add_delta, _configuration
 from pipelines.segment_ingest.settings import SparkSettings
@@ -14,6 +15,8 @@ def own_jars(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
         (tmp_path / name).touch()
     monkeypatch.setenv("SEGLAKE_JARS", str(tmp_path))
     monkeypatch.delenv("PYSPARK_GATEWAY_PORT", raising=False)
+    # A JVM that another test left running would fill a configuration with its own properties.
+    monkeypatch.setattr(SparkContext, "_jvm", None)
     return tmp_path
 
 

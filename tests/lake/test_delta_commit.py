@@ -1,61 +1,24 @@
+"""A wave comes into all tables once, or not at all."""
+
 import json
-import shutil
-from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
-from deltalake import DeltaTable
-from deltalake.exceptions import CommitFailedError
 
-from lake.delta_commit import AppVersions, TopicWave, app_id, commit_wave, recover, versions
-from lake.errors import (
-    CommitUnknownError,
-    DataFileError,
-    LakeFolderError,
-    RedoFileError,
-    RedoMissingError,
-    TablesDisagreeError,
-    WaveError,
-)
-from lake.tables import CHECKPOINTS, GAPS, QUARANTINE, RECORDS, TABLES, Table
+from lake.delta_commit import AppVersions, TopicWave, app_id, commit_wave, versions
+from lake.errors import DataFileError, WaveError
+from lake.tables import CHECKPOINTS, QUARANTINE, RECORDS
 from support.lake_drivers import commit
-from support.lake_rows import (
-    NOW_MS,
-    SOURCE,
-    Lake,
-    lake_at,
-    next_wave,
-    read_offsets,
-    rows,
-    wave,
-    write_file,
-)
-
-
-def state(lake: Lake) -> list[int]:
-    """The versions of all tables: equal before and after means nothing was committed."""
-    return [lake.tables.open(table).version() for table in TABLES]
-
-
-def redo_files(lake: Lake) -> list[str]:
-    return sorted(path.name for path in Path(lake.tables.redo_folder).glob("*"))
-
-
-def generations(lake: Lake, topic: str) -> AppVersions:
-    return versions(lake.tables, SOURCE, [topic])[topic]
-
-
-def assert_each_row_once(lake: Lake, topic: str, offsets: list[int]) -> None:
-    for table in TABLES:
-        assert read_offsets(lake, table, topic) == offsets, table.name
+from support.lake_rows import NOW_MS, PLAIN_TABLES, Lake, read_offsets, rows, wave, write_file
+from support.lake_states import assert_each_row_once, generations, redo_files, table_versions
 
 
 def test_wave_is_in_every_table_and_leaves_no_redo_file(lake: Lake) -> None:
     steps: list[str] = []
     outcome = commit(lake, wave(lake, "orders", 1, range(5)), after=steps.append)
     assert outcome == (("orders",), ())
-    assert steps == ["redo", *(table.name for table in TABLES), "cleaned"]
+    assert steps == ["redo", *(table.name for table in PLAIN_TABLES), "cleaned"]
     assert_each_row_once(lake, "orders", [0, 1, 2, 3, 4])
     assert generations(lake, "orders") == AppVersions(1, 1, 1)
     assert redo_files(lake) == []
@@ -64,7 +27,7 @@ def test_wave_is_in_every_table_and_leaves_no_redo_file(lake: Lake) -> None:
 def test_topics_of_a_wave_are_committed_together(lake: Lake) -> None:
     waves = [wave(lake, topic, 1, range(3)) for topic in ("a", "b", "c")]
     assert commit(lake, *waves) == (("a", "b", "c"), ())
-    assert state(lake) == [1] * len(TABLES)
+    assert table_versions(lake) == [1] * len(PLAIN_TABLES)
     for topic in ("a", "b", "c"):
         assert_each_row_once(lake, topic, [0, 1, 2])
 
@@ -81,7 +44,7 @@ def test_commit_info_and_redo_file_say_whose_they_are(lake: Lake) -> None:
     (redo,) = seen
     assert redo["generations"] == {"orders": 1}
     assert str(redo["name"]).startswith("mine.")
-    for table in TABLES:
+    for table in PLAIN_TABLES:
         info = lake.tables.open(table).history(1)[0]
         assert (info["attempt_id"], info["run_id"]) == ("mine", "run")
         assert info["commit_id"] == redo["commit_id"]
@@ -96,16 +59,16 @@ def test_wave_without_records_moves_the_generation_all_the_same(lake: Lake) -> N
 
 def test_nothing_to_commit_commits_nothing(lake: Lake) -> None:
     assert commit(lake) == ((), ())
-    assert state(lake) == [0] * len(TABLES)
+    assert table_versions(lake) == [0] * len(PLAIN_TABLES)
     assert redo_files(lake) == []
 
 
 def test_same_wave_again_is_lost_and_commits_nothing(lake: Lake) -> None:
     mine = wave(lake, "orders", 1, range(3))
     commit(lake, mine)
-    before = state(lake)
+    before = table_versions(lake)
     assert commit(lake, mine) == ((), ("orders",))
-    assert state(lake) == before
+    assert table_versions(lake) == before
     assert redo_files(lake) == []
 
 
@@ -142,181 +105,13 @@ def test_topic_lost_after_the_redo_file_leaves_the_others_alone(lake: Lake) -> N
     assert redo_files(lake) == []
 
 
-Commit = Callable[..., None]
-
-
-def patch_commit(
-    patch: pytest.MonkeyPatch,
-    lake: Lake,
-    table: Table,
-    around: Callable[[Callable[[], None]], None],
-) -> None:
-    """Let `around` decide what becomes of each commit to one table; it may call it, or not."""
-    original: Commit = DeltaTable.create_write_transaction
-    location = f"{lake.tables.path(table)}/"
-
-    def patched(self: DeltaTable, *args: object, **options: object) -> None:
-        if self.table_uri.removeprefix("file://").rstrip("/") + "/" != location:
-            original(self, *args, **options)
-        else:
-            around(lambda: original(self, *args, **options))
-
-    patch.setattr(DeltaTable, "create_write_transaction", patched)
-
-
-@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
-def test_commit_that_happened_but_seemed_to_fail_is_recognised(
-    lake: Lake, monkeypatch: pytest.MonkeyPatch, table: Table
-) -> None:
-    calls: list[str] = []
-
-    def fail_afterwards(real: Callable[[], None]) -> None:
-        calls.append(table.name)
-        real()
-        raise OSError("connection lost after the commit")
-
-    mine = wave(lake, "orders", 1, range(3))
-    patch_commit(monkeypatch, lake, table, fail_afterwards)
-    assert commit(lake, mine) == (("orders",), ())
-    assert calls == [table.name]
-    assert_each_row_once(lake, "orders", [0, 1, 2])
-
-
-def test_commit_without_records_that_seemed_to_fail_is_recognised(
-    lake: Lake, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail_afterwards(real: Callable[[], None]) -> None:
-        real()
-        raise CommitFailedError("Concurrent transaction failed")
-
-    mine = wave(lake, "orders", 1, range(3), tables=(GAPS, CHECKPOINTS))
-    patch_commit(monkeypatch, lake, RECORDS, fail_afterwards)
-    assert commit(lake, mine) == (("orders",), ())
-    assert read_offsets(lake, GAPS, "orders") == [0, 1, 2]
-
-
-@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
-def test_commit_that_failed_once_is_tried_again(
-    lake: Lake, monkeypatch: pytest.MonkeyPatch, table: Table
-) -> None:
-    calls: list[str] = []
-
-    def fail_first(real: Callable[[], None]) -> None:
-        calls.append(table.name)
-        if len(calls) == 1:
-            raise OSError("storage is away for a moment")
-        real()
-
-    mine = wave(lake, "orders", 1, range(3))
-    patch_commit(monkeypatch, lake, table, fail_first)
-    assert commit(lake, mine) == (("orders",), ())
-    assert_each_row_once(lake, "orders", [0, 1, 2])
-
-
-def fail_always(real: Callable[[], None]) -> None:
-    raise OSError("storage is away")
-
-
-def test_decision_that_stays_unknown_keeps_everything_for_a_later_run(
-    lake: Lake, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    mine = wave(lake, "orders", 1, range(3))
-    with monkeypatch.context() as patch:
-        patch_commit(patch, lake, RECORDS, fail_always)
-        with pytest.raises(CommitUnknownError, match="storage is away") as caught:
-            commit(lake, mine)
-    assert caught.value.table == "records"
-    assert len(redo_files(lake)) == 1
-    assert recover(lake.tables, SOURCE, ["orders"]) == ()
-    assert len(redo_files(lake)) == 1
-    assert state(lake) == [0] * len(TABLES)
-
-    commit(lake, wave(lake, "orders", 1, range(5)), attempt_id="later")
-    assert recover(lake.tables, SOURCE, ["orders"]) == ()
-    assert redo_files(lake) == []
-    assert_each_row_once(lake, "orders", [0, 1, 2, 3, 4])
-
-
-@pytest.mark.parametrize("table", TABLES[1:], ids=lambda table: table.name)
-def test_follower_that_cannot_be_reached_is_completed_later(
-    lake: Lake, monkeypatch: pytest.MonkeyPatch, table: Table
-) -> None:
-    mine = wave(lake, "orders", 1, range(3))
-    with monkeypatch.context() as patch:
-        patch_commit(patch, lake, table, fail_always)
-        with pytest.raises(CommitUnknownError):
-            commit(lake, mine)
-    assert read_offsets(lake, CHECKPOINTS, "orders") == []
-    assert recover(lake.tables, SOURCE) == ("orders",)
-    assert_each_row_once(lake, "orders", [0, 1, 2])
-
-
-def test_rival_between_check_and_commit_wins(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    mine, rival = wave(lake, "orders", 1, range(3)), wave(lake, "orders", 1, range(10, 12))
-    outcomes: list[object] = []
-
-    def be_overtaken(real: Callable[[], None]) -> None:
-        monkeypatch.undo()
-        outcomes.append(commit(lake, rival, attempt_id="rival"))
-        real()
-
-    patch_commit(monkeypatch, lake, RECORDS, be_overtaken)
-    assert commit(lake, mine) == ((), ("orders",))
-    assert outcomes == [(("orders",), ())]
-    assert_each_row_once(lake, "orders", [10, 11])
-    assert redo_files(lake) == []
-
-
-def test_other_topics_between_check_and_commit_do_not_disturb(
-    lake: Lake, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    mine, other = wave(lake, "orders", 1, range(3)), wave(lake, "clicks", 1, range(2))
-
-    def be_overtaken(real: Callable[[], None]) -> None:
-        monkeypatch.undo()
-        commit(lake, other, attempt_id="other")
-        real()
-
-    patch_commit(monkeypatch, lake, RECORDS, be_overtaken)
-    assert commit(lake, mine) == (("orders",), ())
-    assert_each_row_once(lake, "orders", [0, 1, 2])
-    assert_each_row_once(lake, "clicks", [0, 1])
-
-
-@pytest.mark.parametrize("step", ["records", "batches", "quarantine", "gaps", "checkpoints"])
-def test_followers_committed_by_someone_else_are_fine(lake: Lake, step: str) -> None:
-    completed: list[tuple[str, ...]] = []
-
-    def be_helped(done: str) -> None:
-        if done == step:
-            completed.append(recover(lake.tables, SOURCE, ["orders"]))
-
-    mine = wave(lake, "orders", 1, range(3))
-    assert commit(lake, mine, after=be_helped) == (("orders",), ())
-    assert completed == [("orders",) if step != "checkpoints" else ()]
-    assert_each_row_once(lake, "orders", [0, 1, 2])
-    assert state(lake) == [1] * len(TABLES)
-
-
-def test_wave_planned_before_the_last_one_was_published_is_lost(lake: Lake) -> None:
-    outcomes = []
-
-    def commit_too_early(step: str) -> None:
-        if step == "batches":
-            outcomes.append(commit(lake, wave(lake, "orders", 2, range(9, 10))))
-
-    commit(lake, wave(lake, "orders", 1, range(3)), after=commit_too_early)
-    assert outcomes == [((), ("orders",))]
-    assert generations(lake, "orders") == AppVersions(1, 1, 1)
-
-
 def test_missing_file_is_refused_before_anything_is_committed(lake: Lake) -> None:
     mine = wave(lake, "orders", 1, range(3))
     (lake.path / "gaps" / mine.files[3].path).unlink()
     with pytest.raises(DataFileError, match="no such file") as caught:
         commit(lake, mine)
     assert caught.value.found_bytes is None
-    assert (state(lake), redo_files(lake)) == ([0] * len(TABLES), [])
+    assert (table_versions(lake), redo_files(lake)) == ([0] * len(PLAIN_TABLES), [])
 
 
 def test_file_of_another_size_is_refused_before_anything_is_committed(lake: Lake) -> None:
@@ -326,7 +121,7 @@ def test_file_of_another_size_is_refused_before_anything_is_committed(lake: Lake
     with pytest.raises(DataFileError) as caught:
         commit(lake, mine)
     assert caught.value.found_bytes == caught.value.expected_bytes + 4
-    assert (state(lake), redo_files(lake)) == ([0] * len(TABLES), [])
+    assert (table_versions(lake), redo_files(lake)) == ([0] * len(PLAIN_TABLES), [])
 
 
 def test_wrong_waves_are_refused(lake: Lake) -> None:
@@ -344,7 +139,7 @@ def test_wrong_waves_are_refused(lake: Lake) -> None:
     for reason, waves in wrong.items():
         with pytest.raises(WaveError, match=reason):
             commit(lake, *waves)
-    assert (state(lake), redo_files(lake)) == ([0] * len(TABLES), [])
+    assert (table_versions(lake), redo_files(lake)) == ([0] * len(PLAIN_TABLES), [])
 
 
 def test_files_are_durable_before_the_decision_and_log_entries_before_the_next_table(
@@ -364,87 +159,19 @@ def test_files_are_durable_before_the_decision_and_log_entries_before_the_next_t
     decision = order.index("redo")
     assert set(order[:decision]) == {f"{file.table}/{file.path}" for file in mine.files}
     log_entry = "_delta_log/00000000000000000001.json"
-    expected = [entry for t in TABLES for entry in (f"{t.name}/{log_entry}", t.name)]
+    expected = [entry for t in PLAIN_TABLES for entry in (f"{t.name}/{log_entry}", t.name)]
     assert order[decision:] == ["redo", *expected, "cleaned"]
 
 
 def test_old_generations_do_not_fade(lake: Lake) -> None:
     for generation in range(1, 4):
         commit(lake, wave(lake, "orders", generation, range(generation, generation + 1)))
-    for table in TABLES:
+    for table in PLAIN_TABLES:
         handle = lake.tables.open(table)
         handle.create_checkpoint()
         for version in range(handle.version()):
             Path(lake.tables.log_entry_path(table, version)).unlink()
     assert generations(lake, "orders") == AppVersions(3, 3, 3)
-
-
-def copy_of(lake: Lake, table: Table) -> Path:
-    copy = lake.path.parent / f"copy of {table.name}"
-    shutil.copytree(lake.tables.path(table), copy)
-    return copy
-
-
-def put_back(lake: Lake, table: Table, copy: Path) -> None:
-    shutil.rmtree(lake.tables.path(table))
-    copy.rename(lake.tables.path(table))
-
-
-@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
-def test_table_put_back_from_an_older_copy_is_refused(lake: Lake, table: Table) -> None:
-    commit(lake, next_wave(lake, "orders", range(1)))
-    copy = copy_of(lake, table)
-    commit(lake, next_wave(lake, "orders", range(1, 2)))
-    commit(lake, next_wave(lake, "orders", range(2, 3)))
-    put_back(lake, table, copy)
-    mine = wave(lake, "orders", 4, range(3, 4))
-    before = state(lake)
-    for call in (
-        lambda: versions(lake.tables, SOURCE, ["orders"]),
-        lambda: recover(lake.tables, SOURCE, ["orders"]),
-        lambda: commit(lake, mine),
-    ):
-        with pytest.raises(TablesDisagreeError, match="tables disagree on topic orders"):
-            call()
-    assert state(lake) == before
-
-
-@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
-def test_table_that_was_dropped_and_made_anew_is_refused(lake: Lake, table: Table) -> None:
-    for number in range(2):
-        commit(lake, next_wave(lake, "orders", range(number, number + 1)))
-    shutil.rmtree(lake.tables.path(table))
-    with pytest.raises(LakeFolderError, match="has no table"):
-        versions(lake.tables, SOURCE, ["orders"])
-    fresh = lake_at(lake.path.parent / "fresh")
-    fresh.tables.create_missing()
-    shutil.copytree(fresh.tables.path(table), lake.tables.path(table))
-    with pytest.raises(TablesDisagreeError):
-        versions(lake.tables, SOURCE, ["orders"])
-
-
-def test_ledger_put_back_by_one_generation_is_refused_for_want_of_a_redo_file(lake: Lake) -> None:
-    commit(lake, next_wave(lake, "orders", range(1)))
-    copy = copy_of(lake, CHECKPOINTS)
-    commit(lake, next_wave(lake, "orders", range(1, 2)))
-    put_back(lake, CHECKPOINTS, copy)
-    before = state(lake)
-    with pytest.raises(RedoMissingError) as caught:
-        recover(lake.tables, SOURCE, ["orders"])
-    assert (caught.value.topic, caught.value.generation) == ("orders", 2)
-    assert state(lake) == before
-
-
-def test_foreign_file_among_the_redo_files_is_refused(lake: Lake) -> None:
-    folder = Path(lake.tables.redo_folder)
-    folder.mkdir(parents=True)
-    (folder / ".half-written.json").write_text("{")
-    (folder / "notes.txt").touch()
-    assert recover(lake.tables, SOURCE) == ()
-    for content in ("{", "[]", "{}", '{"format": 2}', '{"format": 1, "files": [{}]}'):
-        (folder / "x.json").write_text(content)
-        with pytest.raises(RedoFileError, match=r"x\.json"):
-            recover(lake.tables, SOURCE)
 
 
 @pytest.mark.parametrize("topic", ["a.b_c-D9", "__consumer_offsets", "a b%c/ü=+"])

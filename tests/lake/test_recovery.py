@@ -8,7 +8,7 @@ import pytest
 from lake import redo_file
 from lake.delta_commit import AppVersions, TopicWave, _is_needless, recover, versions
 from lake.redo_file import Redo
-from lake.tables import CHECKPOINTS, GAPS, RECORDS, TABLES, Table
+from lake.tables import CHECKPOINTS, GAPS, RECORDS, Table
 from support.lake_drivers import (
     EXIT_CODE_OF_THE_DEAD,
     commit,
@@ -17,10 +17,11 @@ from support.lake_drivers import (
     race,
     recover_together,
 )
-from support.lake_rows import SOURCE, Lake, next_wave, read_offsets, wave
+from support.lake_rows import PLAIN_TABLES, SOURCE, Lake, next_wave, read_offsets, wave
+from support.lake_states import assert_each_row_once, redo_files
 
 SPAWN = multiprocessing.get_context("spawn")
-STEPS = ("redo", *(table.name for table in TABLES), "cleaned")
+STEPS = ("redo", *(table.name for table in PLAIN_TABLES), "cleaned")
 
 
 def started(target: Callable[..., None], *args: object) -> BaseProcess:
@@ -33,15 +34,6 @@ def let_die(lake: Lake, step: str, *waves: TopicWave) -> None:
     process = started(commit_and_die, lake.path, step, *waves)
     process.join()
     assert process.exitcode == EXIT_CODE_OF_THE_DEAD
-
-
-def redo_files(lake: Lake) -> list[str]:
-    return sorted(path.name for path in Path(lake.tables.redo_folder).glob("*"))
-
-
-def assert_each_row_once(lake: Lake, topic: str, offsets: list[int]) -> None:
-    for table in TABLES:
-        assert read_offsets(lake, table, topic) == offsets, table.name
 
 
 def leave_redo_file(lake: Lake, mine: TopicWave) -> None:
@@ -72,9 +64,9 @@ def test_driver_killed_after_any_step_is_completed_by_the_next(lake: Lake, step:
     assert_each_row_once(lake, "orders", expected)
     assert len(redo_files(lake)) == (1 if step == "redo" else 0)
 
-    before = [lake.tables.open(table).version() for table in TABLES]
+    before = [lake.tables.open(table).version() for table in PLAIN_TABLES]
     assert recover(lake.tables, SOURCE, ["orders"]) == ()
-    assert [lake.tables.open(table).version() for table in TABLES] == before
+    assert [lake.tables.open(table).version() for table in PLAIN_TABLES] == before
 
     commit(lake, next_wave(lake, "orders", range(100, 101)))
     assert_each_row_once(lake, "orders", [*expected, 100])
@@ -101,7 +93,7 @@ def test_decision_is_found_when_its_log_entry_is_gone(lake: Lake) -> None:
     assert_each_row_once(lake, "orders", [0, 1, 2])
 
 
-@pytest.mark.parametrize("tables", [TABLES, (GAPS, CHECKPOINTS)], ids=["records", "no records"])
+@pytest.mark.parametrize("tables", [PLAIN_TABLES, (GAPS, CHECKPOINTS)], ids=["records", "no records"])
 @pytest.mark.parametrize("winner_decides_last", [True, False])
 def test_redo_file_that_won_is_told_from_those_that_did_not(
     lake: Lake, tables: tuple[Table, ...], winner_decides_last: bool
@@ -163,7 +155,7 @@ def test_two_drivers_recover_at_the_same_time(lake: Lake, step: str) -> None:
         helper.join()
     assert [helper.exitcode for helper in helpers] == [0, 0]
     assert_each_row_once(lake, "orders", [0, 1, 2])
-    assert [lake.tables.open(table).version() for table in TABLES] == [1] * len(TABLES)
+    assert [lake.tables.open(table).version() for table in PLAIN_TABLES] == [1] * len(PLAIN_TABLES)
     assert redo_files(lake) == []
 
 

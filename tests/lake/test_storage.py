@@ -52,6 +52,14 @@ def test_other_schemes_are_refused_with_those_that_work(uri: str) -> None:
     assert caught.value.uri == uri
 
 
+@pytest.mark.parametrize(
+    ("uri", "place"), [("s3://b/x", "S3"), ("S3A://b/x", "S3"), ("hdfs://h/x", "HDFS")]
+)
+def test_places_that_are_to_come_are_named_as_such(uri: str, place: str) -> None:
+    with pytest.raises(UnsupportedUriError, match=f"in {place}, which is not supported yet"):
+        open_storage(uri)
+
+
 def test_listing_shows_hidden_names_empty_files_and_folders_in_order(tmp_path: Path) -> None:
     (tmp_path / "__consumer_offsets-3").mkdir()
     for name in ("_schemas", ".hidden", "b", "a"):

@@ -7,14 +7,19 @@ from lake.errors import SchemaError
 from lake.tables import (
     BATCHES,
     CHECKPOINTS,
+    CLUSTER_METADATA,
+    CONSUMER_OFFSETS,
     GAPS,
     HEADERS_TYPE,
+    PARTITIONS_TYPE,
     QUARANTINE,
     RECORDS,
     TABLES,
+    TRANSACTION_STATE,
     Table,
     check,
     check_whole,
+    tables_of,
 )
 
 # The public contract, word for word: "name:type", in order.
@@ -44,7 +49,34 @@ CONTRACT = {
     ),
     "gaps": (
         "source_id:string topic_id:string topic:string partition:int start_offset:bigint "
-        "next_offset:bigint cause:string detail:string run_id:string"
+        "next_offset:bigint cause:string detail:string run_id:string attempt_id:string"
+    ),
+    "consumer_offsets": (
+        "source_id:string kind:string group_id:string topic:string partition:int offset:bigint "
+        "leader_epoch:int metadata:string commit_timestamp:timestamp commit_timestamp_ms:bigint "
+        "expire_timestamp:timestamp expire_timestamp_ms:bigint topic_id:string member_id:string "
+        "is_tombstone:boolean detail:string key_type:int value_version:int key:binary "
+        "value:binary unread_reason:string record_topic_id:string record_partition:int "
+        "record_offset:bigint record_timestamp:timestamp record_timestamp_ms:bigint "
+        "transaction_state:string run_id:string"
+    ),
+    "transaction_state": (
+        "source_id:string transactional_id:string producer_id:bigint producer_epoch:int "
+        "timeout_ms:int state:string partitions:array<struct<topic:string,partition:int>> "
+        "last_update_timestamp:timestamp last_update_timestamp_ms:bigint "
+        "start_timestamp:timestamp start_timestamp_ms:bigint previous_producer_id:bigint "
+        "next_producer_id:bigint next_producer_epoch:int client_transaction_version:int "
+        "is_tombstone:boolean key_type:int value_version:int key:binary value:binary "
+        "unread_reason:string record_topic_id:string record_partition:int record_offset:bigint "
+        "record_timestamp:timestamp record_timestamp_ms:bigint run_id:string"
+    ),
+    "cluster_metadata": (
+        "source_id:string record_type:string topic:string topic_id:string partition:int "
+        "replicas:array<int> isr:array<int> leader:int leader_epoch:int partition_epoch:int "
+        "node_id:int resource_type:string resource_name:string name:string value:string "
+        "feature_level:int is_redacted:boolean detail:string type_id:int type_version:int "
+        "unread_reason:string snapshot:string record_topic_id:string record_partition:int "
+        "record_offset:bigint record_timestamp:timestamp record_timestamp_ms:bigint run_id:string"
     ),
     "checkpoints": (
         "source_id:string topic_id:string topic:string partition:int kind:string "
@@ -66,6 +98,8 @@ ARROW: dict[str, "pa.DataType"] = {
     "timestamp": pa.timestamp("us", "UTC"),
     "decimal(38,0)": pa.decimal128(38, 0),
     "array<struct<key:string,value:binary>>": HEADERS_TYPE,
+    "array<struct<topic:string,partition:int>>": PARTITIONS_TYPE,
+    "array<int>": pa.list_(pa.field("element", pa.int32())),
 }
 
 
@@ -81,11 +115,30 @@ def test_columns_are_those_of_the_contract_in_its_order(table: Table) -> None:
 
 
 def test_tables_are_listed_in_the_order_of_their_commits() -> None:
-    assert TABLES == (RECORDS, BATCHES, QUARANTINE, GAPS, CHECKPOINTS)
+    assert TABLES == (
+        *(RECORDS, BATCHES, QUARANTINE, GAPS),
+        *(CONSUMER_OFFSETS, TRANSACTION_STATE, CLUSTER_METADATA),
+        CHECKPOINTS,
+    )
+
+
+def test_a_topic_has_no_part_in_the_tables_of_another() -> None:
+    assert tables_of([]) == ()
+    assert tables_of(["orders", "consumer_offsets"]) == (
+        *(RECORDS, BATCHES, QUARANTINE, GAPS),
+        CHECKPOINTS,
+    )
+    assert tables_of(["__transaction_state", "orders", "__cluster_metadata"]) == (
+        *(RECORDS, BATCHES, QUARANTINE, GAPS),
+        *(TRANSACTION_STATE, CLUSTER_METADATA),
+        CHECKPOINTS,
+    )
+    assert CONSUMER_OFFSETS in tables_of(["__consumer_offsets"])
 
 
 def test_records_and_batches_are_partitioned_by_topic_and_nothing_else_is() -> None:
-    assert [table.partition_by for table in TABLES] == [("topic",), ("topic",), (), (), ()]
+    for table in TABLES:
+        assert table.partition_by == (("topic",) if table in (RECORDS, BATCHES) else ())
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from lake.tables import TABLES
 from pipelines.lake_query.errors import LakeMissingError, WrongQueryError
 from pipelines.lake_query.run import query, require_lake
-from pipelines.lake_query.views import topic_views
+from pipelines.lake_query.views import VIEWS, topic_views
 
 Row = Mapping[str, object]
 
@@ -28,12 +28,13 @@ def range_row(partition: int, start: int, end: int, generation: int, **other: ob
         "start_offset": start,
         "next_offset": end,
         "generation": generation,
-        "run_id": f"run{generation}",
+        "run_id": "hourly",
+        "attempt_id": f"attempt{generation}",
     }
     return row | other
 
 
-def gap_row(partition: int, start: int, end: int, run_id: str, **other: object) -> Row:
+def gap_row(partition: int, start: int, end: int, attempt_id: str, **other: object) -> Row:
     row = {
         "source_id": "c1",
         "topic_id": "id1",
@@ -42,7 +43,8 @@ def gap_row(partition: int, start: int, end: int, run_id: str, **other: object) 
         "start_offset": start,
         "next_offset": end,
         "cause": "quarantined",
-        "run_id": run_id,
+        "run_id": "hourly",  # a label that runs may share
+        "attempt_id": attempt_id,
     }
     return row | other
 
@@ -67,11 +69,13 @@ CHECKPOINTS: Sequence[Row] = [
     range_row(0, 0, 2, 1, topic="my.orders-EU", topic_id=None),
 ]
 GAPS: Sequence[Row] = [
-    gap_row(3, 0, 5, "run1"),  # no repair
-    gap_row(3, 10, 20, "run1"),  # repaired whole
-    gap_row(3, 30, 40, "run1", topic_id=None),  # repaired in part; written before the id was known
-    gap_row(3, 35, 40, "run6"),  # what the repair of it left
-    gap_row(0, 3, 4, "run1", source_id="c2", topic_id="id2"),
+    gap_row(3, 0, 5, "attempt1"),  # no repair
+    gap_row(3, 10, 20, "attempt1"),  # repaired whole
+    gap_row(
+        3, 30, 40, "attempt1", topic_id=None
+    ),  # repaired in part; written before the id was known
+    gap_row(3, 35, 40, "attempt6"),  # what the repair of it left
+    gap_row(0, 3, 4, "attempt1", source_id="c2", topic_id="id2"),
 ]
 RECORDS: Sequence[Row] = [
     {"topic": "orders", "partition": 0, "offset": 0, "value": b"\x01\x02", "key": None},
@@ -131,13 +135,13 @@ def test_gap_is_current_until_a_repair_holds_its_start(
     rows = ask(
         spark_session,
         lake_path,
-        "SELECT source_id, topic_id, start_offset, next_offset, run_id FROM current_gaps"
+        "SELECT source_id, topic_id, start_offset, next_offset, attempt_id FROM current_gaps"
         " ORDER BY source_id, start_offset",
     )
     assert [tuple(row.values()) for row in rows] == [
-        ("c1", "id1", 0, 5, "run1"),
-        ("c1", "id1", 35, 40, "run6"),
-        ("c2", "id2", 3, 4, "run1"),
+        ("c1", "id1", 0, 5, "attempt1"),
+        ("c1", "id1", 35, 40, "attempt6"),
+        ("c2", "id2", 3, 4, "attempt1"),
     ]
 
 
@@ -156,7 +160,7 @@ def test_topic_view_holds_the_topic_and_json_keeps_null_and_empty_apart(
 def test_show_views_lists_them_all(spark_session: SparkSession, lake_path: Path) -> None:
     names = {row["viewName"] for row in ask(spark_session, lake_path, "SHOW VIEWS")}
     tables = {table.name for table in TABLES}
-    views = {"last_offsets", "current_gaps", "topic_orders", "topic_my_orders_eu"}
+    views = {*VIEWS, "topic_orders", "topic_my_orders_eu"}
     assert {str(name).lower() for name in names} == tables | views
 
 

@@ -18,8 +18,9 @@ from support.encoder import (
     wrapper,
     write_log_dir,
 )
-from support.lakes import ingested, read_table
+from support.lakes import ingested
 from support.made_logs import FIRST_MS, made_segments, make_log_dir
+from support.taken import gaps_taken, offsets_taken
 
 _OFFSET = struct.Struct(">q")
 
@@ -37,15 +38,6 @@ def _flipped(batch: EncodedBatch) -> EncodedBatch:
     return batch._replace(data=batch.data[:-1] + bytes([batch.data[-1] ^ 1]))
 
 
-def _offsets(lake: Path) -> list[int]:
-    return sorted(row["offset"] for row in read_table(lake, "records"))
-
-
-def _gaps(lake: Path) -> list[tuple[int, int, str]]:
-    rows = read_table(lake, "gaps")
-    return sorted((row["start_offset"], row["next_offset"], row["cause"]) for row in rows)
-
-
 @pytest.mark.parametrize(("segment", "batch"), [(0, 0), (1, 0), (1, 1), (2, 0)])
 def test_a_bad_checksum_in_any_batch_costs_that_batch_alone(
     segment: int, batch: int, tmp_path: Path
@@ -58,8 +50,8 @@ def test_a_bad_checksum_in_any_batch_costs_that_batch_alone(
     summary = ingested(tmp_path / "data", tmp_path / "lake")
     assert summary.exit_code == 0
     lost = range(damaged.base_offset, damaged.next_offset)
-    assert _offsets(tmp_path / "lake") == [n for n in range(60) if n not in lost]
-    assert _gaps(tmp_path / "lake") == [(lost.start, lost.stop, "quarantined")]
+    assert offsets_taken(tmp_path / "lake") == [n for n in range(60) if n not in lost]
+    assert gaps_taken(tmp_path / "lake") == [(lost.start, lost.stop, "quarantined")]
 
 
 @pytest.mark.parametrize("offset", [28, 31, 25, 21, 61, 29 | 1 << 40])
@@ -69,7 +61,7 @@ def test_a_wrapper_at_a_wrong_offset_brings_no_row_twice(offset: int, tmp_path: 
     write_log_dir(tmp_path / "data", [Partition("orders", 0, [Segment(0, batches)])])
     summary = ingested(tmp_path / "data", tmp_path / "lake")
     assert summary.quarantined == 1
-    offsets = _offsets(tmp_path / "lake")
+    offsets = offsets_taken(tmp_path / "lake")
     assert len(offsets) == len(set(offsets)) == 40
     assert imbalances_of(tmp_path / "lake") == []
 
@@ -81,7 +73,7 @@ def test_wrappers_that_overlap_bring_no_row_twice(magic: int, tmp_path: Path) ->
     write_log_dir(tmp_path / "data", [Partition("orders", 0, [Segment(0, batches)])])
     summary = ingested(tmp_path / "data", tmp_path / "lake")
     assert summary.defects == {"offset_out_of_order": 1}
-    assert _offsets(tmp_path / "lake") == [*range(20), *range(25, 30)]
+    assert offsets_taken(tmp_path / "lake") == [*range(20), *range(25, 30)]
     assert imbalances_of(tmp_path / "lake") == []
 
 
@@ -94,7 +86,7 @@ def test_missing_messages_are_a_gap_where_the_cleaner_never_was(magic: int, tmp_
         tmp_path / "data", tmp_path / "lake", limits={"fail_on_unexplained_gap": True}
     )
     assert (summary.exit_code, summary.missing_offsets) == (3, 20)
-    assert _gaps(tmp_path / "lake") == [(40, 60, "missing")]
+    assert gaps_taken(tmp_path / "lake") == [(40, 60, "missing")]
 
 
 def test_an_impossible_offset_does_not_cover_what_is_written_later(tmp_path: Path) -> None:
@@ -108,7 +100,7 @@ def test_an_impossible_offset_does_not_cover_what_is_written_later(tmp_path: Pat
         (data / "replication-offset-checkpoint").unlink()
         ingested(data, lake)
     lost = range(batches[2].base_offset, batches[2].next_offset)
-    assert _offsets(lake) == [n for n in range(100) if n not in lost]
+    assert offsets_taken(lake) == [n for n in range(100) if n not in lost]
     assert imbalances_of(lake) == []
 
 

@@ -11,9 +11,8 @@ from pipelines.segment_ingest.bounds import bounds_of
 from pipelines.segment_ingest.coverage import Coverage, OffsetRange, merged, subtracted
 from pipelines.segment_ingest.partition_log import PartitionKey
 from pipelines.segment_ingest.plan import SurveyedPartition, plan_ranges, plan_waves, wanted_ranges
-from pipelines.segment_ingest.replicas import choose
 from pipelines.segment_ingest.settings import Settings
-from pipelines.segment_ingest.survey import DataSpan
+from pipelines.segment_ingest.survey_values import DataSpan
 from segment_codec.transactions import Marker
 from support.planned import (
     BATCH_BYTES,
@@ -169,42 +168,6 @@ def test_a_marker_above_the_high_watermark_ends_nothing() -> None:
     bounds = bounds_of(replica(high_watermark=80), surveys, Settings())
     assert (bounds.next_offset, bounds.last_stable_offset) == (50, 50)
     assert bounds.markers == (Marker(60, 1, False),)
-
-
-def test_the_copy_with_the_newest_epoch_is_read_then_the_longest() -> None:
-    old = replica((0, 500), last_epoch=1, broker_id=1, high_watermark=500)
-    short = replica((0, 100), last_epoch=2, broker_id=2, high_watermark=90)
-    long = replica((0, 100, 200), last_epoch=2, broker_id=3, high_watermark=70)
-    (chosen,), notes = choose([old, long, short])
-    assert chosen.broker_id == 3
-    assert chosen.checkpoints.high_watermark == 90
-    assert len(notes) == 1
-    assert choose([short, old, long])[0] == [chosen]
-
-
-def test_an_unfinished_copy_counts_only_where_it_is_alone() -> None:
-    future = replica((0, 200), last_epoch=9, broker_id=2, is_future=True, high_watermark=200)
-    live = replica((0, 100), broker_id=1, high_watermark=80)
-    (chosen,), _ = choose([future, live])
-    assert (chosen.broker_id, chosen.checkpoints.high_watermark) == (1, 80)
-    assert choose([future]) == ([future], [])
-
-
-def test_topics_made_again_and_other_partitions_are_logs_of_their_own() -> None:
-    keys = [("a", 1, "x"), ("a", 1, "y"), ("a", 0, "x"), ("b", 0, None)]
-    copies = [replica(key=PartitionKey(*key)) for key in keys]
-    chosen, notes = choose(copies)
-    assert [tuple(each.key) for each in chosen] == sorted(keys, key=lambda key: key[:2])
-    assert notes == []
-
-
-def test_a_copy_without_a_high_watermark_file_takes_that_of_another() -> None:
-    one = replica((0, 200), broker_id=1, high_watermark=None, has_high_watermarks=False)
-    other = replica((0, 100), broker_id=2, high_watermark=60)
-    (chosen,), _ = choose([one, other])
-    assert chosen.broker_id == 1
-    assert chosen.checkpoints.has_high_watermarks
-    assert chosen.checkpoints.high_watermark == 60
 
 
 def _settings(split_bytes: int, wave_bytes: int) -> Settings:

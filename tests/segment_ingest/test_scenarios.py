@@ -1,19 +1,16 @@
 """Every copy of the brokers' disks, in both isolations, against Kafka's own consumer and dump.
 
-What differs from the oracles, and why that is right, stands in `_KNOWN_BOUNDS` and
-`_LOCAL_STARTS`; a test shows that each of these differences is there. Everything else is equal.
+What differs from the oracles, and why that is right, stands in `KNOWN_BOUNDS` and
+`LOCAL_STARTS`; a test shows that each of these differences is there. Everything else is equal.
 """
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
-import pyarrow as pa
 import pytest
 
 from lake.tables import TABLES
@@ -21,6 +18,7 @@ from pipelines.segment_ingest.summary import IngestSummary
 from support import broker_disks
 from support.accounts import imbalances
 from support.broker_disks import SCENARIOS, LogDir, PartitionFacts
+from support.converted import KNOWN_BOUNDS, LOCAL_STARTS, Converted, Log
 from support.dumps import Dump, DumpBatch, DumpRecord
 from support.lakes import Row, ingested, oracle_record, read_arrow, versions
 from support.oracle import Isolation, OracleRecord, expected_records, partition_dump
@@ -30,42 +28,8 @@ _KEPT_MS = range(-62_135_596_800_000, 253_402_300_800_000)  # years 1 to 9999
 _LOG_NAME = re.compile(r"\d{20}\.log")
 _TIMESTAMP_TYPES = {0: "CreateTime", 1: "LogAppendTime", -1: "NoTimestampType"}
 
-
-class Log(NamedTuple):
-    scenario: str
-    copy: str
-    topic: str
-    partition: int
-
-
-_KNOWN_BOUNDS = {
-    # The disks were copied while followers lagged: no copy's high watermark was higher yet. The
-    # consumer read later, when they had caught up.
-    Log("08_replicas", "lagging", "rep", 0): 135,
-    # The leader wrote its high watermark a few seconds before it was copied.
-    Log("08_replicas", "follower_down", "rep", 1): 135,
-    # After kill -9 the high watermark on the disk is old. The consumer read after the recovery.
-    Log("10_crash", "killed", "cr-plain", 0): 572,
-    Log("10_crash", "killed", "cr-pre", 0): 731,
-}
-
-_LOCAL_STARTS = {
-    # What lies below is in the remote tier only; the consumer was given it from there.
-    Log("12_tiered", "stopped", "ti", 0): 375,
-    Log("12_tiered", "stopped", "ti", 1): 345,
-}
-
-_NOT_CONSUMED = {
-    # Internal logs that no consumer was asked to read, each with the high watermark on its disk.
-    Log("05_compacted", "before", "__transaction_state", 1): 16,
-    Log("05_compacted", "before", "__transaction_state", 3): 10,
-    Log("05_compacted", "after", "__transaction_state", 1): 22,
-    Log("05_compacted", "after", "__transaction_state", 3): 13,
-    Log("10_crash", "killed", "__transaction_state", 2): 5,
-    Log("10_crash", "recovered", "__transaction_state", 2): 5,
-    Log("12_tiered", "stopped", "__transaction_state", 3): 25,
-}
-
+# Tails of two brokers that lost an election.
+_DEFECTS = {("08_replicas", "diverged"): {"replica_conflict"}}
 # The copies whose logs have holes, each with the causes that are proved for them.
 _GAP_CAUSES = {
     ("05_compacted", "after"): {"compacted"},
@@ -75,66 +39,6 @@ _GAP_CAUSES = {
     ("12_tiered", "stopped"): {"remote"},
     ("13_legacy_in_4x", "after"): {"compacted"},
 }
-
-
-@dataclass
-class Converted:
-    """One copy of the disks in one isolation: what two runs said, and what is in the tables."""
-
-    scenario: str
-    copy: str
-    isolation: Isolation
-    lake: Path
-    summary: IngestSummary
-    second_summary: IngestSummary
-    versions: dict[str, int]
-    second_versions: dict[str, int]
-    tables: dict[str, pa.Table]
-
-    @cached_property
-    def records(self) -> dict[tuple[str, int], list[Row]]:
-        """In the order of their offsets."""
-        return _by_partition(self.tables["records"], "offset")
-
-    @cached_property
-    def batches(self) -> dict[tuple[str, int], list[Row]]:
-        """In the order of their bytes."""
-        return _by_partition(self.tables["batches"], "segment", "position")
-
-    @property
-    def consumed(self) -> tuple[PartitionFacts, ...]:
-        """The partitions that a consumer read."""
-        return broker_disks.partitions(self.scenario, self.copy)
-
-    @property
-    def not_consumed(self) -> tuple[PartitionFacts, ...]:
-        return tuple(
-            PartitionFacts(log.topic, log.partition, 0, high_watermark, None, 0, None)
-            for log, high_watermark in _NOT_CONSUMED.items()
-            if (log.scenario, log.copy) == (self.scenario, self.copy)
-        )
-
-    @property
-    def partitions(self) -> tuple[PartitionFacts, ...]:
-        return (*self.consumed, *self.not_consumed)
-
-    def log(self, facts: PartitionFacts) -> Log:
-        return Log(self.scenario, self.copy, facts.topic, facts.partition)
-
-    def bound(self, facts: PartitionFacts) -> int:
-        """Up to where the partition is taken."""
-        high_watermark = _KNOWN_BOUNDS.get(self.log(facts), facts.high_watermark)
-        if self.isolation is Isolation.READ_COMMITTED and facts.last_stable_offset is not None:
-            return min(high_watermark, facts.last_stable_offset)
-        return high_watermark
-
-
-def _by_partition(table: pa.Table, *order: str) -> dict[tuple[str, int], list[Row]]:
-    found: dict[tuple[str, int], list[Row]] = defaultdict(list)
-    for row in table.sort_by([(name, "ascending") for name in order]).to_pylist():
-        found[row["topic"], row["partition"]].append(row)
-    return found
-
 
 _COPIES = [
     (scenario, copy, isolation)
@@ -185,9 +89,16 @@ def test_records_are_those_a_consumer_got_field_by_field(converted: Converted) -
 def test_records_that_nobody_consumed_are_those_of_the_dump(converted: Converted) -> None:
     for facts in converted.not_consumed:
         dump = _partition_dump(converted.log(facts), "")
+        (log,) = {each.file_name for each in dump.batches if _LOG_NAME.fullmatch(each.file_name)}
+        control = {
+            offset
+            for batch in dump.batches_of(log)
+            if batch.is_control and batch.base_offset is not None
+            for offset in range(batch.base_offset, batch.last_offset + 1)
+        }
         assert [
             DumpRecord(
-                Path(dump.batches[0].file_name).name,
+                log,
                 row["offset"],
                 _TIMESTAMP_TYPES[row["timestampType"]],
                 row["timestamp_ms"],
@@ -197,7 +108,13 @@ def test_records_that_nobody_consumed_are_those_of_the_dump(converted: Converted
                 None,
             )
             for row in converted.records[facts.topic, facts.partition]
-        ] == dump.records
+        ] == [
+            record
+            for record in dump.records
+            if record.file_name == log
+            and record.offset not in control
+            and record.offset < facts.high_watermark
+        ]
 
 
 def test_there_are_records_of_no_other_log(converted: Converted) -> None:
@@ -296,8 +213,9 @@ def test_holes_have_the_causes_that_are_proved(converted: Converted) -> None:
         assert is_below_start == (gap["cause"] != "compacted")
 
 
-def test_nothing_is_quarantined_and_nobody_has_to_look(converted: Converted) -> None:
-    assert converted.tables["quarantine"].num_rows == 0
+def test_nothing_is_damaged_and_nobody_has_to_look(converted: Converted) -> None:
+    codes = set(converted.tables["quarantine"]["defect_code"].to_pylist())
+    assert codes == _DEFECTS.get((converted.scenario, converted.copy), set())
     assert converted.summary.exit_code == 0
     assert converted.summary.left_out == {}
     assert converted.summary.missing_offsets == 0
@@ -320,18 +238,18 @@ def test_a_second_run_commits_nothing(converted: Converted) -> None:
     assert converted.second_summary.exit_code == 0
 
 
-@pytest.mark.parametrize("log", _KNOWN_BOUNDS)
+@pytest.mark.parametrize("log", KNOWN_BOUNDS)
 def test_known_bounds_are_below_what_the_consumer_got_later(log: Log) -> None:
     last = expected_records(*log)[-1].offset
-    assert last >= _KNOWN_BOUNDS[log]
+    assert last >= KNOWN_BOUNDS[log]
 
 
-@pytest.mark.parametrize("log", _LOCAL_STARTS)
+@pytest.mark.parametrize("log", LOCAL_STARTS)
 def test_what_lies_in_the_tier_only_was_given_to_the_consumer(log: Log) -> None:
     folder = broker_disks.log_dir(log.scenario, log.copy) / f"{log.topic}-{log.partition}"
     bases = [int(path.stem) for path in folder.glob("*.log")]
-    assert min(bases) == _LOCAL_STARTS[log]
-    assert expected_records(*log)[0].offset < _LOCAL_STARTS[log]
+    assert min(bases) == LOCAL_STARTS[log]
+    assert expected_records(*log)[0].offset < LOCAL_STARTS[log]
 
 
 @cache
@@ -344,7 +262,7 @@ def _consumed(converted: Converted, facts: PartitionFacts) -> list[OracleRecord]
 
 
 def _local_start(converted: Converted, facts: PartitionFacts) -> int:
-    return _LOCAL_STARTS.get(converted.log(facts), 0)
+    return LOCAL_STARTS.get(converted.log(facts), 0)
 
 
 def _dump(converted: Converted, facts: PartitionFacts, rows: list[Row]) -> Dump:

@@ -5,19 +5,60 @@ In SQL by another engine, so that nothing of it is shared with the code under te
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import duckdb
 import pyarrow as pa
 
-from lake.tables import TABLES
+from lake.tables import CHECKPOINTS, GAPS, TABLES
 from support.lakes import read_arrow
 
 _KEYS = "source_id, topic, partition"
 
-# A row of the ledger, and what the other tables hold between its offsets.
+# A range that was taken, with what its repairs brought.
 _RANGES = """
-create temp table ranges as select row_number() over () as id, * from checkpoints
-    where kind = 'ingest'
+create temp table ranges as
+with repaired as (
+    select i.source_id, i.topic, i.partition, i.topic_id, i.start_offset,
+        sum(r.records) as records, sum(r.batches) as batches, sum(r.bytes) as bytes,
+        sum(r.quarantined_batches) as quarantined_batches, sum(r.offset_sum) as offset_sum,
+        sum(r.key_bytes) as key_bytes, sum(r.value_bytes) as value_bytes,
+        min(r.min_timestamp_ms) as min_ms, max(r.max_timestamp_ms) as max_ms
+    from checkpoints i join checkpoints r using (source_id, topic, partition)
+    where i.kind = 'ingest' and r.kind = 'repair' and r.topic_id is not distinct from i.topic_id
+        and r.start_offset >= i.start_offset and r.next_offset <= i.next_offset
+    group by all)
+select row_number() over () as id, i.* replace (
+    i.records + coalesce(r.records, 0) as records,
+    i.batches + coalesce(r.batches, 0) as batches,
+    i.bytes + coalesce(r.bytes, 0) as bytes,
+    i.quarantined_batches + coalesce(r.quarantined_batches, 0) as quarantined_batches,
+    i.offset_sum + coalesce(r.offset_sum, 0) as offset_sum,
+    i.key_bytes + coalesce(r.key_bytes, 0) as key_bytes,
+    i.value_bytes + coalesce(r.value_bytes, 0) as value_bytes,
+    least(i.min_timestamp_ms, r.min_ms) as min_timestamp_ms,
+    greatest(i.max_timestamp_ms, r.max_ms) as max_timestamp_ms)
+from checkpoints i left join repaired r on r.source_id = i.source_id and r.topic = i.topic
+    and r.partition = i.partition and r.topic_id is not distinct from i.topic_id
+    and r.start_offset = i.start_offset
+where i.kind = 'ingest'
+"""
+# A gap stands until a later repair holds its start.
+_CURRENT = """
+create temp table current as
+with dated as (
+    select g.*, max(l.generation) filter (l.attempt_id = g.attempt_id) as own,
+        max(l.generation) filter (l.kind = 'repair') as repaired
+    from gaps g join checkpoints l using (source_id, topic, partition)
+    where g.topic_id is not distinct from l.topic_id
+        and l.start_offset <= g.start_offset and g.start_offset < l.next_offset
+    group by all)
+select * from dated where repaired is null or repaired <= own
+"""
+# Damage of what was read, each once; what a losing copy holds belongs to no range.
+_DAMAGE = """
+create temp table damage as select * from quarantine
+where resolution is null and defect_code <> 'replica_conflict'
 """
 _OWN_RECORDS = """
 create temp table own_records as
@@ -47,7 +88,7 @@ from clipped group by id
 _OWN_GAPS = """
 create temp table own_gaps as
 select l.id, count(*) as gaps, sum(g.next_offset - g.start_offset) as span
-from ranges l join gaps g using (source_id, topic, partition)
+from ranges l join current g using (source_id, topic, partition)
 where l.topic_id is not distinct from g.topic_id
     and g.start_offset >= l.start_offset and g.next_offset <= l.next_offset
 group by l.id
@@ -67,7 +108,7 @@ _ACCOUNTED = """
 create temp table accounted as
 select source_id, topic_id, topic, partition, base_offset as a, last_offset + 1 as z from batches
 union all
-select source_id, topic_id, topic, partition, start_offset, next_offset from gaps
+select source_id, topic_id, topic, partition, start_offset, next_offset from current
 """
 
 # Each finds rows only when something is wrong.
@@ -99,7 +140,7 @@ _CHECKS = {
         with l as (select {_KEYS}, sum(bytes) as n, sum(quarantined_batches) as q from ranges
             group by all),
         b as (select {_KEYS}, sum(size_bytes) as n from batches group by all),
-        q as (select {_KEYS}, sum(length_bytes) as n, count(*) as q from quarantine group by all)
+        q as (select {_KEYS}, sum(length_bytes) as n, count(*) as q from damage group by all)
         select l.topic, l.partition, l.n, b.n, q.n, l.q, q.q
         from l left join b using ({_KEYS}) left join q using ({_KEYS})
         where l.n <> coalesce(b.n, 0) + coalesce(q.n, 0) or l.q <> coalesce(q.q, 0)""",
@@ -118,9 +159,30 @@ _CHECKS = {
         select * from (select
             (select count(*) from records) - (select coalesce(sum(r_records), 0) from joined) as r,
             (select count(*) from batches) - (select coalesce(sum(b_batches), 0) from joined) as b,
-            (select count(*) from gaps) - (select coalesce(sum(g_gaps), 0) from joined) as g)
+            (select count(*) from current) - (select coalesce(sum(g_gaps), 0) from joined) as g)
         where r <> 0 or b <> 0 or g <> 0""",
 }
+
+
+class StandingGap(NamedTuple):
+    """A gap that no later repair re-stated."""
+
+    topic: str
+    partition: int
+    start_offset: int
+    next_offset: int
+    cause: str
+
+
+def standing_gaps(lake: Path) -> list[StandingGap]:
+    """The gaps of a lake as they stand now, sorted."""
+    with duckdb.connect(":memory:") as connection:
+        for table in (CHECKPOINTS, GAPS):
+            connection.register(table.name, read_arrow(lake, table.name))
+        connection.execute(_CURRENT)
+        columns = ", ".join(StandingGap._fields)
+        rows = connection.execute(f"select {columns} from current").fetchall()
+        return sorted(StandingGap(*row) for row in rows)
 
 
 def imbalances_of(lake: Path) -> list[str]:
@@ -134,7 +196,16 @@ def imbalances(tables: Mapping[str, pa.Table]) -> list[str]:
         connection.execute("set threads = 1")
         for table in TABLES:
             connection.register(table.name, tables[table.name])
-        for view in (_RANGES, _OWN_RECORDS, _OWN_BATCHES, _OWN_GAPS, _JOINED, _ACCOUNTED):
+        for view in (
+            _RANGES,
+            _CURRENT,
+            _DAMAGE,
+            _OWN_RECORDS,
+            _OWN_BATCHES,
+            _OWN_GAPS,
+            _JOINED,
+            _ACCOUNTED,
+        ):
             connection.execute(view)
         return [
             f"{what}: {row}"

@@ -12,10 +12,24 @@ from lake.delta_commit import TopicWave, versions
 from lake.delta_tables import LakeTables
 from lake.parquet_files import DataFile, ParquetFile
 from lake.storage import Storage, open_storage
-from lake.tables import BATCHES, CHECKPOINTS, GAPS, QUARANTINE, RECORDS, TABLES, Table, plain_type
+from lake.tables import (
+    BATCHES,
+    CHECKPOINTS,
+    CLUSTER_METADATA,
+    CONSUMER_OFFSETS,
+    GAPS,
+    QUARANTINE,
+    RECORDS,
+    TRANSACTION_STATE,
+    Table,
+    plain_type,
+    tables_of,
+)
 
 SOURCE = "cluster-1"
 NOW_MS = 1_700_000_000_000
+PLAIN_TABLES = tables_of(["orders"])
+"""What a topic commits to that is not internal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +81,17 @@ def _value(field: "pa.Field[pa.DataType]", topic: str, offsets: range) -> object
     if pa.types.is_boolean(kind):
         return False
     if pa.types.is_list(kind):
-        return [[{"key": "trace", "value": b"%d" % n}] for n in offsets]
+        return [[_element(kind.value_type, n)] for n in offsets]
     if pa.types.is_binary(kind):
         return [b"%s-%d" % (topic.encode(), n) for n in offsets]
     return field.name
+
+
+def _element(kind: pa.DataType, number: int) -> object:
+    if not pa.types.is_struct(kind):
+        return number
+    texts = {pa.string(): "trace", pa.binary(): b"%d" % number}
+    return {field.name: texts.get(field.type, number) for field in kind}
 
 
 def write_file(lake: Lake, table: Table, topic: str, *batches: pa.RecordBatch) -> DataFile:
@@ -89,10 +110,10 @@ def wave(
     generation: int,
     offsets: range,
     *,
-    tables: tuple[Table, ...] = TABLES,
+    tables: tuple[Table, ...] | None = None,
     attempt_id: str = "attempt",
 ) -> TopicWave:
-    """One file for each of the tables, all with the same offsets."""
+    """One file for each of the tables, None for the topic's, all with the same offsets."""
     constants: dict[str, object] = {
         "source_id": SOURCE,
         "generation": generation,
@@ -100,7 +121,7 @@ def wave(
         "run_id": attempt_id,
     }
     files = []
-    for table in tables:
+    for table in tables_of([topic]) if tables is None else tables:
         names = table.file_schema.names
         own = {name: value for name, value in constants.items() if name in names}
         files.append(write_file(lake, table, topic, rows(table, topic, offsets, **own)))
@@ -121,11 +142,18 @@ OFFSET_COLUMN = {
     BATCHES.name: "base_offset",
     QUARANTINE.name: "base_offset",
     GAPS.name: "start_offset",
+    CONSUMER_OFFSETS.name: "record_offset",
+    TRANSACTION_STATE.name: "record_offset",
+    CLUSTER_METADATA.name: "record_offset",
     CHECKPOINTS.name: "start_offset",
 }
 
 
 def read_offsets(lake: Lake, table: Table, topic: str) -> list[int]:
-    """The topic's rows as a reader sees them, by their offsets, sorted, doubles kept."""
-    found = lake.tables.open(table).to_pyarrow_table(filters=[("topic", "=", topic)])
+    """The topic's rows as a reader sees them, by their offsets, sorted, doubles kept.
+
+    A table that serves one topic only has no other's.
+    """
+    filters = [("topic", "=", topic)] if table.topics is None else None
+    found = lake.tables.open(table).to_pyarrow_table(filters=filters)
     return sorted(int(n) for n in found[OFFSET_COLUMN[table.name]].to_pylist() if n is not None)

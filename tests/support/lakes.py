@@ -78,6 +78,7 @@ def ingested_in_pieces(
     split_bytes: int,
     wave_bytes: int,
     engine: Engine | None = None,
+    after: Callable[[str], None] = lambda step: None,
 ) -> IngestSummary:
     """Ingest with tasks and commits below the least that settings allow, internal topics too."""
     layer = {"read": {"isolation": isolation}, "select": {"internal_topics": True}}
@@ -87,7 +88,7 @@ def ingested_in_pieces(
     reporter = RunReporter(io.StringIO())
     with LocalEngine(1) as own:
         chosen = own if engine is None else engine
-        return ingest([str(source)], str(lake), settings, chosen, reporter)
+        return ingest([str(source)], str(lake), settings, chosen, reporter, after=after)
 
 
 def content(lake: Path, table: str) -> list[str]:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from support.encoder import (
     DEFAULT_CLUSTER_ID,
     EncodedBatch,
+    Header,
     Partition,
     Record,
     Segment,
@@ -46,6 +47,7 @@ def made_batches(
     *,
     batch_records: int = 5,
     value_bytes: int = 0,
+    leader_epoch: int = 0,
 ) -> list[EncodedBatch]:
     """Batches that hold a record for each offset; the time goes up a second with each."""
     return [
@@ -60,6 +62,7 @@ def made_batches(
                 )
                 for offset in range(start, min(start + batch_records, offsets.stop))
             ],
+            Header(leader_epoch=leader_epoch),
         )
         for start in range(offsets.start, offsets.stop, batch_records)
     ]

@@ -14,13 +14,14 @@ from pipelines.segment_ingest.partition_log import (
 )
 from pipelines.segment_ingest.plan import SurveyedPartition
 from pipelines.segment_ingest.settings import Settings
-from pipelines.segment_ingest.survey import DataSpan, SegmentSurvey, SplitPoint
+from pipelines.segment_ingest.survey_values import DataSpan, SegmentSurvey, SplitPoint
 from pipelines.segment_ingest.tasks import (
     ByteCount,
     DecodeSettings,
     StretchReport,
     Totals,
 )
+from segment_codec.checkpoint_files import EpochStart
 from segment_codec.transactions import Marker
 
 BATCH_BYTES = 100
@@ -50,7 +51,7 @@ def replica(
         Checkpoints(
             has_high_watermarks, high_watermark, None, log_start_offset, None, has_remote_tier
         ),
-        last_epoch,
+        (EpochStart(last_epoch, edges[0]),),
         tuple(
             SegmentFile(
                 start,
@@ -130,7 +131,7 @@ def decode_settings() -> DecodeSettings:
     """Settings of tasks that nobody runs."""
     storage = open_storage("/")[0]
     sizes = (1 << 20, 1 << 20, 1 << 20, 1 << 20, 1 << 20)
-    return DecodeSettings(storage, storage, "/lake", "source", "run", 0, True, *sizes, 1)
+    return DecodeSettings(storage, storage, "/lake", "source", "run", "attempt", 0, True, *sizes, 1)
 
 
 def report(
@@ -155,7 +156,7 @@ def report(
         *compacted,
         cut_offset,
         ByteCount(sound=size_bytes),
-        Totals(records=records),
+        Totals(records=records, offsets=(next_offset or 0) - (first_offset or 0)),
         None,
         None,
         None,

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 from lake.delta_tables import LakeTables
 from lake.errors import TablesDisagreeError
-from lake.tables import BATCHES, CHECKPOINTS, GAPS, QUARANTINE, RECORDS, TABLES
+from lake.tables import CHECKPOINTS, RECORDS, tables_of
 
 
 class AppVersions(NamedTuple):
-    """Generations of one topic, 0 when never; `followers` is the least of the three tables'."""
+    """Generations of one topic, 0 when never; `followers` is the least of the tables between."""
 
     records: int
     followers: int
@@ -55,16 +55,20 @@ def versions(tables: LakeTables, source_id: str, topics: Iterable[str]) -> dict[
 
 
 def _read_once(tables: LakeTables, source_id: str, topics: Iterable[str]) -> dict[str, AppVersions]:
+    wanted = list(topics)
     by_table: dict[str, dict[str, int]] = {}
-    for table in reversed(TABLES):
+    for table in reversed(tables_of(wanted)):
         handle = tables.open(table)
         by_table[table.name] = {
-            topic: handle.transaction_version(app_id(source_id, topic)) or 0 for topic in topics
+            topic: handle.transaction_version(app_id(source_id, topic)) or 0 for topic in wanted
         }
     found = {}
-    for topic in topics:
-        chain = [by_table[table.name][topic] for table in TABLES]
-        followers = min(by_table[table.name][topic] for table in (BATCHES, QUARANTINE, GAPS))
+    for topic in wanted:
+        own = tables_of([topic])
+        chain = [by_table[table.name][topic] for table in own]
+        followers = min(
+            by_table[table.name][topic] for table in own if table not in (RECORDS, CHECKPOINTS)
+        )
         found[topic] = AppVersions(
             by_table[RECORDS.name][topic], followers, by_table[CHECKPOINTS.name][topic]
         )

@@ -26,7 +26,7 @@ from lake.errors import (
     WaveError,
 )
 from lake.redo_file import Redo
-from lake.tables import RECORDS, TABLES, Table
+from lake.tables import RECORDS, Table, tables_of
 from lake.waves import TopicWave, check_files
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def commit_wave(
 
     Args:
         attempt_id: made anew by each attempt; stands in the commits and proves whose they are.
-        after: called with the name of each step when it is done: redo, the five tables, cleaned.
+        after: called with the name of each step when it is done: redo, the topics' tables, cleaned.
 
     Raises:
         WaveError, DataFileError: nothing was committed.
@@ -177,9 +177,9 @@ def _follow(
     tables: LakeTables, redo: Redo, topics: Sequence[str], after: Callable[[str], None]
 ) -> None:
     """Bring the other tables to the decided generations, whoever else does so at the same time."""
-    for table in TABLES:
+    for table in tables_of(topics):
         if table != RECORDS:
-            _follow_one(tables, table, redo, topics)
+            _follow_one(tables, table, redo, [topic for topic in topics if table.serves(topic)])
             after(table.name)
 
 

@@ -5,7 +5,7 @@ process forks and has no place in a worker: hence the imports inside the functio
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -40,7 +40,7 @@ _REFUSED_SETTINGS = (
 
 
 class LakeTables:
-    """The five tables below one folder; holds no handle, so every `open` sees the newest state."""
+    """The tables below one folder; holds no handle, so every `open` sees the newest state."""
 
     def __init__(self, lake_path: str, storage: Storage) -> None:
         self.lake_path = lake_path
@@ -53,8 +53,21 @@ class LakeTables:
         return self.storage.join(self.path(table), _LOG_FOLDER, f"{version:020d}.json")
 
     @property
+    def work_folder(self) -> str:
+        """Where files may lie that belong to no table."""
+        return self.storage.join(self.path(RECORDS), _OWN_FOLDER)
+
+    @property
     def redo_folder(self) -> str:
-        return self.storage.join(self.path(RECORDS), _OWN_FOLDER, "redo")
+        return self.storage.join(self.work_folder, "redo")
+
+    def source_ids(self) -> list[str]:
+        """Return the sources that the ledger has ranges of, sorted."""
+        files = [
+            self._read(CHECKPOINTS, path, ["source_id"]) for path in self.file_paths(CHECKPOINTS)
+        ]
+        found = {value for file in files for value in file.column("source_id").to_pylist()}
+        return sorted(value for value in found if value is not None)
 
     def exists(self) -> bool:
         """Say whether all tables are there."""
@@ -105,19 +118,57 @@ class LakeTables:
 
     def ledger(self, source_id: str) -> pa.Table:
         """Return the rows of `checkpoints` of one source, in no order."""
+        return self.rows(CHECKPOINTS, source_id, CHECKPOINTS.schema.names)
+
+    def rows(
+        self,
+        table: Table,
+        source_id: str,
+        columns: Sequence[str],
+        *,
+        topic: str | None = None,
+        pruned_by: Sequence[tuple[str, str, int]] = (),
+    ) -> pa.Table:
+        """Return some columns of one source's rows, in no order; for what a driver can hold.
+
+        Args:
+            columns: of the data files: not the one that the table is partitioned by.
+            topic: of a table partitioned by it, the only one to be read.
+            pruned_by: column, operator and value; a file whose statistics tell that it has no such
+                row is not read. The others are given whole.
+        """
         # File by file: delta-rs' own reader goes through pyarrow.dataset, whose import and threads
         # cost more than these few small files.
-        files = [self._read(CHECKPOINTS, uri) for uri in self.open(CHECKPOINTS).file_uris()]
-        whole = pa.concat_tables([CHECKPOINTS.schema.empty_table(), *files])
+        wanted = [*columns] if "source_id" in columns else [*columns, "source_id"]
+        empty = pa.schema([table.schema.field(name) for name in wanted]).empty_table()
+        paths = self.file_paths(table, topic=topic, pruned_by=pruned_by)
+        files = [self._read(table, path, wanted) for path in paths]
+        whole = pa.concat_tables([empty, *files])
         mine = [value == source_id for value in whole.column("source_id").to_pylist()]
-        return whole.filter(pa.array(mine, pa.bool_()))
+        return whole.filter(pa.array(mine, pa.bool_())).select(columns)
 
-    def _read(self, table: Table, uri: str) -> pa.Table:
-        """Return the rows of a data file of an unpartitioned table."""
-        name = unquote(uri.rsplit("/", 1)[-1])
-        content = self.storage.read_bytes(self.storage.join(self.path(table), name))
-        rows = pq.ParquetFile(pa.BufferReader(content)).read(use_threads=False)
-        return rows.select(table.schema.names).cast(table.schema)
+    def file_paths(
+        self,
+        table: Table,
+        *,
+        topic: str | None = None,
+        pruned_by: Sequence[tuple[str, str, int]] = (),
+    ) -> list[str]:
+        """Return the paths of a table's data files; the arguments are those of `rows`."""
+        only: list[tuple[str, str, str | int]] = [*pruned_by]
+        if topic is not None:
+            only.append((table.partition_by[0], "=", topic))
+        uris = self.open(table).file_uris(file_pruning_predicate=only or None)
+        depth = len(table.partition_by) + 1
+        names = [[unquote(part) for part in uri.rsplit("/", depth)[1:]] for uri in uris]
+        return [self.storage.join(self.path(table), *parts) for parts in names]
+
+    def _read(self, table: Table, path: str, columns: Sequence[str]) -> pa.Table:
+        """Return columns of a data file."""
+        content = self.storage.read_bytes(path)
+        rows = pq.ParquetFile(pa.BufferReader(content)).read([*columns], use_threads=False)
+        schema = pa.schema([table.schema.field(name) for name in columns])
+        return rows.select([*columns]).cast(schema)
 
     def _has_log(self, table: Table) -> bool:
         from deltalake import DeltaTable

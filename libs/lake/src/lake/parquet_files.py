@@ -19,7 +19,18 @@ import pyarrow.parquet as pq
 from lake.errors import OutputError, SchemaError, StorageError
 from lake.statistics import Statistics
 from lake.storage import Storage
-from lake.tables import BATCHES, CHECKPOINTS, GAPS, QUARANTINE, RECORDS, Table, check
+from lake.tables import (
+    BATCHES,
+    CHECKPOINTS,
+    CLUSTER_METADATA,
+    CONSUMER_OFFSETS,
+    GAPS,
+    QUARANTINE,
+    RECORDS,
+    TRANSACTION_STATE,
+    Table,
+    check,
+)
 
 # Measured: numbers that grow by small steps pack best as deltas; columns of few values (most are
 # the same in every row of a file) as dictionaries; payloads as they are.
@@ -31,11 +42,18 @@ _DELTA_COLUMNS = {
     ),
     QUARANTINE.name: "position length_bytes base_offset last_offset previous_offset next_offset",
     GAPS.name: "start_offset next_offset",
+    CONSUMER_OFFSETS.name: "offset commit_timestamp commit_timestamp_ms "
+    "record_offset record_timestamp record_timestamp_ms",
+    TRANSACTION_STATE.name: "last_update_timestamp last_update_timestamp_ms "
+    "record_offset record_timestamp record_timestamp_ms",
+    CLUSTER_METADATA.name: "record_offset",
     CHECKPOINTS.name: "start_offset next_offset",
 }
 _PLAIN_COLUMNS = {
     RECORDS.name: "key value headers.list.element.value",
     QUARANTINE.name: "raw raw_sha256",
+    CONSUMER_OFFSETS.name: "key value",
+    TRANSACTION_STATE.name: "key value",
 }
 _STRANGE_CHARACTERS = re.compile(r"[^A-Za-z0-9._-]")
 

@@ -21,7 +21,7 @@ _SUFFIX = ".json"
 
 @dataclass(frozen=True, slots=True)
 class Redo:
-    """One try: the generation it makes of each topic, and the files of all five tables."""
+    """One try: the generation it makes of each topic, and its files of all tables."""
 
     source_id: str
     attempt_id: str

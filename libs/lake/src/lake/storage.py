@@ -20,6 +20,7 @@ from lake.errors import FileShrankError, NotFoundError, StorageError, Unsupporte
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _OUTPUT_BUFFER_BYTES = 1 << 20
+_NOT_SUPPORTED_YET = {"s3": "S3", "s3a": "S3", "hdfs": "HDFS"}
 
 
 class FileInfo(NamedTuple):
@@ -142,7 +143,12 @@ def _path_of_file_uri(uri: str, rest: str) -> str:
 
 
 def _unsupported(uri: str) -> UnsupportedUriError:
-    return UnsupportedUriError(uri=uri, schemes=("a plain path", "file:/path", "file:///path"))
+    scheme = _SCHEME.match(uri)
+    return UnsupportedUriError(
+        uri=uri,
+        schemes=("a plain path", "file:/path", "file:///path"),
+        place=None if scheme is None else _NOT_SUPPORTED_YET.get(scheme[1].lower()),
+    )
 
 
 @contextlib.contextmanager

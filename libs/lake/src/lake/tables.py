@@ -22,12 +22,20 @@ HEADERS_TYPE = pa.list_(
 
 
 class Table(NamedTuple):
-    """What a table is; `statistics_columns` are numbers and timestamps that let readers skip."""
+    """What a table is; `statistics_columns` are numbers and timestamps that let readers skip.
+
+    `topics` are those whose commits bring it rows, None for all.
+    """
 
     name: str
     schema: pa.Schema
     partition_by: tuple[str, ...]
     statistics_columns: tuple[str, ...]
+    topics: frozenset[str] | None = None
+
+    def serves(self, topic: str) -> bool:
+        """Whether the table takes part in the topic's commits."""
+        return self.topics is None or topic in self.topics
 
     @property
     def file_schema(self) -> pa.Schema:
@@ -155,11 +163,120 @@ GAPS = Table(
             *_string("source_id topic_id topic"),
             *_int("partition"),
             *_bigint("start_offset next_offset"),
-            *_string("cause detail run_id"),
+            *_string("cause detail run_id attempt_id"),
         ]
     ),
     partition_by=(),
     statistics_columns=("partition", "start_offset", "next_offset"),
+)
+
+PARTITIONS_TYPE = pa.list_(
+    pa.field(
+        "element", pa.struct([pa.field("topic", pa.string()), pa.field("partition", pa.int32())])
+    )
+)
+_INTS = pa.list_(pa.field("element", pa.int32()))
+
+# Where the record lies that a row was read from: with `source_id` its identity in `records`.
+_RECORD_PLACE = [
+    *_string("record_topic_id"),
+    *_int("record_partition"),
+    *_bigint("record_offset"),
+    *_timestamp("record_timestamp"),
+    *_bigint("record_timestamp_ms"),
+]
+
+CONSUMER_OFFSETS = Table(
+    name="consumer_offsets",
+    schema=pa.schema(
+        [
+            *_string("source_id kind group_id topic"),
+            *_int("partition"),
+            *_bigint("offset"),
+            *_int("leader_epoch"),
+            *_string("metadata"),
+            *_timestamp("commit_timestamp"),
+            *_bigint("commit_timestamp_ms"),
+            *_timestamp("expire_timestamp"),
+            *_bigint("expire_timestamp_ms"),
+            *_string("topic_id member_id"),
+            *_boolean("is_tombstone"),
+            *_string("detail"),
+            *_int("key_type value_version"),
+            *_binary("key value"),
+            *_string("unread_reason"),
+            *_RECORD_PLACE,
+            *_string("transaction_state run_id"),
+        ]
+    ),
+    partition_by=(),
+    statistics_columns=(
+        "partition",
+        "offset",
+        "commit_timestamp",
+        "record_partition",
+        "record_offset",
+        "record_timestamp",
+    ),
+    topics=frozenset({"__consumer_offsets"}),
+)
+
+TRANSACTION_STATE = Table(
+    name="transaction_state",
+    schema=pa.schema(
+        [
+            *_string("source_id transactional_id"),
+            *_bigint("producer_id"),
+            *_int("producer_epoch timeout_ms"),
+            *_string("state"),
+            pa.field("partitions", PARTITIONS_TYPE),
+            *_timestamp("last_update_timestamp"),
+            *_bigint("last_update_timestamp_ms"),
+            *_timestamp("start_timestamp"),
+            *_bigint("start_timestamp_ms"),
+            *_bigint("previous_producer_id next_producer_id"),
+            *_int("next_producer_epoch client_transaction_version"),
+            *_boolean("is_tombstone"),
+            *_int("key_type value_version"),
+            *_binary("key value"),
+            *_string("unread_reason"),
+            *_RECORD_PLACE,
+            *_string("run_id"),
+        ]
+    ),
+    partition_by=(),
+    statistics_columns=(
+        "producer_id",
+        "last_update_timestamp",
+        "record_partition",
+        "record_offset",
+        "record_timestamp",
+    ),
+    topics=frozenset({"__transaction_state"}),
+)
+
+CLUSTER_METADATA = Table(
+    name="cluster_metadata",
+    schema=pa.schema(
+        [
+            *_string("source_id record_type topic topic_id"),
+            *_int("partition"),
+            pa.field("replicas", _INTS),
+            pa.field("isr", _INTS),
+            *_int("leader leader_epoch partition_epoch node_id"),
+            *_string("resource_type resource_name name value"),
+            *_int("feature_level"),
+            *_boolean("is_redacted"),
+            *_string("detail"),
+            *_int("type_id type_version"),
+            *_string("unread_reason snapshot"),
+            *_RECORD_PLACE,
+            *_string("run_id"),
+        ]
+    ),
+    partition_by=(),
+    statistics_columns=("partition", "node_id", "record_offset", "record_timestamp"),
+    topics=frozenset({"__cluster_metadata"}),
 )
 
 CHECKPOINTS = Table(
@@ -185,8 +302,23 @@ CHECKPOINTS = Table(
     statistics_columns=("partition", "start_offset", "next_offset", "committed_at", "generation"),
 )
 
-TABLES = (RECORDS, BATCHES, QUARANTINE, GAPS, CHECKPOINTS)
+TABLES = (
+    RECORDS,
+    BATCHES,
+    QUARANTINE,
+    GAPS,
+    CONSUMER_OFFSETS,
+    TRANSACTION_STATE,
+    CLUSTER_METADATA,
+    CHECKPOINTS,
+)
 """In the order in which they are committed: records decide, the rest follow, checkpoints last."""
+
+
+def tables_of(topics: Iterable[str]) -> tuple[Table, ...]:
+    """The tables that a commit of these topics goes to, in its order."""
+    named = list(topics)
+    return tuple(table for table in TABLES if any(map(table.serves, named)))
 
 
 def check(table: Table, found: pa.Schema) -> None:

@@ -34,10 +34,11 @@ def check_files(tables: LakeTables, waves: Sequence[TopicWave]) -> None:
             raise WaveError(topic=wave.topic, reason=f"generation {wave.generation} is below 1")
         seen.add(wave.topic)
         for file in wave.files:
-            if file.topic != wave.topic or file.table not in by_name:
+            table = by_name.get(file.table)
+            if file.topic != wave.topic or table is None or not table.serves(wave.topic):
                 reason = f"{file.path} belongs to {file.table} of {file.topic}"
                 raise WaveError(topic=wave.topic, reason=reason)
-            path = tables.storage.join(tables.path(by_name[file.table]), file.path)
+            path = tables.storage.join(tables.path(table), file.path)
             info = tables.storage.info(path)
             found_bytes = None if info is None else info.size_bytes
             if found_bytes != file.size_bytes or file.size_bytes == 0:

@@ -73,3 +73,7 @@ class DefectError(SegmentCodecError):
         self.code = code
         self.detail = detail
         super().__init__(f"{code}: {detail}")
+
+
+class MessageError(SegmentCodecError):
+    """A record of an internal topic that is not as its layout says; its bytes are sound."""

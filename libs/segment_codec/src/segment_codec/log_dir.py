@@ -9,10 +9,10 @@ Names only: nothing here lists or opens. A log dir holds one folder per partitio
 
 A folder holds segment files, the 20 digits being a record offset, and a few others::
 
-    <20 digits>.log .index .timeindex .txnindex .snapshot    in use <20 digits>.<kind>.deleted
-    removed, about to be unlinked <20 digits>.<kind>.cleaned                               output of
-    a cleaning or split that stopped <20 digits>.<kind>.swap
-    finished output, not yet renamed
+    <20 digits>.<kind>            in use; kinds are log, index, timeindex, txnindex, snapshot
+    <20 digits>.<kind>.deleted    removed, about to be unlinked
+    <20 digits>.<kind>.cleaned    output of a cleaning or a split that stopped
+    <20 digits>.<kind>.swap       finished output, not yet renamed
 
 Source: apache/kafka 1eb7644, LocalLog, LogFileUtils, Topic; `plan_swaps` follows the first three
 passes of LogLoader.java at apache/kafka 0c37e22.
@@ -55,6 +55,7 @@ class SideFile(StrEnum):
 
 _SIDE_FILES = frozenset(SideFile)
 _KRAFT_SNAPSHOT_SUFFIXES = (".checkpoint", ".checkpoint.part", ".checkpoint.deleted")
+_KRAFT_SNAPSHOT = re.compile(r"([0-9]{20})-([0-9]{10})\.checkpoint")
 
 
 class FolderKind(StrEnum):
@@ -126,6 +127,13 @@ class SegmentFileName:
     def __str__(self) -> str:
         suffix = "" if self.state is FileState.LIVE else f".{self.state}"
         return f"{self.base_offset:020d}.{self.kind}{suffix}"
+
+
+class MetadataSnapshotName(NamedTuple):
+    """The name of a snapshot of the KRaft log: what all records below `end_offset` add up to."""
+
+    end_offset: int
+    epoch: int
 
 
 class SkippedFile(NamedTuple):
@@ -281,6 +289,12 @@ def _skip_reason(
         case FileState.LIVE:
             is_replaced = file.base_offset in replaced or (file.base_offset, file.kind) in renamed
             return SkipReason.REPLACED_BY_SWAP if is_replaced else None
+
+
+def parse_metadata_snapshot_name(name: str) -> MetadataSnapshotName | None:
+    """Read the name of a finished snapshot of the KRaft log; None for any other."""
+    match = _KRAFT_SNAPSHOT.fullmatch(name)
+    return None if match is None else MetadataSnapshotName(int(match[1]), int(match[2]))
 
 
 def _is_side_file(name: str) -> bool:

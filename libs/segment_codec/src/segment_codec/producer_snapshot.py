@@ -32,6 +32,7 @@ from segment_codec._checksum import crc32c
 HEADER = struct.Struct(">hIi")
 ENTRY = struct.Struct(">qhiqiqiq")
 CHECKSUM_START = struct.calcsize(">hI")  # 6, the position of count
+EMPTY_SNAPSHOT_BYTES = HEADER.size
 VERSION = 1
 
 

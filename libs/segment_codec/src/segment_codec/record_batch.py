@@ -34,6 +34,7 @@ HEADER_BYTES = HEADER.size
 CHECKSUM_START = struct.calcsize(">qiibI")
 LENGTH_STOP = struct.calcsize(">qi")  # batch_length counts the bytes from here
 SMALLEST_LENGTH = HEADER_BYTES - LENGTH_STOP
+MOST_MARKER_BYTES = 96  # a marker that ends a transaction has 78
 SMALLEST_RECORD_BYTES = 7  # its length, attributes, two deltas, two lengths, header count
 
 _CODEC_MASK = 0x07
@@ -83,6 +84,14 @@ class BatchHeader(NamedTuple):
     @property
     def has_delete_horizon(self) -> bool:
         return self.attributes & _DELETE_HORIZON != 0
+
+
+def is_surely_data(header: BatchHeader, size_bytes: int) -> bool:
+    """Whether a batch holds data by its header, and would not be a marker but for a few bytes."""
+    if header.is_control or header.last_offset_delta < 0:
+        return False
+    is_like_marker = header.producer_id >= 0 and header.base_sequence <= 0  # a marker has -1
+    return size_bytes > MOST_MARKER_BYTES or not is_like_marker
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,8 +95,9 @@ class SegmentWalk:
         bounds: see `SegmentBounds`.
         order: of the partition; carried from segment to segment by the caller.
         stop: where to stop, a proved batch start or the end of the file.
-        headers_only: believe every checksum but a marker's, and leave payloads unread: views in
-            the items are empty then. For a survey, which walks again in full where it met a fault.
+        headers_only: believe every checksum but that of a marker, or of what may be a damaged one,
+            and leave payloads unread: views in the items are empty then. For a survey, which walks
+            again in full where it met a fault.
     """
 
     def __init__(
@@ -154,7 +155,7 @@ class SegmentWalk:
         header = BatchHeader._make(
             record_batch.HEADER.unpack_from(self._window.view(position, record_batch.HEADER_BYTES))
         )
-        if self._headers_only and not header.is_control and header.last_offset_delta >= 0:
+        if self._headers_only and record_batch.is_surely_data(header, size_bytes):
             return RecordBatch(position, size_bytes, header, memoryview(b""))
         computed = batch_checksum(self._window, position, size_bytes, 2)
         if computed != header.crc:

@@ -21,18 +21,20 @@ class TransactionState(StrEnum):
 
 
 class Marker(NamedTuple):
-    """A commit or abort marker."""
+    """A commit or abort marker; `is_read` is false where its own batch is damaged or gone."""
 
     offset: int
     producer_id: int
     is_commit: bool
+    is_read: bool = True
 
 
 class OpenTransaction(NamedTuple):
-    """A transaction without a marker yet."""
+    """A transaction without a marker yet; the time is its first batch's newest, None unknown."""
 
     producer_id: int
     first_offset: int
+    timestamp_ms: int | None = None
 
 
 class Markers:
@@ -57,18 +59,18 @@ class TransactionFold:
 
     def __init__(self) -> None:
         self.markers: list[Marker] = []
-        self._open: dict[int, int] = {}
+        self._open: dict[int, OpenTransaction] = {}
 
-    def data(self, producer_id: int, first_offset: int) -> None:
+    def data(self, producer_id: int, first_offset: int, timestamp_ms: int | None = None) -> None:
         """A transactional data batch was met."""
-        self._open.setdefault(producer_id, first_offset)
+        transaction = OpenTransaction(producer_id, first_offset, timestamp_ms)
+        self._open.setdefault(producer_id, transaction)
 
-    def marker(self, marker: Marker) -> None:
-        """A marker was met; one without an open transaction changes nothing but is kept."""
-        self._open.pop(marker.producer_id, None)
+    def marker(self, marker: Marker) -> OpenTransaction | None:
+        """A marker was met; what it ended. One without an open transaction is kept all the same."""
         self.markers.append(marker)
+        return self._open.pop(marker.producer_id, None)
 
     def open_transactions(self) -> tuple[OpenTransaction, ...]:
-        """What is open at the end, the oldest first."""
-        found = [OpenTransaction(producer, first) for producer, first in self._open.items()]
-        return tuple(sorted(found, key=lambda each: each.first_offset))
+        """What is open now, the oldest first."""
+        return tuple(sorted(self._open.values(), key=lambda each: each.first_offset))

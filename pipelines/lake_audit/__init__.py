@@ -1,0 +1,1 @@
+"""Proves from the tables alone that every covered offset is accounted for."""

@@ -1,0 +1,130 @@
+"""The order of an audit, and nothing else. Effect: reads the lake, writes nothing."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Protocol
+
+from lake.delta_tables import LakeTables
+from lake.engine import Engine
+from lake.snapshots import Snapshot
+from lake.storage import Storage, open_storage
+from lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS
+from pipelines.lake_audit.cell_audit import CellFinding, PartitionFinding, TableRows, audit_cells
+from pipelines.lake_audit.cells import Cell, TopicFile, cells_of, packed
+from pipelines.lake_audit.lake_audit import LakeAudit
+from pipelines.lake_audit.lake_state import LakeState, read_state
+from pipelines.lake_audit.ledger import LakePartition, PartitionLedger, partition_ledger
+from pipelines.lake_audit.partition_audit import PartitionAudit, audit_partition
+from pipelines.lake_audit.topic_files import files_by_topic, look, look_tasks
+
+_MOST_ROWS = 1_000_000  # of records, batches and gaps in a task: some 100 MB
+
+
+class Progress(Protocol):
+    """Who is told what the audit is doing."""
+
+    def step(self, text: str) -> None: ...
+
+    def counting(self, text: str, sizes: Sequence[int]) -> Callable[[int], None]: ...
+
+    def clear(self) -> None: ...
+
+
+def audit(
+    lake: str, engine: Engine, progress: Progress, *, most_rows: int = _MOST_ROWS
+) -> LakeAudit:
+    """Prove from the tables alone that every covered offset is accounted for, or say what is not.
+
+    Args:
+        engine: runs the tasks; the caller opens and closes it.
+        most_rows: how many rows a task may hold, about.
+
+    Raises:
+        LakeFolderError: there is no lake.
+        LakeError: its ledger cannot be read, or a worker failed.
+    """
+    storage, path = open_storage(lake)
+    progress.step("reading the ledger")
+    state = read_state(LakeTables(path, storage))
+    topics, unreadable = _topic_files(storage, state, engine, progress)
+    cells = _cells(storage, state, topics, most_rows)
+    tasks = packed(cells, most_rows)
+    progress.step(f"auditing {len(tasks)} tasks")
+    counting = progress.counting("auditing", [sum(cell.row_count for cell in t) for t in tasks])
+    findings = [
+        finding for found in engine.run(audit_cells, tasks, on_done=counting) for finding in found
+    ]
+    progress.clear()
+    unreadable += [reason for finding in findings for reason in finding.unreadable]
+    return LakeAudit(
+        path,
+        tuple(_partitions(state, findings)),
+        (
+            *dict.fromkeys(unreadable),
+            *state.broken.values(),
+            *([] if unreadable else _hidden_rows(state.snapshots, findings)),
+        ),
+        tuple(state.unsettled.values()),
+    )
+
+
+def _topic_files(
+    storage: Storage, state: LakeState, engine: Engine, progress: Progress
+) -> tuple[dict[str, list[TopicFile]], list[str]]:
+    topics = files_by_topic(state.snapshots)
+    tasks = look_tasks(storage, state.snapshots)
+    progress.step("looking into gaps and quarantine")
+    counting = progress.counting("looking", [len(task.paths) for task in tasks])
+    unreadable: list[str] = []
+    for report in engine.run(look, tasks, on_done=counting):
+        unreadable += report.unreadable
+        for topic, file in report.files:
+            topics.setdefault(topic, []).append(file)
+    for partition in state.rows:
+        topics.setdefault(partition.topic, [])
+    return topics, unreadable
+
+
+def _cells(
+    storage: Storage,
+    state: LakeState,
+    topics: Mapping[str, Sequence[TopicFile]],
+    most_rows: int,
+) -> Iterable[Cell]:
+    by_topic: dict[str, list[PartitionLedger]] = {}
+    for partition, rows in state.rows.items():
+        by_topic.setdefault(partition.topic, []).append(partition_ledger(partition, rows))
+    for topic, files in sorted(topics.items()):
+        first_ids = {
+            source_id: topic_id
+            for (source_id, name), topic_id in state.first_ids.items()
+            if name == topic
+        }
+        yield from cells_of(storage, topic, files, by_topic.get(topic, ()), first_ids, most_rows)
+
+
+def _partitions(state: LakeState, findings: Iterable[CellFinding]) -> Iterable[PartitionAudit]:
+    by_partition: dict[LakePartition, list[PartitionFinding]] = {
+        partition: [] for partition in state.rows
+    }
+    for cell in findings:
+        for finding in cell.partitions:
+            by_partition.setdefault(finding.partition, []).append(finding)
+    for partition, own in by_partition.items():
+        is_settled = (partition.source_id, partition.topic) not in state.unsettled
+        yield audit_partition(partition, state.rows.get(partition, ()), own, is_settled=is_settled)
+
+
+def _hidden_rows(
+    snapshots: Mapping[str, Snapshot], findings: Iterable[CellFinding]
+) -> Iterable[str]:
+    """Rows that the files have and no cell met: statistics that lie hide rows from every reader."""
+    counted = TableRows(*(sum(column) for column in zip(*(f.rows for f in findings), strict=True)))
+    for table in (RECORDS, BATCHES, QUARANTINE, GAPS):
+        in_files = [file.row_count for file in snapshots[table.name].files]
+        expected = sum(count for count in in_files if count is not None)
+        found = getattr(counted, table.name)
+        if None not in in_files and expected != found:
+            yield (
+                f"{table.name} has {expected} rows by the log of the table, and {found} are found "
+                "where the statistics of its files say: readers that trust them miss rows"
+            )

@@ -1,0 +1,146 @@
+"""Which copy fills which part of a gap. Pure.
+
+A repair covers a whole gap again: what was found becomes rows, the rest is stated anew as a gap.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from pipelines.segment_ingest.bounds import LogBounds
+from pipelines.segment_ingest.copies import Copy
+from pipelines.segment_ingest.current_gaps import CurrentGap
+from pipelines.segment_ingest.plan import RangeKind, RangePlan, Restated, SurveyedPartition
+from pipelines.segment_ingest.repair_search import FoundSpan
+from pipelines.segment_ingest.tasks import Slice, Stretch
+from segment_codec.segment import MOST_OFFSETS
+from segment_codec.transactions import Marker, Markers, TransactionState
+
+
+class Offer(NamedTuple):
+    """What one copy has to offer; the spans' indexes are into those of the copy."""
+
+    copy: Copy
+    spans: tuple[FoundSpan, ...]
+
+
+class _Choice(NamedTuple):
+    copy: Copy
+    span: FoundSpan
+
+    @property
+    def gap(self) -> CurrentGap:
+        return self.copy.gaps[self.span.gap_index]
+
+
+def repair_plans(
+    offers: Sequence[Offer], markers: Iterable[Marker], *, needs_outcomes: bool
+) -> list[RangePlan]:
+    """The ranges that repair the gaps of one partition, in the order of their offsets.
+
+    Args:
+        markers: all that the lake and the sources know of the partition.
+        needs_outcomes: batches whose transaction has no known end are left for another run.
+    """
+    known = {*markers}
+    known |= {e for o in offers for s in o.spans for e in s.events if isinstance(e, Marker)}
+    outcomes = Markers(known)
+    by_gap: dict[CurrentGap, list[list[_Choice]]] = {}
+    for offer in offers:
+        own: dict[CurrentGap, list[_Choice]] = {}
+        for choice in (_Choice(offer.copy, span) for span in offer.spans):
+            if not needs_outcomes or _is_settled(choice.span, outcomes):
+                own.setdefault(choice.gap, []).append(choice)
+        for gap, choices in own.items():
+            by_gap.setdefault(gap, []).append(choices)
+    return [
+        _plan(gap, _chosen(gap, by_gap[gap]), tuple(sorted(known)))
+        for gap in sorted(by_gap, key=lambda gap: gap.start_offset)
+    ]
+
+
+def _is_settled(span: FoundSpan, outcomes: Markers) -> bool:
+    return all(
+        isinstance(event, Marker)
+        or outcomes.state(event.producer_id, event.offset) is not TransactionState.OPEN
+        for event in span.events
+    )
+
+
+def _chosen(gap: CurrentGap, by_copy: Sequence[list[_Choice]]) -> list[_Choice]:
+    """The spans of the copy that has most, and where the rest is damaged what others have of it.
+
+    Of a gap of weak cause the copy says what the holes are, so there it has to be one copy alone;
+    what it leaves is the next repair's.
+    """
+    ranked = sorted(by_copy, key=lambda own: -sum(each.span.sound_offsets for each in own))
+    if gap.is_weak:
+        return ranked[0]
+    taken: list[_Choice] = []
+    for choice in (choice for own in ranked for choice in own):
+        if all(_is_apart(choice.span, other.span) for other in taken):
+            taken.append(choice)
+    return sorted(taken, key=lambda choice: choice.span.first_offset)
+
+
+def _is_apart(one: FoundSpan, other: FoundSpan) -> bool:
+    return one.next_offset <= other.first_offset or other.next_offset <= one.first_offset
+
+
+def _plan(gap: CurrentGap, choices: Sequence[_Choice], markers: tuple[Marker, ...]) -> RangePlan:
+    copy = choices[0].copy
+    told = copy.wanted[choices[0].span.gap_index] if gap.is_weak else None
+    log_start = copy.replica.log_start_offset
+    bounds = LogBounds(
+        log_start_offset=log_start,
+        remote_offset=log_start,
+        next_offset=gap.next_offset,
+        high_watermark=None,
+        last_stable_offset=gap.next_offset,
+        log_end_offset=gap.next_offset,
+        open_transactions=(),
+        markers=(),
+        notes=(),
+    )
+    partition = SurveyedPartition(replace(copy.replica, key=gap.key), (), bounds, ())
+    return RangePlan(
+        partition,
+        gap.start_offset,
+        gap.next_offset,
+        tuple(_stretch(gap, choice, markers) for choice in choices),
+        RangeKind.REPAIR,
+        Restated(gap.cause, told),
+    )
+
+
+def _stretch(gap: CurrentGap, choice: _Choice, markers: tuple[Marker, ...]) -> Stretch:
+    copy, span = choice
+    file = copy.files[span.file_index]
+    is_last = span.file_index + 1 == len(copy.files)
+    limit = (
+        file.base_offset + MOST_OFFSETS if is_last else copy.files[span.file_index + 1].base_offset
+    )
+    cleaner_offset = copy.replica.checkpoints.cleaner_offset or 0
+    piece = Slice(
+        file=file,
+        start=span.start,
+        stop=span.stop,
+        limit_offset=limit,
+        expected_offset=gap.start_offset,
+        start_crc=-1,
+        is_last=is_last,
+        is_cleaned=file.base_offset < cleaner_offset,
+        is_compacted=limit <= cleaner_offset,
+    )
+    return Stretch(
+        key=gap.key,
+        broker_id=copy.replica.broker_id,
+        slices=(piece,),
+        range_start=gap.start_offset,
+        range_next=gap.next_offset,
+        log_start_offset=copy.replica.log_start_offset if gap.is_weak else gap.start_offset,
+        settled_offset=gap.next_offset,
+        is_plain=False,
+        markers=markers,
+        gap_cause=None if gap.is_weak else gap.cause,
+    )

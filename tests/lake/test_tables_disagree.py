@@ -1,0 +1,81 @@
+"""Tables that were put back, dropped or written to by others are refused, not mended."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from lake.delta_commit import recover, versions
+from lake.errors import LakeFolderError, RedoFileError, RedoMissingError, TablesDisagreeError
+from lake.tables import CHECKPOINTS, Table
+from support.lake_drivers import commit
+from support.lake_rows import PLAIN_TABLES, SOURCE, Lake, lake_at, next_wave, wave
+from support.lake_states import table_versions
+
+
+def copy_of(lake: Lake, table: Table) -> Path:
+    copy = lake.path.parent / f"copy of {table.name}"
+    shutil.copytree(lake.tables.path(table), copy)
+    return copy
+
+
+def put_back(lake: Lake, table: Table, copy: Path) -> None:
+    shutil.rmtree(lake.tables.path(table))
+    copy.rename(lake.tables.path(table))
+
+
+@pytest.mark.parametrize("table", PLAIN_TABLES, ids=lambda table: table.name)
+def test_table_put_back_from_an_older_copy_is_refused(lake: Lake, table: Table) -> None:
+    commit(lake, next_wave(lake, "orders", range(1)))
+    copy = copy_of(lake, table)
+    commit(lake, next_wave(lake, "orders", range(1, 2)))
+    commit(lake, next_wave(lake, "orders", range(2, 3)))
+    put_back(lake, table, copy)
+    mine = wave(lake, "orders", 4, range(3, 4))
+    before = table_versions(lake)
+    for call in (
+        lambda: versions(lake.tables, SOURCE, ["orders"]),
+        lambda: recover(lake.tables, SOURCE, ["orders"]),
+        lambda: commit(lake, mine),
+    ):
+        with pytest.raises(TablesDisagreeError, match="tables disagree on topic orders"):
+            call()
+    assert table_versions(lake) == before
+
+
+@pytest.mark.parametrize("table", PLAIN_TABLES, ids=lambda table: table.name)
+def test_table_that_was_dropped_and_made_anew_is_refused(lake: Lake, table: Table) -> None:
+    for number in range(2):
+        commit(lake, next_wave(lake, "orders", range(number, number + 1)))
+    shutil.rmtree(lake.tables.path(table))
+    with pytest.raises(LakeFolderError, match="has no table"):
+        versions(lake.tables, SOURCE, ["orders"])
+    fresh = lake_at(lake.path.parent / "fresh")
+    fresh.tables.create_missing()
+    shutil.copytree(fresh.tables.path(table), lake.tables.path(table))
+    with pytest.raises(TablesDisagreeError):
+        versions(lake.tables, SOURCE, ["orders"])
+
+
+def test_ledger_put_back_by_one_generation_is_refused_for_want_of_a_redo_file(lake: Lake) -> None:
+    commit(lake, next_wave(lake, "orders", range(1)))
+    copy = copy_of(lake, CHECKPOINTS)
+    commit(lake, next_wave(lake, "orders", range(1, 2)))
+    put_back(lake, CHECKPOINTS, copy)
+    before = table_versions(lake)
+    with pytest.raises(RedoMissingError) as caught:
+        recover(lake.tables, SOURCE, ["orders"])
+    assert (caught.value.topic, caught.value.generation) == ("orders", 2)
+    assert table_versions(lake) == before
+
+
+def test_foreign_file_among_the_redo_files_is_refused(lake: Lake) -> None:
+    folder = Path(lake.tables.redo_folder)
+    folder.mkdir(parents=True)
+    (folder / ".half-written.json").write_text("{")
+    (folder / "notes.txt").touch()
+    assert recover(lake.tables, SOURCE) == ()
+    for content in ("{", "[]", "{}", '{"format": 2}', '{"format": 1, "files": [{}]}'):
+        (folder / "x.json").write_text(content)
+        with pytest.raises(RedoFileError, match=r"x\.json"):
+            recover(lake.tables, SOURCE)

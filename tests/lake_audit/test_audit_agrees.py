@@ -1,0 +1,226 @@
+"""What the audit says of real lakes is what another engine counts, and nothing is unexplained."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lake.engine import LocalEngine, SparkEngine
+from pipelines.segment_ingest.disk_check_report import exit_code, to_mapping
+from support import broker_disks
+from support.accounts import imbalances_of
+from support.audits import audited, checked, count_by_partition, kinds
+from support.broker_disks import CORRUPT_CASES, SCENARIOS
+from support.corrupt_cases import corrupt_case
+from support.encoder import Partition
+from support.lake_rows import new_lake
+from support.lakes import ingested, read_arrow
+from support.made_logs import (
+    FIRST_MS,
+    STEP_MS,
+    TOPIC_IDS,
+    made_segments,
+    make_log_dir,
+    write_over,
+)
+from support.oracle import Isolation
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_SAMPLE = Path(__file__).parents[2] / "samples" / "broker-0"
+_COPIES = [
+    (scenario, copy, isolation)
+    for scenario in SCENARIOS
+    for copy in broker_disks.copies(scenario)
+    for isolation in Isolation
+]
+# What is gone without a trace, and must be said.
+_LOST_WITHOUT_TRACE = {
+    *("empty_segment__v2", "foreign_segment__v2", "missing_segment__v2"),
+    "truncated_at_border__v2",
+}
+_NO_CLUSTER_ID = {"topic_id_missing__v2"}
+_SOME_DAMAGED = sorted({*CORRUPT_CASES[::6], *_LOST_WITHOUT_TRACE} - _NO_CLUSTER_ID)
+
+
+def _assert_agrees(lake: Path) -> None:
+    """The audit's numbers are those of another engine, though the work was cut."""
+    found = audited(lake, most_rows=100)
+    expected = count_by_partition(lake)
+    assert {(p.partition.topic, p.partition.partition) for p in found.partitions} == set(expected)
+    for partition in found.partitions:
+        numbers = expected[partition.partition.topic, partition.partition.partition]
+        assert partition.covered_offsets == partition.totals.accounted == numbers["covered"]
+        for name, value in partition.totals._asdict().items():
+            assert value == numbers.get(name, value), name
+        assert {cause: list(count) for cause, count in partition.gaps.items()} == (
+            numbers["gaps"] or {}
+        )
+        assert (partition.quarantine.spans, partition.quarantine.size_bytes) == (
+            numbers["spans"],
+            numbers["size_bytes"],
+        )
+
+
+def _assert_equals_disks(disks: Path, lake: Path) -> None:
+    """Nothing differs, and each record of the lake is equal on the copy that was read."""
+    checks = checked(disks, lake)
+    assert exit_code(checks) == 0
+    best: dict[str, int] = {}
+    for check in checks:
+        best[check.partition] = max(best.get(check.partition, 0), check.report.equal)
+    assert sum(best.values()) == read_arrow(lake, "records").num_rows
+
+
+@pytest.mark.parametrize(("scenario", "copy", "isolation"), _COPIES)
+def test_every_offset_of_a_broker_s_disk_is_explained(
+    scenario: str, copy: str, isolation: Isolation, tmp_path: Path
+) -> None:
+    disks = broker_disks.unpacked(scenario) / "disks" / copy
+    lake = tmp_path / "lake"
+    ingested(disks, lake, isolation=isolation, select={"internal_topics": True})
+    found = audited(lake)
+    assert (kinds(found), found.problems, found.notes, found.exit_code) == (set(), (), (), 0)
+    _assert_agrees(lake)
+    _assert_equals_disks(disks, lake)
+
+
+@pytest.mark.parametrize("name", _SOME_DAMAGED)
+def test_damage_is_explained_unless_it_left_no_trace(name: str, tmp_path: Path) -> None:
+    lake = tmp_path / "lake"
+    ingested(corrupt_case(name).log_dir, lake)
+    found = audited(lake)
+    is_lost = name in _LOST_WITHOUT_TRACE
+    assert kinds(found) == ({"missing"} if is_lost else set())
+    assert found.exit_code == (3 if is_lost else 0)
+    _assert_agrees(lake)
+    _assert_equals_disks(corrupt_case(name).log_dir, lake)
+
+
+def test_a_lake_of_many_runs_adds_up(tmp_path: Path) -> None:
+    data, lake = tmp_path / "data", tmp_path / "lake"
+    for end in range(10, 80, 10):
+        make_log_dir(data, {("orders", 0): [0, end], ("orders", 1): [0, 2 * end]})
+        ingested(data, lake)
+        found = audited(lake)
+        assert (kinds(found), found.exit_code) == (set(), 0)
+    assert [each.covered for each in found.partitions] == [((0, 70),), ((0, 140),)]
+    _assert_agrees(lake)
+
+
+def test_windows_leave_ranges_that_are_said_to_be_untaken(tmp_path: Path) -> None:
+    data, lake = tmp_path / "data", tmp_path / "lake"
+    make_log_dir(data, {("orders", 0): [0, 100]})
+    for start, stop in ((20, 40), (60, 80)):
+        window = {"from_timestamp": _time(start), "to_timestamp": _time(stop)}
+        ingested(data, lake, select=window)
+    (found,) = audited(lake).partitions
+    assert found.covered == ((20, 40), (60, 80))
+    assert found.not_covered == ((0, 20), (40, 60))
+    assert found.left is not None
+    assert found.left[:2] == (80, 100)
+    _assert_agrees(lake)
+
+
+def _time(offset: int) -> datetime:
+    return datetime.fromtimestamp((FIRST_MS + offset * STEP_MS) / 1000, UTC)
+
+
+@pytest.mark.parametrize(
+    ("isolation", "left"),
+    [
+        ("read_committed", (102, 128, "a transaction is open since offset 102")),
+        ("read_uncommitted", None),
+    ],
+)
+def test_what_lies_above_is_said_with_the_reason(
+    isolation: str, left: tuple[int, int, str] | None, tmp_path: Path
+) -> None:
+    ingested(_SAMPLE, tmp_path / "lake", isolation=isolation, select={"topics": ["tx-a"]})
+    first = audited(tmp_path / "lake").partitions[0]
+    assert (first.partition.partition, first.left) == (0, left)
+
+
+def test_what_lies_above_the_high_watermark_is_said(tmp_path: Path) -> None:
+    orders = ("orders", 0)
+    data = make_log_dir(tmp_path / "data", {orders: [0, 30]}, high_watermarks={orders: 20})
+    ingested(data, tmp_path / "lake")
+    (found,) = audited(tmp_path / "lake").partitions
+    assert found.left == (20, 30, "it lies above the high watermark 20")
+
+
+def test_a_lake_without_rows_has_nothing_to_explain(tmp_path: Path) -> None:
+    new_lake(tmp_path)
+    found = audited(tmp_path)
+    assert (found.partitions, found.exit_code) == ((), 0)
+
+
+def test_a_topic_made_again_is_audited_under_each_id(tmp_path: Path) -> None:
+    data, lake = tmp_path / "data", tmp_path / "lake"
+    for topic_id in ("orders", "orders again"):
+        segments = made_segments("orders", 0, [0, 20])
+        write_over(data, [Partition("orders", 0, segments, topic_id=TOPIC_IDS[topic_id])])
+        ingested(data, lake)
+    found = audited(lake)
+    assert found.exit_code == 0
+    assert [each.covered for each in found.partitions] == [((0, 20),), ((0, 20),)]
+    assert len({each.partition.topic_id for each in found.partitions}) == 2
+
+
+def test_a_repaired_lake_adds_up(tmp_path: Path) -> None:
+    orders, lake = ("orders", 0), tmp_path / "lake"
+    damaged = make_log_dir(tmp_path / "a", {orders: [0, 40]}, broker_id=0)
+    log = damaged / "orders-0" / f"{0:020d}.log"
+    log.write_bytes(log.read_bytes().replace(b"orders-0@17", b"orders-0@71"))
+    ingested(damaged, lake)
+    (before,) = audited(lake).partitions
+    assert before.gaps["quarantined"] == (1, 5)
+    sibling = make_log_dir(tmp_path / "b", {orders: [0, 40]}, broker_id=1)
+    ingested([damaged, sibling], lake)
+    found = audited(lake)
+    (after,) = found.partitions
+    assert (kinds(found), found.exit_code) == (set(), 0)
+    assert (after.gaps, after.totals.records, after.quarantine.resolved) == ({}, 40, 1)
+    assert [check.report.equal for check in checked([damaged, sibling], lake)] == [35, 40]
+    assert imbalances_of(lake) == []
+
+
+class _KilledError(Exception):
+    pass
+
+
+@pytest.mark.parametrize("step", ["records", "batches", "gaps"])
+def test_a_commit_that_is_not_finished_is_a_note_and_no_problem(step: str, tmp_path: Path) -> None:
+    def die(done: str) -> None:
+        if done == step:
+            raise _KilledError
+
+    orders, lake = ("orders", 0), tmp_path / "lake"
+    ingested(make_log_dir(tmp_path / "a", {orders: [0, 20]}), lake)
+    grown = make_log_dir(tmp_path / "b", {orders: [0, 40]})
+    with pytest.raises(_KilledError):
+        ingested(grown, lake, after=die)
+    found = audited(lake)
+    assert (kinds(found), found.problems, found.exit_code) == (set(), (), 0)
+    assert [note.partition(":")[0] for note in found.notes] == ["orders"]
+    assert found.partitions[0].covered == ((0, 20),)
+    ingested(grown, lake)
+    assert (audited(lake).notes, audited(lake).partitions[0].covered) == ((), ((0, 40),))
+
+
+@pytest.mark.spark
+def test_spark_and_the_pool_of_processes_give_the_same_answer(
+    spark_session: "SparkSession", tmp_path: Path
+) -> None:
+    ingested(_SAMPLE, tmp_path / "lake")
+    small = {"split_bytes": 65536, "window_bytes": 65536}
+    tables = audited(tmp_path / "lake").to_mapping()
+    disks = to_mapping(checked(_SAMPLE, tmp_path / "lake"))
+    with LocalEngine(2) as pool:
+        for engine in (SparkEngine(spark_session.sparkContext), pool):
+            found = audited(tmp_path / "lake", engine=engine, most_rows=300)
+            assert found.to_mapping() == tables
+            checks = checked(_SAMPLE, tmp_path / "lake", engine=engine, **small)
+            assert to_mapping(checks) == disks

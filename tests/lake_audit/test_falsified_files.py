@@ -1,0 +1,78 @@
+"""Quarantine, data files and logs of tables that were changed or lost: the audit says so."""
+
+import json
+import shutil
+from pathlib import Path
+
+from deltalake import DeltaTable
+
+from pipelines.lake_audit.text_report import to_text
+from support.audits import audited, falsified, kinds
+
+
+def test_damage_that_is_no_longer_in_quarantine_is_missed(damaged: Path, tmp_path: Path) -> None:
+    lake = shutil.copytree(damaged, tmp_path / "lake")
+    falsified(lake, "quarantine", lambda rows: [])
+    found = audited(lake)
+    assert kinds(found) == {"no_evidence", "bytes"}
+    assert "quarantined_batches: 1 in the ledger, 0 in quarantine" in to_text(found)
+
+
+def test_damage_that_is_resolved_explains_no_gap_and_is_counted_once(
+    damaged: Path, tmp_path: Path
+) -> None:
+    lake = shutil.copytree(damaged, tmp_path / "lake")
+    falsified(lake, "quarantine", lambda rows: [*rows, rows[0] | {"resolution": "sibling"}])
+    found = audited(lake)
+    assert kinds(found) == {"no_evidence"}
+    (partition,) = found.partitions
+    assert (partition.quarantine.spans, partition.quarantine.resolved) == (1, 1)
+
+
+def test_the_damage_of_another_copy_is_not_counted(damaged: Path, tmp_path: Path) -> None:
+    lake = shutil.copytree(damaged, tmp_path / "lake")
+    conflict = {"defect_code": "replica_conflict", "position": 17}
+    falsified(lake, "quarantine", lambda rows: [*rows, rows[0] | conflict])
+    (found,) = audited(lake).partitions
+    assert (found.problems, found.quarantine.spans) == ((), 1)
+    assert found.quarantine.by_code["replica_conflict"].spans == 1
+
+
+def test_a_data_file_that_is_gone_is_named(lake: Path) -> None:
+    (gone,) = (lake / "records").rglob("*.parquet")
+    gone.unlink()
+    found = audited(lake)
+    assert found.exit_code == 3
+    assert found.problems == (f"cannot open {gone}: no such file or folder",)
+
+
+def test_a_data_file_that_is_no_parquet_is_named(lake: Path) -> None:
+    (broken,) = (lake / "gaps").rglob("*.parquet")
+    broken.write_bytes(b"PAR1 and no more")
+    found = audited(lake)
+    assert found.exit_code == 3
+    assert found.problems[0].startswith(f"cannot read {broken}: ")
+
+
+def test_rows_that_lying_statistics_hide_are_missed(lake: Path) -> None:
+    log = sorted((lake / "records" / "_delta_log").glob("*.json"))[-1]
+    actions = [json.loads(line) for line in log.read_text().splitlines()]
+    for action in actions:
+        if "add" in action:
+            statistics = json.loads(action["add"]["stats"])
+            statistics["maxValues"]["batch_base_offset"] = 3
+            action["add"]["stats"] = json.dumps(statistics)
+    log.write_text("\n".join(map(json.dumps, actions)))
+    found = audited(lake, most_rows=20)
+    assert found.exit_code == 3
+    assert found.problems[0].startswith("records has 76 rows by the log of the table, and ")
+
+
+def test_a_table_put_back_from_a_copy_is_said(lake: Path, tmp_path: Path) -> None:
+    older = DeltaTable(str(lake / "batches")).version()
+    (lake / "batches" / "_delta_log" / f"{older:020d}.json").unlink()
+    found = audited(lake)
+    assert found.exit_code == 3
+    assert found.problems[0].startswith(
+        "cmp-v2: the tables cannot belong together, their generations are records 1, batches 0"
+    )

@@ -1,0 +1,110 @@
+"""What the views say of the tables of internal topics, over rows written by hand."""
+
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from deltalake import write_deltalake
+from pyspark.sql import SparkSession
+
+from lake.tables import TABLES
+from pipelines.lake_query.run import query, require_lake
+
+Row = Mapping[str, object]
+SNAPSHOT = "00000000000000000100-0000000001.checkpoint"
+
+
+def commit(record_offset: int, group: str, topic: str, offset: int | None, **other: object) -> Row:
+    row = {
+        "source_id": "c1",
+        "kind": "offset_commit",
+        "group_id": group,
+        "topic": topic,
+        "partition": 0,
+        "offset": offset,
+        "is_tombstone": offset is None,
+        "record_topic_id": "id1",
+        "record_partition": 7,
+        "record_offset": record_offset,
+    }
+    return row | other
+
+
+def metadata(*record_types: str, snapshot: str | None = None) -> Iterator[Row]:
+    """Records one behind the other; a topic is named for its place."""
+    for offset, name in zip(count(), record_types, strict=False):
+        yield {
+            "source_id": "c1",
+            "record_type": name,
+            "topic": f"t{offset}" if name == "topic" else None,
+            "snapshot": snapshot,
+            "record_offset": offset,
+        }
+
+
+OFFSETS: Sequence[Row] = [
+    commit(5, "a", "orders", 10),
+    commit(9, "a", "orders", 30),
+    commit(7, "a", "orders", 20),
+    commit(8, "a", "payments", 4),
+    commit(6, "b", "orders", 15),
+    commit(10, "b", "orders", None),  # expired, or deleted
+    commit(3, "c", "orders", None),
+    commit(4, "c", "orders", 1),  # and came back
+    commit(99, "a", "orders", None, unread_reason="value: cut"),
+    commit(100, "a", None, None, kind="classic_group"),  # type: ignore[arg-type]
+    commit(2, "a", "orders", 77, source_id="c2"),
+]
+METADATA: Sequence[Row] = [
+    *metadata(
+        *("topic", "begin_transaction", "topic", "topic", "end_transaction", "topic"),
+        *("begin_transaction", "topic", "abort_transaction", "topic"),
+        *("begin_transaction", "topic"),
+    ),
+    *metadata("topic", "topic", snapshot=SNAPSHOT),
+]
+
+
+@pytest.fixture(scope="module")
+def lake_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    lake = tmp_path_factory.mktemp("lake")
+    rows = {"consumer_offsets": OFFSETS, "cluster_metadata": METADATA}
+    for table in TABLES:
+        content = pa.Table.from_pylist(list(rows.get(table.name, [])), schema=table.schema)
+        write_deltalake(lake / table.name, content, partition_by=list(table.partition_by) or None)
+    return lake
+
+
+def ask(session: SparkSession, lake: Path, text: str) -> list[tuple[object, ...]]:
+    out = io.StringIO()
+    query(session, require_lake(str(lake)), text, as_json=True, out=out)
+    return [tuple(json.loads(line).values()) for line in out.getvalue().splitlines()]
+
+
+@pytest.mark.spark
+def test_a_groups_offset_is_the_last_that_it_committed(
+    spark_session: SparkSession, lake_path: Path
+) -> None:
+    text = "SELECT source_id, group_id, topic, offset FROM group_offsets ORDER BY 1, 2, 3"
+    assert ask(spark_session, lake_path, text) == [
+        ("c1", "a", "orders", 30),
+        ("c1", "a", "payments", 4),
+        ("c1", "c", "orders", 1),
+        ("c2", "a", "orders", 77),
+    ]
+
+
+@pytest.mark.spark
+def test_metadata_of_a_transaction_counts_when_it_was_ended(
+    spark_session: SparkSession, lake_path: Path
+) -> None:
+    text = "SELECT topic, snapshot FROM settled_metadata ORDER BY snapshot, record_offset"
+    assert ask(spark_session, lake_path, text) == [
+        *[(f"t{offset}", None) for offset in (0, 2, 3, 5, 9)],
+        ("t0", SNAPSHOT),
+        ("t1", SNAPSHOT),
+    ]

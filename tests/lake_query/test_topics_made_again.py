@@ -1,0 +1,72 @@
+"""A topic that was deleted and made again under its name: the views tell the two logs apart."""
+
+import io
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipelines.lake_query.run import query
+from support import broker_disks
+from support.encoder import Partition, topic_id_text, write_checkpoint
+from support.lakes import ingested
+from support.made_logs import TOPIC_IDS, made_segments, write_over
+from support.oracle import expected_records, folder_dump
+
+_SCENARIO, _TOPIC = "07_delete_records", "dr-recreated"
+
+
+def _asked(session: SparkSession, lake: Path, text: str) -> list[tuple[object, ...]]:
+    out = io.StringIO()
+    query(session, str(lake), text, as_json=True, out=out)
+    return [tuple(json.loads(line).values()) for line in out.getvalue().splitlines()]
+
+
+@pytest.mark.spark
+def test_a_real_topic_that_was_made_again_is_there_twice(
+    spark_session: SparkSession, tmp_path: Path
+) -> None:
+    disk, old, lake = (
+        broker_disks.log_dir(_SCENARIO, "stopped"),
+        tmp_path / "old",
+        tmp_path / "lake",
+    )
+    (deleted,) = disk.glob(f"{_TOPIC}-0.*-delete")
+    shutil.copytree(deleted, old / f"{_TOPIC}-0")
+    shutil.copy(disk / "meta.properties", old)
+    dump = folder_dump(_SCENARIO, "stopped", deleted.name)
+    count = len(dump.records)
+    write_checkpoint(old / "replication-offset-checkpoint", {(_TOPIC, 0): count})
+    assert ingested(old, lake).records == count
+    again = expected_records(_SCENARIO, "stopped", _TOPIC, 0)
+    assert ingested(disk, lake, select={"topics": [_TOPIC]}).records == len(again)
+
+    ids = [_topic_id(folder) for folder in (old / f"{_TOPIC}-0", disk / f"{_TOPIC}-0")]
+    ends = "SELECT topic_id, next_offset FROM last_offsets ORDER BY next_offset DESC"
+    expected = [(ids[0], count), (ids[1], len(again))]
+    assert _asked(spark_session, lake, ends) == sorted(expected, key=lambda each: -each[1])
+    rows = "SELECT topic_id, count(*), max(offset) FROM topic_dr_recreated GROUP BY topic_id"
+    assert set(_asked(spark_session, lake, rows)) == {(each, n, n - 1) for each, n in expected}
+
+
+def _topic_id(folder: Path) -> str:
+    return (folder / "partition.metadata").read_text().partition("topic_id: ")[2].strip()
+
+
+@pytest.mark.spark
+def test_gaps_are_those_of_one_of_the_two(spark_session: SparkSession, tmp_path: Path) -> None:
+    data, lake = tmp_path / "data", tmp_path / "lake"
+    names = ("orders", "orders again")
+    for start, name in zip((5, 0), names, strict=True):
+        segments = made_segments("orders", 0, [start, 20])
+        write_over(data, [Partition("orders", 0, segments, topic_id=TOPIC_IDS[name])])
+        assert ingested(data, lake).exit_code == 0
+    ids = [topic_id_text(TOPIC_IDS[name]) for name in names]
+    gaps = "SELECT topic_id, start_offset, next_offset, cause FROM current_gaps"
+    assert _asked(spark_session, lake, gaps) == [(ids[0], 0, 5, "deleted")]
+    ends = "SELECT topic_id, next_offset, max_covered_offset FROM last_offsets"
+    assert set(_asked(spark_session, lake, ends)) == {(each, 20, 19) for each in ids}
+    rows = "SELECT topic_id, min(offset), count(*) FROM topic_orders GROUP BY topic_id"
+    assert set(_asked(spark_session, lake, rows)) == {(ids[0], 5, 15), (ids[1], 0, 20)}

@@ -1,0 +1,205 @@
+"""The lake against the disks, record by record: each difference is found or explained."""
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from lake.engine import LocalEngine
+from pipelines.segment_ingest.disk_check import CopyCheck, check_disks, find_disks
+from pipelines.segment_ingest.disk_check_report import exit_code, to_mapping, to_text
+from pipelines.segment_ingest.errors import WrongSourceError
+from pipelines.segment_ingest.progress import RunReporter
+from pipelines.segment_ingest.settings import Settings
+from support import broker_disks
+from support.audits import checked, falsified
+from support.lakes import Row, ingested
+from support.made_logs import make_log_dir
+
+_ORDERS = ("orders", 0)
+_OFFSET = 17  # of the record that is changed
+
+
+@pytest.fixture
+def taken(data: Path, lake: Path) -> Path:
+    """A log of 40 records that was taken whole; its log dir."""
+    make_log_dir(data, {_ORDERS: [0, 20, 40]})
+    ingested(data, lake)
+    return data
+
+
+def _changed(lake: Path, **values: Callable[[Row], object]) -> None:
+    """Change some values of one record of the lake."""
+
+    def change(rows: list[Row]) -> list[Row]:
+        return [
+            row | {name: value(row) for name, value in values.items()}
+            if row["offset"] == _OFFSET
+            else row
+            for row in rows
+        ]
+
+    falsified(lake, "records", change)
+
+
+def _one(checks: list[CopyCheck]) -> CopyCheck:
+    (check,) = checks
+    return check
+
+
+def test_a_lake_equals_the_disk_that_it_was_made_from(taken: Path, lake: Path) -> None:
+    check = _one(checked(taken, lake))
+    assert (check.report.equal, check.only_in_lake, check.report.not_taken) == (40, 0, [])
+    assert exit_code([check]) == 0
+    assert to_text([check]).splitlines() == [
+        "compared with 1 copy on disk: 40 records are equal: nothing differs",
+        "orders-0  40 records are equal",
+    ]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"value": lambda row: row["value"][:-1] + b"!"},
+        {"value": lambda row: None},
+        {"value": lambda row: b""},
+        {"key": lambda row: row["key"] + b"!"},
+        {"key": lambda row: None},
+        {"timestamp_ms": lambda row: row["timestamp_ms"] + 1},
+        {"timestamp_ms": lambda row: None},
+        {"timestampType": lambda row: 1},
+        {"headers": lambda row: None},
+        {"headers": lambda row: []},
+        {"headers": lambda row: [*row["headers"], *row["headers"]]},
+        {"headers": lambda row: [{"key": "H", "value": row["headers"][0]["value"]}]},
+        {"headers": lambda row: [{"key": "h", "value": b""}]},
+        {"headers": lambda row: [{"key": "h", "value": None}]},
+    ],
+    ids=str,
+)
+def test_a_record_with_another_payload_is_found_and_named(
+    changes: dict[str, Callable[[Row], object]], taken: Path, lake: Path
+) -> None:
+    _changed(lake, **changes)
+    check = _one(checked(taken, lake))
+    assert check.report.equal == 39
+    assert check.report.different == (1, (_OFFSET,))
+    assert exit_code([check]) == 3
+    assert "PROBLEM  1 records at offset 17 differ from the lake" in to_text([check])
+    assert to_mapping([check])["copies"][0]["different"]["first_offsets"] == (_OFFSET,)
+
+
+def test_a_record_that_the_lake_lost_is_found_and_named(taken: Path, lake: Path) -> None:
+    falsified(lake, "records", lambda rows: [row for row in rows if row["offset"] != _OFFSET])
+    check = _one(checked(taken, lake))
+    assert (check.report.equal, check.report.only_on_disk) == (39, (1, (_OFFSET,)))
+    assert exit_code([check]) == 3
+    assert "1 records at offset 17 are on the disk, and not in the lake" in to_text([check])
+
+
+def test_small_pieces_and_flushes_give_the_same_answer(taken: Path, lake: Path) -> None:
+    _changed(lake, value=lambda row: b"!")
+    whole = _one(checked(taken, lake))
+    small = _one(checked(taken, lake, split_bytes=65536, window_bytes=65536, decoded_bytes=1))
+    assert small.report == whole.report
+    assert small.report.equal == 39
+
+
+def test_what_the_disk_deleted_since_is_no_problem(taken: Path, lake: Path) -> None:
+    (taken / "orders-0" / f"{0:020d}.log").unlink()
+    check = _one(checked(taken, lake))
+    assert (check.report.equal, check.only_in_lake, exit_code([check])) == (20, 20, 0)
+
+
+def test_what_is_not_taken_yet_is_said(taken: Path, lake: Path) -> None:
+    marks = {_ORDERS: 50}
+    grown = make_log_dir(taken, {_ORDERS: [0, 20, 60]}, high_watermarks=marks)
+    check = _one(checked(grown, lake))
+    assert (check.report.equal, check.report.not_taken, exit_code([check])) == (40, [(40, 60)], 0)
+    assert "20 offsets are not taken yet, [40, 60): the next ingest takes" in to_text([check])
+    ingested(grown, lake)
+    check = _one(checked(grown, lake))
+    assert check.report.not_taken == [(50, 60)]
+    assert "[50, 60): above the high watermark 50" in to_text([check])
+
+
+def test_a_partition_of_which_nothing_was_taken_is_said(taken: Path, lake: Path) -> None:
+    make_log_dir(taken, {_ORDERS: [0, 20, 40], ("payments", 0): [0, 10]})
+    checks = checked(taken, lake)
+    assert {check.partition: check.report.not_taken for check in checks} == {
+        "orders-0": [],
+        "payments-0": [(0, 10)],
+    }
+    assert exit_code(checks) == 0
+
+
+def test_damage_that_came_later_is_not_compared(taken: Path, lake: Path) -> None:
+    log = taken / "orders-0" / f"{0:020d}.log"
+    log.write_bytes(log.read_bytes().replace(b"orders-0@17", b"orders-0@71"))
+    check = _one(checked(taken, lake))
+    assert (check.report.equal, check.report.damaged_spans, check.only_in_lake) == (35, 1, 5)
+    assert exit_code([check]) == 0
+
+
+def test_sources_of_another_cluster_are_refused(taken: Path, lake: Path) -> None:
+    make_log_dir(taken, {_ORDERS: [0, 20]}, cluster_id="another-cluster-000000")
+    with pytest.raises(WrongSourceError, match="has nothing of cluster another-cluster-000000"):
+        checked(taken, lake)
+
+
+def test_a_segment_that_changes_meanwhile_is_a_problem(taken: Path, lake: Path) -> None:
+    log = taken / "orders-0" / f"{0:020d}.log"
+    settings = Settings()
+    disks = find_disks([str(taken)], settings)
+    log.write_bytes(log.read_bytes()[:-1])
+    with LocalEngine(1) as engine:
+        reporter = RunReporter(io.StringIO())
+        check = _one(check_disks(disks, str(lake), settings, engine, reporter))
+    assert exit_code([check]) == 3
+    assert f"PROBLEM  not compared: {log} has" in to_text([check])
+
+
+def test_copies_that_lost_an_election_differ_and_it_is_explained(tmp_path: Path) -> None:
+    disks, lake = broker_disks.unpacked("08_replicas") / "disks" / "diverged", tmp_path / "lake"
+    ingested(disks / "broker2", lake)
+    checks = checked(disks, lake)
+    assert exit_code(checks) == 0
+    assert {reason for check in checks for reason in check.report.explained_differences} == {
+        "of another leader"
+    }
+    ingested(disks, lake)  # now the lake lists what they have in quarantine
+    checks = checked(disks, lake)
+    assert exit_code(checks) == 0
+    assert {reason for check in checks for reason in check.report.explained_differences} == {
+        "in quarantine"
+    }
+
+
+@pytest.mark.parametrize(
+    ("isolation", "aborted"), [("read_committed", 69), ("read_uncommitted", 0)]
+)
+def test_aborted_records_are_on_the_disk_only_where_they_were_left_out(
+    isolation: str, aborted: int, tmp_path: Path
+) -> None:
+    source = Path(__file__).parents[2] / "samples" / "broker-0"
+    ingested(source, tmp_path / "lake", isolation=isolation)
+    checks = checked(source, tmp_path / "lake")
+    assert exit_code(checks) == 0
+    assert sum(check.report.left_out.get("aborted", 0) for check in checks) == aborted
+
+
+@pytest.mark.parametrize(
+    ("taken_copy", "compared_copy"), [("after", "before"), ("before", "after")]
+)
+def test_a_log_that_the_cleaner_rewrote_explains_itself(
+    taken_copy: str, compared_copy: str, tmp_path: Path
+) -> None:
+    disks = broker_disks.unpacked("05_compacted") / "disks"
+    ingested(disks / taken_copy, tmp_path / "lake")
+    checks = checked(disks / compared_copy, tmp_path / "lake")
+    assert [to_text([check]) for check in checks if check.has_problem] == []
+    reasons = {reason for check in checks for reason in check.report.left_out}
+    expected = {"rewritten by the cleaner", "in a gap (compacted)"}
+    assert (expected <= reasons) is (taken_copy == "after")
+    assert sum(check.only_in_lake for check in checks) > 0

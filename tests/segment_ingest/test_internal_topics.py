@@ -1,0 +1,252 @@
+"""What comes of internal topics beside their raw rows: what is read, left out, or kept raw."""
+
+import json
+import shutil
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from lake.tables import TABLES
+from pipelines.segment_ingest import internal_rows
+from support.accounts import imbalances_of
+from support.broker_disks import log_dir
+from support.encoder import ControlType, Partition, Segment, end_marker
+from support.encoder.internal import int16, offset_key, offset_value, string, topic_value
+from support.internal_dumps import internal_partitions
+from support.internal_logs import (
+    INTERNAL,
+    METADATA,
+    OFFSETS,
+    TRANSACTIONS,
+    batch,
+    commits,
+    rows_of,
+    write_topic,
+)
+from support.lakes import content, ingested, read_table
+from support.made_logs import FIRST_MS, write_over
+
+TOPIC_ID = uuid.uuid5(uuid.NAMESPACE_OID, "orders")
+SNAPSHOTS = [f"{end:020d}-0000000001.checkpoint" for end in (53, 86)]
+
+
+@pytest.mark.parametrize(
+    ("isolation", "unsettled"), [("read_committed", 0), ("read_uncommitted", 3)]
+)
+def test_offset_commits_of_transactions_that_did_not_commit_are_left_out(
+    isolation: str, unsettled: int, data: Path, lake: Path
+) -> None:
+    batches = [
+        commits(0, 10),
+        commits(1, 20, 21, producer_id=7),
+        end_marker(3, ControlType.COMMIT, producer_id=7),
+        commits(4, 30, 31, producer_id=7),
+        end_marker(6, ControlType.ABORT, producer_id=7),
+        commits(7, 40),
+        commits(8, 50, producer_id=8),
+    ]
+    write_topic(data, OFFSETS, batches)
+    summary = ingested(data, lake, isolation=isolation, select=INTERNAL)
+    found = [
+        (row["offset"], row["record_offset"], row["transaction_state"])
+        for row in rows_of(lake, "consumer_offsets")
+    ]
+    assert found == [
+        (10, 0, "none"),
+        (20, 1, "committed"),
+        (21, 2, "committed"),
+        (40, 7, "none"),
+    ]
+    assert summary.unsettled_internal == unsettled
+    text = "records of internal topics in transactions that did not commit: 3"
+    assert (text in summary.to_text()) == bool(unsettled)
+    assert imbalances_of(lake) == []
+
+
+def test_each_commit_comes_once_however_often_a_log_is_taken(data: Path, lake: Path) -> None:
+    batches = [commits(5 * n, *range(5 * n, 5 * n + 5)) for n in range(6)]
+    for count in (2, 2, 5, 6, 6):
+        write_topic(data, OFFSETS, batches[:count])
+        ingested(data, lake, select=INTERNAL)
+        rows = rows_of(lake, "consumer_offsets")
+        assert [row["offset"] for row in rows] == list(range(5 * count))
+    assert {
+        (row["source_id"], row["group_id"], row["topic"], row["partition"]) for row in rows
+    } == {(rows[0]["source_id"], "g", "orders", 3)}
+    times = [(row["commit_timestamp_ms"], row["commit_timestamp"].timestamp()) for row in rows]
+    assert times == [(FIRST_MS + n, (FIRST_MS + n) / 1000) for n in range(30)]
+
+
+def test_what_cannot_be_read_is_kept_raw_and_counted(data: Path, lake: Path) -> None:
+    unread = [
+        (int16(99) + b"later", b"\x00\x00new", None, "key type 99 is not known"),
+        (int16(17) + string("s"), b"\x00\x00x", "s", "values of this kind are not read"),
+        (offset_key("g", "t", 0), b"\x00", "g", "a value of 1 bytes"),
+        (offset_key("g", "t", 0), int16(9), "g", "value: version 9, known are 0 to 4"),
+        (None, b"x", None, "the key is null"),
+        (b"", None, None, "a key of 0 bytes"),
+    ]
+    records = [(key, value) for key, value, _, _ in unread]
+    write_topic(data, OFFSETS, [batch(0, records), commits(6, 1)])
+    summary = ingested(data, lake, select=INTERNAL)
+    *raw, sound = rows_of(lake, "consumer_offsets")
+    found = [(row["key"], row["value"], row["group_id"], row["unread_reason"]) for row in raw]
+    assert found == unread
+    assert [row["kind"] for row in raw] == [
+        *("unknown", "streams_group", "offset_commit", "offset_commit", "unknown", "unknown")
+    ]
+    assert (sound["key"], sound["value"], sound["unread_reason"]) == (None, None, None)
+    assert summary.unread_internal == 6
+    assert "could not be read (unread_reason): 6" in summary.to_text()
+    assert summary.exit_code == 0
+
+
+def test_a_time_that_no_calendar_has_is_kept_as_milliseconds_only(data: Path, lake: Path) -> None:
+    far = (1 << 63) - 1
+    times = (far, -1, -far)
+    records = [(offset_key("g", "t", 0), offset_value(1, time_ms)) for time_ms in times]
+    write_topic(data, OFFSETS, [batch(0, records)])
+    ingested(data, lake, select=INTERNAL)
+    rows = rows_of(lake, "consumer_offsets")
+    assert [row["commit_timestamp"] for row in rows] == [None] * 3
+    assert [row["commit_timestamp_ms"] for row in rows] == [far, None, -far]
+
+
+def test_a_tombstone_is_a_row(data: Path, lake: Path) -> None:
+    write_topic(data, TRANSACTIONS, [batch(0, [(int16(0) + string("app"), None)])])
+    ingested(data, lake, select=INTERNAL)
+    (row,) = read_table(lake, "transaction_state")
+    assert (row["transactional_id"], row["is_tombstone"], row["state"]) == ("app", True, None)
+
+
+def test_many_rows_are_those_of_few_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = log_dir("06_transactions", "stopped")
+    lakes = [tmp_path / "whole", tmp_path / "pieces"]
+    ingested(source, lakes[0], select=INTERNAL)
+    monkeypatch.setattr(internal_rows, "_MOST_ROWS", 3)
+    ingested(source, lakes[1], select=INTERNAL)
+    for table in ("records", "consumer_offsets", "transaction_state"):
+        whole, pieces = (content(lake, table) for lake in lakes)
+        assert whole == pieces
+        assert whole
+
+
+class _KilledError(Exception):
+    """Stands for the death of the process."""
+
+
+@pytest.mark.parametrize("step", ["records", "gaps", "consumer_offsets"])
+def test_a_run_that_dies_before_the_checkpoints_is_completed_by_the_next(
+    step: str, tmp_path: Path
+) -> None:
+    source = log_dir("06_transactions", "stopped")
+    whole, lake = tmp_path / "whole", tmp_path / "lake"
+    ingested(source, whole, select=INTERNAL)
+
+    def die(done: str) -> None:
+        if done == step:
+            raise _KilledError
+
+    with pytest.raises(_KilledError):
+        ingested(source, lake, select=INTERNAL, after=die)
+    assert read_table(lake, "records")
+    assert read_table(lake, "checkpoints") == []
+    assert bool(read_table(lake, "consumer_offsets")) == (step == "consumer_offsets")
+    summary = ingested(source, lake, select=INTERNAL)
+    assert OFFSETS in summary.recovered_topics
+    assert summary.records == 0
+    for table in ("records", "consumer_offsets", "transaction_state"):
+        assert content(lake, table) == content(whole, table)
+    assert imbalances_of(lake) == []
+
+
+def test_without_internal_topics_their_tables_are_empty(tmp_path: Path) -> None:
+    lake = tmp_path / "lake"
+    ingested(log_dir("11_kraft", "stopped"), lake)
+    assert read_table(lake, "records")
+    for table in TABLES:
+        if table.topics is not None:
+            assert read_table(lake, table.name) == []
+
+
+def metadata_from_53(folder: Path, snapshots: Sequence[str] = SNAPSHOTS) -> Path:
+    """A metadata log whose segments below 53 are deleted, and snapshots of a real broker."""
+    values = [(None, topic_value(f"made-{n}", TOPIC_ID)) for n in range(10)]
+    write_over(folder, [Partition(METADATA, 0, [Segment(53, [batch(53, values)])])])
+    for name in snapshots:
+        real = log_dir("11_kraft", "stopped") / f"{METADATA}-0" / name
+        shutil.copy(real, folder / f"{METADATA}-0" / name)
+    return folder
+
+
+def test_what_is_deleted_below_the_log_start_comes_from_the_snapshot_there(
+    data: Path, lake: Path
+) -> None:
+    metadata_from_53(data)
+    ingested(data, lake, select=INTERNAL)
+    (partition,) = internal_partitions("11_kraft", "stopped", METADATA)
+    expected = [record for record in partition.records if record.file_name == SNAPSHOTS[0]]
+    rows = rows_of(lake, "cluster_metadata")
+    assert {row["snapshot"] for row in rows} == {None, SNAPSHOTS[0]}
+    snapshot = [row for row in rows if row["snapshot"]]
+    assert [row["record_offset"] for row in snapshot] == [record.offset for record in expected]
+    for row, record in zip(snapshot, expected, strict=True):
+        assert record.value is not None
+        assert f"{row['record_type']}_record".upper() == record.value["type"]
+        assert json.loads(row["detail"]) == record.value["data"]
+        assert row["record_timestamp_ms"] == record.timestamp_ms
+    assert [row["topic"] for row in rows if not row["snapshot"]] == [f"made-{n}" for n in range(10)]
+    before = content(lake, "cluster_metadata")
+    ingested(data, lake, select=INTERNAL)
+    assert content(lake, "cluster_metadata") == before
+
+
+def test_a_log_that_begins_at_zero_needs_no_snapshot(data: Path, lake: Path) -> None:
+    source, folder = log_dir("11_kraft", "stopped"), f"{METADATA}-0"
+    shutil.copytree(source / folder, data / folder)
+    shutil.copy(source / "meta.properties", data)
+    (data / folder / f"{0:020d}-{0:010d}.checkpoint").unlink()  # the one without records
+    ingested(data, lake, select=INTERNAL)
+    rows = read_table(lake, "cluster_metadata")
+    assert {row["snapshot"] for row in rows} == {None}
+    # No checkpoint says what is committed; the newest snapshot ends at 109.
+    assert max(row["record_offset"] for row in rows) == 108
+
+
+def test_a_log_without_a_snapshot_at_its_start_is_taken_alone(data: Path, lake: Path) -> None:
+    metadata_from_53(data, snapshots=[])
+    ingested(data, lake, select=INTERNAL)
+    assert {row["snapshot"] for row in read_table(lake, "cluster_metadata")} == {None}
+
+
+def test_damage_to_a_snapshot_is_a_row_and_the_rest_is_read(data: Path, lake: Path) -> None:
+    metadata_from_53(data, snapshots=SNAPSHOTS[:1])
+    path = data / f"{METADATA}-0" / SNAPSHOTS[0]
+    sound = path.read_bytes()
+    path.write_bytes(sound[:-30])
+    summary = ingested(data, lake, select=INTERNAL)
+    unread = [row for row in read_table(lake, "cluster_metadata") if row["unread_reason"]]
+    assert [(row["record_type"], row["snapshot"]) for row in unread] == [("unknown", SNAPSHOTS[0])]
+    assert "at position" in unread[0]["unread_reason"]
+    assert summary.unread_internal == 1
+    assert [row for row in read_table(lake, "cluster_metadata") if row["record_type"] == "topic"]
+
+
+def test_commits_that_a_healthy_copy_gives_later_are_rows_too(data: Path, lake: Path) -> None:
+    batches = [commits(5 * n, *range(5 * n, 5 * n + 5)) for n in range(4)]
+    cut = bytearray(batches[1].data)
+    cut[-1] ^= 1
+    damaged = [batches[0], batches[1]._replace(data=bytes(cut)), *batches[2:]]
+    for broker_id, log in enumerate([damaged, batches]):
+        partitions = [Partition(OFFSETS, 0, [Segment(0, log)])]
+        write_over(data / str(broker_id), partitions, broker_id=broker_id)
+    ingested(data / "0", lake, select=INTERNAL)
+    offsets = [row["offset"] for row in rows_of(lake, "consumer_offsets")]
+    assert offsets == [*range(5), *range(10, 20)]
+    summary = ingested([data / "0", data / "1"], lake, select=INTERNAL)
+    assert summary.repaired_records == 5
+    assert [row["offset"] for row in rows_of(lake, "consumer_offsets")] == list(range(20))

@@ -1,0 +1,141 @@
+"""Snapshots of one log, taken in any order, cut off anywhere, end in the same tables.
+
+A snapshot is the disk at some time: the log grows, old segments go, and each copy has damage of its
+own. What must come out is told by a model that knows nothing of logs: an offset is there if one
+snapshot has it whole.
+"""
+
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+import pytest
+
+from support.accounts import imbalances_of, standing_gaps
+from support.encoder import Partition, Segment
+from support.lakes import ingested, ingested_in_pieces, read_table
+from support.made_logs import TOPIC_IDS, made_batches, value_of, write_over
+
+_BATCH = 5
+_SEGMENT = 15
+_ORDERS_OF_A_WORLD = 10
+_STEPS = ["redo", "records", "batches", "quarantine", "gaps", "checkpoints"]
+
+
+class _Snapshot(NamedTuple):
+    """The disk of a broker at some time; `damaged` are base offsets of batches."""
+
+    broker_id: int
+    log_start_offset: int
+    high_watermark: int
+    log_end_offset: int
+    damaged: frozenset[int]
+
+    def holds(self, offset: int) -> bool:
+        return self.log_start_offset <= offset < self.high_watermark
+
+    def is_whole(self, offset: int) -> bool:
+        return self.holds(offset) and offset // _BATCH * _BATCH not in self.damaged
+
+    def write(self, folder: Path) -> Path:
+        edges = [*range(self.log_start_offset, self.log_end_offset, _SEGMENT), self.log_end_offset]
+        segments = [
+            Segment(start, made_batches("orders", 0, range(start, stop), batch_records=_BATCH))
+            for start, stop in itertools.pairwise(edges)
+        ]
+        partition = Partition(
+            "orders",
+            0,
+            tuple(segments),
+            topic_id=TOPIC_IDS["orders"],
+            high_watermark=self.high_watermark,
+        )
+        write_over(folder, [partition], broker_id=self.broker_id)
+        for segment in segments:
+            log = folder / "orders-0" / f"{segment.base_offset:020}.log"
+            content, end = bytearray(log.read_bytes()), 0
+            for base, batch in zip(itertools.count(segment.base_offset, _BATCH), segment.batches):
+                end += len(batch.data)
+                content[end - 1] ^= 0xFF * (base in self.damaged)
+            log.write_bytes(content)
+        return folder
+
+
+def _snapshots(random: Random) -> list[_Snapshot]:
+    found = []
+    log_start, log_end = 0, 0
+    for _ in range(random.randint(2, 4)):
+        log_end += random.randint(1, 6) * _BATCH
+        log_start += random.choice((0, 0, 1, 2)) * _SEGMENT
+        log_start = min(log_start, log_end // _SEGMENT * _SEGMENT)
+        high_watermark = max(log_start, log_end - random.choice((0, 0, 1, 2)) * _BATCH)
+        batches = range(log_start, log_end, _BATCH)
+        damaged = frozenset(base for base in batches if random.random() < 0.25)
+        found.append(_Snapshot(random.randint(1, 3), log_start, high_watermark, log_end, damaged))
+    return found
+
+
+def _expected(snapshots: list[_Snapshot]) -> tuple[list[int], dict[int, str]]:
+    """The offsets that are records, and of the others of the covered range why they are not."""
+    covered = range(max(snapshot.high_watermark for snapshot in snapshots))
+    records = [o for o in covered if any(snapshot.is_whole(o) for snapshot in snapshots)]
+    causes = {
+        o: "quarantined" if any(snapshot.holds(o) for snapshot in snapshots) else "deleted"
+        for o in set(covered) - set(records)
+    }
+    return records, causes
+
+
+def _found(lake: Path) -> tuple[list[int], dict[int, str]]:
+    rows = read_table(lake, "records")
+    assert all(row["value"] == value_of("orders", 0, row["offset"]) for row in rows)
+    causes = {
+        offset: gap.cause
+        for gap in standing_gaps(lake)
+        for offset in range(gap.start_offset, gap.next_offset)
+    }
+    return sorted(row["offset"] for row in rows), causes
+
+
+class _CutError(Exception):
+    """Stands for a kill."""
+
+
+def _cut_after(random: Random) -> Callable[[str], None]:
+    """Cut the run off after some wave's step; a wave is a segment."""
+    left, step = random.randint(0, 3), random.choice(_STEPS)
+
+    def after(done: str) -> None:
+        nonlocal left
+        if done == step:
+            left -= 1
+            if left < 0:
+                raise _CutError
+
+    return after
+
+
+@pytest.mark.parametrize("world", range(20))
+def test_order_of_snapshots_and_cuts_do_not_matter(tmp_path: Path, world: int) -> None:
+    random = Random(f"snapshots {world}")
+    snapshots = _snapshots(random)
+    disks = [snapshot.write(tmp_path / f"disk{index}") for index, snapshot in enumerate(snapshots)]
+    for number in range(_ORDERS_OF_A_WORLD):
+        lake = tmp_path / f"lake{number}"
+        for disk in random.sample(disks, len(disks)):
+            if random.random() < 0.4:
+                _ingest_cut_off(disk, lake, _cut_after(random))
+            ingested(disk, lake)
+        assert _found(lake) == _expected(snapshots), (number, snapshots)
+        assert imbalances_of(lake) == []
+
+
+def _ingest_cut_off(disk: Path, lake: Path, after: Callable[[str], None]) -> None:
+    try:
+        ingested_in_pieces(
+            disk, lake, "read_uncommitted", split_bytes=1, wave_bytes=1, after=after
+        )
+    except _CutError:
+        return

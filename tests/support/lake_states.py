@@ -1,0 +1,25 @@
+"""What a lake shows between two commits."""
+
+from pathlib import Path
+
+from lake.delta_commit import AppVersions, versions
+from lake.tables import tables_of
+from support.lake_rows import PLAIN_TABLES, SOURCE, Lake, read_offsets
+
+
+def table_versions(lake: Lake) -> list[int]:
+    """The versions of a plain topic's tables; equal ones: nothing was committed between."""
+    return [lake.tables.open(table).version() for table in PLAIN_TABLES]
+
+
+def redo_files(lake: Lake) -> list[str]:
+    return sorted(path.name for path in Path(lake.tables.redo_folder).glob("*"))
+
+
+def generations(lake: Lake, topic: str) -> AppVersions:
+    return versions(lake.tables, SOURCE, [topic])[topic]
+
+
+def assert_each_row_once(lake: Lake, topic: str, offsets: list[int]) -> None:
+    for table in tables_of([topic]):
+        assert read_offsets(lake, table, topic) == offsets, table.name
