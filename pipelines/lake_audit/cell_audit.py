@@ -49,7 +49,6 @@ class TableRows(NamedTuple):
 class CellFinding:
     """What one cell holds; `unreadable` has files that could not be read, and why."""
 
-    topic: str
     partitions: tuple[PartitionFinding, ...]
     rows: TableRows
     unreadable: tuple[str, ...]
@@ -97,7 +96,7 @@ def _audit(cell: Cell) -> CellFinding:
         findings.append(finding)
         counted.append(rows_here)
     totals = TableRows(*(sum(column) for column in zip(*counted, strict=True)))
-    return CellFinding(cell.topic, tuple(findings), totals, tuple(reader.unreadable))
+    return CellFinding(tuple(findings), totals, tuple(reader.unreadable))
 
 
 def _judged(collected: _Collected, cell: Cell) -> tuple[PartitionFinding, TableRows]:

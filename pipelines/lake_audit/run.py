@@ -93,13 +93,12 @@ def _cells(
     by_topic: dict[str, list[PartitionLedger]] = {}
     for partition, rows in state.rows.items():
         by_topic.setdefault(partition.topic, []).append(partition_ledger(partition, rows))
+    first_ids: dict[str, dict[str, str]] = {}
+    for (source_id, topic), topic_id in state.first_ids.items():
+        first_ids.setdefault(topic, {})[source_id] = topic_id
     for topic, files in sorted(topics.items()):
-        first_ids = {
-            source_id: topic_id
-            for (source_id, name), topic_id in state.first_ids.items()
-            if name == topic
-        }
-        yield from cells_of(storage, topic, files, by_topic.get(topic, ()), first_ids, most_rows)
+        own = by_topic.get(topic, ())
+        yield from cells_of(storage, topic, files, own, first_ids.get(topic, {}), most_rows)
 
 
 def _partitions(state: LakeState, findings: Iterable[CellFinding]) -> Iterable[PartitionAudit]:

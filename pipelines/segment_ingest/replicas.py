@@ -106,15 +106,13 @@ def choose(copies: Sequence[SurveyedCopy], *, is_bounded: bool) -> PartitionChoi
     Args:
         is_bounded: nothing above the high watermark will be taken, so no copy is better for it.
     """
-    marks = [copy.replica.checkpoints.high_watermark for copy in copies]
-    known = [mark for mark in marks if mark is not None]
-    useful_end = max(known) if is_bounded and known else OPEN_END
-    best, *rest = sorted(copies, key=lambda copy: _rank(copy, useful_end))
+    best, *rest = sorted(copies, key=lambda copy: _rank(copy, is_bounded=is_bounded))
+    useful_end = _useful_end(best, is_bounded=is_bounded)
     lineage = _surveyed_lineage(best)
     siblings = tuple(
         _sibling(copy, lineage)
         for copy in rest
-        if not copy.replica.is_future or _is_complete(copy, best, useful_end)
+        if not copy.replica.is_future or _is_complete(copy, useful_end)
     )
     notes = [
         f"{copy.replica.key}: the copy in {copy.replica.folder} is of no use: {reason}"
@@ -130,16 +128,15 @@ def sound_end(surveys: Sequence[SegmentSurvey]) -> int:
     return max(filled, default=surveys[-1].next_offset if surveys else 0)
 
 
-def _rank(copy: SurveyedCopy, useful_end: int) -> tuple[bool, int, bool, int, int, int, str]:
+def _rank(copy: SurveyedCopy, *, is_bounded: bool) -> tuple[bool, int, bool, int, int, int, str]:
     """Lowest is best."""
-    end = sound_end(copy.surveys)
     return (
         copy.replica.is_future,
         -_surveyed_lineage(copy).last_epoch,
         bool(_unreadable(copy)),
-        -min(end, useful_end),
+        -_useful_end(copy, is_bounded=is_bounded),
         sum(max(len(survey.damage), not survey.is_plain) for survey in copy.surveys),
-        -end,
+        -sound_end(copy.surveys),
         copy.replica.folder,
     )
 
@@ -148,9 +145,14 @@ def _unreadable(copy: SurveyedCopy) -> list[str]:
     return [survey.missing for survey in copy.surveys if survey.missing is not None]
 
 
-def _is_complete(copy: SurveyedCopy, best: SurveyedCopy, useful_end: int) -> bool:
-    has_all = sound_end(copy.surveys) >= min(sound_end(best.surveys), useful_end)
-    return has_all and not _unreadable(copy)
+def _useful_end(copy: SurveyedCopy, *, is_bounded: bool) -> int:
+    """Up to where a copy has what may be taken; copies of one log know the same high watermark."""
+    end, high_watermark = sound_end(copy.surveys), copy.replica.checkpoints.high_watermark
+    return end if high_watermark is None or not is_bounded else min(end, high_watermark)
+
+
+def _is_complete(copy: SurveyedCopy, useful_end: int) -> bool:
+    return sound_end(copy.surveys) >= useful_end and not _unreadable(copy)
 
 
 def _sibling(copy: SurveyedCopy, lineage: Lineage) -> Sibling:

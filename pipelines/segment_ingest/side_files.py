@@ -80,6 +80,6 @@ def _read_snapshot(
     if damage is None and any(each.first_offset >= file.offset for each in found):
         damage = "a transaction begins behind its end"
     if damage is None:
-        return OpenTransactions(file.path, file.offset, found)
+        return OpenTransactions(file.offset, found)
     notes.append(f"{file.path} is not used: {damage}")
     return None

@@ -70,7 +70,6 @@ class DamagedSpan(NamedTuple):
 class OpenTransactions(NamedTuple):
     """What a producer snapshot says was open at its offset."""
 
-    name: str
     offset: int
     transactions: tuple[OpenTransaction, ...]
 

@@ -9,7 +9,7 @@ import pytest
 from deltalake import DeltaTable
 
 from lake.errors import LakeFolderError, SchemaError, TableRefusedError
-from lake.tables import CHECKPOINTS, GAPS, RECORDS, TABLES, Table
+from lake.tables import BATCHES, CHECKPOINTS, GAPS, RECORDS, TABLES, Table
 from support.lake_drivers import commit, create_together
 from support.lake_rows import SOURCE, Lake, lake_at, new_lake, next_wave
 
@@ -186,3 +186,20 @@ def test_ledger_has_the_rows_of_one_source_with_the_tables_columns(lake: Lake) -
     assert Counter(ledger["generation"].to_pylist()) == {1: 3, 2: 2}
     assert lake.tables.ledger("other").num_rows == 0
     assert lake.tables.ledger("o'ther").num_rows == 0
+
+
+def test_rows_are_read_from_the_files_that_may_hold_them(lake: Lake) -> None:
+    for offsets in (range(10), range(10, 20), range(20, 30)):
+        commit(lake, next_wave(lake, "orders", offsets))
+    commit(lake, next_wave(lake, "payments", range(12, 15)))
+    found = lake.tables.rows(
+        BATCHES,
+        SOURCE,
+        ["base_offset"],
+        topic="orders",
+        pruned_by=[("base_offset", "<=", 12), ("last_offset", ">=", 12)],
+    )
+    assert found.column_names == ["base_offset"]
+    assert Counter(found.column(0).to_pylist()) == Counter(range(10, 20))
+    assert lake.tables.rows(BATCHES, "another", ["base_offset"]).num_rows == 0
+    assert lake.tables.rows(BATCHES, SOURCE, ["base_offset"]).num_rows == 33

@@ -93,7 +93,9 @@ def test_decision_is_found_when_its_log_entry_is_gone(lake: Lake) -> None:
     assert_each_row_once(lake, "orders", [0, 1, 2])
 
 
-@pytest.mark.parametrize("tables", [PLAIN_TABLES, (GAPS, CHECKPOINTS)], ids=["records", "no records"])
+@pytest.mark.parametrize(
+    "tables", [PLAIN_TABLES, (GAPS, CHECKPOINTS)], ids=["records", "no records"]
+)
 @pytest.mark.parametrize("winner_decides_last", [True, False])
 def test_redo_file_that_won_is_told_from_those_that_did_not(
     lake: Lake, tables: tuple[Table, ...], winner_decides_last: bool

@@ -2,7 +2,6 @@
 
 import io
 import json
-import re
 import shutil
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -18,10 +17,10 @@ from pipelines.lake_query.run import query, require_lake
 from support import broker_disks
 from support.lakes import ingested
 from support.oracle import Isolation, expected_records
+from support.rising_disks import rising
 
 Row = Mapping[str, object]
 _SCENARIO, _COPY = "06_transactions", "stopped"
-_HIGH_WATERMARKS = "replication-offset-checkpoint"
 
 
 def ask(session: SparkSession, lake: Path, text: str) -> list[dict[str, object]]:
@@ -36,15 +35,7 @@ def grown_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("grown")
     disk, lake = folder / "disk", folder / "lake"
     shutil.copytree(broker_disks.log_dir(_SCENARIO, _COPY), disk)
-    marks = (disk / _HIGH_WATERMARKS).read_text("utf-8")
-    for percent in (20, 40, 60, 80, 100):
-        text = re.sub(
-            r"^(\S+ \d+) (\d+)$",
-            lambda m: f"{m[1]} {int(m[2]) * percent // 100}",  # noqa: B023
-            marks,
-            flags=re.MULTILINE,
-        )
-        (disk / _HIGH_WATERMARKS).write_text(text, "utf-8")
+    for _ in rising(disk, (20, 40, 60, 80, 100)):
         ingested(disk, lake, select={"internal_topics": True})
     return lake
 

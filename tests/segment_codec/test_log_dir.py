@@ -14,6 +14,7 @@ from segment_codec.log_dir import (
     is_legal_topic,
     parse_file_name,
     parse_folder_name,
+    parse_metadata_snapshot_name,
     plan_swaps,
     usable_swap_logs,
 )
@@ -351,3 +352,21 @@ def test_each_file_is_read_or_superseded_and_each_kind_read_once(
     assert len({(file.base_offset, file.kind) for file in plan.read}) == len(plan.read)
     assert all(file.state in {FileState.LIVE, FileState.SWAP} for file in plan.read)
     assert (plan.side_files, plan.unknown) == (("partition.metadata",), ("README",))
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("00000000000000000053-0000000001.checkpoint", (53, 1)),
+        ("00000000000000000000-0000000000.checkpoint", (0, 0)),
+        ("00000000000000000053-0000000001.checkpoint.part", None),
+        ("00000000000000000053-0000000001.checkpoint.deleted", None),
+        ("bootstrap.checkpoint", None),
+        ("00000000000000000053.snapshot", None),
+        ("53-1.checkpoint", None),
+    ],
+)
+def test_only_a_finished_snapshot_of_the_metadata_log_has_an_end(
+    name: str, expected: tuple[int, int] | None
+) -> None:
+    assert parse_metadata_snapshot_name(name) == expected

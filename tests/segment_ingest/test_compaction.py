@@ -22,7 +22,7 @@ from support.lakes import ingested, ingested_in_pieces, oracle_record, read_tabl
 from support.made_logs import write_over
 from support.meanwhile import Meanwhile, once
 from support.oracle import Isolation, OracleRecord, expected_records, partition_dump
-from support.taken import is_nothing_new, ledger, offsets_taken
+from support.taken import gaps_taken, is_nothing_new, ledger, offsets_taken
 
 _COMMITTED = Isolation.READ_COMMITTED
 _CLEANER_FILE, _ID_FILE = "cleaner-offset-checkpoint", "partition.metadata"
@@ -194,4 +194,16 @@ def test_a_last_segment_that_grew_and_was_cleaned_before_it_was_read_loses_nothi
     again = ingested(data, lake)
     assert (again.exit_code, again.quarantined) == (0, 0)
     assert offsets_taken(lake) == [*offsets, *range(100, 105)]
+    assert imbalances_of(lake) == []
+
+
+@pytest.mark.parametrize(("cleaner_offset", "cause"), [(100, "compacted"), (40, "missing")])
+def test_a_range_without_a_batch_is_compacted_where_the_cleaner_was_above_it(
+    cleaner_offset: int, cause: str, data: Path, lake: Path
+) -> None:
+    segments = [Segment(0, [_batch(60, 65)]), Segment(100, [_batch(100, 105)])]
+    write_over(data, [Partition("orders", 0, segments, high_watermark=50)])
+    write_checkpoint(data / "cleaner-offset-checkpoint", {("orders", 0): cleaner_offset})
+    ingested(data, lake)
+    assert gaps_taken(lake) == [(0, 50, cause)]
     assert imbalances_of(lake) == []

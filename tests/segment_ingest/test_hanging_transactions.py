@@ -2,15 +2,19 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 
+from pipelines.segment_ingest.progress import show_duration
 from pipelines.segment_ingest.setting_values import SettingsError
 from pipelines.segment_ingest.settings import Settings
 from support.accounts import imbalances_of
-from support.broker_disks import log_dir
+from support.broker_disks import log_dir, partitions
 from support.lakes import Row, ingested, read_table
+from support.oracle import Isolation, expected_records
+from support.rising_disks import rising
 from support.surveyed import log_bounds
 from support.taken import is_nothing_new, offsets_taken
 from support.transaction_logs import TransactionLog, abort, commit, sent, write_log
@@ -54,6 +58,29 @@ def test_real_brokers_transactions_are_named_in_both_isolations(tmp_path: Path) 
     name = "tx-b-0: producer 6 has a transaction open since offset 126, 6 h 2 min before"
     assert f"left for later: {name}" in waiting
     assert re.search(f"^open: {name}.*its rows are marked open$", taken, re.MULTILINE)
+
+
+def test_runs_on_a_real_disk_that_grows_take_what_a_consumer_of_committed_records_got(
+    tmp_path: Path,
+) -> None:
+    disk, lake = tmp_path / "disk", tmp_path / "lake"
+    shutil.copytree(log_dir("06_transactions", "stopped"), disk)
+    waits = 0
+    for _ in rising(disk, (15, 35, 50, 70, 90, 100)):
+        summary = ingested(disk, lake, isolation=_COMMITTED, select={"internal_topics": True})
+        waits += any("transaction open" in each.reason for each in summary.left_for_later)
+    assert waits == 6
+    found: dict[tuple[str, int], list[int]] = {}
+    for row in read_table(lake, "records"):
+        found.setdefault((row["topic"], row["partition"]), []).append(row["offset"])
+    for facts in partitions("06_transactions", "stopped"):
+        if facts.last_stable_offset is None:  # no consumer read it committed
+            continue
+        expected = expected_records(
+            "06_transactions", "stopped", facts.topic, facts.partition, Isolation.READ_COMMITTED
+        )
+        own = sorted(found.get((facts.topic, facts.partition), []))
+        assert own == [record.offset for record in expected], facts
 
 
 @pytest.mark.parametrize(("limit", "is_passed"), [("6s", True), ("7s", False), ("1h", False)])
@@ -148,6 +175,20 @@ def test_a_damaged_time_makes_no_transaction_old(data: Path) -> None:
     bounds = log_bounds(data, limits={"hanging_transaction_after": "1min"})
     assert bounds.passed == ()
     assert bounds.next_offset == 3
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "text"),
+    [
+        (0, "0 ms"),
+        (999, "999 ms"),
+        (61_000, "1 min 1 s"),
+        (7_200_500, "2 h"),
+        (90_061_000, "1 d 1 h"),
+    ],
+)
+def test_an_age_is_shown_by_its_two_largest_units(milliseconds: int, text: str) -> None:
+    assert show_duration(milliseconds) == text
 
 
 @pytest.mark.parametrize(

@@ -134,8 +134,6 @@ def test_order_of_snapshots_and_cuts_do_not_matter(tmp_path: Path, world: int) -
 
 def _ingest_cut_off(disk: Path, lake: Path, after: Callable[[str], None]) -> None:
     try:
-        ingested_in_pieces(
-            disk, lake, "read_uncommitted", split_bytes=1, wave_bytes=1, after=after
-        )
+        ingested_in_pieces(disk, lake, "read_uncommitted", split_bytes=1, wave_bytes=1, after=after)
     except _CutError:
         return
