@@ -48,9 +48,7 @@ def to_text(checks: Sequence[CopyCheck]) -> str:
     shown = ordered[:_MOST_COPIES]
     counts = Counter(check.partition for check in checks)
     names = [
-        f"{check.partition} of broker {'?' if check.broker_id is None else check.broker_id}"
-        if counts[check.partition] > 1
-        else check.partition
+        f"{check.partition} in {check.folder}" if counts[check.partition] > 1 else check.partition
         for check in shown
     ]
     width = max(map(len, names), default=0)

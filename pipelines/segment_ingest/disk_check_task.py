@@ -14,13 +14,14 @@ import pyarrow as pa
 from lake.errors import StorageError
 from lake.parquet_rows import HIGHEST
 from lake.storage import Storage
+from lake.tables import CLUSTER_METADATA
 from pipelines.segment_ingest.coverage import OffsetRange, merged
 from pipelines.segment_ingest.errors import SourceVanishedError
 from pipelines.segment_ingest.internal_columns import INTERPRETERS
 from pipelines.segment_ingest.lake_rows import LakePartition
 from pipelines.segment_ingest.left_out import DiskRecords, Explained, why_absent, why_different
 from pipelines.segment_ingest.partition_log import SegmentFile
-from pipelines.segment_ingest.payloads import PAYLOAD_COLUMNS, Flags, Match, Offsets, match
+from pipelines.segment_ingest.payloads import PAYLOAD_COLUMNS, Offsets, match
 from pipelines.segment_ingest.record_rows import Origin, UnitRows, record_rows
 from pipelines.segment_ingest.side_files import anchors_of, read_index
 from pipelines.segment_ingest.source_files import check_size
@@ -208,11 +209,10 @@ class _Check:
         report, lake = self._report, self._piece.lake
         first, last = int(records.offsets.min()), int(records.offsets.max())
         in_lake = lake.payloads(first, last)
-        found = match(disk, in_lake)
-        is_equal = found.is_equal | self._is_redacted(disk, in_lake, found)
-        report.equal += int(is_equal.sum())
+        found = match(_as_kept(lake.key.topic, disk), in_lake)
+        report.equal += int(found.is_equal.sum())
         absent = records.taken(~found.is_there)
-        different = records.taken(found.is_there & ~is_equal)
+        different = records.taken(found.is_there & ~found.is_equal)
         if not len(absent.offsets) and not len(different.offsets):
             return
         batches = lake.batches_at(first, last)
@@ -226,17 +226,16 @@ class _Check:
             report.different = report.different.and_more(why.unexplained)
             _add(report.explained_differences, why)
 
-    def _is_redacted(self, disk: pa.Table, in_lake: pa.Table, found: Match) -> Flags:
-        """Which differences are values that the lake does not keep: they are or may be secrets."""
-        result = np.zeros(disk.num_rows, np.bool_)
-        interpreter = INTERPRETERS.get(self._piece.lake.key.topic)
-        if interpreter is None:
-            return result
-        for index in np.flatnonzero(found.is_there & ~found.is_equal).tolist():
-            key, value = disk.column("key")[index].as_py(), disk.column("value")[index].as_py()
-            kept = in_lake.column("value")[int(found.places[index])].as_py()
-            result[index] = False and interpreter[1](key, value).may_hold_secret
-        return result
+
+def _as_kept(topic: str, disk: pa.Table) -> pa.Table:
+    """The records as the lake keeps them: without values that are or may be secrets."""
+    if not CLUSTER_METADATA.serves(topic):
+        return disk
+    interpret = INTERPRETERS[topic][1]
+    pairs = zip(disk.column("key").to_pylist(), disk.column("value").to_pylist(), strict=True)
+    kept = [None if interpret(key, value).may_hold_secret else value for key, value in pairs]
+    place = disk.schema.get_field_index("value")
+    return disk.set_column(place, "value", pa.array(kept, pa.binary()))
 
 
 def _add(counts: dict[str, int], why: Explained) -> None:

@@ -20,14 +20,10 @@ PAYLOAD_COLUMNS = ("offset", *_PLAIN_COLUMNS, "headers")
 
 
 class Match(NamedTuple):
-    """For each record of the disk, whether the lake has its offset, and with the same payload.
-
-    `places` are the rows of the lake that were compared, where there is one.
-    """
+    """For each record of the disk, whether the lake has its offset, and with the same payload."""
 
     is_there: Flags
     is_equal: Flags
-    places: Offsets
 
 
 def match(disk: pa.Table, lake: pa.Table) -> Match:
@@ -45,7 +41,7 @@ def match(disk: pa.Table, lake: pa.Table) -> Match:
         disk if is_there.all() else disk.filter(pa.array(is_there)),
         _rows_at(lake, places[is_there]),
     )
-    return Match(is_there, is_equal, places)
+    return Match(is_there, is_equal)
 
 
 def _rows_at(rows: pa.Table, places: Offsets) -> pa.Table:

@@ -205,7 +205,7 @@ def _resolutions(
     for key in sorted({result.plan.partition.replica.key for result in results}, key=str):
         own = [result for result in results if result.plan.partition.replica.key == key]
         rows = resolution_rows(
-            own, state.damage.get(key, []), context.run_id, context.started_at_us
+            own, state.damage.get(key, []), state.gaps[key], context.run_id, context.started_at_us
         )
         if rows:
             files.setdefault(key.topic, []).extend(

@@ -11,7 +11,9 @@ import pyarrow as pa
 
 from lake.tables import QUARANTINE
 from pipelines.segment_ingest.coverage import OffsetRange
-from pipelines.segment_ingest.partition_log import PartitionKey
+from pipelines.segment_ingest.current_gaps import CurrentGap
+from pipelines.segment_ingest.lineage import OPEN_END
+from pipelines.segment_ingest.quarantine_rows import GapCause
 from pipelines.segment_ingest.seams import RangeResult
 from segment_codec.errors import DefectCode
 
@@ -70,23 +72,26 @@ def is_misplaced(row: Row) -> bool:
 
 
 def resolution_rows(
-    results: Sequence[RangeResult], rows: Iterable[Row], run_id: str, now_us: int
+    results: Sequence[RangeResult],
+    rows: Iterable[Row],
+    gaps: Iterable[CurrentGap],
+    run_id: str,
+    now_us: int,
 ) -> list[dict[str, Any]]:
-    """The rows that resolve what the repairs of one topic filled.
+    """The rows that resolve what the repairs of one partition filled.
 
     Args:
-        rows: unresolved ones, with the topic ids of the results' keys.
+        rows: of its unresolved damage.
+        gaps: that stood before the repairs.
     """
-    filled: dict[PartitionKey, list[_Filled]] = {}
-    for result in results:
-        key = result.plan.partition.replica.key
-        filled.setdefault(key, []).extend(_filled(result))
+    filled = [each for result in results for each in _filled(result)]
+    left = _left(results, gaps)
     found = []
     for row in rows:
-        own = filled.get(PartitionKey(row["topic"], row["partition"], row["topic_id"]), [])
-        by = next((each for each in own if _is_resolved(row, each)), None)
-        if by is not None:
-            stamp = {"resolution": str(_kind(row, by)), "run_id": run_id, "quarantined_at": now_us}
+        region = _region(row)
+        own = [each for each in filled if _overlap(each.offsets, region)]
+        if own and not any(_overlap(hole, region) for hole in left):
+            stamp = {"resolution": _kind(row, own), "run_id": run_id, "quarantined_at": now_us}
             found.append({**row, **stamp})
     return found
 
@@ -97,7 +102,6 @@ def resolutions_table(rows: Sequence[Mapping[str, Any]]) -> pa.RecordBatch:
 
 
 def _filled(result: RangeResult) -> list[_Filled]:
-    """The pieces of a repair that are there without a hole."""
     return [
         _Filled(
             (report.first_offset, report.next_offset),
@@ -109,30 +113,58 @@ def _filled(result: RangeResult) -> list[_Filled]:
             ),
         )
         for stretch, report in zip(result.plan.stretches, result.reports, strict=True)
-        if report.first_offset is not None
-        and report.next_offset is not None
-        and not report.totals.gaps
+        if report.first_offset is not None and report.next_offset is not None
     ]
 
 
-def _is_resolved(row: Row, filled: _Filled) -> bool:
-    """Whether all offsets that the damage took are there; what is not known is not resolved."""
-    start, stop = filled.offsets
-    if row["base_offset"] is not None and row["last_offset"] is not None:
-        return bool(start <= row["base_offset"] <= row["last_offset"] < stop)
+def _left(results: Sequence[RangeResult], gaps: Iterable[CurrentGap]) -> list[OffsetRange]:
+    """Where offsets may still be missing for damage."""
+    repaired = {result.plan.start_offset for result in results}
+    left = [
+        (gap.start_offset, gap.next_offset)
+        for gap in gaps
+        if gap.cause is GapCause.QUARANTINED and gap.start_offset not in repaired
+    ]
+    for result in results:
+        left += [
+            (gap.start_offset, gap.next_offset)
+            for gap in result.gaps
+            if gap.cause is GapCause.QUARANTINED
+        ]
+        left += [
+            (report.first_offset, report.next_offset)  # its own holes are in the tables only
+            for report in result.reports
+            if report.totals.gaps
+            and report.first_offset is not None
+            and report.next_offset is not None
+        ]
+    return left
+
+
+def _region(row: Row) -> OffsetRange:
+    """Where the offsets of damaged bytes may lie: between its sound neighbours, closer by claim."""
     before, behind = row["previous_offset"], row["next_offset"]
-    if before is None and behind is None:
-        return False
-    return (before is None or start <= before + 1 < stop) and (
-        behind is None or start < behind <= stop
-    )
+    start = 0 if before is None else before + 1
+    stop = OPEN_END if behind is None else behind
+    base, last = row["base_offset"], row["last_offset"]
+    if base is not None and start <= base < stop:
+        start = base
+        if last is not None and base <= last < stop:
+            stop = last + 1
+    return start, stop
 
 
-def _kind(row: Row, filled: _Filled) -> Resolution:
-    is_same = (row["broker_id"], row["segment"]) == (filled.broker_id, filled.segment)
-    return (
-        Resolution.REPLAYED if is_same and row["position"] in filled.bytes else Resolution.SIBLING
+def _overlap(one: OffsetRange, other: OffsetRange) -> bool:
+    return max(one[0], other[0]) < min(one[1], other[1])
+
+
+def _kind(row: Row, filled: Sequence[_Filled]) -> str:
+    is_same = any(
+        (row["broker_id"], row["segment"]) == (each.broker_id, each.segment)
+        and row["position"] in each.bytes
+        for each in filled
     )
+    return str(Resolution.REPLAYED if is_same else Resolution.SIBLING)
 
 
 def _identity(row: Row) -> tuple[Any, ...]:

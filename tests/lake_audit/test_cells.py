@@ -3,6 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lake.parquet_rows import HIGHEST
 from lake.storage import open_storage
 from pipelines.lake_audit.cells import Cell, TopicFile, cells_of, packed
 from pipelines.lake_audit.ledger import LakePartition, LedgerRange, PartitionLedger
@@ -39,7 +40,7 @@ _FILES = st.lists(
 )
 
 
-@given(_FILES, st.integers(1, 300), st.integers(-(1 << 31), 1 << 31), st.integers(-1, 1 << 62))
+@given(_FILES, st.integers(1, 300), st.integers(-(1 << 31), 1 << 31), st.integers(-1, HIGHEST))
 def test_each_row_lies_in_one_cell(
     files: list[TopicFile], most_rows: int, partition: int, offset: int
 ) -> None:

@@ -14,8 +14,10 @@ from pipelines.segment_ingest.progress import RunReporter
 from pipelines.segment_ingest.settings import Settings
 from support import broker_disks
 from support.audits import checked, falsified
+from support.encoder.internal import config_value, topic_value
+from support.internal_logs import INTERNAL, METADATA, batch, write_topic
 from support.lakes import Row, ingested
-from support.made_logs import make_log_dir
+from support.made_logs import TOPIC_IDS, make_log_dir
 
 _ORDERS = ("orders", 0)
 _OFFSET = 17  # of the record that is changed
@@ -165,6 +167,7 @@ def test_copies_that_lost_an_election_differ_and_it_is_explained(tmp_path: Path)
     ingested(disks / "broker2", lake)
     checks = checked(disks, lake)
     assert exit_code(checks) == 0
+    assert f"rep-1 in {disks}/broker0/data/rep-1  96 records are equal" in to_text(checks)
     assert {reason for check in checks for reason in check.report.explained_differences} == {
         "of another leader"
     }
@@ -203,3 +206,17 @@ def test_a_log_that_the_cleaner_rewrote_explains_itself(
     expected = {"rewritten by the cleaner", "in a gap (compacted)"}
     assert (expected <= reasons) is (taken_copy == "after")
     assert sum(check.only_in_lake for check in checks) > 0
+
+
+def test_a_secret_that_no_table_keeps_is_no_difference(data: Path, lake: Path) -> None:
+    values = [
+        topic_value("orders", TOPIC_IDS["orders"]),
+        config_value(4, "1", "ssl.keystore.password", "hunter2"),
+    ]
+    write_topic(data, METADATA, [batch(0, [(None, value) for value in values])])
+    ingested(data, lake, select=INTERNAL)
+    check = _one(checked(data, lake))
+    assert (check.report.equal, exit_code([check])) == (2, 0)
+    falsified(lake, "records", lambda rows: [row | {"value": None} for row in rows])
+    check = _one(checked(data, lake))
+    assert check.report.different == (1, (0,))

@@ -166,11 +166,27 @@ def test_two_copies_damaged_in_different_places_make_a_whole(tmp_path: Path) -> 
     assert standing_gaps(lake) == [StandingGap("orders", 0, 10, 25, "quarantined")]
     ingested(disks[1], lake)
     assert standing_gaps(lake) == [StandingGap("orders", 0, 15, 20, "quarantined")]
+    assert _resolutions(lake) == ["None"] * 3 + ["sibling"]  # of two it is not sure yet
     assert imbalances_of(lake) == []
     ingested(disks[2], lake)
     assert standing_gaps(lake) == []
     assert _made(lake) == made_records({_ORDERS: range(60)})
     assert _repairs(lake) == [(10, 25, 10), (15, 20, 5)]
+    assert _resolutions(lake) == ["None"] * 3 + ["sibling"] * 3
+    assert imbalances_of(lake) == []
+
+
+def test_log_that_was_damaged_all_over_is_resolved_when_all_of_it_came(tmp_path: Path) -> None:
+    one, two = (
+        make_log_dir(tmp_path / name, {_ORDERS: [0, 15]}, broker_id=int(name)) for name in "12"
+    )
+    for batch in _batches(one / "orders-0"):
+        batch.damage()
+    lake = tmp_path / "lake"
+    ingested(one, lake)
+    assert standing_gaps(lake) == [StandingGap("orders", 0, 0, 15, "quarantined")]
+    ingested(two, lake)
+    assert _resolutions(lake) == ["None"] * 3 + ["sibling"] * 3
     assert imbalances_of(lake) == []
 
 
