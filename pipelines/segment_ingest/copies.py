@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from pipelines.segment_ingest.coverage import Coverage, OffsetRange
+from pipelines.segment_ingest.coverage import Coverage, OffsetRange, with_known_id
 from pipelines.segment_ingest.current_gaps import CurrentGap
 from pipelines.segment_ingest.lineage import OPEN_END, Lineage, lineage_of
 from pipelines.segment_ingest.partition_log import PartitionKey, Replica, SegmentFile
@@ -38,7 +38,7 @@ def copies_of(
     """Find the copies that may have something of the gaps."""
     by_key: dict[PartitionKey, list[Replica]] = {}
     for replica in replicas:
-        key = coverage.joined_key(replica.key)
+        key = coverage.joined_key(with_known_id(replica, coverage).key)
         if key in gaps and replica.segments and not replica.is_future:
             by_key.setdefault(key, []).append(replica)
     notes: list[str] = []

@@ -20,10 +20,12 @@ from pipelines.segment_ingest.execute import (
     run_wave,
     write_rows,
 )
+from pipelines.segment_ingest.gap_neighbours import is_contradicted
 from pipelines.segment_ingest.partition_log import PartitionKey, Replica
 from pipelines.segment_ingest.plan import RangePlan, plan_waves
+from pipelines.segment_ingest.progress import show_count
 from pipelines.segment_ingest.repair_plan import Offer, repair_plans
-from pipelines.segment_ingest.repair_search import Refused, SearchRequest, search
+from pipelines.segment_ingest.repair_search import FoundSpan, Refused, SearchRequest, search
 from pipelines.segment_ingest.resolutions import (
     QUARANTINE_COLUMNS,
     is_misplaced,
@@ -33,8 +35,8 @@ from pipelines.segment_ingest.resolutions import (
     unresolved,
 )
 from pipelines.segment_ingest.seams import RangeResult
-from pipelines.segment_ingest.settings import Isolation
 from pipelines.segment_ingest.summary import IngestSummary
+from pipelines.segment_ingest.taken_batches import TakenBatches
 from segment_codec.transactions import Marker
 
 _MOST_INLINE_BYTES = 64 << 20
@@ -95,18 +97,22 @@ def fill(
     context: RunContext,
     summary: IngestSummary,
     *,
-    most_decoded_bytes: int | None = None,
+    is_replay: bool = False,
 ) -> None:
     """Search the copies, and commit what they have as ranges of kind `repair`.
 
     Args:
-        most_decoded_bytes: also look at batches that failed inside before, and offer those that
-            decode within this many bytes; None leaves them.
+        is_replay: also look at batches that failed inside before, and take those that decode now.
     """
-    requests = [_request(copy, state, context, most_decoded_bytes) for copy in copies]
+    requests = [_request(copy, state, context, is_replay=is_replay) for copy in copies]
     found = _searched(requests, context)
-    offers = [Offer(copy, tuple(spans)) for copy, spans in zip(copies, found, strict=True) if spans]
-    ranges = _ranges(offers, context)
+    taken = TakenBatches(context.tables, context.source_id, state.coverage)
+    offers = [
+        _offer(copy, spans, taken, context, summary)
+        for copy, spans in zip(copies, found, strict=True)
+        if spans
+    ]
+    ranges = _ranges(offers, state, context, summary)
     if not ranges:
         return
     source = open_storage(ranges[0].partition.replica.folder)[0]
@@ -127,11 +133,37 @@ def fill(
         )
         summary.add_repairs(result.committed)
         summary.left_out.update(result.left_out)
+        for topic in result.lost:
+            summary.left_out[topic] = f"{topic}: another run was faster; run again to fill its gaps"
         summary.written_bytes += result.written_bytes
 
 
+def _offer(
+    copy: Copy,
+    spans: Sequence[FoundSpan],
+    taken: TakenBatches,
+    context: RunContext,
+    summary: IngestSummary,
+) -> Offer:
+    """What a copy has in gaps whose neighbours are the same batches there and in the lake."""
+    storage = open_storage(copy.replica.folder)[0]
+    window_bytes = context.settings.read.window_bytes
+    other = {
+        index
+        for index in {span.gap_index for span in spans}
+        if is_contradicted(copy, copy.gaps[index], taken, storage, window_bytes)
+    }
+    if other:
+        note = (
+            f"{copy.gaps[0].key}: {show_count(len(other), 'gap')} not filled from "
+            f"{copy.replica.folder}, which has other batches beside it than the lake"
+        )
+        summary.notes += [] if note in summary.notes else [note]
+    return Offer(copy, tuple(span for span in spans if span.gap_index not in other))
+
+
 def _request(
-    copy: Copy, state: RepairState, context: RunContext, most_decoded_bytes: int | None
+    copy: Copy, state: RepairState, context: RunContext, *, is_replay: bool
 ) -> SearchRequest:
     damage = [
         row
@@ -146,7 +178,8 @@ def _request(
         copy.lineage,
         _refused(row for row in damage if is_misplaced(row)),
         _refused(row for row in damage if is_sound_outside(row)),
-        most_decoded_bytes,
+        is_replay,
+        context.settings.limits.max_decompressed_batch_bytes,
         context.settings.read.window_bytes,
     )
 
@@ -170,20 +203,28 @@ def _searched(requests: Sequence[SearchRequest], context: RunContext) -> list[An
     return [answer[0] for answer in answers]
 
 
-def _ranges(offers: Sequence[Offer], context: RunContext) -> list[RangePlan]:
+def _ranges(
+    offers: Sequence[Offer], state: RepairState, context: RunContext, summary: IngestSummary
+) -> list[RangePlan]:
     by_key: dict[PartitionKey, list[Offer]] = {}
     for offer in offers:
         by_key.setdefault(offer.copy.gaps[0].key, []).append(offer)
-    needs_outcomes = context.settings.read.isolation is Isolation.READ_COMMITTED
     ranges: list[RangePlan] = []
     for key, own in by_key.items():
         has_transactions = any(span.events for offer in own for span in offer.spans)
-        markers = _markers(key, context) if has_transactions else []
-        ranges += repair_plans(own, markers, needs_outcomes=needs_outcomes)
+        markers = _markers(key, state.coverage, context) if has_transactions else []
+        plans = repair_plans(own, state.gaps[key], markers)
+        ranges += plans.ranges
+        if plans.unsettled_offsets:
+            note = (
+                f"{key}: {show_count(plans.unsettled_offsets, 'offset')} of transactions stay "
+                "gaps, since what is missing may be how they ended"
+            )
+            summary.notes += [] if note in summary.notes else [note]
     return ranges
 
 
-def _markers(key: PartitionKey, context: RunContext) -> list[Marker]:
+def _markers(key: PartitionKey, coverage: Coverage, context: RunContext) -> list[Marker]:
     """The ends of transactions that the lake knows of a partition."""
     rows = context.tables.rows(
         BATCHES, context.source_id, _MARKER_COLUMNS, topic=key.topic
@@ -192,7 +233,7 @@ def _markers(key: PartitionKey, context: RunContext) -> list[Marker]:
         Marker(row["base_offset"], row["producer_id"], row["control_type"] == "commit")
         for row in rows
         if row["partition"] == key.partition
-        and row["topic_id"] in (key.topic_id, None)
+        and coverage.joined_key(PartitionKey(key.topic, key.partition, row["topic_id"])) == key
         and row["control_type"] in ("commit", "abort")
     ]
 

@@ -3,18 +3,19 @@
 A repair covers a whole gap again: what was found becomes rows, the rest is stated anew as a gap.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from pipelines.segment_ingest.bounds import LogBounds
 from pipelines.segment_ingest.copies import Copy
+from pipelines.segment_ingest.coverage import OffsetRange, merged, subtracted
 from pipelines.segment_ingest.current_gaps import CurrentGap
 from pipelines.segment_ingest.plan import RangeKind, RangePlan, Restated, SurveyedPartition
 from pipelines.segment_ingest.repair_search import FoundSpan
 from pipelines.segment_ingest.tasks import Slice, Stretch
 from segment_codec.segment import MOST_OFFSETS
-from segment_codec.transactions import Marker, Markers, TransactionState
+from segment_codec.transactions import Marker
 
 
 class Offer(NamedTuple):
@@ -33,38 +34,68 @@ class _Choice(NamedTuple):
         return self.copy.gaps[self.span.gap_index]
 
 
+class Plans(NamedTuple):
+    """The repairs of one partition, and what was found and cannot be told the end of."""
+
+    ranges: tuple[RangePlan, ...]
+    unsettled_offsets: int
+
+
 def repair_plans(
-    offers: Sequence[Offer], markers: Iterable[Marker], *, needs_outcomes: bool
-) -> list[RangePlan]:
+    offers: Sequence[Offer], gaps: Iterable[CurrentGap], markers: Iterable[Marker]
+) -> Plans:
     """The ranges that repair the gaps of one partition, in the order of their offsets.
 
+    A batch of a transaction counts only if nothing is missing between it and the marker that ends
+    the transaction: else the one that really ended it may be gone.
+
     Args:
-        markers: all that the lake and the sources know of the partition.
-        needs_outcomes: batches whose transaction has no known end are left for another run.
+        gaps: all of the partition.
+        markers: all that the lake knows of the partition.
     """
     known = {*markers}
     known |= {e for o in offers for s in o.spans for e in s.events if isinstance(e, Marker)}
-    outcomes = Markers(known)
+    holes = _holes_left(offers, gaps)
     by_gap: dict[CurrentGap, list[list[_Choice]]] = {}
+    unsettled = 0
     for offer in offers:
         own: dict[CurrentGap, list[_Choice]] = {}
         for choice in (_Choice(offer.copy, span) for span in offer.spans):
-            if not needs_outcomes or _is_settled(choice.span, outcomes):
+            if _is_settled(choice.span, known, holes):
                 own.setdefault(choice.gap, []).append(choice)
+            else:
+                unsettled += choice.span.sound_offsets
         for gap, choices in own.items():
             by_gap.setdefault(gap, []).append(choices)
-    return [
+    ranges = [
         _plan(gap, _chosen(gap, by_gap[gap]), tuple(sorted(known)))
         for gap in sorted(by_gap, key=lambda gap: gap.start_offset)
     ]
+    return Plans(tuple(ranges), unsettled)
 
 
-def _is_settled(span: FoundSpan, outcomes: Markers) -> bool:
-    return all(
-        isinstance(event, Marker)
-        or outcomes.state(event.producer_id, event.offset) is not TransactionState.OPEN
-        for event in span.events
+def _holes_left(offers: Sequence[Offer], gaps: Iterable[CurrentGap]) -> list[OffsetRange]:
+    """What no copy has of the gaps."""
+    found = merged(
+        (span.first_offset, span.next_offset)
+        for offer in offers
+        for span in offer.spans
+        if span.is_whole
     )
+    return [hole for gap in gaps for hole in subtracted((gap.start_offset, gap.next_offset), found)]
+
+
+def _is_settled(span: FoundSpan, known: Collection[Marker], holes: Sequence[OffsetRange]) -> bool:
+    for event in span.events:
+        if isinstance(event, Marker):
+            continue
+        own = (marker for marker in known if marker.producer_id == event.producer_id)
+        end = min((marker.offset for marker in own if marker.offset > event.offset), default=None)
+        if end is None:
+            return False
+        if any(start < end and event.offset < following for start, following in holes):
+            return False
+    return True
 
 
 def _chosen(gap: CurrentGap, by_copy: Sequence[list[_Choice]]) -> list[_Choice]:
@@ -73,7 +104,7 @@ def _chosen(gap: CurrentGap, by_copy: Sequence[list[_Choice]]) -> list[_Choice]:
     Of a gap of weak cause the copy says what the holes are, so there it has to be one copy alone;
     what it leaves is the next repair's.
     """
-    ranked = sorted(by_copy, key=lambda own: -sum(each.span.sound_offsets for each in own))
+    ranked = sorted(by_copy, key=lambda own: -sum(each.span.record_count for each in own))
     if gap.is_weak:
         return ranked[0]
     taken: list[_Choice] = []

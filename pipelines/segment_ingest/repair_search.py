@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from lake.errors import StorageError
 from lake.storage import Storage
+from pipelines.segment_ingest.batch_search import walk_start
 from pipelines.segment_ingest.coverage import OffsetRange
 from pipelines.segment_ingest.lineage import Lineage
 from pipelines.segment_ingest.partition_log import SegmentFile
@@ -18,6 +19,7 @@ from pipelines.segment_ingest.side_files import anchors_of, read_index
 from pipelines.segment_ingest.survey_values import DataSpan
 from pipelines.segment_ingest.unit_facts import marker_of
 from segment_codec.errors import DefectError, SegmentCodecError
+from segment_codec.message_set import Wrapper
 from segment_codec.offset_order import OffsetOrder, Unit
 from segment_codec.record_batch import RecordBatch
 from segment_codec.reference_decoder import decode
@@ -45,7 +47,8 @@ class SearchRequest:
         lineage: of the log that the lake has; batches of another epoch are not of that log.
         misplaced: batches whose offsets are not believed.
         faulty: batches that are damaged inside.
-        most_decoded_bytes: offer those that decode within this many bytes; None offers none.
+        is_replay: offer of these what decodes now.
+        most_decoded_bytes: of one batch.
     """
 
     storage: Storage
@@ -55,7 +58,8 @@ class SearchRequest:
     lineage: Lineage
     misplaced: frozenset[Refused]
     faulty: frozenset[Refused]
-    most_decoded_bytes: int | None
+    is_replay: bool
+    most_decoded_bytes: int
     window_bytes: int
 
     @property
@@ -78,7 +82,8 @@ class FoundSpan:
     """What a copy has in a row inside one gap and one segment: bytes [start, stop).
 
     Attributes:
-        sound_offsets: how many offsets its sound batches span; what else is in it is damage.
+        sound_offsets, record_count: what its sound batches span and hold.
+        is_whole: there is nothing in it but sound batches.
         first_offset, next_offset: of the sound batches, or where damage without one stands.
         events: markers, and the first transactional batch of a producer since its last marker.
     """
@@ -90,19 +95,26 @@ class FoundSpan:
     first_offset: int
     next_offset: int
     sound_offsets: int = 0
+    record_count: int = 0
+    is_whole: bool = True
     events: list[Marker | DataSpan] = field(default_factory=list)
 
-    def take(self, item: Unit | Defect) -> None:
+    def take(self, item: Unit | Defect, first_offset: int) -> None:
         """Add what lies behind."""
         self.stop = item.position + item.size_bytes
         if isinstance(item, Defect):
+            self.is_whole = False
             return
         if not self.sound_offsets:
-            self.first_offset = item.first_offset
-        self.sound_offsets += item.last_offset + 1 - item.first_offset
+            self.first_offset = first_offset
+        span = item.last_offset + 1 - first_offset
+        self.sound_offsets += span
         self.next_offset = item.last_offset + 1
         if isinstance(item, RecordBatch):
+            self.record_count += item.header.record_count
             _note_transaction(self.events, item)
+        else:
+            self.record_count += span
 
 
 def search(requests: tuple[SearchRequest, ...]) -> list[list[FoundSpan]]:
@@ -134,17 +146,17 @@ def _search_file(
 ) -> list[FoundSpan]:
     file = request.files[file_index]
     index = read_index(request.storage, file.index_path, file.base_offset)
+    is_last = file_index + 1 == len(request.files)
     spans: list[FoundSpan] = []
     position = 0
     with request.storage.open_reader(file.path) as reader:
         window = Window(reader, request.window_bytes, min(file.size_bytes, reader.size_bytes))
         for number in gaps:
             start, stop = request.gaps[number]
-            entry = index.lookup(start - 1)
-            if entry is not None and position < entry.position < window.size_bytes:
-                position = entry.position
+            proved, _ = walk_start(request.storage, file, start - 1, window)
+            position = max(position, proved)
             bounds = SegmentBounds(
-                file.base_offset, limit, False, limit, lambda: anchors_of(index), (start, stop)
+                file.base_offset, limit, is_last, stop, lambda: anchors_of(index), (start, stop)
             )
             collector = _Collector(request, number, file_index, spans)
             for item in _items(window, bounds, position):
@@ -180,7 +192,12 @@ class _Collector:
         """A batch was met whose checksum holds."""
         self.settle_damage(unit.first_offset)
         file = self._request.files[self._file_index]
-        self._add(unit, unit.first_offset, _is_offered(unit, self._request, self._gap, file))
+        first_offset = _first_offset(unit, self._request)
+        if first_offset is None:
+            self._add(unit, unit.first_offset, is_inside=False)
+            return
+        is_offered = _is_offered(unit, first_offset, self._request, self._gap, file)
+        self._add(unit, first_offset, is_inside=is_offered)
 
     def settle_damage(self, next_offset: int) -> None:
         """Tell of which damage the offsets may be in the gap: those before the next sound one."""
@@ -192,15 +209,16 @@ class _Collector:
             else:
                 is_inside = defect.expected_offset < stop and start < next_offset
             offset = max(start, defect.expected_offset)
-            self._add(defect, offset, is_inside and self._request.weak[self._gap])
+            is_told = is_inside and self._request.weak[self._gap]
+            self._add(defect, offset, is_inside=is_told)
         self._damage.clear()
 
-    def _add(self, item: Unit | Defect, offset: int, is_inside: bool) -> None:
+    def _add(self, item: Unit | Defect, offset: int, *, is_inside: bool) -> None:
         if is_inside and not self._is_open:
             place = item.position
             self._spans.append(FoundSpan(self._gap, self._file_index, place, place, offset, offset))
         if is_inside:
-            self._spans[-1].take(item)
+            self._spans[-1].take(item, offset)
         self._is_open = is_inside
 
 
@@ -211,14 +229,26 @@ def _items(window: Window, bounds: SegmentBounds, position: int) -> Iterator[Uni
             yield item
 
 
-def _is_offered(unit: Unit, request: SearchRequest, gap: int, file: SegmentFile) -> bool:
+def _first_offset(unit: Unit, request: SearchRequest) -> int | None:
+    """Where a batch begins; an old wrapper has to be decoded for it, None where that fails."""
+    if not isinstance(unit, Wrapper):
+        return unit.first_offset
+    try:
+        return decode(unit, request.most_decoded_bytes)[0].offset
+    except DefectError:
+        return None
+
+
+def _is_offered(
+    unit: Unit, first_offset: int, request: SearchRequest, gap: int, file: SegmentFile
+) -> bool:
     start, stop = request.gaps[gap]
-    if unit.first_offset < start or unit.last_offset >= stop:
+    if first_offset < start or unit.last_offset >= stop:
         return False
     known = Refused(file.name, file.origin_position + unit.position, unit.last_offset)
     if known in request.misplaced:
         return False
-    if known in request.faulty and not _decodes(unit, request.most_decoded_bytes):
+    if known in request.faulty and not (request.is_replay and _decodes(unit, request)):
         return False
     if not isinstance(unit, RecordBatch) or unit.header.partition_leader_epoch < 0:
         return True
@@ -226,11 +256,9 @@ def _is_offered(unit: Unit, request: SearchRequest, gap: int, file: SegmentFile)
     return epoch is None or epoch == unit.header.partition_leader_epoch
 
 
-def _decodes(unit: Unit, most_bytes: int | None) -> bool:
-    if most_bytes is None:
-        return False
+def _decodes(unit: Unit, request: SearchRequest) -> bool:
     try:
-        decode(unit, most_bytes)
+        decode(unit, request.most_decoded_bytes)
     except DefectError:
         return False
     return True

@@ -15,7 +15,7 @@ from pipelines.segment_ingest.discover import discover
 from pipelines.segment_ingest.execute import RunContext, published
 from pipelines.segment_ingest.kept_bytes import kept_copies
 from pipelines.segment_ingest.partition_log import Replica
-from pipelines.segment_ingest.progress import RunReporter
+from pipelines.segment_ingest.progress import RunReporter, show_count
 from pipelines.segment_ingest.repair import fill, repair, repair_state
 from pipelines.segment_ingest.settings import Isolation, Settings
 from pipelines.segment_ingest.summary import IngestSummary
@@ -53,7 +53,8 @@ class ReplaySummary:
     def to_text(self) -> str:
         """A few lines, the most important first."""
         lines = [
-            f"{self.repaired_records} records came into {self.repaired_gaps} gaps "
+            f"{show_count(self.repaired_records, 'record')} came into "
+            f"{show_count(self.repaired_gaps, 'gap')} "
             f"({self.seconds:.1f} s)"
             if self.repaired_gaps
             else f"nothing could be filled in ({self.seconds:.1f} s)"
@@ -102,7 +103,13 @@ def replay(
         replicas[discovery.source_id] = discovery.replicas
         summary.notes += discovery.notes
         summary.left_out |= discovery.unreadable
-    for source_id in tables.source_ids():
+    source_ids = tables.source_ids()
+    summary.notes += [
+        f"the lake has nothing of cluster {source_id}, so its disks fill no gap"
+        for source_id in replicas
+        if source_id not in source_ids
+    ]
+    for source_id in source_ids:
         recover(tables, source_id)
         context = RunContext(
             tables,
@@ -145,8 +152,7 @@ def _replay_topics(
     repair(replicas, context, done)
     state = repair_state(context, topics)
     with kept_copies(context.tables, context.source_id, state) as copies:
-        most_bytes = context.settings.limits.max_decompressed_batch_bytes
-        fill(copies, state, context, done, most_decoded_bytes=most_bytes)
+        fill(copies, state, context, done, is_replay=True)
     summary.repaired_gaps += done.repaired_gaps
     summary.repaired_records += done.repaired_records
     summary.left_out |= done.left_out

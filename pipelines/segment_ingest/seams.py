@@ -1,7 +1,7 @@
 """The driver's own rows: gaps between tasks and at the ends of a range, and the ledger. Pure."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from itertools import pairwise
@@ -69,8 +69,16 @@ def joined(plan: RangePlan, reports: Sequence[StretchReport]) -> RangeResult:
             )
             is_remote = bounds.remote_offset <= start and following <= bounds.log_start_offset
             cause = GapCause.REMOTE if is_remote else cause
-            has_just_gone = cause is GapCause.DELETED and start >= _planned_start(plan)
-            gaps.append(Gap(start, following, cause, _JUST_GONE if has_just_gone else None))
+            has_just_gone = (
+                plan.restated is None
+                and cause is GapCause.DELETED
+                and start >= _planned_start(plan)
+            )
+            gap = Gap(start, following, cause, _JUST_GONE if has_just_gone else None)
+            if gaps and _is_one(gaps[-1], gap):
+                gaps[-1] = replace(gaps[-1], next_offset=following)
+            else:
+                gaps.append(gap)
 
     for report in reports:
         is_behind_defect |= report.has_leading_defect
@@ -83,6 +91,12 @@ def joined(plan: RangePlan, reports: Sequence[StretchReport]) -> RangeResult:
     close(end, is_compacted)
     totals = Totals(*(sum(values) for values in zip(*(r.totals for r in reports), strict=True)))
     return RangeResult(plan, tuple(reports), tuple(gaps), max(end, cursor), totals)
+
+
+def _is_one(before: Gap, gap: Gap) -> bool:
+    """Whether a gap goes on where the one before it ends."""
+    is_next = before.next_offset == gap.start_offset
+    return is_next and (before.cause, before.detail) == (gap.cause, gap.detail)
 
 
 def _edges(plan: RangePlan, start: int, stop: int) -> list[int]:
