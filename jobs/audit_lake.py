@@ -26,8 +26,8 @@ def _audit(arguments: argparse.Namespace) -> int:
     from jobs.engines import open_engine
     from pipelines.lake_audit import text_report
     from pipelines.lake_audit.run import audit
-    from pipelines.segment_ingest import disk_check_report
-    from pipelines.segment_ingest.disk_check import check_disks, find_disks
+    from pipelines.segment_ingest.disk_checking import disk_check_report
+    from pipelines.segment_ingest.disk_checking.disk_check import check_disks, find_disks
     from pipelines.segment_ingest.progress import RunReporter
 
     verbosity = arguments.verbose - arguments.quiet

@@ -13,21 +13,21 @@ from lake.engine import Engine
 from lake.parquet_files import DataFile, ParquetFile
 from lake.storage import Storage
 from lake.tables import CHECKPOINTS, GAPS, Table
-from pipelines.segment_ingest.balance import failures_of
-from pipelines.segment_ingest.coverage import Coverage
-from pipelines.segment_ingest.decode import decode
-from pipelines.segment_ingest.plan import RangePlan, Wave
-from pipelines.segment_ingest.progress import RunReporter
-from pipelines.segment_ingest.quarantine_rows import RowStamp, gaps_table
-from pipelines.segment_ingest.seams import (
+from pipelines.segment_ingest.decoding.decode import decode
+from pipelines.segment_ingest.decoding.quarantine_rows import RowStamp, gaps_table
+from pipelines.segment_ingest.decoding.tasks import DecodeSettings, StretchReport, TaskReport
+from pipelines.segment_ingest.planning.balance import failures_of
+from pipelines.segment_ingest.planning.coverage import Coverage
+from pipelines.segment_ingest.planning.plan import RangePlan, Wave
+from pipelines.segment_ingest.planning.seams import (
     LedgerStamp,
     RangeResult,
     gap_rows,
     joined,
     ledger_rows,
 )
+from pipelines.segment_ingest.progress import RunReporter
 from pipelines.segment_ingest.settings import Settings
-from pipelines.segment_ingest.tasks import DecodeSettings, StretchReport, TaskReport
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,13 @@ from lake.delta_tables import LakeTables
 from lake.engine import Engine
 from lake.errors import LakeFolderError
 from lake.storage import open_storage
-from pipelines.segment_ingest.discover import discover
 from pipelines.segment_ingest.execute import RunContext, published
-from pipelines.segment_ingest.kept_bytes import kept_copies
-from pipelines.segment_ingest.partition_log import Replica
 from pipelines.segment_ingest.progress import RunReporter, show_count
-from pipelines.segment_ingest.repair import fill, repair, repair_state
+from pipelines.segment_ingest.repairing.kept_bytes import kept_copies
+from pipelines.segment_ingest.repairing.repair import fill, repair, repair_state
 from pipelines.segment_ingest.settings import Isolation, Settings
+from pipelines.segment_ingest.sources.discover import discover
+from pipelines.segment_ingest.sources.partition_log import Replica
 from pipelines.segment_ingest.summary import IngestSummary
 
 _DONE, _LOOK = 0, 3

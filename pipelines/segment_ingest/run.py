@@ -8,19 +8,10 @@ from lake.delta_commit import recover
 from lake.delta_tables import LakeTables
 from lake.engine import Engine
 from lake.storage import open_storage
-from pipelines.segment_ingest.conflicts import (
-    ConflictRows,
-    clashes_with_lake,
-    clashes_with_siblings,
-    commit_conflicts,
-)
-from pipelines.segment_ingest.copy_survey import partition_of, source_storage, survey_copies
-from pipelines.segment_ingest.coverage import check_isolation, with_known_id
-from pipelines.segment_ingest.discover import Discovery, check_apart, discover
 from pipelines.segment_ingest.errors import WrongSourceError
 from pipelines.segment_ingest.execute import RunContext, decode_settings, published, run_wave
-from pipelines.segment_ingest.partition_log import Replica
-from pipelines.segment_ingest.plan import (
+from pipelines.segment_ingest.planning.coverage import check_isolation, with_known_id
+from pipelines.segment_ingest.planning.plan import (
     RangePlan,
     SurveyedPartition,
     Wave,
@@ -28,12 +19,25 @@ from pipelines.segment_ingest.plan import (
     plan_waves,
 )
 from pipelines.segment_ingest.progress import RunReporter
-from pipelines.segment_ingest.repair import repair
-from pipelines.segment_ingest.replicas import copies_by_partition, likely, notes_of
-from pipelines.segment_ingest.same_log import check_logs
-from pipelines.segment_ingest.second_look import readable_again
+from pipelines.segment_ingest.repairing.repair import repair
+from pipelines.segment_ingest.same_logs.conflicts import (
+    ConflictRows,
+    clashes_with_lake,
+    clashes_with_siblings,
+    commit_conflicts,
+)
+from pipelines.segment_ingest.same_logs.replicas import copies_by_partition, likely, notes_of
+from pipelines.segment_ingest.same_logs.same_log import check_logs
 from pipelines.segment_ingest.settings import Settings
+from pipelines.segment_ingest.sources.discover import Discovery, check_apart, discover
+from pipelines.segment_ingest.sources.partition_log import Replica
+from pipelines.segment_ingest.sources.second_look import readable_again
 from pipelines.segment_ingest.summary import IngestSummary
+from pipelines.segment_ingest.surveying.copy_survey import (
+    partition_of,
+    source_storage,
+    survey_copies,
+)
 
 _MOST_ROUNDS = 5
 

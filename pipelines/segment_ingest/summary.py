@@ -4,13 +4,13 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
-from pipelines.segment_ingest.hanging import Fate, StillOpen, age_ms
-from pipelines.segment_ingest.partition_log import PartitionKey, Replica
-from pipelines.segment_ingest.plan import SurveyedPartition
+from pipelines.segment_ingest.planning.plan import SurveyedPartition
+from pipelines.segment_ingest.planning.seams import RangeResult
 from pipelines.segment_ingest.progress import show_bytes, show_count
-from pipelines.segment_ingest.replica_compare import ConflictCount
-from pipelines.segment_ingest.seams import RangeResult
+from pipelines.segment_ingest.same_logs.replica_compare import ConflictCount
 from pipelines.segment_ingest.settings import Isolation, Settings
+from pipelines.segment_ingest.sources.partition_log import PartitionKey, Replica
+from pipelines.segment_ingest.transactions.hanging import Fate, StillOpen, age_ms
 from segment_codec.errors import TailKind
 
 _DONE, _LOOK = 0, 3

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lake.engine import LocalEngine, SparkEngine
-from pipelines.segment_ingest.disk_check_report import exit_code, to_mapping
+from pipelines.segment_ingest.disk_checking.disk_check_report import exit_code, to_mapping
 from support import broker_disks
 from support.accounts import imbalances_of
 from support.audits import audited, checked, count_by_partition, kinds

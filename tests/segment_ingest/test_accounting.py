@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.segment_ingest.holes import HoleFinder, cause_of
-from pipelines.segment_ingest.plan import RangePlan, plan_ranges
-from pipelines.segment_ingest.quarantine_rows import GapCause
-from pipelines.segment_ingest.seams import RangeResult, joined
+from pipelines.segment_ingest.decoding.holes import HoleFinder, cause_of
+from pipelines.segment_ingest.decoding.quarantine_rows import GapCause
+from pipelines.segment_ingest.planning.plan import RangePlan, plan_ranges
+from pipelines.segment_ingest.planning.seams import RangeResult, joined
 from pipelines.segment_ingest.settings import Settings
 from support.planned import report, surveyed
 

@@ -5,11 +5,7 @@ from dataclasses import replace
 import pytest
 
 from lake.parquet_files import DataFile
-from pipelines.segment_ingest.balance import failures_of
-from pipelines.segment_ingest.partition_log import PartitionKey
-from pipelines.segment_ingest.plan import RangePlan, Wave, plan_ranges, plan_waves
-from pipelines.segment_ingest.settings import Settings
-from pipelines.segment_ingest.tasks import (
+from pipelines.segment_ingest.decoding.tasks import (
     ByteCount,
     DecodeTask,
     Stretch,
@@ -17,6 +13,10 @@ from pipelines.segment_ingest.tasks import (
     TaskReport,
     Totals,
 )
+from pipelines.segment_ingest.planning.balance import failures_of
+from pipelines.segment_ingest.planning.plan import RangePlan, Wave, plan_ranges, plan_waves
+from pipelines.segment_ingest.settings import Settings
+from pipelines.segment_ingest.sources.partition_log import PartitionKey
 from segment_codec.transactions import Marker
 from support.planned import BATCH_BYTES, BATCH_OFFSETS, KEY, decode_settings, report, surveyed
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from lake.engine import LocalEngine
-from pipelines.segment_ingest.disk_check import CopyCheck, check_disks, find_disks
-from pipelines.segment_ingest.disk_check_report import exit_code, to_mapping, to_text
+from pipelines.segment_ingest.disk_checking.disk_check import CopyCheck, check_disks, find_disks
+from pipelines.segment_ingest.disk_checking.disk_check_report import exit_code, to_mapping, to_text
 from pipelines.segment_ingest.errors import WrongSourceError
 from pipelines.segment_ingest.progress import RunReporter
 from pipelines.segment_ingest.settings import Settings

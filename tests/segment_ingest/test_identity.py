@@ -6,17 +6,17 @@ from pathlib import Path
 import pytest
 
 from lake.storage import open_storage
-from pipelines.segment_ingest.batch_search import Answer, BatchRequest, LogEnd, find_batch
-from pipelines.segment_ingest.coverage import Coverage, Frontier
-from pipelines.segment_ingest.identity import (
+from pipelines.segment_ingest.planning.coverage import Coverage, Frontier
+from pipelines.segment_ingest.same_logs.batch_search import Answer, BatchRequest, LogEnd, find_batch
+from pipelines.segment_ingest.same_logs.identity import (
     FoundBatch,
     Likeness,
     TakenBatch,
     likeness,
     may_be_cleaned,
 )
-from pipelines.segment_ingest.partition_log import PartitionKey, SegmentFile
-from pipelines.segment_ingest.survey_values import LastBatch
+from pipelines.segment_ingest.sources.partition_log import PartitionKey, SegmentFile
+from pipelines.segment_ingest.surveying.survey_values import LastBatch
 from support import broker_disks
 from support.dumps import DumpBatch
 from support.oracle import partition_dump

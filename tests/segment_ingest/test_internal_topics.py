@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lake.tables import TABLES
-from pipelines.segment_ingest import internal_rows
+from pipelines.segment_ingest.decoding import internal_rows
 from support.accounts import imbalances_of
 from support.broker_disks import log_dir
 from support.encoder import ControlType, Partition, Segment, end_marker

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.segment_ingest.lineage import OPEN_END, Lineage, lineage_of
+from pipelines.segment_ingest.same_logs.lineage import OPEN_END, Lineage, lineage_of
 from segment_codec.checkpoint_files import EpochStart
 
 

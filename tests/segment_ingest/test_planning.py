@@ -7,12 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.segment_ingest.bounds import bounds_of
-from pipelines.segment_ingest.coverage import Coverage, OffsetRange, merged, subtracted
-from pipelines.segment_ingest.partition_log import PartitionKey
-from pipelines.segment_ingest.plan import SurveyedPartition, plan_ranges, plan_waves, wanted_ranges
+from pipelines.segment_ingest.planning.coverage import Coverage, OffsetRange, merged, subtracted
+from pipelines.segment_ingest.planning.plan import (
+    SurveyedPartition,
+    plan_ranges,
+    plan_waves,
+    wanted_ranges,
+)
 from pipelines.segment_ingest.settings import Settings
-from pipelines.segment_ingest.survey_values import DataSpan
+from pipelines.segment_ingest.sources.partition_log import PartitionKey
+from pipelines.segment_ingest.surveying.bounds import bounds_of
+from pipelines.segment_ingest.surveying.survey_values import DataSpan
 from segment_codec.transactions import Marker
 from support.planned import (
     BATCH_BYTES,

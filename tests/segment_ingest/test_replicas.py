@@ -5,10 +5,9 @@ from itertools import permutations
 
 import pytest
 
-from pipelines.segment_ingest.coverage import Coverage
-from pipelines.segment_ingest.lineage import OPEN_END
-from pipelines.segment_ingest.partition_log import PartitionKey, Replica
-from pipelines.segment_ingest.replicas import (
+from pipelines.segment_ingest.planning.coverage import Coverage
+from pipelines.segment_ingest.same_logs.lineage import OPEN_END
+from pipelines.segment_ingest.same_logs.replicas import (
     PartitionChoice,
     SurveyedCopy,
     choose,
@@ -16,7 +15,8 @@ from pipelines.segment_ingest.replicas import (
     notes_of,
 )
 from pipelines.segment_ingest.settings import Settings
-from pipelines.segment_ingest.survey_plan import is_due
+from pipelines.segment_ingest.sources.partition_log import PartitionKey, Replica
+from pipelines.segment_ingest.surveying.survey_plan import is_due
 from segment_codec.checkpoint_files import EpochStart
 from support.planned import KEY, replica, survey
 

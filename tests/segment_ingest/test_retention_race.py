@@ -7,9 +7,14 @@ from pathlib import Path
 import pytest
 
 from pipelines.segment_ingest import run
-from pipelines.segment_ingest.copy_survey import survey_copies
-from pipelines.segment_ingest.partition_log import Checkpoints, PartitionKey, Replica, SegmentFile
-from pipelines.segment_ingest.second_look import readable_again
+from pipelines.segment_ingest.sources.partition_log import (
+    Checkpoints,
+    PartitionKey,
+    Replica,
+    SegmentFile,
+)
+from pipelines.segment_ingest.sources.second_look import readable_again
+from pipelines.segment_ingest.surveying.copy_survey import survey_copies
 from support import broker_disks
 from support.accounts import imbalances_of
 from support.ingest_drivers import WAVES

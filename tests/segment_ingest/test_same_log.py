@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.segment_ingest import same_log
-from pipelines.segment_ingest.batch_search import BatchRequest, find_batches
+from pipelines.segment_ingest.same_logs import same_log
+from pipelines.segment_ingest.same_logs.batch_search import BatchRequest, find_batches
 from pipelines.segment_ingest.summary import IngestSummary
 from support import broker_disks
 from support.accounts import imbalances_of

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from lake.storage import FileInfo, LocalStorage, Reader
-from pipelines.segment_ingest.discover import discover
 from pipelines.segment_ingest.settings import Settings
+from pipelines.segment_ingest.sources.discover import discover
 from support.encoder import EncodedBatch
 from support.faults import bad_crc
 from support.lakes import ingested

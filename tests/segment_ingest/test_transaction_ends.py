@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.segment_ingest.bounds import LogBounds
+from pipelines.segment_ingest.surveying.bounds import LogBounds
 from segment_codec.transactions import Markers
 from support.encoder import Aborted, Partition, Segment, producer_snapshot, transaction_index
 from support.made_logs import write_over

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.segment_ingest.bounds import LogBounds
+from pipelines.segment_ingest.surveying.bounds import LogBounds
 from segment_codec.transactions import Markers
 from support.broker_disks import log_dir
 from support.corrupt_cases import corrupt_case

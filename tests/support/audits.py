@@ -17,7 +17,7 @@ from lake.storage import open_storage
 from lake.tables import BATCHES, CHECKPOINTS, GAPS, QUARANTINE, RECORDS, Table
 from pipelines.lake_audit.lake_audit import LakeAudit
 from pipelines.lake_audit.run import audit
-from pipelines.segment_ingest.disk_check import CopyCheck, check_disks, find_disks
+from pipelines.segment_ingest.disk_checking.disk_check import CopyCheck, check_disks, find_disks
 from pipelines.segment_ingest.progress import RunReporter
 from pipelines.segment_ingest.settings import Settings
 from support.lakes import Row, read_arrow

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from lake.engine import LocalEngine
-from pipelines.segment_ingest.decode import decode
+from pipelines.segment_ingest.decoding.decode import decode
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -4,23 +4,23 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from lake.storage import open_storage
-from pipelines.segment_ingest.bounds import bounds_of
-from pipelines.segment_ingest.coverage import OffsetRange
-from pipelines.segment_ingest.partition_log import (
-    Checkpoints,
-    PartitionKey,
-    Replica,
-    SegmentFile,
-)
-from pipelines.segment_ingest.plan import SurveyedPartition
-from pipelines.segment_ingest.settings import Settings
-from pipelines.segment_ingest.survey_values import DataSpan, SegmentSurvey, SplitPoint
-from pipelines.segment_ingest.tasks import (
+from pipelines.segment_ingest.decoding.tasks import (
     ByteCount,
     DecodeSettings,
     StretchReport,
     Totals,
 )
+from pipelines.segment_ingest.planning.coverage import OffsetRange
+from pipelines.segment_ingest.planning.plan import SurveyedPartition
+from pipelines.segment_ingest.settings import Settings
+from pipelines.segment_ingest.sources.partition_log import (
+    Checkpoints,
+    PartitionKey,
+    Replica,
+    SegmentFile,
+)
+from pipelines.segment_ingest.surveying.bounds import bounds_of
+from pipelines.segment_ingest.surveying.survey_values import DataSpan, SegmentSurvey, SplitPoint
 from segment_codec.checkpoint_files import EpochStart
 from segment_codec.transactions import Marker
 

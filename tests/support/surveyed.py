@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from lake.storage import open_storage
-from pipelines.segment_ingest.bounds import LogBounds, bounds_of
-from pipelines.segment_ingest.coverage import Coverage
-from pipelines.segment_ingest.discover import discover
+from pipelines.segment_ingest.planning.coverage import Coverage
 from pipelines.segment_ingest.settings import Settings
-from pipelines.segment_ingest.survey import survey_segments
-from pipelines.segment_ingest.survey_plan import earlier_run, survey_groups
+from pipelines.segment_ingest.sources.discover import discover
+from pipelines.segment_ingest.surveying.bounds import LogBounds, bounds_of
+from pipelines.segment_ingest.surveying.survey import survey_segments
+from pipelines.segment_ingest.surveying.survey_plan import earlier_run, survey_groups
 
 
 def log_bounds(

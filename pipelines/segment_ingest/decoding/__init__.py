@@ -1,0 +1,1 @@
+"""The task: byte ranges to rows, and the rows to files."""

@@ -1,0 +1,1 @@
+"""The lake's records against those on the disks."""

@@ -1,0 +1,191 @@
+"""What earlier runs have taken, as the ledger says."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from pipelines.segment_ingest.errors import IsolationConflictError
+from pipelines.segment_ingest.same_logs.lineage import OPEN_END, Lineage
+from pipelines.segment_ingest.settings import Settings
+from pipelines.segment_ingest.sources.partition_log import PartitionKey, Replica
+from pipelines.segment_ingest.surveying.survey_values import LastBatch
+
+OffsetRange = tuple[int, int]
+
+
+class Frontier(NamedTuple):
+    """How far a partition was taken.
+
+    Attributes:
+        last_batch: the one with the highest offset, None when the ledger has only gaps.
+        has_topic_id: the ledger names the topic's id there; else it was not known then.
+    """
+
+    next_offset: int
+    last_batch: LastBatch | None
+    has_topic_id: bool
+
+
+class EarlierRun(NamedTuple):
+    """How a run saw a log.
+
+    `next_offset` is the end of what it took, from `upper_offset` on nothing counted for it.
+    """
+
+    next_offset: int
+    last_stable_offset: int
+    upper_offset: int
+
+
+class Coverage:
+    """The ledger's rows of one source, ready to be asked.
+
+    Rows without a topic id belong to the first id that is known for their topic.
+    """
+
+    def __init__(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        self._rows: dict[tuple[str, int], list[Mapping[str, Any]]] = {}
+        self._isolations: dict[str, str] = {}
+        self._topic_ids: dict[str, list[str]] = {}
+        for row in sorted(rows, key=lambda row: row["generation"]):
+            self._rows.setdefault((row["topic"], row["partition"]), []).append(row)
+            self._isolations.setdefault(row["topic"], row["isolation"])
+            if row["topic_id"] is not None:
+                self._topic_ids.setdefault(row["topic"], []).append(row["topic_id"])
+
+    def isolation(self, topic: str) -> str | None:
+        """With which isolation the topic was taken first."""
+        return self._isolations.get(topic)
+
+    def topics(self) -> list[str]:
+        """The topics of which something was taken, sorted."""
+        return sorted(self._isolations)
+
+    def latest_topic_id(self, topic: str, partition: int) -> str | None:
+        """The topic id of the partition's newest row that has one, else of the topic's."""
+        rows = self._rows.get((topic, partition), [])
+        own = [row["topic_id"] for row in rows if row["topic_id"] is not None]
+        ids = own or self._topic_ids.get(topic, [])
+        return ids[-1] if ids else None
+
+    def ranges(self, key: PartitionKey) -> list[OffsetRange]:
+        """The covered ranges of a partition, merged and in order."""
+        return merged((row["start_offset"], row["next_offset"]) for row in self._ingested(key))
+
+    def frontier(self, key: PartitionKey) -> Frontier | None:
+        """How far a partition was taken; None when nothing was."""
+        rows = self._ingested(key)
+        if not rows:
+            return None
+        next_offset = max(row["next_offset"] for row in rows)
+        with_batch = [row for row in rows if row["last_batch_base_offset"] is not None]
+        if not with_batch:
+            return Frontier(next_offset, None, any(row["topic_id"] is not None for row in rows))
+        last = max(with_batch, key=lambda row: row["last_batch_base_offset"])
+        batch = LastBatch(
+            last["last_batch_base_offset"], last["last_batch_crc"], last["leader_epoch"]
+        )
+        return Frontier(next_offset, batch, last["topic_id"] is not None)
+
+    def run_up_to(self, key: PartitionKey, offset: int) -> EarlierRun | None:
+        """How the newest run that took a range which ends at an offset saw the partition's log."""
+        rows = [row for row in self._ingested(key) if row["next_offset"] == offset]
+        return _earlier_run(rows[-1]) if rows else None
+
+    def joined_key(self, key: PartitionKey) -> PartitionKey:
+        """The key with the topic id that rows without one belong to: the topic's first."""
+        ids = self._topic_ids.get(key.topic)
+        return key._replace(topic_id=ids[0]) if key.topic_id is None and ids else key
+
+    def same_log_until(self, key: PartitionKey, lineage: Lineage, log_end_offset: int) -> int:
+        """Up to where a copy with these leader epochs has the log that was taken, exclusive.
+
+        Args:
+            log_end_offset: the copy's log reaches at least so far; an older one may just not know
+                of the epochs behind it.
+        """
+        limit = OPEN_END
+        for row in self._own(key):
+            taken, offset = row["leader_epoch"], row["last_batch_base_offset"]
+            known = None if taken is None else lineage.epoch_at(offset)
+            if known is None or known == taken:
+                continue
+            if known > taken:  # what was taken lost an election, where the newer epoch began
+                limit = min(limit, lineage.end_of(taken))
+            elif offset < log_end_offset:
+                limit = 0
+        return limit
+
+    def is_current_gap(self, key: PartitionKey, start_offset: int, attempt_id: str) -> bool:
+        """Whether no repair came after the attempt that wrote a gap which starts there."""
+        own, repaired = 0, 0
+        for row in self._own(key):
+            if row["start_offset"] <= start_offset < row["next_offset"]:
+                if row["attempt_id"] == attempt_id:
+                    own = row["generation"]
+                if row["kind"] == "repair":
+                    repaired = row["generation"]
+        return repaired <= own
+
+    def _ingested(self, key: PartitionKey) -> list[Mapping[str, Any]]:
+        """The rows of what was taken for the first time."""
+        return [row for row in self._own(key) if row["kind"] == "ingest"]
+
+    def _own(self, key: PartitionKey) -> list[Mapping[str, Any]]:
+        ids = self._topic_ids.get(key.topic)
+        first_id = ids[0] if ids else key.topic_id
+        return [
+            row
+            for row in self._rows.get((key.topic, key.partition), [])
+            if (row["topic_id"] or first_id) == key.topic_id
+        ]
+
+
+def _earlier_run(row: Mapping[str, Any]) -> EarlierRun:
+    upper = row["log_end_offset"]
+    if row["upper_bound"] != "log_end" and row["high_watermark"] is not None:
+        upper = min(upper, row["high_watermark"])
+    return EarlierRun(row["next_offset"], row["last_stable_offset"], upper)
+
+
+def check_isolation(topics: Iterable[str], coverage: Coverage, settings: Settings) -> None:
+    """A topic keeps the isolation of its first run: rows of both kinds cannot share a table."""
+    asked = str(settings.read.isolation)
+    for topic in topics:
+        known = coverage.isolation(topic)
+        if known is not None and known != asked:
+            raise IsolationConflictError(topic=topic, known=known, asked=asked)
+
+
+def with_known_id(replica: Replica, coverage: Coverage) -> Replica:
+    """The copy with the topic id that the ledger knows, where its folder has none."""
+    if replica.key.topic_id is not None:
+        return replica
+    known = coverage.latest_topic_id(replica.key.topic, replica.key.partition)
+    return replace(replica, key=replica.key._replace(topic_id=known), takes_id_of_lake=True)
+
+
+def merged(ranges: Iterable[OffsetRange]) -> list[OffsetRange]:
+    """Half-open ranges in order, those that touch made one."""
+    result: list[OffsetRange] = []
+    for start, stop in sorted(ranges):
+        if result and start <= result[-1][1]:
+            result[-1] = (result[-1][0], max(stop, result[-1][1]))
+        elif start < stop:
+            result.append((start, stop))
+    return result
+
+
+def subtracted(wanted: OffsetRange, covered: Iterable[OffsetRange]) -> list[OffsetRange]:
+    """What of a range no covered range holds; `covered` is merged."""
+    start, stop = wanted
+    rest: list[OffsetRange] = []
+    for covered_start, covered_stop in covered:
+        if covered_stop <= start or covered_start >= stop:
+            continue
+        if covered_start > start:
+            rest.append((start, covered_start))
+        start = covered_stop
+    if start < stop:
+        rest.append((start, stop))
+    return rest

@@ -1,0 +1,1 @@
+"""Gaps of the lake, filled from other copies and from kept bytes."""

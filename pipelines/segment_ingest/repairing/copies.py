@@ -1,0 +1,115 @@
+"""Which copies at hand may hold what the lake lacks, and between which offsets. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from pipelines.segment_ingest.planning.coverage import Coverage, OffsetRange, with_known_id
+from pipelines.segment_ingest.repairing.current_gaps import CurrentGap
+from pipelines.segment_ingest.same_logs.lineage import OPEN_END, Lineage, lineage_of
+from pipelines.segment_ingest.settings import Settings, UpperBound
+from pipelines.segment_ingest.sources.partition_log import PartitionKey, Replica, SegmentFile
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A copy with the gaps it may fill; `wanted` are the parts of them that lie in its log."""
+
+    replica: Replica
+    files: tuple[SegmentFile, ...]
+    gaps: tuple[CurrentGap, ...]
+    wanted: tuple[OffsetRange, ...]
+    lineage: Lineage
+
+
+class Copies(NamedTuple):
+    """The copies by partition, and what a person should know of those that are none."""
+
+    worth_a_look: tuple[Copy, ...]
+    notes: tuple[str, ...]
+
+
+def copies_of(
+    replicas: Iterable[Replica],
+    gaps: Mapping[PartitionKey, Sequence[CurrentGap]],
+    coverage: Coverage,
+    settings: Settings,
+) -> Copies:
+    """Find the copies that may have something of the gaps."""
+    by_key: dict[PartitionKey, list[Replica]] = {}
+    for replica in replicas:
+        key = coverage.joined_key(with_known_id(replica, coverage).key)
+        if key in gaps and replica.segments and not replica.is_future:
+            by_key.setdefault(key, []).append(replica)
+    notes: list[str] = []
+    found = [
+        copy
+        for key, own in by_key.items()
+        for copy in _copies(own, gaps[key], coverage, settings, notes)
+    ]
+    return Copies(tuple(found), tuple(notes))
+
+
+def _copies(
+    replicas: Sequence[Replica],
+    gaps: Sequence[CurrentGap],
+    coverage: Coverage,
+    settings: Settings,
+    notes: list[str],
+) -> list[Copy]:
+    best = max((lineage_of(each.epochs) for each in replicas), key=lambda each: each.last_epoch)
+    same_until = coverage.same_log_until(gaps[0].key, best, _surely_there(replicas))
+    if any(same_until < gap.next_offset for gap in gaps):
+        notes.append(
+            f"{gaps[0].key}: gaps from offset {same_until} on are not filled from these copies, "
+            "whose leader epochs are not those of what was taken"
+        )
+    high_watermark = _high_watermark(replicas, best, settings)
+    copies = []
+    for replica in replicas:
+        stop = min(same_until, high_watermark, _common_next_offset(replica, best))
+        found = [(gap, _part(gap, replica.log_start_offset, stop)) for gap in gaps]
+        worth = [(gap, part) for gap, part in found if part[0] < part[1]]
+        if worth:
+            files = _files(replica, [part for _, part in worth])
+            copies.append(
+                Copy(replica, files, tuple(g for g, _ in worth), tuple(p for _, p in worth), best)
+            )
+    return copies
+
+
+def _part(gap: CurrentGap, start: int, stop: int) -> OffsetRange:
+    return max(gap.start_offset, start), min(gap.next_offset, stop)
+
+
+def _surely_there(replicas: Sequence[Replica]) -> int:
+    """Offsets below are in the longest of the logs, whose ends nobody looked for yet."""
+    return max(replica.segments[-1].base_offset for replica in replicas)
+
+
+def _high_watermark(replicas: Sequence[Replica], best: Lineage, settings: Settings) -> int:
+    """Up to where the copies are known to be replicated, each by its broker's own late word."""
+    if settings.read.upper_bound is UpperBound.LOG_END:
+        return OPEN_END
+    marks = [
+        replica.checkpoints.high_watermark
+        for replica in replicas
+        if lineage_of(replica.epochs).last_epoch == best.last_epoch
+        and replica.checkpoints.high_watermark is not None
+    ]
+    return max(marks, default=OPEN_END)
+
+
+def _common_next_offset(replica: Replica, best: Lineage) -> int:
+    """Up to where a copy has the same log; where it names no epochs, its batches do."""
+    if not replica.epochs:
+        return OPEN_END
+    return best.common_next_offset(lineage_of(replica.epochs))
+
+
+def _files(replica: Replica, parts: Sequence[OffsetRange]) -> tuple[SegmentFile, ...]:
+    """The segments up to the one behind the last part, which tells where that ends."""
+    last = parts[-1][1]
+    segments = replica.segments
+    count = sum(file.base_offset < last for file in segments)
+    return segments[: count + 1]

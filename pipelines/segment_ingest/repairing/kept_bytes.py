@@ -1,0 +1,86 @@
+"""Quarantined bytes as if they were copies of a log: what was refused once may be good now. Effect.
+
+The bytes are laid out as files in the lake's own folder, where every task can reach them.
+"""
+
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from lake.delta_tables import LakeTables
+from lake.parquet_rows import read_rows
+from lake.tables import QUARANTINE
+from pipelines.segment_ingest.repairing.copies import Copy
+from pipelines.segment_ingest.repairing.current_gaps import CurrentGap
+from pipelines.segment_ingest.repairing.repair import RepairState
+from pipelines.segment_ingest.repairing.resolutions import is_sound_outside
+from pipelines.segment_ingest.same_logs.lineage import Lineage
+from pipelines.segment_ingest.sources.partition_log import (
+    Checkpoints,
+    PartitionKey,
+    Replica,
+    SegmentFile,
+)
+
+_UNKNOWN = Checkpoints(False, None, None, None, None, False)
+
+_IDENTITY = ("broker_id", "segment", "position", "raw_sha256")
+
+Row = dict[str, Any]  # Any: the columns of a row have many types
+
+
+@contextmanager
+def kept_copies(tables: LakeTables, source_id: str, state: RepairState) -> Iterator[list[Copy]]:
+    """A copy for each quarantined batch that may decode now; their files go with the block."""
+    wanted = {
+        tuple(row[name] for name in _IDENTITY): (key, row)
+        for key, rows in state.damage.items()
+        for row in rows
+        if is_sound_outside(row) and row["raw_is_complete"]
+    }
+    storage = tables.storage
+    folder = storage.join(tables.work_folder, "replay", uuid.uuid4().hex)
+    copies: list[Copy] = []
+    paths: list[str] = []
+    try:
+        for identity, raw in _kept_bytes(tables, source_id) if wanted else ():
+            key, row = wanted.pop(identity, (None, None))
+            if key is None or row is None:
+                continue
+            paths.append(storage.join(folder, f"{len(paths):06d}.log"))
+            with storage.open_output(paths[-1]) as output:
+                output.write(raw)
+            copies += _copy(key, row, paths[-1], len(raw), state.gaps[key])
+        yield copies
+    finally:
+        for path in paths:
+            storage.delete(path)
+
+
+def _kept_bytes(tables: LakeTables, source_id: str) -> Iterator[tuple[tuple[Any, ...], bytes]]:
+    """What of each quarantine row is kept, and its place and hash."""
+    for path in tables.file_paths(QUARANTINE):
+        for rows in read_rows(tables.storage, path, ["source_id", "raw", *_IDENTITY]):
+            for row in rows.to_pylist():
+                if row["source_id"] == source_id and row["raw"] is not None:
+                    yield tuple(row[name] for name in _IDENTITY), row["raw"]
+
+
+def _copy(
+    key: PartitionKey, row: Row, path: str, size_bytes: int, gaps: Sequence[CurrentGap]
+) -> list[Copy]:
+    """The bytes as a log of one segment; none where no gap is left that they could fill."""
+    before, behind = row["previous_offset"], row["next_offset"]
+    own = tuple(
+        gap
+        for gap in gaps
+        if (behind is None or gap.start_offset < behind)
+        and (before is None or gap.next_offset > before + 1)
+    )
+    if not own:
+        return []
+    file = SegmentFile(own[0].start_offset, path, row["segment"], size_bytes, None, row["position"])
+    replica = Replica(key, row["broker_id"], path.rsplit("/", 1)[0], False, _UNKNOWN, (), (file,))
+    parts = tuple((gap.start_offset, gap.next_offset) for gap in own)
+    return [Copy(replica, (file,), own, parts, Lineage(()))]

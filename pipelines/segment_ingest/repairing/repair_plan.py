@@ -1,0 +1,177 @@
+"""Which copy fills which part of a gap. Pure.
+
+A repair covers a whole gap again: what was found becomes rows, the rest is stated anew as a gap.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from pipelines.segment_ingest.decoding.tasks import Slice, Stretch
+from pipelines.segment_ingest.planning.coverage import OffsetRange, merged, subtracted
+from pipelines.segment_ingest.planning.plan import RangeKind, RangePlan, Restated, SurveyedPartition
+from pipelines.segment_ingest.repairing.copies import Copy
+from pipelines.segment_ingest.repairing.current_gaps import CurrentGap
+from pipelines.segment_ingest.repairing.repair_search import FoundSpan
+from pipelines.segment_ingest.surveying.bounds import LogBounds
+from segment_codec.segment import MOST_OFFSETS
+from segment_codec.transactions import Marker
+
+
+class Offer(NamedTuple):
+    """What one copy has to offer; the spans' indexes are into those of the copy."""
+
+    copy: Copy
+    spans: tuple[FoundSpan, ...]
+
+
+class _Choice(NamedTuple):
+    copy: Copy
+    span: FoundSpan
+
+    @property
+    def gap(self) -> CurrentGap:
+        return self.copy.gaps[self.span.gap_index]
+
+
+class Plans(NamedTuple):
+    """The repairs of one partition, and what was found and cannot be told the end of."""
+
+    ranges: tuple[RangePlan, ...]
+    unsettled_offsets: int
+
+
+def repair_plans(
+    offers: Sequence[Offer], gaps: Iterable[CurrentGap], markers: Iterable[Marker]
+) -> Plans:
+    """The ranges that repair the gaps of one partition, in the order of their offsets.
+
+    A batch of a transaction counts only if nothing is missing between it and the marker that ends
+    the transaction: else the one that really ended it may be gone.
+
+    Args:
+        gaps: all of the partition.
+        markers: all that the lake knows of the partition.
+    """
+    known = {*markers}
+    known |= {e for o in offers for s in o.spans for e in s.events if isinstance(e, Marker)}
+    holes = _holes_left(offers, gaps)
+    by_gap: dict[CurrentGap, list[list[_Choice]]] = {}
+    unsettled = 0
+    for offer in offers:
+        own: dict[CurrentGap, list[_Choice]] = {}
+        for choice in (_Choice(offer.copy, span) for span in offer.spans):
+            if _is_settled(choice.span, known, holes):
+                own.setdefault(choice.gap, []).append(choice)
+            else:
+                unsettled += choice.span.sound_offsets
+        for gap, choices in own.items():
+            by_gap.setdefault(gap, []).append(choices)
+    ranges = [
+        _plan(gap, _chosen(gap, by_gap[gap]), tuple(sorted(known)))
+        for gap in sorted(by_gap, key=lambda gap: gap.start_offset)
+    ]
+    return Plans(tuple(ranges), unsettled)
+
+
+def _holes_left(offers: Sequence[Offer], gaps: Iterable[CurrentGap]) -> list[OffsetRange]:
+    """What no copy has of the gaps."""
+    found = merged(
+        (span.first_offset, span.next_offset)
+        for offer in offers
+        for span in offer.spans
+        if span.is_whole
+    )
+    return [hole for gap in gaps for hole in subtracted((gap.start_offset, gap.next_offset), found)]
+
+
+def _is_settled(span: FoundSpan, known: Collection[Marker], holes: Sequence[OffsetRange]) -> bool:
+    for event in span.events:
+        if isinstance(event, Marker):
+            continue
+        own = (marker for marker in known if marker.producer_id == event.producer_id)
+        end = min((marker.offset for marker in own if marker.offset > event.offset), default=None)
+        if end is None:
+            return False
+        if any(start < end and event.offset < following for start, following in holes):
+            return False
+    return True
+
+
+def _chosen(gap: CurrentGap, by_copy: Sequence[list[_Choice]]) -> list[_Choice]:
+    """The spans of the copy that has most, and where the rest is damaged what others have of it.
+
+    Of a gap of weak cause the copy says what the holes are, so there it has to be one copy alone;
+    what it leaves is the next repair's.
+    """
+    ranked = sorted(by_copy, key=lambda own: -sum(each.span.record_count for each in own))
+    if gap.is_weak:
+        return ranked[0]
+    taken: list[_Choice] = []
+    for choice in (choice for own in ranked for choice in own):
+        if all(_is_apart(choice.span, other.span) for other in taken):
+            taken.append(choice)
+    return sorted(taken, key=lambda choice: choice.span.first_offset)
+
+
+def _is_apart(one: FoundSpan, other: FoundSpan) -> bool:
+    return one.next_offset <= other.first_offset or other.next_offset <= one.first_offset
+
+
+def _plan(gap: CurrentGap, choices: Sequence[_Choice], markers: tuple[Marker, ...]) -> RangePlan:
+    copy = choices[0].copy
+    told = copy.wanted[choices[0].span.gap_index] if gap.is_weak else None
+    log_start = copy.replica.log_start_offset
+    bounds = LogBounds(
+        log_start_offset=log_start,
+        remote_offset=log_start,
+        next_offset=gap.next_offset,
+        high_watermark=None,
+        last_stable_offset=gap.next_offset,
+        log_end_offset=gap.next_offset,
+        open_transactions=(),
+        markers=(),
+        notes=(),
+    )
+    partition = SurveyedPartition(replace(copy.replica, key=gap.key), (), bounds, ())
+    return RangePlan(
+        partition,
+        gap.start_offset,
+        gap.next_offset,
+        tuple(_stretch(gap, choice, markers) for choice in choices),
+        RangeKind.REPAIR,
+        Restated(gap.cause, told),
+    )
+
+
+def _stretch(gap: CurrentGap, choice: _Choice, markers: tuple[Marker, ...]) -> Stretch:
+    copy, span = choice
+    file = copy.files[span.file_index]
+    is_last = span.file_index + 1 == len(copy.files)
+    limit = (
+        file.base_offset + MOST_OFFSETS if is_last else copy.files[span.file_index + 1].base_offset
+    )
+    cleaner_offset = copy.replica.checkpoints.cleaner_offset or 0
+    piece = Slice(
+        file=file,
+        start=span.start,
+        stop=span.stop,
+        limit_offset=limit,
+        expected_offset=gap.start_offset,
+        start_crc=-1,
+        is_last=is_last,
+        is_cleaned=file.base_offset < cleaner_offset,
+        is_compacted=limit <= cleaner_offset,
+    )
+    return Stretch(
+        key=gap.key,
+        broker_id=copy.replica.broker_id,
+        slices=(piece,),
+        range_start=gap.start_offset,
+        range_next=gap.next_offset,
+        log_start_offset=copy.replica.log_start_offset if gap.is_weak else gap.start_offset,
+        settled_offset=gap.next_offset,
+        is_plain=False,
+        markers=markers,
+        gap_cause=None if gap.is_weak else gap.cause,
+    )

@@ -1,0 +1,138 @@
+"""Is a log on a disk still the log that the lake has taken? Pure.
+
+A topic id tells it where brokers write one. Else the batch that was taken last does: in the same
+log it stands at the same offset with the same checksum and leader epoch, unless the cleaner has
+rewritten it.
+"""
+
+from enum import Enum, auto
+from typing import NamedTuple
+
+from pipelines.segment_ingest.sources.partition_log import Replica
+from pipelines.segment_ingest.surveying.survey_values import LastBatch
+
+
+class FoundBatch(NamedTuple):
+    """The first sound batch of a segment that ends at or behind a wanted offset.
+
+    Attributes:
+        header: as the ledger keeps it; its base offset is the last one of a wrapper.
+        is_wrapper: a compressed message of an old format.
+        is_whole: it holds a record for each offset from the first to the last and has no delete
+            horizon, so the cleaner may have left it as it was.
+    """
+
+    header: LastBatch
+    first_offset: int
+    last_offset: int
+    magic: int
+    is_wrapper: bool
+    is_whole: bool
+
+
+class TakenBatch(NamedTuple):
+    """A batch as the lake has it; the attributes are those of `FoundBatch`."""
+
+    header: LastBatch
+    first_offset: int
+    last_offset: int
+    magic: int
+    is_wrapper: bool
+    is_whole: bool
+
+
+class Likeness(Enum):
+    """What stands on the disk where the lake has a certain batch."""
+
+    SAME = auto()
+    OTHER = auto()
+    UNKNOWN = auto()  # nothing, or nothing that tells
+
+
+def likeness(taken: LastBatch, found: FoundBatch | None) -> Likeness:
+    """Compare a batch that was taken with what the disk has at or behind its base offset."""
+    if found is None:
+        return Likeness.UNKNOWN
+    if found.header == taken:
+        return Likeness.SAME
+    if found.header.base_offset == taken.base_offset:
+        return Likeness.OTHER
+    # Behind it: what was taken is damaged now, or gone; with a part of it inside: never written.
+    is_inside = found.first_offset <= taken.base_offset
+    return Likeness.OTHER if is_inside else Likeness.UNKNOWN
+
+
+def may_be_cleaned(
+    taken: TakenBatch, found: FoundBatch, cleaner_offset: int | None, *, lake_is_compacted: bool
+) -> bool:
+    """Whether two batches that differ may be one that the cleaner has rewritten, on this disk or
+    on the one that was read before.
+
+    Args:
+        cleaner_offset: below it the cleaner has been at this disk; None if it never was.
+        lake_is_compacted: the lake has gaps in this partition that the cleaner made.
+    """
+    if cleaner_offset is not None and found.header.base_offset < cleaner_offset:
+        return True
+    if taken.magic != found.magic:  # a broker from 4.0 on cleans old formats into the new one
+        return cleaner_offset is not None or lake_is_compacted
+    spans = [range(each.first_offset, each.last_offset + 1) for each in (taken, found)]
+    if taken.is_wrapper or found.is_wrapper:
+        return _is_part(*spans) and not (spans[0] == spans[1] and taken.is_whole and found.is_whole)
+    # A batch keeps its first and last offset, and a message that stays is not rewritten at all.
+    return spans[0] == spans[1] and not (taken.is_whole and found.is_whole)
+
+
+def _is_part(one: range, other: range) -> bool:
+    """Whether one of the two lies in the other."""
+    start, stop = max(one.start, other.start), min(one.stop, other.stop)
+    return range(start, stop) in (one, other)
+
+
+def shorter_note(replica: Replica, end: str, covered_offset: int) -> str:
+    """What the summary says of a copy that ends below what was taken; `end` says where it ends."""
+    return (
+        f"{replica.key}: {end} and the lake covers up to {covered_offset}: an older or lagging "
+        "copy, nothing is taken above"
+    )
+
+
+def contradiction_note(replica: Replica, taken: LastBatch, found: LastBatch) -> str:
+    """What the summary says where rows of the lake lost an election afterwards."""
+    return (
+        f"{replica.key}: {_difference(taken, found)}. An election has gone against rows that were "
+        "taken before; they stay, and the log is taken on from where they end"
+    )
+
+
+def is_outvoted(taken: LastBatch, found: LastBatch) -> bool:
+    """Whether what the disk has was written by an older leader than what was taken."""
+    known = None not in (taken.leader_epoch, found.leader_epoch)
+    return known and (found.leader_epoch or 0) < (taken.leader_epoch or 0)
+
+
+def outvoted_note(replica: Replica, taken: LastBatch, found: LastBatch) -> str:
+    """What the summary says of a copy whose end lost an election to what was taken."""
+    return (
+        f"{replica.key}: {_difference(taken, found)}. An election has gone against "
+        f"{replica.folder}: nothing more is taken from it"
+    )
+
+
+def refusal(replica: Replica, taken: LastBatch, found: LastBatch) -> str:
+    """Why nothing is taken from a log, and what a person can do."""
+    return (
+        f"{replica.key}: {_difference(taken, found)}, so {replica.folder} is not the log that this "
+        "lake has: the topic was deleted and made again, or its disk was wiped, and there is no "
+        f"topic id that would tell them apart. Take it into another lake, or leave it out with "
+        f"--topics '!{replica.key.topic}'"
+    )
+
+
+def _difference(taken: LastBatch, found: LastBatch) -> str:
+    return f"the lake has {_shown(taken)}, the disk has {_shown(found)}"
+
+
+def _shown(batch: LastBatch) -> str:
+    epoch = "" if batch.leader_epoch is None else f" and leader epoch {batch.leader_epoch}"
+    return f"the batch at offset {batch.base_offset} with checksum {batch.crc:#010x}{epoch}"

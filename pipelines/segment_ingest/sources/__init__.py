@@ -1,0 +1,1 @@
+"""What lies on the disks: listings and the small files beside the segments."""

@@ -1,0 +1,295 @@
+"""Sources to partitions: which log dirs there are, whose they are, and what lies in them. Effect.
+
+Lists, and reads only the small files; segments are opened for nothing but the end of a `.swap`.
+The source is never written to.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from lake.storage import FileInfo, Storage
+from pipelines.segment_ingest.errors import SourceVanishedError, WrongSourceError
+from pipelines.segment_ingest.settings import Settings
+from pipelines.segment_ingest.sources.broker_files import (
+    LogDirFiles,
+    read_epochs,
+    read_log_dir_files,
+    read_topic_id,
+)
+from pipelines.segment_ingest.sources.log_dir_search import FoundLogDir
+from pipelines.segment_ingest.sources.partition_log import (
+    Checkpoints,
+    PartitionKey,
+    Replica,
+    SegmentFile,
+    SnapshotFile,
+)
+from pipelines.segment_ingest.sources.source_search import find_sources
+from pipelines.segment_ingest.surveying.survey import survey_segment
+from pipelines.segment_ingest.surveying.survey_values import SurveyRequest
+from segment_codec.log_dir import (
+    FileKind,
+    FolderKind,
+    PartitionFolder,
+    SegmentFileName,
+    TopicPartition,
+    parse_folder_name,
+    parse_metadata_snapshot_name,
+    plan_swaps,
+    usable_swap_logs,
+)
+from segment_codec.producer_snapshot import EMPTY_SNAPSHOT_BYTES
+
+_WINDOW_BYTES = 4 << 20  # where the headers of a `.swap` do not suffice
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """What the sources hold, and what a person should know of what is not taken.
+
+    `unreadable` has partition folders that cannot be listed or went meanwhile, and why.
+    """
+
+    source_id: str
+    log_dirs: tuple[str, ...]
+    replicas: tuple[Replica, ...]
+    notes: tuple[str, ...]
+    unreadable: dict[str, str]
+
+
+def discover(sources: Sequence[str], settings: Settings) -> Discovery:
+    """List all partitions of the sources that the settings select.
+
+    Raises:
+        WrongSourceError: a source is missing, no folder or no log dir, or whose cluster it is
+            cannot be told.
+    """
+    notes: list[str] = []
+    found = find_sources(sources, notes)
+    files = {
+        log_dir.path: read_log_dir_files(storage, log_dir.path, log_dir.entries, notes)
+        for storage, log_dir in found
+    }
+    source_id = _source_id(files, settings.source.source_id)
+    replicas = [
+        replica
+        for storage, log_dir in found
+        for replica in _replicas(storage, log_dir, files[log_dir.path], settings, notes)
+    ]
+    unreadable = {
+        name: reason
+        for _, log_dir in found
+        for name, reason in log_dir.unreadable.items()
+        if _is_selected(name, settings)
+    }
+    return Discovery(
+        source_id,
+        tuple(files),
+        tuple(_with_known_topic_ids(replicas, notes)),
+        tuple(notes),
+        unreadable,
+    )
+
+
+def check_apart(discovery: Discovery, storage: Storage, lake_path: str) -> None:
+    """The sources are never written to, so the lake may not lie in a log dir."""
+    place = storage.without_links(lake_path)
+    for log_dir in discovery.log_dirs:
+        if f"{place}/".startswith(f"{storage.without_links(log_dir)}/"):
+            raise WrongSourceError(
+                f"the lake {lake_path} lies inside the log dir {log_dir}: give another folder, "
+                "sources are never written to"
+            )
+
+
+def _is_selected(name: str, settings: Settings) -> bool:
+    folder = parse_folder_name(name)
+    return folder is not None and settings.select.takes_topic(folder.topic)
+
+
+def _source_id(files: dict[str, LogDirFiles], given: str | None) -> str:
+    named = {path: each.cluster_id for path, each in files.items() if each.cluster_id}
+    cluster_ids = set(named.values())
+    if len(cluster_ids) > 1:
+        listed = ", ".join(f"{path} ({cluster})" for path, cluster in sorted(named.items()))
+        raise WrongSourceError(
+            f"the sources belong to different clusters: {listed}. Take one a call"
+        )
+    if not cluster_ids:
+        if given is None:
+            raise WrongSourceError(
+                f"no meta.properties in {', '.join(files)} names a cluster id: give --source-id, "
+                "a name of your own for this cluster, and use the same one in every run"
+            )
+        return given
+    (cluster_id,) = cluster_ids
+    if given is not None and given != cluster_id:
+        raise WrongSourceError(
+            f"meta.properties names cluster {cluster_id}, --source-id says {given}: leave "
+            "--source-id out"
+        )
+    return cluster_id
+
+
+def _replicas(
+    storage: Storage,
+    log_dir: FoundLogDir,
+    files: LogDirFiles,
+    settings: Settings,
+    notes: list[str],
+) -> list[Replica]:
+    folders = {name: parse_folder_name(name) for name in log_dir.partition_folders}
+    replicas: list[Replica] = []
+    given_up: list[str] = []
+    for name, folder in folders.items():
+        if folder is None or not settings.select.takes_topic(folder.topic):
+            continue
+        if folder.kind in (FolderKind.DELETE, FolderKind.STRAY):
+            given_up.append(f"{folder.topic}-{folder.partition}")
+        else:
+            listing = log_dir.partition_folders[name]
+            try:
+                replica = _replica(storage, log_dir.path, name, folder, listing, files, notes)
+            except SourceVanishedError as error:
+                log_dir.unreadable[name] = str(error)
+            else:
+                replicas.append(replica)
+    if given_up:
+        notes.append(
+            f"{log_dir.path}: folders that the broker had given up (-delete, -stray) are not read: "
+            + ", ".join(given_up)
+        )
+    return replicas
+
+
+def _replica(
+    storage: Storage,
+    log_dir_path: str,
+    name: str,
+    folder: PartitionFolder,
+    listing: tuple[FileInfo, ...],
+    files: LogDirFiles,
+    notes: list[str],
+) -> Replica:
+    path = storage.join(log_dir_path, name)
+    by_name = {entry.name: entry for entry in listing if not entry.is_folder}
+    plan = plan_swaps(by_name, _swap_ends(storage, by_name))
+    if plan.unknown:
+        notes.append(f"{path} holds files that are not Kafka's: {', '.join(plan.unknown)}")
+    segments = _segments(name, plan.read, by_name)
+    topic_partition = TopicPartition(folder.topic, folder.partition)
+    high_watermark = (files.high_watermarks or {}).get(topic_partition, _committed_end(by_name))
+    return Replica(
+        PartitionKey(folder.topic, folder.partition, read_topic_id(storage, by_name, notes)),
+        files.broker_id,
+        path,
+        folder.kind is FolderKind.FUTURE,
+        Checkpoints(
+            files.high_watermarks is not None or high_watermark is not None,
+            high_watermark,
+            (files.recovery_points or {}).get(topic_partition),
+            (files.log_start_offsets or {}).get(topic_partition),
+            (files.cleaner_offsets or {}).get(topic_partition),
+            files.has_remote_tier,
+        ),
+        read_epochs(storage, by_name, notes),
+        segments,
+        _snapshots(plan.read, by_name),
+    )
+
+
+def _committed_end(names: Iterable[str]) -> int | None:
+    """Up to where the KRaft log is committed, which no checkpoint says: its snapshots hold nothing
+    else. None for any other log."""
+    snapshots = [parse_metadata_snapshot_name(name) for name in names]
+    return max((each.end_offset for each in snapshots if each is not None), default=None)
+
+
+def _segments(
+    folder_name: str, read: Sequence[SegmentFileName], by_name: dict[str, FileInfo]
+) -> tuple[SegmentFile, ...]:
+    paths = {(file.base_offset, file.kind): by_name[str(file)].path for file in read}
+    segments = []
+    for file in read:
+        if file.kind is not FileKind.LOG:
+            continue
+        entry = by_name[str(file)]
+        segments.append(
+            SegmentFile(
+                file.base_offset,
+                entry.path,
+                f"{folder_name}/{file}",
+                entry.size_bytes,
+                paths.get((file.base_offset, FileKind.INDEX)),
+                transaction_index_path=paths.get((file.base_offset, FileKind.TXNINDEX)),
+            )
+        )
+    return tuple(sorted(segments, key=lambda segment: segment.base_offset))
+
+
+def _snapshots(
+    read: Sequence[SegmentFileName], by_name: dict[str, FileInfo]
+) -> tuple[SnapshotFile, ...]:
+    """The producer snapshots, by offset; those without a producer tell nothing and are left out."""
+    found = [
+        SnapshotFile(file.base_offset, by_name[str(file)].path)
+        for file in read
+        if file.kind is FileKind.SNAPSHOT and by_name[str(file)].size_bytes != EMPTY_SNAPSHOT_BYTES
+    ]
+    return tuple(sorted(found))
+
+
+def _swap_ends(storage: Storage, by_name: dict[str, FileInfo]) -> dict[int, int]:
+    """Where each finished cleaner output ends: it stands for all segments up to there.
+
+    Raises:
+        SourceVanishedError: it went while we looked, or cannot be read.
+    """
+    ends: dict[int, int] = {}
+    for file in usable_swap_logs(by_name):
+        entry = by_name[str(file)]
+        survey = survey_segment(_swap_request(storage, entry, file.base_offset))
+        if survey.missing is not None:
+            raise SourceVanishedError(survey.missing)
+        ends[file.base_offset] = survey.highest_offset
+    return ends
+
+
+def _swap_request(storage: Storage, entry: FileInfo, base_offset: int) -> SurveyRequest:
+    """Only where the offsets end is wanted; nothing is cut, and everything may be missing."""
+    return SurveyRequest(
+        storage=storage,
+        path=entry.path,
+        index_path=None,
+        size_bytes=entry.size_bytes,
+        base_offset=base_offset,
+        is_last=True,
+        is_cleaned=True,
+        settled_offset=0,
+        start_offset=0,
+        run_breaks=(),
+        split_bytes=entry.size_bytes + 1,
+        window_bytes=_WINDOW_BYTES,
+        from_ms=None,
+        to_ms=None,
+        walk_offset=0,
+    )
+
+
+def _with_known_topic_ids(replicas: list[Replica], notes: list[str]) -> list[Replica]:
+    """A folder without an id takes the one that the topic's other folders agree on."""
+    known: dict[str, set[str]] = {}
+    for replica in replicas:
+        if replica.key.topic_id is not None:
+            known.setdefault(replica.key.topic, set()).add(replica.key.topic_id)
+    for topic, ids in sorted(known.items()):
+        if len(ids) > 1:
+            notes.append(f"topic {topic} is there under {len(ids)} topic ids: it was made again")
+    joined = []
+    for replica in replicas:
+        ids = known.get(replica.key.topic, set())
+        if replica.key.topic_id is None and len(ids) == 1:
+            joined.append(replace(replica, key=replica.key._replace(topic_id=next(iter(ids)))))
+        else:
+            joined.append(replica)
+    return joined

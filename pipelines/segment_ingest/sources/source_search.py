@@ -1,0 +1,53 @@
+"""Finds the log dirs of all sources of a run, each once. Effect: lists folders."""
+
+from collections.abc import Sequence
+
+from lake.errors import LakeError
+from lake.storage import Storage, open_storage
+from pipelines.segment_ingest.errors import WrongSourceError
+from pipelines.segment_ingest.sources.log_dir_search import FoundLogDir, Listings, find_log_dirs
+
+
+def find_sources(sources: Sequence[str], notes: list[str]) -> list[tuple[Storage, FoundLogDir]]:
+    """The log dirs at or below the sources, in their order; a link to one of them is noted.
+
+    Raises:
+        WrongSourceError: a source is missing, no folder or no log dir.
+    """
+    found: dict[str, tuple[Storage, FoundLogDir]] = {}
+    parents: Listings = {}
+    for source in sources:
+        for storage, log_dir in _log_dirs_of(source, parents):
+            place = storage.without_links(log_dir.path)
+            if place not in found:
+                found[place] = (storage, log_dir)
+                continue
+            known = found[place][1]
+            if known.path != log_dir.path:
+                notes.append(f"{log_dir.path} is the same folder as {known.path}: it is read once")
+            for name, listing in log_dir.partition_folders.items():
+                known.partition_folders.setdefault(name, listing)
+            known.unreadable.update(log_dir.unreadable)
+    return list(found.values())
+
+
+def _log_dirs_of(source: str, parents: Listings) -> list[tuple[Storage, FoundLogDir]]:
+    try:
+        storage, path = open_storage(source)
+        info = storage.info(path)
+        if info is None:
+            raise WrongSourceError(f"source {source} does not exist: check the path")
+        if not info.is_folder:
+            raise WrongSourceError(
+                f"source {source} is a file: give a broker's log dir, a partition folder, or a "
+                "folder above log dirs"
+            )
+        log_dirs = find_log_dirs(storage, path, parents)
+    except LakeError as error:
+        raise WrongSourceError(f"source {source} cannot be listed: {error}") from error
+    if not log_dirs:
+        raise WrongSourceError(
+            f"source {source} holds no log dir of a Kafka broker: no folder below it has "
+            "meta.properties, offset checkpoints, or partition folders with segments"
+        )
+    return [(storage, log_dir) for log_dir in log_dirs]

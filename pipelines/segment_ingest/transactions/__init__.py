@@ -1,0 +1,1 @@
+"""How transactions ended, and which have not."""

@@ -1,0 +1,189 @@
+"""How the transactions of a log ended, and which have not. Pure.
+
+The markers in the log decide. Its small files say what the markers cannot: a producer snapshot,
+what was open before the first header that was read; a transaction index, which abort marker lies
+in damaged bytes.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from pipelines.segment_ingest.sources.partition_log import PartitionKey, Replica
+from pipelines.segment_ingest.surveying.survey_values import SegmentSurvey
+from pipelines.segment_ingest.transactions.transaction_check import (
+    IndexedSegment,
+    LogSide,
+    disagreements,
+)
+from pipelines.segment_ingest.transactions.transaction_evidence import Damage, Evidence, Verdict
+from pipelines.segment_ingest.transactions.transaction_log import (
+    Event,
+    WalkedLog,
+    damage_of,
+    offset_of,
+    own_events,
+    walked_log,
+)
+from pipelines.segment_ingest.transactions.transaction_witness import Witness, settled_by
+from segment_codec.transactions import (
+    Marker,
+    Markers,
+    OpenTransaction,
+    TransactionFold,
+    TransactionState,
+)
+
+_MOST_DETAILS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Transactions:
+    """The transactions of one log below its upper bound.
+
+    Attributes:
+        markers: in order; those that were not read are known from the small files or other copies.
+        ended: what of it was met in the log, each with its marker.
+        open: without an end, the oldest first.
+        notes: what the small files said.
+        uncertain: ends that damage may hide.
+    """
+
+    markers: tuple[Marker, ...]
+    ended: tuple[tuple[OpenTransaction, Marker], ...]
+    open: tuple[OpenTransaction, ...]
+    notes: tuple[str, ...]
+    uncertain: tuple[str, ...]
+
+
+def transactions_of(
+    replica: Replica,
+    surveys: Sequence[SegmentSurvey],
+    upper: int,
+    witnesses: Sequence[Witness] = (),
+) -> Transactions:
+    """Follow the transactions of a log through its last segments.
+
+    Args:
+        surveys: of the last segments of the replica, in order.
+        upper: what stands from here on does not count.
+        witnesses: other copies, which may know what damage hides here.
+    """
+    log = walked_log(replica, surveys, upper)
+    events = own_events(log)
+    damage = damage_of(log, events)
+    unknown, known = settled_by(witnesses, damage)
+    events = sorted([*events, *known], key=offset_of)
+    fold = _Fold(replica.key, log, events)
+    fold.run(events, unknown)
+    disagreement = _disagreement(replica.key, log, fold, damage)
+    return Transactions(
+        tuple(fold.markers),
+        tuple(fold.ended),
+        fold.open_transactions(),
+        (
+            *(note for survey in surveys for note in survey.transaction_files.notes),
+            *fold.notes,
+            *disagreement,
+        ),
+        tuple(fold.uncertain()),
+    )
+
+
+class _Fold(TransactionFold):
+    """Follows one log, and settles or says what damage did; used once."""
+
+    def __init__(self, key: PartitionKey, log: WalkedLog, events: Sequence[Event]) -> None:
+        super().__init__()
+        self.ended: list[tuple[OpenTransaction, Marker]] = []
+        self.notes: list[str] = []
+        self._key = key
+        self._doubts: list[tuple[OpenTransaction, Damage]] = []
+        aborted = [
+            entry
+            for segment in log.segments
+            for entry in segment.aborted
+            if entry.last_offset < log.upper_offset
+        ]
+        markers = [event for event in events if isinstance(event, Marker)]
+        self._evidence = Evidence(markers, aborted, log.snapshot)
+        for transaction in log.snapshot.transactions if log.snapshot else ():
+            if transaction.first_offset < log.walk_offset:
+                self.data(*transaction)
+
+    def run(self, events: Iterable[Event], damage: Iterable[Damage]) -> None:
+        """Go through what was met and what is damaged, both in the order of offsets."""
+        waiting = list(damage)[::-1]
+        for event in events:
+            while waiting and waiting[-1].start_offset <= event.offset:
+                self._pass(waiting.pop())
+            if isinstance(event, Marker):
+                self.marker(event)
+            else:
+                self.data(event.producer_id, event.offset, event.timestamp_ms)
+        while waiting:
+            self._pass(waiting.pop())
+
+    def marker(self, marker: Marker) -> OpenTransaction | None:
+        transaction = super().marker(marker)
+        if transaction is not None:
+            self.ended.append((transaction, marker))
+        return transaction
+
+    def _pass(self, damage: Damage) -> None:
+        """Settle what the damage did to each open transaction, if that can be told."""
+        for transaction in self.open_transactions():
+            producer_id = transaction.producer_id
+            verdict = self._evidence.verdict(transaction, damage)
+            name = f"producer {producer_id}'s transaction from offset {transaction.first_offset} on"
+            aborted = self._evidence.next_aborted(producer_id, damage.start_offset)
+            if verdict is Verdict.UNCERTAIN:
+                self._doubts.append((transaction, damage))
+            elif verdict is Verdict.ABORTED and aborted is not None:
+                self.marker(Marker(aborted.last_offset, producer_id, False, False))
+                self.notes.append(
+                    f"{self._key}: the abort of {name} is damaged (offset {aborted.last_offset}); "
+                    ".txnindex names it, so it counts"
+                )
+            elif verdict is Verdict.COMMITTED:
+                self.marker(Marker(damage.next_offset - 1, producer_id, True, False))
+                self.notes.append(
+                    f"{self._key}: the end of {name} is damaged ({_shown(damage)}); it has ended "
+                    "and .txnindex names no abort, so it counts as committed"
+                )
+
+    def uncertain(self) -> Iterator[str]:
+        """What damage may have done, and what is taken for true."""
+        outcomes = Markers(self.markers)
+        for transaction, damage in self._doubts:
+            state = outcomes.state(transaction.producer_id, transaction.first_offset)
+            is_open = state is TransactionState.OPEN
+            yield (
+                f"{self._key}: whether producer {transaction.producer_id}'s transaction from "
+                f"offset {transaction.first_offset} on ended in damaged bytes ({_shown(damage)}) "
+                "cannot be told; "
+                + ("no later marker ends it, so it" if is_open else "by the next marker it")
+                + f" counts as {state}"
+            )
+
+
+def _disagreement(
+    key: PartitionKey, log: WalkedLog, fold: _Fold, damage: Sequence[Damage]
+) -> list[str]:
+    side = LogSide(fold.markers, fold.ended, damage, log.walk_offset, log.cleaned_offset)
+    segments = [
+        IndexedSegment(each.start_offset, each.next_offset, each.is_last, each.aborted)
+        for each in log.segments
+        if each.survey.transaction_files.aborted is not None
+    ]
+    found = disagreements(side, segments)
+    if not found:
+        return []
+    more = f" (and {len(found) - _MOST_DETAILS} more)" if len(found) > _MOST_DETAILS else ""
+    details = "; ".join(found[:_MOST_DETAILS])
+    return [f"{key}: .txnindex and the log disagree, and the log decides: {details}{more}"]
+
+
+def _shown(damage: Damage) -> str:
+    if len(damage.offsets) == 1:
+        return f"offset {damage.start_offset}"
+    return f"offsets {damage.start_offset} to {damage.next_offset - 1}"
