@@ -166,13 +166,29 @@ def test_two_copies_damaged_in_different_places_make_a_whole(tmp_path: Path) -> 
     assert standing_gaps(lake) == [StandingGap("orders", 0, 10, 25, "quarantined")]
     ingested(disks[1], lake)
     assert standing_gaps(lake) == [StandingGap("orders", 0, 15, 20, "quarantined")]
-    assert _resolutions(lake) == ["None"] * 3 + ["sibling"]  # of two it is not sure yet
+    assert _resolutions(lake) == ["None"] * 3  # they tell of the one that is missing still
     assert imbalances_of(lake) == []
     ingested(disks[2], lake)
     assert standing_gaps(lake) == []
     assert _made(lake) == made_records({_ORDERS: range(60)})
     assert _repairs(lake) == [(10, 25, 10), (15, 20, 5)]
     assert _resolutions(lake) == ["None"] * 3 + ["sibling"] * 3
+    assert imbalances_of(lake) == []
+
+
+def test_damage_stands_for_a_gap_until_all_of_it_is_filled(tmp_path: Path) -> None:
+    edges = {_ORDERS: [0, 20, 40, 60]}
+    one = make_log_dir(tmp_path / "one", edges, broker_id=1)
+    two = make_log_dir(tmp_path / "two", edges, broker_id=2)
+    (one / "orders-0" / f"{20:020}.log").unlink()
+    _batches(one / "orders-0")[4].damage()
+    _batches(two / "orders-0")[4].damage()
+    lake = tmp_path / "lake"
+    ingested(one, lake)
+    assert standing_gaps(lake) == [StandingGap("orders", 0, 20, 45, "quarantined")]
+    ingested(two, lake)
+    assert standing_gaps(lake) == [StandingGap("orders", 0, 20, 25, "quarantined")]
+    assert _resolutions(lake) == ["None"]
     assert imbalances_of(lake) == []
 
 

@@ -88,7 +88,7 @@ def resolution_rows(
     left = _left(results, gaps)
     found = []
     for row in rows:
-        region = _region(row)
+        region = _between(row)
         own = [each for each in filled if _overlap(each.offsets, region)]
         if own and not any(_overlap(hole, region) for hole in left):
             stamp = {"resolution": _kind(row, own), "run_id": run_id, "quarantined_at": now_us}
@@ -141,17 +141,16 @@ def _left(results: Sequence[RangeResult], gaps: Iterable[CurrentGap]) -> list[Of
     return left
 
 
-def _region(row: Row) -> OffsetRange:
-    """Where the offsets of damaged bytes may lie: between its sound neighbours, closer by claim."""
+def _between(row: Row) -> OffsetRange:
+    """Between the sound neighbours of damaged bytes: while any of it is missing, they tell why.
+
+    Where a neighbour is not known, what the bytes claim to be stands for it.
+    """
     before, behind = row["previous_offset"], row["next_offset"]
-    start = 0 if before is None else before + 1
-    stop = OPEN_END if behind is None else behind
     base, last = row["base_offset"], row["last_offset"]
-    if base is not None and start <= base < stop:
-        start = base
-        if last is not None and base <= last < stop:
-            stop = last + 1
-    return start, stop
+    start = before + 1 if before is not None else base or 0
+    stop = OPEN_END if last is None else last + 1
+    return start, stop if behind is None else behind
 
 
 def _overlap(one: OffsetRange, other: OffsetRange) -> bool:
