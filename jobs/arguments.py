@@ -47,26 +47,16 @@ def ingest_parser() -> argparse.ArgumentParser:
         example="--source /var/lib/kafka/data --lake /data/lake --topics 'orders*'",
     )
     add = parser.add_argument
-    add(
-        "--source",
-        metavar="URI",
-        nargs="+",
-        action="extend",
-        required=True,
-        help="log dir, partition folder, or any folder above log dirs",
+    _add_source_option(
+        parser,
+        is_required=True,
+        source_help="log dir, partition folder, or any folder above log dirs",
     )
     add("--lake", metavar="URI", required=True, help="folder of the tables, made when missing")
-    add(
-        "--topics",
-        metavar="GLOB",
-        action="append",
-        help="take these topics only; a leading ! excludes (repeatable)",
-    )
-    add(
-        "--internal-topics",
-        action="store_const",
-        const=True,
-        help="take __* topics too, some also as tables for people",
+    _add_topic_options(
+        parser,
+        topics_help="take these topics only",
+        internal_help="take __* topics too, some also as tables for people",
     )
     add("--from-timestamp", metavar="TIME", help="ISO-8601; without a zone: UTC")
     add("--to-timestamp", metavar="TIME", help="the first time not taken")
@@ -82,14 +72,8 @@ def ingest_parser() -> argparse.ArgumentParser:
         metavar="BOUND",
         help=" | ".join(UpperBound),
     )
-    add("--source-id", metavar="ID", help="cluster, where meta.properties gives none")
+    _add_source_id_and_engine(parser)
     add("--dry-run", action="store_true", help="print the plan, write nothing")
-    add(
-        "--engine",
-        choices=["spark", "local"],
-        default="spark",
-        help="spark (default), or local: processes without a JVM",
-    )
     add("--run-id", metavar="ID", help="label of the run, written with every row")
     _add_spark_options(parser)
     _add_output_options(parser, json_help="one machine-readable summary line on stdout")
@@ -107,33 +91,15 @@ def replay_parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add("--lake", metavar="URI", required=True, help="folder of the tables")
-    add(
-        "--source",
-        metavar="URI",
-        nargs="+",
-        action="extend",
-        default=[],
-        help="log dirs with other copies; without: only the bytes that the lake keeps",
+    _add_source_option(
+        parser,
+        is_required=False,
+        source_help="log dirs with other copies; without: only the bytes that the lake keeps",
     )
-    add(
-        "--topics",
-        metavar="GLOB",
-        action="append",
-        help="look at these topics only; a leading ! excludes (repeatable)",
+    _add_topic_options(
+        parser, topics_help="look at these topics only", internal_help="look at __* topics too"
     )
-    add(
-        "--internal-topics",
-        action="store_const",
-        const=True,
-        help="look at __* topics too",
-    )
-    add("--source-id", metavar="ID", help="cluster, where meta.properties gives none")
-    add(
-        "--engine",
-        choices=["spark", "local"],
-        default="spark",
-        help="spark (default), or local: processes without a JVM",
-    )
+    _add_source_id_and_engine(parser)
     add("--run-id", metavar="ID", help="label of the run, written with every row")
     _add_spark_options(parser)
     _add_output_options(parser, json_help="one machine-readable summary line on stdout")
@@ -151,21 +117,10 @@ def audit_parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add("--lake", metavar="URI", required=True, help="folder of the tables")
-    add(
-        "--source",
-        metavar="URI",
-        nargs="+",
-        action="extend",
-        default=[],
-        help="log dirs to compare with, payload by payload",
+    _add_source_option(
+        parser, is_required=False, source_help="log dirs to compare with, payload by payload"
     )
-    add("--source-id", metavar="ID", help="cluster, where meta.properties gives none")
-    add(
-        "--engine",
-        choices=["spark", "local"],
-        default="spark",
-        help="spark (default), or local: processes without a JVM",
-    )
+    _add_source_id_and_engine(parser)
     _add_spark_options(parser)
     _add_output_options(parser, json_help="everything as one machine-readable line on stdout")
     return parser
@@ -194,7 +149,10 @@ def sql_parser() -> argparse.ArgumentParser:
         "sql",
         usage='--lake URI "SELECT ..." [options]',
         description="Ask the tables in Spark SQL. Tables: records batches quarantine gaps"
-        " checkpoints.\nViews: last_offsets current_gaps and one topic_<name> for each topic.",
+        " checkpoints,\nand of internal topics: consumer_offsets transaction_state"
+        " cluster_metadata."
+        "\nViews: last_offsets current_gaps settled_records readable_records group_offsets"
+        " settled_metadata,\nand one topic_<name> for each topic.",
         example='--lake /data/lake "SELECT topic, count(*) FROM records GROUP BY topic"',
     )
     parser.add_argument("query", metavar="SELECT", help="one statement of Spark SQL")
@@ -221,6 +179,40 @@ class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=32)
+
+
+def _add_source_option(
+    parser: argparse.ArgumentParser, *, is_required: bool, source_help: str
+) -> None:
+    parser.add_argument(
+        "--source",
+        metavar="URI",
+        nargs="+",
+        action="extend",
+        required=is_required,
+        default=[],
+        help=source_help,
+    )
+
+
+def _add_topic_options(
+    parser: argparse.ArgumentParser, *, topics_help: str, internal_help: str
+) -> None:
+    add = parser.add_argument
+    topics_help = f"{topics_help}; a leading ! excludes (repeatable)"
+    add("--topics", metavar="GLOB", action="append", help=topics_help)
+    add("--internal-topics", action="store_const", const=True, help=internal_help)
+
+
+def _add_source_id_and_engine(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--source-id", metavar="ID", help="cluster, where meta.properties gives none")
+    add(
+        "--engine",
+        choices=["spark", "local"],
+        default="spark",
+        help="spark (default), or local: processes without a JVM",
+    )
 
 
 def _add_spark_options(parser: argparse.ArgumentParser) -> None:

@@ -56,7 +56,7 @@ OFFSETS: Sequence[Row] = [
     commit(3, "c", "orders", None),
     commit(4, "c", "orders", 1),  # and came back
     commit(99, "a", "orders", None, unread_reason="value: cut"),
-    commit(100, "a", None, None, kind="classic_group"),  # type: ignore[arg-type]
+    commit(100, "a", None, None, kind="classic_group"),  # type: ignore[arg-type]  # has no topic
     commit(2, "a", "orders", 77, source_id="c2"),
 ]
 METADATA: Sequence[Row] = [

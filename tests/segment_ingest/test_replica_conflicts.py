@@ -248,7 +248,7 @@ def _log(values: Iterable[bytes], *, epoch: int = 0, first: int = 0, size: int =
 
 
 def _partition(segments: list[Segment], **facts: object) -> Partition:
-    return Partition("orders", 0, segments, topic_id=TOPIC_IDS["orders"], **facts)  # type: ignore[arg-type]
+    return Partition("orders", 0, segments, topic_id=TOPIC_IDS["orders"], **facts)  # type: ignore[arg-type]  # passed on
 
 
 def _values(count: int, *changed: int) -> list[bytes]:
