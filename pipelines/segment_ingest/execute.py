@@ -27,7 +27,7 @@ from pipelines.segment_ingest.planning.seams import (
     ledger_rows,
 )
 from pipelines.segment_ingest.progress import RunReporter
-from pipelines.segment_ingest.settings import Settings
+from pipelines.segment_ingest.settings import Isolation, Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def decode_settings(context: RunContext, source: Storage) -> DecodeSettings:
         context.run_id,
         "",
         context.started_at_us,
-        settings.read.isolation == "read_uncommitted",
+        settings.read.isolation is Isolation.READ_UNCOMMITTED,
         settings.read.window_bytes,
         settings.read.decoded_bytes,
         settings.limits.max_decompressed_batch_bytes,

@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import pyarrow.compute as pc
+
+from lake.parquet_files import DataFile
+from lake.parquet_rows import Within, read_rows
 from lake.storage import open_storage
 from lake.tables import BATCHES, GAPS, QUARANTINE
 from pipelines.segment_ingest.execute import (
@@ -42,13 +46,22 @@ from pipelines.segment_ingest.repairing.resolutions import (
 from pipelines.segment_ingest.same_logs.taken_batches import TakenBatches
 from pipelines.segment_ingest.sources.partition_log import PartitionKey, Replica
 from pipelines.segment_ingest.summary import IngestSummary
+from segment_codec.control_record import ControlType
 from segment_codec.transactions import Marker
 
 _MOST_INLINE_BYTES = 64 << 20
 _MOST_ROUNDS = 3  # what one copy leaves, others may have
-_MARKER_COLUMNS = ("partition", "topic_id", "base_offset", "producer_id", "control_type")
+_MARKER_COLUMNS = (
+    "source_id",
+    "topic_id",
+    "partition",
+    "base_offset",
+    "producer_id",
+    "control_type",
+)
+_ENDS = (ControlType.COMMIT, ControlType.ABORT)
 
-Rows = list[dict[str, Any]]
+Rows = list[dict[str, Any]]  # Any: the columns of a row have many types
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +99,8 @@ def repair_state(context: RunContext, topics: Iterable[str]) -> RepairState:
 def repair(replicas: Iterable[Replica], context: RunContext, summary: IngestSummary) -> None:
     """Fill from these copies what the lake lacks of their partitions, as far as they have it."""
     listed = list(replicas)
+    if not listed:
+        return
     for _ in range(_MOST_ROUNDS):
         before = summary.repaired_gaps
         state = repair_state(context, {replica.key.topic for replica in listed})
@@ -128,7 +143,7 @@ def fill(
         settings.read.split_bytes,
         decode_settings(context, source),
     )
-    context.reporter.step(f"repairing {len(ranges)} gaps")
+    context.reporter.step(f"repairing {show_count(len(ranges), 'gap')}")
     for wave in waves:
         result = run_wave(
             wave,
@@ -197,7 +212,7 @@ def _refused(rows: Iterable[Mapping[str, Any]]) -> frozenset[Refused]:
     )
 
 
-def _searched(requests: Sequence[SearchRequest], context: RunContext) -> list[Any]:
+def _searched(requests: Sequence[SearchRequest], context: RunContext) -> list[list[FoundSpan]]:
     groups = [(request,) for request in requests]
     if sum(request.read_bytes for request in requests) <= _MOST_INLINE_BYTES:
         answers = [search(group) for group in groups]  # sooner done than an engine starts
@@ -230,24 +245,26 @@ def _ranges(
 
 
 def _markers(key: PartitionKey, coverage: Coverage, context: RunContext) -> list[Marker]:
-    """The ends of transactions that the lake knows of a partition."""
-    rows = context.tables.rows(
-        BATCHES, context.source_id, _MARKER_COLUMNS, topic=key.topic
-    ).to_pylist()
-    return [
-        Marker(row["base_offset"], row["producer_id"], row["control_type"] == "commit")
-        for row in rows
-        if row["partition"] == key.partition
-        and coverage.joined_key(PartitionKey(key.topic, key.partition, row["topic_id"])) == key
-        and row["control_type"] in ("commit", "abort")
-    ]
+    """The ends of transactions that the lake knows of a partition; batches are not held."""
+    tables = context.tables
+    only = [Within("partition", key.partition, key.partition)]
+    found: list[Marker] = []
+    for path in tables.file_paths(BATCHES, topic=key.topic):
+        for rows in read_rows(tables.storage, path, _MARKER_COLUMNS, only):
+            for row in rows.filter(pc.is_valid(rows.column("control_type"))).to_pylist():
+                own = PartitionKey(key.topic, key.partition, row["topic_id"])
+                is_own = row["source_id"] == context.source_id and coverage.joined_key(own) == key
+                if is_own and row["control_type"] in _ENDS:
+                    is_commit = row["control_type"] == ControlType.COMMIT
+                    found.append(Marker(row["base_offset"], row["producer_id"], is_commit))
+    return found
 
 
 def _resolutions(
     results: Sequence[RangeResult], state: RepairState, context: RunContext
-) -> dict[str, list[Any]]:
+) -> dict[str, list[DataFile]]:
     """The files of rows that resolve quarantined bytes, by topic."""
-    files: dict[str, list[Any]] = {}
+    files: dict[str, list[DataFile]] = {}
     for key in sorted({result.plan.partition.replica.key for result in results}, key=str):
         own = [result for result in results if result.plan.partition.replica.key == key]
         rows = resolution_rows(
