@@ -139,7 +139,9 @@ def _marks(audit: PartitionAudit) -> str:
         "last stable offset": marks.last_stable_offset,
         "log end": marks.log_end_offset,
     }
-    return ", ".join(f"{name} {'?' if value is None else value}" for name, value in known.items())
+    return ", ".join(
+        f"{name} {'unknown' if value is None else value}" for name, value in known.items()
+    )
 
 
 def _ranges(ranges: Sequence[OffsetRange]) -> str:

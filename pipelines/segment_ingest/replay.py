@@ -94,7 +94,8 @@ def replay(
     storage, lake_path = open_storage(lake)
     tables = LakeTables(lake_path, storage)
     if not tables.exists():
-        raise LakeFolderError(path=lake_path, reason="it has no tables; `seglake ingest` makes them")
+        reason = "it has no tables; `seglake ingest` makes them"
+        raise LakeFolderError(path=lake_path, reason=reason)
     summary = ReplaySummary(run_id or uuid.uuid4().hex, lake_path)
     replicas: dict[str, tuple[Replica, ...]] = {}
     if sources:
