@@ -14,10 +14,12 @@ OWN_DISTRIBUTIONS := libs/segment_codec libs/lake .
 CHECKED := libs pipelines jobs tests
 SCALE ?= 1
 RUNS ?= 3
+# Markers of tests that start servers, or need more than .venv.
+OUTSIDE := s3 or hdfs or cluster or airflow or image or slow
 
 .PHONY: help
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: setup
 setup: $(STAMP) ## make .venv with everything pinned in it (quick when nothing changed)
@@ -51,7 +53,19 @@ type: setup ## check the types (mypy, strict)
 
 .PHONY: test
 test: setup ## run every test that needs no outside server
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m "not ($(OUTSIDE))"
+
+.PHONY: test-s3
+test-s3: setup ## run the tests against S3 servers that they start (needs Go, once)
+	$(BIN)/python -m pytest -m "s3 and not slow"
+
+.PHONY: test-hdfs
+test-hdfs: setup ## run the tests against HDFS that they start (needs Maven, once)
+	$(BIN)/python -m pytest -m "hdfs and not slow"
+
+.PHONY: test-cluster
+test-cluster: setup ## run the tests on a Spark cluster that they start
+	$(BIN)/python -m pytest -m "cluster and not slow"
 
 .PHONY: test-codec
 test-codec: setup ## run the tests of the codec alone (no JVM, no files written)

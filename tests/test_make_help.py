@@ -6,7 +6,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 TARGETS = [
-    *("help", "setup", "fmt", "lint", "type", "test", "test-codec", "test-spark"),
+    *("help", "setup", "fmt", "lint", "type", "test", "test-s3", "test-hdfs"),
+    *("test-cluster", "test-codec", "test-spark"),
     *("demo", "bench", "requirements", "clean", "ci"),
 ]
 
