@@ -24,6 +24,7 @@ def _audit(arguments: argparse.Namespace) -> int:
     settings = settings_of(arguments)
     # Imported here, so that --help and wrong calls are answered at once.
     from jobs.engines import open_engine
+    from jobs.storages import open_storages
     from pipelines.lake_audit import text_report
     from pipelines.lake_audit.run import audit
     from pipelines.segment_ingest.disk_checking import disk_check_report
@@ -32,12 +33,13 @@ def _audit(arguments: argparse.Namespace) -> int:
 
     verbosity = arguments.verbose - arguments.quiet
     reporter = RunReporter(sys.stderr, verbosity=verbosity)
-    disks = find_disks(arguments.source, settings) if arguments.source else None
+    storage = open_storages(settings.spark.properties)
+    disks = find_disks(arguments.source, storage, settings) if arguments.source else None
     with open_engine(arguments.engine, settings, verbosity=verbosity) as engine:
-        found = audit(arguments.lake, engine, reporter)
+        found = audit(arguments.lake, storage, engine, reporter)
         checks = None
         if disks is not None:
-            checks = check_disks(disks, arguments.lake, settings, engine, reporter)
+            checks = check_disks(disks, arguments.lake, storage, settings, engine, reporter)
     code, text, facts = found.exit_code, text_report.to_text(found), found.to_mapping()
     if checks is not None:
         code = max(code, disk_check_report.exit_code(checks))

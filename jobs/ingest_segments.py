@@ -23,6 +23,7 @@ def _ingest(arguments: argparse.Namespace) -> int:
     settings = settings_of(arguments)
     # Imported here, so that --help and wrong calls are answered at once.
     from jobs.engines import open_engine
+    from jobs.storages import open_storages
     from pipelines.segment_ingest.progress import RunReporter
     from pipelines.segment_ingest.run import ingest
 
@@ -31,6 +32,7 @@ def _ingest(arguments: argparse.Namespace) -> int:
         summary = ingest(
             arguments.source,
             arguments.lake,
+            open_storages(settings.spark.properties),
             settings,
             engine,
             RunReporter(sys.stderr, verbosity=verbosity),

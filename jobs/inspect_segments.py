@@ -21,10 +21,12 @@ def main(argv: Sequence[str]) -> int:
 
 def _inspect(arguments: argparse.Namespace) -> int:
     # Imported here, so that --help and wrong calls are answered at once.
+    from jobs.storages import open_storages
     from pipelines.segment_inspect.run import inspect
 
     return inspect(
         arguments.path,
+        open_storages(()),
         records=arguments.records,
         offset=arguments.offset,
         as_json=arguments.json,

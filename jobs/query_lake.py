@@ -23,9 +23,10 @@ def _query(arguments: argparse.Namespace) -> int:
     settings = settings_of(arguments)
     # Imported here, so that --help and wrong calls are answered at once.
     from jobs.spark_session import delta_session
+    from jobs.storages import open_storages
     from pipelines.lake_query.run import query, require_lake
 
-    path = require_lake(arguments.lake)
+    path = require_lake(arguments.lake, open_storages(settings.spark.properties))
     verbosity = arguments.verbose - arguments.quiet
     with delta_session(settings.spark, application="sql", verbosity=verbosity) as session:
         query(session, path, arguments.query, as_json=arguments.json, out=sys.stdout)

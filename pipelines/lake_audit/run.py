@@ -6,7 +6,7 @@ from typing import Protocol
 from lake.delta_tables import LakeTables
 from lake.engine import Engine
 from lake.snapshots import Snapshot
-from lake.storage import Storage, open_storage
+from lake.storage import Storage
 from lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS
 from pipelines.lake_audit.cell_audit import CellFinding, PartitionFinding, TableRows, audit_cells
 from pipelines.lake_audit.cells import Cell, TopicFile, cells_of, packed
@@ -30,7 +30,7 @@ class Progress(Protocol):
 
 
 def audit(
-    lake: str, engine: Engine, progress: Progress, *, most_rows: int = _MOST_ROWS
+    lake: str, storage: Storage, engine: Engine, progress: Progress, *, most_rows: int = _MOST_ROWS
 ) -> LakeAudit:
     """Prove from the tables alone that every covered offset is accounted for, or say what is not.
 
@@ -42,7 +42,7 @@ def audit(
         LakeFolderError: there is no lake.
         LakeError: its ledger cannot be read, or a worker failed.
     """
-    storage, path = open_storage(lake)
+    path = storage.locate(lake)
     progress.step("reading the ledger")
     state = read_state(LakeTables(path, storage))
     topics, unreadable = _topic_files(storage, state, engine, progress)

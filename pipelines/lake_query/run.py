@@ -8,7 +8,7 @@ from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from lake.storage import open_storage
+from lake.storage import Storage
 from lake.tables import TABLES
 from pipelines.lake_query.errors import LakeMissingError, LakeQueryError, WrongQueryError
 from pipelines.lake_query.reading_only import refuse_writes
@@ -18,14 +18,14 @@ _SHOWN_ROWS = 1000
 _SHOWN_CHARACTERS = 120
 
 
-def require_lake(lake: str) -> str:
+def require_lake(lake: str, storage: Storage) -> str:
     """The path of the lake, once it is sure that it has every table; needs no Spark.
 
     Raises:
         LakeMissingError: it has not.
         UnsupportedUriError: no storage answers to the URI.
     """
-    storage, path = open_storage(lake)
+    path = storage.locate(lake)
     for table in TABLES:
         if storage.info(storage.join(path, table.name, "_delta_log")) is None:
             raise LakeMissingError(lake=lake, missing=table.name)

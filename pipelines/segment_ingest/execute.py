@@ -43,6 +43,11 @@ class RunContext:
     after: Callable[[str], None]
     started_at_us: int
 
+    @property
+    def storage(self) -> Storage:
+        """Serves the sources and the lake."""
+        return self.tables.storage
+
 
 def no_more_rows(results: Sequence[RangeResult]) -> Mapping[str, Sequence[DataFile]]:
     """Nothing is committed but what the tasks wrote."""
@@ -70,12 +75,11 @@ def published(context: RunContext, topics: Sequence[str]) -> tuple[dict[str, int
     return generations, Coverage(tables.ledger(context.source_id).to_pylist())
 
 
-def decode_settings(context: RunContext, source: Storage) -> DecodeSettings:
+def decode_settings(context: RunContext) -> DecodeSettings:
     """What the tasks of a run need to know of it; each attempt to commit adds its own id."""
     settings = context.settings
     return DecodeSettings(
-        source,
-        context.tables.storage,
+        context.storage,
         context.tables.lake_path,
         context.source_id,
         context.run_id,

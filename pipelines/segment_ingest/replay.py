@@ -10,7 +10,7 @@ from lake.delta_commit import recover
 from lake.delta_tables import LakeTables
 from lake.engine import Engine
 from lake.errors import LakeFolderError
-from lake.storage import open_storage
+from lake.storage import Storage
 from pipelines.segment_ingest.execute import RunContext, published
 from pipelines.segment_ingest.progress import RunReporter, show_count
 from pipelines.segment_ingest.repairing.kept_bytes import kept_copies
@@ -73,6 +73,7 @@ class ReplaySummary:
 def replay(
     lake: str,
     sources: Sequence[str],
+    storage: Storage,
     settings: Settings,
     engine: Engine,
     reporter: RunReporter,
@@ -91,7 +92,7 @@ def replay(
         LakeError: the lake or a worker failed; what was committed stays, run again.
     """
     started = time.monotonic()
-    storage, lake_path = open_storage(lake)
+    lake_path = storage.locate(lake)
     tables = LakeTables(lake_path, storage)
     if not tables.exists():
         reason = "it has no tables; `seglake ingest` makes them"
@@ -100,7 +101,7 @@ def replay(
     replicas: dict[str, tuple[Replica, ...]] = {}
     if sources:
         reporter.step("listing the sources")
-        discovery = discover(sources, settings)
+        discovery = discover(sources, storage, settings)
         replicas[discovery.source_id] = discovery.replicas
         summary.notes += discovery.notes
         summary.left_out |= discovery.unreadable

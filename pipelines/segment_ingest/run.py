@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from lake.delta_commit import recover
 from lake.delta_tables import LakeTables
 from lake.engine import Engine
-from lake.storage import open_storage
+from lake.storage import Storage
 from pipelines.segment_ingest.errors import WrongSourceError
 from pipelines.segment_ingest.execute import RunContext, decode_settings, published, run_wave
 from pipelines.segment_ingest.planning.coverage import check_isolation, with_known_id
@@ -33,11 +33,7 @@ from pipelines.segment_ingest.sources.discover import Discovery, check_apart, di
 from pipelines.segment_ingest.sources.partition_log import Replica
 from pipelines.segment_ingest.sources.second_look import readable_again
 from pipelines.segment_ingest.summary import IngestSummary
-from pipelines.segment_ingest.surveying.copy_survey import (
-    partition_of,
-    source_storage,
-    survey_copies,
-)
+from pipelines.segment_ingest.surveying.copy_survey import partition_of, survey_copies
 
 _MOST_ROUNDS = 5
 
@@ -45,6 +41,7 @@ _MOST_ROUNDS = 5
 def ingest(
     sources: Sequence[str],
     lake: str,
+    storage: Storage,
     settings: Settings,
     engine: Engine,
     reporter: RunReporter,
@@ -56,6 +53,7 @@ def ingest(
     """Take what is new in the sources into the lake's tables, exactly once.
 
     Args:
+        storage: serves the places of the sources and of the lake.
         engine: runs the tasks; the caller opens and closes it.
         run_id: a label for the rows; made up when None.
         dry_run: plan only; nothing is written, not even the tables.
@@ -67,8 +65,8 @@ def ingest(
     """
     started = time.monotonic()
     reporter.step("listing the sources")
-    storage, lake_path = open_storage(lake)
-    discovery = discover(sources, settings)
+    lake_path = storage.locate(lake)
+    discovery = discover(sources, storage, settings)
     check_apart(discovery, storage, lake_path)
     tables = LakeTables(lake_path, storage)
     summary = IngestSummary(run_id or uuid.uuid4().hex, discovery.source_id, lake_path, dry_run)
@@ -125,7 +123,7 @@ def _take_again(
 ) -> None:
     """List and take once more what could not be read because its broker deleted or cleaned it."""
     try:
-        now = discover(sources, context.settings)
+        now = discover(sources, context.storage, context.settings)
     except WrongSourceError:
         return  # the source is gone: what was left out waits
     replicas = readable_again(discovery.replicas, now.replicas, summary.left_out)
@@ -207,12 +205,11 @@ def _ranges(
 
 def _waves(ranges: Sequence[RangePlan], context: RunContext, summary: IngestSummary) -> list[Wave]:
     settings = context.settings
-    source = source_storage([ranges[0].partition.replica] if ranges else [])
     waves = plan_waves(
         ranges,
         settings.write.wave_bytes,
         settings.read.split_bytes,
-        decode_settings(context, source),
+        decode_settings(context),
     )
     summary.planned_bytes += sum(wave.size_bytes for wave in waves)
     summary.planned_offsets += sum(each.next_offset - each.start_offset for each in ranges)

@@ -3,7 +3,7 @@
 from typing import TextIO
 
 from lake.errors import LakeError, StorageError
-from lake.storage import FileInfo, Storage, open_storage
+from lake.storage import FileInfo, Storage
 from pipelines.segment_inspect.errors import WrongPathError
 from pipelines.segment_inspect.findings import Report
 from pipelines.segment_inspect.folder_look import inspect_log_dir, inspect_partition_folder
@@ -22,7 +22,9 @@ from segment_codec.log_dir import FileKind, parse_file_name
 _SEGMENT_KINDS = (PathKind.LOG, PathKind.KRAFT_SNAPSHOT)
 
 
-def inspect(path: str, *, records: bool, offset: int | None, as_json: bool, out: TextIO) -> int:
+def inspect(
+    path: str, storage: Storage, *, records: bool, offset: int | None, as_json: bool, out: TextIO
+) -> int:
     """Show what lies at a path; 0 whatever the bytes are.
 
     Args:
@@ -34,7 +36,7 @@ def inspect(path: str, *, records: bool, offset: int | None, as_json: bool, out:
         UnsupportedUriError: the path is none of a storage that is known.
         WrongPathError: nothing is there, it cannot be read, or it is nothing to look into.
     """
-    storage, found_path = open_storage(path)
+    found_path = storage.locate(path)
     try:
         info = storage.info(found_path)
         if info is None:

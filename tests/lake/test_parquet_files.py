@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from lake.errors import SchemaError, StorageError, TimestampRangeError
+from lake.local_storage import LocalStorage
 from lake.parquet_files import DataFile, ParquetFile
-from lake.storage import LocalStorage
 from lake.tables import GAPS, RECORDS, TABLES, Table
 from support.lake_rows import Lake, lake_at, rows, write_file
 

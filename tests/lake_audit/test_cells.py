@@ -3,12 +3,12 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lake.local_storage import LocalStorage
 from lake.parquet_rows import HIGHEST
-from lake.storage import open_storage
 from pipelines.lake_audit.cells import Cell, TopicFile, cells_of, packed
 from pipelines.lake_audit.ledger import LakePartition, LedgerRange, PartitionLedger
 
-_STORAGE = open_storage("/")[0]
+_STORAGE = LocalStorage()
 
 
 def _file(partition: int, start: int, row_count: int) -> TopicFile:

@@ -11,6 +11,7 @@ import pytest
 from deltalake import write_deltalake
 from pyspark.sql import SparkSession
 
+from lake.local_storage import LocalStorage
 from lake.tables import TABLES
 from pipelines.lake_query.run import query, require_lake
 
@@ -81,7 +82,7 @@ def lake_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def ask(session: SparkSession, lake: Path, text: str) -> list[tuple[object, ...]]:
     out = io.StringIO()
-    query(session, require_lake(str(lake)), text, as_json=True, out=out)
+    query(session, require_lake(str(lake), LocalStorage()), text, as_json=True, out=out)
     return [tuple(json.loads(line).values()) for line in out.getvalue().splitlines()]
 
 

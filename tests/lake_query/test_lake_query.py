@@ -10,6 +10,7 @@ import pytest
 from deltalake import write_deltalake
 from pyspark.sql import SparkSession
 
+from lake.local_storage import LocalStorage
 from lake.tables import TABLES
 from pipelines.lake_query.errors import LakeMissingError, WrongQueryError
 from pipelines.lake_query.run import query, require_lake
@@ -96,7 +97,7 @@ def lake_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def ask(session: SparkSession, lake: Path, text: str) -> list[dict[str, object]]:
     out = io.StringIO()
-    query(session, require_lake(str(lake)), text, as_json=True, out=out)
+    query(session, require_lake(str(lake), LocalStorage()), text, as_json=True, out=out)
     return [json.loads(line) for line in out.getvalue().splitlines()]
 
 
@@ -187,10 +188,10 @@ def test_query_that_spark_refuses_is_one_line(
 
 
 def test_lake_without_a_table_is_missing(lake_path: Path, tmp_path: Path) -> None:
-    assert require_lake(str(lake_path)) == str(lake_path)
+    assert require_lake(str(lake_path), LocalStorage()) == str(lake_path)
     (tmp_path / "records" / "_delta_log").mkdir(parents=True)
     with pytest.raises(LakeMissingError, match="no table batches"):
-        require_lake(str(tmp_path))
+        require_lake(str(tmp_path), LocalStorage())
 
 
 def test_names_that_differ_by_case_only_are_numbered() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from lake.local_storage import LocalStorage
 from pipelines.lake_query.run import query, require_lake
 from support import broker_disks
 from support.lakes import ingested
@@ -38,6 +39,6 @@ def test_the_readme_has_queries() -> None:
 @pytest.mark.parametrize("text", _queries())
 def test_query_of_the_readme_runs(spark_session: SparkSession, lake: Path, text: str) -> None:
     out = io.StringIO()
-    query(spark_session, require_lake(str(lake)), text, as_json=True, out=out)
+    query(spark_session, require_lake(str(lake), LocalStorage()), text, as_json=True, out=out)
     if "replica_conflict" in text:
         assert len(out.getvalue().splitlines()) == 12

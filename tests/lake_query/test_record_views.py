@@ -12,6 +12,7 @@ import pytest
 from deltalake import write_deltalake
 from pyspark.sql import SparkSession
 
+from lake.local_storage import LocalStorage
 from lake.tables import RECORDS, TABLES
 from pipelines.lake_query.run import query, require_lake
 from support import broker_disks
@@ -25,7 +26,7 @@ _SCENARIO, _COPY = "06_transactions", "stopped"
 
 def ask(session: SparkSession, lake: Path, text: str) -> list[dict[str, object]]:
     out = io.StringIO()
-    query(session, require_lake(str(lake)), text, as_json=True, out=out)
+    query(session, require_lake(str(lake), LocalStorage()), text, as_json=True, out=out)
     return [json.loads(line) for line in out.getvalue().splitlines()]
 
 

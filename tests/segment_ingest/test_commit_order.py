@@ -18,7 +18,7 @@ import pytest
 from lake.delta_commit import recover
 from lake.delta_tables import LakeTables
 from lake.errors import LakeError
-from lake.storage import open_storage
+from lake.local_storage import LocalStorage
 from lake.tables import tables_of
 from pipelines.segment_ingest import run
 from support import ingest_drivers
@@ -161,7 +161,7 @@ def test_a_commit_of_another_run_between_versions_and_ledger_is_not_taken_again(
         may_publish.set()
         other.join(60)
 
-    LakeTables(str(lake), open_storage("/")[0]).create_missing()
+    LakeTables(str(lake), LocalStorage()).create_missing()
     monkeypatch.setattr(run, "recover", recover_before_the_other_decides)
     summary = ingested(source, lake, engine=Meanwhile(publish))
     assert not other.is_alive()

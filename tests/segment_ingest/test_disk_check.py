@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from lake.engine import LocalEngine
+from lake.local_storage import LocalStorage
 from pipelines.segment_ingest.disk_checking.disk_check import CopyCheck, check_disks, find_disks
 from pipelines.segment_ingest.disk_checking.disk_check_report import exit_code, to_mapping, to_text
 from pipelines.segment_ingest.errors import WrongSourceError
@@ -153,11 +154,11 @@ def test_sources_of_another_cluster_are_refused(taken: Path, lake: Path) -> None
 def test_a_segment_that_changes_meanwhile_is_a_problem(taken: Path, lake: Path) -> None:
     log = taken / "orders-0" / f"{0:020d}.log"
     settings = Settings()
-    disks = find_disks([str(taken)], settings)
+    disks = find_disks([str(taken)], LocalStorage(), settings)
     log.write_bytes(log.read_bytes()[:-1])
     with LocalEngine(1) as engine:
         reporter = RunReporter(io.StringIO())
-        check = _one(check_disks(disks, str(lake), settings, engine, reporter))
+        check = _one(check_disks(disks, str(lake), LocalStorage(), settings, engine, reporter))
     assert exit_code([check]) == 3
     assert f"PROBLEM  not compared: {log} has" in to_text([check])
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lake.storage import open_storage
+from lake.local_storage import LocalStorage
 from pipelines.segment_ingest.planning.coverage import Coverage, Frontier
 from pipelines.segment_ingest.same_logs.batch_search import Answer, BatchRequest, LogEnd, find_batch
 from pipelines.segment_ingest.same_logs.identity import (
@@ -34,7 +34,7 @@ _REAL = [
 def _request(path: Path, offset: int, *, has_index: bool = True) -> BatchRequest:
     index = str(path.with_suffix(".index")) if has_index else None
     file = SegmentFile(int(path.stem), str(path), path.name, path.stat().st_size, index)
-    return BatchRequest(open_storage("/")[0], file, offset, True, 1 << 20)
+    return BatchRequest(LocalStorage(), file, offset, True, 1 << 20)
 
 
 @pytest.mark.parametrize(("scenario", "copy", "name"), _REAL)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from lake.engine import LocalEngine
+from lake.local_storage import LocalStorage
 from pipelines.segment_ingest.progress import RunReporter
 from pipelines.segment_ingest.replay import replay
 from pipelines.segment_ingest.settings import Settings
@@ -49,7 +50,9 @@ def _log(
 def _replayed(lake: Path, source: Path) -> list[str]:
     with LocalEngine(1) as engine:
         settings = Settings.from_mappings([])
-        summary = replay(str(lake), [str(source)], settings, engine, RunReporter(io.StringIO()))
+        summary = replay(
+            str(lake), [str(source)], LocalStorage(), settings, engine, RunReporter(io.StringIO())
+        )
     return summary.notes
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from lake.engine import LocalEngine
 from lake.errors import LakeFolderError
+from lake.local_storage import LocalStorage
 from pipelines.segment_ingest.progress import RunReporter
 from pipelines.segment_ingest.replay import ReplaySummary, replay
 from pipelines.segment_ingest.settings import Settings
@@ -24,7 +25,9 @@ def replayed(lake: Path, *sources: Path, **sections: Any) -> ReplaySummary:
     settings = Settings.from_mappings([("test", sections)])
     with LocalEngine(1) as engine:
         paths = [str(source) for source in sources]
-        return replay(str(lake), paths, settings, engine, RunReporter(io.StringIO()))
+        return replay(
+            str(lake), paths, LocalStorage(), settings, engine, RunReporter(io.StringIO())
+        )
 
 
 def _log_dir(folder: Path) -> Path:

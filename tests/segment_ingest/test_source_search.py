@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from lake.storage import FileInfo, LocalStorage, Reader
+from lake.local_storage import LocalStorage
+from lake.storage import FileInfo, Reader
 from pipelines.segment_ingest.settings import Settings
 from pipelines.segment_ingest.sources.discover import discover
 from support.encoder import EncodedBatch
@@ -58,7 +59,9 @@ def test_the_folder_above_many_partitions_is_listed_once(
         return original(self, path)
 
     monkeypatch.setattr(LocalStorage, "list_folder", counted)
-    found = discover([str(path) for path in sorted(data.glob("orders-*"))], Settings())
+    found = discover(
+        [str(path) for path in sorted(data.glob("orders-*"))], LocalStorage(), Settings()
+    )
     assert len(found.replicas) == 9
     assert set(listed.values()) == {1}
 
@@ -108,7 +111,7 @@ def test_of_a_swap_only_headers_are_read(data: Path, monkeypatch: pytest.MonkeyP
         return reader
 
     monkeypatch.setattr(LocalStorage, "open_reader", counted)
-    (orders, _) = discover([str(data)], Settings()).replicas
+    (orders, _) = discover([str(data)], LocalStorage(), Settings()).replicas
     assert [segment.base_offset for segment in orders.segments] == [0, 20]
     assert sum(read_bytes) < swap.stat().st_size // 4
 
@@ -117,8 +120,8 @@ def test_the_end_of_a_swap_is_proved_by_a_checksum(data: Path) -> None:
     make_log_dir(data, _EDGES)
     *sound, last = made_batches("orders", 0, range(15))
     _swap(data, [*sound, bad_crc(last)])
-    (orders, _) = discover([str(data)], Settings()).replicas
+    (orders, _) = discover([str(data)], LocalStorage(), Settings()).replicas
     assert [segment.base_offset for segment in orders.segments] == [0, 10, 20]
     _swap(data, [*sound, last])
-    (orders, _) = discover([str(data)], Settings()).replicas
+    (orders, _) = discover([str(data)], LocalStorage(), Settings()).replicas
     assert [segment.base_offset for segment in orders.segments] == [0, 20]

@@ -8,6 +8,7 @@ import pytest
 
 from lake.engine import LocalEngine
 from lake.errors import LakeError
+from lake.local_storage import LocalStorage
 from pipelines.segment_ingest.errors import WrongSourceError
 from pipelines.segment_ingest.progress import RunReporter
 from pipelines.segment_ingest.run import ingest
@@ -76,7 +77,7 @@ def test_a_folder_of_other_things_holds_no_log_dir(lake: Path, tmp_path: Path) -
 def test_a_source_with_a_scheme_that_no_storage_has_is_refused(lake: Path) -> None:
     source = "ftp://host/data"
     with pytest.raises(WrongSourceError, match=source), LocalEngine(1) as engine:
-        ingest([source], str(lake), Settings(), engine, RunReporter(io.StringIO()))
+        ingest([source], str(lake), LocalStorage(), Settings(), engine, RunReporter(io.StringIO()))
     assert not lake.exists()
 
 

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import pytest
 
+from lake.local_storage import LocalStorage
 from pipelines.segment_inspect.run import inspect
 
 Line = dict[str, Any]
@@ -24,7 +25,9 @@ class TextLook(Protocol):
 
 def _printed(path: Path, *, records: bool, offset: int | None, as_json: bool) -> str:
     out = io.StringIO()
-    code = inspect(str(path), records=records, offset=offset, as_json=as_json, out=out)
+    code = inspect(
+        str(path), LocalStorage(), records=records, offset=offset, as_json=as_json, out=out
+    )
     assert code == 0
     return out.getvalue()
 

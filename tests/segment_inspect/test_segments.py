@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from lake.local_storage import LocalStorage
 from lake.tables import BATCHES, QUARANTINE
 from pipelines.segment_inspect.run import inspect
 from support import broker_disks
@@ -207,7 +208,7 @@ def test_memory_does_not_grow_with_the_segment(tmp_path: Path) -> None:
             file.write(record_batch(offset, value).data)
     with Path(os.devnull).open("w") as out:
         tracemalloc.start()
-        inspect(str(path), records=True, offset=None, as_json=True, out=out)
+        inspect(str(path), LocalStorage(), records=True, offset=None, as_json=True, out=out)
         _, peak_bytes = tracemalloc.get_traced_memory()
         tracemalloc.stop()
     assert path.stat().st_size > 60_000_000

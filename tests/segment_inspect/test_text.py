@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from lake.local_storage import LocalStorage
 from pipelines.segment_inspect.run import inspect
 from support.encoder import (
     Aborted,
@@ -125,7 +126,7 @@ def test_what_an_encoding_lacks_is_escaped(tmp_path: Path) -> None:
     path.write_bytes(record_batch(0, [record]).data)
     raw = io.BytesIO()
     out = io.TextIOWrapper(raw, encoding="ascii")
-    inspect(str(path), records=True, offset=None, as_json=False, out=out)
+    inspect(str(path), LocalStorage(), records=True, offset=None, as_json=False, out=out)
     out.flush()
     assert b'key "\\xe9"  value 0x1b5b33316d' in raw.getvalue()
 

@@ -12,8 +12,8 @@ import pyarrow as pa
 from deltalake import DeltaTable
 
 from lake.engine import Engine, LocalEngine
+from lake.local_storage import LocalStorage
 from lake.parquet_files import DataFile, ParquetFile
-from lake.storage import open_storage
 from lake.tables import BATCHES, CHECKPOINTS, GAPS, QUARANTINE, RECORDS, Table
 from pipelines.lake_audit.lake_audit import LakeAudit
 from pipelines.lake_audit.run import audit
@@ -30,7 +30,13 @@ def audited(lake: Path, *, engine: Engine | None = None, most_rows: int = 1_000_
     """Audit the lake; None for the engine runs everything in this process."""
     reporter = RunReporter(io.StringIO())
     with LocalEngine(1) as own:
-        return audit(str(lake), own if engine is None else engine, reporter, most_rows=most_rows)
+        return audit(
+            str(lake),
+            LocalStorage(),
+            own if engine is None else engine,
+            reporter,
+            most_rows=most_rows,
+        )
 
 
 def checked(
@@ -44,9 +50,11 @@ def checked(
     paths = [sources] if isinstance(sources, Path) else sources
     settings = Settings.from_mappings([("test", {"read": read})])
     reporter = RunReporter(io.StringIO())
-    disks = find_disks([str(path) for path in paths], settings)
+    disks = find_disks([str(path) for path in paths], LocalStorage(), settings)
     with LocalEngine(1) as own:
-        return check_disks(disks, str(lake), settings, own if engine is None else engine, reporter)
+        return check_disks(
+            disks, str(lake), LocalStorage(), settings, own if engine is None else engine, reporter
+        )
 
 
 def kinds(audit: LakeAudit) -> set[str]:
@@ -117,7 +125,8 @@ def falsified(lake: Path, table: str, change: Callable[[list[Row]], list[Row]]) 
         change: is given all rows, in no order, and gives those that shall be there.
     """
     rows = change(read_arrow(lake, table).to_pylist())
-    storage, path = open_storage(str(lake))
+    storage = LocalStorage()
+    path = storage.locate(str(lake))
     topics = sorted({row["topic"] for row in rows})
     files = []
     for topic in topics:

@@ -10,8 +10,9 @@ import pyarrow as pa
 
 from lake.delta_commit import TopicWave, versions
 from lake.delta_tables import LakeTables
+from lake.local_storage import LocalStorage
 from lake.parquet_files import DataFile, ParquetFile
-from lake.storage import Storage, open_storage
+from lake.storage import Storage
 from lake.tables import (
     BATCHES,
     CHECKPOINTS,
@@ -48,7 +49,8 @@ def new_lake(path: Path) -> Lake:
 
 
 def lake_at(path: Path) -> Lake:
-    storage, lake_path = open_storage(str(path))
+    storage = LocalStorage()
+    lake_path = storage.locate(str(path))
     return Lake(path=path, storage=storage, tables=LakeTables(lake_path, storage))
 
 

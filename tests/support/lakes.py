@@ -9,7 +9,7 @@ import pyarrow as pa
 from deltalake import DeltaTable
 
 from lake.engine import Engine, LocalEngine
-from lake.storage import open_storage
+from lake.local_storage import LocalStorage
 from lake.tables import TABLES
 from pipelines.segment_ingest.progress import RunReporter
 from pipelines.segment_ingest.run import ingest
@@ -62,6 +62,7 @@ def ingested(
         return ingest(
             [str(path) for path in paths],
             str(lake),
+            LocalStorage(),
             settings,
             chosen,
             reporter,
@@ -88,7 +89,9 @@ def ingested_in_pieces(
     reporter = RunReporter(io.StringIO())
     with LocalEngine(1) as own:
         chosen = own if engine is None else engine
-        return ingest([str(source)], str(lake), settings, chosen, reporter, after=after)
+        return ingest(
+            [str(source)], str(lake), LocalStorage(), settings, chosen, reporter, after=after
+        )
 
 
 def content(lake: Path, table: str) -> list[str]:
@@ -110,7 +113,7 @@ def read_arrow(lake: Path, table: str) -> pa.Table:
     known = {each.name: each for each in TABLES}
     if table not in known:
         raise ValueError(f"no table is named {table!r}")
-    path = open_storage(str(lake / table))[1]
+    path = str((lake / table).absolute())
     if not DeltaTable.is_deltatable(path):
         return known[table].schema.empty_table()
     return DeltaTable(path).to_pyarrow_table()

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
-from lake.storage import open_storage
+from lake.local_storage import LocalStorage
 from pipelines.segment_ingest.decoding.tasks import (
     ByteCount,
     DecodeSettings,
@@ -129,9 +129,8 @@ def surveyed(
 
 def decode_settings() -> DecodeSettings:
     """Settings of tasks that nobody runs."""
-    storage = open_storage("/")[0]
     sizes = (1 << 20, 1 << 20, 1 << 20, 1 << 20, 1 << 20)
-    return DecodeSettings(storage, storage, "/lake", "source", "run", "attempt", 0, True, *sizes, 1)
+    return DecodeSettings(LocalStorage(), "/lake", "source", "run", "attempt", 0, True, *sizes, 1)
 
 
 def report(

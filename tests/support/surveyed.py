@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from lake.storage import open_storage
+from lake.local_storage import LocalStorage
 from pipelines.segment_ingest.planning.coverage import Coverage
 from pipelines.segment_ingest.settings import Settings
 from pipelines.segment_ingest.sources.discover import discover
@@ -28,9 +28,8 @@ def log_bounds(
     """
     sections = {"limits": limits or {}, "read": {"isolation": isolation, **(read or {})}}
     settings = Settings.from_mappings([("test", sections)])
-    (replica,) = discover([str(source)], settings).replicas
+    (replica,) = discover([str(source)], LocalStorage(), settings).replicas
     coverage = Coverage(ledger)
-    storage = open_storage(replica.folder)[0]
-    groups = survey_groups([replica], coverage, settings, storage)
+    groups = survey_groups([replica], coverage, settings, LocalStorage())
     surveys = [survey for group in groups for survey in survey_segments(group)]
     return bounds_of(replica, surveys, settings, earlier_run(replica, coverage, settings))

@@ -19,7 +19,7 @@ def decode(task: DecodeTask) -> TaskReport:
     """Decode all stretches of a task; one that cannot be read is left out, the others go on."""
     failures: dict[int, str] = {}
     for index, stretch in enumerate(task.stretches):  # before any work, not one by one after it
-        reason = unreadable(stretch, task.settings.source)
+        reason = unreadable(stretch, task.settings.storage)
         if reason is not None:
             failures[index] = reason
     while True:

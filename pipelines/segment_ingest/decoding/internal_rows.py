@@ -72,11 +72,11 @@ class InternalRows:
     def _take_snapshot(self) -> None:
         """Write the metadata from below the log start; offsets count from the snapshot's start."""
         settings = self._settings
-        snapshot = snapshot_below(self._stretch, settings.source)
+        snapshot = snapshot_below(self._stretch, settings.storage)
         if snapshot is None:
             return
         for piece in snapshot_pieces(
-            settings.source,
+            settings.storage,
             snapshot.path,
             settings.window_bytes,
             settings.max_decompressed_batch_bytes,

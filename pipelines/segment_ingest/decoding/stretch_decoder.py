@@ -97,7 +97,7 @@ class StretchDecoder:
         stretch, file = self._stretch, piece.file
 
         def anchors() -> tuple[int, ...]:
-            source = self._settings.source
+            source = self._settings.storage
             return anchors_of(read_index(source, file.index_path, file.base_offset))
 
         bounds = SegmentBounds(
@@ -109,7 +109,7 @@ class StretchDecoder:
             (stretch.range_start, stretch.log_start_offset, stretch.range_next),
             may_have_holes=piece.is_cleaned,
         )
-        with self._settings.source.open_reader(file.path) as reader:
+        with self._settings.storage.open_reader(file.path) as reader:
             check_size(file, reader.size_bytes, is_last=piece.is_last)
             window = Window(reader, self._settings.window_bytes, file.size_bytes)
             walk = SegmentWalk(window, bounds, self._order, stop=piece.stop)

@@ -288,7 +288,7 @@ class StretchWriter:
     def _raw_bytes(self, path: str, defect: Defect) -> RawBytes:
         most_bytes = most_raw_bytes(self._stretch.key.topic, self._settings.max_raw_bytes)
         kept = min(defect.size_bytes, most_bytes)
-        with self._settings.source.open_reader(path) as reader:
+        with self._settings.storage.open_reader(path) as reader:
             content = reader.read(defect.position, kept)
         return RawBytes(content, kept == defect.size_bytes)
 

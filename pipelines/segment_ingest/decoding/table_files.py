@@ -79,7 +79,7 @@ class TableFiles:
                 raise RuntimeError("rows came before their topic")
             settings = self._settings
             file = ParquetFile(
-                settings.lake, settings.lake_path, table, self._topic, settings.compression_level
+                settings.storage, settings.lake_path, table, self._topic, settings.compression_level
             )
             self._open[table.name] = file
         return file
@@ -105,5 +105,7 @@ class TableFiles:
         self._open.clear()
         settings = self._settings
         for done in self._done:
-            settings.lake.delete(settings.lake.join(settings.lake_path, done.table, done.path))
+            settings.storage.delete(
+                settings.storage.join(settings.lake_path, done.table, done.path)
+            )
         self._done.clear()

@@ -74,8 +74,7 @@ class Stretch:
 class DecodeSettings:
     """What every task of a run needs besides its stretches."""
 
-    source: Storage
-    lake: Storage
+    storage: Storage
     lake_path: str
     source_id: str
     run_id: str

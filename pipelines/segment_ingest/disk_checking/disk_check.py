@@ -10,7 +10,7 @@ from lake.delta_tables import LakeTables
 from lake.engine import Engine
 from lake.parquet_rows import HIGHEST, LOWEST, Within
 from lake.snapshots import Snapshot, StoredFile, read_snapshots
-from lake.storage import Storage, open_storage
+from lake.storage import Storage
 from lake.tables import BATCHES, CHECKPOINTS, GAPS, QUARANTINE, RECORDS, Table
 from pipelines.segment_ingest.disk_checking.disk_check_task import (
     DiskPiece,
@@ -71,18 +71,23 @@ class _Lake:
     totals: Mapping[PartitionKey, tuple[int, int]]  # records, highest log start
 
 
-def find_disks(sources: Sequence[str], settings: Settings) -> Discovery:
+def find_disks(sources: Sequence[str], storage: Storage, settings: Settings) -> Discovery:
     """List the partitions of the sources, internal topics too.
 
     Raises:
         WrongSourceError: a source is missing, no log dir, or whose it is cannot be told.
     """
     select = replace(settings.select, internal_topics=True)
-    return discover(sources, replace(settings, select=select))
+    return discover(sources, storage, replace(settings, select=select))
 
 
 def check_disks(
-    disks: Discovery, lake: str, settings: Settings, engine: Engine, reporter: RunReporter
+    disks: Discovery,
+    lake: str,
+    storage: Storage,
+    settings: Settings,
+    engine: Engine,
+    reporter: RunReporter,
 ) -> list[CopyCheck]:
     """Decode again what the lake has taken of each copy, and compare it with the lake's rows.
 
@@ -90,7 +95,7 @@ def check_disks(
         WrongSourceError: the lake has nothing of the sources' cluster.
         LakeError: the lake cannot be read, or a worker failed.
     """
-    known = _read_lake(lake, disks.source_id)
+    known = _read_lake(lake, storage, disks.source_id)
     checks: list[CopyCheck] = []
     pieces: list[tuple[CopyCheck, DiskPiece]] = []
     taken = set(known.coverage.topics())
@@ -119,8 +124,8 @@ def check_disks(
     return checks
 
 
-def _read_lake(lake: str, source_id: str) -> _Lake:
-    storage, path = open_storage(lake)
+def _read_lake(lake: str, storage: Storage, source_id: str) -> _Lake:
+    path = storage.locate(lake)
     tables = LakeTables(path, storage)
     rows = tables.ledger(source_id).to_pylist()  # before the other tables: they have all of it
     if not rows:
@@ -146,7 +151,7 @@ def _pieces(
     segments = replica.segments
     for start, stop in _cuts(segments, settings.read.split_bytes):
         yield DiskPiece(
-            open_storage(replica.folder)[0],
+            known.storage,
             lake,
             replica.broker_id,
             segments[start:stop],

@@ -12,7 +12,6 @@ import pyarrow.compute as pc
 
 from lake.parquet_files import DataFile
 from lake.parquet_rows import Within, read_rows
-from lake.storage import open_storage
 from lake.tables import BATCHES, GAPS, QUARANTINE
 from pipelines.segment_ingest.execute import (
     RunContext,
@@ -135,13 +134,12 @@ def fill(
     ranges = _ranges(offers, state, context, summary)
     if not ranges:
         return
-    source = open_storage(ranges[0].partition.replica.folder)[0]
     settings = context.settings
     waves = plan_waves(
         ranges,
         settings.write.wave_bytes,
         settings.read.split_bytes,
-        decode_settings(context, source),
+        decode_settings(context),
     )
     context.reporter.step(f"repairing {show_count(len(ranges), 'gap')}")
     for wave in waves:
@@ -166,12 +164,11 @@ def _offer(
     summary: IngestSummary,
 ) -> Offer:
     """What a copy has in gaps whose neighbours are the same batches there and in the lake."""
-    storage = open_storage(copy.replica.folder)[0]
     window_bytes = context.settings.read.window_bytes
     other = {
         index
         for index in {span.gap_index for span in spans}
-        if is_contradicted(copy, copy.gaps[index], taken, storage, window_bytes)
+        if is_contradicted(copy, copy.gaps[index], taken, context.storage, window_bytes)
     }
     if other:
         note = (
@@ -191,7 +188,7 @@ def _request(
         if row["broker_id"] == copy.replica.broker_id
     ]
     return SearchRequest(
-        open_storage(copy.replica.folder)[0],
+        context.storage,
         copy.files,
         copy.wanted,
         tuple(gap.is_weak for gap in copy.gaps),

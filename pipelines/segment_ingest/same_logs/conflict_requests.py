@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from lake.storage import open_storage
+from lake.storage import Storage
 from lake.tables import BATCHES
 from pipelines.segment_ingest.execute import RunContext
 from pipelines.segment_ingest.planning.coverage import Coverage, OffsetRange
@@ -27,10 +27,9 @@ _BATCH_COLUMNS = (
 
 
 def sibling_requests(
-    partition: SurveyedPartition, offsets: OffsetRange
+    partition: SurveyedPartition, offsets: OffsetRange, storage: Storage
 ) -> Iterator[CompareRequest]:
     """The chosen copy against each of its siblings, over offsets that a run wants."""
-    storage = open_storage(partition.replica.folder)[0]
     for sibling in partition.siblings:
         stop = min(offsets[1], sibling.log_end_offset)
         if offsets[0] < stop:
@@ -59,9 +58,8 @@ def lake_requests(
         for covered_start, covered_stop in coverage.ranges(key):
             offsets = max(covered_start, first), min(covered_stop, copy_end)
             if offsets[0] < offsets[1]:
-                storage = open_storage(copy.folder)[0]
                 lake = _lake_batches(key, offsets, coverage, context)
-                yield CompareRequest(storage, lake, copy, offsets, parting)
+                yield CompareRequest(context.storage, lake, copy, offsets, parting)
 
 
 def _lake_batches(

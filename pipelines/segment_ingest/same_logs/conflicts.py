@@ -67,7 +67,7 @@ def clashes_with_siblings(
         for partition in partitions
         if partition.siblings
         for offsets in wanted_ranges(partition, context.settings)
-        for request in sibling_requests(partition, offsets)
+        for request in sibling_requests(partition, offsets, context.storage)
     ]
     return _clashes(asked, context)
 
@@ -144,7 +144,7 @@ class ConflictRows:
         if self._known is None:
             self._known = _known_places(self._context)
         place = (clash.key.topic, clash.key.partition, clash.compare.theirs.broker_id)
-        settings = decode_settings(self._context, clash.compare.storage)
+        settings = decode_settings(self._context)
         known = self._known.get(place, frozenset())
         return RecordRequest(clash.compare, clash.key, known, settings)
 

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from lake.storage import open_storage
 from pipelines.segment_ingest.execute import RunContext
 from pipelines.segment_ingest.planning.coverage import Coverage, Frontier
 from pipelines.segment_ingest.planning.plan import SurveyedPartition, wanted_ranges
@@ -125,8 +124,8 @@ def _request(case: _Case, context: RunContext) -> BatchRequest | None:
 
 
 def _request_at(replica: Replica, offset: int, context: RunContext) -> BatchRequest | None:
-    storage = open_storage(replica.folder)[0]
-    return request_for(replica, offset, storage, context.settings.read.window_bytes)
+    window_bytes = context.settings.read.window_bytes
+    return request_for(replica, offset, context.storage, window_bytes)
 
 
 def _answers(requests: Sequence[BatchRequest], context: RunContext) -> list[Answer]:

@@ -57,7 +57,7 @@ class Discovery:
     unreadable: dict[str, str]
 
 
-def discover(sources: Sequence[str], settings: Settings) -> Discovery:
+def discover(sources: Sequence[str], storage: Storage, settings: Settings) -> Discovery:
     """List all partitions of the sources that the settings select.
 
     Raises:
@@ -65,20 +65,20 @@ def discover(sources: Sequence[str], settings: Settings) -> Discovery:
             cannot be told.
     """
     notes: list[str] = []
-    found = find_sources(sources, notes)
+    found = find_sources(sources, storage, notes)
     files = {
         log_dir.path: read_log_dir_files(storage, log_dir.path, log_dir.entries, notes)
-        for storage, log_dir in found
+        for log_dir in found
     }
     source_id = _source_id(files, settings.source.source_id)
     replicas = [
         replica
-        for storage, log_dir in found
+        for log_dir in found
         for replica in _replicas(storage, log_dir, files[log_dir.path], settings, notes)
     ]
     unreadable = {
         name: reason
-        for _, log_dir in found
+        for log_dir in found
         for name, reason in log_dir.unreadable.items()
         if _is_selected(name, settings)
     }

@@ -3,26 +3,26 @@
 from collections.abc import Sequence
 
 from lake.errors import LakeError
-from lake.storage import Storage, open_storage
+from lake.storage import Storage
 from pipelines.segment_ingest.errors import WrongSourceError
 from pipelines.segment_ingest.sources.log_dir_search import FoundLogDir, Listings, find_log_dirs
 
 
-def find_sources(sources: Sequence[str], notes: list[str]) -> list[tuple[Storage, FoundLogDir]]:
+def find_sources(sources: Sequence[str], storage: Storage, notes: list[str]) -> list[FoundLogDir]:
     """The log dirs at or below the sources, in their order; a link to one of them is noted.
 
     Raises:
         WrongSourceError: a source is missing, no folder or no log dir.
     """
-    found: dict[str, tuple[Storage, FoundLogDir]] = {}
+    found: dict[str, FoundLogDir] = {}
     parents: Listings = {}
     for source in sources:
-        for storage, log_dir in _log_dirs_of(source, parents):
+        for log_dir in _log_dirs_of(source, storage, parents):
             place = storage.without_links(log_dir.path)
             if place not in found:
-                found[place] = (storage, log_dir)
+                found[place] = log_dir
                 continue
-            known = found[place][1]
+            known = found[place]
             if known.path != log_dir.path:
                 notes.append(f"{log_dir.path} is the same folder as {known.path}: it is read once")
             for name, listing in log_dir.partition_folders.items():
@@ -31,9 +31,9 @@ def find_sources(sources: Sequence[str], notes: list[str]) -> list[tuple[Storage
     return list(found.values())
 
 
-def _log_dirs_of(source: str, parents: Listings) -> list[tuple[Storage, FoundLogDir]]:
+def _log_dirs_of(source: str, storage: Storage, parents: Listings) -> list[FoundLogDir]:
     try:
-        storage, path = open_storage(source)
+        path = storage.locate(source)
         info = storage.info(path)
         if info is None:
             raise WrongSourceError(f"source {source} does not exist: check the path")
@@ -50,4 +50,4 @@ def _log_dirs_of(source: str, parents: Listings) -> list[tuple[Storage, FoundLog
             f"source {source} holds no log dir of a Kafka broker: no folder below it has "
             "meta.properties, offset checkpoints, or partition folders with segments"
         )
-    return [(storage, log_dir) for log_dir in log_dirs]
+    return log_dirs

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from lake.storage import Storage, open_storage
 from pipelines.segment_ingest.execute import RunContext
 from pipelines.segment_ingest.planning.coverage import Coverage
 from pipelines.segment_ingest.planning.plan import SurveyedPartition
@@ -46,16 +45,11 @@ def partition_of(
     return SurveyedPartition(replica, choice.surveys, bounds, covered, choice.siblings)
 
 
-def source_storage(replicas: Sequence[Replica]) -> Storage:
-    """Where the sources of a run lie: all in one kind of place."""
-    return open_storage(replicas[0].folder if replicas else "/")[0]
-
-
 def _surveyed(
     replicas: Sequence[Replica], coverage: Coverage, context: RunContext
 ) -> list[SurveyedCopy]:
     settings = context.settings
-    groups = survey_groups(replicas, coverage, settings, source_storage(replicas))
+    groups = survey_groups(replicas, coverage, settings, context.storage)
     sizes = [sum(walked_bytes(request) for request in group) for group in groups]
     context.reporter.step("surveying headers")
     counting = context.reporter.counting("surveying", sizes)

@@ -53,6 +53,10 @@ class LakeTables:
         return self.storage.join(self.path(table), _LOG_FOLDER, f"{version:020d}.json")
 
     @property
+    def _options(self) -> dict[str, str]:
+        return {**self.storage.delta_options(self.lake_path)}
+
+    @property
     def work_folder(self) -> str:
         """Where files may lie that belong to no table."""
         return self.storage.join(self.path(RECORDS), _OWN_FOLDER)
@@ -109,7 +113,7 @@ class LakeTables:
 
         self._check_path()
         try:
-            handle = DeltaTable(self.path(table))
+            handle = DeltaTable(self.path(table), storage_options=self._options)
         except TableNotFoundError as error:
             reason = f"it has no table {table.name}"
             raise LakeFolderError(path=self.lake_path, reason=reason) from error
@@ -173,7 +177,7 @@ class LakeTables:
     def _has_log(self, table: Table) -> bool:
         from deltalake import DeltaTable
 
-        return DeltaTable.is_deltatable(self.path(table))
+        return DeltaTable.is_deltatable(self.path(table), self._options)
 
     def _check_path(self) -> None:
         """Refuse a name that delta-rs takes for another: it decodes percent signs, at times."""
@@ -222,6 +226,7 @@ class LakeTables:
                 configuration=configuration,
                 # A retry would put a second definition on top of a table that came between.
                 commit_properties=CommitProperties(max_commit_retries=0),
+                storage_options=self._options,
             )
         except (DeltaError, OSError) as error:
             if not self._has_log(table):

@@ -11,23 +11,13 @@ class LakeError(Exception):
 
 
 class UnsupportedUriError(LakeError):
-    """A URI has a scheme that no storage answers to.
+    """A URI has a scheme that no storage answers to."""
 
-    Args:
-        place: what the scheme stands for, where it is known and not supported yet.
-    """
-
-    def __init__(self, *, uri: str, schemes: Sequence[str], place: str | None = None) -> None:
+    def __init__(self, *, uri: str, schemes: Sequence[str]) -> None:
         self.uri = uri
         self.schemes = tuple(schemes)
-        self.place = place
         expected = " or ".join(self.schemes)
-        super().__init__(
-            f"cannot open {uri!r}: expected {expected}; give such a location"
-            if place is None
-            else f"{uri} is in {place}, which is not supported yet: give {expected}, such as "
-            "that of a mount or a copy"
-        )
+        super().__init__(f"cannot open {uri!r}: expected {expected}; give such a location")
 
 
 class StorageError(LakeError):

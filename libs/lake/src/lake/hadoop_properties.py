@@ -1,0 +1,25 @@
+"""Hadoop's properties, as Spark and Hadoop clients take them: where stores are, and their secrets.
+
+Values: they are read from files and from Spark's configuration elsewhere. Nothing here prints one.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class HadoopProperties:
+    """Names and values, such as `fs.s3a.endpoint`; pickles, and does not show its values."""
+
+    _values: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def get(self, name: str) -> str | None:
+        """Return a value without the blanks around it; None when it is not set, or empty."""
+        return self._values.get(name, "").strip() or None
+
+    def get_of_bucket(self, bucket: str, name: str) -> str | None:
+        """Return `fs.s3a.bucket.BUCKET.NAME`, else `fs.s3a.NAME`, as Hadoop's S3A does."""
+        return self.get(f"fs.s3a.bucket.{bucket}.{name}") or self.get(f"fs.s3a.{name}")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
