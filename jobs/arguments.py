@@ -5,7 +5,7 @@ import argparse
 from jobs import VERSION
 from jobs.errors import WrongCallError
 from jobs.setting_files import assignment_layers, file_layers, option_layer
-from pipelines.segment_ingest.settings import Isolation, Settings, UpperBound
+from pipelines.segment_ingest.settings import Isolation, LakeFormat, Settings, UpperBound
 
 # An option that sets one key of the settings: its name in the parsed arguments, and the key.
 _SETTING_OPTIONS = {
@@ -16,6 +16,7 @@ _SETTING_OPTIONS = {
     "to_timestamp": "select.to_timestamp",
     "isolation": "read.isolation",
     "upper_bound": "read.upper_bound",
+    "format": "write.format",
     "source_id": "source.source_id",
 }
 
@@ -71,6 +72,12 @@ def ingest_parser() -> argparse.ArgumentParser:
         choices=[str(each) for each in UpperBound],
         metavar="BOUND",
         help=" | ".join(UpperBound),
+    )
+    add(
+        "--format",
+        choices=[str(each) for each in LakeFormat],
+        metavar="FORMAT",
+        help="delta, or parquet: one conversion into an empty folder",
     )
     _add_source_id_and_engine(parser)
     add("--dry-run", action="store_true", help="print the plan, write nothing")

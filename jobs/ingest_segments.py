@@ -24,12 +24,14 @@ def _ingest(arguments: argparse.Namespace) -> int:
     # Imported here, so that --help and wrong calls are answered at once.
     from jobs.engines import open_engine
     from jobs.storages import open_storages
+    from pipelines.segment_ingest.conversion import convert
     from pipelines.segment_ingest.progress import RunReporter
     from pipelines.segment_ingest.run import ingest
+    from pipelines.segment_ingest.settings import LakeFormat
 
     verbosity = arguments.verbose - arguments.quiet
     with open_engine(arguments.engine, settings, verbosity=verbosity) as engine:
-        summary = ingest(
+        summary = (convert if settings.write.format is LakeFormat.PARQUET else ingest)(
             arguments.source,
             arguments.lake,
             open_storages(settings.spark.properties),

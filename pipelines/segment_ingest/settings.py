@@ -39,6 +39,13 @@ class UpperBound(StrEnum):
     LOG_END = "log_end"
 
 
+class LakeFormat(StrEnum):
+    """What the tables are."""
+
+    DELTA = "delta"
+    PARQUET = "parquet"
+
+
 def _number(default: int, *, at_least: int = 1, at_most: int | None = None) -> int:
     return field(default=default, metadata={"at_least": at_least, "at_most": at_most})
 
@@ -118,8 +125,9 @@ class ReadSettings:
 
 @dataclass(frozen=True, slots=True)
 class WriteSettings:
-    """How much goes into a file and into a commit."""
+    """What the tables are, and how much goes into a file and into a commit."""
 
+    format: LakeFormat = LakeFormat.DELTA
     wave_bytes: int = _number(64 * 1024 * _MIB)
     target_file_bytes: int = _number(256 * _MIB)
     compression_level: int = _number(1, at_most=22)

@@ -56,6 +56,10 @@ class LakeTables:
     def _options(self) -> dict[str, str]:
         return {**self.storage.delta_options(self.lake_path)}
 
+    def delete_log(self, table: Table) -> None:
+        """Make a table a folder of Parquet files that has no history any more."""
+        self.storage.delete_folder(self.storage.join(self.path(table), _LOG_FOLDER))
+
     @property
     def work_folder(self) -> str:
         """Where files may lie that belong to no table."""

@@ -4,6 +4,7 @@ import contextlib
 import os
 import posixpath
 import re
+import shutil
 import stat
 import uuid
 from collections.abc import Iterable, Iterator
@@ -107,6 +108,10 @@ class LocalStorage(Storage):
     def delete(self, path: str) -> None:
         with _named("delete", path):
             Path(path).unlink(missing_ok=True)
+
+    def delete_folder(self, path: str) -> None:
+        with contextlib.suppress(NotFoundError), _named("delete", path):
+            shutil.rmtree(path)
 
     def make_folder(self, path: str) -> None:
         folder = Path(path)

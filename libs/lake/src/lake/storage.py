@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import BinaryIO, NamedTuple, Protocol, Self
 
+from lake.errors import NotFoundError
+
 
 class FileInfo(NamedTuple):
     """One entry of a folder; size and time are those of the moment it was listed."""
@@ -90,6 +92,18 @@ class Storage(ABC):
     @abstractmethod
     def delete(self, path: str) -> None:
         """Make sure that no file is at the path; that none was there is fine."""
+
+    def delete_folder(self, path: str) -> None:
+        """Make sure that neither the folder nor anything below it is there."""
+        try:
+            entries = self.list_folder(path)
+        except NotFoundError:
+            return
+        for entry in entries:
+            if entry.is_folder:
+                self.delete_folder(entry.path)
+            else:
+                self.delete(entry.path)
 
     @abstractmethod
     def make_folder(self, path: str) -> None:

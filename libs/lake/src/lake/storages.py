@@ -46,6 +46,9 @@ class Storages(Storage):
     def delete(self, path: str) -> None:
         self._of(path).delete(path)
 
+    def delete_folder(self, path: str) -> None:
+        self._of(path).delete_folder(path)
+
     def make_folder(self, path: str) -> None:
         self._of(path).make_folder(path)
 

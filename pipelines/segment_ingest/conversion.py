@@ -1,0 +1,53 @@
+"""One conversion into plain Parquet, for people without Delta: an ingest whose logs go at its end.
+
+Effect. Whatever kills it before `_SUCCESS` leaves a folder that the next conversion refuses.
+"""
+
+from collections.abc import Callable, Sequence
+
+from lake.delta_tables import LakeTables
+from lake.engine import Engine
+from lake.plain_parquet import check_is_empty, to_plain_parquet
+from lake.storage import Storage
+from pipelines.segment_ingest.progress import RunReporter
+from pipelines.segment_ingest.run import ingest
+from pipelines.segment_ingest.settings import Settings
+from pipelines.segment_ingest.summary import IngestSummary
+
+
+def convert(
+    sources: Sequence[str],
+    lake: str,
+    storage: Storage,
+    settings: Settings,
+    engine: Engine,
+    reporter: RunReporter,
+    *,
+    run_id: str | None = None,
+    dry_run: bool = False,
+    after: Callable[[str], None] = lambda step: None,
+) -> IngestSummary:
+    """Take what is in the sources into an empty folder; the arguments are those of `ingest`.
+
+    Raises:
+        LakeFolderError: the folder is not empty; nothing was touched.
+    """
+    path = storage.locate(lake)
+    check_is_empty(storage, path)
+    summary = ingest(
+        sources,
+        lake,
+        storage,
+        settings,
+        engine,
+        reporter,
+        run_id=run_id,
+        dry_run=dry_run,
+        after=after,
+    )
+    if not dry_run:
+        tables = LakeTables(path, storage)
+        tables.create_missing()
+        to_plain_parquet(tables)
+        after("published")
+    return summary
