@@ -37,6 +37,7 @@ def _replay(arguments: argparse.Namespace) -> int:
             engine,
             RunReporter(sys.stderr, verbosity=verbosity),
             run_id=arguments.run_id,
+            dry_run=arguments.dry_run,
         )
     print(summary.to_json() if arguments.json else summary.to_text())
     return summary.exit_code

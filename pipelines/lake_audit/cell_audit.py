@@ -22,6 +22,7 @@ from pipelines.lake_audit.problems import Problem
 from pipelines.lake_audit.quarantine_checks import Damage, QuarantineSums
 from pipelines.lake_audit.record_checks import PartitionRecords
 from pipelines.lake_audit.sums import RangeSums
+from pipelines.lake_audit.transaction_checks import BatchSpans, CellEnds, PartitionTransactions
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,7 @@ class PartitionFinding:
     gaps: Mapping[str, GapCount]
     shown_gaps: tuple[ShownGap, ...]
     quarantine: QuarantineSums | None  # of the whole partition, in its first cell
+    ends: CellEnds
     problems: tuple[Problem, ...]
 
 
@@ -67,6 +69,7 @@ class _Collected:
         self.blocks: Blocks = ledger.blocks()
         self.records = PartitionRecords(self.blocks)
         self.batches = PartitionBatches(self.blocks, *cell.offsets)
+        self.transactions = PartitionTransactions()
         self.gaps = GapCollector()
         self.damage = Damage()
 
@@ -85,6 +88,7 @@ def _audit(cell: Cell) -> CellFinding:
                     collected.records.add(rows)
                 case BATCHES.name:
                     collected.batches.add(rows)
+                    collected.transactions.add(rows)
                 case GAPS.name:
                     collected.gaps.add(rows)
                 case _:
@@ -101,7 +105,9 @@ def _audit(cell: Cell) -> CellFinding:
 
 def _judged(collected: _Collected, cell: Cell) -> tuple[PartitionFinding, TableRows]:
     records, batches, damage = collected.records, collected.batches, collected.damage
+    transactions = collected.transactions
     batches.finish()
+    transactions.finish(BatchSpans(batches.bases, batches.lasts, cell.offsets))
     damage.finish()
     gaps = GapChecks(collected.gaps.rows(), collected.ledger, collected.blocks, cell.offsets)
     spans = Spans(
@@ -117,6 +123,7 @@ def _judged(collected: _Collected, cell: Cell) -> tuple[PartitionFinding, TableR
         *records.problems(),
         *batches.problems(records.runs()),
         *gaps.problems(damage),
+        *transactions.problems(),
         *span_problems(spans, collected.ledger.covered(), cell.offsets),
     ]
     finding = PartitionFinding(
@@ -125,6 +132,7 @@ def _judged(collected: _Collected, cell: Cell) -> tuple[PartitionFinding, TableR
         gaps.counts(),
         tuple(gaps.shown(damage)),
         damage.sums() if cell.is_first else None,
+        transactions.ends(),
         tuple(problems),
     )
     rows = TableRows(

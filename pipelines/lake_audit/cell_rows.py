@@ -15,7 +15,10 @@ from pipelines.lake_audit.texts import text_values
 _KEY_COLUMNS = ("source_id", "topic_id", "partition")
 _COLUMNS: Mapping[str, tuple[str, ...]] = {
     RECORDS.name: ("batch_base_offset", "offset", "key", "value", "timestamp_ms"),
-    BATCHES.name: ("base_offset", "last_offset", "row_count", "size_bytes", "state"),
+    BATCHES.name: (
+        *("base_offset", "last_offset", "row_count", "size_bytes", "state"),
+        *("producer_id", "control_type", "transaction_state"),
+    ),
     GAPS.name: ("topic", "start_offset", "next_offset", "cause", "detail", "attempt_id"),
     QUARANTINE.name: (
         *("topic", "broker_id", "segment", "position", "raw_sha256", "length_bytes"),

@@ -18,6 +18,7 @@ from pipelines.lake_audit.ledger import (
 from pipelines.lake_audit.problems import Problem, ProblemKind, joined, problem
 from pipelines.lake_audit.quarantine_checks import QuarantineSums
 from pipelines.lake_audit.sums import RangeSums
+from pipelines.lake_audit.transaction_checks import across_cells
 
 _MOST_SHOWN_GAPS = 20
 _RANKS = {str(cause): rank for rank, cause in enumerate(Cause)}
@@ -101,6 +102,7 @@ def audit_partition(
     for own in sums.values():
         totals = totals.joined(own)
     problems = [problem for finding in findings for problem in finding.problems]
+    problems += across_cells(finding.ends for finding in findings)
     if not is_settled:
         problems = [each for each in problems if each.kind is not ProblemKind.OUTSIDE_LEDGER]
     problems += _ledger_problems(rows)

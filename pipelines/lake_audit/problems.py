@@ -25,6 +25,7 @@ class ProblemKind(StrEnum):
     UNKNOWN_CAUSE = "unknown_cause"
     NO_EVIDENCE = "no_evidence"
     MISSING = "missing"
+    OUTCOME = "outcome"
     LEDGER_OVERLAP = "ledger_overlap"
     REPAIR_OUTSIDE = "repair_outside"
     UNKNOWN_KIND = "unknown_kind"
@@ -47,6 +48,7 @@ _WORDS = {
     ProblemKind.UNKNOWN_CAUSE: "gaps with a cause that does not exist",
     ProblemKind.NO_EVIDENCE: "gaps said to be quarantined, with nothing there in quarantine",
     ProblemKind.MISSING: "gaps that nothing explains (missing)",
+    ProblemKind.OUTCOME: "transactions taken otherwise than their markers say",
     ProblemKind.LEDGER_OVERLAP: "ingest ranges of the ledger that overlap",
     ProblemKind.REPAIR_OUTSIDE: "repair ranges of the ledger outside of its ingest ranges",
     ProblemKind.UNKNOWN_KIND: "ranges of the ledger with a kind that does not exist",

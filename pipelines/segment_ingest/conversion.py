@@ -47,7 +47,7 @@ def convert(
     )
     if not dry_run:
         tables = LakeTables(path, storage)
-        tables.create_missing()
+        tables.create_missing(is_single_writer=settings.write.single_writer)
         to_plain_parquet(tables)
         after("published")
     return summary

@@ -25,3 +25,14 @@ class IsolationConflictError(IngestError):
 
 class SourceVanishedError(IngestError):
     """A file could not be read as it was planned."""
+
+
+class DataLossError(IngestError):
+    """A query met damage or missing offsets, and was not told to go on without them."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(
+            f"{reason}. With the option failOnDataLoss=false the query reads what is sound;"
+            " `seglake ingest` also keeps the damaged bytes and says why each offset is missing"
+        )

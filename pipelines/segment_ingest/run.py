@@ -19,13 +19,14 @@ from pipelines.segment_ingest.planning.plan import (
     plan_waves,
 )
 from pipelines.segment_ingest.progress import RunReporter
-from pipelines.segment_ingest.repairing.repair import repair
+from pipelines.segment_ingest.repairing.repair import expected_repairs, repair
 from pipelines.segment_ingest.same_logs.conflicts import (
     ConflictRows,
     clashes_with_lake,
     clashes_with_siblings,
     commit_conflicts,
 )
+from pipelines.segment_ingest.same_logs.replica_compare import ConflictCount
 from pipelines.segment_ingest.same_logs.replicas import copies_by_partition, likely, notes_of
 from pipelines.segment_ingest.same_logs.same_log import check_logs
 from pipelines.segment_ingest.settings import Settings
@@ -60,7 +61,8 @@ def ingest(
         after: called with the name of each step of a commit, for tests that stop there.
 
     Raises:
-        WrongSourceError, IsolationConflictError: a wrong call; nothing was touched.
+        WrongSourceError, IsolationConflictError, UnsafeStoreError: a wrong call; nothing was
+            touched.
         LakeError: the lake or a worker failed; what was committed stays, run again.
     """
     started = time.monotonic()
@@ -75,7 +77,8 @@ def ingest(
     if not discovery.replicas:
         summary.notes.append(_nothing_selected(settings))
     if discovery.replicas and not dry_run:
-        tables.create_missing()  # first: a place that cannot be a lake is told before the work
+        # First: a place that cannot be a lake is told before the work.
+        tables.create_missing(is_single_writer=settings.write.single_writer)
         summary.recovered_topics += recover(tables, discovery.source_id)
     context = RunContext(
         tables,
@@ -90,13 +93,23 @@ def ingest(
     _take(discovery.replicas, context, summary)
     if summary.left_out:
         _take_again(sources, discovery, context, summary)
-    if tables.exists() and not dry_run:
-        logs = [each for each in discovery.replicas if str(each.key) not in summary.refused]
-        repair(logs, context, summary)
+    if tables.exists():
+        _repair(discovery.replicas, context, summary)
     reporter.clear()
     summary.check_limits(settings)
     summary.seconds = round(time.monotonic() - started, 3)
     return summary
+
+
+def _repair(replicas: Sequence[Replica], context: RunContext, summary: IngestSummary) -> None:
+    """Fill gaps from logs that are not refused, or say what would be filled."""
+    logs = [each for each in replicas if str(each.key) not in summary.refused]
+    if not summary.is_dry_run:
+        repair(logs, context, summary)
+        return
+    topics = {each.key.topic for each in logs}
+    expected = expected_repairs(topics, logs, context, summary, is_replay=False)
+    summary.planned_repairs, summary.planned_repair_offsets = expected
 
 
 def _nothing_selected(settings: Settings) -> str:
@@ -155,7 +168,13 @@ def _round(replicas: Sequence[Replica], context: RunContext, summary: IngestSumm
     waves = _waves(ranges, context, summary)
     new = ConflictRows(clashes_with_siblings(partitions, context), context)
     old = ConflictRows(clashes_with_lake(choices, coverage, context), context)
+    parted = old.expected()
+    for shorter in check.shorter:
+        count = parted.get(shorter.replica.key, ConflictCount())
+        summary.note([shorter.note(has_won=count.contradicts > 0, has_lost=count.lost > 0)])
     if summary.is_dry_run:
+        for each in ranges:
+            summary.take(each, each.next_offset)
         summary.add_conflicts(new.expected(), old.expected())
         return set()
     lost = _run_waves(waves, generations, new, context, summary)

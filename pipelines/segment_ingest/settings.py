@@ -131,6 +131,7 @@ class WriteSettings:
     wave_bytes: int = _number(64 * 1024 * _MIB)
     target_file_bytes: int = _number(256 * _MIB)
     compression_level: int = _number(1, at_most=22)
+    single_writer: bool = False
 
     def __post_init__(self) -> None:
         _check_bounds("write", self)

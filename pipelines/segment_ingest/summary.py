@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
-from pipelines.segment_ingest.planning.plan import SurveyedPartition
+from pipelines.segment_ingest.planning.plan import RangePlan, SurveyedPartition
 from pipelines.segment_ingest.planning.seams import RangeResult
 from pipelines.segment_ingest.progress import show_bytes, show_count
 from pipelines.segment_ingest.same_logs.replica_compare import ConflictCount
@@ -40,13 +40,17 @@ class IngestSummary:
 
     Attributes:
         planned_bytes: what the plan wanted, also in a dry run; `read_bytes` is what was taken.
+        planned_repairs, planned_repair_offsets: gaps that a dry run finds filled in these copies,
+            and what of them; only of those that stand before the run.
         defects: quarantined byte spans by defect code.
         damaged: quarantined byte spans by partition.
         taken: partitions of which something was committed.
         open_transactions: those without an end in what was looked at, and what is done about them.
         uncertain: transactions whose end damage may hide, and as what they count.
+        taken_uncertain: those of which this run took something, so that it may be wrong.
         left_out: partitions that could not be taken this time, each with the reason.
         conflicts: batches of other copies that are not those of the tables, by partition.
+        contradicted: transactions that earlier runs took otherwise than a repair shows they ended.
         refused: partitions whose log is not the one that the lake has, each with what differs.
     """
 
@@ -67,6 +71,8 @@ class IngestSummary:
     quarantined_bytes: int = 0
     defects: dict[str, int] = field(default_factory=dict)
     damaged: dict[str, int] = field(default_factory=dict)
+    planned_repairs: int = 0
+    planned_repair_offsets: int = 0
     repaired_gaps: int = 0
     repaired_records: int = 0
     missing_offsets: int = 0
@@ -81,6 +87,8 @@ class IngestSummary:
     left_for_later: list[Leftover] = field(default_factory=list)
     open_transactions: list[StillOpen] = field(default_factory=list)
     uncertain: list[str] = field(default_factory=list)
+    taken_uncertain: list[str] = field(default_factory=list)
+    contradicted: list[str] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
     conflicts: dict[str, ConflictCount] = field(default_factory=dict)
@@ -91,9 +99,10 @@ class IngestSummary:
     @property
     def exit_code(self) -> int:
         needs_look = self.left_out or self.refused or self.limits_crossed
+        is_in_doubt = self.taken_uncertain or self.contradicted
         # A tail that lost an election is normal; copies that contradict each other are not.
         is_contradicted = any(each.differs or each.contradicts for each in self.conflicts.values())
-        return _LOOK if needs_look or is_contradicted else _DONE
+        return _LOOK if needs_look or is_in_doubt or is_contradicted else _DONE
 
     def begin_round(
         self,
@@ -116,10 +125,10 @@ class IngestSummary:
             each for each in self.open_transactions if each.partition not in names
         ] + [each for partition in partitions for each in still_open(partition, settings)]
         self.uncertain += [
-            text
+            doubt.text
             for partition in partitions
-            for text in partition.bounds.uncertain
-            if text not in self.uncertain
+            for doubt in partition.bounds.uncertain
+            if doubt.text not in self.uncertain
         ]
         empty = [
             f"{copies[0].folder} holds no segment, though the broker's checkpoints say "
@@ -128,12 +137,13 @@ class IngestSummary:
             if copies[0].settled_offset and not any(copy.segments for copy in copies)
         ]
         bounds = [note for partition in partitions for note in partition.bounds.notes]
-        self.notes += [note for note in [*notes, *empty, *bounds] if note not in self.notes]
+        self.note([*notes, *empty, *bounds])
 
     def add(self, results: Iterable[RangeResult]) -> None:
         """Count ranges that were committed."""
         for result in results:
             self._count(result)
+            self.take(result.plan, result.next_offset)
             totals = result.totals
             self.replaced_header_names += totals.replaced_header_names
             self.unread_internal += totals.unread_internal
@@ -148,6 +158,20 @@ class IngestSummary:
                             f"{tail.segment} ends in {tail.size_bytes} zero bytes at position "
                             f"{tail.position}; no offset is missing"
                         )
+
+    def take(self, plan: RangePlan, next_offset: int) -> None:
+        """Name what is uncertain in a range that is taken, or would be."""
+        self.taken_uncertain += [
+            doubt.text
+            for doubt in plan.partition.bounds.uncertain
+            if doubt.start_offset < next_offset and plan.start_offset < doubt.next_offset
+            if doubt.text not in self.taken_uncertain
+        ]
+
+    def note(self, notes: Iterable[str]) -> None:
+        """Say something, once."""
+        for each in notes:
+            self.notes += [] if each in self.notes else [each]
 
     def add_repairs(self, results: Iterable[RangeResult]) -> None:
         """Count gaps that were filled from other copies, or from the same bytes."""
@@ -209,6 +233,12 @@ class IngestSummary:
             codes = ", ".join(f"{count} {code}" for code, count in sorted(self.defects.items()))
             size = show_bytes(self.quarantined_bytes)
             lines.append(f"quarantined: {codes} ({size}){self._most_damaged()}")
+        if self.planned_repairs:
+            lines.append(
+                f"would be filled from another copy: "
+                f"{show_count(self.planned_repair_offsets, 'offset')} in "
+                f"{show_count(self.planned_repairs, 'gap')}"
+            )
         if self.repaired_gaps:
             lines.append(
                 f"filled from another copy: {show_count(self.repaired_records, 'record')} in "
@@ -228,7 +258,8 @@ class IngestSummary:
         )
         lines += _listed("open", self._shown_open(Fate.TAKEN, "its rows are marked open"))
         lines += _listed("passed", self._shown_open(Fate.PASSED, "its records are left out"))
-        lines += _listed("uncertain", self.uncertain)
+        lines += _listed("uncertain", self._shown_uncertain())
+        lines += _listed("contradicted", self.contradicted)
         lines += _listed(
             "replica_conflict", [f"{name}: {count}" for name, count in self.conflicts.items()]
         )
@@ -243,6 +274,14 @@ class IngestSummary:
             f"{each.partition}: {each}; {consequence}"
             for each in self.open_transactions
             if each.fate is fate
+        ]
+
+    def _shown_uncertain(self) -> list[str]:
+        taken = set(self.taken_uncertain)
+        said = "would be taken" if self.is_dry_run else "was taken"
+        return [
+            f"{text}, and {said} as that: look at it" if text in taken else text
+            for text in self.uncertain
         ]
 
     def _most_damaged(self) -> str:
@@ -273,7 +312,11 @@ class IngestSummary:
                 f"would be taken in {show_count(self.tasks, 'task')}; nothing was written"
             )
         if not self.topics:
-            return f"nothing new in {partitions} of {self.source_id} ({self.seconds:.1f} s)"
+            listed = sum(sum(count) for count in self.conflicts.values())
+            batches = show_count(listed, "batch", "batches")
+            also = f"; {batches} of other copies came into quarantine" if listed else ""
+            what = "no new records" if listed else "nothing new"
+            return f"{what} in {partitions} of {self.source_id}{also} ({self.seconds:.1f} s)"
         rate = show_bytes(self.read_bytes / max(self.seconds, 1e-3))
         return (
             f"{show_count(self.records, 'record')} in "

@@ -8,7 +8,8 @@ from segment_codec.errors import DefectCode, OutOfBoundsError
 from segment_codec.message_set import MessageRun
 from segment_codec.offset_order import OffsetOrder
 from segment_codec.record_batch import RecordBatch
-from segment_codec.segment import Defect, Item
+from segment_codec.segment import Defect, Item, SegmentBounds, SegmentWalk
+from segment_codec.window import BytesSource, Window
 from support.encoder import (
     Codec,
     ControlType,
@@ -36,6 +37,27 @@ def test_messages_that_came_late_are_a_run_that_ends_where_the_order_is_right_ag
     items = walked(laid_out(batch(0), batch(5), *late))
     spans = [(unit.first_offset, unit.last_offset) for unit in units_of(items)]
     assert spans == [(0, 1), (5, 6), (2, 3), (7, 8)]
+
+
+class _Counting(BytesSource):
+    """A file that notes how much of it is read."""
+
+    def __init__(self, content: bytes) -> None:
+        super().__init__(content)
+        self.read_bytes = 0
+
+    def read(self, position: int, length: int) -> bytes:
+        self.read_bytes += length
+        return super().read(position, length)
+
+
+def test_a_walk_reads_nothing_twice_but_the_batches_that_windows_cut() -> None:
+    content = laid_out(*(batch(offset, count=40) for offset in range(0, 4000, 40)))
+    source = _Counting(content)
+    bounds = SegmentBounds(0, 4000, is_last=True, settled_offset=0)
+    walk = SegmentWalk(Window(source, len(content) // 7), bounds, OffsetOrder(0))
+    assert len(units_of(list(walk.items()))) == 100
+    assert source.read_bytes < 1.1 * len(content)
 
 
 def test_order_goes_on_in_the_next_segment() -> None:

@@ -15,10 +15,11 @@ from pipelines.segment_ingest.progress import RunReporter
 from pipelines.segment_ingest.settings import Settings
 from support import broker_disks
 from support.audits import checked, falsified
+from support.encoder import Record, record_batch
 from support.encoder.internal import config_value, topic_value
 from support.internal_logs import INTERNAL, METADATA, batch, write_topic
 from support.lakes import Row, ingested
-from support.made_logs import TOPIC_IDS, make_log_dir
+from support.made_logs import FIRST_MS, TOPIC_IDS, made_batches, make_log_dir
 
 _ORDERS = ("orders", 0)
 _OFFSET = 17  # of the record that is changed
@@ -221,3 +222,33 @@ def test_a_secret_that_no_table_keeps_is_no_difference(data: Path, lake: Path) -
     falsified(lake, "records", lambda rows: [row | {"value": None} for row in rows])
     check = _one(checked(data, lake))
     assert check.report.different == (1, (0,))
+
+
+@pytest.mark.parametrize("broker_id", [0, 1], ids=["the same broker", "another one"])
+def test_a_copy_of_the_same_leader_that_comes_later_with_other_bytes_is_found(
+    broker_id: int, taken: Path, lake: Path
+) -> None:
+    changed = make_log_dir(taken.parent / "later", {_ORDERS: [0, 20, 40]}, broker_id=broker_id)
+    log = changed / "orders-0" / f"{20:020}.log"
+    batches = made_batches(*_ORDERS, range(20, 40))
+    other = record_batch(25, [Record(b"k", b"other", FIRST_MS) for _ in range(5)])
+    log.write_bytes(b"".join(b.data for b in (batches[0], other, *batches[2:])))
+    summary = ingested(changed, lake)  # which reads nothing of what is covered
+    assert (summary.exit_code, summary.conflicts, summary.records) == (0, {}, 0)
+    (check,) = checked(changed, lake)
+    assert (exit_code([check]), check.report.equal) == (3, 35)
+    assert check.report.different.records == 5
+    assert "PROBLEM  5 records at offset 25, 26, 27, 28, 29 differ from the lake" in to_text(
+        [check]
+    )
+    assert exit_code(checked(taken, lake)) == 0
+
+
+@pytest.mark.parametrize(("taken_copy", "disk"), [("before", "after"), ("after", "before")])
+def test_messages_without_a_time_are_equal_when_a_cleaner_wrote_them_in_the_new_format(
+    taken_copy: str, disk: str, lake: Path
+) -> None:
+    ingested(broker_disks.log_dir("13_legacy_in_4x", taken_copy), lake)
+    checks = checked(broker_disks.log_dir("13_legacy_in_4x", disk), lake)
+    assert exit_code(checks) == 0
+    assert sum(check.report.equal for check in checks) == 483

@@ -106,7 +106,9 @@ def _taken(
         (_found(8, 12), Likeness.OTHER),
         (_found(11, 19), Likeness.UNKNOWN),
         (_found(20, 29), Likeness.UNKNOWN),
-        (_found(10, 19, crc=2)._replace(header=LastBatch(10, 2, 1)), Likeness.OTHER),
+        (_found(10, 19, crc=2)._replace(header=LastBatch(10, 2, 1)), Likeness.SAME),
+        (_found(8, 12, crc=2), Likeness.SAME),
+        (_found(11, 19, crc=2), Likeness.UNKNOWN),
     ],
 )
 def test_only_what_stands_at_the_place_of_a_batch_tells(

@@ -9,7 +9,7 @@ import pytest
 
 from support import broker_disks
 from support.accounts import StandingGap, imbalances_of, standing_gaps
-from support.lakes import ingested, oracle_record, read_table, versions
+from support.lakes import ingested, ingested_in_pieces, oracle_record, read_table, versions
 from support.made_logs import Made, made_records, make_log_dir
 from support.oracle import expected_records
 
@@ -128,6 +128,21 @@ def test_replica_of_a_later_run_fills_what_was_damaged_and_a_rerun_does_nothing(
     assert versions(lake) == after
 
 
+def test_dry_run_says_what_a_copy_would_fill_and_writes_nothing(tmp_path: Path) -> None:
+    source = _disks(tmp_path / "disks")
+    batch = _batches(source / "broker1" / "data" / "rep-0")[1]
+    batch.damage()
+    lake = tmp_path / "lake"
+    ingested(source / "broker1", lake)
+    before = versions(lake)
+    summary = ingested(source / "broker0", lake, dry_run=True)
+    count = batch.next_offset - batch.first_offset
+    assert (summary.planned_repairs, summary.planned_repair_offsets) == (1, count)
+    assert f"would be filled from another copy: {count} offsets in 1 gap" in summary.to_text()
+    assert versions(lake) == before
+    assert ingested(source / "broker1", lake, dry_run=True).planned_repairs == 0
+
+
 def test_rows_of_a_sibling_name_its_broker(tmp_path: Path) -> None:
     source = _disks(tmp_path / "disks")
     batch = _batches(source / "broker1" / "data" / "rep-1")[0]
@@ -172,6 +187,25 @@ def test_two_copies_damaged_in_different_places_make_a_whole(tmp_path: Path) -> 
     assert standing_gaps(lake) == []
     assert _made(lake) == made_records({_ORDERS: range(60)})
     assert _repairs(lake) == [(10, 25, 10), (15, 20, 5)]
+    assert _resolutions(lake) == ["None"] * 3 + ["sibling"] * 3
+    assert imbalances_of(lake) == []
+
+
+def test_damage_with_holes_in_two_waves_is_resolved_by_the_last_of_them(tmp_path: Path) -> None:
+    edges = {_ORDERS: [0, 20, 40, 60]}
+    disks = [make_log_dir(tmp_path / name, edges, broker_id=int(name)) for name in "123"]
+    for disk, hit in zip(disks, ((2, 3, 4), (2, 4), ()), strict=True):
+        for index in hit:
+            _batches(disk / "orders-0")[index].damage()
+    lake = tmp_path / "lake"
+    ingested(disks[0], lake)
+    ingested(disks[1], lake)
+    assert [(gap.start_offset, gap.next_offset) for gap in standing_gaps(lake)] == [
+        (10, 15),
+        (20, 25),
+    ]
+    ingested_in_pieces(disks[2], lake, "read_uncommitted", split_bytes=1, wave_bytes=1)
+    assert standing_gaps(lake) == []
     assert _resolutions(lake) == ["None"] * 3 + ["sibling"] * 3
     assert imbalances_of(lake) == []
 

@@ -13,6 +13,7 @@ from pipelines.segment_ingest.progress import RunReporter
 from pipelines.segment_ingest.replay import replay
 from pipelines.segment_ingest.settings import Settings
 from support.accounts import StandingGap, imbalances_of, standing_gaps
+from support.audits import audited
 from support.encoder import Header, Partition, Record, Segment, record_batch
 from support.lakes import ingested, read_table, versions
 from support.made_logs import FIRST_MS, TOPIC_IDS, make_log_dir, write_over
@@ -91,6 +92,30 @@ def test_folder_without_topic_id_fills_gaps_of_the_newest_topic_only(tmp_path: P
         for row in rows
     }
     assert sorted(map(sorted, by_id.values())) == [[b"a"], [b"b"]]
+
+
+def test_folder_with_topic_id_fills_a_lake_that_knows_none(tmp_path: Path) -> None:
+    lake = tmp_path / "lake"
+    ingested(_log(tmp_path / "a", 1, "a", damaged=[2]), lake)
+    summary = ingested(_log(tmp_path / "b", 2, "a", topic="orders"), lake)
+    assert (summary.repaired_gaps, summary.repaired_records) == (1, 5)
+    assert audited(lake).exit_code == 0
+    ledger = {row["kind"]: row["topic_id"] for row in read_table(lake, "checkpoints")}
+    assert ledger["ingest"] is None
+    assert ledger["repair"] is not None
+    before = versions(lake)
+    assert ingested(tmp_path / "a", lake).exit_code == 0
+    assert versions(lake) == before
+
+
+def test_folder_with_the_topic_id_of_another_log_fills_nothing_and_is_not_adopted(
+    tmp_path: Path,
+) -> None:
+    lake = tmp_path / "lake"
+    ingested(_log(tmp_path / "a", 1, "a", damaged=[2]), lake)
+    _replayed(lake, _log(tmp_path / "b", 2, "b", topic="orders again"))
+    assert _logs_of(lake) == {"a"}
+    assert {row["topic_id"] for row in read_table(lake, "checkpoints")} == {None}
 
 
 @pytest.mark.parametrize("end", [b"\0" * 50, b"\x07" * 9])

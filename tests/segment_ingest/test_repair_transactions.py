@@ -1,38 +1,30 @@
 """Damage in transactions, with another copy at hand: in the same run, or in a later one."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from support.accounts import imbalances_of, standing_gaps
-from support.lakes import ingested, read_table
-from support.transaction_logs import TransactionLog, abort, commit, sent, write_log
+from support.lakes import ingested, read_table, replayed
+from support.made_logs import FIRST_MS, STEP_MS
+from support.transaction_logs import TransactionLog, abort, commit, damage_batch, sent, write_log
 
 _LOG = TransactionLog.of(
     [sent(), sent(1), sent(2), commit(1), sent(), sent(1), abort(2), abort(1), sent(2), commit(2)]
 )
+_EDGES = (0, 6, 13)
 _BATCHES = range(len(_LOG.placed))
 _ISOLATIONS = ["read_committed", "read_uncommitted"]
 
 
 def _copy(folder: Path, broker_id: int) -> Path:
     """A log dir without side files: the log alone has to tell."""
-    write_log(folder, _LOG, (0, 6, 13), has_files=False)
+    write_log(folder, _LOG, _EDGES, has_files=False)
     text = (folder / "meta.properties").read_text(encoding="utf-8")
     text = text.replace("broker.id=0", f"broker.id={broker_id}")
     (folder / "meta.properties").write_text(text, encoding="utf-8")
     return folder
-
-
-def _damage(folder: Path, index: int) -> None:
-    """Change the last byte of a batch."""
-    placed = _LOG.placed[index]
-    logs = sorted((folder / "orders-0").glob("*.log"))
-    log = [path for path in logs if int(path.stem) <= placed.offset][-1]
-    before = sum(len(batch.data) for batch in _LOG.batches(int(log.stem), placed.next_offset))
-    content = bytearray(log.read_bytes())
-    content[before - 1] ^= 0xFF
-    log.write_bytes(content)
 
 
 def _states(lake: Path) -> dict[int, str]:
@@ -52,7 +44,7 @@ def test_sibling_in_the_same_run_makes_the_damage_invisible(
     tmp_path: Path, index: int, isolation: str
 ) -> None:
     disks = [_copy(tmp_path / name, int(name)) for name in "12"]
-    _damage(disks[0], index)
+    damage_batch(disks[0], _LOG, _EDGES, index)
     lake = tmp_path / "lake"
     ingested(disks, lake, isolation=isolation)
     assert _states(lake) == _expected(isolation)
@@ -66,13 +58,36 @@ def test_data_that_a_later_copy_brings_is_settled_by_the_markers_of_the_lake(
     tmp_path: Path, index: int, isolation: str
 ) -> None:
     disks = [_copy(tmp_path / name, int(name)) for name in "12"]
-    _damage(disks[0], index)
+    damage_batch(disks[0], _LOG, _EDGES, index)
     lake = tmp_path / "lake"
     ingested(disks[0], lake, isolation=isolation)
     # The copy ends before the markers that settle what it brings.
     placed = _LOG.placed[index]
-    write_log(disks[1], _LOG, (0, 6, 13), stop=placed.next_offset, has_files=False)
+    write_log(disks[1], _LOG, _EDGES, stop=placed.next_offset, has_files=False)
     ingested(disks[1], lake, isolation=isolation)
     assert _states(lake) == _expected(isolation)
     assert standing_gaps(lake) == []
     assert imbalances_of(lake) == []
+
+
+def test_an_end_that_may_lie_where_nothing_was_taken_yet_is_waited_for(tmp_path: Path) -> None:
+    # Offsets: 0-2 plain, 3-5 data of 1, 6-8 plain, 9 its commit, 10-12 plain, 13-15 data of 1, 16
+    # its abort, 17-19 plain.
+    steps = [sent(), sent(1), sent(), commit(1), sent(), sent(1), abort(1), sent()]
+    log = TransactionLog.of(steps)
+    disks = [tmp_path / name for name in "12"]
+    for disk in disks:
+        write_log(disk, log, (0,), has_files=False)
+    damage_batch(disks[0], log, (0,), 1)
+    lake = tmp_path / "lake"
+    for window in ({"to_timestamp": _at(6)}, {"from_timestamp": _at(13)}):
+        ingested(disks[0], lake, select=window)
+    assert replayed(lake, disks[1]).repaired_gaps == 0
+    ingested(disks[1], lake)
+    assert _states(lake) == log.states(log.next_offset)
+    assert standing_gaps(lake) == []
+
+
+def _at(offset: int) -> str:
+    """The time of the record at an offset."""
+    return datetime.fromtimestamp((FIRST_MS + offset * STEP_MS) / 1000, UTC).isoformat()

@@ -1,33 +1,19 @@
 """Quarantined bytes are decoded again, and come into the tables once."""
 
-import io
+import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from lake.engine import LocalEngine
+from jobs.replay_quarantine import main
 from lake.errors import LakeFolderError
-from lake.local_storage import LocalStorage
-from pipelines.segment_ingest.progress import RunReporter
-from pipelines.segment_ingest.replay import ReplaySummary, replay
-from pipelines.segment_ingest.settings import Settings
 from support.accounts import StandingGap, imbalances_of, standing_gaps
 from support.encoder import Codec, Partition, Record, Segment, record_batch
-from support.lakes import content, ingested, read_table, versions
+from support.lakes import content, ingested, read_table, replayed, versions
 from support.made_logs import FIRST_MS, TOPIC_IDS, make_log_dir, write_over
 
 _SMALL = 1 << 16
 _MORE = 1 << 22
-
-
-def replayed(lake: Path, *sources: Path, **sections: Any) -> ReplaySummary:
-    settings = Settings.from_mappings([("test", sections)])
-    with LocalEngine(1) as engine:
-        paths = [str(source) for source in sources]
-        return replay(
-            str(lake), paths, LocalStorage(), settings, engine, RunReporter(io.StringIO())
-        )
 
 
 def _log_dir(folder: Path) -> Path:
@@ -104,6 +90,72 @@ def test_damaged_bytes_are_not_replayed_but_a_sibling_fills_them(tmp_path: Path)
     assert summary.repaired_gaps == 1
     assert standing_gaps(lake) == []
     assert imbalances_of(lake) == []
+
+
+def test_dry_run_says_what_would_be_filled_and_commits_nothing(tmp_path: Path) -> None:
+    lake = _ingested_with_a_small_limit(tmp_path)
+    before = versions(lake)
+    summary = replayed(lake, dry_run=True, limits={"max_decompressed_batch_bytes": _MORE})
+    assert (summary.planned_gaps, summary.planned_offsets, summary.exit_code) == (1, 5, 0)
+    assert summary.to_text().startswith(
+        "dry run: 5 offsets in 1 gap would be filled in; nothing was committed ("
+    )
+    assert "offsets that are not there: 5 quarantined, in orders-0 (5)" in summary.to_text()
+    assert versions(lake) == before
+    assert list((lake / "records" / "_seglake").rglob("*.log")) == []
+    nothing = replayed(lake, dry_run=True, limits={"max_decompressed_batch_bytes": _SMALL})
+    assert (nothing.planned_gaps, nothing.planned_offsets) == (0, 0)
+
+
+def test_dry_run_is_an_option_of_the_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lake = _ingested_with_a_small_limit(tmp_path)
+    before = versions(lake)
+    limit = f"limits.max_decompressed_batch_bytes={_MORE}"
+    options = ["--engine", "local", "--set", limit, "--dry-run", "--json"]
+    assert main(["--lake", str(lake), *options]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["is_dry_run"], told["planned_gaps"], told["planned_offsets"]) == (True, 1, 5)
+    assert versions(lake) == before
+
+
+def test_dry_run_counts_a_gap_once_that_two_sources_could_fill(tmp_path: Path) -> None:
+    lake = _ingested_with_a_small_limit(tmp_path)
+    limits = {"max_decompressed_batch_bytes": _MORE}
+    summary = replayed(lake, tmp_path / "disk", dry_run=True, limits=limits)
+    assert (summary.planned_gaps, summary.planned_offsets) == (1, 5)
+
+
+def test_dry_run_leaves_the_commit_of_a_run_that_died_as_it_is(tmp_path: Path) -> None:
+    lake = _ingested_with_a_small_limit(tmp_path)
+    limits = {"max_decompressed_batch_bytes": _MORE}
+
+    def die(step: str) -> None:
+        if step == "records":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        replayed(lake, after=die, limits=limits)
+    before = versions(lake)
+    replayed(lake, dry_run=True, limits=limits)
+    assert versions(lake) == before
+
+
+def test_what_is_left_is_said_with_its_partitions_the_most_first(tmp_path: Path) -> None:
+    edges = {("orders", number): [0, 20, 40, 60] for number in range(5)}
+    disk = make_log_dir(tmp_path / "disk", edges)
+    for number in range(5):
+        log = disk / f"orders-{number}" / f"{20:020}.log"
+        log.unlink()
+    log = disk / "orders-3" / f"{0:020}.log"
+    log.write_bytes(log.read_bytes()[:-1] + b"\xff")
+    lake = tmp_path / "lake"
+    ingested(disk, lake, isolation="read_committed")
+    summary = replayed(lake)
+    assert summary.left_partitions == {**{f"orders-{n}": 20 for n in range(5)}, "orders-3": 25}
+    line = "in orders-3 (25), orders-0 (20), orders-1 (20) and 2 more"
+    assert line in summary.to_text()
 
 
 def test_replay_of_no_lake_is_a_wrong_call(tmp_path: Path) -> None:

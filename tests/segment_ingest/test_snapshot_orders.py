@@ -1,8 +1,8 @@
 """Snapshots of one log, taken in any order, cut off anywhere, end in the same tables.
 
-A snapshot is the disk at some time: the log grows, old segments go, and each copy has damage of its
-own. What must come out is told by a model that knows nothing of logs: an offset is there if one
-snapshot has it whole.
+A snapshot is the disk at some time: the log grows, its start and its high watermark rise, old
+segments go, and each copy has damage of its own. What must come out is told by a model that knows
+nothing of logs: an offset is there if one snapshot has it whole.
 """
 
 import itertools
@@ -33,14 +33,21 @@ class _Snapshot(NamedTuple):
     log_end_offset: int
     damaged: frozenset[int]
 
+    @property
+    def next_offset(self) -> int:
+        """Up to where it counts: a sound batch across the high watermark is left for later."""
+        base = self.high_watermark // _BATCH * _BATCH
+        return self.high_watermark if base in self.damaged else base
+
     def holds(self, offset: int) -> bool:
-        return self.log_start_offset <= offset < self.high_watermark
+        return self.log_start_offset <= offset < self.next_offset
 
     def is_whole(self, offset: int) -> bool:
         return self.holds(offset) and offset // _BATCH * _BATCH not in self.damaged
 
     def write(self, folder: Path) -> Path:
-        edges = [*range(self.log_start_offset, self.log_end_offset, _SEGMENT), self.log_end_offset]
+        first = self.log_start_offset // _SEGMENT * _SEGMENT
+        edges = [*range(first, self.log_end_offset, _SEGMENT), self.log_end_offset]
         segments = [
             Segment(start, made_batches("orders", 0, range(start, stop), batch_records=_BATCH))
             for start, stop in itertools.pairwise(edges)
@@ -51,6 +58,7 @@ class _Snapshot(NamedTuple):
             tuple(segments),
             topic_id=TOPIC_IDS["orders"],
             high_watermark=self.high_watermark,
+            log_start_offset=self.log_start_offset,
         )
         write_over(folder, [partition], broker_id=self.broker_id)
         for segment in segments:
@@ -68,10 +76,12 @@ def _snapshots(random: Random) -> list[_Snapshot]:
     log_start, log_end = 0, 0
     for _ in range(random.randint(2, 4)):
         log_end += random.randint(1, 6) * _BATCH
-        log_start += random.choice((0, 0, 1, 2)) * _SEGMENT
-        log_start = min(log_start, log_end // _SEGMENT * _SEGMENT)
-        high_watermark = max(log_start, log_end - random.choice((0, 0, 1, 2)) * _BATCH)
-        batches = range(log_start, log_end, _BATCH)
+        log_start += random.choice((0, 0, 1, 2, 1, 2)) * random.choice((_SEGMENT, _BATCH, 3))
+        log_start = min(log_start, log_end - 1)
+        high_watermark = max(
+            log_start, log_end - random.choice((0, 0, 1, 2, 1, 2)) * random.choice((_BATCH, 3))
+        )
+        batches = range(log_start // _SEGMENT * _SEGMENT, log_end, _BATCH)
         damaged = frozenset(base for base in batches if random.random() < 0.25)
         found.append(_Snapshot(random.randint(1, 3), log_start, high_watermark, log_end, damaged))
     return found
@@ -79,7 +89,7 @@ def _snapshots(random: Random) -> list[_Snapshot]:
 
 def _expected(snapshots: list[_Snapshot]) -> tuple[list[int], dict[int, str]]:
     """The offsets that are records, and of the others of the covered range why they are not."""
-    covered = range(max(snapshot.high_watermark for snapshot in snapshots))
+    covered = range(max(snapshot.next_offset for snapshot in snapshots))
     records = [o for o in covered if any(snapshot.is_whole(o) for snapshot in snapshots)]
     causes = {
         o: "quarantined" if any(snapshot.holds(o) for snapshot in snapshots) else "deleted"

@@ -155,7 +155,8 @@ def test_a_damaged_marker_is_settled_by_what_the_files_prove(
     _flipped(data, log, [0], Flip(1, *byte))
     bounds = log_bounds(data)
     assert str(Markers(bounds.markers).state(1, 0)) == state
-    assert [said in text for text in (*bounds.notes, *bounds.uncertain)] == [True]
+    texts = [*bounds.notes, *(doubt.text for doubt in bounds.uncertain)]
+    assert [said in text for text in texts] == [True]
 
 
 def test_a_damaged_batch_that_is_longer_than_a_marker_is_none(data: Path) -> None:
@@ -175,6 +176,18 @@ def test_a_missing_index_is_no_proof_where_the_log_has_an_abort(data: Path) -> N
     _flipped(data, log, [0], Flip(3, *_CHECKED))
     assert _doubted(log_bounds(data)) == set()
     (partition / "00000000000000000000.txnindex").unlink()
+    assert _doubted(log_bounds(data)) == {1}
+
+
+def test_what_a_second_damage_may_hide_is_not_proved_by_the_index_beside_the_first(
+    data: Path,
+) -> None:
+    steps = [sent(1), commit(2), abort(1), sent(), sent(1), abort(1), sent()]
+    log, edges = TransactionLog.of(steps), [0, 4, 8]
+    partition = write_log(data, log, edges)
+    for index in (1, 2):
+        _flipped(data, log, edges, Flip(index, *_CHECKED))
+    (partition / f"{4:020d}.txnindex").write_bytes(b"!")  # which named the first abort
     assert _doubted(log_bounds(data)) == {1}
 
 
@@ -220,8 +233,8 @@ def test_a_missing_segment_may_have_held_an_end(data: Path) -> None:
     log = TransactionLog.of([sent(1), commit(1), sent(2), sent()])
     partition = write_log(data, log, (0, 3, 4), has_files=False)
     (partition / "00000000000000000003.log").unlink()
-    (text,) = log_bounds(data).uncertain
-    assert "offset 0 on ended in damaged bytes (offset 3)" in text
+    (doubt,) = log_bounds(data).uncertain
+    assert "offset 0 on ended in damaged bytes (offset 3)" in doubt.text
 
 
 @pytest.mark.parametrize("position", [43, 50], ids=["producer id", "its last byte"])
@@ -256,7 +269,8 @@ def _states(bounds: LogBounds, steps: Iterable[PlacedStep]) -> dict[int, str]:
 
 def _doubted(bounds: LogBounds) -> set[int]:
     """The producers that the summary is uncertain about."""
-    return {int(text.split("producer ")[1].split("'")[0]) for text in bounds.uncertain}
+    texts = [doubt.text for doubt in bounds.uncertain]
+    return {int(text.split("producer ")[1].split("'")[0]) for text in texts}
 
 
 def _flipped(folder: Path, log: TransactionLog, edges: list[int], flip: Flip) -> int:

@@ -205,3 +205,14 @@ def write_log(
     if has_files and has_end_snapshot:
         (partition / f"{end:020d}.snapshot").write_bytes(producer_snapshot(log.snapshot(end)))
     return partition
+
+
+def damage_batch(folder: Path, log: TransactionLog, edges: Sequence[int], index: int) -> None:
+    """Change the last byte of a batch in a log dir that `write_log` wrote."""
+    placed = log.placed[index]
+    base = max(edge for edge in edges if edge <= placed.offset)
+    path = folder / f"{TOPIC}-0" / f"{base:020d}.log"
+    stop = sum(len(batch.data) for batch in log.batches(base, placed.next_offset))
+    content = bytearray(path.read_bytes())
+    content[stop - 1] ^= 0xFF
+    path.write_bytes(content)

@@ -23,13 +23,13 @@ class BatchState(StrEnum):
     CONTROL = "control"
     EMPTY = "empty"
     ABORTED = "aborted"
-    SKIPPED = "skipped"
 
 
 class BatchOutcome(NamedTuple):
     """What the decoder adds to a batch's own header.
 
-    `first_offset` and `record_count` matter for old wrappers, whose header tells neither.
+    `first_offset` and `last_offset` are of what of it is taken: less than its own where the log
+    start, or the end of a range, lies inside it. An old wrapper's header does not tell its records.
     """
 
     unit: Unit
@@ -37,6 +37,7 @@ class BatchOutcome(NamedTuple):
     transaction_state: TransactionState
     control_type: ControlType | None
     first_offset: int
+    last_offset: int
     record_count: int
     row_count: int
     uncompressed_bytes: int | None
@@ -76,7 +77,7 @@ def batch_row(outcome: BatchOutcome, place: Place) -> tuple[Any, ...]:
         place.topic_id,
         place.partition,
         outcome.first_offset,
-        unit.last_offset,
+        outcome.last_offset,
         outcome.record_count,
         outcome.row_count,
         unit.magic,

@@ -20,7 +20,7 @@ from pipelines.segment_ingest.decoding.internal_columns import (
 )
 from pipelines.segment_ingest.decoding.metadata_snapshot import snapshot_below, snapshot_pieces
 from pipelines.segment_ingest.decoding.record_rows import Origin, timestamps
-from pipelines.segment_ingest.decoding.table_files import TableFiles
+from pipelines.segment_ingest.decoding.row_target import RowTarget
 from pipelines.segment_ingest.decoding.tasks import DecodeSettings, Stretch
 from segment_codec.metadata_records import UNKNOWN
 from segment_codec.record import Record
@@ -36,7 +36,7 @@ class InternalRows:
     """Writes the rows of one stretch; end it with `finish`."""
 
     def __init__(
-        self, stretch: Stretch, origin: Origin, settings: DecodeSettings, files: TableFiles
+        self, stretch: Stretch, origin: Origin, settings: DecodeSettings, files: RowTarget
     ) -> None:
         self._table, self._interpret = INTERPRETERS[stretch.key.topic]
         self._stretch = stretch
@@ -128,7 +128,7 @@ class InternalRows:
 
 
 def internal_rows(
-    stretch: Stretch, origin: Origin, settings: DecodeSettings, files: TableFiles
+    stretch: Stretch, origin: Origin, settings: DecodeSettings, files: RowTarget
 ) -> InternalRows | None:
     """What writes the table for people of the stretch's topic; None when it has none."""
     if stretch.key.topic not in INTERPRETERS:

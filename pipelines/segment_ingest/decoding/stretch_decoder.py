@@ -5,8 +5,8 @@ Here is decided what every batch is to this run: taken before, wanted, left for 
 """
 
 from pipelines.segment_ingest.decoding.batch_rows import BatchState
+from pipelines.segment_ingest.decoding.row_target import RowTarget
 from pipelines.segment_ingest.decoding.stretch_writer import PendingUnit, StretchWriter
-from pipelines.segment_ingest.decoding.table_files import TableFiles
 from pipelines.segment_ingest.decoding.tasks import (
     ByteCount,
     DecodeSettings,
@@ -57,7 +57,7 @@ class StretchDecoder:
     """Runs once over one stretch; `run` does the work."""
 
     def __init__(
-        self, stretch: Stretch, markers: Markers, settings: DecodeSettings, files: TableFiles
+        self, stretch: Stretch, markers: Markers, settings: DecodeSettings, files: RowTarget
     ) -> None:
         self._stretch = stretch
         self._markers = markers
@@ -65,6 +65,7 @@ class StretchDecoder:
         self._writer = StretchWriter(stretch, settings, files)
         self._order = OffsetOrder(stretch.slices[0].expected_offset)
         self._reached = stretch.slices[0].expected_offset
+        self._floor = stretch.floor_offset
         self._is_behind_above = False
         self._held: list[tuple[Defect, int]] = []  # damage behind what is left for later
         self._cut_offset: int | None = None
@@ -147,15 +148,25 @@ class StretchDecoder:
             self._take_defect(item, index)
         else:
             last_offset = item.last_offset
-            if last_offset >= self._stretch.range_next:
+            if last_offset >= self._stretch.range_next and not self._is_cut_to_fit(item):
                 return self._take_above(item, index)
-            if last_offset >= self._stretch.range_start:
+            if last_offset >= self._floor or self._is_marker_below(item):
                 self._take_wanted(item, index)
             else:
                 self._bytes["below"] += item.size_bytes
                 self._writer.sound_below()
             self._reached = max(self._reached, last_offset + 1)
         return False
+
+    def _is_cut_to_fit(self, unit: Unit) -> bool:
+        """Whether a batch that reaches across the end of the range is taken as far as it fits."""
+        first = self._reached if isinstance(unit, Wrapper) else unit.first_offset
+        return self._stretch.cuts_end and first < self._stretch.range_next
+
+    def _is_marker_below(self, unit: Unit) -> bool:
+        """Whether this is below the log start, and may end what an earlier run took as open."""
+        is_control = isinstance(unit, RecordBatch) and unit.header.is_control
+        return is_control and unit.last_offset >= self._stretch.range_start
 
     def _take_defect(self, defect: Defect, index: int) -> None:
         """Damage belongs to the run whose range holds the offset reached before it.
@@ -229,8 +240,6 @@ class StretchDecoder:
                 state = BatchState.EMPTY
             elif transaction in _NOT_READABLE and not self._settings.takes_aborted:
                 state = BatchState.ABORTED
-        if unit.last_offset < self._stretch.log_start_offset:
-            state = BatchState.SKIPPED
         return PendingUnit(unit, index, state, transaction, control)
 
     def _control(self, batch: RecordBatch) -> ControlType:

@@ -27,7 +27,7 @@ from pipelines.segment_ingest.decoding.record_rows import (
     payload_bytes,
     record_rows,
 )
-from pipelines.segment_ingest.decoding.table_files import TableFiles
+from pipelines.segment_ingest.decoding.row_target import RowTarget
 from pipelines.segment_ingest.decoding.tasks import (
     ByteCount,
     DecodeSettings,
@@ -69,7 +69,7 @@ class PendingDefect(NamedTuple):
 class StretchWriter:
     """Takes the batches and defects of a stretch in the order of their bytes."""
 
-    def __init__(self, stretch: Stretch, settings: DecodeSettings, files: TableFiles) -> None:
+    def __init__(self, stretch: Stretch, settings: DecodeSettings, files: RowTarget) -> None:
         self._stretch = stretch
         self._settings = settings
         self._files = files
@@ -128,8 +128,7 @@ class StretchWriter:
         if pending.state is BatchState.DECODED:
             if not self._builder.accepts(pending.unit):
                 self._flush()
-            floor = max(self._stretch.range_start, self._stretch.log_start_offset)
-            self._builder.add(pending.unit, floor, self._stretch.range_next)
+            self._builder.add(pending.unit, self._stretch.floor_offset, self._stretch.range_next)
         self._pending.append(pending)
         is_full = self._builder.plain_bytes >= self._settings.decoded_bytes
         if is_full or len(self._pending) >= _MOST_PENDING:
@@ -203,7 +202,8 @@ class StretchWriter:
                 self._meet_defect(PendingDefect(defect, each.slice_index))
                 continue
             self._write_batch(each, outcome, rows)
-            units.append(_unit_rows(each, outcome, rows))
+            base_offset, _ = self._stretch.cut(outcome.first_offset, each.unit.last_offset)
+            units.append(_unit_rows(each, base_offset, rows))
         if len(columns.offsets):
             self._write_records(columns, units)
 
@@ -238,9 +238,9 @@ class StretchWriter:
     ) -> None:
         unit, stretch = pending.unit, self._stretch
         first, count, plain_bytes = _facts(unit, outcome)
-        start = max(first, stretch.range_start)
+        start, stop = stretch.cut(first, unit.last_offset)
         self._write_quarantined(start)
-        self._holes.batch(start, unit.last_offset + 1, pending.slice_index)
+        self._holes.batch(start, stop, pending.slice_index)
         self._previous_offset = unit.last_offset
         if outcome is not None and count < unit.last_offset - first + 1:
             self._is_compacted[pending.slice_index] = True
@@ -249,14 +249,15 @@ class StretchWriter:
             pending.state,
             pending.transaction_state,
             pending.control_type,
-            first,
+            start,
+            stop - 1,
             count,
             row_count,
             plain_bytes,
         )
         self._files.batch(batch_row(row, self._places[pending.slice_index]))
         self._totals["batches"] += 1
-        self._totals["offsets"] += unit.last_offset + 1 - start
+        self._totals["offsets"] += stop - start
         self._last_unit = unit
         self._last_index = pending.slice_index
 
@@ -356,10 +357,10 @@ def _facts(unit: Unit, outcome: UnitOutcome | None) -> tuple[int, int, int | Non
     )
 
 
-def _unit_rows(pending: PendingUnit, outcome: UnitOutcome, rows: int) -> UnitRows:
+def _unit_rows(pending: PendingUnit, base_offset: int, rows: int) -> UnitRows:
     unit = pending.unit
     if isinstance(unit, RecordBatch):
         timestamp_type = int(unit.header.is_log_append_time)
     else:
         timestamp_type = -1 if unit.magic == 0 else int(unit.is_log_append_time)
-    return UnitRows(rows, timestamp_type, pending.transaction_state, outcome.first_offset)
+    return UnitRows(rows, timestamp_type, pending.transaction_state, base_offset)

@@ -1,25 +1,28 @@
 """The files that one task writes: one for each table and topic it meets. Effect."""
 
+import contextlib
 from collections.abc import Callable
-from typing import Any
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import pyarrow as pa
 
+from lake.errors import StorageError
 from lake.parquet_files import DataFile, ParquetFile
 from lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS, Table
 from pipelines.segment_ingest.decoding.batch_rows import batches_table
 from pipelines.segment_ingest.decoding.quarantine_rows import gaps_table, quarantine_table
+from pipelines.segment_ingest.decoding.row_target import Row
 from pipelines.segment_ingest.decoding.tasks import DecodeSettings
 
 _MOST_BUFFERED_ROWS = 16_384
-
-Row = tuple[Any, ...]
+_CLOSED_AT_A_TIME = 8
 
 
 class TableFiles:
     """Collects the rows of one topic after another and writes them.
 
-    End it with `finish` or with `abandon`.
+    End it with `finish` or with `abandon`. Files are closed in threads, while the next are
+    written: HDFS takes half a second for each, which it spends waiting.
     """
 
     def __init__(self, settings: DecodeSettings) -> None:
@@ -27,7 +30,8 @@ class TableFiles:
         self._topic: str | None = None
         self._open: dict[str, ParquetFile] = {}
         self._rows: dict[str, list[Row]] = {}
-        self._done: list[DataFile] = []
+        self._pool = ThreadPoolExecutor(_CLOSED_AT_A_TIME)
+        self._closing: list[Future[DataFile | None]] = []
 
     def begin(self, topic: str) -> None:
         """What follows belongs to this topic."""
@@ -55,7 +59,9 @@ class TableFiles:
     def finish(self) -> tuple[DataFile, ...]:
         """Close all files and name them."""
         self._close_topic()
-        return tuple(self._done)
+        self._pool.shutdown()
+        files = [future.result() for future in self._closing]
+        return tuple(file for file in files if file is not None)
 
     def _write(self, table: Table, rows: pa.RecordBatch) -> None:
         if rows.num_rows == 0:
@@ -94,18 +100,19 @@ class TableFiles:
             self._close(name)
 
     def _close(self, name: str) -> None:
-        done = self._open.pop(name).close()
-        if done is not None:
-            self._done.append(done)
+        self._closing.append(self._pool.submit(self._open.pop(name).close))
 
     def abandon(self) -> None:
         """Delete everything that was written."""
         for file in self._open.values():
             file.abandon()
         self._open.clear()
+        self._pool.shutdown()
         settings = self._settings
-        for done in self._done:
-            settings.storage.delete(
-                settings.storage.join(settings.lake_path, done.table, done.path)
-            )
-        self._done.clear()
+        for future in self._closing:
+            with contextlib.suppress(StorageError):  # then there is nothing to delete, or no way
+                done = future.result()
+                if done is not None:
+                    path = settings.storage.join(settings.lake_path, done.table, done.path)
+                    settings.storage.delete(path)
+        self._closing.clear()

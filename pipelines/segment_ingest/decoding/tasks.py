@@ -6,6 +6,7 @@ from typing import NamedTuple
 from lake.parquet_files import DataFile
 from lake.storage import Storage
 from pipelines.segment_ingest.decoding.quarantine_rows import GapCause
+from pipelines.segment_ingest.planning.coverage import OffsetRange
 from pipelines.segment_ingest.sources.partition_log import PartitionKey, SegmentFile
 from pipelines.segment_ingest.surveying.survey_values import LastBatch
 from segment_codec.errors import TailKind
@@ -48,10 +49,13 @@ class Stretch:
     Attributes:
         range_start, range_next: the range of offsets that one ledger row will cover; other
             stretches may belong to it.
-        log_start_offset: records below exist on the disk but not in the log.
+        log_start_offset: records below exist on the disk but not in the log. A marker below is
+            taken all the same: it may end what an earlier run took.
         is_plain: the survey met nothing odd, so the walk may end at the first batch above.
         markers: those inside, and behind it the next one of each producer: how transactions ended.
         gap_cause: of a gap that is repaired; None where a log is taken for the first time.
+        cuts_end: a batch that reaches across the range's end is taken as far as it lies inside;
+            else it is left for a later run, whole.
     """
 
     key: PartitionKey
@@ -64,10 +68,22 @@ class Stretch:
     is_plain: bool
     markers: tuple[Marker, ...]
     gap_cause: GapCause | None = None
+    cuts_end: bool = False
 
     @property
     def size_bytes(self) -> int:
         return sum(each.size_bytes for each in self.slices)
+
+    @property
+    def floor_offset(self) -> int:
+        """Data below is not taken."""
+        return max(self.range_start, self.log_start_offset)
+
+    def cut(self, first_offset: int, last_offset: int) -> OffsetRange:
+        """What of a batch lies in the range, and of one across the log start in the log."""
+        is_below = last_offset < self.log_start_offset
+        floor = self.range_start if is_below else self.floor_offset
+        return max(first_offset, floor), min(last_offset + 1, self.range_next)
 
 
 @dataclass(frozen=True, slots=True)

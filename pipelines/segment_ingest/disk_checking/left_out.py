@@ -14,7 +14,6 @@ Flags = NDArray[np.bool_]
 
 _OTHER_LEADER = "of another leader"
 _QUARANTINED = "in quarantine"
-_NOT_EMITTED = (BatchState.ABORTED, BatchState.SKIPPED)
 
 
 class DiskRecords(NamedTuple):
@@ -78,8 +77,8 @@ def why_absent(
     place = _holding(records.offsets, batches, "base_offset", "last_offset")
     has_batch = place >= 0
     reasons.give(_OTHER_LEADER, has_batch & _is_of_other_leader(records, batches, place))
-    for state in _NOT_EMITTED:
-        reasons.give(str(state), has_batch & _has_text(batches, "state", state, place))
+    is_aborted = has_batch & _has_text(batches, "state", BatchState.ABORTED, place)
+    reasons.give("aborted", is_aborted)
     # A batch with another checksum was written anew: by the cleaner, before or after it was taken.
     is_rewritten = has_batch & (_at(numbers(batches, "crc"), place) != records.crcs)
     reasons.give("rewritten by the cleaner", is_rewritten)

@@ -61,6 +61,10 @@ class Coverage:
         """The topics of which something was taken, sorted."""
         return sorted(self._isolations)
 
+    def adopt(self, topic: str, topic_id: str) -> None:
+        """Give rows that name no id the first one that is known for their topic."""
+        self._topic_ids.setdefault(topic, [topic_id])
+
     def latest_topic_id(self, topic: str, partition: int) -> str | None:
         """The topic id of the partition's newest row that has one, else of the topic's."""
         rows = self._rows.get((topic, partition), [])

@@ -13,12 +13,18 @@ from pipelines.segment_ingest.sources.partition_log import PartitionKey, Replica
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """A copy with the gaps it may fill; `wanted` are the parts of them that lie in its log."""
+    """A copy with the gaps it may fill.
+
+    Attributes:
+        wanted: the parts of the gaps that lie in its log.
+        stop_offset: from here on its log does not count, or is another's.
+    """
 
     replica: Replica
     files: tuple[SegmentFile, ...]
     gaps: tuple[CurrentGap, ...]
     wanted: tuple[OffsetRange, ...]
+    stop_offset: int
     lineage: Lineage
 
 
@@ -71,10 +77,8 @@ def _copies(
         found = [(gap, _part(gap, replica.log_start_offset, stop)) for gap in gaps]
         worth = [(gap, part) for gap, part in found if part[0] < part[1]]
         if worth:
-            files = _files(replica, [part for _, part in worth])
-            copies.append(
-                Copy(replica, files, tuple(g for g, _ in worth), tuple(p for _, p in worth), best)
-            )
+            own, parts = tuple(gap for gap, _ in worth), tuple(part for _, part in worth)
+            copies.append(Copy(replica, _files(replica, parts), own, parts, stop, best))
     return copies
 
 

@@ -3,9 +3,13 @@
 A copy that has other batches there is of another log, or lost to what was taken: it fills nothing.
 """
 
+from collections.abc import Iterable
+
 from lake.storage import Storage
+from pipelines.segment_ingest.planning.coverage import Coverage
 from pipelines.segment_ingest.repairing.copies import Copy
 from pipelines.segment_ingest.repairing.current_gaps import CurrentGap
+from pipelines.segment_ingest.repairing.search_values import Crossing
 from pipelines.segment_ingest.same_logs.batch_search import find_batch, request_for
 from pipelines.segment_ingest.same_logs.identity import (
     FoundBatch,
@@ -30,6 +34,23 @@ def is_contradicted(
         if isinstance(found, FoundBatch) and _is_other(copy, gap, known, found, taken):
             return True
     return False
+
+
+def goes_on(
+    crossing: Crossing, gaps: Iterable[CurrentGap], taken: TakenBatches, coverage: Coverage
+) -> bool:
+    """Whether the rest of a batch that reaches out of a gap is in the lake, or not there yet.
+
+    Args:
+        gaps: all of the partition that copies may fill.
+    """
+    listed, offset = list(gaps), crossing.offset
+    key = listed[0].key
+    known = taken.holding(key, offset)
+    if known is not None:
+        return known.header.crc == crossing.crc
+    is_covered = any(start <= offset < stop for start, stop in coverage.ranges(key))
+    return not is_covered or any(g.start_offset <= offset < g.next_offset for g in listed)
 
 
 def _is_other(

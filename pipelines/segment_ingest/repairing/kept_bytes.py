@@ -13,9 +13,9 @@ from lake.parquet_rows import read_rows
 from lake.tables import QUARANTINE
 from pipelines.segment_ingest.repairing.copies import Copy
 from pipelines.segment_ingest.repairing.current_gaps import CurrentGap
-from pipelines.segment_ingest.repairing.repair import RepairState
+from pipelines.segment_ingest.repairing.repair_state import RepairState
 from pipelines.segment_ingest.repairing.resolutions import is_sound_outside
-from pipelines.segment_ingest.same_logs.lineage import Lineage
+from pipelines.segment_ingest.same_logs.lineage import OPEN_END, Lineage
 from pipelines.segment_ingest.sources.partition_log import (
     Checkpoints,
     PartitionKey,
@@ -70,17 +70,23 @@ def _kept_bytes(tables: LakeTables, source_id: str) -> Iterator[tuple[tuple[Any,
 def _copy(
     key: PartitionKey, row: Row, path: str, size_bytes: int, gaps: Sequence[CurrentGap]
 ) -> list[Copy]:
-    """The bytes as a log of one segment; none where no gap is left that they could fill."""
+    """The bytes as a log of one segment; none where no gap is left that they could fill.
+
+    They say nothing of offsets that are not there for another reason than damage.
+    """
     before, behind = row["previous_offset"], row["next_offset"]
     own = tuple(
         gap
         for gap in gaps
-        if (behind is None or gap.start_offset < behind)
+        if not gap.is_weak
+        and (behind is None or gap.start_offset < behind)
         and (before is None or gap.next_offset > before + 1)
     )
     if not own:
         return []
-    file = SegmentFile(own[0].start_offset, path, row["segment"], size_bytes, None, row["position"])
+    claimed = own[0].start_offset if row["base_offset"] is None else row["base_offset"]
+    base_offset = min(own[0].start_offset, claimed)  # the batch may begin before the gap
+    file = SegmentFile(base_offset, path, row["segment"], size_bytes, None, row["position"])
     replica = Replica(key, row["broker_id"], path.rsplit("/", 1)[0], False, _UNKNOWN, (), (file,))
     parts = tuple((gap.start_offset, gap.next_offset) for gap in own)
-    return [Copy(replica, (file,), own, parts, Lineage(()))]
+    return [Copy(replica, (file,), own, parts, OPEN_END, Lineage(()))]

@@ -3,7 +3,7 @@
 A repair covers a whole gap again: what was found becomes rows, the rest is stated anew as a gap.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -12,10 +12,12 @@ from pipelines.segment_ingest.planning.coverage import OffsetRange, merged, subt
 from pipelines.segment_ingest.planning.plan import RangeKind, RangePlan, Restated, SurveyedPartition
 from pipelines.segment_ingest.repairing.copies import Copy
 from pipelines.segment_ingest.repairing.current_gaps import CurrentGap
-from pipelines.segment_ingest.repairing.repair_search import FoundSpan
+from pipelines.segment_ingest.repairing.lost_ends import KnownLog, LostEnds
+from pipelines.segment_ingest.repairing.search_values import FoundSpan
 from pipelines.segment_ingest.surveying.bounds import LogBounds
+from pipelines.segment_ingest.surveying.survey_values import DataSpan
 from segment_codec.segment import MOST_OFFSETS
-from segment_codec.transactions import Marker
+from segment_codec.transactions import Marker, Markers
 
 
 class Offer(NamedTuple):
@@ -35,43 +37,67 @@ class _Choice(NamedTuple):
 
 
 class Plans(NamedTuple):
-    """The repairs of one partition, and what was found and cannot be told the end of."""
+    """The repairs of one partition.
+
+    Attributes:
+        filled_offsets: of each range, what sound batches span in it.
+        unsettled_offsets: what was found and cannot be told the end of.
+    """
 
     ranges: tuple[RangePlan, ...]
+    filled_offsets: tuple[int, ...]
     unsettled_offsets: int
 
 
-def repair_plans(
-    offers: Sequence[Offer], gaps: Iterable[CurrentGap], markers: Iterable[Marker]
-) -> Plans:
-    """The ranges that repair the gaps of one partition, in the order of their offsets.
-
-    A batch of a transaction counts only if nothing is missing between it and the marker that ends
-    the transaction: else the one that really ended it may be gone.
+def known_log(
+    offers: Sequence[Offer],
+    gaps: Sequence[CurrentGap],
+    markers: Iterable[Marker],
+    covered: Sequence[OffsetRange],
+) -> KnownLog:
+    """What the lake and the offers have of one partition together.
 
     Args:
         gaps: all of the partition.
         markers: all that the lake knows of the partition.
     """
-    known = {*markers}
-    known |= {e for o in offers for s in o.spans for e in s.events if isinstance(e, Marker)}
-    holes = _holes_left(offers, gaps)
+    events = [event for offer in offers for span in offer.spans for event in span.events]
+    known = sorted({*markers, *(event for event in events if isinstance(event, Marker))})
+    between = subtracted((covered[0][0], covered[-1][1]), covered)
+    holes = merged([*_holes_left(offers, gaps), *between])
+    ends = Markers(known)
+    log = KnownLog(gaps[0].key, tuple(known), ends, tuple(holes), covered[-1][1], ())
+    data = {event for event in events if isinstance(event, DataSpan)}
+    return log._replace(waiting=tuple(sorted(each for each in data if log.holes_behind(each))))
+
+
+def repair_plans(
+    offers: Sequence[Offer], gaps: Iterable[CurrentGap], log: KnownLog, lost: LostEnds
+) -> Plans:
+    """The ranges that repair the gaps of one partition, in the order of their offsets.
+
+    A batch of a transaction counts only if nothing is missing between it and the marker that ends
+    the transaction, or if it is proved how that ended: else the one that really did may be gone.
+    """
+    markers = tuple(sorted({*log.markers, *lost.markers}))
     by_gap: dict[CurrentGap, list[list[_Choice]]] = {}
     unsettled = 0
     for offer in offers:
         own: dict[CurrentGap, list[_Choice]] = {}
         for choice in (_Choice(offer.copy, span) for span in offer.spans):
-            if _is_settled(choice.span, known, holes):
+            if _is_settled(choice.span, log, lost):
                 own.setdefault(choice.gap, []).append(choice)
             else:
                 unsettled += choice.span.sound_offsets
         for gap, choices in own.items():
             by_gap.setdefault(gap, []).append(choices)
-    ranges = [
-        _plan(gap, _chosen(gap, by_gap[gap]), tuple(sorted(known)))
-        for gap in sorted(by_gap, key=lambda gap: gap.start_offset)
-    ]
-    return Plans(tuple(ranges), unsettled)
+    gaps_filled = sorted(by_gap, key=lambda gap: gap.start_offset)
+    chosen = [_chosen(gap, by_gap[gap]) for gap in gaps_filled]
+    return Plans(
+        tuple(_plan(gap, own, markers) for gap, own in zip(gaps_filled, chosen, strict=True)),
+        tuple(sum(each.span.sound_offsets for each in own) for own in chosen),
+        unsettled,
+    )
 
 
 def _holes_left(offers: Sequence[Offer], gaps: Iterable[CurrentGap]) -> list[OffsetRange]:
@@ -85,17 +111,13 @@ def _holes_left(offers: Sequence[Offer], gaps: Iterable[CurrentGap]) -> list[Off
     return [hole for gap in gaps for hole in subtracted((gap.start_offset, gap.next_offset), found)]
 
 
-def _is_settled(span: FoundSpan, known: Collection[Marker], holes: Sequence[OffsetRange]) -> bool:
-    for event in span.events:
-        if isinstance(event, Marker):
-            continue
-        own = (marker for marker in known if marker.producer_id == event.producer_id)
-        end = min((marker.offset for marker in own if marker.offset > event.offset), default=None)
-        if end is None:
-            return False
-        if any(start < end and event.offset < following for start, following in holes):
-            return False
-    return True
+def _is_settled(span: FoundSpan, log: KnownLog, lost: LostEnds) -> bool:
+    data = [event for event in span.events if isinstance(event, DataSpan)]
+    return all(
+        each in lost.settled
+        or (not log.holes_behind(each) and log.ends.next_marker(each.producer_id, each.offset))
+        for each in data
+    )
 
 
 def _chosen(gap: CurrentGap, by_copy: Sequence[list[_Choice]]) -> list[_Choice]:
@@ -120,7 +142,7 @@ def _is_apart(one: FoundSpan, other: FoundSpan) -> bool:
 
 def _plan(gap: CurrentGap, choices: Sequence[_Choice], markers: tuple[Marker, ...]) -> RangePlan:
     copy = choices[0].copy
-    told = copy.wanted[choices[0].span.gap_index] if gap.is_weak else None
+    told = _told(choices[0]) if gap.is_weak else None
     log_start = copy.replica.log_start_offset
     bounds = LogBounds(
         log_start_offset=log_start,
@@ -144,6 +166,12 @@ def _plan(gap: CurrentGap, choices: Sequence[_Choice], markers: tuple[Marker, ..
     )
 
 
+def _told(choice: _Choice) -> OffsetRange:
+    """Of which part of a gap the copy knows why it is there."""
+    start, stop = choice.copy.wanted[choice.span.gap_index]
+    return start, stop if choice.span.told_offset is None else min(stop, choice.span.told_offset)
+
+
 def _stretch(gap: CurrentGap, choice: _Choice, markers: tuple[Marker, ...]) -> Stretch:
     copy, span = choice
     file = copy.files[span.file_index]
@@ -152,12 +180,13 @@ def _stretch(gap: CurrentGap, choice: _Choice, markers: tuple[Marker, ...]) -> S
         file.base_offset + MOST_OFFSETS if is_last else copy.files[span.file_index + 1].base_offset
     )
     cleaner_offset = copy.replica.checkpoints.cleaner_offset or 0
+    begun = gap.start_offset if span.base_offset is None else span.base_offset
     piece = Slice(
         file=file,
         start=span.start,
         stop=span.stop,
         limit_offset=limit,
-        expected_offset=gap.start_offset,
+        expected_offset=min(gap.start_offset, begun),
         start_crc=-1,
         is_last=is_last,
         is_cleaned=file.base_offset < cleaner_offset,
@@ -169,9 +198,10 @@ def _stretch(gap: CurrentGap, choice: _Choice, markers: tuple[Marker, ...]) -> S
         slices=(piece,),
         range_start=gap.start_offset,
         range_next=gap.next_offset,
-        log_start_offset=copy.replica.log_start_offset if gap.is_weak else gap.start_offset,
+        log_start_offset=copy.replica.log_start_offset,
         settled_offset=gap.next_offset,
         is_plain=False,
         markers=markers,
         gap_cause=None if gap.is_weak else gap.cause,
+        cuts_end=True,
     )

@@ -1,120 +1,31 @@
 """Looks in a copy of a partition for sound batches where the lake has gaps. Runs in tasks. Effect.
 
-Only what a checksum proves is offered, and only batches that lie in a gap whole: in one lineage the
-copies have the same batches, so that one which does not fit in belongs to another state of the log.
+Only what a checksum proves is offered. In one lineage the copies have the same batches, so that one
+which reaches out of a gap must go on in what lies beside it: the driver sees whether it does.
 Damage is evidence where the lake has none: a gap of weak cause is looked at with its damage.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from lake.errors import StorageError
-from lake.storage import Storage
 from pipelines.segment_ingest.planning.coverage import OffsetRange
+from pipelines.segment_ingest.repairing.search_values import (
+    Crossing,
+    FoundSpan,
+    Refused,
+    SearchRequest,
+)
 from pipelines.segment_ingest.same_logs.batch_search import walk_start
-from pipelines.segment_ingest.same_logs.lineage import Lineage
 from pipelines.segment_ingest.sources.partition_log import SegmentFile
 from pipelines.segment_ingest.sources.side_files import anchors_of, read_index
-from pipelines.segment_ingest.surveying.survey_values import DataSpan
-from pipelines.segment_ingest.surveying.unit_facts import marker_of
+from pipelines.segment_ingest.surveying.unit_facts import last_batch_of
 from segment_codec.errors import DefectError, SegmentCodecError
 from segment_codec.message_set import Wrapper
 from segment_codec.offset_order import OffsetOrder, Unit
 from segment_codec.record_batch import RecordBatch
 from segment_codec.reference_decoder import decode
 from segment_codec.segment import MOST_OFFSETS, Defect, SegmentBounds, SegmentWalk, Tail
-from segment_codec.transactions import Marker
 from segment_codec.window import Window
-
-
-class Refused(NamedTuple):
-    """A batch whose checksum holds and which was quarantined all the same, by where it stands."""
-
-    segment: str
-    position: int
-    last_offset: int
-
-
-@dataclass(frozen=True, slots=True)
-class SearchRequest:
-    """One copy of a partition, and the gaps to look for in it.
-
-    Attributes:
-        files: the copy's segments in order; offsets of the next one are not in a segment.
-        gaps: offset ranges, rising, apart from each other.
-        weak: of each gap, whether damage found in it tells more than the lake knows.
-        lineage: of the log that the lake has; batches of another epoch are not of that log.
-        misplaced: batches whose offsets are not believed.
-        faulty: batches that are damaged inside.
-        is_replay: offer of these what decodes now.
-        most_decoded_bytes: of one batch.
-    """
-
-    storage: Storage
-    files: tuple[SegmentFile, ...]
-    gaps: tuple[OffsetRange, ...]
-    weak: tuple[bool, ...]
-    lineage: Lineage
-    misplaced: frozenset[Refused]
-    faulty: frozenset[Refused]
-    is_replay: bool
-    most_decoded_bytes: int
-    window_bytes: int
-
-    @property
-    def read_bytes(self) -> int:
-        """About what a search reads: the share of each segment that the gaps have in it."""
-        total = 0
-        for index, file in enumerate(self.files):
-            stop = self.files[index + 1].base_offset if index + 1 < len(self.files) else None
-            for start, following in self.gaps:
-                low = max(start, file.base_offset)
-                high = following if stop is None else min(following, stop)
-                if low < high:
-                    span = high - low if stop is None else stop - file.base_offset
-                    total += file.size_bytes * (high - low) // max(span, 1)
-        return total
-
-
-@dataclass(slots=True)
-class FoundSpan:
-    """What a copy has in a row inside one gap and one segment: bytes [start, stop).
-
-    Attributes:
-        sound_offsets, record_count: what its sound batches span and hold.
-        is_whole: there is nothing in it but sound batches.
-        first_offset, next_offset: of the sound batches, or where damage without one stands.
-        events: markers, and the first transactional batch of a producer since its last marker.
-    """
-
-    gap_index: int
-    file_index: int
-    start: int
-    stop: int
-    first_offset: int
-    next_offset: int
-    sound_offsets: int = 0
-    record_count: int = 0
-    is_whole: bool = True
-    events: list[Marker | DataSpan] = field(default_factory=list)
-
-    def take(self, item: Unit | Defect, first_offset: int) -> None:
-        """Add what lies behind."""
-        self.stop = item.position + item.size_bytes
-        if isinstance(item, Defect):
-            self.is_whole = False
-            return
-        if not self.sound_offsets:
-            self.first_offset = first_offset
-        span = item.last_offset + 1 - first_offset
-        self.sound_offsets += span
-        self.next_offset = item.last_offset + 1
-        if isinstance(item, RecordBatch):
-            self.record_count += item.header.record_count
-            _note_transaction(self.events, item)
-        else:
-            self.record_count += span
 
 
 def search(requests: tuple[SearchRequest, ...]) -> list[list[FoundSpan]]:
@@ -134,20 +45,24 @@ def _search(request: SearchRequest) -> list[FoundSpan]:
         ]
         if not gaps:
             continue
+        count = len(spans)
         try:
-            spans += _search_file(request, index, limit, gaps)
+            _search_file(request, index, limit, gaps, spans)
         except (StorageError, SegmentCodecError):
-            continue  # this time there is nothing to be had from it
+            del spans[count:]  # this time there is nothing to be had from it
     return spans
 
 
 def _search_file(
-    request: SearchRequest, file_index: int, limit: int, gaps: Sequence[int]
-) -> list[FoundSpan]:
+    request: SearchRequest,
+    file_index: int,
+    limit: int,
+    gaps: Sequence[int],
+    spans: list[FoundSpan],
+) -> None:
     file = request.files[file_index]
     index = read_index(request.storage, file.index_path, file.base_offset)
     is_last = file_index + 1 == len(request.files)
-    spans: list[FoundSpan] = []
     position = 0
     with request.storage.open_reader(file.path) as reader:
         window = Window(reader, request.window_bytes, min(file.size_bytes, reader.size_bytes))
@@ -162,13 +77,15 @@ def _search_file(
             for item in _items(window, bounds, position):
                 if isinstance(item, Defect):
                     collector.damage(item)
-                else:
+                    continue
+                is_behind = item.first_offset >= stop
+                if not is_behind:
                     position = item.position
-                    if item.first_offset >= stop:
-                        break
+                if not is_behind or isinstance(item, Wrapper):  # of which this is the last offset
                     collector.sound(item)
+                if is_behind:
+                    break
             collector.settle_damage(stop)
-    return spans
 
 
 class _Collector:
@@ -190,36 +107,69 @@ class _Collector:
 
     def sound(self, unit: Unit) -> None:
         """A batch was met whose checksum holds."""
-        self.settle_damage(unit.first_offset)
-        file = self._request.files[self._file_index]
-        first_offset = _first_offset(unit, self._request)
-        if first_offset is None:
-            self._add(unit, unit.first_offset, is_inside=False)
+        request, file = self._request, self._request.files[self._file_index]
+        first_offset = _first_offset(unit, request)
+        self.settle_damage(unit.first_offset if first_offset is None else first_offset)
+        if first_offset is not None and unit.last_offset >= request.stop_offset:
+            self._stop_telling(first_offset)
+        if first_offset is None or not _is_offered(unit, first_offset, request, self._gap, file):
+            self._is_open = False
             return
-        is_offered = _is_offered(unit, first_offset, self._request, self._gap, file)
-        self._add(unit, first_offset, is_inside=is_offered)
+        start, stop = request.gaps[self._gap]
+        crc = last_batch_of(unit).crc
+        crossings = [Crossing(start - 1, crc)] if first_offset < start else []
+        crossings += [Crossing(stop, crc)] if unit.last_offset >= stop else []
+        offsets = max(first_offset, start), min(unit.last_offset + 1, stop)
+        if crossings:
+            self._is_open = False
+        self._open(unit.position, offsets[0]).take(unit, first_offset, offsets)
+        self._spans[-1].crossings = tuple(crossings)
+        self._is_open = not crossings
 
     def settle_damage(self, next_offset: int) -> None:
         """Tell of which damage the offsets may be in the gap: those before the next sound one."""
         start, stop = self._request.gaps[self._gap]
-        for defect in self._damage:
-            claimed = defect.base_offset
-            if claimed is not None and defect.expected_offset <= claimed < next_offset:
-                is_inside = start <= claimed < stop
+        for defect, (first, following) in zip(
+            self._damage, _regions(self._damage, next_offset), strict=True
+        ):
+            is_inside = first < stop and start < following
+            if is_inside and self._request.weak[self._gap]:
+                offset = max(start, defect.expected_offset)
+                self._open(defect.position, offset).take_damage(defect)
+                self._is_open = True
             else:
-                is_inside = defect.expected_offset < stop and start < next_offset
-            offset = max(start, defect.expected_offset)
-            is_told = is_inside and self._request.weak[self._gap]
-            self._add(defect, offset, is_inside=is_told)
+                self._is_open = False
         self._damage.clear()
 
-    def _add(self, item: Unit | Defect, offset: int, *, is_inside: bool) -> None:
-        if is_inside and not self._is_open:
-            place = item.position
-            self._spans.append(FoundSpan(self._gap, self._file_index, place, place, offset, offset))
-        if is_inside:
-            self._spans[-1].take(item, offset)
-        self._is_open = is_inside
+    def _open(self, position: int, offset: int) -> FoundSpan:
+        """The newest span if what comes now joins it, else a new one."""
+        if not self._is_open:
+            place = self._gap, self._file_index
+            self._spans.append(FoundSpan(*place, position, position, offset, offset))
+        return self._spans[-1]
+
+    def _stop_telling(self, offset: int) -> None:
+        for span in self._spans:
+            if span.gap_index == self._gap and span.told_offset is None:
+                span.told_offset = offset
+
+
+def _regions(damage: Sequence[Defect], next_offset: int) -> list[OffsetRange]:
+    """Where the offsets of each may lie: up to the next that claims higher ones."""
+    regions: list[OffsetRange] = []
+    for first in reversed([_claimed(defect, next_offset) for defect in damage]):
+        behind = next_offset
+        if regions:
+            behind = regions[-1][0] if regions[-1][0] > first else regions[-1][1]
+        regions.append((first, behind))
+    return regions[::-1]
+
+
+def _claimed(defect: Defect, next_offset: int) -> int:
+    """Where damaged bytes begin, by their own word if it can be true."""
+    claimed = defect.base_offset
+    is_possible = claimed is not None and defect.expected_offset <= claimed < next_offset
+    return claimed if claimed is not None and is_possible else defect.expected_offset
 
 
 def _items(window: Window, bounds: SegmentBounds, position: int) -> Iterator[Unit | Defect]:
@@ -243,7 +193,8 @@ def _is_offered(
     unit: Unit, first_offset: int, request: SearchRequest, gap: int, file: SegmentFile
 ) -> bool:
     start, stop = request.gaps[gap]
-    if first_offset < start or unit.last_offset >= stop:
+    is_apart = unit.last_offset < start or first_offset >= stop
+    if is_apart or unit.last_offset >= request.stop_offset:
         return False
     known = Refused(file.name, file.origin_position + unit.position, unit.last_offset)
     if known in request.misplaced:
@@ -262,14 +213,3 @@ def _decodes(unit: Unit, request: SearchRequest) -> bool:
     except DefectError:
         return False
     return True
-
-
-def _note_transaction(events: list[Marker | DataSpan], batch: RecordBatch) -> None:
-    header = batch.header
-    marker = marker_of(batch)
-    if marker is not None:
-        events.append(marker)
-    elif header.is_transactional and not header.is_control:
-        last = next((e for e in reversed(events) if e.producer_id == header.producer_id), None)
-        if not isinstance(last, DataSpan):
-            events.append(DataSpan(batch.first_offset, header.producer_id))

@@ -57,8 +57,8 @@ class _Filled(NamedTuple):
 def unresolved(rows: Iterable[Row]) -> list[Row]:
     """The rows of damage that no later row resolves; sound bytes of another log are none."""
     listed = [row for row in rows if row["defect_code"] != DefectCode.REPLICA_CONFLICT]
-    done = {_identity(row) for row in listed if row["resolution"] is not None}
-    return [row for row in listed if row["resolution"] is None and _identity(row) not in done]
+    done = {identity_of(row) for row in listed if row["resolution"] is not None}
+    return [row for row in listed if row["resolution"] is None and identity_of(row) not in done]
 
 
 def is_sound_outside(row: Row) -> bool:
@@ -166,5 +166,6 @@ def _kind(row: Row, filled: Sequence[_Filled]) -> str:
     return str(Resolution.REPLAYED if is_same else Resolution.SIBLING)
 
 
-def _identity(row: Row) -> tuple[Any, ...]:
+def identity_of(row: Row) -> tuple[Any, ...]:
+    """The same bytes at the same place."""
     return (row["broker_id"], row["segment"], row["position"], row["raw_sha256"])

@@ -1,8 +1,8 @@
 """Is a log on a disk still the log that the lake has taken? Pure.
 
 A topic id tells it where brokers write one. Else the batch that was taken last does: in the same
-log it stands at the same offset with the same checksum and leader epoch, unless the cleaner has
-rewritten it.
+log it stands at the same offset with the same checksum, unless the cleaner has rewritten it. No
+checksum covers a leader epoch, so that one which differs alone tells nothing.
 """
 
 from enum import Enum, auto
@@ -53,7 +53,8 @@ def likeness(taken: LastBatch, found: FoundBatch | None) -> Likeness:
     """Compare a batch that was taken with what the disk has at or behind its base offset."""
     if found is None:
         return Likeness.UNKNOWN
-    if found.header == taken:
+    is_at_place = found.first_offset <= taken.base_offset <= found.last_offset
+    if is_at_place and found.header.crc == taken.crc:  # the lake may have a part of it only
         return Likeness.SAME
     if found.header.base_offset == taken.base_offset:
         return Likeness.OTHER
@@ -75,7 +76,8 @@ def may_be_cleaned(
     if cleaner_offset is not None and found.header.base_offset < cleaner_offset:
         return True
     if taken.magic != found.magic:  # a broker from 4.0 on cleans old formats into the new one
-        return cleaner_offset is not None or lake_is_compacted
+        was_cleaned = lake_is_compacted or not taken.is_whole
+        return cleaner_offset is not None or was_cleaned
     spans = [range(each.first_offset, each.last_offset + 1) for each in (taken, found)]
     if taken.is_wrapper or found.is_wrapper:
         return _is_part(*spans) and not (spans[0] == spans[1] and taken.is_whole and found.is_whole)
@@ -89,12 +91,32 @@ def _is_part(one: range, other: range) -> bool:
     return range(start, stop) in (one, other)
 
 
-def shorter_note(replica: Replica, end: str, covered_offset: int) -> str:
-    """What the summary says of a copy that ends below what was taken; `end` says where it ends."""
-    return (
-        f"{replica.key}: {end} and the lake covers up to {covered_offset}: an older or lagging "
-        "copy, nothing is taken above"
-    )
+class ShorterLog(NamedTuple):
+    """A copy that ends below what was taken.
+
+    Attributes:
+        end: says where.
+        has_older_epoch: it knows none of the leader that wrote what was taken last.
+    """
+
+    replica: Replica
+    end: str
+    covered_offset: int
+    has_older_epoch: bool
+
+    def note(self, *, has_won: bool, has_lost: bool) -> str:
+        """What the summary says of it; batches of it may have won or lost an election."""
+        what = "an older or lagging copy"
+        if has_won:
+            what = "a copy whose end won an election against rows that were taken before"
+        elif has_lost:
+            what = "a copy whose end lost an election"
+        elif self.has_older_epoch:
+            what += ", or one that lost an election"
+        return (
+            f"{self.replica.key}: {self.end} and the lake covers up to {self.covered_offset}: "
+            f"{what}, nothing is taken above"
+        )
 
 
 def contradiction_note(replica: Replica, taken: LastBatch, found: LastBatch) -> str:

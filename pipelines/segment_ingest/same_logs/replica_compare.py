@@ -22,7 +22,8 @@ from pipelines.segment_ingest.decoding.quarantine_rows import (
     most_raw_bytes,
     quarantine_row,
 )
-from pipelines.segment_ingest.decoding.table_files import Row, TableFiles
+from pipelines.segment_ingest.decoding.row_target import Row
+from pipelines.segment_ingest.decoding.table_files import TableFiles
 from pipelines.segment_ingest.decoding.tasks import DecodeSettings
 from pipelines.segment_ingest.planning.coverage import OffsetRange
 from pipelines.segment_ingest.same_logs.log_heads import BatchHead, LogHeads

@@ -22,14 +22,15 @@ from pipelines.segment_ingest.same_logs.batch_search import (
 from pipelines.segment_ingest.same_logs.identity import (
     FoundBatch,
     Likeness,
+    ShorterLog,
     contradiction_note,
     is_outvoted,
     likeness,
     may_be_cleaned,
     outvoted_note,
     refusal,
-    shorter_note,
 )
+from pipelines.segment_ingest.same_logs.lineage import lineage_of
 from pipelines.segment_ingest.same_logs.taken_batches import TakenBatches
 from pipelines.segment_ingest.sources.partition_log import PartitionKey, Replica
 from pipelines.segment_ingest.surveying.survey_values import LastBatch
@@ -43,10 +44,12 @@ class LogCheck:
     """Logs from which nothing is taken, with the reason, and what else a person should know.
 
     `outvoted` are those that lost an election to what was taken: what they have more is lost too.
+    `shorter` are those that end below what was taken and are the same log so far as is known.
     """
 
     refused: dict[PartitionKey, str] = field(default_factory=dict)
     outvoted: set[PartitionKey] = field(default_factory=set)
+    shorter: list[ShorterLog] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
@@ -55,7 +58,7 @@ class _Case:
     replica: Replica
     frontier: Frontier
     is_named: bool  # the topic id is known on the disk and in the ledger, so it is this log
-    notes: list[str]  # if it is shorter than what was taken
+    shorter: list[ShorterLog]  # it, if it is shorter than what was taken
 
 
 class _Pair(NamedTuple):
@@ -92,7 +95,7 @@ def check_logs(
             _if_shorter(replica, frontier, partition),
         )
         if case.is_named:
-            check.notes += case.notes
+            check.shorter += case.shorter
         has_news = partition is not None and bool(wanted_ranges(partition, context.settings))
         request = _request(case, context) if has_news or not case.is_named else None
         if request is not None:
@@ -106,7 +109,7 @@ def check_logs(
 
 def _if_shorter(
     replica: Replica, frontier: Frontier, partition: SurveyedPartition | None
-) -> list[str]:
+) -> list[ShorterLog]:
     high_watermark = replica.checkpoints.high_watermark
     if partition is not None:
         end, said = partition.bounds.log_end_offset, "its log ends at"
@@ -114,8 +117,15 @@ def _if_shorter(
         end, said = high_watermark, "its high watermark is"
     else:
         return []
-    covered_offset = frontier.next_offset
-    return [shorter_note(replica, f"{said} {end}", covered_offset)] if end < covered_offset else []
+    is_shorter = end < frontier.next_offset
+    return [_shorter(replica, frontier, f"{said} {end}")] if is_shorter else []
+
+
+def _shorter(replica: Replica, frontier: Frontier, end: str) -> ShorterLog:
+    taken = None if frontier.last_batch is None else frontier.last_batch.leader_epoch
+    known = lineage_of(replica.epochs).last_epoch
+    has_older_epoch = bool(replica.epochs) and taken is not None and known < taken
+    return ShorterLog(replica, end, frontier.next_offset, has_older_epoch)
 
 
 def _request(case: _Case, context: RunContext) -> BatchRequest | None:
@@ -147,17 +157,18 @@ def _judge(
 
     A log that ends before is judged by the last offset that it shares with the lake.
     """
-    replica, notes = case.replica, [] if case.is_named else case.notes
+    replica, shorter = case.replica, [] if case.is_named else case.shorter
     pair = _pair(case.frontier.last_batch, answer)
     if isinstance(answer, LogEnd):
         if case.is_named:
             return  # it is noted already
         end = answer.next_offset
-        said = shorter_note(replica, f"its log ends at {end}", case.frontier.next_offset)
-        notes = notes or [said]
+        shorter = shorter or [_shorter(replica, case.frontier, f"its log ends at {end}")]
         pair = _last_common(replica, end, lake, context)
     if pair is None or not _differ(pair, replica, lake):
-        check.notes += notes
+        if pair is not None:  # its last batch is one of those that were taken
+            shorter = [each._replace(has_older_epoch=False) for each in shorter]
+        check.shorter += shorter
     elif case.is_named or _begins_alike(replica, lake, context):
         if is_outvoted(pair.taken, pair.found.header):
             check.outvoted.add(replica.key)
@@ -202,7 +213,8 @@ def _begins_alike(replica: Replica, lake: TakenBatches, context: RunContext) -> 
     first = _found_at(replica, replica.log_start_offset, context)
     if not isinstance(first, FoundBatch):
         return False
-    taken = lake.holding(replica.key, first.header.base_offset)
+    start = max(first.header.base_offset, replica.log_start_offset)
+    taken = lake.holding(replica.key, start)
     return taken is not None and likeness(taken.header, first) is Likeness.SAME
 
 

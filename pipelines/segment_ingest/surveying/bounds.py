@@ -8,7 +8,7 @@ from pipelines.segment_ingest.settings import Isolation, Settings, UpperBound
 from pipelines.segment_ingest.sources.partition_log import Replica
 from pipelines.segment_ingest.surveying.survey_values import SegmentSurvey
 from pipelines.segment_ingest.transactions.hanging import is_hanging, late_commits
-from pipelines.segment_ingest.transactions.transaction_ends import transactions_of
+from pipelines.segment_ingest.transactions.transaction_ends import Doubt, transactions_of
 from pipelines.segment_ingest.transactions.transaction_witness import Witness
 from segment_codec.transactions import Marker, OpenTransaction
 
@@ -41,7 +41,7 @@ class LogBounds:
     notes: tuple[str, ...]
     passed: tuple[OpenTransaction, ...] = ()
     newest_ms: int | None = None
-    uncertain: tuple[str, ...] = ()
+    uncertain: tuple[Doubt, ...] = ()
 
 
 def bounds_of(

@@ -7,6 +7,7 @@ in damaged bytes.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from pipelines.segment_ingest.sources.partition_log import PartitionKey, Replica
 from pipelines.segment_ingest.surveying.survey_values import SegmentSurvey
@@ -36,6 +37,14 @@ from segment_codec.transactions import (
 _MOST_DETAILS = 3
 
 
+class Doubt(NamedTuple):
+    """A transaction whose end damage may hide; its data, and that damage, lie in [start, next)."""
+
+    text: str
+    start_offset: int
+    next_offset: int
+
+
 @dataclass(frozen=True, slots=True)
 class Transactions:
     """The transactions of one log below its upper bound.
@@ -52,7 +61,7 @@ class Transactions:
     ended: tuple[tuple[OpenTransaction, Marker], ...]
     open: tuple[OpenTransaction, ...]
     notes: tuple[str, ...]
-    uncertain: tuple[str, ...]
+    uncertain: tuple[Doubt, ...]
 
 
 def transactions_of(
@@ -73,8 +82,8 @@ def transactions_of(
     damage = damage_of(log, events)
     unknown, known = settled_by(witnesses, damage)
     events = sorted([*events, *known], key=offset_of)
-    fold = _Fold(replica.key, log, events)
-    fold.run(events, unknown)
+    fold = _Fold(replica.key, log, events, unknown)
+    fold.run(events)
     disagreement = _disagreement(replica.key, log, fold, damage)
     return Transactions(
         tuple(fold.markers),
@@ -92,7 +101,13 @@ def transactions_of(
 class _Fold(TransactionFold):
     """Follows one log, and settles or says what damage did; used once."""
 
-    def __init__(self, key: PartitionKey, log: WalkedLog, events: Sequence[Event]) -> None:
+    def __init__(
+        self,
+        key: PartitionKey,
+        log: WalkedLog,
+        events: Sequence[Event],
+        damage: Sequence[Damage],
+    ) -> None:
         super().__init__()
         self.ended: list[tuple[OpenTransaction, Marker]] = []
         self.notes: list[str] = []
@@ -105,14 +120,15 @@ class _Fold(TransactionFold):
             if entry.last_offset < log.upper_offset
         ]
         markers = [event for event in events if isinstance(event, Marker)]
-        self._evidence = Evidence(markers, aborted, log.snapshot)
+        self._damage = damage
+        self._evidence = Evidence(markers, aborted, log.snapshot, damage)
         for transaction in log.snapshot.transactions if log.snapshot else ():
             if transaction.first_offset < log.walk_offset:
                 self.data(*transaction)
 
-    def run(self, events: Iterable[Event], damage: Iterable[Damage]) -> None:
+    def run(self, events: Iterable[Event]) -> None:
         """Go through what was met and what is damaged, both in the order of offsets."""
-        waiting = list(damage)[::-1]
+        waiting = [*self._damage][::-1]
         for event in events:
             while waiting and waiting[-1].start_offset <= event.offset:
                 self._pass(waiting.pop())
@@ -151,19 +167,20 @@ class _Fold(TransactionFold):
                     "and .txnindex names no abort, so it counts as committed"
                 )
 
-    def uncertain(self) -> Iterator[str]:
+    def uncertain(self) -> Iterator[Doubt]:
         """What damage may have done, and what is taken for true."""
         outcomes = Markers(self.markers)
         for transaction, damage in self._doubts:
             state = outcomes.state(transaction.producer_id, transaction.first_offset)
             is_open = state is TransactionState.OPEN
-            yield (
+            text = (
                 f"{self._key}: whether producer {transaction.producer_id}'s transaction from "
                 f"offset {transaction.first_offset} on ended in damaged bytes ({_shown(damage)}) "
                 "cannot be told; "
                 + ("no later marker ends it, so it" if is_open else "by the next marker it")
                 + f" counts as {state}"
             )
+            yield Doubt(text, transaction.first_offset, damage.next_offset)
 
 
 def _disagreement(

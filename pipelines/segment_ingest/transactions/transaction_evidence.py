@@ -47,6 +47,7 @@ class Evidence:
         markers: those that were read, here or in another copy.
         aborted: entries of all transaction indexes that can be used.
         snapshot: of an offset behind which nothing counts.
+        damage: all that markers may be gone in.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class Evidence:
         markers: Iterable[Marker],
         aborted: Iterable[AbortedTransaction],
         snapshot: OpenTransactions | None,
+        damage: Iterable[Damage],
     ) -> None:
         self._markers: dict[int, list[Marker]] = {}
         for marker in sorted(markers):
@@ -62,6 +64,7 @@ class Evidence:
         for entry in sorted(aborted, key=_marker_offset):
             self._aborted.setdefault(entry.producer_id, []).append(entry)
         self._snapshot = snapshot
+        self._damage = tuple(damage)
 
     def next_aborted(self, producer_id: int, offset: int) -> AbortedTransaction | None:
         """The first abort of a producer at or behind an offset, as the index names it."""
@@ -86,7 +89,9 @@ class Evidence:
             # Committed by this marker or by a lost one: the same for its records.
             is_commit = marker is not None and marker.is_commit
             return Verdict.NO_END if is_commit else Verdict.UNCERTAIN
-        return Verdict.COMMITTED  # it ended before the one that was aborted began
+        # It ended before the one that was aborted began.
+        is_indexed = self._is_indexed(damage, aborted.first_offset)
+        return Verdict.COMMITTED if is_indexed else Verdict.UNCERTAIN
 
     def _by_snapshot(self, transaction: OpenTransaction, damage: Damage) -> Verdict:
         if self._snapshot is None or self._snapshot.offset < damage.next_offset:
@@ -95,7 +100,18 @@ class Evidence:
             each.producer_id == transaction.producer_id and each.first_offset < damage.start_offset
             for each in self._snapshot.transactions
         )
-        return Verdict.NO_END if is_open else Verdict.COMMITTED
+        if is_open:
+            return Verdict.NO_END
+        is_indexed = self._is_indexed(damage, self._snapshot.offset)
+        return Verdict.COMMITTED if is_indexed else Verdict.UNCERTAIN
+
+    def _is_indexed(self, damage: Damage, offset: int) -> bool:
+        """Whether an abort would be named in this damage, and in all that follows up to there."""
+        return all(
+            each.is_indexed
+            for each in self._damage
+            if damage.start_offset <= each.start_offset < offset
+        )
 
     def _next_marker(self, producer_id: int, offset: int) -> Marker | None:
         own = self._markers.get(producer_id, [])

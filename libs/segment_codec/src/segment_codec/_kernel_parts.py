@@ -7,6 +7,7 @@ A binary view is four int32: the length, then up to twelve bytes inline, or the 
 the number of the buffer (always 0) and the place in it.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numba
@@ -41,6 +42,17 @@ MESSAGE_LENGTHS = 17
 INNER_OFFSETS = 18
 WRAPPER_OFFSET = 19
 TAKEN = 20
+
+
+def compiled(kernel: Callable[..., Any]) -> Any:  # a type of numba's, which has none for mypy
+    """Compile a kernel at its first call, and keep it for other processes.
+
+    Where numba may write neither beside the code nor in a home, each process compiles it anew.
+    """
+    try:
+        return numba.njit(cache=True, nogil=True)(kernel)
+    except RuntimeError:  # it has no folder to keep it in
+        return numba.njit(nogil=True)(kernel)
 
 
 @numba.njit(inline="always")

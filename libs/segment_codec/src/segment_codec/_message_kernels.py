@@ -19,6 +19,7 @@ from segment_codec._kernel_parts import (
     WRAPPER_OFFSET,
     Array,
     Int,
+    compiled,
     crc32,
     int32,
     int64,
@@ -60,7 +61,7 @@ def _message_status(data: Array, p: Int, stop: Int) -> Int:
     return OK
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def scan_messages(
     data: Array,
     magic: int,
@@ -103,7 +104,7 @@ def scan_messages(
     result[4] = largest
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def decode_messages(
     data: Array,
     starts: Array,
@@ -192,7 +193,7 @@ def decode_messages(
         row_stops[i] = row
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def find_header(data: Array, start: int, left: int, low: int, high: int) -> int:
     """The first place at or behind start that looks like the header of a batch or message.
 

@@ -1,6 +1,5 @@
 """The compiled decoder of records of magic 2; its slow twin is `reference_decoder`."""
 
-import numba
 import numpy as np
 
 from segment_codec._kernel_parts import (
@@ -18,6 +17,7 @@ from segment_codec._kernel_parts import (
     VARINT,
     Array,
     Int,
+    compiled,
     copy,
     set_view,
     varint,
@@ -25,7 +25,7 @@ from segment_codec._kernel_parts import (
 )
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def decode_records(
     data: Array,
     starts: Array,

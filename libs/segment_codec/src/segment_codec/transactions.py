@@ -28,6 +28,11 @@ class Marker(NamedTuple):
     is_commit: bool
     is_read: bool = True
 
+    @property
+    def state(self) -> TransactionState:
+        """What it makes of the data in front of it."""
+        return TransactionState.COMMITTED if self.is_commit else TransactionState.ABORTED
+
 
 class OpenTransaction(NamedTuple):
     """A transaction without a marker yet; the time is its first batch's newest, None unknown."""
@@ -45,13 +50,16 @@ class Markers:
         for marker in sorted(markers):
             self._by_producer.setdefault(marker.producer_id, []).append(marker)
 
-    def state(self, producer_id: int, offset: int) -> TransactionState:
-        """The state of transactional data at `offset`."""
+    def next_marker(self, producer_id: int, offset: int) -> Marker | None:
+        """The marker that ends transactional data at `offset`."""
         own = self._by_producer.get(producer_id, [])
         index = bisect_right(own, offset, key=lambda marker: marker.offset)
-        if index == len(own):
-            return TransactionState.OPEN
-        return TransactionState.COMMITTED if own[index].is_commit else TransactionState.ABORTED
+        return own[index] if index < len(own) else None
+
+    def state(self, producer_id: int, offset: int) -> TransactionState:
+        """The state of transactional data at `offset`."""
+        marker = self.next_marker(producer_id, offset)
+        return TransactionState.OPEN if marker is None else marker.state
 
 
 class TransactionFold:

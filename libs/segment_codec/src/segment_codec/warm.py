@@ -1,6 +1,10 @@
 """Compiles the kernels into numba's cache, so that no first run waits for it.
 
 python -m segment_codec.warm
+
+The cache is beside the code, or where NUMBA_CACHE_DIR says. It serves the processor that it was
+made on; with NUMBA_CPU_NAME=generic, here and later, every one of the platform. numba uses no cache
+that it cannot write to: a read-only one is copied first.
 """
 
 import struct

@@ -1,0 +1,1 @@
+"""Reads records for one query, without tables: the same plan and decoder, and no lake."""

@@ -1,0 +1,158 @@
+"""What a query must read: the same choice, survey and plan as a run makes, as if nothing was taken.
+
+Effect: lists folders and reads headers, in this process.
+"""
+
+import io
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+from lake.delta_tables import LakeTables
+from lake.engine import LocalEngine
+from lake.storage import Storage
+from pipelines.segment_ingest.decoding.tasks import DecodeTask
+from pipelines.segment_ingest.errors import DataLossError
+from pipelines.segment_ingest.execute import RunContext, decode_settings
+from pipelines.segment_ingest.planning.coverage import Coverage, OffsetRange
+from pipelines.segment_ingest.planning.plan import (
+    RangePlan,
+    SurveyedPartition,
+    plan_ranges,
+    plan_waves,
+)
+from pipelines.segment_ingest.progress import RunReporter
+from pipelines.segment_ingest.same_logs.replicas import copies_by_partition
+from pipelines.segment_ingest.settings import Settings
+from pipelines.segment_ingest.sources.discover import discover
+from pipelines.segment_ingest.sources.partition_log import PartitionKey, Replica
+from pipelines.segment_ingest.surveying.copy_survey import partition_of, survey_copies
+from segment_codec.log_dir import OFFSET_MAX
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a query asks for; the rest need not be read.
+
+    Attributes:
+        topics, partitions: None for all.
+        offsets: half-open.
+    """
+
+    topics: frozenset[str] | None = None
+    partitions: frozenset[int] | None = None
+    offsets: OffsetRange = (0, OFFSET_MAX)
+
+    def with_topics(self, topics: Iterable[str]) -> Self:
+        """Only these topics, of those that are asked for."""
+        own = frozenset(topics)
+        return replace(self, topics=own if self.topics is None else self.topics & own)
+
+    def with_partitions(self, partitions: Iterable[int]) -> Self:
+        """Only these partitions, of those that are asked for."""
+        own = frozenset(partitions)
+        return replace(self, partitions=own if self.partitions is None else self.partitions & own)
+
+    def with_offsets(self, start: int | None, stop: int | None) -> Self:
+        """Only these offsets, of those that are asked for; None for no bound."""
+        first, following = self.offsets
+        first = max(first, 0 if start is None else start)
+        following = min(following, OFFSET_MAX if stop is None else stop)
+        return replace(self, offsets=(min(first, OFFSET_MAX), max(following, 0)))
+
+    def takes(self, key: PartitionKey) -> bool:
+        """Whether something of a partition is asked for."""
+        return (self.topics is None or key.topic in self.topics) and (
+            self.partitions is None or key.partition in self.partitions
+        )
+
+
+def plan_reads(
+    sources: Sequence[str],
+    storage: Storage,
+    settings: Settings,
+    wanted: Wanted,
+    *,
+    fails_on_loss: bool,
+) -> list[DecodeTask]:
+    """The tasks that read what is wanted; each record is in one of them.
+
+    Of several copies of a partition the one that a run would choose is read, and no other.
+
+    Raises:
+        WrongSourceError: a wrong call.
+        DataLossError: a file or offsets between files are missing; only if `fails_on_loss`.
+    """
+    discovery = discover(sources, storage, settings)
+    replicas = [replica for replica in discovery.replicas if wanted.takes(replica.key)]
+    coverage = _all_but(wanted.offsets, replicas, settings)
+    with LocalEngine(1) as engine:
+        context = RunContext(
+            LakeTables("", storage),  # no lake: nothing is read from it or written to it
+            discovery.source_id,
+            "",
+            settings,
+            engine,
+            RunReporter(io.StringIO(), verbosity=-1),
+            lambda step: None,
+            time.time_ns() // 1000,
+        )
+        choices = survey_copies(copies_by_partition(replicas), coverage, context)
+    partitions = [partition_of(choice, coverage, settings) for choice in choices]
+    if fails_on_loss:
+        for reason in [*discovery.unreadable.values(), *_losses(partitions, wanted.offsets)]:
+            raise DataLossError(reason)
+    ranges = [_cut_to_fit(plan) for each in partitions for plan in plan_ranges(each, settings)]
+    waves = plan_waves(
+        ranges, settings.write.wave_bytes, settings.read.split_bytes, decode_settings(context)
+    )
+    return [task for wave in waves for task in wave.tasks]
+
+
+def _all_but(offsets: OffsetRange, replicas: Iterable[Replica], settings: Settings) -> Coverage:
+    """A ledger in which everything else is taken already, by runs that saw no transaction end."""
+    start, stop = offsets
+    return Coverage(
+        {
+            "topic": replica.key.topic,
+            "partition": replica.key.partition,
+            "topic_id": replica.key.topic_id,
+            "kind": "ingest",
+            "start_offset": first,
+            "next_offset": following,
+            "generation": 1,
+            "isolation": str(settings.read.isolation),
+            "leader_epoch": None,
+            "last_batch_base_offset": None,
+            "last_stable_offset": 0,
+            "log_end_offset": 0,
+            "high_watermark": None,
+            "upper_bound": "log_end",
+        }
+        for replica in replicas
+        for first, following in ((0, start), (stop, OFFSET_MAX))
+        if first < following
+    )
+
+
+def _cut_to_fit(plan: RangePlan) -> RangePlan:
+    """A query may ask for a part of a batch; a run leaves such a one to the next."""
+    stretches = tuple(replace(stretch, cuts_end=True) for stretch in plan.stretches)
+    return replace(plan, stretches=stretches)
+
+
+def _losses(partitions: Iterable[SurveyedPartition], offsets: OffsetRange) -> Iterable[str]:
+    """What no task would notice: files that cannot be read, and offsets missing between files."""
+    for partition in partitions:
+        key = partition.replica.key
+        cleaner_offset = partition.replica.checkpoints.cleaner_offset or 0
+        reached: int | None = None
+        for file, survey in zip(partition.surveyed_segments, partition.surveys, strict=True):
+            if survey.missing is not None:
+                yield f"{key}: {survey.missing}"
+            # A segment is named by where the one before it ended; its first batch may not say so.
+            stop = min(file.base_offset, offsets[1], partition.bounds.next_offset)
+            if reached is not None and max(reached, cleaner_offset, offsets[0]) < stop:
+                yield f"{key}: no segment has the offsets [{reached}, {file.base_offset})"
+            reached = max(reached or 0, survey.next_offset)

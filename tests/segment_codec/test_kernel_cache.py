@@ -1,0 +1,34 @@
+"""Where compiled kernels are kept, asked in processes of their own: numba looks at import."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+KEPT_IN = """
+from segment_codec import _message_kernels, _record_kernel
+kernels = [_record_kernel.decode_records]
+kernels += [getattr(_message_kernels, name) for name in ("scan_messages", "decode_messages")]
+print(*{kernel._cache.cache_path for kernel in [*kernels, _message_kernels.find_header]})
+"""
+
+
+def kept_in(**environment: str) -> str:
+    path = os.pathsep.join(each for each in sys.path if each)
+    done = subprocess.run(
+        [sys.executable, "-c", KEPT_IN],
+        env={**os.environ, "PYTHONPATH": path, **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+def test_kernels_are_kept_where_numba_is_told(tmp_path: Path) -> None:
+    assert Path(kept_in(NUMBA_CACHE_DIR=str(tmp_path))).parent == tmp_path
+
+
+def test_kernels_need_no_place_to_be_kept_in() -> None:
+    nowhere = "ZipCacheLocator"  # takes code in zip files only
+    assert kept_in(NUMBA_CACHE_LOCATOR_CLASSES=nowhere) == "None"
