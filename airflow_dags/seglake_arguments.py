@@ -1,0 +1,45 @@
+"""The command lines of the jobs, as text. Pure; knows nothing of Airflow.
+
+Each value is joined to its option by `=`, so that one that begins with a dash stays a value.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from seglake_lakes import Lake
+
+
+class Window(NamedTuple):
+    """A data interval, half-open."""
+
+    start: datetime
+    stop: datetime
+
+
+# Any: Airflow's params hold whatever their schema lets in.
+def ingest_arguments(
+    lake: Lake, params: Mapping[str, Any], *, run_label: str, window: Window | None
+) -> list[str]:
+    """Arguments of `ingest_segments.py`.
+
+    Args:
+        params: those of the run; see `seglake_dags.run_params`.
+        run_label: written with every row, so that rows can be found by Airflow's run.
+    """
+    arguments = [f"--source={source}" for source in params["sources"]]
+    arguments.append(f"--lake={lake.lake}")
+    arguments += [f"--topics={glob}" for glob in params["topics"]]
+    if params["isolation"]:
+        arguments.append(f"--isolation={params['isolation']}")
+    if params["upper_bound"]:
+        arguments.append(f"--upper-bound={params['upper_bound']}")
+    if window is not None:
+        arguments.append(f"--from-timestamp={window.start.isoformat()}")
+        arguments.append(f"--to-timestamp={window.stop.isoformat()}")
+    return [*arguments, f"--run-id={run_label}", "--json", *lake.arguments]
+
+
+def audit_arguments(lake: Lake) -> list[str]:
+    """Arguments of `audit_lake.py`; without --json, which would be one long line in the log."""
+    return [f"--lake={lake.lake}", *lake.audit_arguments]

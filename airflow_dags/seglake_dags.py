@@ -1,0 +1,173 @@
+"""The two DAGs of a lake: what is new on a schedule, and data intervals on demand.
+
+Other files of a dags folder may call `ingest_dag` and `backfill_dag` with a `Lake` of their own.
+"""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from airflow.providers.standard.operators.python import PythonOperator
+from airflow.sdk import DAG, Asset, CronDataIntervalTimetable, Param
+from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
+
+from seglake_arguments import Window, audit_arguments, ingest_arguments
+from seglake_job import SeglakeJob
+from seglake_lakes import Lake
+from seglake_outcome import ExitCode
+from seglake_woken import page, teller
+
+_FIRST_DAY = datetime(2010, 1, 1, tzinfo=UTC)  # before any log; intervals from here can be asked
+_RUNS_AT_ONCE = 3
+_LONGEST_WAIT = timedelta(hours=1)
+
+# Any: Airflow's context, and the values of params.
+Context = Any
+Arguments = Callable[..., list[str]]
+
+
+def ingest_dag(lake: Lake) -> DAG:
+    """Take what is new, on a schedule."""
+    with DAG(
+        lake.dag_id("ingest"),
+        schedule=lake.schedule,
+        max_active_runs=1,
+        description=f"What is new for {lake.lake}",
+        **_common(lake, audits=lake.audit),
+    ) as dag:
+        _add_tasks(lake, by_interval=False)
+    return dag
+
+
+def backfill_dag(lake: Lake) -> DAG:
+    """Take data intervals, in any order and several at once; `airflow backfill` makes them."""
+    with DAG(
+        lake.dag_id("backfill"),
+        schedule=CronDataIntervalTimetable(lake.backfill_schedule, timezone="UTC"),
+        max_active_runs=_RUNS_AT_ONCE,
+        description=f"Data intervals for {lake.lake}",
+        **_common(lake, audits=False),
+    ) as dag:
+        _add_tasks(lake, by_interval=True)
+    return dag
+
+
+def run_params(lake: Lake, *, audits: bool) -> dict[str, Param]:
+    """What a person may change for one run; not the lake, since pool and asset belong to it."""
+    texts = {"type": "array", "items": {"type": "string", "minLength": 1}}
+    return {
+        "sources": Param(
+            list(lake.sources), minItems=1, description="log dirs, or folders above them", **texts
+        ),
+        "topics": Param(
+            list(lake.topics), description="globs; a leading ! excludes; empty: all", **texts
+        ),
+        "isolation": Param(
+            lake.isolation,
+            enum=["", "read_committed", "read_uncommitted"],
+            description="empty: as the settings say; a topic of a lake keeps its first one",
+        ),
+        "upper_bound": Param(
+            lake.upper_bound,
+            enum=["", "high_watermark", "log_end"],
+            description="empty: as the settings say; log_end: for the disks of a dead cluster",
+        ),
+        "audit": Param(audits, type="boolean", description="prove the whole lake afterwards"),
+    }
+
+
+# Any: arguments of DAG.
+def _common(lake: Lake, *, audits: bool) -> dict[str, Any]:
+    return {
+        "start_date": _FIRST_DAY,
+        "catchup": False,
+        "params": run_params(lake, audits=audits),
+        "doc_md": page(lake),
+        "tags": ["seglake", *filter(None, [lake.name])],
+        "default_args": {
+            "owner": lake.owner,
+            "retries": lake.retries,
+            "retry_delay": timedelta(minutes=lake.retry_minutes),
+            "retry_exponential_backoff": 2.0,  # a factor: 5, 10, 20 minutes
+            "max_retry_delay": _LONGEST_WAIT,
+            "execution_timeout": timedelta(hours=lake.timeout_hours),
+            "on_failure_callback": [teller(lake)],
+        },
+    }
+
+
+def _add_tasks(lake: Lake, *, by_interval: bool) -> None:
+    ingest = _job(
+        lake,
+        "ingest",
+        "ingest_segments.py",
+        _ingest_arguments(lake, by_interval=by_interval),
+        pool=lake.pool_name,
+        outlets=[Asset(name=lake.identity, uri=lake.asset_uri)],
+    )
+    audit = _job(
+        lake,
+        "audit",
+        "audit_lake.py",
+        audit_arguments(lake),
+        fails_on_look=True,
+        pre_execute=_skip_unless_audited,
+    )
+    look = PythonOperator(
+        task_id="needs_a_look",
+        python_callable=_fail_if_look,
+        op_kwargs={"outcome": ingest.output},
+        doc_md="Red: the data is committed and published, but a person should look.",
+    )
+    ingest >> [look, audit]
+
+
+# Any: further arguments of the operator.
+def _job(
+    lake: Lake, task_id: str, file_name: str, arguments: Arguments | list[str], **more: Any
+) -> SeglakeJob:
+    return SeglakeJob(
+        task_id=task_id,
+        name=f"{lake.identity} {task_id}",
+        conn_id=lake.connection,
+        application=lake.job(file_name),
+        application_args=arguments,
+        conf=dict(lake.spark),
+        properties_file=lake.properties_file or None,
+        venv=lake.venv,
+        **more,
+    )
+
+
+def _ingest_arguments(lake: Lake, *, by_interval: bool) -> Arguments:
+    """A function for the field: Airflow calls it before the task runs, and shows what it gave."""
+
+    def arguments(context: Context, jinja_env: object) -> list[str]:
+        window = _window(context) if by_interval else None
+        label = context["dag_run"].run_id
+        return ingest_arguments(lake, context["params"], run_label=label, window=window)
+
+    return arguments
+
+
+def _window(context: Context) -> Window:
+    start, stop = context.get("data_interval_start"), context.get("data_interval_end")
+    if start is None or stop is None or start == stop:
+        raise AirflowFailException(
+            "this run has no data interval: trigger it with a logical date, or make intervals with"
+            " `airflow backfill create`"
+        )
+    return Window(start, stop)
+
+
+def _skip_unless_audited(context: Context) -> None:
+    if not context["params"]["audit"]:
+        raise AirflowSkipException("the run's param `audit` is false")
+
+
+def _fail_if_look(outcome: Mapping[str, Any]) -> None:
+    if outcome["exit_code"] == ExitCode.LOOK:
+        named = "".join(f"\n- {line}" for line in outcome["look_at"])
+        raise AirflowFailException(
+            f"exit code 3: the data is committed and published, but a person should look at{named}"
+        )

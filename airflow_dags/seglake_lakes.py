@@ -1,0 +1,142 @@
+"""Which lakes the DAGs serve, from one TOML file. Knows nothing of Airflow; read at each parse."""
+
+import os
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import NamedTuple
+
+FILE_VARIABLE = "SEGLAKE_LAKES"
+_BESIDE = Path(__file__).with_name("lakes.toml")
+_NAME = re.compile(r"[A-Za-z0-9_.-]*")
+
+
+class LakesFileError(Exception):
+    """The file cannot be used; Airflow shows the text as the import error of the DAG."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lake:
+    """One lake, which has a pair of DAGs, a pool and an asset. README.md explains each key.
+
+    Attributes:
+        lake: URI of the tables.
+        jobs: folder of seglake's job files, as the worker sees it.
+        name: tells several lakes apart; the only one needs none.
+        venv: seglake's virtual environment, as the worker sees it; empty where the worker's own
+            PATH, SPARK_HOME and PYSPARK_PYTHON lead to it.
+        on_failure: `module.function`, called with Airflow's context when a task has failed.
+    """
+
+    lake: str
+    sources: tuple[str, ...]
+    jobs: str
+    name: str = ""
+    topics: tuple[str, ...] = ()
+    isolation: str = ""
+    upper_bound: str = ""
+    arguments: tuple[str, ...] = ()
+    audit: bool = True
+    audit_arguments: tuple[str, ...] = ()
+    schedule: str = "@hourly"
+    backfill_schedule: str = "@daily"
+    connection: str = "spark_default"
+    venv: str = ""
+    properties_file: str = ""
+    spark: Mapping[str, str] = field(default_factory=dict)
+    pool: str = ""
+    retries: int = 3
+    retry_minutes: float = 5.0
+    timeout_hours: float = 12.0
+    owner: str = "seglake"
+    on_failure: str = ""
+
+    @property
+    def identity(self) -> str:
+        """Names the asset, and the pool unless another is given."""
+        return f"seglake_{self.name}" if self.name else "seglake"
+
+    @property
+    def asset_uri(self) -> str:
+        return f"file://{self.lake}" if self.lake.startswith("/") else self.lake
+
+    @property
+    def pool_name(self) -> str:
+        return self.pool or self.identity
+
+    def dag_id(self, verb: str) -> str:
+        return f"seglake_{verb}_{self.name}" if self.name else f"seglake_{verb}"
+
+    def job(self, file_name: str) -> str:
+        return f"{self.jobs.rstrip('/')}/{file_name}"
+
+
+_FIELDS = {each.name: each for each in fields(Lake)}
+_NEEDED = ("lake", "sources", "jobs")
+
+
+class _Kind(NamedTuple):
+    named: str
+    holds: Callable[[object], bool]
+
+
+def _are_texts(values: Iterable[object]) -> bool:
+    return all(isinstance(each, str) for each in values)
+
+
+_KINDS: Mapping[object, _Kind] = {  # by the type of the field
+    str: _Kind("a text", lambda value: isinstance(value, str)),
+    bool: _Kind("true or false", lambda value: isinstance(value, bool)),
+    int: _Kind("a whole number", lambda value: type(value) is int),
+    float: _Kind("a number", lambda value: type(value) in (int, float)),
+    tuple[str, ...]: _Kind(
+        "a list of texts", lambda value: isinstance(value, list) and _are_texts(value)
+    ),
+    Mapping[str, str]: _Kind(
+        "a table of texts", lambda value: isinstance(value, dict) and _are_texts(value.values())
+    ),
+}
+
+
+def lakes() -> tuple[Lake, ...]:
+    """The lakes of the file that SEGLAKE_LAKES names, else of lakes.toml beside this module.
+
+    Raises:
+        LakesFileError: it cannot be read, or something in it is wrong.
+    """
+    path = Path(os.environ.get(FILE_VARIABLE) or _BESIDE)
+    try:
+        content = tomllib.loads(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise LakesFileError(f"{path}: {error}. {FILE_VARIABLE} names the file.") from error
+    tables = content.pop("lake", [])
+    is_list = isinstance(tables, list) and all(isinstance(each, dict) for each in tables)
+    if content or not is_list:
+        raise LakesFileError(f"{path}: only [[lake]] tables are known here")
+    found = tuple(_lake(table, f"{path}, lake {n}") for n, table in enumerate(tables, 1))
+    names = [each.name for each in found]
+    if doubles := {name for name in names if names.count(name) > 1}:
+        raise LakesFileError(f"{path}: each lake needs a `name` of its own, got {doubles} twice")
+    return found
+
+
+def _lake(table: Mapping[str, object], place: str) -> Lake:
+    if unknown := sorted(set(table) - set(_FIELDS)):
+        raise LakesFileError(f"{place}: no such key: {', '.join(unknown)}")
+    if missing := [name for name in _NEEDED if not table.get(name)]:
+        raise LakesFileError(f"{place}: {', '.join(missing)} must be given")
+    values = {name: _checked(name, value, place) for name, value in table.items()}
+    lake = Lake(**values)  # type: ignore[arg-type]  # each was checked against its field's type
+    if not _NAME.fullmatch(lake.name):
+        raise LakesFileError(f"{place}: name {lake.name!r} has more than letters, digits and _.-")
+    return lake
+
+
+def _checked(name: str, value: object, place: str) -> object:
+    """A value as its field holds it; lists become tuples."""
+    kind = _KINDS[_FIELDS[name].type]
+    if not kind.holds(value):
+        raise LakesFileError(f"{place}: {name} must be {kind.named}, got {value!r}")
+    return tuple(value) if isinstance(value, list) else value

@@ -1,0 +1,64 @@
+"""The jobs' own parsers read what the DAGs write."""
+
+from argparse import Namespace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from jobs.arguments import audit_parser, ingest_parser, settings_of
+from pipelines.segment_ingest.settings import Isolation, Settings, UpperBound
+from seglake_arguments import Window, audit_arguments, ingest_arguments
+from seglake_lakes import Lake
+
+LAKE = Lake(lake="/lake", sources=("/disk",), jobs="/jobs")
+PARAMS: dict[str, Any] = {"sources": ["/disk"], "topics": [], "isolation": "", "upper_bound": ""}
+DAY = Window(datetime(2026, 11, 1, tzinfo=UTC), datetime(2026, 11, 2, tzinfo=UTC))
+
+
+def parsed(lake: Lake = LAKE, *, window: Window | None = None, **changed: object) -> Namespace:
+    arguments = ingest_arguments(lake, PARAMS | changed, run_label="manual__1", window=window)
+    return ingest_parser().parse_args(arguments)
+
+
+def test_without_params_the_settings_are_the_defaults() -> None:
+    found = parsed()
+    assert (found.source, found.lake, found.run_id) == (["/disk"], "/lake", "manual__1")
+    assert found.json
+    assert settings_of(found) == Settings()
+
+
+@pytest.mark.parametrize("source", ["/a disk", "-odd", "--lake=x", "s3a://bucket/disk,1", "/ä"])
+def test_any_text_stays_one_source(source: str) -> None:
+    assert parsed(sources=["/first", source]).source == ["/first", source]
+
+
+def test_params_become_settings() -> None:
+    found = settings_of(
+        parsed(topics=["a*", "!ab", "-x"], isolation="read_uncommitted", upper_bound="log_end")
+    )
+    assert found.select.topics == ("a*", "!ab", "-x")
+    assert found.read.isolation is Isolation.READ_UNCOMMITTED
+    assert found.read.upper_bound is UpperBound.LOG_END
+
+
+def test_a_data_interval_becomes_a_window_whose_neighbours_touch() -> None:
+    found = settings_of(parsed(window=DAY)).select
+    following = settings_of(parsed(window=Window(DAY.stop, datetime(2026, 11, 3, tzinfo=UTC))))
+    assert found.from_timestamp == DAY.start
+    assert found.to_timestamp == DAY.stop == following.select.from_timestamp
+
+
+def test_further_arguments_of_a_lake_are_handed_on() -> None:
+    lake = Lake(
+        lake="/lake",
+        sources=("/disk",),
+        jobs="/jobs",
+        arguments=("--internal-topics", "--set=limits.fail_on_quarantine=true"),
+        audit_arguments=("--source=/disk",),
+    )
+    settings = settings_of(parsed(lake))
+    assert settings.select.internal_topics
+    assert settings.limits.fail_on_quarantine
+    assert audit_parser().parse_args(audit_arguments(lake)).source == ["/disk"]
+    assert audit_parser().parse_args(audit_arguments(LAKE)).lake == "/lake"

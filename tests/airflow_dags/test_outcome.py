@@ -1,0 +1,81 @@
+"""What Airflow is told of a job's end."""
+
+from dataclasses import fields
+
+import pytest
+
+from pipelines.segment_ingest.same_logs.replica_compare import ConflictCount
+from pipelines.segment_ingest.summary import IngestSummary
+from seglake_outcome import ExitCode, Outcome, summary_of
+
+
+def summary(**values: object) -> IngestSummary:
+    made = IngestSummary("manual__1", "cluster", "/lake", records=7, topics=["orders"])
+    for name, value in values.items():
+        setattr(made, name, value)
+    return made
+
+
+def told(made: IngestSummary) -> dict[str, object]:
+    read = summary_of(made.to_json())
+    assert read is not None
+    return Outcome(ExitCode(made.exit_code), read).to_mapping()
+
+
+def test_a_run_that_is_done_tells_what_it_took() -> None:
+    found = told(summary())
+    assert found["exit_code"] == 0
+    assert (found["run_id"], found["records"], found["topics"]) == ("manual__1", 7, ["orders"])
+    assert found["look_at"] == []
+
+
+@pytest.mark.parametrize(
+    ("values", "line"),
+    [
+        ({"refused": {"orders-0": "orders-0: another log"}}, "refused: orders-0: another log"),
+        ({"left_out": {"orders": "orders: run again"}}, "left out: orders: run again"),
+        ({"taken_uncertain": ["a-0: producer 6"]}, "taken in doubt: a-0: producer 6"),
+        ({"contradicted": ["a-0: producer 6"]}, "taken otherwise before: a-0: producer 6"),
+        ({"limits_crossed": ["limits.x: 2"]}, "limit crossed: limits.x: 2"),
+        (
+            {"conflicts": {"a-0": ConflictCount(lost=1), "b-0": ConflictCount(differs=1)}},
+            "copies contradict each other: b-0",
+        ),
+    ],
+)
+def test_each_cause_of_exit_code_three_is_named(values: dict[str, object], line: str) -> None:
+    found = told(summary(**values))
+    assert found["exit_code"] == 3
+    assert found["look_at"] == [line]
+
+
+def test_no_cause_of_exit_code_three_is_forgotten() -> None:
+    samples: dict[str, object] = {"list": ["x"], "dict": {"a-0": "x"}}
+    causes = []
+    for each in fields(IngestSummary):
+        kind = type(getattr(summary(), each.name)).__name__
+        if kind in samples and each.name not in ("conflicts", "left_for_later"):
+            made = summary()
+            setattr(made, each.name, samples[kind])
+            if made.exit_code == ExitCode.LOOK:
+                causes.append(each.name)
+                read = Outcome(ExitCode.LOOK, {each.name: samples[kind]})
+                assert read.look_at(), each.name
+    assert {"refused", "left_out", "limits_crossed"} <= set(causes)
+
+
+def test_a_long_list_is_cut_and_says_so() -> None:
+    found = told(summary(refused={str(n): f"log {n}" for n in range(30)}))
+    lines = found["look_at"]
+    assert isinstance(lines, list)
+    assert len(lines) == 21
+    assert lines[-1] == "and 10 more: see the summary line in the log"
+
+
+def test_without_a_summary_only_the_exit_code_is_known() -> None:
+    assert Outcome(ExitCode.LOOK, {}).to_mapping() == {"exit_code": 3, "look_at": []}
+
+
+@pytest.mark.parametrize("line", ["", "INFO {", '{"a": 1}', "[1]", '{"exit_code": 0', "12"])
+def test_other_lines_are_no_summary(line: str) -> None:
+    assert summary_of(line) is None
