@@ -5,7 +5,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TypeVar
 
+from jobs.errors import WorkersUnfitError
+from jobs.task_advice import advice_on
 from lake.engine import Engine, LocalEngine, SparkEngine
+from lake.errors import EngineError
 from pipelines.segment_ingest.settings import Settings
 
 T = TypeVar("T")
@@ -48,8 +51,20 @@ class _LateSparkEngine:
     def run(
         self, function: Callable[[T], R], tasks: Sequence[T], *, on_done: Callable[[int], None]
     ) -> list[R]:
-        """Run the function once for each task; see `Engine.run`."""
-        return self._started().run(function, tasks, on_done=on_done) if tasks else []
+        """Run the function once for each task; see `Engine.run`.
+
+        Raises:
+            WorkersUnfitError: the workers cannot run our tasks, and the text says what to do.
+        """
+        if not tasks:
+            return []
+        try:
+            return self._started().run(function, tasks, on_done=on_done)
+        except EngineError as error:
+            advice = advice_on(error.reason)
+            if advice is None:
+                raise
+            raise WorkersUnfitError(f"{error}. {advice}") from error
 
     def _started(self) -> SparkEngine:
         if self._engine is None:

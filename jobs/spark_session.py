@@ -5,30 +5,33 @@ Under spark-submit the JVM runs already: its master and properties are kept, our
 
 import logging
 import os
-import signal
 import sys
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
 
 import pyspark
 from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
-from pyspark.errors import PySparkException
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from jobs.delta_jars import delta_jars
 from jobs.errors import SparkStartError
 from jobs.java_home import provide_java
-from jobs.outcome import leave_interrupted
+from jobs.s3_jars import s3_jars
+from jobs.spark_start import (
+    SECRET_NAMES,
+    SUBMITTED,
+    known_configuration,
+    start,
+    start_context,
+)
 from pipelines.segment_ingest.settings import SparkSettings
 
-_Started = TypeVar("_Started")
-
-_SUBMITTED = "PYSPARK_GATEWAY_PORT"  # spark-submit sets it for the Python it starts
+_S3A = "s3a:"
+_S3A_CLASS = "org.apache.hadoop.fs.s3a.S3AFileSystem"
+_PYTHON_OF_WORKERS = "spark.pyspark.python"
 _LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 _LOG_LEVELS = ("off", "warn", "info")  # by the number of -v
 
@@ -40,6 +43,7 @@ _ALWAYS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
     "spark.python.worker.faulthandler.enabled": "true",  # a segfault shows its Python line
+    "spark.redaction.regex": SECRET_NAMES,
 }
 _LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 # Our tables' logs are small, and on one machine each task costs more than it saves.
@@ -63,52 +67,50 @@ def spark_context(
         NoJavaError: there is no Java for it.
         SparkStartError: it does not start.
     """
-    _prepare_environment(settings)
+    _prepare_environment()
     _quieten_python(verbosity)
     conf = _configuration(settings, application, verbosity)
-    context = _start(lambda: SparkContext(conf=conf), settings)
+    _choose_python_of_workers(conf)
+    context = start_context(conf)
     with _stopped_after(context):
         yield context
 
 
 @contextmanager
 def delta_session(
-    settings: SparkSettings, *, application: str, verbosity: int
+    settings: SparkSettings,
+    *,
+    application: str,
+    verbosity: int,
+    lake: str = "",
+    hadoop: Mapping[str, str] | None = None,
 ) -> Iterator[SparkSession]:
     """A session that reads Delta tables; stopped at the end.
 
+    Args:
+        lake: what it is to read, as Hadoop spells it.
+        hadoop: what Hadoop must be told to reach that; shown nowhere.
+
     Raises:
         NoJavaError: there is no Java for it.
-        DeltaJarsError: Delta's JARs are neither there nor to be had.
+        DeltaJarsError, S3JarsError: its JARs are neither there nor to be had.
         SparkStartError: it does not start, or starts without Delta.
     """
-    _prepare_environment(settings)
+    _prepare_environment()
     _quieten_python(verbosity)
     conf = _configuration(settings, application, verbosity)
+    _choose_python_of_workers(conf)
     _add_delta(conf)
-    _start(lambda: SparkContext(conf=conf), settings)  # first: it sets a handler for Ctrl-C
-    session = _start(SparkSession.builder.getOrCreate, settings)
+    if lake.startswith(_S3A):
+        _add_s3a(conf)
+    context = start_context(conf)
+    _tell_hadoop(context, hadoop or {})
+    session = start(SparkSession.builder.getOrCreate, _master(conf))
     with _stopped_after(session):
         _require_delta(session)
+        if lake.startswith(_S3A):
+            _require_s3a(session)
         yield session
-
-
-def _start(create: Callable[[], _Started], settings: SparkSettings) -> _Started:
-    """Start Spark so that Ctrl-C works: PySpark's own clean-up after it talks to the JVM and hangs.
-
-    PySpark also leaves a handler of its own, which talks to the JVM from within; it is taken away.
-    """
-    in_main_thread = threading.current_thread() is threading.main_thread()
-    before = signal.getsignal(signal.SIGINT)
-    if in_main_thread:
-        signal.signal(signal.SIGINT, lambda number, frame: leave_interrupted())
-    try:
-        return create()
-    except (PySparkException, Py4JError) as error:
-        raise _start_error(settings, error) from error
-    finally:
-        if in_main_thread:
-            signal.signal(signal.SIGINT, before)
 
 
 @contextmanager
@@ -128,17 +130,26 @@ def _stopped_after(running: SparkContext | SparkSession) -> Iterator[None]:
     running.stop()
 
 
-def _prepare_environment(settings: SparkSettings) -> None:
-    """Set what Spark's launcher and its Python workers read from the environment."""
-    if _SUBMITTED in os.environ:
+def _prepare_environment() -> None:
+    """Set what Spark's launcher reads from the environment; spark-submit has done so."""
+    if SUBMITTED in os.environ:
         return
     provide_java(os.environ)
     os.environ["SPARK_HOME"] = str(_spark_home())
-    if _is_local(settings.master):  # the workers are on this machine and must have our packages
+    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+
+
+def _choose_python_of_workers(conf: SparkConf) -> None:
+    """Set PYSPARK_PYTHON, which PySpark reads when its context starts."""
+    named = conf.get(_PYTHON_OF_WORKERS)
+    if named is not None and not _is_local(_master(conf)):
+        os.environ["PYSPARK_PYTHON"] = named  # Spark itself heeds it under spark-submit only
+    elif SUBMITTED in os.environ:
+        return
+    elif _is_local(_master(conf)):  # they are on this machine and must have our packages
         os.environ["PYSPARK_PYTHON"] = sys.executable
     else:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
 
 
 def _quieten_python(verbosity: int) -> None:
@@ -155,7 +166,7 @@ def _is_not_of_py4j(record: logging.LogRecord) -> bool:
 
 def _configuration(settings: SparkSettings, application: str, verbosity: int) -> SparkConf:
     """Ours where nobody says otherwise, then what spark-submit was told, then the settings."""
-    conf = SparkConf()
+    conf = known_configuration()
     conf.setIfMissing("spark.master", settings.master)
     if settings.master != SparkSettings().master:
         conf.setMaster(settings.master)
@@ -163,7 +174,7 @@ def _configuration(settings: SparkSettings, application: str, verbosity: int) ->
         conf.setIfMissing(name, value)
     conf.setIfMissing("spark.app.name", f"seglake {application}")
     conf.setAll(list(settings.properties))
-    if _SUBMITTED not in os.environ:
+    if SUBMITTED not in os.environ:
         level = _LOG_LEVELS[max(0, min(verbosity, len(_LOG_LEVELS) - 1))]
         given = conf.get("spark.driver.extraJavaOptions") or ""
         log = (
@@ -179,10 +190,27 @@ def _add_delta(conf: SparkConf) -> None:
         conf.setIfMissing(name, value)
     given = conf.get("spark.jars") or ""
     packages = conf.get("spark.jars.packages") or ""
-    if _SUBMITTED in os.environ or "delta-spark" in f"{given} {packages}":
+    if SUBMITTED in os.environ or "delta-spark" in f"{given} {packages}":
         return
     jars = [str(jar) for jar in delta_jars(os.environ, _spark_home())]
     conf.set("spark.jars", ",".join([*jars, *filter(None, [given])]))
+
+
+def _add_s3a(conf: SparkConf) -> None:
+    """Let Spark know S3; a JVM that runs already cannot be given JARs any more."""
+    given = conf.get("spark.jars") or ""
+    packages = conf.get("spark.jars.packages") or ""
+    if SUBMITTED in os.environ or "hadoop-aws" in f"{given} {packages}":
+        return
+    jars = [str(jar) for jar in s3_jars(os.environ, _spark_home())]
+    conf.set("spark.jars", ",".join([*jars, *filter(None, [given])]))
+
+
+def _tell_hadoop(context: SparkContext, properties: Mapping[str, str]) -> None:
+    """Set Hadoop's properties where neither Spark's page nor its SQL shows them."""
+    configuration = context._jsc.hadoopConfiguration()
+    for name, value in properties.items():
+        configuration.set(name, value)
 
 
 def _master(conf: SparkConf) -> str:
@@ -205,12 +233,17 @@ def _require_delta(session: SparkSession) -> None:
             ) from error
 
 
-def _start_error(settings: SparkSettings, error: Exception) -> SparkStartError:
-    reason = str(error).strip().splitlines()[0]
-    return SparkStartError(
-        f"Spark did not start with master {settings.master}: {reason}. Run again with -vv to see"
-        " what its JVM says."
-    )
+def _require_s3a(session: SparkSession) -> None:
+    """Load Hadoop's classes for S3, which only a JVM that was running before us may lack."""
+    load = session.sparkContext._jvm.org.apache.spark.util.Utils.classForName  # type: ignore[union-attr]  # only None before a start
+    try:
+        load(_S3A_CLASS, True, False)
+    except Py4JError as error:
+        raise SparkStartError(
+            f"Spark {session.version} runs, but cannot read S3: its class {_S3A_CLASS} cannot be"
+            " loaded. Under spark-submit add what `python -m jobs.s3_jars` prints to --jars; else"
+            " see that spark.jars in the settings has all that hadoop-aws needs."
+        ) from error
 
 
 def _spark_home() -> Path:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.delta_jars import delta_jars
+from jobs.delta_jars import delta_jars, main
 from jobs.errors import DeltaJarsError
 from jobs.java_home import provide_java
 from jobs.trust_store import trust_store, write_trust_store
@@ -42,6 +42,16 @@ def test_named_folder_is_taken_as_it_is(tmp_path: Path, spark_home: Path) -> Non
         (tmp_path / name).touch()
     jars = delta_jars({"SEGLAKE_JARS": str(tmp_path)}, spark_home)
     assert [jar.name for jar in jars] == [*NAMES, "more.jar"]
+
+
+def test_called_by_name_it_prints_a_class_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in NAMES:
+        (tmp_path / name).touch()
+    monkeypatch.setenv("SEGLAKE_JARS", str(tmp_path))
+    assert main() == 0
+    assert capsys.readouterr().out == f"{tmp_path / NAMES[0]}:{tmp_path / NAMES[1]}\n"
 
 
 def test_named_folder_without_delta_is_refused(tmp_path: Path, spark_home: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from jobs.errors import NoJavaError
-from jobs.java_home import find_java, provide_java
+from jobs.java_home import find_java, main, provide_java
 
 _JAVA = """#!/bin/sh
 if [ "$1" = -version ]; then
@@ -105,3 +105,13 @@ def test_home_that_cannot_be_written_is_no_obstacle(
     }
     provide_java(environment)
     assert Path(environment["JAVA_HOME"], "bin", "java").exists()
+
+
+def test_called_by_name_it_prints_the_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_java(tmp_path / "home", "21")
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert main() == 0
+    assert Path(capsys.readouterr().out.strip(), "bin", "java").is_relative_to(tmp_path / "cache")

@@ -1,11 +1,14 @@
 """What Spark is told, without starting it."""
 
+import os
+import sys
 from pathlib import Path
 
 import pytest
-from pyspark import SparkContext
+from pyspark import SparkConf, SparkContext
 
-from jobs.spark_session import _add_delta, _configuration
+from jobs import spark_start
+from jobs.spark_session import _add_delta, _choose_python_of_workers, _configuration
 from pipelines.segment_ingest.settings import SparkSettings
 
 
@@ -68,3 +71,39 @@ def test_delta_of_the_settings_is_not_brought_twice() -> None:
     conf = told(spark__jars__packages="io.delta:delta-spark_4.2_2.13:4.4.0")
     assert "spark.jars" not in conf
     assert conf["spark.sql.extensions"] == "io.delta.sql.DeltaSparkSessionExtension"
+
+
+@pytest.mark.parametrize(
+    ("master", "named", "before", "chosen"),
+    [
+        ("local[2]", "", "elsewhere/python", sys.executable),
+        ("local[2]", "env/bin/python", "", sys.executable),
+        ("spark://host:7077", "", "", sys.executable),
+        ("spark://host:7077", "", "elsewhere/python", "elsewhere/python"),
+        ("spark://host:7077", "env/bin/python", "elsewhere/python", "env/bin/python"),
+    ],
+)
+def test_python_of_the_workers(
+    master: str, named: str, before: str, chosen: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYSPARK_PYTHON", before)
+    if not before:
+        monkeypatch.delenv("PYSPARK_PYTHON")
+    properties = (("spark.pyspark.python", named),) if named else ()
+    _choose_python_of_workers(_configuration(SparkSettings(master, properties), "ingest", 0))
+    assert os.environ["PYSPARK_PYTHON"] == chosen
+
+
+def test_secrets_are_not_on_the_jvm_s_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    launched: list[SparkConf] = []
+    monkeypatch.setattr(spark_start, "launch_gateway", launched.append)
+    properties = (
+        ("spark.hadoop.fs.s3a.secret.key", "HIDDEN"),
+        ("spark.hadoop.fs.s3a.endpoint", "http://127.0.0.1:9"),
+    )
+    spark_start._launch(_configuration(SparkSettings("local[2]", properties), "ingest", 0))
+    told = dict(launched[0].getAll())
+    assert "spark.hadoop.fs.s3a.secret.key" not in told
+    assert told["spark.hadoop.fs.s3a.endpoint"] == "http://127.0.0.1:9"
+    assert told["spark.master"] == "local[2]"
+    assert "seglake.log.level" in told["spark.driver.extraJavaOptions"]

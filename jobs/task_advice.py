@@ -1,0 +1,24 @@
+"""What to do when a cluster's workers cannot run our tasks, told from Spark's reason. Values."""
+
+import re
+
+_PACK = "`make pack` makes one to ship; see README.md, A Spark cluster"
+_ADVICE = {
+    r"ModuleNotFoundError: ": "The Python of the workers has no seglake, or not all that it needs:"
+    f" ship an environment that has ({_PACK}), or have PYSPARK_PYTHON name one of the workers.",
+    r"Can't get attribute ": "The workers have another version of seglake than this process:"
+    f" install the same, or ship it anew ({_PACK}).",
+    r"Cannot run program ": "PYSPARK_PYTHON must name a Python that every worker has; for a packed"
+    " environment that is ./environment/bin/python, with"
+    " spark.archives=build/seglake-env.tar.gz#environment.",
+    r"PYTHON_VERSION_MISMATCH": "Pack the environment with the version of Python that runs this"
+    " command, or run the command with that of the workers.",
+    r"SparkContext (has been|was) shut ?down|No active SparkContext": "The cluster has ended the"
+    " application: the page of its master says why, or the logs of the executors. It is safe to"
+    " run again.",
+}
+
+
+def advice_on(reason: str) -> str | None:
+    """One or two sentences for a person; None where the reason speaks for itself."""
+    return next((text for found, text in _ADVICE.items() if re.search(found, reason)), None)
