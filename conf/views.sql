@@ -1,4 +1,4 @@
--- seglake's views; run where the tables are registered under their own names.
+-- The views of seglake, for Spark. Run where the tables have their names (tables.sql).
 
 CREATE OR REPLACE VIEW last_offsets AS
 WITH first_ids AS (
@@ -58,7 +58,7 @@ dated AS (
          max(CASE WHEN ledger.kind = 'repair' THEN ledger.generation END) AS repair_generation
   FROM found LEFT JOIN ledger
     ON ledger.source_id = found.source_id
-   AND ledger.topic_id <=> found.topic_id
+   AND ledger.topic_id IS NOT DISTINCT FROM found.topic_id
    AND ledger.topic = found.topic
    AND ledger.partition = found.partition
    AND ledger.start_offset <= found.start_offset
@@ -69,6 +69,66 @@ SELECT source_id, topic_id, topic, partition, start_offset, next_offset, cause, 
        attempt_id
 FROM dated
 WHERE repair_generation IS NULL OR repair_generation <= generation;
+
+CREATE OR REPLACE VIEW completeness AS
+WITH first_ids AS (
+  SELECT source_id, topic, min_by(topic_id, generation) AS first_id
+  FROM checkpoints
+  WHERE topic_id IS NOT NULL
+  GROUP BY source_id, topic
+),
+ledger AS (
+  SELECT source_id, coalesce(topic_id, first_id) AS topic_id, topic, partition, kind,
+         start_offset, next_offset, records, log_end_offset, generation
+  FROM checkpoints LEFT JOIN first_ids USING (source_id, topic)
+),
+ranked AS (
+  SELECT *, row_number() OVER (
+    PARTITION BY source_id, topic_id, topic, partition, kind
+    ORDER BY generation DESC, next_offset DESC) AS place
+  FROM ledger
+),
+taken AS (
+  SELECT source_id, topic_id, topic, partition,
+         CAST(sum(CASE WHEN kind = 'ingest' THEN next_offset - start_offset ELSE 0 END) AS BIGINT)
+           AS covered,
+         CAST(sum(coalesce(records, 0)) AS BIGINT) AS records,
+         max(CASE WHEN next_offset > start_offset THEN next_offset ELSE 0 END) AS covered_to,
+         max(CASE WHEN kind = 'ingest' AND place = 1 THEN log_end_offset END) AS log_end_offset
+  FROM ranked
+  GROUP BY source_id, topic_id, topic, partition
+),
+spans AS (
+  SELECT *, next_offset - start_offset AS width FROM current_gaps
+),
+lacking AS (
+  SELECT source_id, topic_id, topic, partition,
+         CAST(sum(CASE WHEN cause = 'compacted' THEN width ELSE 0 END) AS BIGINT) AS compacted,
+         CAST(sum(CASE WHEN cause = 'deleted' THEN width ELSE 0 END) AS BIGINT) AS deleted,
+         CAST(sum(CASE WHEN cause = 'remote' THEN width ELSE 0 END) AS BIGINT) AS remote,
+         CAST(sum(CASE WHEN cause = 'quarantined' THEN width ELSE 0 END) AS BIGINT) AS quarantined,
+         CAST(sum(CASE WHEN cause = 'missing' THEN width ELSE 0 END) AS BIGINT) AS missing,
+         CAST(sum(width) AS BIGINT) AS in_gaps
+  FROM spans
+  GROUP BY source_id, topic_id, topic, partition
+)
+SELECT taken.source_id, taken.topic_id, taken.topic, taken.partition, covered, records,
+       covered - records - coalesce(in_gaps, 0) AS in_batches,
+       coalesce(compacted, 0) AS compacted,
+       coalesce(deleted, 0) AS deleted,
+       coalesce(remote, 0) AS remote,
+       coalesce(quarantined, 0) AS quarantined,
+       coalesce(missing, 0) AS missing,
+       covered_to,
+       CASE
+         WHEN log_end_offset > covered_to THEN log_end_offset - covered_to
+         WHEN log_end_offset IS NOT NULL THEN 0
+       END AS left_above
+FROM taken LEFT JOIN lacking
+  ON lacking.source_id = taken.source_id
+ AND lacking.topic_id IS NOT DISTINCT FROM taken.topic_id
+ AND lacking.topic = taken.topic
+ AND lacking.partition = taken.partition;
 
 CREATE OR REPLACE VIEW settled_records AS
 WITH first_ids AS (
@@ -88,7 +148,7 @@ outcomes AS (
          min_by(marker.control_type, marker.base_offset) AS outcome
   FROM written AS data JOIN written AS marker
     ON marker.source_id = data.source_id
-   AND marker.known_id <=> data.known_id
+   AND marker.known_id IS NOT DISTINCT FROM data.known_id
    AND marker.topic = data.topic
    AND marker.partition = data.partition
    AND marker.producer_id = data.producer_id
@@ -110,7 +170,7 @@ SELECT known.key,
        known.headers,
        known.timestamp_ms,
        known.source_id,
-       known.topic_id,
+       known.known_id AS topic_id,
        CASE
          WHEN known.transaction_state = 'open' AND outcome = 'commit' THEN 'committed'
          WHEN known.transaction_state = 'open' AND outcome = 'abort' THEN 'aborted'
@@ -120,34 +180,59 @@ SELECT known.key,
        known.run_id
 FROM known LEFT JOIN outcomes
   ON outcomes.source_id = known.source_id
- AND outcomes.known_id <=> known.known_id
+ AND outcomes.known_id IS NOT DISTINCT FROM known.known_id
  AND outcomes.topic = known.topic
  AND outcomes.partition = known.partition
  AND outcomes.base_offset = known.batch_base_offset;
 
 CREATE OR REPLACE VIEW readable_records AS
 WITH texts AS (
-  SELECT *,
-         try_validate_utf8(CAST(key AS STRING)) AS key_text,
-         try_validate_utf8(CAST(value AS STRING)) AS value_text
+  SELECT *, try_validate_utf8(CAST(key AS STRING)) AS key_text, try_validate_utf8(CAST(value AS STRING)) AS value_text
   FROM records
 )
-SELECT topic, partition, offset, timestamp, key_text, value_text,
-       CASE
-         WHEN try_parse_json(concat('[', value_text, ']')) IS NOT NULL
+SELECT texts.topic, texts.partition, texts.offset, texts.timestamp, texts.key_text, texts.value_text,
+       CASE WHEN try_parse_json(concat('[', value_text, ']')) IS NOT NULL
           AND try_parse_json(concat('{"value":', value_text, '}')) IS NOT NULL
-         THEN value_text
-       END AS value_json,
-       key,
-       value,
-       timestampType,
-       headers,
-       timestamp_ms,
-       source_id,
-       topic_id,
-       transaction_state,
-       batch_base_offset,
-       run_id
+         THEN value_text END AS value_json,
+       texts.key,
+       texts.value,
+       texts.timestampType,
+       texts.headers,
+       texts.timestamp_ms,
+       texts.source_id,
+       texts.topic_id,
+       texts.transaction_state,
+       texts.batch_base_offset,
+       texts.run_id
+FROM texts;
+
+CREATE OR REPLACE VIEW latest_records AS
+WITH ranked AS (
+  SELECT *, row_number() OVER (
+    PARTITION BY source_id, topic_id, topic, partition, key ORDER BY settled_records.offset DESC)
+      AS place
+  FROM settled_records
+  WHERE transaction_state IN ('none', 'committed') AND key IS NOT NULL
+),
+texts AS (
+  SELECT *, try_validate_utf8(CAST(key AS STRING)) AS key_text, try_validate_utf8(CAST(value AS STRING)) AS value_text
+  FROM ranked
+  WHERE place = 1 AND value IS NOT NULL
+)
+SELECT texts.topic, texts.partition, texts.offset, texts.timestamp, texts.key_text, texts.value_text,
+       CASE WHEN try_parse_json(concat('[', value_text, ']')) IS NOT NULL
+          AND try_parse_json(concat('{"value":', value_text, '}')) IS NOT NULL
+         THEN value_text END AS value_json,
+       texts.key,
+       texts.value,
+       texts.timestampType,
+       texts.headers,
+       texts.timestamp_ms,
+       texts.source_id,
+       texts.topic_id,
+       texts.transaction_state,
+       texts.batch_base_offset,
+       texts.run_id
 FROM texts;
 
 CREATE OR REPLACE VIEW group_offsets AS
@@ -158,8 +243,9 @@ WITH ranked AS (
   FROM consumer_offsets
   WHERE kind = 'offset_commit' AND unread_reason IS NULL
 )
-SELECT source_id, group_id, topic, partition, offset, leader_epoch, metadata, commit_timestamp,
-       commit_timestamp_ms, topic_id, record_topic_id, record_partition, record_offset
+SELECT source_id, group_id, topic, partition, ranked.offset, leader_epoch, metadata,
+       commit_timestamp, commit_timestamp_ms, topic_id, record_topic_id, record_partition,
+       record_offset
 FROM ranked
 WHERE place = 1 AND NOT is_tombstone;
 

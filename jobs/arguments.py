@@ -107,6 +107,7 @@ def replay_parser() -> argparse.ArgumentParser:
         parser, topics_help="look at these topics only", internal_help="look at __* topics too"
     )
     _add_source_id_and_engine(parser)
+    add("--dry-run", action="store_true", help="say what would be filled, commit nothing")
     add("--run-id", metavar="ID", help="label of the run, written with every row")
     _add_spark_options(parser)
     _add_output_options(parser, json_help="one machine-readable summary line on stdout")
@@ -158,8 +159,8 @@ def sql_parser() -> argparse.ArgumentParser:
         description="Ask the tables in Spark SQL. Tables: records batches quarantine gaps"
         " checkpoints,\nand of internal topics: consumer_offsets transaction_state"
         " cluster_metadata."
-        "\nViews: last_offsets current_gaps settled_records readable_records group_offsets"
-        " settled_metadata,\nand one topic_<name> for each topic.",
+        "\nViews: last_offsets current_gaps completeness settled_records readable_records"
+        " latest_records\ngroup_offsets settled_metadata, and one topic_<name> for each topic.",
         example='--lake /data/lake "SELECT topic, count(*) FROM records GROUP BY topic"',
     )
     parser.add_argument("query", metavar="SELECT", help="one statement of Spark SQL")

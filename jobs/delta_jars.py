@@ -111,13 +111,17 @@ def _runs(command: list[str]) -> bool:
 
 
 def main() -> int:
-    """Fetch ahead, for `make setup`; without a network the first query will say what is missing."""
+    """Print the JARs as a class path, fetched if need be; without a network say what is missing.
+
+    Still 0 then: `make setup` goes on, since nothing but SQL needs them.
+    """
     spark = find_spec("pyspark")
     environment = dict(os.environ)
     try:
         provide_java(environment)
         if spark is not None and spark.origin is not None:
-            delta_jars(environment, Path(spark.origin).parent)
+            jars = delta_jars(environment, Path(spark.origin).parent)
+            sys.stdout.write(f"{os.pathsep.join(map(str, jars))}\n")
     except JobError as error:
         sys.stderr.write(f"seglake: {error}\n")
     return 0

@@ -17,5 +17,13 @@ class SparkStartError(JobError):
     """Spark did not start, or started without what the job needs."""
 
 
+class WorkersUnfitError(JobError):
+    """The workers of a cluster lack what our tasks need; the message says how to bring it."""
+
+
 class DeltaJarsError(JobError):
     """Delta's JARs are neither there nor to be had."""
+
+
+class S3JarsError(JobError):
+    """The JARs with which Spark reads S3 are neither there nor to be had."""

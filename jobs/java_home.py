@@ -6,9 +6,11 @@ it at every start. We have no use for the module, so JAVA_HOME becomes a folder 
 is a script that drops the request and runs the Java found.
 """
 
+import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping, MutableMapping
 from hashlib import sha256
@@ -122,3 +124,19 @@ def cache_folder(environment: Mapping[str, str]) -> Path:
     except OSError:
         return Path(tempfile.mkdtemp(prefix="seglake-"))
     return folder
+
+
+def main() -> int:
+    """Print a JAVA_HOME for Spark's own scripts."""
+    environment = dict(os.environ)
+    try:
+        provide_java(environment)
+    except NoJavaError as error:
+        sys.stderr.write(f"seglake: {error}\n")
+        return 1
+    sys.stdout.write(f"{environment['JAVA_HOME']}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import NoReturn
 
 from jobs.errors import JobError, WrongCallError
-from lake.errors import LakeError, LakeFolderError, UnsupportedUriError
+from lake.errors import LakeError, LakeFolderError, UnsafeStoreError, UnsupportedUriError
 from pipelines.lake_query.errors import LakeQueryError, WrongQueryError
 from pipelines.segment_ingest.errors import (
     IngestError,
@@ -19,6 +19,7 @@ from pipelines.segment_ingest.errors import (
 from pipelines.segment_ingest.setting_values import SettingsError
 from pipelines.segment_inspect.errors import WrongPathError
 
+_RUST_LOG = "RUST_LOG"  # the clients of HDFS print warnings beside the errors that they raise
 _VERBOSE = frozenset({"-v", "-vv", "-vvv", "--verbose"})
 _WRONG_CALL = (
     WrongCallError,
@@ -26,6 +27,7 @@ _WRONG_CALL = (
     SettingsError,
     UnsupportedUriError,
     LakeFolderError,
+    UnsafeStoreError,
     WrongSourceError,
     WrongPathError,
     IsolationConflictError,
@@ -50,6 +52,8 @@ def run_job(job: Callable[[], int], *, verbose: bool) -> int:
     A failure the job foresaw becomes one paragraph on stderr, with the traceback before it when
     `verbose`. An exception that is a fault of ours passes through, to `exit_with`.
     """
+    if not verbose:
+        os.environ.setdefault(_RUST_LOG, "off")
     try:
         code = job()
         sys.stdout.flush()

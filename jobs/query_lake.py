@@ -26,10 +26,17 @@ def _query(arguments: argparse.Namespace) -> int:
     from jobs.storages import open_storages
     from pipelines.lake_query.run import query, require_lake
 
-    path = require_lake(arguments.lake, open_storages(settings.spark.properties))
-    verbosity = arguments.verbose - arguments.quiet
-    with delta_session(settings.spark, application="sql", verbosity=verbosity) as session:
-        query(session, path, arguments.query, as_json=arguments.json, out=sys.stdout)
+    storage = open_storages(settings.spark.properties)
+    path = require_lake(arguments.lake, storage)
+    lake = storage.hadoop_uri(path)
+    with delta_session(
+        settings.spark,
+        application="sql",
+        verbosity=arguments.verbose - arguments.quiet,
+        lake=lake,
+        hadoop=storage.hadoop_properties(path),
+    ) as session:
+        query(session, lake, arguments.query, as_json=arguments.json, out=sys.stdout)
     return ExitCode.DONE
 
 

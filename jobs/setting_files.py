@@ -1,5 +1,6 @@
 """Reads settings files and options into layers, weakest first."""
 
+import re
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,15 +11,20 @@ Layer = tuple[str, dict[str, object]]
 """(origin, sections), as `Settings.from_mappings` takes them."""
 
 _TEXT_TABLES = frozenset({"spark.properties"})
+_SPARK_SUFFIXES = frozenset({".conf", ".properties"})
+_SPARK_PROPERTY = re.compile(r"(spark\.[^\s=:\\]+)(?:\s*[=:]\s*|\s+)([^\\]*)")
 
 
 def file_layers(paths: Sequence[str]) -> list[Layer]:
-    """Read TOML files in order.
+    """Read files in order: TOML, or Spark's own properties (`.conf`, `.properties`).
 
     Raises:
-        WrongCallError: a file cannot be read, or is not TOML.
+        WrongCallError: a file cannot be read, or is not of its format.
     """
-    return [(path, _read_toml(path)) for path in paths]
+    return [
+        (path, _read_spark(path) if Path(path).suffix in _SPARK_SUFFIXES else _read_toml(path))
+        for path in paths
+    ]
 
 
 def assignment_layers(assignments: Sequence[str]) -> list[Layer]:
@@ -41,12 +47,38 @@ def option_layer(option: str, key: str, value: object) -> Layer:
 
 def _read_toml(path: str) -> dict[str, object]:
     try:
-        with Path(path).open("rb") as file:
-            return tomllib.load(file)
+        return tomllib.loads(_text_of(path))
+    except tomllib.TOMLDecodeError as error:
+        raise WrongCallError(f"the settings file {path} is not TOML: {error}") from error
+
+
+def _read_spark(path: str) -> dict[str, object]:
+    """What `spark-submit --properties-file` takes, without the escapes of Java's format.
+
+    A line that does not fit is named by its number alone: it may hold a secret.
+    """
+    properties: dict[str, object] = {}
+    for number, line in enumerate(_text_of(path).splitlines(), start=1):
+        text = line.strip()
+        if not text or text[0] in "#!":
+            continue
+        found = _SPARK_PROPERTY.fullmatch(text)
+        if found is None:
+            raise WrongCallError(
+                f"line {number} of the settings file {path} is no property of Spark: expected"
+                " `spark.name value` without a backslash"
+            )
+        properties[found[1]] = found[2]
+    return {"spark": {"properties": properties}}
+
+
+def _text_of(path: str) -> str:
+    try:
+        return Path(path).read_text("utf-8")
     except OSError as error:
         raise WrongCallError(f"cannot read the settings file {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise WrongCallError(f"the settings file {path} is not TOML: {error}") from error
+    except UnicodeDecodeError as error:
+        raise WrongCallError(f"the settings file {path} is not UTF-8: {error}") from error
 
 
 def _read_assignment(assignment: str) -> Layer:

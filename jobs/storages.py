@@ -1,21 +1,53 @@
-"""Effect: makes the storage of a job from Hadoop's properties, as Spark would find them."""
+"""Effect: makes the storage of a job from Hadoop's properties, where Spark would find them.
 
+From weak to strong: AWS's variables and profiles, Hadoop's files, spark-defaults.conf or, under
+spark-submit, all that it was told, and the settings.
+"""
+
+import os
+
+from jobs.aws_environment import aws_variables
+from jobs.hadoop_files import SPARK_PREFIX, site_properties, spark_defaults
 from lake.hadoop_properties import HadoopProperties
 from lake.storages import Storages
 from pipelines.segment_ingest.setting_values import Properties
 
-_PREFIX = "spark.hadoop."
+_SUBMITTED = "PYSPARK_GATEWAY_PORT"  # spark-submit sets it for the Python it starts
 
 
 def open_storages(properties: Properties) -> Storages:
-    """The storage of all places that these properties of Spark tell how to reach.
+    """The storage of all places, each reached as the properties tell.
+
+    Raises:
+        WrongCallError: a file of properties cannot be read.
+    """
+    return Storages(find_properties(properties))
+
+
+def find_properties(properties: Properties) -> HadoopProperties:
+    """What is known of the places.
 
     Args:
-        properties: of the settings; those named `spark.hadoop.*` are Hadoop's.
+        properties: Spark's, of the settings; those named `spark.hadoop.*` are Hadoop's.
+
+    Raises:
+        WrongCallError: a file of properties cannot be read.
     """
-    given = {name.removeprefix(_PREFIX): value for name, value in properties if _is_hadoops(name)}
-    return Storages(HadoopProperties(given))
+    found = aws_variables(os.environ) | site_properties(os.environ)
+    found |= _submitted() if _SUBMITTED in os.environ else spark_defaults(os.environ)
+    return HadoopProperties(found | _of_hadoop(properties))
 
 
-def _is_hadoops(name: str) -> bool:
-    return name.startswith(_PREFIX)
+def _submitted() -> dict[str, str]:
+    """What spark-submit was told, by its command line and its files."""
+    from jobs.spark_start import known_configuration
+
+    return _of_hadoop(tuple(known_configuration().getAll()))
+
+
+def _of_hadoop(properties: Properties) -> dict[str, str]:
+    return {
+        name.removeprefix(SPARK_PREFIX): value
+        for name, value in properties
+        if name.startswith(SPARK_PREFIX)
+    }

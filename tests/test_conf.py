@@ -6,7 +6,7 @@ from dataclasses import fields
 from enum import StrEnum
 from pathlib import Path
 
-from pipelines.lake_query.views import script
+from pipelines.lake_query.scripts import duckdb_script, tables_script, views_script
 from pipelines.segment_ingest.settings import Settings
 
 CONF = Path(__file__).parents[1] / "conf"
@@ -80,5 +80,8 @@ def test_example_stays_valid_when_its_comments_are_taken_in() -> None:
     assert settings.spark.properties == (("spark.driver.memory", "4g"),)
 
 
-def test_views_file_is_the_text_the_product_runs() -> None:
-    assert (CONF / "views.sql").read_text("utf-8") == script()
+def test_sql_files_are_the_text_the_product_makes() -> None:
+    scripts = {"tables.sql": tables_script, "views.sql": views_script, "duckdb.sql": duckdb_script}
+    assert {name: (CONF / name).read_text("utf-8") for name in scripts} == {
+        name: script() for name, script in scripts.items()
+    }

@@ -6,9 +6,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 TARGETS = [
-    *("help", "setup", "fmt", "lint", "type", "test", "test-s3", "test-hdfs"),
-    *("test-cluster", "test-codec", "test-spark"),
-    *("demo", "bench", "requirements", "clean", "ci"),
+    *("help", "setup", "setup-airflow", "fmt", "lint", "type", "test", "test-s3", "test-hdfs"),
+    *("test-cluster", "test-airflow", "test-image", "test-codec", "test-spark"),
+    *("pack", "image", "demo", "bench", "bench-storage", "requirements", "clean", "ci"),
 ]
 
 

@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-LOCKS = ("requirements-build.txt", "requirements.txt", "requirements-dev.txt")
+LOCKS = (
+    *("requirements-build.txt", "requirements.txt", "requirements-dev.txt"),
+    "airflow_dags/requirements.txt",
+)
 PROJECTS = ("pyproject.toml", "libs/segment_codec/pyproject.toml", "libs/lake/pyproject.toml")
 OWN = {"segment-codec", "seglake-lake"}
 _PIN = re.compile(r"^([a-z0-9][a-z0-9._-]*)==([^\s;\\]+)", re.MULTILINE)

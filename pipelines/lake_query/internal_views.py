@@ -13,8 +13,9 @@ WITH ranked AS (
   FROM consumer_offsets
   WHERE kind = 'offset_commit' AND unread_reason IS NULL
 )
-SELECT source_id, group_id, topic, partition, offset, leader_epoch, metadata, commit_timestamp,
-       commit_timestamp_ms, topic_id, record_topic_id, record_partition, record_offset
+SELECT source_id, group_id, topic, partition, ranked.offset, leader_epoch, metadata,
+       commit_timestamp, commit_timestamp_ms, topic_id, record_topic_id, record_partition,
+       record_offset
 FROM ranked
 WHERE place = 1 AND NOT is_tombstone"""
 

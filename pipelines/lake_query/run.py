@@ -1,5 +1,6 @@
 """Answers one query over the tables of a lake. Runs in the driver, once per command."""
 
+import io
 from contextlib import redirect_stdout
 from typing import TextIO
 
@@ -12,7 +13,7 @@ from lake.storage import Storage
 from lake.tables import TABLES
 from pipelines.lake_query.errors import LakeMissingError, LakeQueryError, WrongQueryError
 from pipelines.lake_query.reading_only import refuse_writes
-from pipelines.lake_query.views import VIEWS, topic_views
+from pipelines.lake_query.views import VIEWS, topic_views, views_of
 
 _SHOWN_ROWS = 1000
 _SHOWN_CHARACTERS = 120
@@ -64,7 +65,7 @@ def _register(session: SparkSession, lake: str, text: str) -> None:
     """Name the tables and views a statement names: opening one costs seconds, topics are many."""
     asked = text.casefold()
     everything = asked.lstrip().startswith("show")
-    views = {name: view for name, view in VIEWS.items() if everything or name in asked}
+    views = dict(VIEWS) if everything else views_of(asked)
     wants_topics = everything or "topic_" in asked
     used = " ".join((asked, *views.values(), "records checkpoints" if wants_topics else ""))
     for table in TABLES:
@@ -89,8 +90,12 @@ def _write_json(answer: DataFrame, out: TextIO) -> None:
 
 
 def _write_table(answer: DataFrame, out: TextIO) -> None:
-    with redirect_stdout(out):  # DataFrame.show knows no other way
+    table = io.StringIO()
+    with redirect_stdout(table):  # DataFrame.show knows no other way
         answer.show(n=_SHOWN_ROWS, truncate=_SHOWN_CHARACTERS)
+    out.write(table.getvalue())
+    if "...|" in table.getvalue():
+        out.write(f"cells are cut at {_SHOWN_CHARACTERS} characters: --json has them whole\n\n")
 
 
 def _first_line(error: Exception) -> str:

@@ -74,11 +74,11 @@ def main(argv: Sequence[str]) -> int:
     }
     for name in arguments.only:
         report[name] = PARTS[name](disks, arguments.engines, arguments.runs)
-        _show(name, report[name])
+        show(name, report[name])
     report["machine"]["load_after"] = os.getloadavg()[0]
     path = FOLDER / "report.json"
     path.write_text(json.dumps(report, indent=2) + "\n")
-    _say(f"\nload {report['machine']['load']:.1f} to {report['machine']['load_after']:.1f}; {path}")
+    say(f"\nload {report['machine']['load']:.1f} to {report['machine']['load_after']:.1f}; {path}")
     return 0
 
 
@@ -198,19 +198,19 @@ def _memory_row(disk: Disk, engine: str, *options: str) -> Row:
 PARTS = {"ingest": _ingest, "fixed": _fixed, "memory": _memory}
 
 
-def _show(title: str, rows: list[Row]) -> None:
+def show(title: str, rows: list[Row]) -> None:
     """Print rows as a table: text to the left, numbers to the right."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     cells = [names] + [[_cell(row.get(name, "")) for name in names] for row in rows]
     widths = [max(len(line[index]) for line in cells) for index in range(len(names))]
     is_text = [isinstance(rows[0].get(name, 0.0), str) for name in names]
-    _say(f"\n{title}")
+    say(f"\n{title}")
     for line in cells:
         padded = [
             cell.ljust(width) if left else cell.rjust(width)
             for cell, width, left in zip(line, widths, is_text, strict=True)
         ]
-        _say("  ".join(padded).rstrip())
+        say("  ".join(padded).rstrip())
 
 
 def _cell(value: object) -> str:
@@ -219,7 +219,7 @@ def _cell(value: object) -> str:
     return str(value)
 
 
-def _say(line: str) -> None:
+def say(line: str) -> None:
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 

@@ -175,6 +175,18 @@ def test_answer_for_a_person_is_a_table(spark_session: SparkSession, lake_path: 
 
 
 @pytest.mark.spark
+def test_cells_that_were_cut_are_said_to_be(spark_session: SparkSession, lake_path: Path) -> None:
+    printed = {}
+    for width in (120, 121):
+        out = io.StringIO()
+        text = f"SELECT repeat('x', {width}) AS x"
+        query(spark_session, str(lake_path), text, as_json=False, out=out)
+        printed[width] = out.getvalue()
+    assert "cut" not in printed[120]
+    assert "cells are cut at 120 characters: --json has them whole" in printed[121]
+
+
+@pytest.mark.spark
 @pytest.mark.parametrize(
     "text", ["SELEC 1", "SELECT nothing FROM records", "SELECT 1 FROM nowhere"]
 )

@@ -173,7 +173,7 @@ def test_the_first_later_marker_of_the_same_producer_and_log_settles_a_row(
         "SELECT topic_id, offset, transaction_state FROM settled_records ORDER BY offset, topic_id",
     )
     assert [tuple(row.values()) for row in rows] == [
-        (None, 0, "aborted"),
+        ("id1", 0, "aborted"),  # before the id was known
         ("id2", 0, "committed"),
         ("id1", 1, "committed"),
         ("id1", 2, "open"),

@@ -97,7 +97,7 @@ def _element(kind: pa.DataType, number: int) -> object:
 
 
 def write_file(lake: Lake, table: Table, topic: str, *batches: pa.RecordBatch) -> DataFile:
-    with ParquetFile(lake.storage, str(lake.path), table, topic) as file:
+    with ParquetFile(lake.storage, lake.tables.lake_path, table, topic) as file:
         for batch in batches:
             file.write(batch)
         written = file.close()

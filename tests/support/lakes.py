@@ -12,6 +12,8 @@ from lake.engine import Engine, LocalEngine
 from lake.local_storage import LocalStorage
 from lake.tables import TABLES
 from pipelines.segment_ingest.progress import RunReporter
+from pipelines.segment_ingest.replay import replay
+from pipelines.segment_ingest.replay_summary import ReplaySummary
 from pipelines.segment_ingest.run import ingest
 from pipelines.segment_ingest.settings import Settings
 from pipelines.segment_ingest.summary import IngestSummary
@@ -65,6 +67,30 @@ def ingested(
             LocalStorage(),
             settings,
             chosen,
+            reporter,
+            dry_run=dry_run,
+            after=after,
+        )
+
+
+def replayed(
+    lake: Path,
+    *sources: Path,
+    dry_run: bool = False,
+    after: Callable[[str], None] = lambda step: None,
+    **sections: Any,
+) -> ReplaySummary:
+    """Replay what is quarantined in the lake, and what the sources have of it."""
+    settings = Settings.from_mappings([("test", sections)])
+    paths = [str(source) for source in sources]
+    reporter = RunReporter(io.StringIO())
+    with LocalEngine(1) as engine:
+        return replay(
+            str(lake),
+            paths,
+            LocalStorage(),
+            settings,
+            engine,
             reporter,
             dry_run=dry_run,
             after=after,

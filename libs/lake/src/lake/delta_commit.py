@@ -11,6 +11,7 @@ Data files are never deleted here: after an unknown outcome they may be in a tab
 """
 
 import itertools
+import time
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
     from deltalake import DeltaTable
 
 __all__ = ["AppVersions", "Outcome", "TopicWave", "app_id", "commit_wave", "recover", "versions"]
-
-_ATTEMPT_COUNT = 5
 
 
 class Outcome(NamedTuple):
@@ -158,7 +157,9 @@ def _decide(tables: LakeTables, redo: Redo) -> bool:
     the same commit is tried again; at most one of the tries can succeed.
     """
     failure = ""
-    for _ in range(_ATTEMPT_COUNT):
+    pauses_s = tables.storage.pauses_s(tables.lake_path)
+    for pause_s in pauses_s:
+        time.sleep(pause_s)
         handle = tables.open(RECORDS)
         moved = [
             topic
@@ -170,7 +171,7 @@ def _decide(tables: LakeTables, redo: Redo) -> bool:
         failure = _commit(tables, RECORDS, handle, redo, tuple(redo.generations))
         if not failure:
             return True
-    raise CommitUnknownError(table=RECORDS.name, attempt_count=_ATTEMPT_COUNT, reason=failure)
+    raise CommitUnknownError(table=RECORDS.name, attempt_count=len(pauses_s), reason=failure)
 
 
 def _follow(
@@ -185,7 +186,9 @@ def _follow(
 
 def _follow_one(tables: LakeTables, table: Table, redo: Redo, topics: Sequence[str]) -> None:
     failure = ""
-    for _ in range(_ATTEMPT_COUNT):
+    pauses_s = tables.storage.pauses_s(tables.lake_path)
+    for pause_s in pauses_s:
+        time.sleep(pause_s)
         handle = tables.open(table)
         due = []
         for topic in topics:
@@ -201,7 +204,7 @@ def _follow_one(tables: LakeTables, table: Table, redo: Redo, topics: Sequence[s
         failure = _commit(tables, table, handle, redo, due)
         if not failure:
             return
-    raise CommitUnknownError(table=table.name, attempt_count=_ATTEMPT_COUNT, reason=failure)
+    raise CommitUnknownError(table=table.name, attempt_count=len(pauses_s), reason=failure)
 
 
 def _recover_once(tables: LakeTables, source_id: str | None) -> list[str]:
@@ -305,7 +308,7 @@ def _commit(
             commit_properties=properties,
         )
     except (DeltaError, OSError, ValueError) as error:
-        return f"{type(error).__name__}: {error}"
+        return f"{type(error).__name__}: {tables.explained(table, error)}"
     _sync_log(tables, table, handle.version())
     return ""
 

@@ -4,15 +4,23 @@ Together with `delta_commit` the only importer of deltalake, which must not be l
 process forks and has no place in a worker: hence the imports inside the functions.
 """
 
+import contextlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lake.errors import LakeFolderError, NotFoundError, StorageError, TableRefusedError
+from lake.errors import (
+    LakeFolderError,
+    NotFoundError,
+    StorageError,
+    TableRefusedError,
+    UnsafeStoreError,
+)
 from lake.storage import FileInfo, Storage
 from lake.tables import CHECKPOINTS, RECORDS, TABLES, Table, check_whole
 
@@ -81,27 +89,44 @@ class LakeTables:
         """Say whether all tables are there."""
         return all(self._has_log(table) for table in TABLES)
 
-    def create_missing(self) -> None:
+    def require_safe_commits(self) -> None:
+        """See that of several runs that write one file of the log only one can.
+
+        Raises:
+            UnsafeStoreError: the store does not see to it.
+        """
+        folder = self.storage.join(self.work_folder, "probe")
+        if not self.storage.creates_exclusively(folder):
+            raise UnsafeStoreError(path=self.lake_path)
+
+    def create_missing(self, *, is_single_writer: bool = False) -> None:
         """Create the tables that are not there yet, and check those that are.
 
         Two drivers may do this at once: both succeed.
 
+        Args:
+            is_single_writer: somebody sees to it that only one driver writes at a time, so that
+                the store need not.
+
         Raises:
             LakeFolderError: the place is a file, or holds something else, or has lost a table.
+            UnsafeStoreError: the store could lose commits.
             SchemaError, TableRefusedError: a table is not as this library made it.
         """
         self._check_path()
         present = [table for table in TABLES if self._has_log(table)]
         has_commits = any(self.open(table).version() > 0 for table in present)
         # Looked for after the versions: all tables are created before the first commit to any.
-        missing = [table for table in TABLES if not self._has_log(table)]
+        missing = [table for table in TABLES if table not in present and not self._has_log(table)]
         if missing and has_commits:
             names = ", ".join(table.name for table in missing)
             raise LakeFolderError(path=self.lake_path, reason=f"it has lost the table {names}")
         if missing:
             self._check_folder(missing)
-        for table in missing:
-            self._create(table)
+        if not is_single_writer:
+            self.require_safe_commits()
+        with ThreadPoolExecutor(len(TABLES)) as pool:  # HDFS takes half a second for each
+            list(pool.map(self._create, missing))
         for table in missing:
             self.open(table)
 
@@ -117,7 +142,8 @@ class LakeTables:
 
         self._check_path()
         try:
-            handle = DeltaTable(self.path(table), storage_options=self._options)
+            with self._named("open the table", table):
+                handle = DeltaTable(self.path(table), storage_options=self._options)
         except TableNotFoundError as error:
             reason = f"it has no table {table.name}"
             raise LakeFolderError(path=self.lake_path, reason=reason) from error
@@ -181,7 +207,28 @@ class LakeTables:
     def _has_log(self, table: Table) -> bool:
         from deltalake import DeltaTable
 
-        return DeltaTable.is_deltatable(self.path(table), self._options)
+        with self._named("look for the table", table):
+            return DeltaTable.is_deltatable(self.path(table), self._options)
+
+    @contextlib.contextmanager
+    def _named(self, action: str, table: Table) -> Iterator[None]:
+        """Turn delta-rs' errors into ours; that there is no table is for the caller.
+
+        Theirs is no cause: the answer of a store in it may hold an access key.
+        """
+        from deltalake.exceptions import DeltaError, TableNotFoundError
+
+        try:
+            yield
+        except TableNotFoundError:
+            raise
+        except (DeltaError, OSError) as error:
+            reason = self.explained(table, error)
+            raise StorageError(action=action, path=self.path(table), reason=reason) from None
+
+    def explained(self, table: Table, error: Exception) -> str:
+        """Say in one line what delta-rs met at a table."""
+        return self.storage.explained(self.path(table), _in_one_line(error))
 
     def _check_path(self) -> None:
         """Refuse a name that delta-rs takes for another: it decodes percent signs, at times."""
@@ -234,9 +281,10 @@ class LakeTables:
             )
         except (DeltaError, OSError) as error:
             if not self._has_log(table):
+                reason = self.explained(table, error)
                 raise StorageError(
-                    action="create the table", path=self.path(table), reason=_in_one_line(error)
-                ) from error
+                    action="create the table", path=self.path(table), reason=reason
+                ) from None
         self.storage.sync([self.log_entry_path(table, 0)])
 
     def _check(self, table: Table, handle: "DeltaTable") -> None:

@@ -100,6 +100,19 @@ class LakeFolderError(LakeError):
         super().__init__(f"{path} cannot be a lake: {reason}")
 
 
+class UnsafeStoreError(LakeError):
+    """The lake's store lets two writers create one file: commits could be lost without an error."""
+
+    def __init__(self, *, path: str) -> None:
+        self.path = path
+        super().__init__(
+            f"{path} lies on a store that let us create the same object twice: it ignores"
+            " If-None-Match, so of two runs at a time one could overwrite what the other"
+            " committed. Take a store that honours it, or set write.single_writer = true and see"
+            " to it that one run at a time writes to this lake; nothing was touched"
+        )
+
+
 class TableRefusedError(LakeError):
     """A table has a protocol, a setting or a feature that this library does not write."""
 

@@ -7,7 +7,6 @@ Row groups go to the disk column by column as they are encoded, so that a writer
 of a few pages beside the rows it was given.
 """
 
-import contextlib
 import re
 import uuid
 from types import TracebackType
@@ -138,7 +137,7 @@ class ParquetFile:
         try:
             self._writer.close()
             self._output.close()
-        except OSError as error:
+        except (OSError, StorageError) as error:
             raise self._failed(error) from error
         self._writer = self._output = None
         info = self._storage.info(self._path)
@@ -159,10 +158,8 @@ class ParquetFile:
             return
         if self._writer is not None:
             self._writer.is_open = False  # else its finalizer would write the end of the file
-        with contextlib.suppress(OSError):
-            self._output.close()
-        self._writer = self._output = None
-        self._storage.delete(self._path)
+        output, self._writer, self._output = self._output, None, None
+        self._storage.discard(output, self._path)
 
     def _check_same_types(self, schema: pa.Schema) -> None:
         first = schema if self._arrow_schema is None else self._arrow_schema

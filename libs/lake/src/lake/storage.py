@@ -4,13 +4,16 @@ Listings show what is there: names that start with `_` or `.` and empty files to
 and Hadoop's listings hide. A storage pickles without its connections, so tasks may carry it.
 """
 
+import contextlib
 import posixpath
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import BinaryIO, NamedTuple, Protocol, Self
 
-from lake.errors import NotFoundError
+from lake.errors import NotFoundError, StorageError
+
+_NO_PAUSES_S = (0.0,) * 5
 
 
 class FileInfo(NamedTuple):
@@ -105,6 +108,12 @@ class Storage(ABC):
             else:
                 self.delete(entry.path)
 
+    def discard(self, output: BinaryIO, path: str) -> None:
+        """Give up an output that is not closed yet, so that no file is at its path."""
+        with contextlib.suppress(OSError, StorageError):
+            output.close()
+        self.delete(path)
+
     @abstractmethod
     def make_folder(self, path: str) -> None:
         """Make sure that the folder and those above it exist, durable on return."""
@@ -120,6 +129,26 @@ class Storage(ABC):
     def without_links(self, path: str) -> str:
         """Return where a path really leads; most storages have no links."""
         return path
+
+    def creates_exclusively(self, folder: str) -> bool:
+        """Say whether of several writers that create one file only one can; may try it out."""
+        return True
+
+    def pauses_s(self, path: str) -> Sequence[float]:
+        """How long to wait before each try of a commit: one that failed may go well later."""
+        return _NO_PAUSES_S
+
+    def explained(self, path: str, text: str) -> str:
+        """Say for a person what an error means whose text delta-rs gave at a path."""
+        return text
+
+    def hadoop_uri(self, path: str) -> str:
+        """Return the path as Spark and other clients of Hadoop spell it."""
+        return path
+
+    def hadoop_properties(self, path: str) -> Mapping[str, str]:
+        """Return what a client of Hadoop must be told to reach a path; may hold secrets."""
+        return {}
 
     def delta_options(self, path: str) -> Mapping[str, str]:
         """Return what delta-rs needs to reach a path; may hold secrets."""

@@ -1,14 +1,23 @@
 """All places at once: the scheme of a path says which storage serves it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import BinaryIO
 
 from lake.errors import UnsupportedUriError
 from lake.hadoop_properties import HadoopProperties
+from lake.hdfs_access import HDFS_SCHEMES
+from lake.hdfs_storage import HdfsStorage
 from lake.local_storage import LocalStorage
+from lake.s3_storage import S3_SCHEMES, S3Storage
 from lake.storage import FileInfo, Reader, Storage
 
-_EXPECTED = ("a plain path", "file:/path", "file:///path")
+_EXPECTED = (
+    "a plain path",
+    "file:/path",
+    "file:///path",
+    "s3://bucket/key",
+    "hdfs://host:port/path",
+)
 _LOCAL_SCHEMES = ("", "file")
 
 
@@ -21,6 +30,8 @@ class Storages(Storage):
 
     def __init__(self, properties: HadoopProperties) -> None:
         self._by_scheme: dict[str, Storage] = dict.fromkeys(_LOCAL_SCHEMES, LocalStorage())
+        self._by_scheme |= dict.fromkeys(S3_SCHEMES, S3Storage(properties))
+        self._by_scheme |= dict.fromkeys(HDFS_SCHEMES, HdfsStorage(properties))
 
     def locate(self, uri: str) -> str:
         return self._of(uri).locate(uri)
@@ -49,6 +60,9 @@ class Storages(Storage):
     def delete_folder(self, path: str) -> None:
         self._of(path).delete_folder(path)
 
+    def discard(self, output: BinaryIO, path: str) -> None:
+        self._of(path).discard(output, path)
+
     def make_folder(self, path: str) -> None:
         self._of(path).make_folder(path)
 
@@ -61,6 +75,21 @@ class Storages(Storage):
 
     def without_links(self, path: str) -> str:
         return self._of(path).without_links(path)
+
+    def creates_exclusively(self, folder: str) -> bool:
+        return self._of(folder).creates_exclusively(folder)
+
+    def pauses_s(self, path: str) -> Sequence[float]:
+        return self._of(path).pauses_s(path)
+
+    def explained(self, path: str, text: str) -> str:
+        return self._of(path).explained(path, text)
+
+    def hadoop_uri(self, path: str) -> str:
+        return self._of(path).hadoop_uri(path)
+
+    def hadoop_properties(self, path: str) -> Mapping[str, str]:
+        return self._of(path).hadoop_properties(path)
 
     def delta_options(self, path: str) -> Mapping[str, str]:
         return self._of(path).delta_options(path)

@@ -1,0 +1,275 @@
+-- The tables and views of seglake, for DuckDB with its extension delta. The variable lake is the
+-- path. settled_metadata is not there: DuckDB has not all of its functions.
+
+SET TimeZone = 'UTC';
+
+CREATE OR REPLACE VIEW records AS
+SELECT * FROM delta_scan(getvariable('lake') || '/records');
+
+CREATE OR REPLACE VIEW batches AS
+SELECT * FROM delta_scan(getvariable('lake') || '/batches');
+
+CREATE OR REPLACE VIEW quarantine AS
+SELECT * FROM delta_scan(getvariable('lake') || '/quarantine');
+
+CREATE OR REPLACE VIEW gaps AS
+SELECT * FROM delta_scan(getvariable('lake') || '/gaps');
+
+CREATE OR REPLACE VIEW consumer_offsets AS
+SELECT * FROM delta_scan(getvariable('lake') || '/consumer_offsets');
+
+CREATE OR REPLACE VIEW transaction_state AS
+SELECT * FROM delta_scan(getvariable('lake') || '/transaction_state');
+
+CREATE OR REPLACE VIEW cluster_metadata AS
+SELECT * FROM delta_scan(getvariable('lake') || '/cluster_metadata');
+
+CREATE OR REPLACE VIEW checkpoints AS
+SELECT * FROM delta_scan(getvariable('lake') || '/checkpoints');
+
+CREATE OR REPLACE VIEW last_offsets AS
+WITH first_ids AS (
+  SELECT source_id, topic, min_by(topic_id, generation) AS first_id
+  FROM checkpoints
+  WHERE topic_id IS NOT NULL
+  GROUP BY source_id, topic
+),
+ranges AS (
+  SELECT source_id, coalesce(topic_id, first_id) AS topic_id, topic, partition,
+         start_offset, next_offset
+  FROM checkpoints LEFT JOIN first_ids USING (source_id, topic)
+  WHERE kind = 'ingest'
+),
+reached AS (
+  SELECT *, coalesce(max(next_offset) OVER (
+    PARTITION BY source_id, topic_id, topic, partition
+    ORDER BY start_offset, next_offset
+    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS reached_before
+  FROM ranges
+),
+joined AS (
+  SELECT *, sum(CAST(start_offset > reached_before AS INT)) OVER (
+    PARTITION BY source_id, topic_id, topic, partition
+    ORDER BY start_offset, next_offset
+    ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS breaks_before
+  FROM reached
+)
+SELECT source_id, topic_id, topic, partition,
+       max(CASE WHEN breaks_before = 0 THEN next_offset END) AS next_offset,
+       max(CASE WHEN next_offset > start_offset THEN next_offset - 1 END) AS max_covered_offset
+FROM joined
+GROUP BY source_id, topic_id, topic, partition;
+
+CREATE OR REPLACE VIEW current_gaps AS
+WITH first_ids AS (
+  SELECT source_id, topic, min_by(topic_id, generation) AS first_id
+  FROM checkpoints
+  WHERE topic_id IS NOT NULL
+  GROUP BY source_id, topic
+),
+ledger AS (
+  SELECT source_id, coalesce(topic_id, first_id) AS topic_id, topic, partition, kind,
+         start_offset, next_offset, generation, attempt_id
+  FROM checkpoints LEFT JOIN first_ids USING (source_id, topic)
+),
+found AS (
+  SELECT source_id, coalesce(topic_id, first_id) AS topic_id, topic, partition,
+         start_offset, next_offset, cause, detail, run_id, attempt_id
+  FROM gaps LEFT JOIN first_ids USING (source_id, topic)
+),
+dated AS (
+  SELECT found.source_id, found.topic_id, found.topic, found.partition, found.start_offset,
+         found.next_offset, found.cause, found.detail, found.run_id, found.attempt_id,
+         max(CASE WHEN ledger.attempt_id = found.attempt_id THEN ledger.generation END)
+           AS generation,
+         max(CASE WHEN ledger.kind = 'repair' THEN ledger.generation END) AS repair_generation
+  FROM found LEFT JOIN ledger
+    ON ledger.source_id = found.source_id
+   AND ledger.topic_id IS NOT DISTINCT FROM found.topic_id
+   AND ledger.topic = found.topic
+   AND ledger.partition = found.partition
+   AND ledger.start_offset <= found.start_offset
+   AND found.start_offset < ledger.next_offset
+  GROUP BY ALL
+)
+SELECT source_id, topic_id, topic, partition, start_offset, next_offset, cause, detail, run_id,
+       attempt_id
+FROM dated
+WHERE repair_generation IS NULL OR repair_generation <= generation;
+
+CREATE OR REPLACE VIEW completeness AS
+WITH first_ids AS (
+  SELECT source_id, topic, min_by(topic_id, generation) AS first_id
+  FROM checkpoints
+  WHERE topic_id IS NOT NULL
+  GROUP BY source_id, topic
+),
+ledger AS (
+  SELECT source_id, coalesce(topic_id, first_id) AS topic_id, topic, partition, kind,
+         start_offset, next_offset, records, log_end_offset, generation
+  FROM checkpoints LEFT JOIN first_ids USING (source_id, topic)
+),
+ranked AS (
+  SELECT *, row_number() OVER (
+    PARTITION BY source_id, topic_id, topic, partition, kind
+    ORDER BY generation DESC, next_offset DESC) AS place
+  FROM ledger
+),
+taken AS (
+  SELECT source_id, topic_id, topic, partition,
+         CAST(sum(CASE WHEN kind = 'ingest' THEN next_offset - start_offset ELSE 0 END) AS BIGINT)
+           AS covered,
+         CAST(sum(coalesce(records, 0)) AS BIGINT) AS records,
+         max(CASE WHEN next_offset > start_offset THEN next_offset ELSE 0 END) AS covered_to,
+         max(CASE WHEN kind = 'ingest' AND place = 1 THEN log_end_offset END) AS log_end_offset
+  FROM ranked
+  GROUP BY source_id, topic_id, topic, partition
+),
+spans AS (
+  SELECT *, next_offset - start_offset AS width FROM current_gaps
+),
+lacking AS (
+  SELECT source_id, topic_id, topic, partition,
+         CAST(sum(CASE WHEN cause = 'compacted' THEN width ELSE 0 END) AS BIGINT) AS compacted,
+         CAST(sum(CASE WHEN cause = 'deleted' THEN width ELSE 0 END) AS BIGINT) AS deleted,
+         CAST(sum(CASE WHEN cause = 'remote' THEN width ELSE 0 END) AS BIGINT) AS remote,
+         CAST(sum(CASE WHEN cause = 'quarantined' THEN width ELSE 0 END) AS BIGINT) AS quarantined,
+         CAST(sum(CASE WHEN cause = 'missing' THEN width ELSE 0 END) AS BIGINT) AS missing,
+         CAST(sum(width) AS BIGINT) AS in_gaps
+  FROM spans
+  GROUP BY source_id, topic_id, topic, partition
+)
+SELECT taken.source_id, taken.topic_id, taken.topic, taken.partition, covered, records,
+       covered - records - coalesce(in_gaps, 0) AS in_batches,
+       coalesce(compacted, 0) AS compacted,
+       coalesce(deleted, 0) AS deleted,
+       coalesce(remote, 0) AS remote,
+       coalesce(quarantined, 0) AS quarantined,
+       coalesce(missing, 0) AS missing,
+       covered_to,
+       CASE
+         WHEN log_end_offset > covered_to THEN log_end_offset - covered_to
+         WHEN log_end_offset IS NOT NULL THEN 0
+       END AS left_above
+FROM taken LEFT JOIN lacking
+  ON lacking.source_id = taken.source_id
+ AND lacking.topic_id IS NOT DISTINCT FROM taken.topic_id
+ AND lacking.topic = taken.topic
+ AND lacking.partition = taken.partition;
+
+CREATE OR REPLACE VIEW settled_records AS
+WITH first_ids AS (
+  SELECT source_id, topic, min_by(topic_id, generation) AS first_id
+  FROM checkpoints
+  WHERE topic_id IS NOT NULL
+  GROUP BY source_id, topic
+),
+written AS (
+  SELECT source_id, coalesce(topic_id, first_id) AS known_id, topic, partition, base_offset,
+         producer_id, control_type, transaction_state
+  FROM batches LEFT JOIN first_ids USING (source_id, topic)
+  WHERE producer_id IS NOT NULL
+),
+outcomes AS (
+  SELECT data.source_id, data.known_id, data.topic, data.partition, data.base_offset,
+         min_by(marker.control_type, marker.base_offset) AS outcome
+  FROM written AS data JOIN written AS marker
+    ON marker.source_id = data.source_id
+   AND marker.known_id IS NOT DISTINCT FROM data.known_id
+   AND marker.topic = data.topic
+   AND marker.partition = data.partition
+   AND marker.producer_id = data.producer_id
+   AND marker.base_offset > data.base_offset
+  WHERE data.transaction_state = 'open' AND marker.control_type IN ('commit', 'abort')
+  GROUP BY data.source_id, data.known_id, data.topic, data.partition, data.base_offset
+),
+known AS (
+  SELECT records.*, coalesce(topic_id, first_id) AS known_id
+  FROM records LEFT JOIN first_ids USING (source_id, topic)
+)
+SELECT known.key,
+       known.value,
+       known.topic,
+       known.partition,
+       known.offset,
+       known.timestamp,
+       known.timestampType,
+       known.headers,
+       known.timestamp_ms,
+       known.source_id,
+       known.known_id AS topic_id,
+       CASE
+         WHEN known.transaction_state = 'open' AND outcome = 'commit' THEN 'committed'
+         WHEN known.transaction_state = 'open' AND outcome = 'abort' THEN 'aborted'
+         ELSE known.transaction_state
+       END AS transaction_state,
+       known.batch_base_offset,
+       known.run_id
+FROM known LEFT JOIN outcomes
+  ON outcomes.source_id = known.source_id
+ AND outcomes.known_id IS NOT DISTINCT FROM known.known_id
+ AND outcomes.topic = known.topic
+ AND outcomes.partition = known.partition
+ AND outcomes.base_offset = known.batch_base_offset;
+
+CREATE OR REPLACE VIEW readable_records AS
+WITH texts AS (
+  SELECT *, try(decode(key)) AS key_text, try(decode(value)) AS value_text
+  FROM records
+)
+SELECT texts.topic, texts.partition, texts.offset, texts.timestamp, texts.key_text, texts.value_text,
+       CASE WHEN json_valid(value_text)
+         THEN value_text END AS value_json,
+       texts.key,
+       texts.value,
+       texts.timestampType,
+       texts.headers,
+       texts.timestamp_ms,
+       texts.source_id,
+       texts.topic_id,
+       texts.transaction_state,
+       texts.batch_base_offset,
+       texts.run_id
+FROM texts;
+
+CREATE OR REPLACE VIEW latest_records AS
+WITH ranked AS (
+  SELECT *, row_number() OVER (
+    PARTITION BY source_id, topic_id, topic, partition, key ORDER BY settled_records.offset DESC)
+      AS place
+  FROM settled_records
+  WHERE transaction_state IN ('none', 'committed') AND key IS NOT NULL
+),
+texts AS (
+  SELECT *, try(decode(key)) AS key_text, try(decode(value)) AS value_text
+  FROM ranked
+  WHERE place = 1 AND value IS NOT NULL
+)
+SELECT texts.topic, texts.partition, texts.offset, texts.timestamp, texts.key_text, texts.value_text,
+       CASE WHEN json_valid(value_text)
+         THEN value_text END AS value_json,
+       texts.key,
+       texts.value,
+       texts.timestampType,
+       texts.headers,
+       texts.timestamp_ms,
+       texts.source_id,
+       texts.topic_id,
+       texts.transaction_state,
+       texts.batch_base_offset,
+       texts.run_id
+FROM texts;
+
+CREATE OR REPLACE VIEW group_offsets AS
+WITH ranked AS (
+  SELECT *, row_number() OVER (
+    PARTITION BY source_id, record_topic_id, group_id, topic, partition
+    ORDER BY record_offset DESC) AS place
+  FROM consumer_offsets
+  WHERE kind = 'offset_commit' AND unread_reason IS NULL
+)
+SELECT source_id, group_id, topic, partition, ranked.offset, leader_epoch, metadata,
+       commit_timestamp, commit_timestamp_ms, topic_id, record_topic_id, record_partition,
+       record_offset
+FROM ranked
+WHERE place = 1 AND NOT is_tombstone;

@@ -1,0 +1,348 @@
+"""HDFS: `hdfs://host:port/path`, `hdfs://nameservice/path`, `hdfs:///path`, `viewfs://`. Effect.
+
+A file is there from its creation and has its content, durable on the data nodes, when it is
+closed: the client asks for that with each block's last packet. Changes of names are durable when
+the name node answers.
+
+hdfs-native is imported late: it is of no use to runs on local paths, and must not be loaded before
+a process forks.
+"""
+
+import contextlib
+import io
+import posixpath
+import threading
+import time
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from functools import lru_cache
+from types import TracebackType
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Self, cast
+from urllib.parse import quote
+
+from lake import hdfs_access
+from lake.errors import FileShrankError, LakeFolderError, NotFoundError, StorageError
+from lake.hadoop_properties import HadoopProperties
+from lake.hdfs_access import HdfsAccess
+from lake.hdfs_errors import is_answer, is_folder, is_passing, reason_of
+from lake.storage import FileInfo, Reader, Storage
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+    from hdfs_native import Client, FileStatus
+    from hdfs_native._internal import RawFileWriter
+
+_CLIENTS_KEPT = 32
+_ANSWER_SECONDS = 45
+# A name node that was told to (dfs.namenode.avoid.write.stale.datanode) leaves out a data node
+# after 30 s of silence; where there are many, another choice goes well sooner.
+_BLOCK_PAUSES_S = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 15.0)
+_COMMIT_PAUSES_S = (0.0, 0.0, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 15.0)
+_URI_CHARACTERS = "/:@!$&'()*+,;=~"  # that delta-rs leaves as they are
+
+
+class _Place(NamedTuple):
+    """A path on a name node, and the way to it."""
+
+    client: "Client"
+    access: HdfsAccess
+    name: str
+    path: str
+
+
+class HdfsStorage(Storage):
+    """Serves every name node and mount table, as the properties describe them."""
+
+    def __init__(self, properties: HadoopProperties) -> None:
+        self._properties = properties
+
+    def locate(self, uri: str) -> str:
+        return hdfs_access.located(uri, self._properties)
+
+    def list_folder(self, path: str) -> list[FileInfo]:
+        place = self._place(path)
+        with _named("list", place):
+            found = list(place.client.list_status(place.name))
+        if len(found) == 1 and found[0].path == place.name and not found[0].isdir:
+            raise StorageError(action="list", path=path, reason="it is a file")
+        entries = [_described(place.access.uri, each) for each in found]
+        entries.sort(key=lambda entry: entry.name)
+        return entries
+
+    def info(self, path: str) -> FileInfo | None:
+        place = self._place(path)
+        with contextlib.suppress(NotFoundError), _named("look at", place):
+            return _described(place.access.uri, place.client.get_file_info(place.name))
+        return None
+
+    def open_reader(self, path: str) -> Reader:
+        return _HdfsReader(self._place(path))
+
+    def read_bytes(self, path: str) -> bytes:
+        with self.open_reader(path) as reader:
+            return reader.read(0, reader.size_bytes)
+
+    def write_bytes(self, path: str, data: bytes) -> None:
+        folder, _, name = path.rpartition("/")
+        unfinished = self._place(f"{folder}/.{name}.{uuid.uuid4().hex}.tmp")
+        with _named("write", self._place(path)):
+            try:
+                with _HdfsOutput(unfinished) as output:
+                    output.write(data)
+                unfinished.client.rename(unfinished.name, self._place(path).name, overwrite=True)
+            except BaseException:
+                with contextlib.suppress(OSError, RuntimeError):
+                    unfinished.client.delete(unfinished.name)
+                raise
+
+    def open_output(self, path: str) -> BinaryIO:
+        return cast(BinaryIO, _HdfsOutput(self._place(path)))
+
+    def discard(self, output: BinaryIO, path: str) -> None:
+        if isinstance(output, _HdfsOutput):
+            output.forget()
+        self.delete(path)
+
+    def delete(self, path: str) -> None:
+        place = self._place(path)
+        with contextlib.suppress(NotFoundError), _named("delete", place):
+            place.client.delete(place.name)
+
+    def delete_folder(self, path: str) -> None:
+        place = self._place(path)
+        with contextlib.suppress(NotFoundError), _named("delete", place):
+            place.client.delete(place.name, recursive=True)
+
+    def make_folder(self, path: str) -> None:
+        place = self._place(path)
+        with _named("make folder", place):
+            place.client.mkdirs(place.name, place.access.folder_permission, create_parent=True)
+
+    def sync(self, paths: Iterable[str]) -> None:
+        """Do nothing: what was closed or renamed is there to stay."""
+
+    def pauses_s(self, path: str) -> Sequence[float]:
+        return _COMMIT_PAUSES_S
+
+    def explained(self, path: str, text: str) -> str:
+        return reason_of(text, hdfs_access.split(path)[0])
+
+    def delta_options(self, path: str) -> Mapping[str, str]:
+        """Return the client's properties.
+
+        Raises:
+            LakeFolderError: delta-rs would write a folder of another name.
+        """
+        _, name = hdfs_access.split(path)
+        if quote(name, safe=_URI_CHARACTERS) != name:
+            reason = "on HDFS its name may have letters, digits and -_.~ only"
+            raise LakeFolderError(path=path, reason=reason)
+        return hdfs_access.client_config(self._properties)
+
+    def _place(self, path: str) -> _Place:
+        uri, name = hdfs_access.split(path)
+        access = hdfs_access.access_of(uri, self._properties)
+        return _Place(_client(access), access, name, path)
+
+
+class _HdfsReader:
+    """Reads by position, so threads may share it.
+
+    Of a file that is still being written, the size is that of its finished blocks.
+    """
+
+    def __init__(self, place: _Place) -> None:
+        self._place = place
+        with _named("open", place):
+            self._file = place.client.read(place.name)
+        self.size_bytes = self._file.size
+
+    def read(self, position: int, length: int) -> bytes:
+        end = min(position + length, self.size_bytes)
+        if position < 0 or position >= end:
+            return b""
+        try:
+            with _named("read", self._place):
+                return self._file.read_range(position, end - position)
+        except StorageError as error:
+            raise self._changed(error) from None
+
+    def _changed(self, error: StorageError) -> StorageError:
+        """Say what became of the file, if that is why it cannot be read."""
+        now = _HdfsReader(self._place)
+        if now.size_bytes >= self.size_bytes:
+            return error
+        return FileShrankError(
+            path=self._place.path, expected_bytes=self.size_bytes, found_bytes=now.size_bytes
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Nothing is held open between reads."""
+
+
+class _HdfsOutput(io.RawIOBase):
+    """A new file; its content is there to stay when it is closed.
+
+    Python closes a file that nobody holds any more, and at the end of a `with` block that failed.
+    Here neither may finish half a file.
+    """
+
+    def __init__(self, place: _Place) -> None:
+        self._position = 0
+        self._place = place
+        self._writer: RawFileWriter | None = None
+        with _named("create", place):
+            self._writer = _create(place)
+
+    def writable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._position
+
+    def write(self, data: "ReadableBuffer", /) -> int:
+        if self._writer is None:
+            raise ValueError("write to a closed file")
+        size_bytes = memoryview(data).nbytes
+        if size_bytes:
+            with _named("write", self._place):
+                if self._position == 0:
+                    self._begin(data)
+                else:
+                    self._writer.write(data)
+        self._position += size_bytes
+        return size_bytes
+
+    def _begin(self, data: "ReadableBuffer") -> None:
+        """Write the first bytes, to other data nodes where one that was named does not answer.
+
+        The client does not ask for others by itself; the name node names them by chance, and after
+        a while knows better. Only the answer to a sync tells that all of them are there; one that
+        dies later is left out by the client.
+        """
+        for pause_s in _BLOCK_PAUSES_S:
+            time.sleep(pause_s)
+            if self._writer is None:
+                self._writer = _create(self._place)
+            try:
+                self._writer.write(data)
+                self._writer.hsync()
+                return
+            except NotImplementedError:  # files with erasure codes have no sync
+                return
+            except (OSError, RuntimeError) as error:
+                if not is_passing(str(error)):
+                    raise
+                failure = error
+            self._writer = None
+            self._place.client.delete(self._place.name)
+        raise failure
+
+    def close(self) -> None:
+        writer, self._writer = self._writer, None
+        super().close()
+        if writer is not None:
+            with _named("write", self._place):
+                writer.close()
+
+    def forget(self) -> None:
+        """Leave the file as it is, unfinished: it is about to be deleted."""
+        self._writer = None
+        super().close()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.forget()
+
+    def __del__(self) -> None:
+        self.forget()
+
+
+def _create(place: _Place) -> "RawFileWriter":
+    """Create a file; what the client wraps around this would finish it when it is let go."""
+    from hdfs_native import WriteOptions
+
+    options = WriteOptions(
+        permission=place.access.file_permission, overwrite=False, create_parent=True
+    )
+    return place.client.inner.create(place.name, options)
+
+
+@contextlib.contextmanager
+def _named(action: str, place: _Place) -> Iterator[None]:
+    """Turn the client's errors into ours; theirs have stacks of Java in them."""
+    try:
+        yield
+    except (OSError, RuntimeError) as error:
+        raise _failed(action, place.path, error, place.access.uri) from None
+
+
+def _failed(action: str, path: str, error: Exception, uri: str) -> StorageError:
+    if is_folder(error):
+        return StorageError(action=action, path=path, reason="it is a folder")
+    if isinstance(error, FileNotFoundError):
+        return NotFoundError(action=action, path=path)
+    if isinstance(error, FileExistsError):
+        return StorageError(action=action, path=path, reason="File exists")
+    return StorageError(action=action, path=path, reason=reason_of(str(error), uri))
+
+
+def _described(uri: str, found: "FileStatus") -> FileInfo:
+    return FileInfo(
+        path=f"{uri}{found.path}",
+        name=posixpath.basename(found.path),
+        size_bytes=found.length,
+        modified_at_ms=found.modification_time,
+        is_folder=found.isdir,
+    )
+
+
+@lru_cache(maxsize=_CLIENTS_KEPT)
+def _client(access: HdfsAccess) -> "Client":
+    """One client for a file system in a process, once a name node has answered.
+
+    The client itself waits without end for a host that swallows what is sent to it.
+    """
+    from hdfs_native import Client
+
+    path = f"{access.uri}/"
+    answer: Future[None] = Future()
+    try:
+        client = Client(access.uri, config=dict(access.config))
+        threading.Thread(target=_greet, args=(client, answer), daemon=True).start()
+        answer.result(_ANSWER_SECONDS)
+    except TimeoutError:
+        reason = f"{access.uri} does not answer: nothing came in {_ANSWER_SECONDS} s"
+        raise StorageError(action="use", path=path, reason=reason) from None
+    except (OSError, RuntimeError) as error:
+        raise _failed("use", path, error, access.uri) from None
+    return client
+
+
+def _greet(client: "Client", answer: "Future[None]") -> None:
+    """Ask for the root, which need not be there for us."""
+    try:
+        client.get_file_info("/")
+    except FileNotFoundError:
+        pass
+    except (OSError, RuntimeError) as error:
+        if not is_answer(str(error)):
+            answer.set_exception(error)
+            return
+    answer.set_result(None)

@@ -1,0 +1,93 @@
+"""Says in a few words what the object store library's errors mean. Pure.
+
+obstore and delta-rs share the library that makes these texts. They hold the request's URL and the
+store's answer, an XML document with a code, or nothing but the status where the request was a
+HEAD. The answer may hold an access key, so no text of it is passed on but the code.
+"""
+
+import re
+
+from lake.s3_access import S3Access
+
+_CODE = re.compile(r"<Code>([A-Za-z0-9_.-]{1,64})</Code>")
+_STATUS = re.compile(r"status code: ([0-9]{3})")
+_URL_AND_AFTER = re.compile(r" +(at|performing [A-Z]+) https?://\S+.*", re.DOTALL)
+
+_WRONG_SECRET = frozenset({"SignatureDoesNotMatch"})
+_UNKNOWN_KEY = frozenset({"InvalidAccessKeyId", "XAdminUserNotFound", "XAdminNoSuchUser"})
+_BAD_TOKEN = frozenset({"ExpiredToken", "InvalidToken", "TokenRefreshRequired"})
+_OTHER_REGION = frozenset({"PermanentRedirect", "AuthorizationHeaderMalformed"})
+
+_KEYS = "fs.s3a.access.key and fs.s3a.secret.key, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+
+
+def no_bucket(error: Exception) -> bool:
+    """Whether what was not found is the bucket."""
+    return "<Code>NoSuchBucket</Code>" in str(error)
+
+
+def is_out_of_range(error: Exception) -> bool:
+    """Whether the store says that an object ends before the bytes asked for."""
+    return "status code: 416" in str(error)
+
+
+def reason_of(text: str, access: S3Access) -> str:
+    """What went wrong, and which property to look at."""
+    match = _CODE.search(text)
+    code = match[1] if match else ""
+    status = _STATUS.search(text)
+    if "/latest/api/token" in text or "169.254." in text:
+        return f"no credentials were found: set {_KEYS}"
+    if "Missing AccessKeyId" in text or "Missing SecretAccessKey" in text:
+        return f"only one of access key and secret key is set: set {_KEYS}"
+    if code == "NoSuchBucket":
+        return f"there is no bucket {access.bucket} at {access.place}"
+    if code in _WRONG_SECRET:
+        return f"{access.place} refuses the secret key: check {_KEYS}"
+    if code in _UNKNOWN_KEY:
+        return f"{access.place} does not know the access key: check {_KEYS}"
+    if code in _BAD_TOKEN:
+        return f"{access.place} refuses the session token: get new temporary credentials"
+    if code in _OTHER_REGION or "incorrectly configured region" in text:
+        return (
+            f"the bucket {access.bucket} is not in {access.region}: set fs.s3a.endpoint.region,"
+            " or AWS_REGION"
+        )
+    if "non-partial response" in text:
+        return f"{access.place} sends whole objects where a part is asked for: it is no S3 store"
+    if status is None:
+        return _unreachable(text, access)
+    return _refused(int(status[1]), code, access)
+
+
+def _refused(status: int, code: str, access: S3Access) -> str:
+    if status in (401, 403):
+        why = f"{code}, " if code else ""
+        return (
+            f"{access.place} does not permit it ({why}HTTP {status}): the key lacks a permission"
+            f" on bucket {access.bucket}, or is wrong; check {_KEYS}"
+        )
+    if status in (429, 503):
+        return f"{access.place} is busy (HTTP {status}): run again, with fewer tasks at a time"
+    answer = f"{code}, HTTP {status}" if code else f"HTTP {status}"
+    if not code and status in (400, 404, 405):
+        return f"{access.place} does not answer as an S3 store ({answer}): check fs.s3a.endpoint"
+    return f"{access.place} refuses it ({answer})"
+
+
+def _unreachable(text: str, access: S3Access) -> str:
+    if "dns error" in text:
+        return f"the host of {access.place} is not known: check fs.s3a.endpoint"
+    if "Connection refused" in text:
+        return f"nothing listens at {access.place}: check fs.s3a.endpoint"
+    if "InvalidCertificate" in text or "certificate" in text:
+        return f"the certificate of {access.place} is not trusted"
+    if "imed out" in text or "TimedOut" in text or "kind: Timeout" in text:
+        return f"{access.place} does not answer in time: check fs.s3a.endpoint"
+    if "kind: Connect" in text or "HTTP error" in text:
+        return (
+            f"{access.place} cannot be reached: check fs.s3a.endpoint, and"
+            " fs.s3a.connection.ssl.enabled where it has no scheme"
+        )
+    plain, _, _ = text.partition("Debug source")
+    return " ".join(_URL_AND_AFTER.sub("", plain).split())

@@ -1,0 +1,131 @@
+"""The views over the ledger: how far each partition was taken, what is not there, the sums of it.
+
+All run in Spark and in DuckDB.
+"""
+
+# Rows written before a topic's id was known belong to the first id that is known.
+_FIRST_IDS = """\
+WITH first_ids AS (
+  SELECT source_id, topic, min_by(topic_id, generation) AS first_id
+  FROM checkpoints
+  WHERE topic_id IS NOT NULL
+  GROUP BY source_id, topic
+)"""
+
+LAST_OFFSETS = f"""\
+{_FIRST_IDS},
+ranges AS (
+  SELECT source_id, coalesce(topic_id, first_id) AS topic_id, topic, partition,
+         start_offset, next_offset
+  FROM checkpoints LEFT JOIN first_ids USING (source_id, topic)
+  WHERE kind = 'ingest'
+),
+reached AS (
+  SELECT *, coalesce(max(next_offset) OVER (
+    PARTITION BY source_id, topic_id, topic, partition
+    ORDER BY start_offset, next_offset
+    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS reached_before
+  FROM ranges
+),
+joined AS (
+  SELECT *, sum(CAST(start_offset > reached_before AS INT)) OVER (
+    PARTITION BY source_id, topic_id, topic, partition
+    ORDER BY start_offset, next_offset
+    ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS breaks_before
+  FROM reached
+)
+SELECT source_id, topic_id, topic, partition,
+       max(CASE WHEN breaks_before = 0 THEN next_offset END) AS next_offset,
+       max(CASE WHEN next_offset > start_offset THEN next_offset - 1 END) AS max_covered_offset
+FROM joined
+GROUP BY source_id, topic_id, topic, partition"""
+
+# A gap has no generation of its own: it is that of the ledger's range that holds its start and was
+# written by the same attempt.
+CURRENT_GAPS = f"""\
+{_FIRST_IDS},
+ledger AS (
+  SELECT source_id, coalesce(topic_id, first_id) AS topic_id, topic, partition, kind,
+         start_offset, next_offset, generation, attempt_id
+  FROM checkpoints LEFT JOIN first_ids USING (source_id, topic)
+),
+found AS (
+  SELECT source_id, coalesce(topic_id, first_id) AS topic_id, topic, partition,
+         start_offset, next_offset, cause, detail, run_id, attempt_id
+  FROM gaps LEFT JOIN first_ids USING (source_id, topic)
+),
+dated AS (
+  SELECT found.source_id, found.topic_id, found.topic, found.partition, found.start_offset,
+         found.next_offset, found.cause, found.detail, found.run_id, found.attempt_id,
+         max(CASE WHEN ledger.attempt_id = found.attempt_id THEN ledger.generation END)
+           AS generation,
+         max(CASE WHEN ledger.kind = 'repair' THEN ledger.generation END) AS repair_generation
+  FROM found LEFT JOIN ledger
+    ON ledger.source_id = found.source_id
+   AND ledger.topic_id IS NOT DISTINCT FROM found.topic_id
+   AND ledger.topic = found.topic
+   AND ledger.partition = found.partition
+   AND ledger.start_offset <= found.start_offset
+   AND found.start_offset < ledger.next_offset
+  GROUP BY ALL
+)
+SELECT source_id, topic_id, topic, partition, start_offset, next_offset, cause, detail, run_id,
+       attempt_id
+FROM dated
+WHERE repair_generation IS NULL OR repair_generation <= generation"""
+
+# The sums that `seglake audit` proves. What the newest run saw of the log's end says what is left.
+COMPLETENESS = f"""\
+{_FIRST_IDS},
+ledger AS (
+  SELECT source_id, coalesce(topic_id, first_id) AS topic_id, topic, partition, kind,
+         start_offset, next_offset, records, log_end_offset, generation
+  FROM checkpoints LEFT JOIN first_ids USING (source_id, topic)
+),
+ranked AS (
+  SELECT *, row_number() OVER (
+    PARTITION BY source_id, topic_id, topic, partition, kind
+    ORDER BY generation DESC, next_offset DESC) AS place
+  FROM ledger
+),
+taken AS (
+  SELECT source_id, topic_id, topic, partition,
+         CAST(sum(CASE WHEN kind = 'ingest' THEN next_offset - start_offset ELSE 0 END) AS BIGINT)
+           AS covered,
+         CAST(sum(coalesce(records, 0)) AS BIGINT) AS records,
+         max(CASE WHEN next_offset > start_offset THEN next_offset ELSE 0 END) AS covered_to,
+         max(CASE WHEN kind = 'ingest' AND place = 1 THEN log_end_offset END) AS log_end_offset
+  FROM ranked
+  GROUP BY source_id, topic_id, topic, partition
+),
+spans AS (
+  SELECT *, next_offset - start_offset AS width FROM current_gaps
+),
+lacking AS (
+  SELECT source_id, topic_id, topic, partition,
+         CAST(sum(CASE WHEN cause = 'compacted' THEN width ELSE 0 END) AS BIGINT) AS compacted,
+         CAST(sum(CASE WHEN cause = 'deleted' THEN width ELSE 0 END) AS BIGINT) AS deleted,
+         CAST(sum(CASE WHEN cause = 'remote' THEN width ELSE 0 END) AS BIGINT) AS remote,
+         CAST(sum(CASE WHEN cause = 'quarantined' THEN width ELSE 0 END) AS BIGINT) AS quarantined,
+         CAST(sum(CASE WHEN cause = 'missing' THEN width ELSE 0 END) AS BIGINT) AS missing,
+         CAST(sum(width) AS BIGINT) AS in_gaps
+  FROM spans
+  GROUP BY source_id, topic_id, topic, partition
+)
+SELECT taken.source_id, taken.topic_id, taken.topic, taken.partition, covered, records,
+       covered - records - coalesce(in_gaps, 0) AS in_batches,
+       coalesce(compacted, 0) AS compacted,
+       coalesce(deleted, 0) AS deleted,
+       coalesce(remote, 0) AS remote,
+       coalesce(quarantined, 0) AS quarantined,
+       coalesce(missing, 0) AS missing,
+       covered_to,
+       CASE
+         WHEN log_end_offset > covered_to THEN log_end_offset - covered_to
+         WHEN log_end_offset IS NOT NULL THEN 0
+       END AS left_above
+FROM taken LEFT JOIN lacking
+  ON lacking.source_id = taken.source_id
+ AND lacking.topic_id IS NOT DISTINCT FROM taken.topic_id
+ AND lacking.topic = taken.topic
+ AND lacking.partition = taken.partition"""

@@ -1,0 +1,88 @@
+"""Every block of docs/query.md runs as it stands, and all readers give the same, right answers."""
+
+import json
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from importlib.resources import files
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from support.lakes import ingested
+from support.page_readers import by_deltalake, by_duckdb, by_polars
+from support.query_answers import Answers, expected, likened
+from support.query_page import PAGE, blocks, in_checkout
+
+_SAMPLES = PAGE.parents[1] / "samples" / "broker-0"
+
+
+@pytest.fixture(scope="module")
+def sample_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    lake = tmp_path_factory.mktemp("page") / "lake"
+    ingested(_SAMPLES, lake, isolation="read_committed")
+    return lake
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, sample_lake: Path) -> Iterator[Path]:
+    with in_checkout(tmp_path, sample_lake) as folder:
+        yield folder
+
+
+def test_the_page_shows_the_questions_as_the_file_has_them() -> None:
+    file = (PAGE.parent / "questions.sql").read_text("utf-8")
+    assert "\n".join(blocks("The questions", "sql")) == file
+
+
+@pytest.mark.parametrize("reader", [by_polars, by_duckdb, by_deltalake])
+def test_reader_answers_what_is_so(checkout: Path, reader: Callable[[], Answers]) -> None:
+    answers, right = reader(), expected()
+    for question, answer, truth in zip(Answers._fields, answers, right, strict=True):
+        assert answer == truth, question
+
+
+@pytest.mark.parametrize("reader", [by_polars, by_duckdb, by_deltalake])
+def test_lines_of_json_are_the_records(checkout: Path, reader: Callable[[], Answers]) -> None:
+    reader()
+    lines = (checkout / "build" / "records.jsonl").read_text("utf-8").splitlines()
+    assert likened(map(json.loads, lines)) == expected().records
+
+
+def test_duckdb_installs_the_extension_as_shown(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From a folder that is laid out as the place that DuckDB would fetch it from."""
+    platform = duckdb.sql("PRAGMA platform").fetchall()[0][0]
+    version = f"v{duckdb.__version__}"
+    folder = checkout / "from" / version / platform
+    folder.mkdir(parents=True)
+    packed = files("duckdb_extension_delta") / "extensions" / version / "delta.duckdb_extension"
+    shutil.copy(str(packed), folder)
+    settings: dict[str, str | bool | int | float | list[str]] = {
+        "custom_extension_repository": str(checkout / "from"),
+        "extension_directory": str(checkout / "installed"),
+    }
+    connect = duckdb.connect
+    monkeypatch.setattr(duckdb, "connect", lambda: connect(config=settings))
+    assert by_duckdb(offline=False).last_offsets == expected().last_offsets
+    assert list((checkout / "installed").rglob("delta.duckdb_extension"))
+
+
+def test_every_block_is_in_a_section_that_a_test_runs() -> None:
+    """A new section, or a new kind of block in one, needs a test of its own."""
+    found = {}
+    for section in PAGE.read_text("utf-8").split("\n## ")[1:]:
+        kinds = re.findall(r"^```(\w+)$", section, re.MULTILINE)
+        found[section.partition("\n")[0]] = set(kinds)
+    assert found == {
+        "The questions": {"sql"},
+        "Spark SQL": {"bash"},
+        "JDBC": {"bash"},
+        "PySpark": {"python"},
+        "DuckDB": {"python"},
+        "Polars": {"python"},
+        "deltalake": {"python"},
+        "What to know": set(),
+    }

@@ -1,0 +1,120 @@
+"""What docs/query.md shows for Spark runs as it stands, and gives the right answers."""
+
+import csv
+import io
+import json
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import delta
+import pytest
+from pyspark.sql import SparkSession
+
+from jobs.arguments import sql_parser
+from lake.local_storage import LocalStorage
+from pipelines.lake_query.run import query, require_lake
+from support.lakes import ingested
+from support.page_readers import by_pyspark, by_views
+from support.query_answers import Answers, Likened, expected, likened
+from support.query_page import PAGE, blocks, in_checkout
+from support.servers.thrift_server import answer_of, thrift_server
+
+pytestmark = pytest.mark.spark
+
+_NUMBERS = {"partition", "next_offset", "offset", "position", "length_bytes", "broker_id"}
+_NUMBERS |= {"covered", "records", "in_batches", "left_above"}
+_NUMBERS |= {"compacted", "deleted", "remote", "quarantined", "missing"}
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    lake = tmp_path_factory.mktemp("page") / "lake"
+    ingested(PAGE.parents[1] / "samples" / "broker-0", lake, isolation="read_committed")
+    with in_checkout(tmp_path_factory.mktemp("checkout"), lake) as folder:
+        yield folder
+
+
+@pytest.fixture
+def no_names(spark_session: SparkSession) -> Iterator[None]:
+    """A session that knows no tables and views, before the test and after it."""
+    _forget_all(spark_session)
+    yield
+    _forget_all(spark_session)
+
+
+def _forget_all(session: SparkSession) -> None:
+    for table in session.catalog.listTables():
+        if table.isTemporary:
+            session.catalog.dropTempView(table.name)
+        else:
+            kind = "VIEW" if table.tableType == "VIEW" else "TABLE"
+            session.sql(f"DROP {kind} {table.name}")
+
+
+def _check(answers: Answers) -> None:
+    for question, answer, truth in zip(Answers._fields, answers, expected(), strict=True):
+        assert answer == truth, question
+
+
+def test_seglake_sql_answers_what_is_so(spark_session: SparkSession, checkout: Path) -> None:
+    _check(by_views(spark_session, require_lake("build/demo", LocalStorage())))
+
+
+def test_commands_of_seglake_sql_are_as_shown(spark_session: SparkSession, checkout: Path) -> None:
+    """Read by the command's own parser, asked in the session of the tests."""
+    (block,) = blocks("Spark SQL", "bash")
+    shown = []
+    for line in block.splitlines():
+        command, _, _ = line.partition(" > ")
+        arguments = sql_parser().parse_args(shlex.split(command)[2:])
+        out = io.StringIO()
+        lake = require_lake(arguments.lake, LocalStorage())
+        query(spark_session, lake, arguments.query, as_json=arguments.json, out=out)
+        shown.append(out.getvalue())
+    assert "|     v2-zstd|        1|        258|" in shown[0]
+    assert likened(map(json.loads, shown[1].splitlines())) == _texts_only()
+
+
+@pytest.mark.usefixtures("no_names")
+def test_pyspark_answers_what_is_so(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delta, "configure_spark_with_delta_pip", lambda builder: builder)
+    _check(by_pyspark())
+    lines = (checkout / "build" / "records.jsonl").read_text("utf-8").splitlines()
+    filled = [dict.fromkeys(expected().records[0]) | json.loads(line) for line in lines]
+    assert likened(filled) == expected().records
+
+
+@pytest.mark.timeout(900)  # a JVM for the server and one for each of three commands
+def test_beeline_answers_what_is_so_and_leaves_no_files(checkout: Path, tmp_path: Path) -> None:
+    start, ask, as_json = blocks("JDBC", "bash")
+    before = {path.name for path in checkout.iterdir()}
+    with thrift_server(start, folder=checkout, log=tmp_path / "thrift.log") as port:
+        printed = answer_of(ask, port=port, start=start, folder=checkout)
+        lines = answer_of(as_json, port=port, start=start, folder=checkout).splitlines()
+    _check(Answers(*(likened(rows) for rows in _tables(printed))))
+    filled = [dict.fromkeys(_texts_only()[0]) | json.loads(line) for line in lines]
+    assert likened(filled) == _texts_only()
+    assert {path.name for path in checkout.iterdir()} == before
+
+
+def _tables(printed: str) -> list[Likened]:
+    """The five answers, of CSV that beeline prints one behind the other."""
+    heads = [",".join(answer[0]) for answer in expected()]
+    starts = [printed.index(f"{head}\n") for head in heads]
+    pieces = [printed[start:end] for start, end in zip(starts, [*starts[1:], None], strict=True)]
+    return [
+        [_typed(row) for row in csv.DictReader(io.StringIO(piece, newline=""))] for piece in pieces
+    ]
+
+
+def _typed(row: dict[str, str]) -> dict[str, object]:
+    return {
+        name: None if text == "NULL" else int(text) if name in _NUMBERS else text
+        for name, text in row.items()
+    }
+
+
+def _texts_only() -> Likened:
+    names = ("partition", "offset", "timestamp", "key_text", "value_text")
+    return [{name: row[name] for name in names} for row in expected().records]

@@ -1,0 +1,185 @@
+"""What is wrong with an HDFS is said in one paragraph, within a minute, and nothing is torn."""
+
+import io
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hdfs_native import Client
+
+from lake.engine import LocalEngine
+from lake.errors import StorageError
+from lake.hadoop_properties import HadoopProperties
+from lake.hdfs_errors import reason_of
+from lake.hdfs_storage import HdfsStorage
+from lake.storages import Storages
+from pipelines.segment_ingest.progress import RunReporter
+from pipelines.segment_ingest.run import ingest
+from pipelines.segment_ingest.settings import Settings
+from pipelines.segment_ingest.summary import IngestSummary
+from support.hdfs_runs import DISK, LOCAL, Ended, fetched, put, seglake
+from support.ingest_drivers import WAVES
+from support.made_logs import made_records, make_log_dir
+from support.s3_runs import ingested_at
+from support.servers.hdfs_cluster import HdfsCluster, hdfs_cluster
+from support.servers.processes import LOOPBACK, free_port
+from support.taken import is_nothing_new, records_taken
+
+pytestmark = [pytest.mark.hdfs, pytest.mark.timeout(900)]  # the JARs may have to be fetched
+
+_NOTHING = HadoopProperties()
+_MOST_SECONDS = 60
+
+
+def _ingest(source: str, lake: str, **environment: str) -> Ended:
+    started = time.monotonic()
+    ended = seglake(environment, "ingest", "--source", source, "--lake", lake, *LOCAL)
+    assert time.monotonic() - started < _MOST_SECONDS
+    return ended
+
+
+def _paragraph(ended: Ended) -> str:
+    """What a failed command said: one line, without a stack of any language."""
+    assert ended.code in (1, 2), ended
+    (line,) = ended.errors.strip().splitlines()
+    assert line.startswith("seglake: ")
+    assert "Traceback" not in line
+    assert "\\tat " not in line
+    assert "org.apache" not in line
+    return line
+
+
+def test_nobody_may_write_where_hdfs_forbids_it(hdfs: HdfsCluster) -> None:
+    lake = f"{hdfs.uri}/forbidden"
+    said = _paragraph(_ingest(str(DISK), lake, HADOOP_USER_NAME="mallory"))
+    assert "Permission denied: user=mallory, access=WRITE" in said
+    assert "HADOOP_USER_NAME" in said
+    assert HdfsStorage(_NOTHING).info(lake) is None
+
+
+def test_source_that_may_not_be_read_is_named(hdfs: HdfsCluster, hdfs_folder: str) -> None:
+    source = f"{hdfs_folder}/secret"
+    client = Client(hdfs.uri)
+    client.mkdirs(source, create_parent=True)
+    client.set_permission(source, 0o700)
+    lake = f"{hdfs.uri}{hdfs_folder}/lake"
+    said = _paragraph(_ingest(f"{hdfs.uri}{source}", lake, HADOOP_USER_NAME="mallory"))
+    assert f"source {hdfs.uri}{source} cannot be" in said
+    assert "Permission denied: user=mallory, access=READ_EXECUTE" in said
+
+
+def test_safe_mode_is_said_and_the_next_run_goes_on(
+    hdfs: HdfsCluster, hdfs_folder: str, tmp_path: Path
+) -> None:
+    source = str(make_log_dir(tmp_path / "data", {("orders", 0): [0, 10]}))
+    lake = f"{hdfs.uri}{hdfs_folder}/lake"
+    ingested_at(source, lake, _NOTHING)
+    make_log_dir(tmp_path / "data", {("payments", 0): [0, 10]})
+    hdfs.enter_safe_mode()
+    try:
+        in_old, in_new = _ingest(source, lake), _ingest(source, f"{lake}-2")
+    finally:
+        hdfs.leave_safe_mode()
+    for ended in (in_old, in_new):
+        assert "the name node is in safe mode and takes no changes" in _paragraph(ended)
+    assert ingested_at(source, lake, _NOTHING).topics == ["payments"]
+
+
+def test_used_up_quota_is_said_with_its_numbers(hdfs: HdfsCluster, hdfs_folder: str) -> None:
+    Client(hdfs.uri).mkdirs(hdfs_folder, create_parent=True)
+    hdfs.allow_space(hdfs_folder, 1 << 20)  # less than a block
+    said = _paragraph(_ingest(str(DISK), f"{hdfs.uri}{hdfs_folder}/lake"))
+    assert "the quota of space is used up" in said
+    assert "1048576" in said
+
+
+def test_name_node_that_is_down_is_said_within_a_minute(tmp_path: Path) -> None:
+    place = f"hdfs://{LOOPBACK}:{free_port()}"
+    said = _paragraph(_ingest(f"{place}/kafka", str(tmp_path / "lake")))
+    assert f"nothing listens at {place}, or at a data node" in said
+    assert not (tmp_path / "lake").exists()
+
+
+def test_nameservice_without_a_living_name_node_is_said(tmp_path: Path) -> None:
+    properties = {
+        "dfs.ha.namenodes.prod": "a,b",
+        "dfs.namenode.rpc-address.prod.a": f"{LOOPBACK}:{free_port()}",
+        "dfs.namenode.rpc-address.prod.b": f"{LOOPBACK}:{free_port()}",
+        "dfs.client.failover.max.attempts": "2",
+    }
+    with pytest.raises(StorageError, match="nothing listens at hdfs://prod"):
+        HdfsStorage(HadoopProperties(properties)).list_folder("hdfs://prod/x")
+
+
+@pytest.mark.parametrize(
+    ("uri", "properties", "reason"),
+    [
+        ("hdfs://no-such-host.invalid:8020", {}, "the host of hdfs://no-such-host.invalid:8020 is"),
+        ("hdfs://prod", {"dfs.ha.namenodes.prod": "a"}, "has no address of a name node for"),
+        ("viewfs://view", {}, r"set fs\.viewfs\.mounttable\.view\.linkFallback"),
+    ],
+)
+def test_wrong_names_are_told_apart(uri: str, properties: dict[str, str], reason: str) -> None:
+    known = HadoopProperties(properties | {"dfs.client.failover.max.attempts": "1"})
+    with pytest.raises(StorageError, match=reason):
+        HdfsStorage(known).list_folder(f"{uri}/x")
+
+
+def test_port_of_another_service_is_told(hdfs: HdfsCluster) -> None:
+    place = f"hdfs://{LOOPBACK}:{hdfs.http_port}"
+    storage = HdfsStorage(HadoopProperties({"dfs.client.failover.max.attempts": "1"}))
+    with pytest.raises(StorageError, match="is it the RPC port of a name node"):
+        storage.list_folder(f"{place}/x")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'RuntimeError: GSSAPIError("No Kerberos credentials available")',
+        "NoSASLMechanism",
+        "Failed to libgssapi_krb5.",
+    ],
+)
+def test_missing_ticket_is_told(text: str) -> None:
+    said = reason_of(text, "hdfs://prod")
+    assert "hdfs://prod wants Kerberos" in said
+    assert "kinit" in said
+
+
+@pytest.mark.slow
+def test_name_node_that_hangs_is_given_up_within_a_minute(tmp_path: Path) -> None:
+    with hdfs_cluster(tmp_path / "hdfs") as hdfs:
+        os.kill(hdfs.name_node.pid, signal.SIGSTOP)
+        said = _paragraph(_ingest(f"{hdfs.uri}/kafka", str(tmp_path / "lake")))
+        assert "does not answer: nothing came in 45 s" in said
+
+
+def _ingested_in_waves(source: str, lake: str, after: Callable[[str], None]) -> IngestSummary:
+    settings = Settings.from_mappings([("test", {**WAVES})])
+    reporter = RunReporter(io.StringIO())
+    with LocalEngine(1) as engine:
+        return ingest([source], lake, Storages(_NOTHING), settings, engine, reporter, after=after)
+
+
+@pytest.mark.slow
+def test_data_node_may_die_in_the_middle_of_a_run(tmp_path: Path) -> None:
+    edges = {("orders", number): list(range(0, 4001, 500)) for number in range(4)}
+    source = make_log_dir(tmp_path / "data", edges)
+    with hdfs_cluster(tmp_path / "hdfs", data_node_count=3, replication=2) as hdfs:
+        put(source, hdfs, "/kafka")
+        steps: list[str] = []
+
+        def kill(step: str) -> None:
+            steps.append(step)
+            if step == "records":
+                hdfs.data_nodes[0].kill()
+
+        summary = _ingested_in_waves(f"{hdfs.uri}/kafka", f"{hdfs.uri}/lake", kill)
+        assert summary.exit_code == 0
+        assert steps.count("records") > 1
+        expected = made_records({key: range(stops[-1]) for key, stops in edges.items()})
+        assert records_taken(fetched(hdfs, "/lake", tmp_path / "lake")) == expected
+        assert is_nothing_new(ingested_at(f"{hdfs.uri}/kafka", f"{hdfs.uri}/lake", _NOTHING))

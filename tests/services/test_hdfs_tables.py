@@ -1,0 +1,168 @@
+"""The tables are the same wherever the source and the lake are, and each command works there."""
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from lake.engine import SparkEngine
+from lake.hadoop_properties import HadoopProperties
+from support.hdfs_runs import (
+    DISK,
+    LOCAL,
+    ROOT,
+    conf_with_names,
+    fetched,
+    names_of,
+    put,
+    seglake,
+)
+from support.lakes import versions
+from support.s3_runs import all_content, ingested_at
+from support.servers.hdfs_cluster import HdfsCluster
+from support.taken import is_nothing_new
+
+pytestmark = [pytest.mark.hdfs, pytest.mark.timeout(900)]  # the JARs may have to be fetched
+
+_NOTHING = HadoopProperties()
+_Content = Mapping[str, list[str]]
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> _Content:
+    """What comes of the disk where all is local."""
+    lake = tmp_path_factory.mktemp("local") / "lake"
+    ingested_at(str(DISK), str(lake), _NOTHING)
+    return all_content(lake)
+
+
+@pytest.fixture(scope="module")
+def disk(hdfs: HdfsCluster) -> str:
+    """The broker's disk as it lies on HDFS."""
+    put(DISK, hdfs, "/backup/kafka/broker-0")
+    return f"{hdfs.uri}/backup/kafka/broker-0"
+
+
+@pytest.fixture
+def conf(hdfs: HdfsCluster, tmp_path: Path) -> dict[str, str]:
+    """The environment of a command that knows the nameservice and the mount table."""
+    return {"HADOOP_CONF_DIR": str(conf_with_names(hdfs, tmp_path / "conf"))}
+
+
+def test_source_and_lake_on_hdfs_give_the_same_rows_and_the_second_run_nothing(
+    hdfs: HdfsCluster, disk: str, hdfs_folder: str, expected: _Content, tmp_path: Path
+) -> None:
+    lake = f"{hdfs.uri}{hdfs_folder}/lake"
+    assert ingested_at(disk, lake, _NOTHING).exit_code == 0
+    once = fetched(hdfs, f"{hdfs_folder}/lake", tmp_path / "once")
+    assert all_content(once) == expected
+    assert not list((once / "records" / "_seglake").rglob("*.*"))
+    assert is_nothing_new(ingested_at(disk, f"{lake}/", _NOTHING))
+    twice = fetched(hdfs, f"{hdfs_folder}/lake", tmp_path / "twice")
+    assert versions(twice) == versions(once)
+
+
+def test_a_lake_on_hdfs_takes_a_local_source(
+    hdfs: HdfsCluster, hdfs_folder: str, expected: _Content, tmp_path: Path
+) -> None:
+    ingested_at(str(DISK), f"{hdfs.uri}{hdfs_folder}/lake", _NOTHING)
+    assert all_content(fetched(hdfs, f"{hdfs_folder}/lake", tmp_path)) == expected
+
+
+def test_a_local_lake_takes_a_source_on_hdfs(disk: str, expected: _Content, tmp_path: Path) -> None:
+    ingested_at(disk, str(tmp_path / "lake"), _NOTHING)
+    assert all_content(tmp_path / "lake") == expected
+
+
+@pytest.mark.spark
+def test_tasks_on_spark_give_the_same_rows_without_a_configuration_of_their_own(
+    hdfs: HdfsCluster,
+    disk: str,
+    hdfs_folder: str,
+    expected: _Content,
+    spark_session: SparkSession,
+    tmp_path: Path,
+) -> None:
+    engine = SparkEngine(spark_session.sparkContext)
+    lake = f"hdfs://prod{hdfs_folder}/lake"
+    ingested_at(disk, lake, HadoopProperties(names_of(hdfs)), engine=engine)
+    assert all_content(fetched(hdfs, f"{hdfs_folder}/lake", tmp_path)) == expected
+
+
+def _lines_of_readme(hdfs: HdfsCluster, conf: Mapping[str, str]) -> list[list[str]]:
+    """The commands that the README shows for HDFS, with the places of this test."""
+    section = (ROOT / "README.md").read_text().partition("### HDFS\n")[2].partition("\n### ")[0]
+    block = section.split("```")[1].replace("namenode:8020", hdfs.authority)
+    assert "export HADOOP_CONF_DIR=" in block
+    commands = [line for line in block.splitlines() if line.startswith("seglake")]
+    return [command.partition("#")[0].split()[1:] for command in commands]
+
+
+def test_lines_of_the_readme_work(
+    hdfs: HdfsCluster, disk: str, conf: dict[str, str], expected: _Content, tmp_path: Path
+) -> None:
+    plain, *named = _lines_of_readme(hdfs, conf)
+    first = seglake({}, *plain, *LOCAL)
+    assert (first.code, first.errors.count("seglake:")) == (0, 0)
+    assert all_content(fetched(hdfs, "/data/lake", tmp_path / "lake")) == expected
+    assert len(named) == 2
+    for arguments in named:  # other names of the same places: nothing there is new
+        ended = seglake(conf, *arguments, *LOCAL)
+        assert ended.code == 0, ended.errors
+        assert ended.out.startswith("nothing new in 10 partitions")
+
+
+def test_view_is_a_place_for_source_and_lake(
+    hdfs: HdfsCluster, disk: str, conf: dict[str, str], expected: _Content, tmp_path: Path
+) -> None:
+    places = ("--source", "viewfs://view/disks/kafka", "--lake", "viewfs://view/lakes/viewed")
+    ended = seglake(conf, "ingest", *places, *LOCAL)
+    assert ended.code == 0, ended.errors
+    assert all_content(fetched(hdfs, "/data/viewed", tmp_path / "lake")) == expected
+
+
+def test_audit_and_inspect_read_hdfs(
+    hdfs: HdfsCluster, disk: str, hdfs_folder: str, conf: dict[str, str]
+) -> None:
+    lake = f"{hdfs.uri}{hdfs_folder}/lake"
+    ingested_at(disk, lake, _NOTHING)
+    audit = seglake(conf, "audit", "--lake", lake, "--source", "hdfs:///backup", "--json", *LOCAL)
+    facts = json.loads(audit.out)
+    assert (audit.code, facts["exit_code"]) == (0, 0)
+    assert facts["disks"]
+    there = seglake(conf, "inspect", "hdfs:///backup/kafka/broker-0/v2-none-1", "--json")
+    here = seglake({}, "inspect", str(DISK / "v2-none-1"), "--json")
+    assert there.code == 0
+    assert there.out.replace("hdfs://prod/backup/kafka/broker-0", str(DISK)) == here.out
+
+
+def test_replay_on_hdfs_fills_a_gap_from_another_copy(
+    hdfs: HdfsCluster, disk: str, hdfs_folder: str, tmp_path: Path
+) -> None:
+    damaged = tmp_path / "damaged"
+    shutil.copytree(DISK, damaged)
+    segment = damaged / "v2-zstd-0" / "00000000000000000000.log"
+    content = bytearray(segment.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    segment.write_bytes(content)
+    put(damaged, hdfs, f"{hdfs_folder}/damaged")
+    lake = ("--lake", f"{hdfs.uri}{hdfs_folder}/lake")
+    took = ingested_at(f"{hdfs.uri}{hdfs_folder}/damaged", lake[1], _NOTHING).records
+    ended = seglake({}, "replay", *lake, "--source", disk, "--json", *LOCAL)
+    assert ended.code == 0, ended.errors
+    brought = json.loads(ended.out)["repaired_records"]
+    assert (took < 2070, took + brought) == (True, 2070)
+
+
+@pytest.mark.spark
+def test_sql_asks_a_lake_on_hdfs(
+    hdfs: HdfsCluster, disk: str, hdfs_folder: str, conf: dict[str, str]
+) -> None:
+    ingested_at(disk, f"{hdfs.uri}{hdfs_folder}/lake", _NOTHING)
+    query = "SELECT count(*) AS n, count(DISTINCT topic) AS topics FROM records"
+    ended = seglake(conf, "sql", "--lake", f"hdfs://{hdfs_folder}/lake", query, "--json")
+    assert ended.code == 0, ended.errors[-2000:]
+    assert json.loads(ended.out) == {"n": 2070, "topics": 6}

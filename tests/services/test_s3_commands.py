@@ -1,0 +1,249 @@
+"""The commands on S3: what they print, and that no key is in it."""
+
+import io
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import NamedTuple
+
+import pyspark
+import pytest
+
+from jobs import cli
+from jobs.java_home import provide_java
+from lake import s3_access
+from support.lakes import read_table
+from support.servers import s3_server
+from support.servers.s3_server import S3Server, without_aws
+
+pytestmark = [pytest.mark.s3, pytest.mark.timeout(1500)]  # the server may have to be built
+
+_ROOT = Path(__file__).parents[2]
+_DISK = _ROOT / "samples" / "broker-0"
+_LOCAL = ("--engine", "local", "--set", "limits.local_processes=1")
+
+
+class Ended(NamedTuple):
+    code: int
+    out: str
+    errors: str
+
+
+def seglake(environment: Mapping[str, str], *arguments: str) -> Ended:
+    """Run a command in a process of its own."""
+    return _run(environment, [sys.executable, "-m", "jobs.cli", *arguments])
+
+
+def in_process(environment: Mapping[str, str], arguments: Sequence[str]) -> Ended:
+    """Run a command in this process, which has loaded everything already."""
+    out, errors = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(errors):
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        code = cli.main(arguments)
+    return _without_keys(environment, Ended(code, out.getvalue(), errors.getvalue()))
+
+
+def _run(environment: Mapping[str, str], command: Sequence[str | Path]) -> Ended:
+    """Run a process with no other variables of AWS, Hadoop and Spark."""
+    inherited = {
+        name: value
+        for name, value in without_aws(os.environ).items()
+        if name not in ("HADOOP_CONF_DIR", "SPARK_CONF_DIR", "SPARK_HOME")
+    }
+    packages = os.pathsep.join(path for path in sys.path if path)
+    done = subprocess.run(
+        [str(part) for part in command],
+        cwd=_ROOT,
+        env={**inherited, "PYTHONPATH": packages, **environment},
+        capture_output=True,
+        text=True,
+        timeout=900,  # Spark's JARs may have to be fetched
+        check=False,
+    )
+    return _without_keys(environment, Ended(done.returncode, done.stdout, done.stderr))
+
+
+def _without_keys(environment: Mapping[str, str], ended: Ended) -> Ended:
+    """The same, once it is sure that nothing in it is a key."""
+    said = ended.out + ended.errors
+    for name in ("AWS_SECRET_ACCESS_KEY", "AWS_ACCESS_KEY_ID", "AWS_SESSION_TOKEN"):
+        assert environment.get(name, "no such key") not in said
+    assert s3_server.ACCESS_KEY not in said
+    assert s3_server.SECRET_KEY not in said
+    return ended
+
+
+@pytest.fixture(scope="module")
+def lake(s3: S3Server) -> str:
+    """A lake on S3, of the sample disk on S3."""
+    shutil.copytree(_DISK, s3.make_bucket("command-disks") / "broker-0", dirs_exist_ok=True)
+    s3.make_bucket("command-lakes")
+    source = ("--source", "s3://command-disks/broker-0")
+    place = ("--lake", "s3://command-lakes/lake")
+    ended = seglake(s3.environment(), "ingest", *source, *place, *_LOCAL, "-vv")
+    assert ended.code == 0
+    assert "2070 records in 229 batches" in ended.out
+    return place[1]
+
+
+def test_audit_on_s3_compares_lake_and_disk(s3: S3Server, lake: str) -> None:
+    arguments = ("--lake", lake, "--source", "s3://command-disks", *_LOCAL, "--json")
+    ended = in_process(s3.environment(), ("audit", *arguments))
+    assert ended.code == 0
+    facts = json.loads(ended.out)
+    assert facts["exit_code"] == 0
+    assert facts["disks"]
+
+
+def test_replay_on_s3_fills_a_gap_from_another_copy(s3: S3Server) -> None:
+    bucket = s3.make_bucket("replay")
+    sound, damaged = bucket / "sound", bucket / "damaged"
+    shutil.copytree(_DISK, sound)
+    shutil.copytree(_DISK, damaged)
+    segment = next((damaged / "v1-gzip-0").glob("*.log"), None) or next(
+        path for path in sorted(damaged.glob("*/*.log")) if path.stat().st_size > 4000
+    )
+    content = bytearray(segment.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    segment.write_bytes(content)
+    lake, environment = ("--lake", "s3://replay/lake"), s3.environment()
+    first = in_process(
+        environment, ("ingest", "--source", "s3://replay/damaged", *lake, *_LOCAL, "--json")
+    )
+    assert first.code == 0
+    took = json.loads(first.out)["records"]
+    filled = in_process(
+        environment, ("replay", "--source", "s3://replay/sound", *lake, *_LOCAL, "--json")
+    )
+    assert filled.code == 0
+    brought = json.loads(filled.out)["repaired_records"]
+    assert brought > 0
+    assert len(read_table(bucket / "lake", "records")) == took + brought
+
+
+def test_inspect_reads_segments_on_s3(s3: S3Server, lake: str) -> None:
+    local = in_process({}, ("inspect", str(_DISK / "v2-none-1"), "--json"))
+    there = in_process(
+        s3.environment(), ("inspect", "s3a://command-disks/broker-0/v2-none-1", "--json")
+    )
+    assert there.code == 0
+    place, here = "s3://command-disks/broker-0", str(_DISK)
+    assert there.out.replace(place, here) == local.out
+
+
+@pytest.mark.spark
+def test_sql_asks_a_lake_on_s3(s3: S3Server, lake: str) -> None:
+    query = "SELECT count(*) AS n, count(DISTINCT topic) AS topics FROM records"
+    ended = seglake(s3.environment(), "sql", "--lake", lake, query, "--json", "-vv")
+    assert ended.code == 0, ended.errors[-2000:]
+    assert json.loads(ended.out) == {"n": 2070, "topics": 6}
+
+
+@pytest.mark.spark
+def test_spark_submit_hands_over_what_it_was_told(s3: S3Server, bucket: str) -> None:
+    told = {
+        **{f"spark.hadoop.{name}": value for name, value in s3.hadoop().items()},
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+    }
+    job = ("jobs/ingest_segments.py", "--source", str(_DISK), "--lake", f"s3a://{bucket}/lake")
+    options = [part for name, value in told.items() for part in ("--conf", f"{name}={value}")]
+    java = dict(os.environ)
+    provide_java(java)
+    environment = {
+        "JAVA_HOME": java["JAVA_HOME"],
+        "SPARK_HOME": str(Path(pyspark.__file__).parent),
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+    }
+    submit = Path(environment["SPARK_HOME"], "bin", "spark-submit")
+    ended = _run(environment, [submit, "--master", "local[2]", *options, *job])
+    assert ended.code == 0, ended.errors[-2000:]
+    assert "2070 records in 229 batches" in ended.out
+
+
+@contextmanager
+def _silent_server() -> Iterator[str]:
+    """An endpoint that takes connections and never answers."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(50)
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+
+_REACHES: Mapping[str, Sequence[str]] = {
+    "ingest": ("ingest", "--source", str(_DISK), "--lake", "s3://{bucket}/lake", *_LOCAL),
+    "ingest from": ("ingest", "--source", "s3://{bucket}/disk", "--lake", "{tmp}/lake", *_LOCAL),
+    "audit": ("audit", "--lake", "s3://{bucket}/lake", *_LOCAL),
+    "replay": ("replay", "--lake", "s3://{bucket}/lake", *_LOCAL),
+    "inspect": ("inspect", "s3://{bucket}/disk"),
+    "sql": ("sql", "--lake", "s3://{bucket}/lake", "SELECT 1"),
+}
+
+
+@pytest.mark.parametrize("command", _REACHES)
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        ({"AWS_ENDPOINT_URL": "http://127.0.0.1:1"}, "nothing listens at http://127.0.0.1:1"),
+        ({"AWS_SECRET_ACCESS_KEY": "wrong-secret-1c5e"}, "refuses the secret key"),
+        ({"bucket": "no-such-bucket"}, "there is no bucket no-such-bucket at http"),
+    ],
+)
+def test_a_wrong_endpoint_key_or_bucket_is_told_in_a_paragraph(
+    s3: S3Server,
+    bucket: str,
+    tmp_path: Path,
+    command: str,
+    wrong: Mapping[str, str],
+    reason: str,
+) -> None:
+    places = {"bucket": bucket, "tmp": str(tmp_path), **wrong}
+    arguments = [part.format_map(places) for part in _REACHES[command]]
+    started = time.monotonic()
+    ended = in_process({**s3.environment(), **wrong}, arguments)
+    assert ended.code in (1, 2)
+    assert reason in ended.errors
+    assert ended.errors.startswith("seglake: ")
+    assert ended.errors.count("\n") == 1
+    assert time.monotonic() - started < 60
+
+
+def test_no_permission_is_told_in_a_paragraph(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    with s3_server.versitygw(tmp_path_factory.mktemp("read-only"), "--readonly") as server:
+        server.make_bucket("bucket")
+        arguments = ("ingest", "--source", str(_DISK), "--lake", "s3://bucket/lake", *_LOCAL, "-vv")
+        ended = in_process(server.environment(), arguments)
+    assert ended.code == 1
+    assert "does not permit it (AccessDenied, HTTP 403)" in ended.errors
+
+
+def test_a_silent_endpoint_is_given_up(s3: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(s3_access, "SILENCE_SECONDS", 1)
+    monkeypatch.setattr(s3_access, "RETRY_SECONDS", 1)
+    _give_up(s3)
+
+
+@pytest.mark.slow
+def test_a_silent_endpoint_is_given_up_within_a_minute(s3: S3Server) -> None:
+    started = time.monotonic()
+    _give_up(s3)
+    assert time.monotonic() - started < 60
+
+
+def _give_up(s3: S3Server) -> None:
+    with _silent_server() as endpoint:
+        environment = {**s3.environment(), "AWS_ENDPOINT_URL": endpoint}
+        ended = in_process(environment, ("inspect", "s3://bucket/disk"))
+    assert ended.code == 2
+    assert "does not answer in time" in ended.errors

@@ -1,0 +1,96 @@
+"""Several runs at once on one lake: a store that honours conditions loses nothing."""
+
+import json
+import multiprocessing
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lake.delta_tables import LakeTables
+from lake.errors import UnsafeStoreError
+from lake.storages import Storages
+from support import s3_runs
+from support.made_logs import made_records, make_log_dir
+from support.s3_runs import ingested_at
+from support.servers import s3_server
+from support.servers.s3_server import S3Server
+from support.taken import is_nothing_new, records_taken
+
+pytestmark = [pytest.mark.s3, pytest.mark.timeout(1500)]  # the server may have to be built
+
+_SPAWN = multiprocessing.get_context("spawn")
+_EDGES = {("orders", 0): [0, 40, 80], ("payments", 0): [0, 30, 90]}
+_ROUNDS = 25
+_DRIVERS = 2
+
+
+@pytest.fixture(scope="module")
+def unsafe(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
+    """A server that ignores conditions."""
+    with s3_server.rclone(tmp_path_factory.mktemp("unsafe")) as server:
+        server.make_bucket("bucket")
+        yield server
+
+
+def _run_together(target: Callable[..., None], folder: Path, *arguments: object) -> list[list[Any]]:
+    """Run the target in several processes at once; what each wrote down, whatever that is."""
+    barrier = _SPAWN.Barrier(_DRIVERS)
+    endings = [folder / f"ending-{number}" for number in range(_DRIVERS)]
+    processes = [
+        _SPAWN.Process(target=target, args=(barrier, *arguments, ending)) for ending in endings
+    ]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(200)
+    assert [process.exitcode for process in processes] == [0] * _DRIVERS
+    return [json.loads(ending.read_text()) for ending in endings]
+
+
+def _wins(server: S3Server, lake: str, folder: Path) -> list[int]:
+    """How many drivers won each round of a race to commit the same."""
+    LakeTables(lake, Storages(server.properties())).create_missing(is_single_writer=True)
+    won = _run_together(s3_runs.commit_beside_others, folder, lake, _ROUNDS, server.hadoop())
+    return [sum(map(bool, each)) for each in zip(*won, strict=True)]
+
+
+def test_of_two_commits_at_once_one_wins(s3: S3Server, bucket: str, tmp_path: Path) -> None:
+    assert _wins(s3, f"s3://{bucket}/lake", tmp_path) == [1] * _ROUNDS
+
+
+def test_both_win_on_a_store_that_ignores_conditions(unsafe: S3Server, tmp_path: Path) -> None:
+    assert max(_wins(unsafe, "s3://bucket/raced", tmp_path)) > 1
+
+
+def test_two_runs_at_once_take_every_record_once(s3: S3Server, bucket: str, tmp_path: Path) -> None:
+    source = make_log_dir(tmp_path / "data", _EDGES)
+    lakes = [f"s3://{bucket}/lake-{number}" for number in range(3)]
+    endings = _run_together(s3_runs.ingest_beside_others, tmp_path, str(source), lakes, s3.hadoop())
+    expected = made_records({key: range(stops[-1]) for key, stops in _EDGES.items()})
+    for number, lake in enumerate(lakes):
+        assert records_taken(s3.folder / bucket / f"lake-{number}") == expected
+        assert is_nothing_new(ingested_at(str(source), lake, s3.properties()))
+    assert {code for ending in endings for code, _ in ending} == {0}
+
+
+def test_a_store_that_ignores_conditions_is_refused_and_left_as_it_was(
+    unsafe: S3Server, tmp_path: Path
+) -> None:
+    source = make_log_dir(tmp_path / "data", _EDGES)
+    with pytest.raises(UnsafeStoreError, match=r"write\.single_writer = true"):
+        ingested_at(str(source), "s3://bucket/refused", unsafe.properties())
+    assert not list((unsafe.folder / "bucket").glob("refused/**/*.*"))
+
+
+def test_a_single_writer_may_use_it(unsafe: S3Server, tmp_path: Path) -> None:
+    source = make_log_dir(tmp_path / "data", _EDGES)
+    sections: Mapping[str, Mapping[str, object]] = {"write": {"single_writer": True}}
+    for _ in range(2):
+        summary = ingested_at(
+            str(source), "s3://bucket/single", unsafe.properties(), sections=sections
+        )
+    assert is_nothing_new(summary)
+    expected = made_records({key: range(stops[-1]) for key, stops in _EDGES.items()})
+    assert records_taken(unsafe.folder / "bucket" / "single") == expected

@@ -1,0 +1,123 @@
+"""Files to and from HDFS past our own storage, and the commands as processes beside it."""
+
+import json
+import multiprocessing
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from hdfs_native import Client, WriteOptions
+
+from support.servers.hdfs_cluster import HdfsCluster, write_conf
+
+ROOT = Path(__file__).parents[2]
+DISK = ROOT / "samples" / "broker-0"
+LOCAL = ("--engine", "local", "--set", "limits.local_processes=1")
+
+_COPIED_AT_A_TIME = 32  # closing a file takes half a second, which is spent waiting
+_HADOOPS = ("HADOOP_", "SPARK_CONF_DIR", "SPARK_HOME")
+_DEAD = "127.0.0.1:1"
+
+
+class Ended(NamedTuple):
+    """How a command ended; `errors` is what it printed on stderr."""
+
+    code: int
+    out: str
+    errors: str
+
+
+def put(source: Path, hdfs: HdfsCluster, folder: str) -> None:
+    """Copy what is below a local folder."""
+    client = Client(hdfs.uri)
+
+    def copy(path: Path) -> None:
+        with client.create(f"{folder}/{path.relative_to(source)}", WriteOptions()) as file:
+            if content := path.read_bytes():
+                file.write(content)
+
+    with ThreadPoolExecutor(_COPIED_AT_A_TIME) as pool:
+        list(pool.map(copy, [path for path in source.rglob("*") if path.is_file()]))
+
+
+def fetched(hdfs: HdfsCluster, folder: str, target: Path) -> Path:
+    """Copy what is below a folder to a local one, which is returned."""
+    client = Client(hdfs.uri)
+    for found in client.list_status(folder, recursive=True):
+        path = target / found.path.removeprefix(folder).lstrip("/")
+        if found.isdir:
+            path.mkdir(parents=True, exist_ok=True)
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(client.read(found.path).read())
+    return target
+
+
+def conf_with_names(hdfs: HdfsCluster, folder: Path) -> Path:
+    """HADOOP_CONF_DIR of a nameservice `prod`, whose first name node is dead, and a view of it."""
+    view = "fs.viewfs.mounttable.view"
+    provider = "org.apache.hadoop.hdfs.server.namenode.ha.ConfiguredFailoverProxyProvider"
+    return write_conf(
+        folder,
+        names_of(hdfs)
+        | {
+            "fs.defaultFS": "hdfs://prod",
+            "dfs.client.failover.proxy.provider.prod": provider,
+            f"{view}.link./disks": "hdfs://prod/backup",
+            f"{view}.link./lakes": "hdfs://prod/data",
+            f"{view}.linkFallback": "hdfs://prod/elsewhere",
+        },
+    )
+
+
+def names_of(hdfs: HdfsCluster) -> dict[str, str]:
+    """The properties that say which name nodes `prod` has."""
+    return {
+        "dfs.nameservices": "prod",
+        "dfs.ha.namenodes.prod": "nn1,nn2",
+        "dfs.namenode.rpc-address.prod.nn1": _DEAD,
+        "dfs.namenode.rpc-address.prod.nn2": hdfs.authority,
+    }
+
+
+def seglake(environment: Mapping[str, str], *arguments: str, seconds: float = 280) -> Ended:
+    """Run a command that finds nothing of Hadoop but what the environment names."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(_HADOOPS)}
+    packages = os.pathsep.join(path for path in sys.path if path)
+    done = subprocess.run(
+        [sys.executable, "-m", "jobs.cli", *arguments],
+        cwd=ROOT,
+        env={**inherited, "PYTHONPATH": packages, **environment},
+        capture_output=True,
+        text=True,
+        timeout=seconds,
+        check=False,
+    )
+    return Ended(done.returncode, done.stdout, done.stderr)
+
+
+def run_together(
+    target: Callable[..., None], folder: Path, count: int, *arguments: object
+) -> list[Any]:
+    """Run the target in several processes at once, which get a barrier; what each wrote down.
+
+    Any: a list of what the target says.
+    """
+    spawn = multiprocessing.get_context("spawn")
+    barrier = spawn.Barrier(count)
+    endings = [folder / f"ending-{number}" for number in range(count)]
+    processes = [
+        spawn.Process(target=target, args=(barrier, *arguments, ending)) for ending in endings
+    ]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(200)
+    codes = [process.exitcode for process in processes]
+    if any(codes):
+        raise RuntimeError(f"the processes ended with {codes}")
+    return [json.loads(ending.read_text()) for ending in endings]

@@ -1,0 +1,93 @@
+"""Runs of the ingest with sources and lakes on S3, in this process and in others."""
+
+import io
+import json
+from collections.abc import Mapping
+from multiprocessing.synchronize import Barrier
+from pathlib import Path
+
+from lake.delta_tables import LakeTables
+from lake.engine import Engine, LocalEngine
+from lake.hadoop_properties import HadoopProperties
+from lake.storages import Storages
+from lake.tables import RECORDS, TABLES
+from pipelines.segment_ingest.progress import RunReporter
+from pipelines.segment_ingest.run import ingest
+from pipelines.segment_ingest.settings import Settings
+from pipelines.segment_ingest.summary import IngestSummary
+from support.lakes import content
+
+APP = "race"
+
+
+def ingested_at(
+    source: str,
+    lake: str,
+    properties: HadoopProperties,
+    *,
+    engine: Engine | None = None,
+    sections: Mapping[str, Mapping[str, object]] | None = None,
+) -> IngestSummary:
+    """Ingest from anywhere to anywhere, in this process unless there is an engine."""
+    settings = Settings.from_mappings([("test", {**(sections or {})})])
+    with LocalEngine(1) as own:
+        return ingest(
+            [source],
+            lake,
+            Storages(properties),
+            settings,
+            own if engine is None else engine,
+            RunReporter(io.StringIO()),
+        )
+
+
+def all_content(lake: Path) -> dict[str, list[str]]:
+    """Every table's rows but for what each run makes anew."""
+    return {table.name: content(lake, table.name) for table in TABLES}
+
+
+def ingest_beside_others(
+    barrier: Barrier,
+    source: str,
+    lakes: list[str],
+    properties: Mapping[str, str],
+    ending: Path,
+) -> None:
+    """One process's life: ingest into lake after lake, at the same moment as others."""
+    endings = []
+    for lake in lakes:
+        barrier.wait(120)
+        summary = ingested_at(source, lake, HadoopProperties(properties))
+        endings.append([summary.exit_code, summary.records])
+    ending.write_text(json.dumps(endings))
+
+
+def commit_beside_others(
+    barrier: Barrier,
+    lake: str,
+    round_count: int,
+    properties: Mapping[str, str],
+    ending: Path,
+) -> None:
+    """One process's life: in each round commit what all the others commit too, and say who won."""
+    from deltalake.exceptions import DeltaError
+    from deltalake.transaction import CommitProperties, Transaction
+
+    tables = LakeTables(lake, Storages(HadoopProperties(properties)))
+    won = []
+    for number in range(1, round_count + 1):
+        handle = tables.open(RECORDS)
+        barrier.wait(120)
+        try:
+            handle.create_write_transaction(
+                [],
+                mode="append",
+                schema=RECORDS.schema,
+                partition_by=list(RECORDS.partition_by),
+                commit_properties=CommitProperties(app_transactions=[Transaction(APP, number, 0)]),
+            )
+            won.append(True)
+        except DeltaError:  # lost; or confused by a store that lists one entry twice
+            won.append(False)
+        barrier.wait(120)
+    ending.write_text(json.dumps(won))

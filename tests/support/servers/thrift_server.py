@@ -1,0 +1,59 @@
+"""Spark's Thrift server, started by a command line that a page shows, and asked by others."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from support.servers.processes import free_port, started
+
+_SHOWN_PORT = "10000"
+_START_SECONDS = 240
+_ASK_SECONDS = 400
+
+
+@contextmanager
+def thrift_server(command: str, *, folder: Path, log: Path) -> Iterator[int]:
+    """Run the server on a free port, and stop it at the end.
+
+    Args:
+        command: lines of a shell that name port 10000.
+        folder: where it runs.
+        log: file that takes what it prints.
+
+    Yields:
+        The port.
+    """
+    port = free_port()
+    shell = ["bash", "-ec", command.replace(_SHOWN_PORT, str(port))]
+    with started(shell, log=log, environment=_environment(), folder=folder) as server:
+        server.wait_for_port(port, seconds=_START_SECONDS)
+        yield port
+
+
+def answer_of(commands: str, *, port: int, start: str, folder: Path) -> str:
+    """What commands for the server print, with the variables that its own command sets."""
+    variables = [line for line in start.splitlines() if line.startswith("export ")]
+    text = "\n".join((*variables, commands)).replace(_SHOWN_PORT, str(port))
+    ran = subprocess.run(
+        ["bash", "-ec", text],
+        cwd=folder,
+        env={**os.environ, **_environment()},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=_ASK_SECONDS,
+        check=False,
+    )
+    if ran.returncode:
+        raise RuntimeError(f"beeline ended with {ran.returncode}: {ran.stderr.decode()[-2000:]}")
+    return ran.stdout.decode()
+
+
+def _environment() -> dict[str, str]:
+    """As in a shell where the environment of this Python is active."""
+    return {
+        "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])),
+        "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+    }
