@@ -74,6 +74,10 @@ type: setup ## check the types (mypy, strict)
 test: setup ## run every test that needs no outside server
 	$(BIN)/python -m pytest -m "not ($(OUTSIDE))"
 
+.PHONY: test-all
+test-all: setup setup-airflow ## run all tests but the slow ones: with S3, HDFS, a cluster, Airflow
+	$(BIN)/python -m pytest -m "not slow" --durations=20
+
 .PHONY: test-s3
 test-s3: setup ## run the tests against S3 servers that they start (needs Go, once)
 	$(BIN)/python -m pytest -m "s3 and not slow"
@@ -152,5 +156,5 @@ clean: ## remove what was built (keeps .venv)
 	find $(CHECKED) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .PHONY: ci
-ci: ## what CI runs: setup, lint, type, test
+ci: ## what CI runs: setup, lint, type, test-all
 	.ci/run

@@ -109,7 +109,13 @@ def _base_tree() -> Path:
     kept.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="make-", dir=kept.parent) as scratch:
         tree = Path(scratch, "tree")
-        command = ["debootstrap", "--variant=minbase", f"--include={_PACKAGES}", _RELEASE, tree]
+        command: list[str | Path] = [
+            "debootstrap",
+            "--variant=minbase",
+            f"--include={_PACKAGES}",
+            _RELEASE,
+            tree,
+        ]
         done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS)
         if done.returncode:
             said = " ".join(done.stdout.split())[-400:]
