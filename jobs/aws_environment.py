@@ -25,14 +25,15 @@ def aws_variables(environment: Mapping[str, str]) -> dict[str, str]:
     set_ones = {name: environment[name] for name in VARIABLES if environment.get(name)}
     profile = environment.get("AWS_PROFILE", "default")
     folder = Path(environment["HOME"], ".aws") if "HOME" in environment else None
-    found: dict[str, str] = {}
     if _KEY not in set_ones:
+        # All of a key from one place: a token that is set belongs to another one.
+        for name in _OF_CREDENTIALS.values():
+            set_ones.pop(name, None)
         path = _place(environment, "AWS_SHARED_CREDENTIALS_FILE", folder, "credentials")
-        found |= _section(path, profile, _OF_CREDENTIALS)
+        set_ones |= _section(path, profile, _OF_CREDENTIALS)
     path = _place(environment, "AWS_CONFIG_FILE", folder, "config")
     section = profile if profile == "default" else f"profile {profile}"
-    found |= _section(path, section, _OF_CONFIG)
-    return found | set_ones
+    return _section(path, section, _OF_CONFIG) | set_ones
 
 
 def _place(

@@ -1,5 +1,6 @@
 """Runs a command as a process and measures it, with all processes that it starts. Linux only."""
 
+import contextlib
 import ctypes
 import os
 import resource
@@ -50,6 +51,7 @@ def measured(command: Sequence[str], *, samples_memory: bool = False) -> Measure
         RuntimeError: it failed; with its stderr.
     """
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    others = _children()
     started = time.perf_counter()
     with TemporaryFile("w+") as stdout:
         process = subprocess.Popen(
@@ -65,7 +67,7 @@ def measured(command: Sequence[str], *, samples_memory: bool = False) -> Measure
         code = process.wait()
         stopped = time.perf_counter()
         reader.join()
-        _wait_for_orphans()
+        _wait_for_orphans(others)
         stdout.seek(0)
         answer = stdout.read()
     if code:
@@ -99,12 +101,20 @@ def _steps(lines: list[tuple[float, str]], stopped: float) -> dict[str, float]:
     return steps
 
 
-def _wait_for_orphans() -> None:
-    while True:
-        try:
-            os.waitpid(-1, 0)
-        except ChildProcessError:
-            return
+def _children() -> set[int]:
+    return {
+        int(child)
+        for children in Path("/proc/self").glob("task/*/children")
+        for child in children.read_text().split()
+    }
+
+
+def _wait_for_orphans(others: set[int]) -> None:
+    """Wait for what the command left, not for children that were there before it."""
+    while left := _children() - others:
+        for child in left:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(child, 0)
 
 
 def _sample(root: int, largest: dict[int, int]) -> None:

@@ -7,14 +7,17 @@ from random import Random
 import pyarrow as pa
 import pytest
 
+from lake.errors import StorageError
 from lake.local_storage import LocalStorage
+from lake.storage import FileInfo
 from pipelines.segment_ingest.errors import DataLossError
 from pipelines.segment_ingest.reading.read_plan import Wanted, plan_reads
 from pipelines.segment_ingest.reading.record_stream import SCHEMA, records_of
 from pipelines.segment_ingest.settings import Settings
 from support import broker_disks
+from support.encoder import Partition, Segment, write_log_dir
 from support.lakes import Row, ingested, read_table
-from support.made_logs import make_log_dir
+from support.made_logs import make_log_dir, made_batches
 
 _SAMPLES = Path(__file__).parents[2] / "samples" / "broker-0"
 
@@ -40,6 +43,18 @@ def _read(
     batches = [batch for task in tasks for batch in records_of(task, fails_on_loss=fails_on_loss)]
     rows: list[Row] = pa.Table.from_batches(batches, SCHEMA).to_pylist()
     return sorted(rows, key=lambda row: (row["topic"], row["partition"], row["offset"]))
+
+
+class _Closed(LocalStorage):
+    """One folder cannot be listed."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def list_folder(self, path: str) -> list[FileInfo]:
+        if path.endswith(f"/{self._name}"):
+            raise StorageError(action="list", path=path, reason="Permission denied")
+        return super().list_folder(path)
 
 
 def _taken(source: Path, lake: Path, isolation: str) -> list[Row]:
@@ -103,6 +118,35 @@ def test_damage_ends_the_query_and_says_where_it_is() -> None:
 def test_damage_that_is_not_asked_for_does_not() -> None:
     rows = _read(_SAMPLES, Wanted().with_topics(["v2-none"]).with_offsets(150, None))
     assert [row["offset"] for row in rows] == list(range(150, 267))
+
+
+def test_a_folder_that_cannot_be_read_ends_the_queries_that_ask_for_it(tmp_path: Path) -> None:
+    edges = {("orders", 0): [0, 10], ("payments", 0): [0, 10]}
+    data = make_log_dir(tmp_path / "data", edges)
+    storage = _Closed("payments-0")
+    settings, wanted = Settings.from_mappings([]), Wanted().with_topics(["orders"])
+    assert plan_reads([str(data)], storage, settings, wanted, fails_on_loss=True)
+    with pytest.raises(DataLossError, match=r"cannot list .*payments-0"):
+        plan_reads([str(data)], storage, settings, Wanted(), fails_on_loss=True)
+
+
+def test_a_query_that_begins_inside_damage_ends() -> None:
+    wanted = Wanted().with_topics(["v2-none"]).with_partitions([1]).with_offsets(142, None)
+    with pytest.raises(DataLossError, match=r"v2-none-1: the offsets \[142, 144\) are missing"):
+        _read(_SAMPLES, wanted)
+    rows = _read(_SAMPLES, wanted, fails_on_loss=False)
+    assert [row["offset"] for row in rows] == list(range(144, 267))
+
+
+@pytest.mark.parametrize("split_bytes", [1, 1 << 20])
+def test_offsets_that_are_missing_between_batches_end_the_query(
+    split_bytes: int, tmp_path: Path
+) -> None:
+    parts = (made_batches("orders", 0, each) for each in (range(20), range(30, 50)))
+    log = Partition("orders", 0, [Segment(0, [batch for part in parts for batch in part])])
+    write_log_dir(tmp_path / "data", [log])
+    with pytest.raises(DataLossError, match=r"orders-0: the offsets \[20, 30\) are missing"):
+        _read(tmp_path / "data", split_bytes=split_bytes)
 
 
 def test_a_segment_that_is_gone_ends_the_query(tmp_path: Path) -> None:

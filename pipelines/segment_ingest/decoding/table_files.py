@@ -31,7 +31,7 @@ class TableFiles:
         self._open: dict[str, ParquetFile] = {}
         self._rows: dict[str, list[Row]] = {}
         self._pool = ThreadPoolExecutor(_CLOSED_AT_A_TIME)
-        self._closing: list[Future[DataFile | None]] = []
+        self._closing: list[tuple[ParquetFile, Future[DataFile | None]]] = []
 
     def begin(self, topic: str) -> None:
         """What follows belongs to this topic."""
@@ -60,7 +60,7 @@ class TableFiles:
         """Close all files and name them."""
         self._close_topic()
         self._pool.shutdown()
-        files = [future.result() for future in self._closing]
+        files = [future.result() for _, future in self._closing]
         return tuple(file for file in files if file is not None)
 
     def _write(self, table: Table, rows: pa.RecordBatch) -> None:
@@ -100,7 +100,8 @@ class TableFiles:
             self._close(name)
 
     def _close(self, name: str) -> None:
-        self._closing.append(self._pool.submit(self._open.pop(name).close))
+        file = self._open.pop(name)
+        self._closing.append((file, self._pool.submit(file.close)))
 
     def abandon(self) -> None:
         """Delete everything that was written."""
@@ -109,7 +110,8 @@ class TableFiles:
         self._open.clear()
         self._pool.shutdown()
         settings = self._settings
-        for future in self._closing:
+        for file, future in self._closing:
+            file.abandon()  # what could not be closed is still there
             with contextlib.suppress(StorageError):  # then there is nothing to delete, or no way
                 done = future.result()
                 if done is not None:

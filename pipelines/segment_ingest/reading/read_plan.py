@@ -5,7 +5,7 @@ Effect: lists folders and reads headers, in this process.
 
 import io
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -25,10 +25,10 @@ from pipelines.segment_ingest.planning.plan import (
 from pipelines.segment_ingest.progress import RunReporter
 from pipelines.segment_ingest.same_logs.replicas import copies_by_partition
 from pipelines.segment_ingest.settings import Settings
-from pipelines.segment_ingest.sources.discover import discover
+from pipelines.segment_ingest.sources.discover import Discovery, discover
 from pipelines.segment_ingest.sources.partition_log import PartitionKey, Replica
 from pipelines.segment_ingest.surveying.copy_survey import partition_of, survey_copies
-from segment_codec.log_dir import OFFSET_MAX
+from segment_codec.log_dir import OFFSET_MAX, parse_folder_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +101,24 @@ def plan_reads(
         choices = survey_copies(copies_by_partition(replicas), coverage, context)
     partitions = [partition_of(choice, coverage, settings) for choice in choices]
     if fails_on_loss:
-        for reason in [*discovery.unreadable.values(), *_losses(partitions, wanted.offsets)]:
+        for reason in [*_unreadable(discovery, wanted), *_losses(partitions, wanted.offsets)]:
             raise DataLossError(reason)
     ranges = [_cut_to_fit(plan) for each in partitions for plan in plan_ranges(each, settings)]
     waves = plan_waves(
         ranges, settings.write.wave_bytes, settings.read.split_bytes, decode_settings(context)
     )
     return [task for wave in waves for task in wave.tasks]
+
+
+def _unreadable(discovery: Discovery, wanted: Wanted) -> Iterator[str]:
+    """Why folders of what is asked for cannot be read."""
+    for name, reason in discovery.unreadable.items():
+        folder = parse_folder_name(name)
+        is_known = folder is not None and folder.topic_is_complete
+        if folder is None or not is_known:
+            yield reason
+        elif wanted.takes(PartitionKey(folder.topic, folder.partition, None)):
+            yield reason
 
 
 def _all_but(offsets: OffsetRange, replicas: Iterable[Replica], settings: Settings) -> Coverage:

@@ -14,7 +14,7 @@ from lake.tables import GAPS, QUARANTINE, RECORDS, Table, plain_type
 from pipelines.segment_ingest.decoding.quarantine_rows import GapCause
 from pipelines.segment_ingest.decoding.row_target import Row
 from pipelines.segment_ingest.decoding.stretch_decoder import StretchDecoder
-from pipelines.segment_ingest.decoding.tasks import DecodeTask, Stretch
+from pipelines.segment_ingest.decoding.tasks import DecodeTask, Stretch, StretchReport
 from pipelines.segment_ingest.errors import DataLossError
 from segment_codec.errors import DefectCode
 from segment_codec.transactions import Markers
@@ -79,7 +79,8 @@ class _Decoding:
             for stretch in self._task.stretches:
                 target = _Target(stretch, self)
                 markers = Markers(stretch.markers)
-                StretchDecoder(stretch, markers, self._task.settings, target).run()
+                report = StretchDecoder(stretch, markers, self._task.settings, target).run()
+                target.begun(report)
         except _Stopped:
             return
         except BaseException as error:  # noqa: BLE001  (it goes to the thread that asked)
@@ -128,8 +129,22 @@ class _Target:
 
     def gap(self, row: Row) -> None:
         if row[_CAUSE] in _NO_EVIDENCE:
-            offsets = f"[{row[_GAP_START]}, {row[_GAP_NEXT]})"
-            self._decoding.lose(self._stretch, f"the offsets {offsets} are missing")
+            self._lose(row[_GAP_START], row[_GAP_NEXT])
+
+    def begun(self, report: StretchReport) -> None:
+        """Mind what is missing in front of the first batch, of which there is no row."""
+        stretch, piece = self._stretch, self._stretch.slices[0]
+        start = max(stretch.floor_offset, piece.expected_offset)
+        if report.first_offset is None:
+            if report.has_leading_defect:
+                self._lose(start, stretch.range_next)
+        elif start < report.first_offset:
+            is_cleaned = piece.is_cleaned or report.is_compacted_at_start
+            if report.has_leading_defect or not is_cleaned:
+                self._lose(start, report.first_offset)
+
+    def _lose(self, start: int, stop: int) -> None:
+        self._decoding.lose(self._stretch, f"the offsets [{start}, {stop}) are missing")
 
 
 def _in_query_columns(rows: pa.RecordBatch, topic: str) -> pa.RecordBatch:

@@ -42,20 +42,18 @@ def kept_copies(tables: LakeTables, source_id: str, state: RepairState) -> Itera
     storage = tables.storage
     folder = storage.join(tables.work_folder, "replay", uuid.uuid4().hex)
     copies: list[Copy] = []
-    paths: list[str] = []
     try:
         for identity, raw in _kept_bytes(tables, source_id) if wanted else ():
             key, row = wanted.pop(identity, (None, None))
             if key is None or row is None:
                 continue
-            paths.append(storage.join(folder, f"{len(paths):06d}.log"))
-            with storage.open_output(paths[-1]) as output:
+            path = storage.join(folder, f"{len(wanted):06d}.log")
+            with storage.open_output(path) as output:
                 output.write(raw)
-            copies += _copy(key, row, paths[-1], len(raw), state.gaps[key])
+            copies += _copy(key, row, path, len(raw), state.gaps[key])
         yield copies
     finally:
-        for path in paths:
-            storage.delete(path)
+        storage.delete_folder(folder)
 
 
 def _kept_bytes(tables: LakeTables, source_id: str) -> Iterator[tuple[tuple[Any, ...], bytes]]:

@@ -60,7 +60,7 @@ def _read_once(tables: LakeTables, source_id: str, topics: Iterable[str]) -> dic
     for table in reversed(tables_of(wanted)):
         handle = tables.open(table)
         by_table[table.name] = {
-            topic: handle.transaction_version(app_id(source_id, topic)) or 0 for topic in wanted
+            topic: tables.generation(table, handle, app_id(source_id, topic)) for topic in wanted
         }
     found = {}
     for topic in wanted:

@@ -164,7 +164,7 @@ def _decide(tables: LakeTables, redo: Redo) -> bool:
         moved = [
             topic
             for topic, generation in redo.generations.items()
-            if _generation(handle, redo, topic) != generation - 1
+            if tables.generation(RECORDS, handle, app_id(redo.source_id, topic)) != generation - 1
         ]
         if moved:
             return bool(_decided_topics(tables, handle, redo))
@@ -192,7 +192,7 @@ def _follow_one(tables: LakeTables, table: Table, redo: Redo, topics: Sequence[s
         handle = tables.open(table)
         due = []
         for topic in topics:
-            found = _generation(handle, redo, topic)
+            found = tables.generation(table, handle, app_id(redo.source_id, topic))
             if found < redo.generations[topic] - 1:
                 reason = f"{table.name} is at {found}"
                 expected = [redo.generations[topic]] * 3
@@ -259,13 +259,14 @@ def _decided_topics(tables: LakeTables, handle: "DeltaTable", redo: Redo) -> set
         present = {uri.rpartition("/")[2] for uri in uris}
     decided = {file.topic for file in records if file.path.rpartition("/")[2] in present}
     others = set(redo.generations) - {file.topic for file in records}
-    if others and any(entry.get("commit_id") == redo.commit_id for entry in handle.history()):
+    if others and redo.commit_id in _commit_ids(tables, handle):
         decided |= others
     return decided
 
 
-def _generation(handle: "DeltaTable", redo: Redo, topic: str) -> int:
-    return handle.transaction_version(app_id(redo.source_id, topic)) or 0
+def _commit_ids(tables: LakeTables, handle: "DeltaTable") -> set[str | None]:
+    with tables.named("read the history of", RECORDS):
+        return {entry.get("commit_id") for entry in handle.history()}
 
 
 def _commit(

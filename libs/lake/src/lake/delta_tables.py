@@ -142,13 +142,18 @@ class LakeTables:
 
         self._check_path()
         try:
-            with self._named("open the table", table):
+            with self.named("open the table", table):
                 handle = DeltaTable(self.path(table), storage_options=self._options)
         except TableNotFoundError as error:
             reason = f"it has no table {table.name}"
             raise LakeFolderError(path=self.lake_path, reason=reason) from error
         self._check(table, handle)
         return handle
+
+    def generation(self, table: Table, handle: "DeltaTable", app: str) -> int:
+        """Return the version of an app in a handle's snapshot, 0 for none; reads the log."""
+        with self.named("read the log of", table):
+            return handle.transaction_version(app) or 0
 
     def ledger(self, source_id: str) -> pa.Table:
         """Return the rows of `checkpoints` of one source, in no order."""
@@ -207,11 +212,11 @@ class LakeTables:
     def _has_log(self, table: Table) -> bool:
         from deltalake import DeltaTable
 
-        with self._named("look for the table", table):
+        with self.named("look for the table", table):
             return DeltaTable.is_deltatable(self.path(table), self._options)
 
     @contextlib.contextmanager
-    def _named(self, action: str, table: Table) -> Iterator[None]:
+    def named(self, action: str, table: Table) -> Iterator[None]:
         """Turn delta-rs' errors into ours; that there is no table is for the caller.
 
         Theirs is no cause: the answer of a store in it may hold an access key.

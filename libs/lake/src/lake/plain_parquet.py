@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pyarrow.parquet as pq
 
 from lake.delta_tables import LakeTables
-from lake.errors import LakeFolderError, NotFoundError
+from lake.errors import LakeFolderError, NotFoundError, StorageError
 from lake.storage import Storage
 from lake.tables import TABLES, Table
 
@@ -47,11 +47,15 @@ def to_plain_parquet(tables: LakeTables) -> None:
     """
     storage = tables.storage
     named = {table.name: frozenset(tables.file_paths(table)) for table in TABLES}
+    found = {table.name: list(_files_below(storage, tables.path(table))) for table in TABLES}
+    for path in sorted(path for name in named for path in named[name].difference(found[name])):
+        # Nothing was deleted yet, and what is not listed by this name would be, by another.
+        raise StorageError(action="convert", path=path, reason="it is committed and not listed")
     for table in TABLES:
         folder = tables.path(table)
         # The log first: once it is gone, nobody takes what follows for a table that lost files.
         tables.delete_log(table)
-        for path in list(_files_below(storage, folder)):
+        for path in found[table.name]:
             if path not in named[table.name]:
                 storage.delete(path)
         if not named[table.name]:

@@ -4,6 +4,7 @@ Runs on the driver; memory grows with the number of files.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -36,14 +37,14 @@ class Snapshot:
     """One version of one table."""
 
     def __init__(
-        self, files: Sequence[StoredFile], version_of: Callable[[str], int | None]
+        self, files: Sequence[StoredFile], version_of: Callable[[str], int]
     ) -> None:
         self._version_of = version_of
         self.files = tuple(files)
 
     def generation(self, source_id: str, topic: str) -> int:
         """The newest generation of a topic that this version has; 0 when none."""
-        return self._version_of(app_id(source_id, topic)) or 0
+        return self._version_of(app_id(source_id, topic))
 
 
 def read_snapshots(tables: LakeTables, wanted: Sequence[Table]) -> dict[str, Snapshot]:
@@ -64,7 +65,7 @@ def read_snapshots(tables: LakeTables, wanted: Sequence[Table]) -> dict[str, Sna
         handle = tables.open(table)
         actions = pa.table(handle.get_add_actions(flatten=True))
         files = list(_files(tables, table, actions))
-        found[table.name] = Snapshot(files, handle.transaction_version)
+        found[table.name] = Snapshot(files, partial(tables.generation, table, handle))
     return found
 
 
