@@ -6,6 +6,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TypeVar
 
 from jobs.errors import WorkersUnfitError
+from jobs.spark_submit import is_submitted
 from jobs.task_advice import advice_on
 from lake.engine import Engine, LocalEngine, SparkEngine
 from lake.errors import EngineError
@@ -13,8 +14,6 @@ from pipelines.segment_ingest.settings import Settings
 
 T = TypeVar("T")
 R = TypeVar("R")
-
-_SUBMITTED = "PYSPARK_GATEWAY_PORT"  # spark-submit sets it for the Python it starts
 
 
 @contextmanager
@@ -30,7 +29,7 @@ def open_engine(kind: str, settings: Settings, *, verbosity: int) -> Iterator[En
     else:
         with ExitStack() as stack:
             late = _LateSparkEngine(settings, verbosity, stack)
-            if _SUBMITTED in os.environ:
+            if is_submitted():
                 late.start()  # a cluster gives up on a driver that opens no context
             yield late
 

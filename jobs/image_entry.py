@@ -51,8 +51,8 @@ def main(arguments: Sequence[str]) -> int:
         return ExitCode.WRONG_CALL
     except OSError as error:
         sys.stderr.write(
-            f"seglake: nothing can be written to {tempfile.gettempdir()} ({error}): give the"
-            " container a writable one, such as --tmpfs /tmp or an emptyDir\n"
+            f"seglake: there is no folder for temporary files ({error}): give the container a"
+            " writable one, such as --tmpfs /tmp or an emptyDir\n"
         )
         return ExitCode.FAILED
     try:

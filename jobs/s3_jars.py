@@ -1,8 +1,8 @@
 """Effect: finds the JARs with which Spark reads lakes on S3, or fetches them once.
 
-Hadoop's S3A asks for Amazon's whole kit as one JAR of 686 MB. S3A and the few parts of the kit that
-it uses are 14 MB, and all that Spark does not have itself. Spark's own Ivy fetches them, into a folder of
-the user's, and their checksums are compared with ours.
+Hadoop's S3A asks for Amazon's whole kit as one JAR of 686 MB. With the few parts of it that S3A
+uses it is 14 MB, and all that Spark does not have itself. Spark's own Ivy fetches them, into a
+folder of the user's, and their checksums are compared with ours.
 """
 
 import os

@@ -22,15 +22,16 @@ from jobs.java_home import provide_java
 from jobs.s3_jars import s3_jars
 from jobs.spark_start import (
     SECRET_NAMES,
-    SUBMITTED,
     known_configuration,
     start,
     start_context,
 )
+from jobs.spark_submit import is_submitted
 from pipelines.segment_ingest.settings import SparkSettings
 
 _S3A = "s3a:"
 _S3A_CLASS = "org.apache.hadoop.fs.s3a.S3AFileSystem"
+_HDFS_USER = "HADOOP_USER_NAME"
 _PYTHON_OF_WORKERS = "spark.pyspark.python"
 _LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 _LOG_LEVELS = ("off", "warn", "info")  # by the number of -v
@@ -132,7 +133,7 @@ def _stopped_after(running: SparkContext | SparkSession) -> Iterator[None]:
 
 def _prepare_environment() -> None:
     """Set what Spark's launcher reads from the environment; spark-submit has done so."""
-    if SUBMITTED in os.environ:
+    if is_submitted():
         return
     provide_java(os.environ)
     os.environ["SPARK_HOME"] = str(_spark_home())
@@ -144,7 +145,7 @@ def _choose_python_of_workers(conf: SparkConf) -> None:
     named = conf.get(_PYTHON_OF_WORKERS)
     if named is not None and not _is_local(_master(conf)):
         os.environ["PYSPARK_PYTHON"] = named  # Spark itself heeds it under spark-submit only
-    elif SUBMITTED in os.environ:
+    elif is_submitted():
         return
     elif _is_local(_master(conf)):  # they are on this machine and must have our packages
         os.environ["PYSPARK_PYTHON"] = sys.executable
@@ -172,9 +173,11 @@ def _configuration(settings: SparkSettings, application: str, verbosity: int) ->
         conf.setMaster(settings.master)
     for name, value in (_ALWAYS | (_LOCAL if _is_local(_master(conf)) else {})).items():
         conf.setIfMissing(name, value)
+    if user := os.environ.get(_HDFS_USER):  # for whom tasks act, too
+        conf.setIfMissing(f"spark.executorEnv.{_HDFS_USER}", user)
     conf.setIfMissing("spark.app.name", f"seglake {application}")
     conf.setAll(list(settings.properties))
-    if SUBMITTED not in os.environ:
+    if not is_submitted():
         level = _LOG_LEVELS[max(0, min(verbosity, len(_LOG_LEVELS) - 1))]
         given = conf.get("spark.driver.extraJavaOptions") or ""
         log = (
@@ -190,7 +193,7 @@ def _add_delta(conf: SparkConf) -> None:
         conf.setIfMissing(name, value)
     given = conf.get("spark.jars") or ""
     packages = conf.get("spark.jars.packages") or ""
-    if SUBMITTED in os.environ or "delta-spark" in f"{given} {packages}":
+    if is_submitted() or "delta-spark" in f"{given} {packages}":
         return
     jars = [str(jar) for jar in delta_jars(os.environ, _spark_home())]
     conf.set("spark.jars", ",".join([*jars, *filter(None, [given])]))
@@ -200,7 +203,7 @@ def _add_s3a(conf: SparkConf) -> None:
     """Let Spark know S3; a JVM that runs already cannot be given JARs any more."""
     given = conf.get("spark.jars") or ""
     packages = conf.get("spark.jars.packages") or ""
-    if SUBMITTED in os.environ or "hadoop-aws" in f"{given} {packages}":
+    if is_submitted() or "hadoop-aws" in f"{given} {packages}":
         return
     jars = [str(jar) for jar in s3_jars(os.environ, _spark_home())]
     conf.set("spark.jars", ",".join([*jars, *filter(None, [given])]))

@@ -4,7 +4,6 @@ A master that is not there is found out before Spark asks it for a minute. Secre
 JVM's command line, which everybody on the machine can read: they reach it by the context.
 """
 
-import os
 import re
 import signal
 import socket
@@ -21,9 +20,7 @@ from pyspark.java_gateway import launch_gateway
 
 from jobs.errors import SparkStartError
 from jobs.outcome import leave_interrupted
-
-SUBMITTED = "PYSPARK_GATEWAY_PORT"
-"""Variable that spark-submit sets for the Python it starts."""
+from jobs.spark_submit import is_submitted
 
 SECRET_NAMES = r"(?i)secret|password|token|access[._]?key|encryption[.]key"
 """Spark's own pattern of what it shows nobody, with the names that it lacks of S3's."""
@@ -40,7 +37,7 @@ def known_configuration() -> SparkConf:
 
     PySpark learns it only from the JVM, so one must be connected to that before it is asked.
     """
-    if SUBMITTED in os.environ:
+    if is_submitted():
         SparkContext._ensure_initialized()
     return SparkConf()
 

@@ -8,11 +8,10 @@ import os
 
 from jobs.aws_environment import aws_variables
 from jobs.hadoop_files import SPARK_PREFIX, site_properties, spark_defaults
+from jobs.spark_submit import is_submitted
 from lake.hadoop_properties import HadoopProperties
 from lake.storages import Storages
 from pipelines.segment_ingest.setting_values import Properties
-
-_SUBMITTED = "PYSPARK_GATEWAY_PORT"  # spark-submit sets it for the Python it starts
 
 
 def open_storages(properties: Properties) -> Storages:
@@ -34,7 +33,7 @@ def find_properties(properties: Properties) -> HadoopProperties:
         WrongCallError: a file of properties cannot be read.
     """
     found = aws_variables(os.environ) | site_properties(os.environ)
-    found |= _submitted() if _SUBMITTED in os.environ else spark_defaults(os.environ)
+    found |= _submitted() if is_submitted() else spark_defaults(os.environ)
     return HadoopProperties(found | _of_hadoop(properties))
 
 

@@ -104,6 +104,15 @@ def test_no_place_to_write_is_said_with_the_remedy(
     assert "--tmpfs /tmp" in capsys.readouterr().err
 
 
+def test_a_root_without_any_writable_folder_is_told_in_a_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", None)
+    monkeypatch.setattr("tempfile._candidate_tempdir_list", lambda: [str(tmp_path / "nothing")])
+    assert main(["--version"]) == 1
+    assert "--tmpfs /tmp" in capsys.readouterr().err
+
+
 def test_kernels_are_copied_to_where_numba_may_write(tmp_path: Path) -> None:
     kept = tmp_path / "image" / "of-a-folder" / "kernel.nbi"
     kept.parent.mkdir(parents=True)

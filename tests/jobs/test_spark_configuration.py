@@ -47,6 +47,15 @@ def test_cluster_must_reach_the_driver() -> None:
     }
 
 
+def test_tasks_act_for_the_user_of_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "spark.executorEnv.HADOOP_USER_NAME"
+    monkeypatch.delenv("HADOOP_USER_NAME", raising=False)
+    assert name not in told()
+    monkeypatch.setenv("HADOOP_USER_NAME", "alice")
+    assert told(master="spark://host:7077")[name] == "alice"
+    assert told(spark__executorEnv__HADOOP_USER_NAME="bob")[name] == "bob"
+
+
 def test_property_of_the_settings_wins() -> None:
     assert told(spark__ui__enabled="true")["spark.ui.enabled"] == "true"
 

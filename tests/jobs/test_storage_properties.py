@@ -99,6 +99,16 @@ def test_a_profile_of_aws_serves_where_no_variable_does(tmp_path: Path) -> None:
     assert aws_variables({**environment, "AWS_PROFILE": "three"}) == {}
 
 
+def test_a_profiles_key_is_not_mixed_with_a_token_of_the_environment(tmp_path: Path) -> None:
+    environment = profiles(
+        tmp_path, credentials="[default]\naws_access_key_id=A\naws_secret_access_key=S\n"
+    )
+    assert aws_variables({**environment, "AWS_SESSION_TOKEN": "of another key"}) == {
+        "AWS_ACCESS_KEY_ID": "A",
+        "AWS_SECRET_ACCESS_KEY": "S",
+    }
+
+
 def test_a_profile_file_that_is_none_is_named_and_not_shown(tmp_path: Path) -> None:
     environment = profiles(tmp_path, credentials="aws_secret_access_key = secret\n")
     with pytest.raises(WrongCallError, match="cannot read the profiles") as caught:

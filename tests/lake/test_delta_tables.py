@@ -7,8 +7,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
 
-from lake.errors import LakeFolderError, SchemaError, TableRefusedError
+from lake.app_versions import versions
+from lake.errors import LakeFolderError, SchemaError, StorageError, TableRefusedError
+from lake.snapshots import read_snapshots
 from lake.tables import BATCHES, CHECKPOINTS, GAPS, RECORDS, TABLES, Table
 from support.lake_drivers import commit, create_together
 from support.lake_rows import SOURCE, Lake, lake_at, new_lake, next_wave
@@ -203,3 +206,18 @@ def test_rows_are_read_from_the_files_that_may_hold_them(lake: Lake) -> None:
     assert Counter(found.column(0).to_pylist()) == Counter(range(10, 20))
     assert lake.tables.rows(BATCHES, "another", ["base_offset"]).num_rows == 0
     assert lake.tables.rows(BATCHES, SOURCE, ["base_offset"]).num_rows == 33
+
+
+def test_log_that_cannot_be_read_is_told_as_the_storages_doing(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (snapshot,) = read_snapshots(lake.tables, [RECORDS]).values()
+
+    def fail(self: DeltaTable, app: str) -> int:
+        raise DeltaError("Kernel error: no answer")
+
+    monkeypatch.setattr(DeltaTable, "transaction_version", fail)
+    with pytest.raises(StorageError, match=r"cannot read the log of .*: Kernel error: no answer"):
+        versions(lake.tables, SOURCE, ["orders"])
+    with pytest.raises(StorageError, match="no answer"):
+        snapshot.generation(SOURCE, "orders")

@@ -13,6 +13,7 @@ import pytest
 from lake.engine import LocalEngine
 from lake.errors import LakeFolderError, StorageError
 from lake.local_storage import LocalStorage
+from lake.storage import FileInfo, Storage
 from lake.tables import TABLES, Table
 from pipelines.segment_ingest.conversion import convert
 from pipelines.segment_ingest.progress import RunReporter
@@ -28,14 +29,26 @@ _FIVE = tuple(table for table in TABLES if table.topics is None)
 _OF_A_RUN = {"run_id", "attempt_id", "quarantined_at", "committed_at"}
 
 
+class _OtherNames(LocalStorage):
+    """Lists files of records by another name than they were written by."""
+
+    def list_folder(self, path: str) -> list[FileInfo]:
+        found = super().list_folder(path)
+        return [each._replace(path=each.path.replace("topic=", "topic%3D")) for each in found]
+
+
 def _converted(
-    folder: Path, *, dry_run: bool = False, after: Callable[[str], None] = lambda step: None
+    folder: Path,
+    *,
+    dry_run: bool = False,
+    after: Callable[[str], None] = lambda step: None,
+    storage: Storage | None = None,
 ) -> IngestSummary:
     with LocalEngine(1) as engine:
         return convert(
             [str(_SAMPLES)],
             str(folder),
-            LocalStorage(),
+            storage or LocalStorage(),
             Settings(),
             engine,
             RunReporter(io.StringIO()),
@@ -132,6 +145,16 @@ def test_files_that_no_commit_names_are_not_left(tmp_path: Path) -> None:
 
     _converted(folder, after=lose_an_attempt)
     assert not stray.exists()
+
+
+def test_nothing_is_deleted_where_committed_files_are_not_listed_by_their_names(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "lake"
+    with pytest.raises(StorageError, match="committed and not listed"):
+        _converted(folder, storage=_OtherNames())
+    assert read_arrow(folder, "records").num_rows > 0
+    assert not (folder / "_SUCCESS").exists()
 
 
 @pytest.mark.parametrize("name", ["records", "_SUCCESS", ".hidden"])

@@ -17,7 +17,7 @@ from pipelines.segment_ingest.settings import Settings
 from support import broker_disks
 from support.encoder import Partition, Segment, write_log_dir
 from support.lakes import Row, ingested, read_table
-from support.made_logs import make_log_dir, made_batches
+from support.made_logs import made_batches, make_log_dir
 
 _SAMPLES = Path(__file__).parents[2] / "samples" / "broker-0"
 

@@ -114,10 +114,7 @@ def _unreadable(discovery: Discovery, wanted: Wanted) -> Iterator[str]:
     """Why folders of what is asked for cannot be read."""
     for name, reason in discovery.unreadable.items():
         folder = parse_folder_name(name)
-        is_known = folder is not None and folder.topic_is_complete
-        if folder is None or not is_known:
-            yield reason
-        elif wanted.takes(PartitionKey(folder.topic, folder.partition, None)):
+        if folder is None or wanted.takes(PartitionKey(folder.topic, folder.partition, None)):
             yield reason
 
 

@@ -107,7 +107,7 @@ def versitygw(folder: Path, *options: str) -> Iterator[S3Server]:
 
 @contextmanager
 def minio(folder: Path) -> Iterator[S3Server]:
-    """A server that keeps objects in a format of its own; skips the test where it cannot be built."""
+    """A server with a format of its own; skips the test where it cannot be built."""
     program = _built(*_MINIO)
     data, port = folder / "data", free_port()
     data.mkdir(parents=True, exist_ok=True)

@@ -26,6 +26,7 @@ from lake.errors import FileShrankError, LakeFolderError, NotFoundError, Storage
 from lake.hadoop_properties import HadoopProperties
 from lake.hdfs_access import HdfsAccess
 from lake.hdfs_errors import is_answer, is_folder, is_passing, reason_of
+from lake.read_ahead import ReadAhead
 from lake.storage import FileInfo, Reader, Storage
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class HdfsStorage(Storage):
         return None
 
     def open_reader(self, path: str) -> Reader:
-        return _HdfsReader(self._place(path))
+        return ReadAhead(_HdfsReader(self._place(path)))
 
     def read_bytes(self, path: str) -> bytes:
         with self.open_reader(path) as reader:

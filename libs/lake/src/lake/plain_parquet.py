@@ -47,15 +47,13 @@ def to_plain_parquet(tables: LakeTables) -> None:
     """
     storage = tables.storage
     named = {table.name: frozenset(tables.file_paths(table)) for table in TABLES}
-    found = {table.name: list(_files_below(storage, tables.path(table))) for table in TABLES}
-    for path in sorted(path for name in named for path in named[name].difference(found[name])):
-        # Nothing was deleted yet, and what is not listed by this name would be, by another.
-        raise StorageError(action="convert", path=path, reason="it is committed and not listed")
+    for table in TABLES:
+        _check_listed(storage, tables.path(table), named[table.name])
     for table in TABLES:
         folder = tables.path(table)
         # The log first: once it is gone, nobody takes what follows for a table that lost files.
         tables.delete_log(table)
-        for path in found[table.name]:
+        for path in list(_files_below(storage, folder)):
             if path not in named[table.name]:
                 storage.delete(path)
         if not named[table.name]:
@@ -64,6 +62,12 @@ def to_plain_parquet(tables: LakeTables) -> None:
                 storage.write_bytes(storage.join(folder, _EMPTY_FILE), _without_rows(table))
     storage.delete_folder(tables.work_folder)
     storage.write_bytes(storage.join(tables.lake_path, SUCCESS), b"")
+
+
+def _check_listed(storage: Storage, folder: str, named: frozenset[str]) -> None:
+    """See that committed files are listed by the names that the log has, else they would go too."""
+    for path in sorted(named.difference(_files_below(storage, folder))):
+        raise StorageError(action="convert", path=path, reason="it is committed and not listed")
 
 
 def _files_below(storage: Storage, folder: str) -> Iterator[str]:

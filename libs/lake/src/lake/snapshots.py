@@ -36,9 +36,7 @@ class StoredFile(NamedTuple):
 class Snapshot:
     """One version of one table."""
 
-    def __init__(
-        self, files: Sequence[StoredFile], version_of: Callable[[str], int]
-    ) -> None:
+    def __init__(self, files: Sequence[StoredFile], version_of: Callable[[str], int]) -> None:
         self._version_of = version_of
         self.files = tuple(files)
 
