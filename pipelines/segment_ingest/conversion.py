@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from lake.delta_tables import LakeTables
 from lake.engine import Engine
-from lake.plain_parquet import check_is_empty, to_plain_parquet
+from lake.plain_parquet import SUCCESS, check_is_empty, to_plain_parquet
 from lake.storage import Storage
 from pipelines.segment_ingest.progress import RunReporter
 from pipelines.segment_ingest.run import ingest
@@ -48,6 +48,8 @@ def convert(
     if not dry_run:
         tables = LakeTables(path, storage)
         tables.create_missing(is_single_writer=settings.write.single_writer)
-        to_plain_parquet(tables)
-        after("published")
+        is_whole = not (summary.left_out or summary.refused)
+        if not is_whole:
+            summary.notes.append(f"what was left out is not in {path}: it has no {SUCCESS}")
+        to_plain_parquet(tables, is_whole=is_whole)
     return summary

@@ -178,6 +178,25 @@ def test_a_conversion_that_dies_has_no_success_and_is_not_gone_on_with(tmp_path:
         _converted(folder)
 
 
+def test_what_was_left_out_leaves_no_success(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = LocalStorage.list_folder
+
+    def closed(storage: LocalStorage, path: str) -> list[FileInfo]:
+        if path.endswith("/v2-lz4-0"):
+            raise StorageError(action="list", path=path, reason="Permission denied")
+        return listed(storage, path)
+
+    monkeypatch.setattr(LocalStorage, "list_folder", closed)
+    summary = _converted(tmp_path / "lake")
+    assert (summary.exit_code, list(summary.left_out)) == (3, ["v2-lz4-0"])
+    assert "it has no _SUCCESS" in summary.to_text()
+    assert sorted(path.name for path in (tmp_path / "lake").iterdir()) == sorted(
+        table.name for table in _FIVE
+    )
+
+
 def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
     assert _converted(tmp_path / "lake", dry_run=True).exit_code == 0
     assert not (tmp_path / "lake").exists()

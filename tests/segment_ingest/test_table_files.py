@@ -1,5 +1,6 @@
-"""The files of one task: what cannot be finished is not left behind."""
+"""The files of one task: how many are open, and that none is left that cannot be finished."""
 
+import time
 from pathlib import Path
 from typing import BinaryIO
 
@@ -7,6 +8,8 @@ import pytest
 
 from lake.errors import OutputError
 from lake.local_storage import LocalStorage
+from lake.storage import FileInfo, Storage
+from pipelines.segment_ingest.decoding import table_files
 from pipelines.segment_ingest.decoding.quarantine_rows import GapCause, RowStamp, gap_row
 from pipelines.segment_ingest.decoding.table_files import TableFiles
 from pipelines.segment_ingest.decoding.tasks import DecodeSettings
@@ -23,10 +26,28 @@ class _FullDisk(LocalStorage):
         return Path("/dev/full").open("wb", buffering=_MIB)
 
 
-def test_a_file_that_cannot_be_closed_is_deleted(tmp_path: Path) -> None:
+class _SlowDisk(LocalStorage):
+    """A disk that takes its time to close a file, and counts those that are open."""
+
+    def __init__(self) -> None:
+        self.open: set[str] = set()
+        self.most_open = 0
+
+    def open_output(self, path: str) -> BinaryIO:
+        self.open.add(path)
+        self.most_open = max(self.most_open, len(self.open))
+        return super().open_output(path)
+
+    def info(self, path: str) -> FileInfo | None:
+        time.sleep(0.05)
+        self.open.discard(path)
+        return super().info(path)
+
+
+def _table_files(storage: Storage, lake: Path) -> TableFiles:
     settings = DecodeSettings(
-        storage=_FullDisk(),
-        lake_path=str(tmp_path),
+        storage=storage,
+        lake_path=str(lake),
         source_id="s",
         run_id="r",
         attempt_id="a",
@@ -39,11 +60,33 @@ def test_a_file_that_cannot_be_closed_is_deleted(tmp_path: Path) -> None:
         target_file_bytes=_MIB,
         compression_level=1,
     )
-    files = TableFiles(settings)
-    files.begin("orders")
-    key, stamp = PartitionKey("orders", 0, None), RowStamp("s", "r", "a")
+    return TableFiles(settings)
+
+
+def _add_gap(files: TableFiles, topic: str) -> None:
+    files.begin(topic)
+    key, stamp = PartitionKey(topic, 0, None), RowStamp("s", "r", "a")
     files.gap(gap_row(key, 0, 5, GapCause.MISSING, None, stamp))
+
+
+def test_a_file_that_cannot_be_closed_is_deleted(tmp_path: Path) -> None:
+    files = _table_files(_FullDisk(), tmp_path)
+    _add_gap(files, "orders")
     with pytest.raises(OutputError, match="No space left on device"):
         files.finish()
     files.abandon()
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_files_of_many_topics_are_not_open_all_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table_files, "_CLOSED_AT_A_TIME", 1)
+    monkeypatch.setattr(table_files, "_MOST_WAITING", 3)
+    disk = _SlowDisk()
+    files = _table_files(disk, tmp_path)
+    topics = [f"topic-{number}" for number in range(24)]
+    for topic in topics:
+        _add_gap(files, topic)
+    assert [file.topic for file in files.finish()] == topics
+    assert disk.most_open <= 5

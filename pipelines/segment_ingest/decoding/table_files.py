@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 
 import pyarrow as pa
 
@@ -16,6 +16,7 @@ from pipelines.segment_ingest.decoding.tasks import DecodeSettings
 
 _MOST_BUFFERED_ROWS = 16_384
 _CLOSED_AT_A_TIME = 8
+_MOST_WAITING = 32  # to be closed: each holds a connection, or memory
 
 
 class TableFiles:
@@ -102,6 +103,8 @@ class TableFiles:
     def _close(self, name: str) -> None:
         file = self._open.pop(name)
         self._closing.append((file, self._pool.submit(file.close)))
+        if len(self._closing) > _MOST_WAITING:
+            wait([self._closing[-_MOST_WAITING - 1][1]])
 
     def abandon(self) -> None:
         """Delete everything that was written."""

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lake.parquet_rows import Within, read_rows
-from lake.tables import BATCHES
+from lake.tables import BATCHES, GAPS
+from pipelines.segment_ingest.decoding.quarantine_rows import GapCause
 from pipelines.segment_ingest.execute import RunContext
 from pipelines.segment_ingest.planning.coverage import Coverage, OffsetRange, merged, subtracted
 from pipelines.segment_ingest.sources.partition_log import PartitionKey
@@ -21,6 +22,7 @@ from segment_codec.transactions import Marker, Markers, TransactionState
 _KEY_COLUMNS = ("source_id", "topic_id", "partition")
 _MARKER_COLUMNS = (*_KEY_COLUMNS, "base_offset", "producer_id", "control_type")
 _DATA_COLUMNS = (*_KEY_COLUMNS, "base_offset", "last_offset", "producer_id", "transaction_state")
+_GAP_COLUMNS = ("topic_id", "topic", "partition", "start_offset", "next_offset", "cause")
 _ENDS = (ControlType.COMMIT, ControlType.ABORT)
 _SETTLED = (TransactionState.COMMITTED, TransactionState.ABORTED)
 
@@ -54,14 +56,15 @@ def settled_otherwise(
 
     Args:
         repaired: offsets that have come since; only what they tell of is looked at.
-        holes: offsets that are still not there for another reason than the cleaner: what is in
-            front of one may have ended in it.
+        holes: offsets that are still not there for another reason than the cleaner. What is in
+            front of one may have ended in it, and so in what the cleaner took.
     """
     known = lake_markers(key, coverage, context)
     if not known:
         return []
     markers = Markers(known)
-    unknown = merged([*holes, *_not_covered(key, coverage)])
+    cleaned = _cleaned(key, coverage, context)
+    unknown = merged([*holes, *cleaned, *_not_covered(key, coverage)])
     found: dict[_Transaction, list[int]] = {}
     for row in _rows(key, coverage, context, _DATA_COLUMNS, "transaction_state", _SETTLED):
         marker = markers.next_marker(row["producer_id"], row["base_offset"])
@@ -87,6 +90,18 @@ def _not_covered(key: PartitionKey, coverage: Coverage) -> list[OffsetRange]:
     """What lies between the ranges that were taken."""
     ranges = coverage.ranges(key)
     return subtracted((ranges[0][0], ranges[-1][1]), ranges) if ranges else []
+
+
+def _cleaned(key: PartitionKey, coverage: Coverage, context: RunContext) -> list[OffsetRange]:
+    """The gaps of a partition that the cleaner made."""
+    rows = context.tables.rows(GAPS, context.source_id, _GAP_COLUMNS).to_pylist()
+    return [
+        (row["start_offset"], row["next_offset"])
+        for row in rows
+        if row["cause"] == GapCause.COMPACTED
+        and coverage.joined_key(PartitionKey(row["topic"], row["partition"], row["topic_id"]))
+        == key
+    ]
 
 
 def _rows(

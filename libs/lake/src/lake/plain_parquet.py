@@ -39,11 +39,12 @@ def check_is_empty(storage: Storage, path: str) -> None:
         )
 
 
-def to_plain_parquet(tables: LakeTables) -> None:
+def to_plain_parquet(tables: LakeTables, *, is_whole: bool) -> None:
     """Take the tables' logs away, and all files but those that were committed.
 
-    Nobody else may work in the folder. A table without rows gets a file without rows, so that
-    every reader finds its columns; one of internal topics is left out.
+    Nobody else may work in the folder. What is not whole gets no `_SUCCESS`. A table without rows
+    gets a file without rows, so that every reader finds its columns; one of internal topics is
+    left out.
     """
     storage = tables.storage
     named = {table.name: frozenset(tables.file_paths(table)) for table in TABLES}
@@ -61,7 +62,8 @@ def to_plain_parquet(tables: LakeTables) -> None:
             if table.topics is None:
                 storage.write_bytes(storage.join(folder, _EMPTY_FILE), _without_rows(table))
     storage.delete_folder(tables.work_folder)
-    storage.write_bytes(storage.join(tables.lake_path, SUCCESS), b"")
+    if is_whole:
+        storage.write_bytes(storage.join(tables.lake_path, SUCCESS), b"")
 
 
 def _check_listed(storage: Storage, folder: str, named: frozenset[str]) -> None:
