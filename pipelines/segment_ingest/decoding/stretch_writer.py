@@ -71,6 +71,7 @@ class StretchWriter:
 
     def __init__(self, stretch: Stretch, settings: DecodeSettings, files: RowTarget) -> None:
         self._stretch = stretch
+        self._floor_offset = stretch.floor_offset
         self._settings = settings
         self._files = files
         self._builder = ColumnBuilder(settings.max_decompressed_batch_bytes)
@@ -128,7 +129,7 @@ class StretchWriter:
         if pending.state is BatchState.DECODED:
             if not self._builder.accepts(pending.unit):
                 self._flush()
-            self._builder.add(pending.unit, self._stretch.floor_offset, self._stretch.range_next)
+            self._builder.add(pending.unit, self._floor_offset, self._stretch.range_next)
         self._pending.append(pending)
         is_full = self._builder.plain_bytes >= self._settings.decoded_bytes
         if is_full or len(self._pending) >= _MOST_PENDING:

@@ -81,6 +81,10 @@ class Stretch:
 
     def cut(self, first_offset: int, last_offset: int) -> OffsetRange:
         """What of a batch lies in the range, and of one across the log start in the log."""
+        if self.range_start <= first_offset >= self.log_start_offset and (
+            last_offset < self.range_next
+        ):
+            return first_offset, last_offset + 1  # nearly every batch, of which there are many
         is_below = last_offset < self.log_start_offset
         floor = self.range_start if is_below else self.floor_offset
         return max(first_offset, floor), min(last_offset + 1, self.range_next)
