@@ -75,6 +75,19 @@ def test_fault_of_ours_ends_the_process_with_1(option: list[str], *, shown: bool
     assert ("Traceback" in answer.stderr) is shown
 
 
+def test_what_still_runs_when_a_job_is_done_does_not_change_its_code() -> None:
+    program = (
+        "import atexit, os\n"
+        "from jobs.outcome import exit_with\n"
+        "atexit.register(os.abort)\n"
+        "exit_with(lambda argv: print('done') or 3)\n"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert (answer.returncode, answer.stdout) == (3, "done\n")
+
+
 def test_reader_that_goes_away_is_no_failure() -> None:
     program = (
         "from jobs.outcome import exit_with, run_job\n"
