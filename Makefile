@@ -23,6 +23,7 @@ IMAGE ?= seglake
 IMAGE_OPTIONS ?=
 SCALE ?= 1
 RUNS ?= 3
+ENGINE ?= spark
 # Markers of tests that start servers, or need more than .venv.
 OUTSIDE := s3 or hdfs or cluster or airflow or image or slow
 
@@ -141,8 +142,8 @@ bench: setup ## measure whole runs on this machine (SCALE=0.1 for less data, RUN
 	cd tests && ../$(BIN)/python -m bench.bench_ingest --scale $(SCALE) --runs $(RUNS)
 
 .PHONY: bench-storage
-bench-storage: setup ## measure local disk, S3 and HDFS against each other (needs Go and Maven, once)
-	cd tests && ../$(BIN)/python -m bench.bench_storage --scale $(SCALE) --runs $(RUNS)
+bench-storage: setup ## measure local disk, S3 and HDFS against each other (ENGINE=local; needs Go and Maven, once)
+	cd tests && ../$(BIN)/python -m bench.bench_storage --scale $(SCALE) --runs $(RUNS) --engine $(ENGINE)
 
 .PHONY: requirements
 requirements: ## pin requirements*.in again, by hash (needs uv)

@@ -204,7 +204,7 @@ def _topic_waves(
         own_files = files_by_topic.get(topic, [])
         return TopicWave(topic, generation, (*own_files, *driver_files))
 
-    with ThreadPoolExecutor(_WRITTEN_AT_A_TIME) as pool:  # HDFS takes half a second for each file
+    with ThreadPoolExecutor(_WRITTEN_AT_A_TIME) as pool:  # far away each takes a while
         return list(pool.map(wave_of, sorted(by_topic)))
 
 

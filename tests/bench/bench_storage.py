@@ -25,6 +25,7 @@ from support.servers.hdfs_cluster import hdfs_cluster
 from support.servers.s3_server import versitygw
 
 _BUCKET = "bench"
+_REPLICATION = 3  # HDFS's default
 _MIB = 1024 * 1024
 
 
@@ -45,22 +46,26 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--scale", type=float, default=1.0, help="of the amount of data")
     parser.add_argument("--runs", type=int, default=3, help="of each measurement")
     parser.add_argument("--engine", choices=("local", "spark"), default="local")
+    parser.add_argument("--replication", type=int, default=_REPLICATION, help="of HDFS")
     arguments = parser.parse_args(argv)
     path = written(W2.scaled(arguments.scale), FOLDER / "data")
     disk = Disk(W2, path, log_bytes(path))
     adopt_orphans()
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=FOLDER)))
-        places = _places(disk, scratch, stack)
+        places = _places(disk, scratch, arguments.replication, stack)
         rows = _measured(disk, places, arguments.engine, arguments.runs)
-    show(f"W2, {disk.size_bytes / _MIB:,.0f} MiB, {arguments.engine} engine", rows)
+    what = f"{arguments.engine} engine, HDFS with {arguments.replication} data nodes"
+    show(f"W2, {disk.size_bytes / _MIB:,.0f} MiB, {what} and replicas", rows)
     say(f"\nload {os.getloadavg()[0]:.1f}")
     return 0
 
 
-def _places(disk: Disk, scratch: Path, stack: ExitStack) -> list[Place]:
+def _places(disk: Disk, scratch: Path, replication: int, stack: ExitStack) -> list[Place]:
     s3 = stack.enter_context(versitygw(scratch / "s3"))
-    hdfs = stack.enter_context(hdfs_cluster(scratch / "hdfs"))
+    hdfs = stack.enter_context(
+        hdfs_cluster(scratch / "hdfs", data_node_count=replication, replication=replication)
+    )
     s3.make_bucket(_BUCKET)
     os.environ.update(s3.environment())  # for the commands that are measured
     storage = Storages(s3.properties())

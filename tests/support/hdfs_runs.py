@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 DISK = ROOT / "samples" / "broker-0"
 LOCAL = ("--engine", "local", "--set", "limits.local_processes=1")
 
-_COPIED_AT_A_TIME = 32  # closing a file takes half a second, which is spent waiting
+_COPIED_AT_A_TIME = 32  # with one replica a close waits half a second
 _HADOOPS = ("HADOOP_", "SPARK_CONF_DIR", "SPARK_HOME")
 _DEAD = "127.0.0.1:1"
 

@@ -23,7 +23,7 @@ class TableFiles:
     """Collects the rows of one topic after another and writes them.
 
     End it with `finish` or with `abandon`. Files are closed in threads, while the next are
-    written: HDFS takes half a second for each, which it spends waiting.
+    written: on HDFS and S3 that is spent waiting.
     """
 
     def __init__(self, settings: DecodeSettings) -> None:

@@ -125,7 +125,7 @@ class LakeTables:
             self._check_folder(missing)
         if not is_single_writer:
             self.require_safe_commits()
-        with ThreadPoolExecutor(len(TABLES)) as pool:  # HDFS takes half a second for each
+        with ThreadPoolExecutor(len(TABLES)) as pool:  # far away each takes a while
             list(pool.map(self._create, missing))
         for table in missing:
             self.open(table)
