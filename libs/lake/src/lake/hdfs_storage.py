@@ -9,7 +9,6 @@ a process forks.
 """
 
 import contextlib
-import io
 import posixpath
 import threading
 import time
@@ -27,6 +26,7 @@ from lake.hadoop_properties import HadoopProperties
 from lake.hdfs_access import HdfsAccess
 from lake.hdfs_errors import is_answer, is_folder, is_passing, reason_of
 from lake.read_ahead import ReadAhead
+from lake.remote_output import RemoteOutput
 from lake.storage import FileInfo, Reader, Storage
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class HdfsStorage(Storage):
 
     def discard(self, output: BinaryIO, path: str) -> None:
         if isinstance(output, _HdfsOutput):
-            output.forget()
+            output.discard()
         self.delete(path)
 
     def delete(self, path: str) -> None:
@@ -190,38 +190,25 @@ class _HdfsReader:
         """Nothing is held open between reads."""
 
 
-class _HdfsOutput(io.RawIOBase):
+class _HdfsOutput(RemoteOutput):
     """A new file; its content is there to stay when it is closed.
 
-    Python closes a file that nobody holds any more, and at the end of a `with` block that failed.
-    Here neither may finish half a file.
+    One that is discarded stays as it is, unfinished: whoever does so deletes it.
     """
 
     def __init__(self, place: _Place) -> None:
-        self._position = 0
+        super().__init__()
         self._place = place
         self._writer: RawFileWriter | None = None
         with _named("create", place):
             self._writer = _create(place)
 
-    def writable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._position
-
-    def write(self, data: "ReadableBuffer", /) -> int:
-        if self._writer is None:
-            raise ValueError("write to a closed file")
-        size_bytes = memoryview(data).nbytes
-        if size_bytes:
-            with _named("write", self._place):
-                if self._position == 0:
-                    self._begin(data)
-                else:
-                    self._writer.write(data)
-        self._position += size_bytes
-        return size_bytes
+    def _send(self, data: "ReadableBuffer") -> None:
+        with _named("write", self._place):
+            if self._writer is None or self._position == 0:
+                self._begin(data)
+            else:
+                self._writer.write(data)
 
     def _begin(self, data: "ReadableBuffer") -> None:
         """Write the first bytes, to other data nodes where one that was named does not answer.
@@ -248,31 +235,13 @@ class _HdfsOutput(io.RawIOBase):
             self._place.client.delete(self._place.name)
         raise failure
 
-    def close(self) -> None:
-        writer, self._writer = self._writer, None
-        super().close()
-        if writer is not None:
+    def _finish(self) -> None:
+        if self._writer is not None:
             with _named("write", self._place):
-                writer.close()
+                self._writer.close()
 
-    def forget(self) -> None:
-        """Leave the file as it is, unfinished: it is about to be deleted."""
+    def _forget(self) -> None:
         self._writer = None
-        super().close()
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if kind is None:
-            self.close()
-        else:
-            self.forget()
-
-    def __del__(self) -> None:
-        self.forget()
 
 
 def _create(place: _Place) -> "RawFileWriter":

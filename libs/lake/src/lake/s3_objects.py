@@ -5,7 +5,6 @@ process forks.
 """
 
 import contextlib
-import io
 from collections.abc import Iterator
 from datetime import timedelta
 from functools import lru_cache
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 from lake import s3_access
 from lake.errors import FileShrankError, NotFoundError, StorageError
+from lake.remote_output import RemoteOutput
 from lake.s3_access import Keys, S3Access
 from lake.s3_errors import is_out_of_range, no_bucket, reason_of
 
@@ -94,62 +94,34 @@ class S3Reader:
         """Nothing is held open between requests."""
 
 
-class S3Output(io.RawIOBase):
+class S3Output(RemoteOutput):
     """A new object: put when it is closed, in parts if it is long; else there is nothing.
 
-    Python closes a file that nobody holds any more, and at the end of a `with` block that failed.
-    Here neither may put half an object.
+    Parts that were sent before it was discarded are for the bucket's own clean-up.
     """
 
     def __init__(self, place: Place) -> None:
         import obstore
 
+        super().__init__()
         self._place = place
-        self._position = 0
         self._writer: WritableFile | None = obstore.open_writer(
             place.store, place.key, buffer_size=_PART_BYTES, max_concurrency=_PARTS_AT_A_TIME
         )
 
-    def writable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._position
-
-    def write(self, data: "ReadableBuffer", /) -> int:
+    def _send(self, data: "ReadableBuffer") -> None:
         if self._writer is None:
-            raise ValueError("write to a closed file")
-        size_bytes = memoryview(data).nbytes
+            raise ValueError("write to a forgotten file")
         with named("write", self._place):
             self._writer.write(data)
-        self._position += size_bytes
-        return size_bytes
 
-    def close(self) -> None:
-        writer, self._writer = self._writer, None
-        super().close()
-        if writer is not None:
+    def _finish(self) -> None:
+        if self._writer is not None:
             with named("write", self._place):
-                writer.close()
+                self._writer.close()
 
-    def discard(self) -> None:
-        """Forget what was written. Parts that were sent are for the bucket's own clean-up."""
+    def _forget(self) -> None:
         self._writer = None
-        super().close()
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if kind is None:
-            self.close()
-        else:
-            self.discard()
-
-    def __del__(self) -> None:
-        self.discard()
 
 
 @contextlib.contextmanager
