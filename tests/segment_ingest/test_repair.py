@@ -11,6 +11,7 @@ from support import broker_disks
 from support.accounts import StandingGap, imbalances_of, standing_gaps
 from support.lakes import ingested, ingested_in_pieces, oracle_record, read_table, versions
 from support.made_logs import Made, made_records, make_log_dir
+from support.meanwhile import Meanwhile, once
 from support.oracle import expected_records
 
 _SCENARIO, _COPY = "08_replicas", "healed"
@@ -126,6 +127,18 @@ def test_replica_of_a_later_run_fills_what_was_damaged_and_a_rerun_does_nothing(
     after = versions(lake)
     ingested(source, lake)
     assert versions(lake) == after
+
+
+def test_repair_that_another_run_has_just_made_leaves_nothing_to_do(tmp_path: Path) -> None:
+    source = _disks(tmp_path / "disks")
+    _batches(source / "broker1" / "data" / "rep-0")[1].damage()
+    lake = tmp_path / "lake"
+    ingested(source / "broker1", lake)
+    other_run = once(lambda: ingested(source / "broker2", lake))
+    summary = ingested(source / "broker0", lake, engine=Meanwhile(other_run))
+    assert (summary.exit_code, summary.repaired_gaps, summary.left_out) == (0, 0, {})
+    assert _is_complete(lake)
+    assert imbalances_of(lake) == []
 
 
 def test_dry_run_says_what_a_copy_would_fill_and_writes_nothing(tmp_path: Path) -> None:

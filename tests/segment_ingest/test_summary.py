@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.segment_ingest.leftovers import Leftover
 from pipelines.segment_ingest.progress import show_bytes
 from pipelines.segment_ingest.settings import Settings
-from pipelines.segment_ingest.summary import IngestSummary, Leftover
+from pipelines.segment_ingest.summary import IngestSummary
 from support.encoder import Partition, Segment
 from support.faults import bad_crc, batch
 from support.lakes import ingested

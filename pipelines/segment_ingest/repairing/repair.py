@@ -42,10 +42,11 @@ def repair(replicas: Iterable[Replica], context: RunContext, summary: IngestSumm
         state = repair_state(context, topics, listed)
         copies = copies_of(listed, state.gaps, state.coverage, context.settings)
         found = found_repairs(copies.worth_a_look, state, context, is_replay=False)
-        filled = _fill(found, state, context, summary)
+        filled, lost = _fill(found, state, context, summary)
         results += filled
-        if not filled:
+        if not filled and not lost:
             break
+    _leave_out(lost, summary)
     summary.note(copies.notes)
     _name_contradictions(results, context, summary)
 
@@ -57,7 +58,8 @@ def repair_from_kept_bytes(
     state = repair_state(context, topics)
     with kept_copies(context.tables, context.source_id, state) as copies:
         found = found_repairs(copies, state, context, is_replay=True)
-        results = _fill(found, state, context, summary)
+        results, lost = _fill(found, state, context, summary)
+    _leave_out(lost, summary)
     _name_contradictions(results, context, summary)
 
 
@@ -100,11 +102,11 @@ def _expected(
 
 def _fill(
     found: FoundRepairs, state: RepairState, context: RunContext, summary: IngestSummary
-) -> list[RangeResult]:
-    """Commit what was found as ranges of kind `repair`."""
+) -> tuple[list[RangeResult], set[str]]:
+    """Commit what was found as ranges of kind `repair`; also the topics lost to another run."""
     summary.note(found.notes)
     if not found.ranges:
-        return []
+        return [], set()
     settings = context.settings
     waves = plan_waves(
         found.ranges,
@@ -115,16 +117,21 @@ def _fill(
     context.reporter.step(f"repairing {show_count(len(found.ranges), 'gap')}")
     resolutions = Resolutions(state, context)
     committed: list[RangeResult] = []
+    lost: set[str] = set()
     for wave in waves:
         result = run_wave(wave, state.generations, context, more_rows=resolutions.files)
         resolutions.settle(result.committed)
         summary.add_repairs(result.committed)
         committed += result.committed
         summary.left_out.update(result.left_out)
-        for topic in result.lost:
-            summary.left_out[topic] = f"{topic}: another run was faster; run again to fill its gaps"
+        lost.update(result.lost)
         summary.written_bytes += result.written_bytes
-    return committed
+    return committed, lost
+
+
+def _leave_out(lost: Iterable[str], summary: IngestSummary) -> None:
+    for topic in lost:
+        summary.left_out[topic] = f"{topic}: another run was faster; run again to fill its gaps"
 
 
 def _name_contradictions(
