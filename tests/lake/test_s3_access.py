@@ -102,6 +102,14 @@ def test_providers_are_asked_in_their_order(providers: str, keys: Keys | None) -
     assert access(**_KEYS, **{_PROVIDERS: providers}).keys == keys
 
 
+def test_unknown_provider_is_refused_when_its_turn_comes() -> None:
+    assumed = f"{_S3A}.auth.AssumedRoleCredentialProvider"
+    with pytest.raises(StorageError, match="AssumedRoleCredentialProvider is not known"):
+        access(**_VARIABLES, **{_PROVIDERS: assumed})
+    simple = f"{_S3A}.SimpleAWSCredentialsProvider"
+    assert access(**_KEYS, **{_PROVIDERS: f"{simple},{assumed}"}).keys == Keys("AK", "SK")
+
+
 def test_anonymous_access_takes_no_keys() -> None:
     anonymous = {_PROVIDERS: f"{_S3A}.AnonymousAWSCredentialsProvider"}
     found = access(**_KEYS, **_VARIABLES, **anonymous)

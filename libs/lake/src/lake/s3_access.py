@@ -23,6 +23,20 @@ _AMAZON_ENDPOINT = re.compile(r"s3[.-]([a-z]{2}-[a-z0-9-]+-[0-9])\.amazonaws\.co
 
 # Last parts of class names, as `fs.s3a.aws.credentials.provider` lists them.
 _OF_PROPERTIES = frozenset({"SimpleAWSCredentialsProvider", "TemporaryAWSCredentialsProvider"})
+_OF_THE_MACHINE = frozenset(
+    {
+        "default",
+        "DefaultCredentialsProvider",
+        "DefaultAWSCredentialsProviderChain",
+        "EnvironmentVariableCredentialsProvider",
+        "ProfileCredentialsProvider",
+        "WebIdentityTokenFileCredentialsProvider",
+        "WebIdentityTokenCredentialsProvider",
+        "ContainerCredentialsProvider",
+        "InstanceProfileCredentialsProvider",
+        "IAMInstanceCredentialsProvider",
+    }
+)
 _ANONYMOUS = frozenset({"AnonymousAWSCredentialsProvider", "AnonymousCredentialsProvider"})
 
 VARIABLES = frozenset(
@@ -82,7 +96,7 @@ def access_of(properties: HadoopProperties, bucket: str) -> S3Access:
     """Gather what the properties say of a bucket.
 
     Raises:
-        StorageError: the endpoint is none.
+        StorageError: the endpoint is none, or keys come from a provider that is not known.
     """
     keys, is_anonymous = _credentials(properties, bucket)
     endpoint = _endpoint(properties, bucket)
@@ -151,8 +165,12 @@ def _credentials(properties: HadoopProperties, bucket: str) -> tuple[Keys | None
             return None, True
         if provider in _OF_PROPERTIES:
             keys = _keys_of_properties(properties, bucket)
-        else:
+        elif provider in _OF_THE_MACHINE:
             keys = _keys_of_environment(properties)
+        else:  # whose keys these were to be is not known: no others in their place
+            reason = f"its credentials provider {provider} is not known: give it another one of "
+            reason += ", ".join(sorted({*_OF_PROPERTIES, *_OF_THE_MACHINE} - {"default"}))
+            raise StorageError(action="use", path=f"s3://{bucket}", reason=reason)
         if keys is not None:
             return keys, False
     return None, False
