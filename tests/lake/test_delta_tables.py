@@ -10,6 +10,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from lake.app_versions import versions
+from lake.delta_tables import LakeTables
 from lake.errors import LakeFolderError, SchemaError, StorageError, TableRefusedError
 from lake.snapshots import read_snapshots
 from lake.tables import BATCHES, CHECKPOINTS, GAPS, RECORDS, TABLES, Table
@@ -65,9 +66,10 @@ def test_creation_that_was_cut_off_is_completed(lake: Lake) -> None:
     shutil.rmtree(lake.path / "checkpoints")
     shutil.rmtree(lake.path / "gaps" / "_delta_log")
     (lake.path / "gaps" / "_delta_log").mkdir()
-    assert not lake.tables.exists()
-    lake.tables.create_missing()
-    assert lake.tables.exists()
+    next_run = LakeTables(lake.tables.lake_path, lake.tables.storage)
+    assert not next_run.exists()
+    next_run.create_missing()
+    assert next_run.exists()
 
 
 def test_several_drivers_create_one_lake(tmp_path: Path) -> None:

@@ -53,6 +53,7 @@ class LakeTables:
     def __init__(self, lake_path: str, storage: Storage) -> None:
         self.lake_path = lake_path
         self.storage = storage
+        self._are_there = False  # once seen: nobody takes them away again
 
     def path(self, table: Table) -> str:
         return self.storage.join(self.lake_path, table.name)
@@ -87,7 +88,9 @@ class LakeTables:
 
     def exists(self) -> bool:
         """Say whether all tables are there."""
-        return all(self._has_log(table) for table in TABLES)
+        if not self._are_there:
+            self._are_there = len(self._present()) == len(TABLES)
+        return self._are_there
 
     def require_safe_commits(self) -> None:
         """See that of several runs that write one file of the log only one can.
@@ -114,7 +117,7 @@ class LakeTables:
             SchemaError, TableRefusedError: a table is not as this library made it.
         """
         self._check_path()
-        present = [table for table in TABLES if self._has_log(table)]
+        present = self._present()
         has_commits = any(self.open(table).version() > 0 for table in present)
         # Looked for after the versions: all tables are created before the first commit to any.
         missing = [table for table in TABLES if table not in present and not self._has_log(table)]
@@ -127,8 +130,8 @@ class LakeTables:
             self.require_safe_commits()
         with ThreadPoolExecutor(len(TABLES)) as pool:  # far away each takes a while
             list(pool.map(self._create, missing))
-        for table in missing:
-            self.open(table)
+            list(pool.map(self.open, missing))
+        self._are_there = True
 
     def open(self, table: Table) -> "DeltaTable":
         """Return a handle on the newest snapshot, checked to be a table that we may write.
@@ -208,6 +211,12 @@ class LakeTables:
         rows = pq.ParquetFile(pa.BufferReader(content)).read([*columns], use_threads=False)
         schema = pa.schema([table.schema.field(name) for name in columns])
         return rows.select([*columns]).cast(schema)
+
+    def _present(self) -> list[Table]:
+        """Name the tables that have a log, in their order."""
+        with ThreadPoolExecutor(len(TABLES)) as pool:  # far away each takes a while
+            found = list(pool.map(self._has_log, TABLES))
+        return [table for table, is_there in zip(TABLES, found, strict=True) if is_there]
 
     def _has_log(self, table: Table) -> bool:
         from deltalake import DeltaTable
