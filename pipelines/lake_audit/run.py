@@ -39,7 +39,7 @@ def audit(
         most_rows: how many rows a task may hold, about.
 
     Raises:
-        LakeFolderError: there is no lake.
+        NotALakeError: there is no lake.
         LakeError: its ledger cannot be read, or a worker failed.
     """
     path = storage.locate(lake)

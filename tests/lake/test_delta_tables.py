@@ -11,7 +11,7 @@ from deltalake.exceptions import DeltaError
 
 from lake.app_versions import versions
 from lake.delta_tables import LakeTables
-from lake.errors import LakeFolderError, SchemaError, StorageError, TableRefusedError
+from lake.errors import LakeFolderError, NotALakeError, SchemaError, StorageError, TableRefusedError
 from lake.snapshots import read_snapshots
 from lake.tables import BATCHES, CHECKPOINTS, GAPS, RECORDS, TABLES, Table
 from support.lake_drivers import commit, create_together
@@ -39,7 +39,7 @@ def test_readers_see_the_columns_in_the_contracts_order(lake: Lake, table: Table
 def test_looking_for_a_lake_touches_nothing(tmp_path: Path) -> None:
     lake = lake_at(tmp_path / "lake")
     assert not lake.tables.exists()
-    with pytest.raises(LakeFolderError, match="it has no table records"):
+    with pytest.raises(NotALakeError, match="is no lake: it has no table records"):
         lake.tables.open(RECORDS)
     assert list(tmp_path.iterdir()) == []
 

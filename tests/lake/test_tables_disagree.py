@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from lake.delta_commit import recover, versions
-from lake.errors import LakeFolderError, RedoFileError, RedoMissingError, TablesDisagreeError
+from lake.errors import NotALakeError, RedoFileError, RedoMissingError, TablesDisagreeError
 from lake.tables import CHECKPOINTS, Table
 from support.lake_drivers import commit
 from support.lake_rows import PLAIN_TABLES, SOURCE, Lake, lake_at, next_wave, wave
@@ -48,7 +48,7 @@ def test_table_that_was_dropped_and_made_anew_is_refused(lake: Lake, table: Tabl
     for number in range(2):
         commit(lake, next_wave(lake, "orders", range(number, number + 1)))
     shutil.rmtree(lake.tables.path(table))
-    with pytest.raises(LakeFolderError, match="has no table"):
+    with pytest.raises(NotALakeError, match="has no table"):
         versions(lake.tables, SOURCE, ["orders"])
     fresh = lake_at(lake.path.parent / "fresh")
     fresh.tables.create_missing()

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from jobs.replay_quarantine import main
-from lake.errors import LakeFolderError
+from lake.errors import NotALakeError
 from support.accounts import StandingGap, imbalances_of, standing_gaps
 from support.encoder import Codec, Partition, Record, Segment, record_batch
 from support.lakes import content, ingested, read_table, replayed, versions
@@ -159,6 +159,6 @@ def test_what_is_left_is_said_with_its_partitions_the_most_first(tmp_path: Path)
 
 
 def test_replay_of_no_lake_is_a_wrong_call(tmp_path: Path) -> None:
-    with pytest.raises(LakeFolderError, match="no tables"):
+    with pytest.raises(NotALakeError, match="no tables"):
         replayed(tmp_path / "nowhere")
     assert not (tmp_path / "nowhere").exists()

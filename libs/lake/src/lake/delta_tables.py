@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 
 from lake.errors import (
     LakeFolderError,
+    NotALakeError,
     NotFoundError,
     StorageError,
     TableRefusedError,
@@ -137,7 +138,7 @@ class LakeTables:
         """Return a handle on the newest snapshot, checked to be a table that we may write.
 
         Raises:
-            LakeFolderError: there is no such table.
+            NotALakeError: there is no such table.
             SchemaError, TableRefusedError: the table is not as this library made it.
         """
         from deltalake import DeltaTable
@@ -149,7 +150,7 @@ class LakeTables:
                 handle = DeltaTable(self.path(table), storage_options=self._options)
         except TableNotFoundError as error:
             reason = f"it has no table {table.name}"
-            raise LakeFolderError(path=self.lake_path, reason=reason) from error
+            raise NotALakeError(path=self.lake_path, reason=reason) from error
         self._check(table, handle)
         return handle
 

@@ -97,7 +97,18 @@ class LakeFolderError(LakeError):
     def __init__(self, *, path: str, reason: str) -> None:
         self.path = path
         self.reason = reason
-        super().__init__(f"{path} cannot be a lake: {reason}")
+        super().__init__(self._text())
+
+    def _text(self) -> str:
+        return f"{self.path} cannot be a lake: {self.reason}"
+
+
+class NotALakeError(LakeFolderError):
+    """There is no lake where one was named, or a table of it is not there."""
+
+    def _text(self) -> str:
+        wanted = "Give the folder that `seglake ingest --lake` wrote to."
+        return f"{self.path} is no lake: {self.reason}. {wanted}"
 
 
 class UnsafeStoreError(LakeError):
