@@ -23,7 +23,7 @@ from pipelines.segment_ingest.summary import IngestSummary
 from support.hdfs_runs import DISK, LOCAL, Ended, fetched, put, seglake
 from support.ingest_drivers import WAVES
 from support.made_logs import made_records, make_log_dir
-from support.s3_runs import ingested_at
+from support.remote_runs import ingested_at
 from support.servers.hdfs_cluster import HdfsCluster, hdfs_cluster
 from support.servers.processes import LOOPBACK, free_port
 from support.taken import is_nothing_new, records_taken

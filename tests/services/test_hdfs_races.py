@@ -7,10 +7,10 @@ import pytest
 from lake.delta_tables import LakeTables
 from lake.hadoop_properties import HadoopProperties
 from lake.storages import Storages
-from support import s3_runs
-from support.hdfs_runs import fetched, run_together
+from support import remote_runs
+from support.hdfs_runs import fetched
 from support.made_logs import made_records, make_log_dir
-from support.s3_runs import ingested_at
+from support.remote_runs import ingested_at, run_together
 from support.servers.hdfs_cluster import HdfsCluster
 from support.taken import is_nothing_new, records_taken
 
@@ -28,7 +28,7 @@ def test_of_two_commits_at_once_one_wins(
     storage = Storages(HadoopProperties())
     assert storage.creates_exclusively(lake)
     LakeTables(lake, storage).create_missing()
-    won = run_together(s3_runs.commit_beside_others, tmp_path, _DRIVERS, lake, _ROUNDS, {})
+    won = run_together(remote_runs.commit_beside_others, tmp_path, _DRIVERS, lake, _ROUNDS, {})
     assert [sum(map(bool, each)) for each in zip(*won, strict=True)] == [1] * _ROUNDS
 
 
@@ -37,7 +37,7 @@ def test_two_runs_at_once_take_every_record_once(
 ) -> None:
     source = str(make_log_dir(tmp_path / "data", _EDGES))
     lakes = [f"{hdfs.uri}{hdfs_folder}/lake-{number}" for number in range(2)]
-    endings = run_together(s3_runs.ingest_beside_others, tmp_path, _DRIVERS, source, lakes, {})
+    endings = run_together(remote_runs.ingest_beside_others, tmp_path, _DRIVERS, source, lakes, {})
     expected = made_records({key: range(stops[-1]) for key, stops in _EDGES.items()})
     for number, lake in enumerate(lakes):
         local = fetched(hdfs, f"{hdfs_folder}/lake-{number}", tmp_path / f"lake-{number}")

@@ -21,7 +21,7 @@ from support.hdfs_runs import (
     seglake,
 )
 from support.lakes import versions
-from support.s3_runs import all_content, ingested_at
+from support.remote_runs import all_content, ingested_at
 from support.servers.hdfs_cluster import HdfsCluster
 from support.taken import is_nothing_new
 

@@ -7,7 +7,7 @@ import pytest
 
 from lake.hadoop_properties import HadoopProperties
 from lake.s3_storage import S3Storage
-from support.s3_runs import all_content, ingested_at
+from support.remote_runs import all_content, ingested_at
 from support.servers import s3_server
 from support.servers.s3_server import S3Server
 from support.taken import is_nothing_new

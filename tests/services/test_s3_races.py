@@ -1,26 +1,22 @@
 """Several runs at once on one lake: a store that honours conditions loses nothing."""
 
-import json
-import multiprocessing
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from lake.delta_tables import LakeTables
 from lake.errors import UnsafeStoreError
 from lake.storages import Storages
-from support import s3_runs
+from support import remote_runs
 from support.made_logs import made_records, make_log_dir
-from support.s3_runs import ingested_at
+from support.remote_runs import ingested_at, run_together
 from support.servers import s3_server
 from support.servers.s3_server import S3Server
 from support.taken import is_nothing_new, records_taken
 
 pytestmark = [pytest.mark.s3, pytest.mark.timeout(1500)]  # the server may have to be built
 
-_SPAWN = multiprocessing.get_context("spawn")
 _EDGES = {("orders", 0): [0, 40, 80], ("payments", 0): [0, 30, 90]}
 _ROUNDS = 25
 _DRIVERS = 2
@@ -34,25 +30,12 @@ def unsafe(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
         yield server
 
 
-def _run_together(target: Callable[..., None], folder: Path, *arguments: object) -> list[list[Any]]:
-    """Run the target in several processes at once; what each wrote down, whatever that is."""
-    barrier = _SPAWN.Barrier(_DRIVERS)
-    endings = [folder / f"ending-{number}" for number in range(_DRIVERS)]
-    processes = [
-        _SPAWN.Process(target=target, args=(barrier, *arguments, ending)) for ending in endings
-    ]
-    for process in processes:
-        process.start()
-    for process in processes:
-        process.join(200)
-    assert [process.exitcode for process in processes] == [0] * _DRIVERS
-    return [json.loads(ending.read_text()) for ending in endings]
-
-
 def _wins(server: S3Server, lake: str, folder: Path) -> list[int]:
     """How many drivers won each round of a race to commit the same."""
     LakeTables(lake, Storages(server.properties())).create_missing(is_single_writer=True)
-    won = _run_together(s3_runs.commit_beside_others, folder, lake, _ROUNDS, server.hadoop())
+    won = run_together(
+        remote_runs.commit_beside_others, folder, _DRIVERS, lake, _ROUNDS, server.hadoop()
+    )
     return [sum(map(bool, each)) for each in zip(*won, strict=True)]
 
 
@@ -67,7 +50,9 @@ def test_both_win_on_a_store_that_ignores_conditions(unsafe: S3Server, tmp_path:
 def test_two_runs_at_once_take_every_record_once(s3: S3Server, bucket: str, tmp_path: Path) -> None:
     source = make_log_dir(tmp_path / "data", _EDGES)
     lakes = [f"s3://{bucket}/lake-{number}" for number in range(3)]
-    endings = _run_together(s3_runs.ingest_beside_others, tmp_path, str(source), lakes, s3.hadoop())
+    endings = run_together(
+        remote_runs.ingest_beside_others, tmp_path, _DRIVERS, str(source), lakes, s3.hadoop()
+    )
     expected = made_records({key: range(stops[-1]) for key, stops in _EDGES.items()})
     for number, lake in enumerate(lakes):
         assert records_taken(s3.folder / bucket / f"lake-{number}") == expected

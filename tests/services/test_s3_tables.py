@@ -11,7 +11,7 @@ from lake.engine import SparkEngine
 from lake.errors import LakeFolderError
 from lake.hadoop_properties import HadoopProperties
 from support.lakes import versions
-from support.s3_runs import all_content, ingested_at
+from support.remote_runs import all_content, ingested_at
 from support.servers import s3_server
 from support.servers.s3_server import S3Server
 from support.taken import is_nothing_new

@@ -1,14 +1,12 @@
 """Files to and from HDFS past our own storage, and the commands as processes beside it."""
 
-import json
-import multiprocessing
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from hdfs_native import Client, WriteOptions
 
@@ -98,26 +96,3 @@ def seglake(environment: Mapping[str, str], *arguments: str, seconds: float = 28
         check=False,
     )
     return Ended(done.returncode, done.stdout, done.stderr)
-
-
-def run_together(
-    target: Callable[..., None], folder: Path, count: int, *arguments: object
-) -> list[Any]:
-    """Run the target in several processes at once, which get a barrier; what each wrote down.
-
-    Any: a list of what the target says.
-    """
-    spawn = multiprocessing.get_context("spawn")
-    barrier = spawn.Barrier(count)
-    endings = [folder / f"ending-{number}" for number in range(count)]
-    processes = [
-        spawn.Process(target=target, args=(barrier, *arguments, ending)) for ending in endings
-    ]
-    for process in processes:
-        process.start()
-    for process in processes:
-        process.join(200)
-    codes = [process.exitcode for process in processes]
-    if any(codes):
-        raise RuntimeError(f"the processes ended with {codes}")
-    return [json.loads(ending.read_text()) for ending in endings]

@@ -1,10 +1,12 @@
-"""Runs of the ingest with sources and lakes on S3, in this process and in others."""
+"""Runs of the ingest with sources and lakes anywhere, in this process and in several at once."""
 
 import io
 import json
-from collections.abc import Mapping
+import multiprocessing
+from collections.abc import Callable, Mapping
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
+from typing import Any
 
 from lake.delta_tables import LakeTables
 from lake.engine import Engine, LocalEngine
@@ -44,6 +46,29 @@ def ingested_at(
 def all_content(lake: Path) -> dict[str, list[str]]:
     """Every table's rows but for what each run makes anew."""
     return {table.name: content(lake, table.name) for table in TABLES}
+
+
+def run_together(
+    target: Callable[..., None], folder: Path, count: int, *arguments: object
+) -> list[Any]:
+    """Run the target in several processes at once, which get a barrier; what each wrote down.
+
+    Any: a list of what the target says.
+    """
+    spawn = multiprocessing.get_context("spawn")
+    barrier = spawn.Barrier(count)
+    endings = [folder / f"ending-{number}" for number in range(count)]
+    processes = [
+        spawn.Process(target=target, args=(barrier, *arguments, ending)) for ending in endings
+    ]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(200)
+    codes = [process.exitcode for process in processes]
+    if any(codes):
+        raise RuntimeError(f"the processes ended with {codes}")
+    return [json.loads(ending.read_text()) for ending in endings]
 
 
 def ingest_beside_others(
