@@ -16,12 +16,15 @@ from support.lakes import content, ingested
 from support.servers.image_build import ROOT, built_image
 from support.servers.image_containers import Container, Image
 from support.servers.processes import started
+from support.servers.s3_server import S3Server, versitygw_program
 
 pytestmark = [pytest.mark.image, pytest.mark.slow, pytest.mark.timeout(3600)]
 
 DISK = ROOT / "samples" / "broker-0"
 KNOWN = "185:0"
 UNKNOWN = "100123:0"  # as OpenShift makes them up: a user without a name, in group 0
+QUESTION = "SELECT topic, count(*) AS rows FROM records GROUP BY topic ORDER BY topic LIMIT 1"
+ANSWER = '{"topic":"tx-a","rows":352}\n'
 INGEST = ("ingest", "--source", "/source", "--lake", "/lake/made")
 
 # As Kubernetes starts driver and executor, but for the manager of the cluster: a standalone master
@@ -47,6 +50,17 @@ $entry executor > /tmp/executor.log 2>&1 &
 wait $driver
 grep 'Starting task' /tmp/driver.log
 grep 'Finished task' /tmp/executor.log
+"""
+
+# A store inside, since there is no network to one outside.
+STORE = """
+set -eu
+mkdir -p /lake/store/bucket
+/server/versitygw --port 127.0.0.1:7070 --quiet posix /lake/store > /lake/store.log 2>&1 &
+until python -c 'import socket; socket.create_connection(("127.0.0.1", 7070))' 2> /dev/null
+do sleep 0.2; done
+seglake ingest --source /source --lake s3://bucket/made > /lake/ingest.log 2>&1
+seglake sql --lake s3://bucket/made --json "$1"
 """
 
 
@@ -116,9 +130,19 @@ def test_spark_makes_the_same_tables_and_reads_them_without_a_network(
     done = inside.run(*INGEST, seconds=600)
     assert done.returncode == 0, done.stderr
     assert tables_of(lake / "made") == expected
-    question = "SELECT topic, count(*) AS rows FROM records GROUP BY topic ORDER BY topic LIMIT 1"
-    asked = inside.run("sql", "--lake", "/lake/made", question, "--json", seconds=600)
-    assert (asked.returncode, asked.stdout) == (0, '{"topic":"tx-a","rows":352}\n'), asked.stderr
+    asked = inside.run("sql", "--lake", "/lake/made", QUESTION, "--json", seconds=600)
+    assert (asked.returncode, asked.stdout) == (0, ANSWER), asked.stderr
+
+
+def test_lake_on_s3_needs_nothing_that_the_image_lacks(image: Image, lake: Path) -> None:
+    program = versitygw_program()
+    server = S3Server("http://127.0.0.1:7070", lake)
+    keys = {"ROOT_ACCESS_KEY": server.access_key, "ROOT_SECRET_KEY": server.secret_key}
+    mounts = {DISK: "/source", lake: "/lake", program.parent: "/server"}
+    inside = Container(image, UNKNOWN, mounts, {**server.environment(), **keys})
+    asked = inside.run("sh", "-c", STORE, "store", QUESTION, seconds=900)
+    log = (lake / "ingest.log").read_text()
+    assert (asked.returncode, asked.stdout) == (0, ANSWER), log + asked.stderr
 
 
 def test_driver_and_executor_of_kubernetes_work_together(

@@ -83,6 +83,11 @@ class S3Server:
         return len(self.requests.read_text().splitlines())
 
 
+def versitygw_program() -> Path:
+    """The server's own file, which needs nothing else; skips the test where it cannot be built."""
+    return _built(*_VERSITYGW)
+
+
 @contextmanager
 def versitygw(folder: Path, *options: str) -> Iterator[S3Server]:
     """A server that honours conditions; skips the test where it cannot be built.
@@ -91,7 +96,7 @@ def versitygw(folder: Path, *options: str) -> Iterator[S3Server]:
         folder: for its objects and logs.
         options: more of its own, such as `--readonly`.
     """
-    program = _built(*_VERSITYGW)
+    program = versitygw_program()
     data, requests = folder / "data", folder / "requests.log"
     data.mkdir(parents=True, exist_ok=True)
     port = free_port()
