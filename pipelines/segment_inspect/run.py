@@ -2,7 +2,7 @@
 
 from typing import TextIO
 
-from lake.errors import LakeError, StorageError
+from lake.errors import LakeError, StorageError, StoreSilentError
 from lake.storage import FileInfo, Storage
 from pipelines.segment_inspect.errors import WrongPathError
 from pipelines.segment_inspect.findings import Report
@@ -47,7 +47,7 @@ def inspect(
             _inspect_folder(storage, found_path, records, offset, as_json, out)
         else:
             _inspect_file(storage, found_path, records, offset, as_json, out)
-    except StorageError as error:
+    except (StorageError, StoreSilentError) as error:
         raise WrongPathError(path=path, reason=str(error)) from error
     return 0
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from lake.engine import LocalEngine
-from lake.errors import EngineError
+from lake.errors import EngineError, OutputError
 from support import lake_tasks
 
 
@@ -77,6 +77,14 @@ def test_failure_names_the_task_and_carries_the_cause(tasks: list[int]) -> None:
     assert caught.value.task_index == tasks.index(2)
     assert caught.value.reason == "RuntimeError: task gave up"
     assert isinstance(caught.value.__cause__, RuntimeError)
+
+
+def test_error_of_the_lake_comes_back_from_a_worker_with_its_text() -> None:
+    with LocalEngine(2) as engine, pytest.raises(EngineError) as caught:
+        engine.run(lake_tasks.fail_for_the_disk, [1, 2], on_done=ignore)
+    assert caught.value.reason.startswith("cannot write /lake/")
+    assert isinstance(caught.value.__cause__, OutputError)
+    assert caught.value.__cause__.reason == "No space left on device"
 
 
 def test_engine_runs_again_after_a_failure() -> None:

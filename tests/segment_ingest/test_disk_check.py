@@ -18,7 +18,7 @@ from support.audits import checked, falsified
 from support.encoder import Record, record_batch
 from support.encoder.internal import config_value, topic_value
 from support.internal_logs import INTERNAL, METADATA, batch, write_topic
-from support.lakes import Row, ingested
+from support.lakes import Row, ingested, read_table
 from support.made_logs import FIRST_MS, TOPIC_IDS, made_batches, make_log_dir
 
 _ORDERS = ("orders", 0)
@@ -179,6 +179,17 @@ def test_copies_that_lost_an_election_differ_and_it_is_explained(tmp_path: Path)
     assert {reason for check in checks for reason in check.report.explained_differences} == {
         "in quarantine"
     }
+
+
+def test_what_is_not_taken_begins_where_the_lake_ends(tmp_path: Path) -> None:
+    disks, lake = broker_disks.unpacked("08_replicas") / "disks" / "diverged", tmp_path / "lake"
+    ingested(disks, lake, read={"upper_bound": "log_end"})
+    ends = {row["partition"]: row["next_offset"] for row in read_table(lake, "checkpoints")}
+    checks = [check for check in checked(disks, lake) if check.report.not_taken]
+    assert checks
+    for check in checks:
+        assert check.report.not_taken[0][0] == ends[int(check.partition.removeprefix("rep-"))]
+    assert " differ, each explained\n" in to_text(checks)
 
 
 @pytest.mark.parametrize(

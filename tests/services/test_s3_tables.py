@@ -2,15 +2,17 @@
 
 import shutil
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 from lake.engine import SparkEngine
-from lake.errors import LakeFolderError
+from lake.errors import EngineError, LakeFolderError
 from lake.hadoop_properties import HadoopProperties
 from support.lakes import versions
+from support.meanwhile import Meanwhile
 from support.remote_runs import all_content, ingested_at
 from support.servers import s3_server
 from support.servers.s3_server import S3Server
@@ -62,6 +64,15 @@ def test_a_local_lake_takes_a_source_on_s3(
 ) -> None:
     ingested_at(disks, str(tmp_path / "lake"), s3.properties())
     assert all_content(tmp_path / "lake") == expected
+
+
+def test_a_store_that_dies_in_the_middle_ends_the_run_at_once(tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        server = stack.enter_context(s3_server.versitygw(tmp_path / "s3"))
+        shutil.copytree(_DISK, server.make_bucket("disks") / "broker-0")
+        dies = Meanwhile(stack.close)
+        with pytest.raises(EngineError, match="nothing listens"):  # not one partition after another
+            ingested_at("s3://disks", str(tmp_path / "lake"), server.properties(), engine=dies)
 
 
 def test_the_root_of_a_bucket_is_a_lake_and_a_folder_of_many_disks_a_source(

@@ -4,6 +4,8 @@ import os
 import time
 from pathlib import Path
 
+from lake.errors import OutputError
+
 
 def pid_after(seconds: float) -> int:
     time.sleep(seconds)
@@ -26,6 +28,10 @@ def refuse_because(number: int) -> int:
         return refuse(number)
     except ValueError as error:
         raise RuntimeError("task gave up") from error
+
+
+def fail_for_the_disk(number: int) -> None:
+    raise OutputError(action="write", path=f"/lake/{number}", reason="No space left on device")
 
 
 def die(number: int) -> int:

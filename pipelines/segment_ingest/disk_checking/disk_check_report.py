@@ -67,7 +67,10 @@ def to_text(checks: Sequence[CopyCheck]) -> str:
 def _headline(checks: Sequence[CopyCheck]) -> str:
     equal = sum(check.report.equal for check in checks)
     wrong = sum(check.has_problem for check in checks)
-    verdict = f"NOT EXPLAINED: see {wrong} of them" if wrong else "nothing differs"
+    explained = sum(sum(check.report.explained_differences.values()) for check in checks)
+    verdict = f"{explained} differ, each explained" if explained else "nothing differs"
+    if wrong:
+        verdict = f"NOT EXPLAINED: see {wrong} of them"
     copies = "copy" if len(checks) == 1 else "copies"
     return f"compared with {len(checks)} {copies} on disk: {equal} records are equal: {verdict}"
 

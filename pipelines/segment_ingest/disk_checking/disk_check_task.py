@@ -26,7 +26,7 @@ from pipelines.segment_ingest.disk_checking.left_out import (
 )
 from pipelines.segment_ingest.disk_checking.payloads import PAYLOAD_COLUMNS, Offsets, match
 from pipelines.segment_ingest.errors import SourceVanishedError
-from pipelines.segment_ingest.planning.coverage import OffsetRange, merged
+from pipelines.segment_ingest.planning.coverage import OffsetRange, merged, subtracted
 from pipelines.segment_ingest.sources.partition_log import SegmentFile
 from pipelines.segment_ingest.sources.side_files import anchors_of, read_index
 from pipelines.segment_ingest.sources.source_files import check_size
@@ -177,7 +177,8 @@ class _Check:
         if not any(start <= unit.last_offset < stop for start, stop in piece.covered):
             first = unit.last_offset if isinstance(unit, Wrapper) else unit.first_offset
             start = max(first, piece.log_start_offset)
-            self._report.not_taken.append((start, unit.last_offset + 1))
+            rest = subtracted((start, unit.last_offset + 1), merged(piece.covered))
+            self._report.not_taken += rest  # it may begin before the lake ends: of another leader
             return
         if isinstance(unit, RecordBatch) and (
             unit.header.is_control or not unit.header.record_count

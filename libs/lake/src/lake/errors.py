@@ -4,10 +4,21 @@ Bad bytes never come through here: they are rows. These are bad calls and a fail
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 
 class LakeError(Exception):
     """Base of every error of the lake library; the message is one paragraph for a person."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Come back from a worker process with message and facts, whatever `__init__` takes."""
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(kind: type[LakeError], args: tuple[Any, ...], facts: dict[str, Any]) -> LakeError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(facts)
+    return error
 
 
 class UnsupportedUriError(LakeError):
@@ -109,6 +120,20 @@ class NotALakeError(LakeFolderError):
     def _text(self) -> str:
         wanted = "Give the folder that `seglake ingest --lake` wrote to."
         return f"{self.path} is no lake: {self.reason}. {wanted}"
+
+
+class StoreSilentError(LakeError):
+    """A store far away does not answer at all.
+
+    No `StorageError`: whoever leaves out one file that cannot be read would wait again for each of
+    the others.
+    """
+
+    def __init__(self, *, action: str, path: str, reason: str) -> None:
+        self.action = action
+        self.path = path
+        self.reason = reason
+        super().__init__(f"cannot {action} {path}: {reason}")
 
 
 class UnsafeStoreError(LakeError):

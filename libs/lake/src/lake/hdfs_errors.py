@@ -38,6 +38,11 @@ def is_passing(text: str) -> bool:
     return "RPCError" not in text
 
 
+def is_silence(text: str) -> bool:
+    """Whether nobody listens; the client has tried again by itself."""
+    return "RPCError" not in text and "Connection refused" in text
+
+
 def reason_of(text: str, uri: str) -> str:
     """What went wrong, and what to look at.
 

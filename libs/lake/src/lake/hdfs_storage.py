@@ -21,10 +21,16 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Self, cast
 from urllib.parse import quote
 
 from lake import hdfs_access
-from lake.errors import FileShrankError, LakeFolderError, NotFoundError, StorageError
+from lake.errors import (
+    FileShrankError,
+    LakeFolderError,
+    NotFoundError,
+    StorageError,
+    StoreSilentError,
+)
 from lake.hadoop_properties import HadoopProperties
 from lake.hdfs_access import HdfsAccess
-from lake.hdfs_errors import is_answer, is_folder, is_passing, reason_of
+from lake.hdfs_errors import is_answer, is_folder, is_passing, is_silence, reason_of
 from lake.read_ahead import ReadAhead
 from lake.remote_output import RemoteOutput
 from lake.storage import FileInfo, Reader, Storage
@@ -40,6 +46,7 @@ _ANSWER_SECONDS = 45
 # after 30 s of silence; where there are many, another choice goes well sooner.
 _BLOCK_PAUSES_S = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 15.0)
 _COMMIT_PAUSES_S = (0.0, 0.0, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 15.0)
+_OF_DATA_NODES = ("read", "write")  # one of them may be silent, and others not
 _URI_CHARACTERS = "/:@!$&'()*+,;=~"  # that delta-rs leaves as they are
 
 
@@ -134,11 +141,13 @@ class HdfsStorage(Storage):
 
         Raises:
             LakeFolderError: delta-rs would write a folder of another name.
+            StoreSilentError: the name node does not answer.
         """
         _, name = hdfs_access.split(path)
         if quote(name, safe=_URI_CHARACTERS) != name:
-            reason = "on HDFS its name may have letters, digits and -_.~ only"
+            reason = "on HDFS its name may have letters, digits and -_.~= only"
             raise LakeFolderError(path=path, reason=reason)
+        self._place(path)  # delta-rs waits without end for a name node that does not answer
         return hdfs_access.client_config(self._properties)
 
     def _place(self, path: str) -> _Place:
@@ -263,14 +272,16 @@ def _named(action: str, place: _Place) -> Iterator[None]:
         raise _failed(action, place.path, error, place.access.uri) from None
 
 
-def _failed(action: str, path: str, error: Exception, uri: str) -> StorageError:
+def _failed(action: str, path: str, error: Exception, uri: str) -> StorageError | StoreSilentError:
     if is_folder(error):
         return StorageError(action=action, path=path, reason="it is a folder")
     if isinstance(error, FileNotFoundError):
         return NotFoundError(action=action, path=path)
     if isinstance(error, FileExistsError):
         return StorageError(action=action, path=path, reason="File exists")
-    return StorageError(action=action, path=path, reason=reason_of(str(error), uri))
+    is_silent = is_silence(str(error)) and action not in _OF_DATA_NODES
+    kind = StoreSilentError if is_silent else StorageError
+    return kind(action=action, path=path, reason=reason_of(str(error), uri))
 
 
 def _described(uri: str, found: "FileStatus") -> FileInfo:
@@ -299,7 +310,7 @@ def _client(access: HdfsAccess) -> "Client":
         answer.result(_ANSWER_SECONDS)
     except TimeoutError:
         reason = f"{access.uri} does not answer: nothing came in {_ANSWER_SECONDS} s"
-        raise StorageError(action="use", path=path, reason=reason) from None
+        raise StoreSilentError(action="use", path=path, reason=reason) from None
     except (OSError, RuntimeError) as error:
         raise _failed("use", path, error, access.uri) from None
     return client

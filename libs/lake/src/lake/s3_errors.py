@@ -13,17 +13,25 @@ _CODE = re.compile(r"<Code>([A-Za-z0-9_.-]{1,64})</Code>")
 _STATUS = re.compile(r"status code: ([0-9]{3})")
 _URL_AND_AFTER = re.compile(r" +(at|performing [A-Z]+) https?://\S+.*", re.DOTALL)
 
+_SILENT = ("Connection refused", "imed out", "TimedOut", "kind: Timeout", "kind: Connect")
 _WRONG_SECRET = frozenset({"SignatureDoesNotMatch"})
 _UNKNOWN_KEY = frozenset({"InvalidAccessKeyId", "XAdminUserNotFound", "XAdminNoSuchUser"})
 _BAD_TOKEN = frozenset({"ExpiredToken", "InvalidToken", "TokenRefreshRequired"})
 _OTHER_REGION = frozenset({"PermanentRedirect", "AuthorizationHeaderMalformed"})
 
+_ENDPOINT = "fs.s3a.endpoint, or AWS_ENDPOINT_URL"
 _KEYS = "fs.s3a.access.key and fs.s3a.secret.key, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
 
 
 def no_bucket(error: Exception) -> bool:
     """Whether what was not found is the bucket."""
     return "<Code>NoSuchBucket</Code>" in str(error)
+
+
+def is_silence(error: Exception) -> bool:
+    """Whether no answer came; the library has tried again by itself."""
+    text = str(error)
+    return _STATUS.search(text) is None and any(word in text for word in _SILENT)
 
 
 def is_out_of_range(error: Exception) -> bool:
@@ -71,22 +79,22 @@ def _refused(status: int, code: str, access: S3Access) -> str:
         return f"{access.place} is busy (HTTP {status}): run again, with fewer tasks at a time"
     answer = f"{code}, HTTP {status}" if code else f"HTTP {status}"
     if not code and status in (400, 404, 405):
-        return f"{access.place} does not answer as an S3 store ({answer}): check fs.s3a.endpoint"
+        return f"{access.place} does not answer as an S3 store ({answer}): check {_ENDPOINT}"
     return f"{access.place} refuses it ({answer})"
 
 
 def _unreachable(text: str, access: S3Access) -> str:
     if "dns error" in text:
-        return f"the host of {access.place} is not known: check fs.s3a.endpoint"
+        return f"the host of {access.place} is not known: check {_ENDPOINT}"
     if "Connection refused" in text:
-        return f"nothing listens at {access.place}: check fs.s3a.endpoint"
+        return f"nothing listens at {access.place}: check {_ENDPOINT}"
     if "InvalidCertificate" in text or "certificate" in text:
         return f"the certificate of {access.place} is not trusted"
     if "imed out" in text or "TimedOut" in text or "kind: Timeout" in text:
-        return f"{access.place} does not answer in time: check fs.s3a.endpoint"
+        return f"{access.place} does not answer in time: check {_ENDPOINT}"
     if "kind: Connect" in text or "HTTP error" in text:
         return (
-            f"{access.place} cannot be reached: check fs.s3a.endpoint, and"
+            f"{access.place} cannot be reached: check {_ENDPOINT}, and"
             " fs.s3a.connection.ssl.enabled where it has no scheme"
         )
     plain, _, _ = text.partition("Debug source")

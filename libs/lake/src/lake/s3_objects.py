@@ -12,10 +12,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from lake import s3_access
-from lake.errors import FileShrankError, NotFoundError, StorageError
+from lake.errors import FileShrankError, NotFoundError, StorageError, StoreSilentError
 from lake.remote_output import RemoteOutput
 from lake.s3_access import Keys, S3Access
-from lake.s3_errors import is_out_of_range, no_bucket, reason_of
+from lake.s3_errors import is_out_of_range, is_silence, no_bucket, reason_of
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -142,10 +142,11 @@ def named(
         raise failed(action, place, error) from None
 
 
-def failed(action: str, place: Place, error: Exception) -> StorageError:
+def failed(action: str, place: Place, error: Exception) -> StorageError | StoreSilentError:
     if isinstance(error, FileNotFoundError) and not no_bucket(error):
         return NotFoundError(action=action, path=place.path)
-    return StorageError(action=action, path=place.path, reason=reason_of(str(error), place.access))
+    kind = StoreSilentError if is_silence(error) else StorageError
+    return kind(action=action, path=place.path, reason=reason_of(str(error), place.access))
 
 
 @lru_cache(maxsize=_CLIENTS_KEPT)

@@ -117,11 +117,11 @@ class S3Storage(Storage):
             for content in (b"first", b"second"):
                 with named("write", place, but_not=(AlreadyExistsError,)):
                     place.store.put(place.key, content, mode="create")
+            is_exclusive = False
         except AlreadyExistsError:
-            return True
-        finally:
-            self.delete(place.path)
-        return False
+            is_exclusive = True
+        self.delete(place.path)
+        return is_exclusive
 
     def explained(self, path: str, text: str) -> str:
         return reason_of(text, self._place(path).access)
