@@ -22,6 +22,7 @@ def span_problems(spans: Spans, covered: Blocks, cell: tuple[int, int]) -> list[
     """Offsets that no span or two spans account for, of what is covered inside a cell.
 
     Args:
+        spans: each counts in the covered range where it ends, from that range's start.
         covered: ranges that touch are one.
         cell: first and last offset to look at; spans are cut to it.
     """
