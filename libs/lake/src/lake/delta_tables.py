@@ -131,7 +131,8 @@ class LakeTables:
             self.require_safe_commits()
         with ThreadPoolExecutor(len(TABLES)) as pool:  # far away each takes a while
             list(pool.map(self._create, missing))
-            list(pool.map(self.open, missing))
+        for table in missing:
+            self.open(table)
         self._are_there = True
 
     def open(self, table: Table) -> "DeltaTable":
@@ -215,9 +216,8 @@ class LakeTables:
 
     def _present(self) -> list[Table]:
         """Name the tables that have a log, in their order."""
-        with ThreadPoolExecutor(len(TABLES)) as pool:  # far away each takes a while
-            found = list(pool.map(self._has_log, TABLES))
-        return [table for table, is_there in zip(TABLES, found, strict=True) if is_there]
+        # One after the other: delta-rs was seen to hang when its first calls of HDFS came at once.
+        return [table for table in TABLES if self._has_log(table)]
 
     def _has_log(self, table: Table) -> bool:
         from deltalake import DeltaTable
