@@ -4,7 +4,6 @@ A master that is not there is found out before Spark asks it for a minute. Secre
 JVM's command line, which everybody on the machine can read: they reach it by the context.
 """
 
-import logging
 import re
 import signal
 import socket
@@ -49,8 +48,6 @@ def start_context(conf: SparkConf) -> SparkContext:
     Raises:
         SparkStartError: it does not start; the text names the master.
     """
-    # At Ctrl-C it would show tracebacks of connections that end with the JVM.
-    logging.getLogger("py4j").propagate = False
     master = conf.get("spark.master") or ""
     _require_listener(master)
     gateway = SparkContext._gateway or start(lambda: _launch(conf), master)

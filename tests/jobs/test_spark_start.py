@@ -1,6 +1,5 @@
 """A Spark that does not start says why, soon, and in one paragraph."""
 
-import logging
 import subprocess
 import sys
 import threading
@@ -31,13 +30,6 @@ def refuse(text: str) -> NoReturn:
 def test_value_and_thread_of_a_start_that_works() -> None:
     assert start(threading.get_ident, MASTER) != threading.get_ident()
     assert start(lambda: "ready", "local[2]") == "ready"
-
-
-def test_lost_connection_to_the_jvm_shows_no_traceback(caplog: pytest.LogCaptureFixture) -> None:
-    with pytest.raises(SparkStartError):
-        start_context(of_master(f"spark://127.0.0.1:{free_port()}"))
-    logging.getLogger("py4j.clientserver").error("shutting down a connection")
-    assert not caplog.records
 
 
 def test_master_that_does_not_answer_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
