@@ -3,7 +3,6 @@
 import io
 import os
 import signal
-import socket
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,8 +10,6 @@ from pathlib import Path
 import pytest
 from hdfs_native import Client
 
-from lake import hdfs_storage
-from lake.delta_tables import LakeTables
 from lake.engine import LocalEngine
 from lake.errors import StorageError, StoreSilentError
 from lake.hadoop_properties import HadoopProperties
@@ -115,18 +112,6 @@ def test_nameservice_without_a_living_name_node_is_said(tmp_path: Path) -> None:
     }
     with pytest.raises(StoreSilentError, match="nothing listens at hdfs://prod"):
         HdfsStorage(HadoopProperties(properties)).list_folder("hdfs://prod/x")
-
-
-def test_silent_name_node_is_given_up_before_a_table_is_looked_for(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(hdfs_storage, "_ANSWER_SECONDS", 0.5)
-    with socket.socket() as listener:
-        listener.bind((LOOPBACK, 0))
-        listener.listen()
-        lake = f"hdfs://{LOOPBACK}:{listener.getsockname()[1]}/lake"
-        with pytest.raises(StoreSilentError, match="does not answer"):
-            LakeTables(lake, Storages(HadoopProperties())).exists()
 
 
 @pytest.mark.parametrize(

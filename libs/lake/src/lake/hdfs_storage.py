@@ -141,13 +141,11 @@ class HdfsStorage(Storage):
 
         Raises:
             LakeFolderError: delta-rs would write a folder of another name.
-            StoreSilentError: the name node does not answer.
         """
         _, name = hdfs_access.split(path)
         if quote(name, safe=_URI_CHARACTERS) != name:
             reason = "on HDFS its name may have letters, digits and -_.~= only"
             raise LakeFolderError(path=path, reason=reason)
-        self._place(path)  # delta-rs waits without end for a name node that does not answer
         return hdfs_access.client_config(self._properties)
 
     def _place(self, path: str) -> _Place:
