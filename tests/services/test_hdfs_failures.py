@@ -155,6 +155,8 @@ def test_name_node_that_hangs_is_given_up_within_a_minute(tmp_path: Path) -> Non
         os.kill(hdfs.name_node.pid, signal.SIGSTOP)
         said = _paragraph(_ingest(f"{hdfs.uri}/kafka", str(tmp_path / "lake")))
         assert "does not answer: nothing came in 45 s" in said
+        said = _paragraph(_ingest(str(DISK), f"{hdfs.uri}/lake"))
+        assert "does not answer: nothing came in 45 s" in said
 
 
 def _ingested_in_waves(source: str, lake: str, after: Callable[[str], None]) -> IngestSummary:

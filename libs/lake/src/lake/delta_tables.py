@@ -216,7 +216,6 @@ class LakeTables:
 
     def _present(self) -> list[Table]:
         """Name the tables that have a log, in their order."""
-        # One after the other: delta-rs was seen to hang when its first calls of HDFS came at once.
         return [table for table in TABLES if self._has_log(table)]
 
     def _has_log(self, table: Table) -> bool:

@@ -4,6 +4,7 @@ Of Hadoop's properties only those are handed on that the client knows; none of t
 """
 
 import posixpath
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from lake.errors import UnsupportedUriError
@@ -36,6 +37,7 @@ _PATIENCE = {
     "dfs.client.failover.max.attempts": "8",
     "dfs.client.failover.sleep.max.millis": "4000",
 }
+_RANDOM_ORDER = "dfs.client.failover.random.order"
 _UMASK = "fs.permissions.umask-mode"
 _DEFAULT_UMASK = 0o022
 _FILE_MODE = 0o666
@@ -47,11 +49,14 @@ class HdfsAccess(NamedTuple):
 
     Attributes:
         uri: scheme and authority.
+        server: the `hdfs://` nameservice or name node behind it; of a mount table's, that of the
+            path; the same as `uri` where nothing tells.
         config: names and values of properties.
         umask: permissions that new files and folders do not get.
     """
 
     uri: str
+    server: str
     config: tuple[tuple[str, str], ...]
     umask: int
 
@@ -88,15 +93,46 @@ def split(path: str) -> tuple[str, str]:
     return f"{scheme}://{authority}", f"/{names}"
 
 
-def access_of(uri: str, properties: HadoopProperties) -> HdfsAccess:
-    """What is known of a file system, given by its scheme and authority."""
-    return HdfsAccess(uri, tuple(client_config(properties).items()), _umask(properties))
+def access_of(path: str, properties: HadoopProperties) -> HdfsAccess:
+    """What is known of the file system of a located path."""
+    uri, name = split(path)
+    config = tuple(_client_config(properties).items())
+    return HdfsAccess(uri, _server(uri, name, properties), config, _umask(properties))
 
 
-def client_config(properties: HadoopProperties) -> dict[str, str]:
+def name_nodes(access: HdfsAccess) -> list[str]:
+    """The names of a nameservice's name nodes, as configured; none of a single one."""
+    text = dict(access.config).get(_name_nodes_of(access.server), "")
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def with_name_nodes(access: HdfsAccess, names: Sequence[str]) -> dict[str, str]:
+    """What a client is told that shall try these name nodes only, in this order."""
+    order = {_name_nodes_of(access.server): ",".join(names), _RANDOM_ORDER: "false"}
+    return dict(access.config) | (order if names else {})
+
+
+def _name_nodes_of(server: str) -> str:
+    return f"dfs.ha.namenodes.{server.removeprefix('hdfs://')}"
+
+
+def _client_config(properties: HadoopProperties) -> dict[str, str]:
     """The properties that a client is told; what the user sets wins over ours."""
     given = {name: properties.get(name) for name in properties if name.startswith(_KNOWN)}
     return _PATIENCE | {name: value for name, value in given.items() if value is not None}
+
+
+def _server(uri: str, name: str, properties: HadoopProperties) -> str:
+    """Where a mount table's longest link leads that the path lies below, or its fallback."""
+    scheme, _, authority = uri.partition("://")
+    if scheme == "hdfs":
+        return uri
+    table = f"fs.viewfs.mounttable.{authority}."
+    links = [key.removeprefix(f"{table}link.") for key in properties if key.startswith(table)]
+    below = [link for link in links if f"{name}/".startswith(f"{link.rstrip('/')}/")]
+    key = f"link.{max(below, key=len)}" if below else "linkFallback"
+    target = properties.get(f"{table}{key}") or ""
+    return split(located(target, properties))[0] if target.startswith("hdfs://") else uri
 
 
 def _default_authority(scheme: str, properties: HadoopProperties) -> str:
@@ -105,7 +141,7 @@ def _default_authority(scheme: str, properties: HadoopProperties) -> str:
 
 
 def _is_nameservice(authority: str, properties: HadoopProperties) -> bool:
-    return properties.get(f"dfs.ha.namenodes.{authority}") is not None
+    return properties.get(_name_nodes_of(authority)) is not None
 
 
 def _umask(properties: HadoopProperties) -> int:

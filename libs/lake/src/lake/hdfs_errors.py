@@ -6,6 +6,8 @@ the operating system. delta-rs has the same client inside, and wraps its texts i
 
 import re
 
+from lake.errors import NotFoundError, StorageError, StoreSilentError
+
 _RPC = re.compile(r"(?:\w+\.)+(?:\w+\$)?(\w+Exception)\W{1,4}(.*)", re.DOTALL)
 _STACK = re.compile(r"(\\n|\n|: at (org|java|javax)\.).*", re.DOTALL)
 _WRAPPED = re.compile(r".*(?:HdfsObjectStore error|communicating with HDFS): ", re.DOTALL)
@@ -22,8 +24,27 @@ _MEANINGS = {  # of Java exceptions
 }
 _KERBEROS = ("GSSAPI", "libgssapi", "SASLError", "NoSASLMechanism", "SaslException", "SASL error")
 
+_OF_DATA_NODES = ("read", "write")  # one of them may be silent, and others not
 
-def is_folder(error: Exception) -> bool:
+
+def error_of(action: str, path: str, error: Exception, uri: str) -> StorageError | StoreSilentError:
+    """Our error for one of the client's; theirs have stacks of Java in them.
+
+    Args:
+        uri: scheme and authority that were asked.
+    """
+    if _is_folder(error):
+        return StorageError(action=action, path=path, reason="it is a folder")
+    if isinstance(error, FileNotFoundError):
+        return NotFoundError(action=action, path=path)
+    if isinstance(error, FileExistsError):
+        return StorageError(action=action, path=path, reason="File exists")
+    is_silent = is_silence(str(error)) and action not in _OF_DATA_NODES
+    kind = StoreSilentError if is_silent else StorageError
+    return kind(action=action, path=path, reason=reason_of(str(error), uri))
+
+
+def _is_folder(error: Exception) -> bool:
     """Whether what was to be read is no file; the client says that it is not found."""
     return isinstance(error, IsADirectoryError) or str(error).startswith("Path is not a file")
 

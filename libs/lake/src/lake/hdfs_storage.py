@@ -10,27 +10,19 @@ a process forks.
 
 import contextlib
 import posixpath
-import threading
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
-from functools import lru_cache
 from types import TracebackType
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Self, cast
 from urllib.parse import quote
 
-from lake import hdfs_access
-from lake.errors import (
-    FileShrankError,
-    LakeFolderError,
-    NotFoundError,
-    StorageError,
-    StoreSilentError,
-)
+from lake import hdfs_access, hdfs_clients
+from lake.daemon_call import called
+from lake.errors import FileShrankError, LakeFolderError, NotFoundError, StorageError
 from lake.hadoop_properties import HadoopProperties
 from lake.hdfs_access import HdfsAccess
-from lake.hdfs_errors import is_answer, is_folder, is_passing, is_silence, reason_of
+from lake.hdfs_errors import error_of, is_passing, reason_of
 from lake.read_ahead import ReadAhead
 from lake.remote_output import RemoteOutput
 from lake.storage import FileInfo, Reader, Storage
@@ -40,13 +32,11 @@ if TYPE_CHECKING:
     from hdfs_native import Client, FileStatus
     from hdfs_native._internal import RawFileWriter
 
-_CLIENTS_KEPT = 32
-_ANSWER_SECONDS = 45
 # A name node that was told to (dfs.namenode.avoid.write.stale.datanode) leaves out a data node
 # after 30 s of silence; where there are many, another choice goes well sooner.
+_SYNC_SECONDS = 10
 _BLOCK_PAUSES_S = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 15.0)
 _COMMIT_PAUSES_S = (0.0, 0.0, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 15.0)
-_OF_DATA_NODES = ("read", "write")  # one of them may be silent, and others not
 _URI_CHARACTERS = "/:@!$&'()*+,;=~"  # that delta-rs leaves as they are
 
 
@@ -137,7 +127,7 @@ class HdfsStorage(Storage):
         return reason_of(text, hdfs_access.split(path)[0])
 
     def delta_options(self, path: str) -> Mapping[str, str]:
-        """Return the client's properties.
+        """Return the client's properties, the name node that is active now as the first.
 
         Raises:
             LakeFolderError: delta-rs would write a folder of another name.
@@ -146,12 +136,11 @@ class HdfsStorage(Storage):
         if quote(name, safe=_URI_CHARACTERS) != name:
             reason = "on HDFS its name may have letters, digits and -_.~= only"
             raise LakeFolderError(path=path, reason=reason)
-        return hdfs_access.client_config(self._properties)
+        return hdfs_clients.config_now(hdfs_access.access_of(path, self._properties))
 
     def _place(self, path: str) -> _Place:
-        uri, name = hdfs_access.split(path)
-        access = hdfs_access.access_of(uri, self._properties)
-        return _Place(_client(access), access, name, path)
+        access = hdfs_access.access_of(path, self._properties)
+        return _Place(hdfs_clients.client_of(access), access, hdfs_access.split(path)[1], path)
 
 
 class _HdfsReader:
@@ -212,7 +201,7 @@ class _HdfsOutput(RemoteOutput):
 
     def _send(self, data: "ReadableBuffer") -> None:
         with _named("write", self._place):
-            if self._writer is None or self._position == 0:
+            if self._position == 0 or self._writer is None:  # none only where nothing went well
                 self._begin(data)
             else:
                 self._writer.write(data)
@@ -221,19 +210,21 @@ class _HdfsOutput(RemoteOutput):
         """Write the first bytes, to other data nodes where one that was named does not answer.
 
         The client does not ask for others by itself; the name node names them by chance, and after
-        a while knows better. Only the answer to a sync tells that all of them are there; one that
-        dies later is left out by the client.
+        a while knows better. Only the answer to a sync tells that all of them are there, and the
+        client can wait for it without end; one that dies later is left out by the client.
         """
+        failure: Exception
         for pause_s in _BLOCK_PAUSES_S:
             time.sleep(pause_s)
-            if self._writer is None:
-                self._writer = _create(self._place)
+            writer = self._writer = self._writer or _create(self._place)
             try:
-                self._writer.write(data)
-                self._writer.hsync()
+                writer.write(data)
+                called(writer.hsync).result(_SYNC_SECONDS)
                 return
             except NotImplementedError:  # files with erasure codes have no sync
                 return
+            except TimeoutError:
+                failure = OSError(f"a data node acknowledged nothing for {_SYNC_SECONDS} s")
             except (OSError, RuntimeError) as error:
                 if not is_passing(str(error)):
                     raise
@@ -267,19 +258,7 @@ def _named(action: str, place: _Place) -> Iterator[None]:
     try:
         yield
     except (OSError, RuntimeError) as error:
-        raise _failed(action, place.path, error, place.access.uri) from None
-
-
-def _failed(action: str, path: str, error: Exception, uri: str) -> StorageError | StoreSilentError:
-    if is_folder(error):
-        return StorageError(action=action, path=path, reason="it is a folder")
-    if isinstance(error, FileNotFoundError):
-        return NotFoundError(action=action, path=path)
-    if isinstance(error, FileExistsError):
-        return StorageError(action=action, path=path, reason="File exists")
-    is_silent = is_silence(str(error)) and action not in _OF_DATA_NODES
-    kind = StoreSilentError if is_silent else StorageError
-    return kind(action=action, path=path, reason=reason_of(str(error), uri))
+        raise error_of(action, place.path, error, place.access.uri) from None
 
 
 def _described(uri: str, found: "FileStatus") -> FileInfo:
@@ -290,38 +269,3 @@ def _described(uri: str, found: "FileStatus") -> FileInfo:
         modified_at_ms=found.modification_time,
         is_folder=found.isdir,
     )
-
-
-@lru_cache(maxsize=_CLIENTS_KEPT)
-def _client(access: HdfsAccess) -> "Client":
-    """One client for a file system in a process, once a name node has answered.
-
-    The client itself waits without end for a host that swallows what is sent to it.
-    """
-    from hdfs_native import Client
-
-    path = f"{access.uri}/"
-    answer: Future[None] = Future()
-    try:
-        client = Client(access.uri, config=dict(access.config))
-        threading.Thread(target=_greet, args=(client, answer), daemon=True).start()
-        answer.result(_ANSWER_SECONDS)
-    except TimeoutError:
-        reason = f"{access.uri} does not answer: nothing came in {_ANSWER_SECONDS} s"
-        raise StoreSilentError(action="use", path=path, reason=reason) from None
-    except (OSError, RuntimeError) as error:
-        raise _failed("use", path, error, access.uri) from None
-    return client
-
-
-def _greet(client: "Client", answer: "Future[None]") -> None:
-    """Ask for the root, which need not be there for us."""
-    try:
-        client.get_file_info("/")
-    except FileNotFoundError:
-        pass
-    except (OSError, RuntimeError) as error:
-        if not is_answer(str(error)):
-            answer.set_exception(error)
-            return
-    answer.set_result(None)
