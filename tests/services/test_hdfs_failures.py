@@ -1,27 +1,18 @@
 """What is wrong with an HDFS is said in one paragraph, within a minute, and nothing is torn."""
 
-import io
 import os
 import signal
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hdfs_native import Client
 
-from lake.engine import LocalEngine
 from lake.errors import StorageError, StoreSilentError
 from lake.hadoop_properties import HadoopProperties
 from lake.hdfs_errors import reason_of
 from lake.hdfs_storage import HdfsStorage
-from lake.storages import Storages
-from pipelines.segment_ingest.progress import RunReporter
-from pipelines.segment_ingest.run import ingest
-from pipelines.segment_ingest.settings import Settings
-from pipelines.segment_ingest.summary import IngestSummary
-from support.hdfs_runs import DISK, LOCAL, Ended, fetched, put, seglake
-from support.ingest_drivers import WAVES
+from support.hdfs_runs import DISK, LOCAL, Ended, fetched, ingested_in_waves, put, seglake
 from support.made_logs import made_records, make_log_dir
 from support.remote_runs import ingested_at
 from support.servers.hdfs_cluster import HdfsCluster, hdfs_cluster
@@ -159,13 +150,6 @@ def test_name_node_that_hangs_is_given_up_within_a_minute(tmp_path: Path) -> Non
         assert "does not answer: nothing came in 45 s" in said
 
 
-def _ingested_in_waves(source: str, lake: str, after: Callable[[str], None]) -> IngestSummary:
-    settings = Settings.from_mappings([("test", {**WAVES})])
-    reporter = RunReporter(io.StringIO())
-    with LocalEngine(1) as engine:
-        return ingest([source], lake, Storages(_NOTHING), settings, engine, reporter, after=after)
-
-
 @pytest.mark.slow
 def test_data_node_may_die_in_the_middle_of_a_run(tmp_path: Path) -> None:
     edges = {("orders", number): list(range(0, 4001, 500)) for number in range(4)}
@@ -179,7 +163,7 @@ def test_data_node_may_die_in_the_middle_of_a_run(tmp_path: Path) -> None:
             if step == "records":
                 hdfs.data_nodes[0].kill()
 
-        summary = _ingested_in_waves(f"{hdfs.uri}/kafka", f"{hdfs.uri}/lake", kill)
+        summary = ingested_in_waves(f"{hdfs.uri}/kafka", f"{hdfs.uri}/lake", {}, kill)
         assert summary.exit_code == 0
         assert steps.count("records") > 1
         expected = made_records({key: range(stops[-1]) for key, stops in edges.items()})

@@ -9,9 +9,13 @@ import pytest
 from lake.hadoop_properties import HadoopProperties
 from lake.hdfs_access import access_of
 from lake.hdfs_storage import HdfsStorage
-from support.hdfs_runs import DISK, LOCAL, names_of, seglake
-from support.servers.hdfs_cluster import HdfsCluster, write_conf
+from support.hdfs_runs import DISK, LOCAL, fetched, ingested_in_waves, names_of, seglake
+from support.made_logs import made_records, make_log_dir
+from support.servers.hadoop_programs import write_conf
+from support.servers.hdfs_cluster import HdfsCluster
+from support.servers.hdfs_pair import hdfs_pair
 from support.servers.processes import LOOPBACK
+from support.taken import records_taken
 
 pytestmark = [pytest.mark.hdfs, pytest.mark.timeout(900)]  # the JARs may have to be fetched
 
@@ -50,6 +54,29 @@ def test_silent_name_node_is_passed_over(hdfs: HdfsCluster, silent: str, tmp_pat
         ended = seglake({"HADOOP_CONF_DIR": str(conf)}, "ingest", *places, *LOCAL, seconds=60)
         assert ended.code == 0, ended.errors
         assert ended.out.startswith(said)
+
+
+@pytest.mark.parametrize("kind", ["retires", "dies"])
+def test_a_stand_by_takes_over_in_the_middle_of_a_run(kind: str, tmp_path: Path) -> None:
+    edges = {("orders", number): [0, 500, 1000] for number in range(2)}
+    source = make_log_dir(tmp_path / "data", edges)
+    with hdfs_pair(tmp_path / "hdfs") as pair:
+        pair.make_active("nn2")
+        changed: list[str] = []
+
+        def change(step: str) -> None:
+            changed.append(step)
+            if changed.count("records") == 1 and step == "records":
+                pair.make_stand_by("nn2") if kind == "retires" else pair.name_nodes["nn2"].kill()
+                pair.make_active("nn1")
+
+        summary = ingested_in_waves(str(source), "hdfs://prod/lake", pair.properties, change)
+        assert summary.exit_code == 0
+        assert changed.count("records") > 1
+        expected = made_records({key: range(stops[-1]) for key, stops in edges.items()})
+        assert records_taken(fetched(pair, "/lake", tmp_path / "lake")) == expected
+        again = ("ingest", "--source", str(source), "--lake", "hdfs://prod/lake", *LOCAL)
+        assert "nothing new" in seglake({"HADOOP_CONF_DIR": str(pair.conf)}, *again).out
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,27 @@
 """Files to and from HDFS past our own storage, and the commands as processes beside it."""
 
+import io
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
 from hdfs_native import Client, WriteOptions
 
-from support.servers.hdfs_cluster import HdfsCluster, write_conf
+from lake.engine import LocalEngine
+from lake.hadoop_properties import HadoopProperties
+from lake.storages import Storages
+from pipelines.segment_ingest.progress import RunReporter
+from pipelines.segment_ingest.run import ingest
+from pipelines.segment_ingest.settings import Settings
+from pipelines.segment_ingest.summary import IngestSummary
+from support.ingest_drivers import WAVES
+from support.servers.hadoop_programs import write_conf
+from support.servers.hdfs_cluster import HdfsCluster
+from support.servers.hdfs_pair import HdfsPair
 
 ROOT = Path(__file__).parents[2]
 DISK = ROOT / "samples" / "broker-0"
@@ -42,9 +53,9 @@ def put(source: Path, hdfs: HdfsCluster, folder: str) -> None:
         list(pool.map(copy, [path for path in source.rglob("*") if path.is_file()]))
 
 
-def fetched(hdfs: HdfsCluster, folder: str, target: Path) -> Path:
+def fetched(hdfs: HdfsCluster | HdfsPair, folder: str, target: Path) -> Path:
     """Copy what is below a folder to a local one, which is returned."""
-    client = Client(hdfs.uri)
+    client = Client(hdfs.uri, config=hdfs.properties)
     for found in client.list_status(folder, recursive=True):
         path = target / found.path.removeprefix(folder).lstrip("/")
         if found.isdir:
@@ -96,3 +107,14 @@ def seglake(environment: Mapping[str, str], *arguments: str, seconds: float = 28
         check=False,
     )
     return Ended(done.returncode, done.stdout, done.stderr)
+
+
+def ingested_in_waves(
+    source: str, lake: str, properties: Mapping[str, str], after: Callable[[str], None]
+) -> IngestSummary:
+    """Ingest with small waves in this process, and call `after` between the steps of each."""
+    settings = Settings.from_mappings([("test", {**WAVES})])
+    reporter = RunReporter(io.StringIO())
+    storages = Storages(HadoopProperties(properties))
+    with LocalEngine(1) as engine:
+        return ingest([source], lake, storages, settings, engine, reporter, after=after)
