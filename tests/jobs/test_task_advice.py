@@ -66,7 +66,7 @@ def test_workers_that_cannot_run_our_tasks_end_the_run_with_advice(
 
 
 def test_fault_of_a_task_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    reason = "lake.errors.StorageError: cannot open /x: Input/output error"
+    reason = "cannot open /x: Input/output error"
     assert advice_on(reason) is None
     with pytest.raises(EngineError):
         run_that_fails(reason, monkeypatch)

@@ -61,7 +61,7 @@ def test_cause_is_the_last_exception_of_the_workers_traceback() -> None:
         '"b.py", line 2, in g\nlake.errors.NotFoundError: cannot open /x\n SQLSTATE: 38000\n'
         "\tat org.x.Y.z(Y.scala:1)\nCaused by: something else"
     )
-    assert _python_cause(text) == "lake.errors.NotFoundError: cannot open /x"
+    assert _python_cause(text) == "cannot open /x"
 
 
 def test_cause_without_a_traceback_is_what_java_says() -> None:

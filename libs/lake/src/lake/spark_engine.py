@@ -1,5 +1,6 @@
 """Runs tasks on Spark's executors. Effect; imports pyspark only when it runs something."""
 
+import re
 import uuid
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -13,6 +14,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 _POLL_SECONDS = 0.1
+_OUR_CLASS = re.compile(r"^(?:\w+\.)*errors\.\w+: ")
 
 
 class SparkEngine:
@@ -113,11 +115,12 @@ def _python_cause(text: str) -> str:
     """Return the line of Spark's long message that says what went wrong in the task.
 
     That is the first line of the exception behind the last Python traceback, of those before the
-    Java frames. Without a traceback it is what Java says in the line before its frames.
+    Java frames. Without a traceback it is what Java says in the line before its frames. Errors of
+    ours tell what there is to know without their class.
     """
     message, _, _ = text.partition("\n\tat ")
     _, traceback, below = message.rpartition("Traceback (most recent call last):")
     lines = [line for line in below.splitlines() if line and not line[0].isspace()]
     if not lines:
         return "Spark gave no reason"
-    return lines[0] if traceback else lines[-1].lstrip(": ")
+    return _OUR_CLASS.sub("", lines[0]) if traceback else lines[-1].lstrip(": ")
