@@ -17,7 +17,7 @@ except ModuleNotFoundError as missing:
 def main(argv: Sequence[str]) -> int:
     """Run the job; what is not explained ends with 3."""
     arguments = audit_parser().parse_args(argv)
-    return run_job(partial(_audit, arguments), verbose=arguments.verbose > 0)
+    return run_job(partial(_audit, arguments), verbose=arguments.verbose > 0, writes=False)
 
 
 def _audit(arguments: argparse.Namespace) -> int:

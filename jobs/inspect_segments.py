@@ -16,7 +16,7 @@ except ModuleNotFoundError as missing:
 def main(argv: Sequence[str]) -> int:
     """Run the job; it ends with 0 whatever the bytes are."""
     arguments = inspect_parser().parse_args(argv)
-    return run_job(partial(_inspect, arguments), verbose=arguments.verbose > 0)
+    return run_job(partial(_inspect, arguments), verbose=arguments.verbose > 0, writes=False)
 
 
 def _inspect(arguments: argparse.Namespace) -> int:

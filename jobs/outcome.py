@@ -33,7 +33,9 @@ _WRONG_CALL = (
     IsolationConflictError,
 )
 _FAILED = (JobError, LakeQueryError, LakeError, IngestError, OSError)
-_INTERRUPTED = "seglake: interrupted; what was committed stays, the rest can be run again"
+_INTERRUPTED = "seglake: interrupted"
+_WRITING_INTERRUPTED = f"{_INTERRUPTED}; what was committed stays, the rest can be run again"
+_START_INTERRUPTED = f"{_INTERRUPTED} while Spark started; it can be run again"
 
 
 class ExitCode(IntEnum):
@@ -46,11 +48,14 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
 
 
-def run_job(job: Callable[[], int], *, verbose: bool) -> int:
+def run_job(job: Callable[[], int], *, verbose: bool, writes: bool) -> int:
     """Run a job and say how it ended.
 
     A failure the job foresaw becomes one paragraph on stderr, with the traceback before it when
     `verbose`. An exception that is a fault of ours passes through, to `exit_with`.
+
+    Args:
+        writes: the job commits to a lake, or may.
     """
     if not verbose:
         os.environ.setdefault(_RUST_LOG, "off")
@@ -61,7 +66,7 @@ def run_job(job: Callable[[], int], *, verbose: bool) -> int:
         _abandon_stdout()
         return ExitCode.DONE
     except KeyboardInterrupt:
-        print(_INTERRUPTED, file=sys.stderr)
+        print(_WRITING_INTERRUPTED if writes else _INTERRUPTED, file=sys.stderr)
         return ExitCode.INTERRUPTED
     except _WRONG_CALL as error:
         _explain(error, verbose=verbose)
@@ -86,8 +91,8 @@ def exit_with(main: Callable[[Sequence[str]], int]) -> NoReturn:
 
 
 def leave_interrupted() -> NoReturn:
-    """End the process on Ctrl-C without unwinding, where unwinding would hang."""
-    print(_INTERRUPTED, file=sys.stderr, flush=True)
+    """End the process on Ctrl-C while Spark starts, without unwinding, which would hang."""
+    print(_START_INTERRUPTED, file=sys.stderr, flush=True)
     os._exit(ExitCode.INTERRUPTED)
 
 

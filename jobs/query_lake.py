@@ -16,7 +16,7 @@ except ModuleNotFoundError as missing:
 def main(argv: Sequence[str]) -> int:
     """Run the job; a missing lake or a query that Spark refuses ends with 2."""
     arguments = sql_parser().parse_args(argv)
-    return run_job(partial(_query, arguments), verbose=arguments.verbose > 0)
+    return run_job(partial(_query, arguments), verbose=arguments.verbose > 0, writes=False)
 
 
 def _query(arguments: argparse.Namespace) -> int:

@@ -16,7 +16,7 @@ except ModuleNotFoundError as missing:
 def main(argv: Sequence[str]) -> int:
     """Run the job; see CONTRIBUTING.md for the exit codes."""
     arguments = replay_parser().parse_args(argv)
-    return run_job(partial(_replay, arguments), verbose=arguments.verbose > 0)
+    return run_job(partial(_replay, arguments), verbose=arguments.verbose > 0, writes=True)
 
 
 def _replay(arguments: argparse.Namespace) -> int:

@@ -34,7 +34,10 @@ NEVER_IN_CODEC = frozenset(
 )
 COMMITTERS = frozenset({"lake.delta_tables", "lake.delta_commit"})
 OPENERS = frozenset(
-    {"lake.local_storage", "lake.s3_storage", "lake.s3_objects", "lake.hdfs_storage"}
+    {
+        *("lake.local_storage", "lake.s3_storage", "lake.s3_objects"),
+        *("lake.hdfs_storage", "lake.hdfs_clients"),
+    }
 )
 FILE_MODULES = frozenset(
     {

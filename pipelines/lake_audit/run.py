@@ -39,12 +39,14 @@ def audit(
         most_rows: how many rows a task may hold, about.
 
     Raises:
-        NotALakeError: there is no lake.
+        LakeFolderError: there is no lake, or its storage does not let us in.
         LakeError: its ledger cannot be read, or a worker failed.
     """
     path = storage.locate(lake)
     progress.step("reading the ledger")
-    state = read_state(LakeTables(path, storage))
+    tables = LakeTables(path, storage)
+    tables.require()
+    state = read_state(tables)
     topics, unreadable = _topic_files(storage, state, engine, progress)
     cells = _cells(storage, state, topics, most_rows)
     tasks = packed(cells, most_rows)

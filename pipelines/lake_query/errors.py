@@ -6,16 +6,4 @@ class LakeQueryError(Exception):
 
 
 class WrongQueryError(LakeQueryError):
-    """There is no such lake, or the query is not one that Spark understands."""
-
-
-class LakeMissingError(WrongQueryError):
-    """A folder holds none of our tables."""
-
-    def __init__(self, *, lake: str, missing: str) -> None:
-        self.lake = lake
-        self.missing = missing
-        super().__init__(
-            f"{lake} is no lake: it has no table {missing}. Give the folder that"
-            " `seglake ingest --lake` wrote to."
-        )
+    """The query is not one that Spark understands, or it would write."""

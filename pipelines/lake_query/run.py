@@ -9,9 +9,10 @@ from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from lake.delta_tables import LakeTables
 from lake.storage import Storage
 from lake.tables import TABLES
-from pipelines.lake_query.errors import LakeMissingError, LakeQueryError, WrongQueryError
+from pipelines.lake_query.errors import LakeQueryError, WrongQueryError
 from pipelines.lake_query.reading_only import refuse_writes
 from pipelines.lake_query.views import VIEWS, topic_views, views_of
 
@@ -23,13 +24,11 @@ def require_lake(lake: str, storage: Storage) -> str:
     """The path of the lake, once it is sure that it has every table; needs no Spark.
 
     Raises:
-        LakeMissingError: it has not.
+        LakeFolderError: it has not, or its storage does not let us look.
         UnsupportedUriError: no storage answers to the URI.
     """
     path = storage.locate(lake)
-    for table in TABLES:
-        if storage.info(storage.join(path, table.name, "_delta_log")) is None:
-            raise LakeMissingError(lake=lake, missing=table.name)
+    LakeTables(path, storage).require()
     return path
 
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 
 from lake.delta_tables import LakeTables
 from lake.engine import Engine
-from lake.plain_parquet import SUCCESS, check_is_empty, to_plain_parquet
+from lake.lake_folder import SUCCESS
+from lake.plain_parquet import check_is_empty, to_plain_parquet
 from lake.storage import Storage
 from pipelines.segment_ingest.progress import RunReporter
 from pipelines.segment_ingest.run import ingest

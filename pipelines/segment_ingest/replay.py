@@ -8,7 +8,6 @@ from dataclasses import replace
 from lake.delta_commit import recover
 from lake.delta_tables import LakeTables
 from lake.engine import Engine
-from lake.errors import NotALakeError
 from lake.storage import Storage
 from pipelines.segment_ingest.execute import RunContext, published
 from pipelines.segment_ingest.progress import RunReporter
@@ -46,14 +45,13 @@ def replay(
         after: called with the name of each step of a commit, for tests that stop there.
 
     Raises:
-        NotALakeError, WrongSourceError, UnsafeStoreError: a wrong call; nothing was touched.
+        LakeFolderError, WrongSourceError, UnsafeStoreError: a wrong call; nothing was touched.
         LakeError: the lake or a worker failed; what was committed stays, run again.
     """
     started = time.monotonic()
     lake_path = storage.locate(lake)
     tables = LakeTables(lake_path, storage)
-    if not tables.exists():
-        raise NotALakeError(path=lake_path, reason="it has no tables")
+    tables.require()
     if not (dry_run or settings.write.single_writer):
         tables.require_safe_commits()
     summary = ReplaySummary(run_id or uuid.uuid4().hex, lake_path, dry_run)

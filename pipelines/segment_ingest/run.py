@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from lake.delta_commit import recover
 from lake.delta_tables import LakeTables
 from lake.engine import Engine
+from lake.errors import StorageError
 from lake.storage import Storage
 from pipelines.segment_ingest.errors import WrongSourceError
 from pipelines.segment_ingest.execute import RunContext, decode_settings, published, run_wave
@@ -61,8 +62,8 @@ def ingest(
         after: called with the name of each step of a commit, for tests that stop there.
 
     Raises:
-        WrongSourceError, IsolationConflictError, UnsafeStoreError: a wrong call; nothing was
-            touched.
+        WrongSourceError, LakeFolderError, IsolationConflictError, UnsafeStoreError: a wrong call;
+            nothing was touched.
         LakeError: the lake or a worker failed; what was committed stays, run again.
     """
     started = time.monotonic()
@@ -137,7 +138,7 @@ def _take_again(
     """List and take once more what could not be read because its broker deleted or cleaned it."""
     try:
         now = discover(sources, context.storage, context.settings)
-    except WrongSourceError:
+    except (WrongSourceError, StorageError):
         return  # the source is gone: what was left out waits
     replicas = readable_again(discovery.replicas, now.replicas, summary.left_out)
     if replicas:

@@ -2,7 +2,7 @@
 
 from typing import TextIO
 
-from lake.errors import LakeError, StorageError, StoreSilentError
+from lake.errors import LakeError, NotFoundError, RefusedError
 from lake.storage import FileInfo, Storage
 from pipelines.segment_inspect.errors import WrongPathError
 from pipelines.segment_inspect.findings import Report
@@ -34,7 +34,8 @@ def inspect(
 
     Raises:
         UnsupportedUriError: the path is none of a storage that is known.
-        WrongPathError: nothing is there, it cannot be read, or it is nothing to look into.
+        WrongPathError: nothing is there, it may not be read, or it is nothing to look into.
+        StorageError, StoreSilentError: it cannot be read now.
     """
     found_path = storage.locate(path)
     try:
@@ -47,8 +48,8 @@ def inspect(
             _inspect_folder(storage, found_path, records, offset, as_json, out)
         else:
             _inspect_file(storage, found_path, records, offset, as_json, out)
-    except (StorageError, StoreSilentError) as error:
-        raise WrongPathError(path=path, reason=str(error)) from error
+    except (RefusedError, NotFoundError) as error:
+        raise WrongPathError(path=error.path, reason=error.reason) from error
     return 0
 
 

@@ -2,13 +2,23 @@
 
 import subprocess
 import sys
+from types import ModuleType
 
 import pytest
 
+from jobs import audit_lake, ingest_segments, inspect_segments, query_lake, replay_quarantine
 from jobs.errors import JobError, WrongCallError
 from jobs.outcome import ExitCode, run_job
-from lake.errors import LakeError, NotFoundError, UnsupportedUriError
-from pipelines.lake_query.errors import LakeMissingError, LakeQueryError
+from lake.errors import (
+    LakeError,
+    LakeRefusedError,
+    NotALakeError,
+    NotFoundError,
+    RefusedError,
+    StoreSilentError,
+    UnsupportedUriError,
+)
+from pipelines.lake_query.errors import LakeQueryError, WrongQueryError
 from pipelines.segment_ingest.errors import IngestError, IsolationConflictError, WrongSourceError
 from pipelines.segment_ingest.setting_values import SettingsError
 
@@ -19,7 +29,7 @@ def raising(error: BaseException) -> int:
 
 @pytest.mark.parametrize("code", [0, 1, 3])
 def test_code_of_the_job_is_the_code(code: int) -> None:
-    assert run_job(lambda: code, verbose=False) == code
+    assert run_job(lambda: code, verbose=False, writes=True) == code
 
 
 @pytest.mark.parametrize(
@@ -28,13 +38,17 @@ def test_code_of_the_job_is_the_code(code: int) -> None:
         (WrongCallError("x"), 2),
         (SettingsError("a.b", "x"), 2),
         (UnsupportedUriError(uri="x", schemes=["y"]), 2),
-        (LakeMissingError(lake="x", missing="y"), 2),
+        (NotALakeError(path="x", reason="y"), 2),
+        (LakeRefusedError(path="x", reason="y"), 2),
+        (WrongQueryError("x"), 2),
         (WrongSourceError("x"), 2),
         (IsolationConflictError(topic="t", known="a", asked="b"), 2),
         (JobError("x"), 1),
         (IngestError("x"), 1),
         (LakeError("x"), 1),
         (NotFoundError(action="open", path="x"), 1),
+        (RefusedError(action="write", path="x", reason="y"), 1),
+        (StoreSilentError(action="open", path="x", reason="y"), 1),
         (LakeQueryError("x"), 1),
         (PermissionError("x"), 1),
         (KeyboardInterrupt(), 130),
@@ -43,10 +57,36 @@ def test_code_of_the_job_is_the_code(code: int) -> None:
 def test_error_becomes_its_code_and_one_paragraph(
     error: BaseException, code: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run_job(lambda: raising(error), verbose=False) == code
+    assert run_job(lambda: raising(error), verbose=False, writes=True) == code
     said = capsys.readouterr().err
     assert said.startswith("seglake: ")
     assert len(said.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("job", "called", "arguments", "writes"),
+    [
+        (ingest_segments, "_ingest", ["--source", "x", "--lake", "y"], True),
+        (replay_quarantine, "_replay", ["--lake", "y"], True),
+        (audit_lake, "_audit", ["--lake", "y"], False),
+        (inspect_segments, "_inspect", ["x"], False),
+        (query_lake, "_query", ["--lake", "y", "SELECT 1"], False),
+    ],
+)
+def test_only_what_writes_speaks_of_commits_when_it_is_interrupted(
+    job: ModuleType,
+    called: str,
+    arguments: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    *,
+    writes: bool,
+) -> None:
+    monkeypatch.setattr(job, called, lambda arguments: raising(KeyboardInterrupt()))
+    assert job.main(arguments) == 130
+    said = capsys.readouterr().err
+    assert said.startswith("seglake: interrupted")
+    assert ("committed" in said) is writes
 
 
 def test_codes_are_the_documented_ones() -> None:
@@ -61,7 +101,7 @@ def test_codes_are_the_documented_ones() -> None:
 
 def test_fault_of_ours_passes_through() -> None:
     with pytest.raises(ZeroDivisionError):
-        run_job(lambda: 1 // 0, verbose=False)
+        run_job(lambda: 1 // 0, verbose=False, writes=True)
 
 
 @pytest.mark.parametrize(("option", "shown"), [([], False), (["-v"], True)])
@@ -94,7 +134,7 @@ def test_reader_that_goes_away_is_no_failure() -> None:
         "def job():\n"
         "    for _ in range(100_000): print('x' * 100)\n"
         "    return 0\n"
-        "exit_with(lambda argv: run_job(job, verbose=False))\n"
+        "exit_with(lambda argv: run_job(job, verbose=False, writes=True))\n"
     )
     with subprocess.Popen(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE

@@ -1,5 +1,6 @@
 import json
 import multiprocessing
+import re
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -11,7 +12,16 @@ from deltalake.exceptions import DeltaError
 
 from lake.app_versions import versions
 from lake.delta_tables import LakeTables
-from lake.errors import LakeFolderError, NotALakeError, SchemaError, StorageError, TableRefusedError
+from lake.errors import (
+    LakeError,
+    LakeFolderError,
+    LakeRefusedError,
+    NotALakeError,
+    RefusedError,
+    SchemaError,
+    StorageError,
+    TableRefusedError,
+)
 from lake.snapshots import read_snapshots
 from lake.tables import BATCHES, CHECKPOINTS, GAPS, RECORDS, TABLES, Table
 from support.lake_drivers import commit, create_together
@@ -208,6 +218,46 @@ def test_rows_are_read_from_the_files_that_may_hold_them(lake: Lake) -> None:
     assert Counter(found.column(0).to_pylist()) == Counter(range(10, 20))
     assert lake.tables.rows(BATCHES, "another", ["base_offset"]).num_rows == 0
     assert lake.tables.rows(BATCHES, SOURCE, ["base_offset"]).num_rows == 33
+
+
+@pytest.mark.parametrize("call", ["exists", "require", "create_missing"])
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        ("Permission denied (os error 13)", LakeRefusedError),
+        ("Input/output error (os error 5)", StorageError),
+    ],
+)
+def test_place_that_refuses_us_is_told_where_the_lake_is_opened(
+    tmp_path: Path, call: str, said: str, kind: type[LakeError], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(path: str, options: object) -> bool:
+        raise OSError(said)
+
+    monkeypatch.setattr(DeltaTable, "is_deltatable", fail)
+    tables = lake_at(tmp_path / "lake").tables
+    with pytest.raises(kind, match=re.escape(said)) as caught:
+        getattr(tables, call)()
+    assert str(caught.value).count(str(tmp_path)) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_refusal_in_the_middle_of_a_run_is_none_of_the_opening(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(self: DeltaTable, app: str) -> int:
+        raise DeltaError("Kernel error: Permission denied (os error 13)")
+
+    monkeypatch.setattr(DeltaTable, "transaction_version", fail)
+    with pytest.raises(RefusedError, match="Permission denied"):
+        versions(lake.tables, SOURCE, ["orders"])
+
+
+def test_lake_that_lost_a_table_is_none_to_be_read(lake: Lake) -> None:
+    LakeTables(lake.tables.lake_path, lake.tables.storage).require()
+    shutil.rmtree(lake.path / "gaps")
+    with pytest.raises(NotALakeError, match="is no lake: it has no table gaps"):
+        LakeTables(lake.tables.lake_path, lake.tables.storage).require()
 
 
 def test_log_that_cannot_be_read_is_told_as_the_storages_doing(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lake.errors import StorageError
+from lake.errors import RefusedError, StorageError
 from lake.hadoop_properties import HadoopProperties
 from lake.s3_access import Keys, S3Access, access_of, delta_options, s3a_properties
 
@@ -84,7 +84,31 @@ def test_keys_of_properties_go_before_those_of_the_environment() -> None:
     assert access(**_VARIABLES, AWS_SESSION_TOKEN="T").keys == Keys("EAK", "ESK", "T")
     token = {"fs.s3a.session.token": "PT"}
     assert access(**_KEYS, **token, **_VARIABLES).keys == Keys("AK", "SK", "PT")
-    assert access(**{"fs.s3a.access.key": "AK"}, **_VARIABLES).keys == Keys("EAK", "ESK")
+
+
+@pytest.mark.parametrize(
+    ("given", "lacking"),
+    [
+        ({"fs.s3a.access.key": "hidden"}, "fs.s3a.secret.key"),
+        ({"fs.s3a.secret.key": "hidden"}, "fs.s3a.access.key"),
+        ({"fs.s3a.bucket.b.secret.key": "hidden"}, "fs.s3a.bucket.b.access.key"),
+    ],
+)
+def test_half_a_pair_of_properties_is_refused_whatever_the_environment_has(
+    given: dict[str, str], lacking: str
+) -> None:
+    for environment in ({}, _VARIABLES):
+        with pytest.raises(RefusedError, match="cannot use s3://b: ") as caught:
+            access(**given, **environment)
+        assert f"{lacking} is not set" in str(caught.value)
+        assert "hidden" not in str(caught.value)
+        assert "\n" not in str(caught.value)
+
+
+def test_half_a_pair_that_no_provider_asks_for_does_no_harm() -> None:
+    provider = {_PROVIDERS: "software.amazon.awssdk.EnvironmentVariableCredentialsProvider"}
+    found = access(**{"fs.s3a.access.key": "AK"}, **_VARIABLES, **provider)
+    assert found.keys == Keys("EAK", "ESK")
 
 
 @pytest.mark.parametrize(

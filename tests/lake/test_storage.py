@@ -1,3 +1,4 @@
+import errno
 import os
 import pickle
 from pathlib import Path
@@ -8,7 +9,10 @@ from lake.errors import (
     FileShrankError,
     LakeError,
     NotFoundError,
+    PlaceError,
+    RefusedError,
     StorageError,
+    StoreSilentError,
     UnsupportedUriError,
 )
 from lake.local_storage import LocalStorage
@@ -86,6 +90,28 @@ def test_listing_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(StorageError, match="Not a directory"):
         STORAGE.list_folder(str(tmp_path / "file"))
+
+
+@pytest.mark.parametrize(
+    ("number", "is_refusal"),
+    [(errno.EACCES, True), (errno.EROFS, True), (errno.ENOSPC, False), (errno.EIO, False)],
+)
+def test_a_no_of_the_system_is_told_from_a_failure(
+    number: int, *, is_refusal: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(path: str) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "scandir", fail)
+    with pytest.raises(StorageError, match=f"cannot list /x: {os.strerror(number)}") as caught:
+        STORAGE.list_folder("/x")
+    assert isinstance(caught.value, RefusedError) is is_refusal
+    for of_delta_rs in (
+        f"Kernel error: No (os error {number})",
+        f"Os {{ code: {number}, kind: x }}",
+    ):
+        assert type(STORAGE.failure("open", "/x", of_delta_rs)) is type(caught.value)
+    assert type(STORAGE.failure("open", "/x", "something else")) is StorageError
 
 
 def test_opening_a_folder_is_refused(tmp_path: Path) -> None:
@@ -221,3 +247,12 @@ def test_storage_goes_to_tasks(tmp_path: Path) -> None:
 def test_errors_share_one_base() -> None:
     assert issubclass(NotFoundError, StorageError)
     assert issubclass(StorageError, LakeError)
+
+
+def test_whoever_goes_on_without_one_file_does_not_go_on_with_a_silent_store() -> None:
+    assert issubclass(StoreSilentError, PlaceError)
+    assert not issubclass(StoreSilentError, StorageError)
+    silent = StoreSilentError(action="read", path="x", reason="y")
+    assert str(silent) == str(StorageError(action="read", path="x", reason="y"))
+    copy = pickle.loads(pickle.dumps(silent))
+    assert (str(copy), copy.path) == (str(silent), "x")

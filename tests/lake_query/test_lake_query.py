@@ -2,6 +2,7 @@
 
 import io
 import json
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -10,9 +11,10 @@ import pytest
 from deltalake import write_deltalake
 from pyspark.sql import SparkSession
 
+from lake.errors import NotALakeError
 from lake.local_storage import LocalStorage
 from lake.tables import TABLES
-from pipelines.lake_query.errors import LakeMissingError, WrongQueryError
+from pipelines.lake_query.errors import WrongQueryError
 from pipelines.lake_query.run import query, require_lake
 from pipelines.lake_query.views import VIEWS, topic_views
 
@@ -201,9 +203,11 @@ def test_query_that_spark_refuses_is_one_line(
 
 def test_lake_without_a_table_is_missing(lake_path: Path, tmp_path: Path) -> None:
     assert require_lake(str(lake_path), LocalStorage()) == str(lake_path)
-    (tmp_path / "records" / "_delta_log").mkdir(parents=True)
-    with pytest.raises(LakeMissingError, match="no table batches"):
-        require_lake(str(tmp_path), LocalStorage())
+    lake = tmp_path / "lake"
+    shutil.copytree(lake_path, lake)
+    shutil.rmtree(lake / "batches")
+    with pytest.raises(NotALakeError, match=f"{lake} is no lake: it has no table batches"):
+        require_lake(str(lake), LocalStorage())
 
 
 def test_names_that_differ_by_case_only_are_numbered() -> None:

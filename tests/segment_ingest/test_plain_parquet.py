@@ -10,8 +10,9 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 
+from lake.delta_tables import LakeTables
 from lake.engine import LocalEngine
-from lake.errors import LakeFolderError, StorageError
+from lake.errors import LakeFolderError, NotALakeError, StorageError
 from lake.local_storage import LocalStorage
 from lake.storage import FileInfo, Storage
 from lake.tables import TABLES, Table
@@ -163,6 +164,15 @@ def test_a_folder_that_is_not_empty_is_refused_untouched(name: str, tmp_path: Pa
     with pytest.raises(LakeFolderError, match=f"it holds {name}.*begins in an empty folder"):
         _converted(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_a_conversion_is_named_where_a_lake_is_wanted(plain: Path) -> None:
+    with pytest.raises(LakeFolderError, match="cannot be a lake: it holds a conversion to Parquet"):
+        ingested(_SAMPLES, plain)
+    with pytest.raises(LakeFolderError, match="it holds a conversion to Parquet, and a conversion"):
+        _converted(plain)
+    with pytest.raises(NotALakeError, match="is no lake: it holds a conversion to Parquet"):
+        LakeTables(str(plain), LocalStorage()).require()
 
 
 def test_a_conversion_that_dies_has_no_success_and_is_not_gone_on_with(tmp_path: Path) -> None:

@@ -159,6 +159,6 @@ def test_what_is_left_is_said_with_its_partitions_the_most_first(tmp_path: Path)
 
 
 def test_replay_of_no_lake_is_a_wrong_call(tmp_path: Path) -> None:
-    with pytest.raises(NotALakeError, match="no tables"):
+    with pytest.raises(NotALakeError, match="is no lake: it has no table records"):
         replayed(tmp_path / "nowhere")
     assert not (tmp_path / "nowhere").exists()

@@ -1,13 +1,15 @@
 """A call that cannot be right is refused with a sentence that helps, and nothing is written."""
 
+import errno
 import io
+import os
 import shutil
 from pathlib import Path
 
 import pytest
 
 from lake.engine import LocalEngine
-from lake.errors import LakeError
+from lake.errors import LakeError, StorageError
 from lake.local_storage import LocalStorage
 from pipelines.segment_ingest.errors import WrongSourceError
 from pipelines.segment_ingest.progress import RunReporter
@@ -78,6 +80,36 @@ def test_a_source_with_a_scheme_that_no_storage_has_is_refused(lake: Path) -> No
     source = "ftp://host/data"
     with pytest.raises(WrongSourceError, match=source), LocalEngine(1) as engine:
         ingest([source], str(lake), LocalStorage(), Settings(), engine, RunReporter(io.StringIO()))
+    assert not lake.exists()
+
+
+def _failing_with(number: int, data: Path, patch: pytest.MonkeyPatch) -> None:
+    scandir = os.scandir
+
+    def fail(path: str) -> object:
+        if Path(path).is_relative_to(data):
+            raise OSError(number, os.strerror(number))
+        return scandir(path)
+
+    patch.setattr(os, "scandir", fail)
+
+
+def test_a_source_that_may_not_be_read_is_named_once(
+    data: Path, lake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        _failing_with(errno.EACCES, data, patch)
+        message = _message([data], lake)
+    assert message == f"the source is refused: cannot list {data}: Permission denied"
+
+
+def test_a_source_that_fails_to_be_read_is_no_wrong_call(
+    data: Path, lake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        _failing_with(errno.EIO, data, patch)
+        with pytest.raises(StorageError, match="Input/output error"):
+            ingested(data, lake)
     assert not lake.exists()
 
 

@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 from hdfs_native import Client
 
-from lake.errors import StorageError, StoreSilentError
+from lake.errors import RefusedError, StorageError, StoreSilentError
 from lake.hadoop_properties import HadoopProperties
-from lake.hdfs_errors import reason_of
+from lake.hdfs_errors import failure
 from lake.hdfs_storage import HdfsStorage
 from support.hdfs_runs import DISK, LOCAL, Ended, fetched, ingested_in_waves, put, seglake
 from support.made_logs import made_records, make_log_dir
 from support.remote_runs import ingested_at
+from support.servers.hadoop_programs import write_conf
 from support.servers.hdfs_cluster import HdfsCluster, hdfs_cluster
 from support.servers.processes import LOOPBACK, free_port
 from support.taken import is_nothing_new, records_taken
@@ -23,6 +24,7 @@ pytestmark = [pytest.mark.hdfs, pytest.mark.timeout(900)]  # the JARs may have t
 
 _NOTHING = HadoopProperties()
 _MOST_SECONDS = 60
+_FAILED, _REFUSED = 1, 2
 
 
 def _ingest(source: str, lake: str, **environment: str) -> Ended:
@@ -32,9 +34,25 @@ def _ingest(source: str, lake: str, **environment: str) -> Ended:
     return ended
 
 
-def _paragraph(ended: Ended) -> str:
-    """What a failed command said: one line, without a stack of any language."""
-    assert ended.code in (1, 2), ended
+_REACHES = {
+    "ingest": ("ingest", "--source", str(DISK), "--lake", "{place}", *LOCAL),
+    "ingest from": ("ingest", "--source", "{place}", "--lake", "{tmp}/lake", *LOCAL),
+    "audit": ("audit", "--lake", "{place}", *LOCAL),
+    "replay": ("replay", "--lake", "{place}", *LOCAL),
+    "inspect": ("inspect", "{place}"),
+    "sql": ("sql", "--lake", "{place}", "SELECT 1"),
+}
+
+
+def _reached(command: str, place: str, folder: Path, **environment: str) -> Ended:
+    """How a command ends that reaches for a place."""
+    arguments = [part.format(place=place, tmp=folder) for part in _REACHES[command]]
+    return seglake(environment, *arguments, seconds=_MOST_SECONDS)
+
+
+def _paragraph(ended: Ended, code: int) -> str:
+    """What a command said that failed with this code: one line, without a stack of any language."""
+    assert ended.code == code, ended
     (line,) = ended.errors.strip().splitlines()
     assert line.startswith("seglake: ")
     assert "Traceback" not in line
@@ -45,7 +63,7 @@ def _paragraph(ended: Ended) -> str:
 
 def test_nobody_may_write_where_hdfs_forbids_it(hdfs: HdfsCluster) -> None:
     lake = f"{hdfs.uri}/forbidden"
-    said = _paragraph(_ingest(str(DISK), lake, HADOOP_USER_NAME="mallory"))
+    said = _paragraph(_ingest(str(DISK), lake, HADOOP_USER_NAME="mallory"), _REFUSED)
     assert "Permission denied: user=mallory, access=WRITE" in said
     assert "HADOOP_USER_NAME" in said
     assert HdfsStorage(_NOTHING).info(lake) is None
@@ -57,9 +75,30 @@ def test_source_that_may_not_be_read_is_named(hdfs: HdfsCluster, hdfs_folder: st
     client.mkdirs(source, create_parent=True)
     client.set_permission(source, 0o700)
     lake = f"{hdfs.uri}{hdfs_folder}/lake"
-    said = _paragraph(_ingest(f"{hdfs.uri}{source}", lake, HADOOP_USER_NAME="mallory"))
-    assert f"source {hdfs.uri}{source} cannot be" in said
-    assert "Permission denied: user=mallory, access=READ_EXECUTE" in said
+    said = _paragraph(_ingest(f"{hdfs.uri}{source}", lake, HADOOP_USER_NAME="mallory"), _REFUSED)
+    assert f"the source is refused: cannot list {hdfs.uri}{source}: Permission denied" in said
+    assert "user=mallory, access=READ_EXECUTE" in said
+
+
+@pytest.mark.parametrize("command", _REACHES)
+def test_folder_that_may_not_be_read_is_a_wrong_call_of_every_command(
+    hdfs: HdfsCluster, hdfs_folder: str, tmp_path: Path, command: str
+) -> None:
+    client = Client(hdfs.uri)
+    client.mkdirs(f"{hdfs_folder}/records/_delta_log", create_parent=True)
+    client.set_permission(hdfs_folder, 0o700)
+    place = f"{hdfs.uri}{hdfs_folder}"
+    said = _paragraph(_reached(command, place, tmp_path, HADOOP_USER_NAME="mallory"), _REFUSED)
+    assert "Permission denied: user=mallory" in said
+    assert said.count(place) == 1
+
+
+@pytest.mark.parametrize("command", _REACHES)
+def test_name_node_that_is_down_is_a_failure_of_every_command(command: str, tmp_path: Path) -> None:
+    place = f"hdfs://{LOOPBACK}:{free_port()}"
+    conf = write_conf(tmp_path, {"dfs.client.failover.max.attempts": "1"})
+    ended = _reached(command, f"{place}/place", tmp_path, HADOOP_CONF_DIR=str(conf))
+    assert f"nothing listens at {place}, or at a data node" in _paragraph(ended, _FAILED)
 
 
 def test_safe_mode_is_said_and_the_next_run_goes_on(
@@ -75,21 +114,22 @@ def test_safe_mode_is_said_and_the_next_run_goes_on(
     finally:
         hdfs.leave_safe_mode()
     for ended in (in_old, in_new):
-        assert "the name node is in safe mode and takes no changes" in _paragraph(ended)
+        said = _paragraph(ended, _FAILED)
+        assert "the name node is in safe mode and takes no changes" in said
     assert ingested_at(source, lake, _NOTHING).topics == ["payments"]
 
 
 def test_used_up_quota_is_said_with_its_numbers(hdfs: HdfsCluster, hdfs_folder: str) -> None:
     Client(hdfs.uri).mkdirs(hdfs_folder, create_parent=True)
     hdfs.allow_space(hdfs_folder, 1 << 20)  # less than a block
-    said = _paragraph(_ingest(str(DISK), f"{hdfs.uri}{hdfs_folder}/lake"))
+    said = _paragraph(_ingest(str(DISK), f"{hdfs.uri}{hdfs_folder}/lake"), _FAILED)
     assert "the quota of space is used up" in said
     assert "1048576" in said
 
 
 def test_name_node_that_is_down_is_said_within_a_minute(tmp_path: Path) -> None:
     place = f"hdfs://{LOOPBACK}:{free_port()}"
-    said = _paragraph(_ingest(f"{place}/kafka", str(tmp_path / "lake")))
+    said = _paragraph(_ingest(f"{place}/kafka", str(tmp_path / "lake")), _FAILED)
     assert f"nothing listens at {place}, or at a data node" in said
     assert not (tmp_path / "lake").exists()
 
@@ -106,17 +146,30 @@ def test_nameservice_without_a_living_name_node_is_said(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("uri", "properties", "reason"),
+    ("uri", "properties", "kind", "reason"),
     [
-        ("hdfs://no-such-host.invalid:8020", {}, "the host of hdfs://no-such-host.invalid:8020 is"),
-        ("hdfs://prod", {"dfs.ha.namenodes.prod": "a"}, "has no address of a name node for"),
-        ("viewfs://view", {}, r"set fs\.viewfs\.mounttable\.view\.linkFallback"),
+        (
+            "hdfs://no-such-host.invalid:8020",
+            {},
+            StorageError,
+            "the host of hdfs://no-such-host.invalid:8020 is",
+        ),
+        (
+            "hdfs://prod",
+            {"dfs.ha.namenodes.prod": "a"},
+            RefusedError,
+            "has no address of a name node for",
+        ),
+        ("viewfs://view", {}, RefusedError, r"set fs\.viewfs\.mounttable\.view\.linkFallback"),
     ],
 )
-def test_wrong_names_are_told_apart(uri: str, properties: dict[str, str], reason: str) -> None:
+def test_wrong_names_are_told_apart(
+    uri: str, properties: dict[str, str], kind: type[StorageError], reason: str
+) -> None:
     known = HadoopProperties(properties | {"dfs.client.failover.max.attempts": "1"})
-    with pytest.raises(StorageError, match=reason):
+    with pytest.raises(StorageError, match=reason) as caught:
         HdfsStorage(known).list_folder(f"{uri}/x")
+    assert type(caught.value) is kind
 
 
 def test_port_of_another_service_is_told(hdfs: HdfsCluster) -> None:
@@ -135,7 +188,9 @@ def test_port_of_another_service_is_told(hdfs: HdfsCluster) -> None:
     ],
 )
 def test_missing_ticket_is_told(text: str) -> None:
-    said = reason_of(text, "hdfs://prod")
+    error = failure("list", "hdfs://prod/x", text, "hdfs://prod")
+    assert type(error) is RefusedError
+    said = error.reason
     assert "hdfs://prod wants Kerberos" in said
     assert "kinit" in said
 
@@ -144,9 +199,9 @@ def test_missing_ticket_is_told(text: str) -> None:
 def test_name_node_that_hangs_is_given_up_within_a_minute(tmp_path: Path) -> None:
     with hdfs_cluster(tmp_path / "hdfs") as hdfs:
         os.kill(hdfs.name_node.pid, signal.SIGSTOP)
-        said = _paragraph(_ingest(f"{hdfs.uri}/kafka", str(tmp_path / "lake")))
+        said = _paragraph(_ingest(f"{hdfs.uri}/kafka", str(tmp_path / "lake")), _FAILED)
         assert "does not answer: nothing came in 45 s" in said
-        said = _paragraph(_ingest(str(DISK), f"{hdfs.uri}/lake"))
+        said = _paragraph(_ingest(str(DISK), f"{hdfs.uri}/lake"), _FAILED)
         assert "does not answer: nothing came in 45 s" in said
 
 

@@ -21,6 +21,7 @@ from jobs.java_home import provide_java
 from lake import s3_access
 from support.lakes import read_table
 from support.servers import s3_server
+from support.servers.hadoop_programs import write_conf
 from support.servers.s3_server import S3Server, without_aws
 
 pytestmark = [pytest.mark.s3, pytest.mark.timeout(1500)]  # the server may have to be built
@@ -181,40 +182,74 @@ def _silent_server() -> Iterator[str]:
 
 _REACHES: Mapping[str, Sequence[str]] = {
     "ingest": ("ingest", "--source", str(_DISK), "--lake", "s3://{bucket}/lake", *_LOCAL),
+    "ingest as parquet": (
+        *("ingest", "--source", str(_DISK), "--lake", "s3://{bucket}/lake", *_LOCAL),
+        *("--format", "parquet"),
+    ),
     "ingest from": ("ingest", "--source", "s3://{bucket}/disk", "--lake", "{tmp}/lake", *_LOCAL),
     "audit": ("audit", "--lake", "s3://{bucket}/lake", *_LOCAL),
+    "audit against": (
+        *("audit", "--lake", "{tmp}/lake", "--source", "s3://{bucket}/disk", *_LOCAL),
+    ),
     "replay": ("replay", "--lake", "s3://{bucket}/lake", *_LOCAL),
     "inspect": ("inspect", "s3://{bucket}/disk"),
     "sql": ("sql", "--lake", "s3://{bucket}/lake", "SELECT 1"),
 }
+_SILENT, _REFUSES = 1, 2
 
 
 @pytest.mark.parametrize("command", _REACHES)
 @pytest.mark.parametrize(
-    ("wrong", "reason"),
+    ("wrong", "code", "reason"),
     [
-        ({"AWS_ENDPOINT_URL": "http://127.0.0.1:1"}, "nothing listens at http://127.0.0.1:1"),
-        ({"AWS_SECRET_ACCESS_KEY": "wrong-secret-1c5e"}, "refuses the secret key"),
-        ({"bucket": "no-such-bucket"}, "there is no bucket no-such-bucket at http"),
+        (
+            {"AWS_ENDPOINT_URL": "http://127.0.0.1:1"},
+            _SILENT,
+            "nothing listens at http://127.0.0.1:1",
+        ),
+        (
+            {"AWS_ENDPOINT_URL": "http://no-such-host.invalid"},
+            _SILENT,
+            "the host of http://no-such-host.invalid is not known",
+        ),
+        ({"AWS_SECRET_ACCESS_KEY": "wrong-secret-1c5e"}, _REFUSES, "refuses the secret key"),
+        ({"AWS_ACCESS_KEY_ID": "wrong-key-77ab"}, _REFUSES, "does not know the access key"),
+        ({"bucket": "no-such-bucket"}, _REFUSES, "there is no bucket no-such-bucket at http"),
+        ({"AWS_ENDPOINT_URL": "ftp://host"}, _REFUSES, "its endpoint is no URL"),
     ],
 )
-def test_a_wrong_endpoint_key_or_bucket_is_told_in_a_paragraph(
+def test_a_wrong_endpoint_key_or_bucket_is_told_in_a_paragraph_with_one_code_for_all_sides(
     s3: S3Server,
     bucket: str,
     tmp_path: Path,
     command: str,
     wrong: Mapping[str, str],
+    code: int,
     reason: str,
 ) -> None:
     places = {"bucket": bucket, "tmp": str(tmp_path), **wrong}
     arguments = [part.format_map(places) for part in _REACHES[command]]
     started = time.monotonic()
     ended = in_process({**s3.environment(), **wrong}, arguments)
-    assert ended.code in (1, 2)
+    assert ended.code == code
     assert reason in ended.errors
     assert ended.errors.startswith("seglake: ")
     assert ended.errors.count("\n") == 1
+    assert ended.errors.count(f"s3://{places['bucket']}") == 1
     assert time.monotonic() - started < 60
+
+
+@pytest.mark.parametrize("command", _REACHES)
+def test_half_a_key_is_a_wrong_call_though_the_environment_has_a_whole_one(
+    s3: S3Server, bucket: str, tmp_path: Path, command: str
+) -> None:
+    conf = write_conf(tmp_path / "conf", {f"fs.s3a.bucket.{bucket}.access.key": "half-a-key-41c0"})
+    arguments = [part.format(bucket=bucket, tmp=tmp_path) for part in _REACHES[command]]
+    ended = in_process({**s3.environment(), "HADOOP_CONF_DIR": str(conf)}, arguments)
+    assert ended.code == _REFUSES
+    assert f"fs.s3a.bucket.{bucket}.secret.key is not set" in ended.errors
+    assert ended.errors.count("\n") == 1
+    assert "half-a-key" not in ended.errors
 
 
 def test_no_permission_is_told_in_a_paragraph(
@@ -224,26 +259,33 @@ def test_no_permission_is_told_in_a_paragraph(
         server.make_bucket("bucket")
         arguments = ("ingest", "--source", str(_DISK), "--lake", "s3://bucket/lake", *_LOCAL, "-vv")
         ended = in_process(server.environment(), arguments)
-    assert ended.code == 1
+    assert ended.code == _REFUSES
     assert "does not permit it (AccessDenied, HTTP 403)" in ended.errors
 
 
-def test_a_silent_endpoint_is_given_up(s3: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(s3_access, "SILENCE_SECONDS", 1)
-    monkeypatch.setattr(s3_access, "RETRY_SECONDS", 1)
-    _give_up(s3)
+@pytest.mark.parametrize("command", _REACHES)
+def test_a_silent_endpoint_is_given_up(
+    s3: S3Server, tmp_path: Path, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for limit in ("SILENCE_SECONDS", "REQUEST_SECONDS", "RETRY_SECONDS"):
+        monkeypatch.setattr(s3_access, limit, 1)
+    _give_up(s3, tmp_path, command)
 
 
 @pytest.mark.slow
-def test_a_silent_endpoint_is_given_up_within_a_minute(s3: S3Server) -> None:
+@pytest.mark.parametrize("command", ["ingest", "ingest from"])
+def test_a_silent_endpoint_is_given_up_within_a_minute(
+    s3: S3Server, tmp_path: Path, command: str
+) -> None:
     started = time.monotonic()
-    _give_up(s3)
+    _give_up(s3, tmp_path, command)
     assert time.monotonic() - started < 60
 
 
-def _give_up(s3: S3Server) -> None:
+def _give_up(s3: S3Server, folder: Path, command: str) -> None:
     with _silent_server() as endpoint:
         environment = {**s3.environment(), "AWS_ENDPOINT_URL": endpoint}
-        ended = in_process(environment, ("inspect", "s3://bucket/disk"))
-    assert ended.code == 2
+        arguments = [part.format(bucket="silent", tmp=folder) for part in _REACHES[command]]
+        ended = in_process(environment, arguments)
+    assert ended.code == _SILENT
     assert "does not answer in time" in ended.errors

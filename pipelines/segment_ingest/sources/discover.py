@@ -61,8 +61,9 @@ def discover(sources: Sequence[str], storage: Storage, settings: Settings) -> Di
     """List all partitions of the sources that the settings select.
 
     Raises:
-        WrongSourceError: a source is missing, no folder or no log dir, or whose cluster it is
-            cannot be told.
+        WrongSourceError: a source is missing, refused, no folder or no log dir, or whose cluster it
+            is cannot be told.
+        StorageError, StoreSilentError: it cannot be listed now.
     """
     notes: list[str] = []
     found = find_sources(sources, storage, notes)

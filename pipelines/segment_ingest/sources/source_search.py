@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from lake.errors import LakeError
+from lake.errors import NotFoundError, RefusedError, UnsupportedUriError
 from lake.storage import Storage
 from pipelines.segment_ingest.errors import WrongSourceError
 from pipelines.segment_ingest.sources.log_dir_search import FoundLogDir, Listings, find_log_dirs
@@ -12,7 +12,9 @@ def find_sources(sources: Sequence[str], storage: Storage, notes: list[str]) -> 
     """The log dirs at or below the sources, in their order; a link to one of them is noted.
 
     Raises:
-        WrongSourceError: a source is missing, no folder or no log dir.
+        WrongSourceError: a source is missing, no folder or no log dir, or its storage does not let
+            us in.
+        StorageError, StoreSilentError: it may be there another time.
     """
     found: dict[str, FoundLogDir] = {}
     parents: Listings = {}
@@ -43,8 +45,8 @@ def _log_dirs_of(source: str, storage: Storage, parents: Listings) -> list[Found
                 "folder above log dirs"
             )
         log_dirs = find_log_dirs(storage, path, parents)
-    except LakeError as error:
-        raise WrongSourceError(f"source {source} cannot be listed: {error}") from error
+    except (RefusedError, NotFoundError, UnsupportedUriError) as error:
+        raise WrongSourceError(f"the source is refused: {error}") from error
     if not log_dirs:
         raise WrongSourceError(
             f"source {source} holds no log dir of a Kafka broker: no folder below it has "

@@ -309,7 +309,7 @@ def _commit(
             commit_properties=properties,
         )
     except (DeltaError, OSError, ValueError) as error:
-        return f"{type(error).__name__}: {tables.explained(table, error)}"
+        return f"{type(error).__name__}: {tables.failure('commit to', table, error).reason}"
     _sync_log(tables, table, handle.version())
     return ""
 

@@ -18,10 +18,11 @@ from lake.errors import (
     LakeFolderError,
     NotALakeError,
     NotFoundError,
-    StorageError,
+    PlaceError,
     TableRefusedError,
     UnsafeStoreError,
 )
+from lake.lake_folder import holds_conversion, opening
 from lake.storage import FileInfo, Storage
 from lake.tables import CHECKPOINTS, RECORDS, TABLES, Table, check_whole
 
@@ -88,20 +89,45 @@ class LakeTables:
         return sorted(value for value in found if value is not None)
 
     def exists(self) -> bool:
-        """Say whether all tables are there."""
+        """Say whether all tables are there.
+
+        Raises:
+            LakeRefusedError: the storage does not let us look.
+        """
         if not self._are_there:
-            self._are_there = len(self._present()) == len(TABLES)
+            with opening(self.lake_path):
+                self._are_there = len(self._present()) == len(TABLES)
         return self._are_there
+
+    def require(self) -> None:
+        """See that all tables are there.
+
+        Raises:
+            NotALakeError: they are not.
+            LakeRefusedError: the storage does not let us look.
+        """
+        self._check_path()
+        with opening(self.lake_path):
+            missing = [table.name for table in TABLES if not self._has_log(table)]
+            if not missing:
+                self._are_there = True
+            elif holds_conversion(self.storage, self.lake_path):
+                reason = "it holds a conversion to Parquet, for readers of Parquet"
+                raise NotALakeError(path=self.lake_path, reason=reason)
+            else:
+                raise NotALakeError(path=self.lake_path, reason=f"it has no table {missing[0]}")
 
     def require_safe_commits(self) -> None:
         """See that of several runs that write one file of the log only one can.
 
         Raises:
             UnsafeStoreError: the store does not see to it.
+            LakeRefusedError: the store does not let us try.
         """
         folder = self.storage.join(self.work_folder, "probe")
-        if not self.storage.creates_exclusively(folder):
-            raise UnsafeStoreError(path=self.lake_path)
+        with opening(self.lake_path):
+            if not self.storage.creates_exclusively(folder):
+                raise UnsafeStoreError(path=self.lake_path)
 
     def create_missing(self, *, is_single_writer: bool = False) -> None:
         """Create the tables that are not there yet, and check those that are.
@@ -114,10 +140,16 @@ class LakeTables:
 
         Raises:
             LakeFolderError: the place is a file, or holds something else, or has lost a table.
+            LakeRefusedError: the storage does not let us in.
             UnsafeStoreError: the store could lose commits.
             SchemaError, TableRefusedError: a table is not as this library made it.
         """
         self._check_path()
+        with opening(self.lake_path):
+            self._create_missing(is_single_writer=is_single_writer)
+        self._are_there = True
+
+    def _create_missing(self, *, is_single_writer: bool) -> None:
         present = self._present()
         has_commits = any(self.open(table).version() > 0 for table in present)
         # Looked for after the versions: all tables are created before the first commit to any.
@@ -133,7 +165,6 @@ class LakeTables:
             list(pool.map(self._create, missing))
         for table in missing:
             self.open(table)
-        self._are_there = True
 
     def open(self, table: Table) -> "DeltaTable":
         """Return a handle on the newest snapshot, checked to be a table that we may write.
@@ -237,12 +268,11 @@ class LakeTables:
         except TableNotFoundError:
             raise
         except (DeltaError, OSError) as error:
-            reason = self.explained(table, error)
-            raise StorageError(action=action, path=self.path(table), reason=reason) from None
+            raise self.failure(action, table, error) from None
 
-    def explained(self, table: Table, error: Exception) -> str:
-        """Say in one line what delta-rs met at a table."""
-        return self.storage.explained(self.path(table), _in_one_line(error))
+    def failure(self, action: str, table: Table, error: Exception) -> PlaceError:
+        """Our error for what delta-rs met at a table."""
+        return self.storage.failure(action, self.path(table), _in_one_line(error))
 
     def _check_path(self) -> None:
         """Refuse a name that delta-rs takes for another: it decodes percent signs, at times."""
@@ -254,7 +284,9 @@ class LakeTables:
         missing_names = {table.name for table in missing}
         strange = [e.name for e in self._entries() if e.name not in {t.name for t in TABLES}]
         if strange and len(missing_names) == len(TABLES):
-            raise LakeFolderError(path=self.lake_path, reason=f"it holds {strange[0]}")
+            is_conversion = holds_conversion(self.storage, self.lake_path)
+            reason = "a conversion to Parquet" if is_conversion else strange[0]
+            raise LakeFolderError(path=self.lake_path, reason=f"it holds {reason}")
         for table in missing:
             left = [e.name for e in self._entries(table.name)]
             left = [name for name in left if name not in (_LOG_FOLDER, _OWN_FOLDER)]
@@ -295,10 +327,7 @@ class LakeTables:
             )
         except (DeltaError, OSError) as error:
             if not self._has_log(table):
-                reason = self.explained(table, error)
-                raise StorageError(
-                    action="create the table", path=self.path(table), reason=reason
-                ) from None
+                raise self.failure("create the table", table, error) from None
         self.storage.sync([self.log_entry_path(table, 0)])
 
     def _check(self, table: Table, handle: "DeltaTable") -> None:

@@ -31,14 +31,25 @@ class UnsupportedUriError(LakeError):
         super().__init__(f"cannot open {uri!r}: expected {expected}; give such a location")
 
 
-class StorageError(LakeError):
-    """The storage refused an operation: permissions, a full disk, a broken device."""
+class PlaceError(LakeError):
+    """Base of what goes wrong with one place: what was tried there, and why it failed."""
 
     def __init__(self, *, action: str, path: str, reason: str) -> None:
         self.action = action
         self.path = path
         self.reason = reason
         super().__init__(f"cannot {action} {path}: {reason}")
+
+
+class StorageError(PlaceError):
+    """The storage did not do an operation: permissions, a full disk, a broken device."""
+
+
+class RefusedError(StorageError):
+    """The storage says no, and will until somebody mends the call, the settings or the rights.
+
+    No permission, a wrong key, no such bucket, or settings that lead to no store.
+    """
 
 
 class NotFoundError(StorageError):
@@ -122,18 +133,22 @@ class NotALakeError(LakeFolderError):
         return f"{self.path} is no lake: {self.reason}. {wanted}"
 
 
-class StoreSilentError(LakeError):
+class LakeRefusedError(LakeFolderError):
+    """The storage refuses us where the lake is opened; nothing was touched.
+
+    `reason` is the text of its `RefusedError`, with the path that it refuses.
+    """
+
+    def _text(self) -> str:
+        return f"the lake is refused: {self.reason}"
+
+
+class StoreSilentError(PlaceError):
     """A store far away does not answer at all.
 
     No `StorageError`: whoever leaves out one file that cannot be read would wait again for each of
     the others.
     """
-
-    def __init__(self, *, action: str, path: str, reason: str) -> None:
-        self.action = action
-        self.path = path
-        self.reason = reason
-        super().__init__(f"cannot {action} {path}: {reason}")
 
 
 class UnsafeStoreError(LakeError):

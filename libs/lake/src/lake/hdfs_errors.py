@@ -6,7 +6,13 @@ the operating system. delta-rs has the same client inside, and wraps its texts i
 
 import re
 
-from lake.errors import NotFoundError, StorageError, StoreSilentError
+from lake.errors import (
+    NotFoundError,
+    PlaceError,
+    RefusedError,
+    StorageError,
+    StoreSilentError,
+)
 
 _RPC = re.compile(r"(?:\w+\.)+(?:\w+\$)?(\w+Exception)\W{1,4}(.*)", re.DOTALL)
 _STACK = re.compile(r"(\\n|\n|: at (org|java|javax)\.).*", re.DOTALL)
@@ -24,10 +30,18 @@ _MEANINGS = {  # of Java exceptions
 }
 _KERBEROS = ("GSSAPI", "libgssapi", "SASLError", "NoSASLMechanism", "SaslException", "SASL error")
 
+_REFUSALS = (
+    "AccessControlException",
+    "AuthorizationException",
+    "ParentNotDirectoryException",
+    "No NameNode hosts",
+    "No viewfs fallback",
+    *_KERBEROS,
+)
 _OF_DATA_NODES = ("read", "write")  # one of them may be silent, and others not
 
 
-def error_of(action: str, path: str, error: Exception, uri: str) -> StorageError | StoreSilentError:
+def error_of(action: str, path: str, error: Exception, uri: str) -> PlaceError:
     """Our error for one of the client's; theirs have stacks of Java in them.
 
     Args:
@@ -39,9 +53,23 @@ def error_of(action: str, path: str, error: Exception, uri: str) -> StorageError
         return NotFoundError(action=action, path=path)
     if isinstance(error, FileExistsError):
         return StorageError(action=action, path=path, reason="File exists")
-    is_silent = is_silence(str(error)) and action not in _OF_DATA_NODES
-    kind = StoreSilentError if is_silent else StorageError
-    return kind(action=action, path=path, reason=reason_of(str(error), uri))
+    return failure(action, path, str(error), uri)
+
+
+def failure(action: str, path: str, text: str, uri: str) -> PlaceError:
+    """Our error for a text of the client's or of delta-rs.
+
+    Args:
+        uri: scheme and authority that were asked.
+    """
+    return _kind_of(action, text)(action=action, path=path, reason=_reason_of(text, uri))
+
+
+def _kind_of(action: str, text: str) -> type[StorageError | StoreSilentError]:
+    if any(word in text for word in _REFUSALS):
+        return RefusedError
+    is_silent = _is_silence(text) and action not in _OF_DATA_NODES
+    return StoreSilentError if is_silent else StorageError
 
 
 def _is_folder(error: Exception) -> bool:
@@ -59,12 +87,12 @@ def is_passing(text: str) -> bool:
     return "RPCError" not in text
 
 
-def is_silence(text: str) -> bool:
+def _is_silence(text: str) -> bool:
     """Whether nobody listens; the client has tried again by itself."""
     return "RPCError" not in text and "Connection refused" in text
 
 
-def reason_of(text: str, uri: str) -> str:
+def _reason_of(text: str, uri: str) -> str:
     """What went wrong, and what to look at.
 
     Args:

@@ -19,10 +19,16 @@ from urllib.parse import quote
 
 from lake import hdfs_access, hdfs_clients
 from lake.daemon_call import called
-from lake.errors import FileShrankError, LakeFolderError, NotFoundError, StorageError
+from lake.errors import (
+    FileShrankError,
+    LakeFolderError,
+    NotFoundError,
+    PlaceError,
+    StorageError,
+)
 from lake.hadoop_properties import HadoopProperties
 from lake.hdfs_access import HdfsAccess
-from lake.hdfs_errors import error_of, is_passing, reason_of
+from lake.hdfs_errors import error_of, failure, is_passing
 from lake.read_ahead import ReadAhead
 from lake.remote_output import RemoteOutput
 from lake.storage import FileInfo, Reader, Storage
@@ -123,8 +129,8 @@ class HdfsStorage(Storage):
     def pauses_s(self, path: str) -> Sequence[float]:
         return _COMMIT_PAUSES_S
 
-    def explained(self, path: str, text: str) -> str:
-        return reason_of(text, hdfs_access.split(path)[0])
+    def failure(self, action: str, path: str, text: str) -> PlaceError:
+        return failure(action, path, text, hdfs_access.split(path)[0])
 
     def delta_options(self, path: str) -> Mapping[str, str]:
         """Return the client's properties, the name node that is active now as the first.

@@ -1,6 +1,7 @@
 """The machine's own file system, or one that is mounted into it. Effect."""
 
 import contextlib
+import errno
 import os
 import posixpath
 import re
@@ -12,11 +13,22 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
 
-from lake.errors import FileShrankError, NotFoundError, StorageError, UnsupportedUriError
+from lake.errors import (
+    FileShrankError,
+    NotFoundError,
+    PlaceError,
+    RefusedError,
+    StorageError,
+    UnsupportedUriError,
+)
 from lake.storage import FileInfo, Reader, Storage
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _OUTPUT_BUFFER_BYTES = 1 << 20
+_REFUSALS = frozenset(
+    {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP}
+)
+_ERROR_NUMBER = re.compile(r"(?:\(os error |Os \{ code: )([0-9]+)")  # in texts of Rust
 
 
 @contextlib.contextmanager
@@ -27,7 +39,8 @@ def _named(action: str, path: str) -> Iterator[None]:
     except FileNotFoundError as error:
         raise NotFoundError(action=action, path=path) from error
     except OSError as error:
-        raise StorageError(action=action, path=path, reason=error.strerror or str(error)) from error
+        kind = RefusedError if error.errno in _REFUSALS else StorageError
+        raise kind(action=action, path=path, reason=error.strerror or str(error)) from error
 
 
 def _described(path: str, name: str, status: os.stat_result) -> FileInfo:
@@ -101,6 +114,12 @@ class LocalStorage(Storage):
         with _named("create", path):
             Path(path).parent.mkdir(parents=True, exist_ok=True)
             return Path(path).open("xb", buffering=_OUTPUT_BUFFER_BYTES)
+
+    def failure(self, action: str, path: str, text: str) -> PlaceError:
+        number = _ERROR_NUMBER.search(text)
+        is_refusal = number is not None and int(number[1]) in _REFUSALS
+        kind = RefusedError if is_refusal else StorageError
+        return kind(action=action, path=path, reason=text)
 
     def without_links(self, path: str) -> str:
         return str(Path(path).resolve())

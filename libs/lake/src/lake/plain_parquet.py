@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 
 from lake.delta_tables import LakeTables
 from lake.errors import LakeFolderError, NotFoundError, StorageError
+from lake.lake_folder import SUCCESS, holds_conversion, opening
 from lake.storage import Storage
 from lake.tables import TABLES, Table
 
-SUCCESS = "_SUCCESS"
 _EMPTY_FILE = "empty.parquet"
 
 
@@ -24,18 +24,22 @@ def check_is_empty(storage: Storage, path: str) -> None:
 
     Raises:
         LakeFolderError: it is not empty, or a file.
+        LakeRefusedError: the storage does not let us look.
     """
-    info = storage.info(path)
-    if info is None:
-        return
-    if not info.is_folder:
-        raise LakeFolderError(path=path, reason="it is a file")
-    entries = storage.list_folder(path)
+    with opening(path):
+        info = storage.info(path)
+        if info is None:
+            return
+        if not info.is_folder:
+            raise LakeFolderError(path=path, reason="it is a file")
+        entries = storage.list_folder(path)
     if entries:
+        is_conversion = holds_conversion(storage, path)
+        held = "a conversion to Parquet" if is_conversion else entries[0].name
         raise LakeFolderError(
             path=path,
-            reason=f"it holds {entries[0].name}, and a conversion to Parquet begins in an empty"
-            f" folder; what an earlier one left is whole only if it has {SUCCESS}",
+            reason=f"it holds {held}, and a conversion begins in an empty folder; what an earlier"
+            f" one left is whole only if it has {SUCCESS}",
         )
 
 

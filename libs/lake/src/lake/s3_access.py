@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from lake.errors import StorageError
+from lake.errors import RefusedError
 from lake.hadoop_properties import HadoopProperties
 
 # A wrong endpoint is told within a minute: one try that hangs, or several that fail fast.
@@ -18,6 +18,7 @@ REQUEST_SECONDS = 30
 RETRY_SECONDS = 20
 MOST_RETRIES = 5
 
+_ACCESS_KEY, _SECRET_KEY = "access.key", "secret.key"  # of fs.s3a, or of a bucket there
 _DEFAULT_REGION = "us-east-1"
 _AMAZON_ENDPOINT = re.compile(r"s3[.-]([a-z]{2}-[a-z0-9-]+-[0-9])\.amazonaws\.com")
 
@@ -96,7 +97,8 @@ def access_of(properties: HadoopProperties, bucket: str) -> S3Access:
     """Gather what the properties say of a bucket.
 
     Raises:
-        StorageError: the endpoint is none, or keys come from a provider that is not known.
+        RefusedError: the endpoint is none, an access key or its secret is missing, or keys come
+            from a provider that is not known.
     """
     keys, is_anonymous = _credentials(properties, bucket)
     endpoint = _endpoint(properties, bucket)
@@ -170,18 +172,31 @@ def _credentials(properties: HadoopProperties, bucket: str) -> tuple[Keys | None
         else:  # whose keys these were to be is not known: no others in their place
             reason = f"its credentials provider {provider} is not known: give it another one of "
             reason += ", ".join(sorted({*_OF_PROPERTIES, *_OF_THE_MACHINE} - {"default"}))
-            raise StorageError(action="use", path=f"s3://{bucket}", reason=reason)
+            raise RefusedError(action="use", path=f"s3://{bucket}", reason=reason)
         if keys is not None:
             return keys, False
     return None, False
 
 
 def _keys_of_properties(properties: HadoopProperties, bucket: str) -> Keys | None:
-    access_key = properties.get_of_bucket(bucket, "access.key")
-    secret_key = properties.get_of_bucket(bucket, "secret.key")
-    if access_key is None or secret_key is None:
+    access_key = properties.get_of_bucket(bucket, _ACCESS_KEY)
+    secret_key = properties.get_of_bucket(bucket, _SECRET_KEY)
+    if access_key is None and secret_key is None:
         return None
+    if secret_key is None:  # whose key this was to be is known: no other one in its place
+        raise _half_a_pair(properties, bucket, _ACCESS_KEY, _SECRET_KEY)
+    if access_key is None:
+        raise _half_a_pair(properties, bucket, _SECRET_KEY, _ACCESS_KEY)
     return Keys(access_key, secret_key, properties.get_of_bucket(bucket, "session.token"))
+
+
+def _half_a_pair(
+    properties: HadoopProperties, bucket: str, given: str, lacking: str
+) -> RefusedError:
+    own = f"fs.s3a.bucket.{bucket}"
+    prefix = "fs.s3a" if properties.get(f"{own}.{given}") is None else own
+    reason = f"{prefix}.{lacking} is not set, and {prefix}.{given} is: set both or neither"
+    return RefusedError(action="use", path=f"s3://{bucket}", reason=reason)
 
 
 def _keys_of_environment(properties: HadoopProperties) -> Keys | None:
@@ -207,7 +222,7 @@ def _endpoint(properties: HadoopProperties, bucket: str) -> str | None:
         given = f"{'http' if is_plain else 'https'}://{given}"
     if not _is_endpoint(given):
         reason = "its endpoint is no URL such as https://host:9000: check fs.s3a.endpoint"
-        raise StorageError(action="use", path=f"s3://{bucket}", reason=reason)
+        raise RefusedError(action="use", path=f"s3://{bucket}", reason=reason)
     return given.rstrip("/")
 
 

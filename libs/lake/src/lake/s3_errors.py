@@ -7,17 +7,31 @@ HEAD. The answer may hold an access key, so no text of it is passed on but the c
 
 import re
 
+from lake.errors import PlaceError, RefusedError, StorageError, StoreSilentError
 from lake.s3_access import S3Access
 
 _CODE = re.compile(r"<Code>([A-Za-z0-9_.-]{1,64})</Code>")
 _STATUS = re.compile(r"status code: ([0-9]{3})")
 _URL_AND_AFTER = re.compile(r" +(at|performing [A-Z]+) https?://\S+.*", re.DOTALL)
 
-_SILENT = ("Connection refused", "imed out", "TimedOut", "kind: Timeout", "kind: Connect")
+_SILENT = (
+    "Connection refused",
+    "dns error",
+    "imed out",
+    "TimedOut",
+    "kind: Timeout",
+    "kind: Connect",
+)
+_NO_CREDENTIALS = ("/latest/api/token", "169.254.")  # where machines and containers get them
+_HALF_A_KEY = ("Missing AccessKeyId", "Missing SecretAccessKey")
+_OTHER_REGION_TEXT = "incorrectly configured region"
 _WRONG_SECRET = frozenset({"SignatureDoesNotMatch"})
 _UNKNOWN_KEY = frozenset({"InvalidAccessKeyId", "XAdminUserNotFound", "XAdminNoSuchUser"})
 _BAD_TOKEN = frozenset({"ExpiredToken", "InvalidToken", "TokenRefreshRequired"})
 _OTHER_REGION = frozenset({"PermanentRedirect", "AuthorizationHeaderMalformed"})
+_REFUSALS = {"NoSuchBucket"} | _WRONG_SECRET | _UNKNOWN_KEY | _BAD_TOKEN | _OTHER_REGION
+_NOT_PERMITTED = (401, 403)
+_NO_S3 = (400, 404, 405)  # without a code
 
 _ENDPOINT = "fs.s3a.endpoint, or AWS_ENDPOINT_URL"
 _KEYS = "fs.s3a.access.key and fs.s3a.secret.key, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
@@ -28,25 +42,47 @@ def no_bucket(error: Exception) -> bool:
     return "<Code>NoSuchBucket</Code>" in str(error)
 
 
-def is_silence(error: Exception) -> bool:
-    """Whether no answer came; the library has tried again by itself."""
-    text = str(error)
-    return _STATUS.search(text) is None and any(word in text for word in _SILENT)
-
-
 def is_out_of_range(error: Exception) -> bool:
     """Whether the store says that an object ends before the bytes asked for."""
     return "status code: 416" in str(error)
 
 
-def reason_of(text: str, access: S3Access) -> str:
+def failure(action: str, path: str, text: str, access: S3Access) -> PlaceError:
+    """Our error for a text of the library's."""
+    return _kind_of(text)(action=action, path=path, reason=_reason_of(text, access))
+
+
+def _kind_of(text: str) -> type[StorageError | StoreSilentError]:
+    if _is_refusal(text):
+        return RefusedError
+    return StoreSilentError if _is_silence(text) else StorageError
+
+
+def _is_silence(text: str) -> bool:
+    """Whether no answer came; the library has tried again by itself."""
+    return _STATUS.search(text) is None and any(word in text for word in _SILENT)
+
+
+def _is_refusal(text: str) -> bool:
+    """Whether the answer will be the same until somebody mends something."""
+    if any(word in text for word in (*_HALF_A_KEY, _OTHER_REGION_TEXT)):
+        return True
+    code, status = _answer(text)
+    return code in _REFUSALS or status in _NOT_PERMITTED or (not code and status in _NO_S3)
+
+
+def _answer(text: str) -> tuple[str, int | None]:
+    """The store's code, empty where it sent none, and the status of HTTP."""
+    code, status = _CODE.search(text), _STATUS.search(text)
+    return code[1] if code else "", int(status[1]) if status else None
+
+
+def _reason_of(text: str, access: S3Access) -> str:
     """What went wrong, and which property to look at."""
-    match = _CODE.search(text)
-    code = match[1] if match else ""
-    status = _STATUS.search(text)
-    if "/latest/api/token" in text or "169.254." in text:
+    code, status = _answer(text)
+    if any(word in text for word in _NO_CREDENTIALS):
         return f"no credentials were found: set {_KEYS}"
-    if "Missing AccessKeyId" in text or "Missing SecretAccessKey" in text:
+    if any(word in text for word in _HALF_A_KEY):
         return f"only one of access key and secret key is set: set {_KEYS}"
     if code == "NoSuchBucket":
         return f"there is no bucket {access.bucket} at {access.place}"
@@ -56,7 +92,7 @@ def reason_of(text: str, access: S3Access) -> str:
         return f"{access.place} does not know the access key: check {_KEYS}"
     if code in _BAD_TOKEN:
         return f"{access.place} refuses the session token: get new temporary credentials"
-    if code in _OTHER_REGION or "incorrectly configured region" in text:
+    if code in _OTHER_REGION or _OTHER_REGION_TEXT in text:
         return (
             f"the bucket {access.bucket} is not in {access.region}: set fs.s3a.endpoint.region,"
             " or AWS_REGION"
@@ -65,11 +101,11 @@ def reason_of(text: str, access: S3Access) -> str:
         return f"{access.place} sends whole objects where a part is asked for: it is no S3 store"
     if status is None:
         return _unreachable(text, access)
-    return _refused(int(status[1]), code, access)
+    return _refused(status, code, access)
 
 
 def _refused(status: int, code: str, access: S3Access) -> str:
-    if status in (401, 403):
+    if status in _NOT_PERMITTED:
         why = f"{code}, " if code else ""
         return (
             f"{access.place} does not permit it ({why}HTTP {status}): the key lacks a permission"
@@ -78,7 +114,7 @@ def _refused(status: int, code: str, access: S3Access) -> str:
     if status in (429, 503):
         return f"{access.place} is busy (HTTP {status}): run again, with fewer tasks at a time"
     answer = f"{code}, HTTP {status}" if code else f"HTTP {status}"
-    if not code and status in (400, 404, 405):
+    if not code and status in _NO_S3:
         return f"{access.place} does not answer as an S3 store ({answer}): check {_ENDPOINT}"
     return f"{access.place} refuses it ({answer})"
 

@@ -12,10 +12,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from lake import s3_access
-from lake.errors import FileShrankError, NotFoundError, StorageError, StoreSilentError
+from lake.errors import FileShrankError, NotFoundError, PlaceError, StorageError
 from lake.remote_output import RemoteOutput
 from lake.s3_access import Keys, S3Access
-from lake.s3_errors import is_out_of_range, is_silence, no_bucket, reason_of
+from lake.s3_errors import failure, is_out_of_range, no_bucket
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -142,11 +142,10 @@ def named(
         raise failed(action, place, error) from None
 
 
-def failed(action: str, place: Place, error: Exception) -> StorageError | StoreSilentError:
+def failed(action: str, place: Place, error: Exception) -> PlaceError:
     if isinstance(error, FileNotFoundError) and not no_bucket(error):
         return NotFoundError(action=action, path=place.path)
-    kind = StoreSilentError if is_silence(error) else StorageError
-    return kind(action=action, path=place.path, reason=reason_of(str(error), place.access))
+    return failure(action, place.path, str(error), place.access)
 
 
 @lru_cache(maxsize=_CLIENTS_KEPT)
@@ -179,8 +178,7 @@ def client_of(access: S3Access) -> "S3Store":
             credential_provider=None if access.keys is None else _Credentials(access.keys),
         )
     except (BaseError, ValueError) as error:
-        path, reason = f"s3://{access.bucket}", reason_of(str(error), access)
-        raise StorageError(action="use", path=path, reason=reason) from None
+        raise failure("use", f"s3://{access.bucket}", str(error), access) from None
 
 
 class _Credentials:

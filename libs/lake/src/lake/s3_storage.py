@@ -11,10 +11,17 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from lake import s3_access
-from lake.errors import LakeFolderError, NotFoundError, StorageError, UnsupportedUriError
+from lake.errors import (
+    LakeFolderError,
+    NotFoundError,
+    PlaceError,
+    RefusedError,
+    StorageError,
+    UnsupportedUriError,
+)
 from lake.hadoop_properties import HadoopProperties
 from lake.read_ahead import ReadAhead
-from lake.s3_errors import reason_of
+from lake.s3_errors import failure
 from lake.s3_objects import Place, S3Output, S3Reader, client_of, failed, named
 from lake.storage import FileInfo, Reader, Storage
 
@@ -123,8 +130,8 @@ class S3Storage(Storage):
         self.delete(place.path)
         return is_exclusive
 
-    def explained(self, path: str, text: str) -> str:
-        return reason_of(text, self._place(path).access)
+    def failure(self, action: str, path: str, text: str) -> PlaceError:
+        return failure(action, path, text, self._place(path).access)
 
     def hadoop_uri(self, path: str) -> str:
         return path.replace("s3://", "s3a://", 1)
@@ -145,7 +152,7 @@ class S3Storage(Storage):
     def _place(self, path: str) -> Place:
         bucket, _, key = path.removeprefix("s3://").partition("/")
         if not bucket or ":" in bucket:
-            raise StorageError(action="use", path=path, reason="it names no bucket")
+            raise RefusedError(action="use", path=path, reason="it names no bucket")
         access = s3_access.access_of(self._properties, bucket)
         return Place(client_of(access), access, key, path)
 

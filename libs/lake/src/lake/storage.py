@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import BinaryIO, NamedTuple, Protocol, Self
 
-from lake.errors import NotFoundError, StorageError
+from lake.errors import NotFoundError, PlaceError, StorageError
 
 _NO_PAUSES_S = (0.0,) * 5
 
@@ -52,7 +52,8 @@ class Reader(Protocol):
 class Storage(ABC):
     """What a place for files must be able to do; paths are those that `locate` returned.
 
-    Every method raises StorageError, and NotFoundError where something should be there and is not.
+    Every method raises StorageError, NotFoundError where something should be there and is not,
+    RefusedError where trying again is of no use, and StoreSilentError where nobody answers.
     """
 
     @abstractmethod
@@ -138,9 +139,9 @@ class Storage(ABC):
         """How long to wait before each try of a commit: one that failed may go well later."""
         return _NO_PAUSES_S
 
-    def explained(self, path: str, text: str) -> str:
-        """Say for a person what an error means whose text delta-rs gave at a path."""
-        return text
+    def failure(self, action: str, path: str, text: str) -> PlaceError:
+        """Return our error for one of delta-rs at a path, of which only the text is known."""
+        return StorageError(action=action, path=path, reason=text)
 
     def hadoop_uri(self, path: str) -> str:
         """Return the path as Spark and other clients of Hadoop spell it."""

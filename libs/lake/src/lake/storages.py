@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import BinaryIO
 
-from lake.errors import UnsupportedUriError
+from lake.errors import PlaceError, UnsupportedUriError
 from lake.hadoop_properties import HadoopProperties
 from lake.hdfs_access import HDFS_SCHEMES
 from lake.hdfs_storage import HdfsStorage
@@ -82,8 +82,8 @@ class Storages(Storage):
     def pauses_s(self, path: str) -> Sequence[float]:
         return self._of(path).pauses_s(path)
 
-    def explained(self, path: str, text: str) -> str:
-        return self._of(path).explained(path, text)
+    def failure(self, action: str, path: str, text: str) -> PlaceError:
+        return self._of(path).failure(action, path, text)
 
     def hadoop_uri(self, path: str) -> str:
         return self._of(path).hadoop_uri(path)
