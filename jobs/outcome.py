@@ -4,6 +4,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from enum import IntEnum
 from types import TracebackType
 from typing import NoReturn
@@ -84,8 +85,12 @@ def exit_with(main: Callable[[Sequence[str]], int]) -> NoReturn:
     then, and an audit that was done has been seen to end with SIGABRT there.
     """
     sys.excepthook = _explain_fault
-    code = main(sys.argv[1:])
-    sys.stdout.flush()
+    try:
+        code = main(sys.argv[1:])
+    except SystemExit as ended:  # argparse has printed help, or what is wrong with the arguments
+        code = int(ended.code or 0)
+    with suppress(BrokenPipeError):
+        sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)
 

@@ -1,5 +1,6 @@
 """How a job ends decides the exit code, and what a person reads."""
 
+import os
 import subprocess
 import sys
 from types import ModuleType
@@ -146,3 +147,17 @@ def test_reader_that_goes_away_is_no_failure() -> None:
         said = process.stderr.read()
     assert process.returncode == 0
     assert said == b""
+
+
+def test_reader_that_does_not_wait_for_the_help_is_no_failure() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as gone:
+        answer = subprocess.run(
+            [sys.executable, "-m", "jobs.cli", "ingest", "--help"],
+            env=os.environ | {"PYTHONUNBUFFERED": ""},  # what is buffered comes at the end
+            stdout=gone,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert (answer.returncode, answer.stderr) == (0, b"")

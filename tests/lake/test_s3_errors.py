@@ -24,6 +24,11 @@ def answer(status: int, code: str = "") -> str:
         (answer(403, "InvalidAccessKeyId"), RefusedError, "does not know the access key"),
         (answer(400, "ExpiredToken"), RefusedError, "refuses the session token"),
         (answer(403, "AccessDenied"), RefusedError, "does not permit it (AccessDenied, HTTP 403)"),
+        (
+            "Generic S3 error: DeleteObjects request failed for key x: No. (code: AccessDenied)",
+            RefusedError,
+            "http://h:1 does not permit it (AccessDenied): the key lacks a permission on bucket b",
+        ),
         (answer(403), RefusedError, "does not permit it (HTTP 403)"),
         (answer(301, "PermanentRedirect"), RefusedError, "the bucket b is not in us-east-1"),
         (answer(404), RefusedError, "does not answer as an S3 store (HTTP 404)"),

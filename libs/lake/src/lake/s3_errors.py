@@ -10,7 +10,7 @@ import re
 from lake.errors import PlaceError, RefusedError, StorageError, StoreSilentError
 from lake.s3_access import S3Access
 
-_CODE = re.compile(r"<Code>([A-Za-z0-9_.-]{1,64})</Code>")
+_CODE = re.compile(r"(?:<Code>|\(code: )([A-Za-z0-9_.-]{1,64})(?:</Code>|\))")
 _STATUS = re.compile(r"status code: ([0-9]{3})")
 _URL_AND_AFTER = re.compile(r" +(at|performing [A-Z]+) https?://\S+.*", re.DOTALL)
 
@@ -29,7 +29,8 @@ _WRONG_SECRET = frozenset({"SignatureDoesNotMatch"})
 _UNKNOWN_KEY = frozenset({"InvalidAccessKeyId", "XAdminUserNotFound", "XAdminNoSuchUser"})
 _BAD_TOKEN = frozenset({"ExpiredToken", "InvalidToken", "TokenRefreshRequired"})
 _OTHER_REGION = frozenset({"PermanentRedirect", "AuthorizationHeaderMalformed"})
-_REFUSALS = {"NoSuchBucket"} | _WRONG_SECRET | _UNKNOWN_KEY | _BAD_TOKEN | _OTHER_REGION
+_DENIED = frozenset({"AccessDenied"})  # where many are deleted at once, it has no status
+_REFUSALS = {"NoSuchBucket"} | _DENIED | _WRONG_SECRET | _UNKNOWN_KEY | _BAD_TOKEN | _OTHER_REGION
 _NOT_PERMITTED = (401, 403)
 _NO_S3 = (400, 404, 405)  # without a code
 
@@ -99,18 +100,18 @@ def _reason_of(text: str, access: S3Access) -> str:
         )
     if "non-partial response" in text:
         return f"{access.place} sends whole objects where a part is asked for: it is no S3 store"
+    if code in _DENIED or status in _NOT_PERMITTED:
+        why = ", ".join(filter(None, (code, f"HTTP {status}" if status else "")))
+        return (
+            f"{access.place} does not permit it ({why}): the key lacks a permission on bucket"
+            f" {access.bucket}, or is wrong; check {_KEYS}"
+        )
     if status is None:
         return _unreachable(text, access)
     return _refused(status, code, access)
 
 
 def _refused(status: int, code: str, access: S3Access) -> str:
-    if status in _NOT_PERMITTED:
-        why = f"{code}, " if code else ""
-        return (
-            f"{access.place} does not permit it ({why}HTTP {status}): the key lacks a permission"
-            f" on bucket {access.bucket}, or is wrong; check {_KEYS}"
-        )
     if status in (429, 503):
         return f"{access.place} is busy (HTTP {status}): run again, with fewer tasks at a time"
     answer = f"{code}, HTTP {status}" if code else f"HTTP {status}"
