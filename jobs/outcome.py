@@ -60,12 +60,12 @@ def run_job(job: Callable[[], int], *, verbose: bool, writes: bool) -> int:
     """
     if not verbose:
         os.environ.setdefault(_RUST_LOG, "off")
+    code = int(ExitCode.DONE)
     try:
         code = job()
         sys.stdout.flush()
     except BrokenPipeError:
         _abandon_stdout()
-        return ExitCode.DONE
     except KeyboardInterrupt:
         print(_WRITING_INTERRUPTED if writes else _INTERRUPTED, file=sys.stderr)
         return ExitCode.INTERRUPTED
@@ -89,6 +89,9 @@ def exit_with(main: Callable[[Sequence[str]], int]) -> NoReturn:
         code = main(sys.argv[1:])
     except SystemExit as ended:  # argparse has printed help, or what is wrong with the arguments
         code = int(ended.code or 0)
+    except KeyboardInterrupt:  # before the job began
+        print(_INTERRUPTED, file=sys.stderr)
+        code = ExitCode.INTERRUPTED
     with suppress(BrokenPipeError):
         sys.stdout.flush()
     sys.stderr.flush()

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from lake.delta_tables import LakeTables
 from lake.engine import Engine
+from lake.lake_folder import opening
 from lake.snapshots import Snapshot
 from lake.storage import Storage
 from lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS
@@ -45,8 +46,9 @@ def audit(
     path = storage.locate(lake)
     progress.step("reading the ledger")
     tables = LakeTables(path, storage)
-    tables.require()
-    state = read_state(tables)
+    with opening(path):
+        tables.require()
+        state = read_state(tables)
     topics, unreadable = _topic_files(storage, state, engine, progress)
     cells = _cells(storage, state, topics, most_rows)
     tasks = packed(cells, most_rows)

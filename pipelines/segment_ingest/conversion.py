@@ -10,6 +10,7 @@ from lake.engine import Engine
 from lake.lake_folder import SUCCESS
 from lake.plain_parquet import check_is_empty, to_plain_parquet
 from lake.storage import Storage
+from lake.tables import RECORDS
 from pipelines.segment_ingest.progress import RunReporter
 from pipelines.segment_ingest.run import ingest
 from pipelines.segment_ingest.settings import Settings
@@ -48,7 +49,8 @@ def convert(
     )
     if not dry_run:
         tables = LakeTables(path, storage)
-        tables.create_missing(is_single_writer=settings.write.single_writer)
+        if storage.info(tables.path(RECORDS)) is None:  # nothing was selected
+            tables.create_missing(is_single_writer=settings.write.single_writer)
         is_whole = not (summary.left_out or summary.refused)
         if not is_whole:
             summary.notes.append(f"what was left out is not in {path}: it has no {SUCCESS}")

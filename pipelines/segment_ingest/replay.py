@@ -8,6 +8,7 @@ from dataclasses import replace
 from lake.delta_commit import recover
 from lake.delta_tables import LakeTables
 from lake.engine import Engine
+from lake.lake_folder import opening
 from lake.storage import Storage
 from pipelines.segment_ingest.execute import RunContext, published
 from pipelines.segment_ingest.progress import RunReporter
@@ -51,7 +52,9 @@ def replay(
     started = time.monotonic()
     lake_path = storage.locate(lake)
     tables = LakeTables(lake_path, storage)
-    tables.require()
+    with opening(lake_path):
+        tables.require()
+        source_ids = tables.source_ids()
     if not (dry_run or settings.write.single_writer):
         tables.require_safe_commits()
     summary = ReplaySummary(run_id or uuid.uuid4().hex, lake_path, dry_run)
@@ -62,7 +65,6 @@ def replay(
         replicas[discovery.source_id] = discovery.replicas
         summary.notes += discovery.notes
         summary.left_out |= discovery.unreadable
-    source_ids = tables.source_ids()
     summary.notes += [
         f"the lake has nothing of cluster {source_id}, so its disks fill no gap"
         for source_id in replicas

@@ -2,7 +2,7 @@
 
 from typing import TextIO
 
-from lake.errors import LakeError, NotFoundError, RefusedError
+from lake.errors import NotFoundError, RefusedError, StorageError
 from lake.storage import FileInfo, Storage
 from pipelines.segment_inspect.errors import WrongPathError
 from pipelines.segment_inspect.findings import Report
@@ -86,7 +86,7 @@ def _has_partition_folder(storage: Storage, entries: tuple[FileInfo, ...]) -> bo
         if entry.is_folder:
             try:
                 listed = storage.list_folder(entry.path)
-            except LakeError:
+            except StorageError:
                 continue
             if is_partition_folder(entry.name, listed):
                 return True

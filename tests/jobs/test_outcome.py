@@ -161,3 +161,30 @@ def test_reader_that_does_not_wait_for_the_help_is_no_failure() -> None:
             check=False,
         )
     assert (answer.returncode, answer.stderr) == (0, b"")
+
+
+def test_interrupt_before_the_job_begins_is_no_fault_of_ours() -> None:
+    program = (
+        "from jobs.outcome import exit_with\n"
+        "def main(argv): raise KeyboardInterrupt\n"
+        "exit_with(main)\n"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert (answer.returncode, answer.stderr) == (130, "seglake: interrupted\n")
+
+
+def test_reader_that_goes_away_does_not_hide_how_the_job_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    program = (
+        "from jobs.outcome import exit_with, run_job\n"
+        "exit_with(lambda argv: run_job(lambda: print('x') or 3, verbose=False, writes=True))\n"
+    )
+    reading, writing = os.pipe()
+    os.close(reading)
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
+    with os.fdopen(writing, "wb") as gone:
+        answer = subprocess.run([sys.executable, "-c", program], stdout=gone, check=False)
+    assert answer.returncode == 3

@@ -46,10 +46,9 @@ def answer(status: int, code: str = "") -> str:
         ("... message: Connection refused", StoreSilentError, "nothing listens at http://h:1"),
         ('ConnectError("dns error", x)', StoreSilentError, "the host of http://h:1 is not known"),
         ("... kind: Timeout, ...", StoreSilentError, "does not answer in time"),
-        (
-            "Error GET http://169.254.169.254/latest/api/token",
-            StorageError,
-            "no credentials were found",
+        *(
+            (f"Error GET http://169.254.1.2/{said}", StorageError, "no credentials were found")
+            for said in ("latest/api/token", "x - status code: 404 No", "x: kind: Timeout")
         ),
         (
             "Generic S3 error: Missing AccessKeyId",

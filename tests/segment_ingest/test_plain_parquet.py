@@ -12,7 +12,7 @@ import pytest
 
 from lake.delta_tables import LakeTables
 from lake.engine import LocalEngine
-from lake.errors import LakeFolderError, NotALakeError, StorageError
+from lake.errors import LakeFolderError, NotALakeError, RefusedError, StorageError
 from lake.local_storage import LocalStorage
 from lake.storage import FileInfo, Storage
 from lake.tables import TABLES, Table
@@ -36,6 +36,19 @@ class _OtherNames(LocalStorage):
     def list_folder(self, path: str) -> list[FileInfo]:
         found = super().list_folder(path)
         return [each._replace(path=each.path.replace("topic=", "topic%3D")) for each in found]
+
+
+class _RefusesTheSecondProbe(LocalStorage):
+    """As a store does whose session ends in the middle of a conversion."""
+
+    def __init__(self) -> None:
+        self.probes = 0
+
+    def creates_exclusively(self, folder: str) -> bool:
+        self.probes += 1
+        if self.probes > 1:
+            raise RefusedError(action="write", path=folder, reason="the session has ended")
+        return True
 
 
 def _converted(
@@ -217,3 +230,10 @@ def test_plain_parquet_is_no_lake(plain: Path) -> None:
     with pytest.raises(LakeFolderError):
         ingested(_SAMPLES, plain)
     assert {str(path) for path in plain.rglob("*")} == before
+
+
+def test_the_lake_is_opened_once_and_not_again_when_all_is_written(tmp_path: Path) -> None:
+    storage = _RefusesTheSecondProbe()
+    assert _converted(tmp_path / "out", storage=storage).exit_code == 0
+    assert storage.probes == 1
+    assert (tmp_path / "out" / "_SUCCESS").exists()

@@ -1,13 +1,18 @@
 """Quarantined bytes are decoded again, and come into the tables once."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from deltalake import DeltaTable
 
 from jobs.replay_quarantine import main
-from lake.errors import NotALakeError
+from lake.delta_tables import LakeTables
+from lake.errors import LakeRefusedError, NotALakeError, RefusedError
+from lake.tables import Table
 from support.accounts import StandingGap, imbalances_of, standing_gaps
+from support.audits import audited
 from support.encoder import Codec, Partition, Record, Segment, record_batch
 from support.lakes import content, ingested, read_table, replayed, versions
 from support.made_logs import FIRST_MS, TOPIC_IDS, make_log_dir, write_over
@@ -162,3 +167,17 @@ def test_replay_of_no_lake_is_a_wrong_call(tmp_path: Path) -> None:
     with pytest.raises(NotALakeError, match="is no lake: it has no table records"):
         replayed(tmp_path / "nowhere")
     assert not (tmp_path / "nowhere").exists()
+
+
+@pytest.mark.parametrize("command", [replayed, audited])
+def test_lake_that_may_be_listed_but_not_read_is_refused_where_it_is_opened(
+    command: Callable[[Path], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = _ingested_with_a_small_limit(tmp_path)
+
+    def refuse(self: LakeTables, table: Table) -> DeltaTable:
+        raise RefusedError(action="open the table", path=self.path(table), reason="not permitted")
+
+    monkeypatch.setattr(LakeTables, "open", refuse)
+    with pytest.raises(LakeRefusedError, match="the lake is refused: cannot open the table"):
+        command(lake)

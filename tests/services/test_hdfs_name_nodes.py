@@ -1,7 +1,11 @@
 """A nameservice works whichever of its name nodes is dead or silent."""
 
+import os
+import signal
 import socket
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -19,6 +23,7 @@ from support.taken import records_taken
 
 pytestmark = [pytest.mark.hdfs, pytest.mark.timeout(900)]  # the JARs may have to be fetched
 
+_FROZEN_SECONDS = 5
 _FIRST = "dfs.namenode.rpc-address.prod.nn1"
 _NAMES = "dfs.ha.namenodes.prod"
 _VIEW = "fs.viewfs.mounttable.view."
@@ -77,6 +82,20 @@ def test_a_stand_by_takes_over_in_the_middle_of_a_run(kind: str, tmp_path: Path)
         assert records_taken(fetched(pair, "/lake", tmp_path / "lake")) == expected
         again = ("ingest", "--source", str(source), "--lake", "hdfs://prod/lake", *LOCAL)
         assert "nothing new" in seglake({"HADOOP_CONF_DIR": str(pair.conf)}, *again).out
+
+
+def test_a_stand_by_may_take_over_from_one_that_says_nothing(tmp_path: Path) -> None:
+    with hdfs_pair(tmp_path / "hdfs") as pair, ThreadPoolExecutor(1) as pool:
+        pair.make_active("nn2")
+        os.kill(pair.name_nodes["nn2"].pid, signal.SIGSTOP)
+        environment = {"HADOOP_CONF_DIR": str(pair.conf)}
+        places = ("--source", str(DISK), "--lake", "hdfs://prod/lake")
+        running = pool.submit(seglake, environment, "ingest", *places, *LOCAL)
+        time.sleep(_FROZEN_SECONDS)
+        pair.make_active("nn1")
+        ended = running.result()
+    assert ended.code == 0, ended.errors
+    assert ended.out.startswith("2070 records")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,13 @@ from pathlib import Path
 import pyarrow.fs
 import pytest
 
-from lake.errors import FileShrankError, NotFoundError, StorageError, UnsupportedUriError
+from lake.errors import (
+    FileShrankError,
+    NotFoundError,
+    RefusedError,
+    StorageError,
+    UnsupportedUriError,
+)
 from lake.hadoop_properties import HadoopProperties
 from lake.s3_storage import S3Storage
 from lake.storages import Storages
@@ -270,6 +276,19 @@ def test_a_folder_is_deleted_with_what_lies_below(storage: S3Storage, root: str)
     storage.delete_folder(f"{root}/d")
     storage.delete_folder(f"{root}/d")
     assert [each.name for each in storage.list_folder(root)] == ["d2"]
+
+
+def test_probe_that_cannot_be_taken_away_is_no_refusal_of_the_place(
+    storage: S3Storage, root: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(self: S3Storage, path: str) -> None:
+        raise RefusedError(action="delete", path=path, reason="it is not permitted")
+
+    monkeypatch.setattr(S3Storage, "delete", refuse)
+    with pytest.raises(StorageError, match=r"cannot delete .*/probe-") as caught:
+        storage.creates_exclusively(f"{root}/probes")
+    assert not isinstance(caught.value, RefusedError)
+    assert [entry.path for entry in storage.list_folder(f"{root}/probes")] == [caught.value.path]
 
 
 def test_a_server_that_honours_conditions_creates_exclusively(

@@ -42,7 +42,7 @@ class PlaceError(LakeError):
 
 
 class StorageError(PlaceError):
-    """The storage did not do an operation: permissions, a full disk, a broken device."""
+    """The storage did not do an operation: a full disk, a broken device, a busy store."""
 
 
 class RefusedError(StorageError):

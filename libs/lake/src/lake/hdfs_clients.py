@@ -7,11 +7,13 @@ connection, its reads can wait for each other without end (deltalake 1.6.6 with 
 7 of 32 processes that opened five tables).
 """
 
+import contextlib
 import threading
+import time
 from collections.abc import Mapping
 from concurrent.futures import Future, as_completed
-from functools import lru_cache
-from typing import TYPE_CHECKING
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, NamedTuple
 
 from lake.daemon_call import called
 from lake.errors import StoreSilentError
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 _KEPT = 32
 _ANSWER_SECONDS = 45
+_AGAIN_SECONDS = 1
 _AT_ONCE = {"dfs.client.failover.max.attempts": "0"}
 
 
@@ -52,6 +55,11 @@ def config_now(access: HdfsAccess) -> dict[str, str]:
     return with_name_nodes(access, [active, *others] if active else others)
 
 
+class _Question(NamedTuple):
+    asked_at_s: float
+    answer: "Future[None]"
+
+
 class _NameNodes:
     """The name nodes of one nameservice, or the only one of a host, whose name is empty."""
 
@@ -59,23 +67,23 @@ class _NameNodes:
         self._access = access
         self._names = name_nodes(access) or [""]
         self._clients: dict[str, Client] = {}
-        self._answers: dict[str, Future[None]] = {}
+        self._questions: dict[str, _Question] = {}
         self._lock = threading.Lock()
 
     def active(self) -> str | None:
-        """The first that answers, of all asked at once; none where none will."""
-        with self._lock:
-            for name in self._names:
-                if name not in self._answers or self._answers[name].done():
-                    self._answers[name] = self._asked(name)
-            names = {answer: name for name, answer in self._answers.items()}
-        try:
-            for answer in as_completed(names, _ANSWER_SECONDS):
-                if answer.exception() is None:
-                    return names[answer]
-        except TimeoutError:
-            raise self._silent() from None
-        return None
+        """The first that answers, of all asked at once; none where all say no.
+
+        While one says nothing, another may take over: those that said no are asked again.
+        """
+        end_s = time.monotonic() + _ANSWER_SECONDS
+        while time.monotonic() < end_s:
+            asked = self._ask()
+            with contextlib.suppress(TimeoutError):
+                for answer in as_completed(asked, _AGAIN_SECONDS):
+                    if answer.exception() is None:
+                        return asked[answer]
+                return None
+        raise self._silent()
 
     def wait(self) -> None:
         """See that one answers, as long as the client tries again by itself."""
@@ -88,8 +96,21 @@ class _NameNodes:
         except (OSError, RuntimeError) as error:
             raise error_of("use", f"{access.uri}/", error, access.server) from None
 
-    def _asked(self, name: str) -> "Future[None]":
-        return called(lambda: _greet(self._client(name)))
+    def _ask(self) -> dict["Future[None]", str]:
+        """Put the question to each, but to those that have it and may still answer."""
+        now_s = time.monotonic()
+        with self._lock:
+            for name in self._names:
+                question = self._questions.get(name)
+                if question and question.asked_at_s < now_s - _ANSWER_SECONDS:
+                    self._clients.pop(name, None)  # its connection may be one to nowhere
+                elif question and not question.answer.done():
+                    continue
+                self._questions[name] = _Question(now_s, called(partial(self._greet, name)))
+            return {question.answer: name for name, question in self._questions.items()}
+
+    def _greet(self, name: str) -> None:
+        _greet(self._client(name))
 
     def _client(self, name: str) -> "Client":
         if name not in self._clients:

@@ -38,6 +38,13 @@ _REFUSALS = (
     "No viewfs fallback",
     *_KERBEROS,
 )
+_SILENT = (
+    "Connection refused",
+    "Connection timed out",
+    "No route to host",
+    "Network is unreachable",
+    "failed to lookup address",
+)
 _OF_DATA_NODES = ("read", "write")  # one of them may be silent, and others not
 
 
@@ -89,7 +96,7 @@ def is_passing(text: str) -> bool:
 
 def _is_silence(text: str) -> bool:
     """Whether nobody listens; the client has tried again by itself."""
-    return "RPCError" not in text and "Connection refused" in text
+    return "RPCError" not in text and any(word in text for word in _SILENT)
 
 
 def _reason_of(text: str, uri: str) -> str:

@@ -54,6 +54,8 @@ def failure(action: str, path: str, text: str, access: S3Access) -> PlaceError:
 
 
 def _kind_of(text: str) -> type[StorageError | StoreSilentError]:
+    if any(word in text for word in _NO_CREDENTIALS):
+        return StorageError  # where it was asked in vain: a role may be given, or come back
     if _is_refusal(text):
         return RefusedError
     return StoreSilentError if _is_silence(text) else StorageError

@@ -127,7 +127,10 @@ class S3Storage(Storage):
             is_exclusive = False
         except AlreadyExistsError:
             is_exclusive = True
-        self.delete(place.path)
+        try:
+            self.delete(place.path)
+        except RefusedError as error:  # something was touched by now
+            raise StorageError(action="delete", path=place.path, reason=error.reason) from None
         return is_exclusive
 
     def failure(self, action: str, path: str, text: str) -> PlaceError:
