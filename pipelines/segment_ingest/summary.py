@@ -32,7 +32,8 @@ class IngestSummary:
         open_transactions: those without an end in what was looked at, and what is done about them.
         uncertain: transactions whose end damage may hide, and as what they count.
         taken_uncertain: those of which this run took something, so that it may be wrong.
-        left_out: partitions that could not be taken this time, each with the reason.
+        left_out: partitions, and folders of the sources, that could not be taken this time, each
+            with the reason.
         conflicts: batches of other copies that are not those of the tables, by partition.
         contradicted: transactions that earlier runs took otherwise than a repair shows they ended.
         refused: partitions whose log is not the one that the lake has, each with what differs.
@@ -299,7 +300,8 @@ class IngestSummary:
             listed = sum(sum(count) for count in self.conflicts.values())
             batches = show_count(listed, "batch", "batches")
             also = f"; {batches} of other copies came into quarantine" if listed else ""
-            what = "no new records" if listed else "nothing new"
+            quiet = "nothing taken" if self.left_out else "nothing new"
+            what = "no new records" if listed else quiet
             return f"{what} in {partitions} of {self.source_id}{also} ({self.seconds:.1f} s)"
         rate = show_bytes(self.read_bytes / max(self.seconds, 1e-3))
         return (

@@ -3,7 +3,7 @@
 Each copy is compared on its own: what one of several brokers lacks or has differently shows.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from lake.delta_tables import LakeTables
@@ -25,6 +25,7 @@ from pipelines.segment_ingest.progress import RunReporter
 from pipelines.segment_ingest.settings import Settings
 from pipelines.segment_ingest.sources.discover import Discovery, discover
 from pipelines.segment_ingest.sources.partition_log import PartitionKey, Replica, SegmentFile
+from segment_codec.log_dir import parse_folder_name
 
 _INTERNAL_PREFIX = "__"
 _AUDITED = (RECORDS, BATCHES, QUARANTINE, GAPS, CHECKPOINTS)
@@ -99,6 +100,7 @@ def check_disks(
     checks: list[CopyCheck] = []
     pieces: list[tuple[CopyCheck, DiskPiece]] = []
     taken = set(known.coverage.topics())
+    checks += _not_listed(disks.unreadable, taken)
     for replica in disks.replicas:
         if replica.key.topic.startswith(_INTERNAL_PREFIX) and replica.key.topic not in taken:
             continue
@@ -122,6 +124,15 @@ def check_disks(
             _fold(check, report)
     reporter.clear()
     return checks
+
+
+def _not_listed(unreadable: Mapping[str, str], taken: Container[str]) -> Iterable[CopyCheck]:
+    """Folders that nothing could be compared with; what they hold may not be in the lake."""
+    for name, reason in unreadable.items():
+        folder = parse_folder_name(name)
+        is_internal = folder is not None and folder.topic.startswith(_INTERNAL_PREFIX)
+        if folder is None or not is_internal or folder.topic in taken:
+            yield CopyCheck(name, name, None, 0, None, failures=[reason])
 
 
 def _read_lake(lake: str, storage: Storage, source_id: str) -> _Lake:

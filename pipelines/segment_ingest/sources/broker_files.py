@@ -1,14 +1,15 @@
 """Reads the small files beside the segments. Effect.
 
 A file that is not what Kafka writes is not believed, and said; the partitions are taken all the
-same, with what the segments themselves tell.
+same, with what the segments themselves tell. A file that is there and cannot be read says nothing
+of what is in it: that is an error, for what would be taken without it may be wrong.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from lake.errors import StorageError
+from lake.errors import NotFoundError
 from lake.storage import FileInfo, Storage
 from segment_codec.checkpoint_files import (
     CheckpointFileError,
@@ -45,7 +46,11 @@ class LogDirFiles:
 def read_log_dir_files(
     storage: Storage, path: str, entries: Iterable[FileInfo], notes: list[str]
 ) -> LogDirFiles:
-    """Read what a log dir says of itself; what is not believed is added to the notes."""
+    """Read what a log dir says of itself; what is not believed is added to the notes.
+
+    Raises:
+        StorageError: a file is there and cannot be read.
+    """
     listed = list(entries)
     by_name = {entry.name: entry for entry in listed if not entry.is_folder}
 
@@ -69,7 +74,11 @@ def read_log_dir_files(
 def read_topic_id(
     storage: Storage, by_name: Mapping[str, FileInfo], notes: list[str]
 ) -> str | None:
-    """The topic id of a partition folder; brokers before 2.8 wrote none."""
+    """The topic id of a partition folder; brokers before 2.8 wrote none.
+
+    Raises:
+        StorageError: the file is there and cannot be read.
+    """
     file = SideFile.PARTITION_METADATA
     metadata = _read(storage, by_name, file, parse_partition_metadata, notes)
     return None if metadata is None else metadata.topic_id
@@ -78,7 +87,11 @@ def read_topic_id(
 def read_epochs(
     storage: Storage, by_name: Mapping[str, FileInfo], notes: list[str]
 ) -> tuple[EpochStart, ...]:
-    """The leader epochs that the folder's checkpoint knows of; none before Kafka 0.11."""
+    """The leader epochs that the folder's checkpoint knows of; none before Kafka 0.11.
+
+    Raises:
+        StorageError: the file is there and cannot be read.
+    """
     return _read(storage, by_name, SideFile.LEADER_EPOCHS, parse_leader_epochs, notes) or ()
 
 
@@ -96,6 +109,6 @@ def _read(
         return parse(storage.read_bytes(entry.path))
     except CheckpointFileError as error:
         notes.append(f"{entry.path} is not believed: {error}")
-    except StorageError as error:
+    except NotFoundError as error:  # it went since the folder was listed
         notes.append(f"{error}; it is taken as missing")
     return None

@@ -7,6 +7,7 @@ The source is never written to.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from lake.errors import StorageError
 from lake.storage import FileInfo, Storage
 from pipelines.segment_ingest.errors import SourceVanishedError, WrongSourceError
 from pipelines.segment_ingest.settings import Settings
@@ -24,7 +25,7 @@ from pipelines.segment_ingest.sources.partition_log import (
     SegmentFile,
     SnapshotFile,
 )
-from pipelines.segment_ingest.sources.source_search import find_sources
+from pipelines.segment_ingest.sources.source_search import find_sources, refused_or_failed
 from pipelines.segment_ingest.surveying.survey import survey_segment
 from pipelines.segment_ingest.surveying.survey_values import SurveyRequest
 from segment_codec.log_dir import (
@@ -47,7 +48,8 @@ _WINDOW_BYTES = 4 << 20  # where the headers of a `.swap` do not suffice
 class Discovery:
     """What the sources hold, and what a person should know of what is not taken.
 
-    `unreadable` has partition folders that cannot be listed or went meanwhile, and why.
+    `unreadable` has, each with why: by name the partition folders that cannot be listed or read or
+    went meanwhile, and by path the log dirs and the folders above them that cannot.
     """
 
     source_id: str
@@ -63,21 +65,21 @@ def discover(sources: Sequence[str], storage: Storage, settings: Settings) -> Di
     Raises:
         WrongSourceError: a source is missing, refused, no folder or no log dir, or whose cluster it
             is cannot be told.
-        StorageError, StoreSilentError: it cannot be listed now.
+        StorageError, StoreSilentError: it cannot be listed now, or nothing in it can be read.
     """
     notes: list[str] = []
-    found = find_sources(sources, storage, notes)
-    files = {
-        log_dir.path: read_log_dir_files(storage, log_dir.path, log_dir.entries, notes)
-        for log_dir in found
-    }
-    source_id = _source_id(files, settings.source.source_id)
+    unreadable: dict[str, str] = {}
+    found = find_sources(sources, storage, notes, unreadable)
+    files, failed = _log_dir_files(found, storage, notes)
+    unreadable |= {path: str(error) for path, error in failed.items()}
+    source_id = _source_id(files, failed, settings.source.source_id)
     replicas = [
         replica
         for log_dir in found
+        if log_dir.path in files
         for replica in _replicas(storage, log_dir, files[log_dir.path], settings, notes)
     ]
-    unreadable = {
+    unreadable |= {
         name: reason
         for log_dir in found
         for name, reason in log_dir.unreadable.items()
@@ -85,7 +87,7 @@ def discover(sources: Sequence[str], storage: Storage, settings: Settings) -> Di
     }
     return Discovery(
         source_id,
-        tuple(files),
+        tuple(log_dir.path for log_dir in found),
         tuple(_with_known_topic_ids(replicas, notes)),
         tuple(notes),
         unreadable,
@@ -108,7 +110,27 @@ def _is_selected(name: str, settings: Settings) -> bool:
     return folder is not None and settings.select.takes_topic(folder.topic)
 
 
-def _source_id(files: dict[str, LogDirFiles], given: str | None) -> str:
+def _log_dir_files(
+    found: Iterable[FoundLogDir], storage: Storage, notes: list[str]
+) -> tuple[dict[str, LogDirFiles], dict[str, StorageError]]:
+    """The own files of each log dir, and the log dirs with one that cannot be read, by path."""
+    files: dict[str, LogDirFiles] = {}
+    failed: dict[str, StorageError] = {}
+    for log_dir in found:
+        own_notes: list[str] = []
+        try:
+            own = read_log_dir_files(storage, log_dir.path, log_dir.entries, own_notes)
+        except StorageError as error:
+            failed[log_dir.path] = error
+        else:
+            files[log_dir.path] = own
+            notes += own_notes
+    return files, failed
+
+
+def _source_id(
+    files: dict[str, LogDirFiles], failed: dict[str, StorageError], given: str | None
+) -> str:
     named = {path: each.cluster_id for path, each in files.items() if each.cluster_id}
     cluster_ids = set(named.values())
     if len(cluster_ids) > 1:
@@ -116,6 +138,11 @@ def _source_id(files: dict[str, LogDirFiles], given: str | None) -> str:
         raise WrongSourceError(
             f"the sources belong to different clusters: {listed}. Take one a call"
         )
+    # A file that cannot be read may name the cluster: an id made up instead would take all of it
+    # once more.
+    if failed and (not files or (not cluster_ids and given is None)):
+        first = next(iter(failed.values()))
+        raise refused_or_failed(first) from first
     if not cluster_ids:
         if given is None:
             raise WrongSourceError(
@@ -151,7 +178,7 @@ def _replicas(
             listing = log_dir.partition_folders[name]
             try:
                 replica = _replica(storage, log_dir.path, name, folder, listing, files, notes)
-            except SourceVanishedError as error:
+            except (SourceVanishedError, StorageError) as error:
                 log_dir.unreadable[name] = str(error)
             else:
                 replicas.append(replica)

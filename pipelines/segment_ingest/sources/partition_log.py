@@ -48,9 +48,9 @@ class SnapshotFile(NamedTuple):
 class Checkpoints:
     """What a log dir's checkpoint files say of one partition.
 
-    `high_watermark` is None when the file is missing or unreadable (`has_high_watermarks` is False
-    then) or has no entry for the partition. With a remote tier `log_start_offset` may lie below
-    the first segment: what is between them is in remote storage only.
+    `high_watermark` is None when the file is missing or not believed (`has_high_watermarks` is
+    False then) or has no entry for the partition. With a remote tier `log_start_offset` may lie
+    below the first segment: what is between them is in remote storage only.
     """
 
     has_high_watermarks: bool

@@ -2,14 +2,24 @@
 
 from collections.abc import Sequence
 
-from lake.errors import NotFoundError, RefusedError, UnsupportedUriError
+from lake.errors import NotFoundError, RefusedError, StorageError, UnsupportedUriError
 from lake.storage import Storage
 from pipelines.segment_ingest.errors import WrongSourceError
-from pipelines.segment_ingest.sources.log_dir_search import FoundLogDir, Listings, find_log_dirs
+from pipelines.segment_ingest.sources.log_dir_search import (
+    Closed,
+    FoundLogDir,
+    Listings,
+    find_log_dirs,
+)
 
 
-def find_sources(sources: Sequence[str], storage: Storage, notes: list[str]) -> list[FoundLogDir]:
+def find_sources(
+    sources: Sequence[str], storage: Storage, notes: list[str], unreadable: dict[str, str]
+) -> list[FoundLogDir]:
     """The log dirs at or below the sources, in their order; a link to one of them is noted.
+
+    Args:
+        unreadable: folders below the sources that cannot be searched, and why; added to.
 
     Raises:
         WrongSourceError: a source is missing, no folder or no log dir, or its storage does not let
@@ -19,7 +29,7 @@ def find_sources(sources: Sequence[str], storage: Storage, notes: list[str]) -> 
     found: dict[str, FoundLogDir] = {}
     parents: Listings = {}
     for source in sources:
-        for log_dir in _log_dirs_of(source, storage, parents):
+        for log_dir in _log_dirs_of(source, storage, parents, unreadable):
             place = storage.without_links(log_dir.path)
             if place not in found:
                 found[place] = log_dir
@@ -33,7 +43,17 @@ def find_sources(sources: Sequence[str], storage: Storage, notes: list[str]) -> 
     return list(found.values())
 
 
-def _log_dirs_of(source: str, storage: Storage, parents: Listings) -> list[FoundLogDir]:
+def refused_or_failed(error: StorageError) -> Exception:
+    """The error as that of the whole call: a wrong one where it will be the same another time."""
+    if isinstance(error, RefusedError | NotFoundError):
+        return WrongSourceError(f"the source is refused: {error}")
+    return error
+
+
+def _log_dirs_of(
+    source: str, storage: Storage, parents: Listings, unreadable: dict[str, str]
+) -> list[FoundLogDir]:
+    closed: Closed = {}
     try:
         path = storage.locate(source)
         info = storage.info(path)
@@ -44,9 +64,13 @@ def _log_dirs_of(source: str, storage: Storage, parents: Listings) -> list[Found
                 f"source {source} is a file: give a broker's log dir, a partition folder, or a "
                 "folder above log dirs"
             )
-        log_dirs = find_log_dirs(storage, path, parents)
+        log_dirs = find_log_dirs(storage, path, parents, closed)
     except (RefusedError, NotFoundError, UnsupportedUriError) as error:
         raise WrongSourceError(f"the source is refused: {error}") from error
+    if closed and not log_dirs:
+        first = next(iter(closed.values()))
+        raise refused_or_failed(first) from first
+    unreadable |= {place: str(error) for place, error in closed.items()}
     if not log_dirs:
         raise WrongSourceError(
             f"source {source} holds no log dir of a Kafka broker: no folder below it has "
