@@ -111,7 +111,7 @@ class LakeTables:
             missing = [table.name for table in TABLES if not self._has_log(table)]
             if not missing:
                 self._are_there = True
-            elif holds_conversion(self.storage, self.lake_path):
+            elif self._entries() and holds_conversion(self.storage, self.lake_path):
                 reason = "it holds a conversion to Parquet, for readers of Parquet"
                 raise NotALakeError(path=self.lake_path, reason=reason)
             else:
@@ -298,7 +298,8 @@ class LakeTables:
         path = self.storage.join(self.lake_path, *names)
         info = self.storage.info(path)
         if info is not None and not info.is_folder:
-            raise LakeFolderError(path=self.lake_path, reason=f"{path} is a file")
+            reason = f"{names[0]} is a file" if names else "it is a file"
+            raise LakeFolderError(path=self.lake_path, reason=reason)
         try:
             entries = self.storage.list_folder(path)
         except NotFoundError:
