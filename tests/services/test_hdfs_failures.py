@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hdfs_native import Client
 
-from lake.errors import RefusedError, StorageError, StoreSilentError
+from lake.errors import PlaceError, RefusedError, StorageError, StoreSilentError
 from lake.hadoop_properties import HadoopProperties
 from lake.hdfs_errors import failure
 from lake.hdfs_storage import HdfsStorage
@@ -151,7 +151,7 @@ def test_nameservice_without_a_living_name_node_is_said(tmp_path: Path) -> None:
         (
             "hdfs://no-such-host.invalid:8020",
             {},
-            StorageError,
+            StoreSilentError,
             "the host of hdfs://no-such-host.invalid:8020 is",
         ),
         (
@@ -164,10 +164,10 @@ def test_nameservice_without_a_living_name_node_is_said(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_names_are_told_apart(
-    uri: str, properties: dict[str, str], kind: type[StorageError], reason: str
+    uri: str, properties: dict[str, str], kind: type[PlaceError], reason: str
 ) -> None:
     known = HadoopProperties(properties | {"dfs.client.failover.max.attempts": "1"})
-    with pytest.raises(StorageError, match=reason) as caught:
+    with pytest.raises(PlaceError, match=reason) as caught:
         HdfsStorage(known).list_folder(f"{uri}/x")
     assert type(caught.value) is kind
 
