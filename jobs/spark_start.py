@@ -9,7 +9,7 @@ import signal
 import socket
 import threading
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 import pyspark
 from py4j.java_gateway import JavaGateway
@@ -21,6 +21,7 @@ from pyspark.java_gateway import launch_gateway
 from jobs.errors import SparkStartError
 from jobs.outcome import leave_interrupted
 from jobs.spark_submit import is_submitted
+from lake.daemon_call import called
 
 SECRET_NAMES = r"(?i)secret|password|token|access[._]?key|encryption[.]key"
 """Spark's own pattern of what it shows nobody, with the names that it lacks of S3's."""
@@ -68,9 +69,8 @@ def start(create: Callable[[], _Started], master: str) -> _Started:
     if in_main_thread:
         signal.signal(signal.SIGINT, lambda number, frame: leave_interrupted())
     try:
-        attempt = _Attempt(create)
         is_standalone = master.startswith(_STANDALONE)
-        return attempt.result(_ANSWER_SECONDS if is_standalone else None)
+        return called(create).result(_ANSWER_SECONDS if is_standalone else None)
     except TimeoutError as error:
         raise SparkStartError(
             f"Spark's master {master} did not take us on within {_ANSWER_SECONDS} s. See that this"
@@ -85,31 +85,6 @@ def start(create: Callable[[], _Started], master: str) -> _Started:
     finally:
         if in_main_thread:
             signal.signal(signal.SIGINT, before)
-
-
-class _Attempt(Generic[_Started]):
-    """A call in a thread of its own, which is left behind when it takes too long."""
-
-    def __init__(self, create: Callable[[], _Started]) -> None:
-        self._create = create
-        self._created: list[_Started] = []
-        self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, daemon=True)
-
-    def result(self, seconds: float | None) -> _Started:
-        self._thread.start()
-        self._thread.join(seconds)
-        if self._error is not None:
-            raise self._error
-        if not self._created:
-            raise TimeoutError
-        return self._created[0]
-
-    def _run(self) -> None:
-        try:
-            self._created.append(self._create())
-        except BaseException as error:  # noqa: BLE001  (handed to the caller's thread)
-            self._error = error
 
 
 def _require_listener(master: str) -> None:

@@ -105,12 +105,15 @@ def test_fault_of_ours_passes_through() -> None:
         run_job(lambda: 1 // 0, verbose=False, writes=True)
 
 
+def _ran(program: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-c", program, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
 @pytest.mark.parametrize(("option", "shown"), [([], False), (["-v"], True)])
 def test_fault_of_ours_ends_the_process_with_1(option: list[str], *, shown: bool) -> None:
     program = "from jobs.outcome import exit_with; exit_with(lambda argv: 1 // 0)"
-    answer = subprocess.run(
-        [sys.executable, "-c", program, *option], capture_output=True, text=True, check=False
-    )
+    answer = _ran(program, *option)
     assert answer.returncode == 1
     assert "a fault in seglake itself (ZeroDivisionError" in answer.stderr
     assert ("Traceback" in answer.stderr) is shown
@@ -123,9 +126,7 @@ def test_what_still_runs_when_a_job_is_done_does_not_change_its_code() -> None:
         "atexit.register(os.abort)\n"
         "exit_with(lambda argv: print('done') or 3)\n"
     )
-    answer = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False
-    )
+    answer = _ran(program)
     assert (answer.returncode, answer.stdout) == (3, "done\n")
 
 
@@ -169,9 +170,7 @@ def test_interrupt_before_the_job_begins_is_no_fault_of_ours() -> None:
         "def main(argv): raise KeyboardInterrupt\n"
         "exit_with(main)\n"
     )
-    answer = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False
-    )
+    answer = _ran(program)
     assert (answer.returncode, answer.stderr) == (130, "seglake: interrupted\n")
 
 

@@ -45,6 +45,12 @@ def answer(status: int, code: str = "") -> str:
         ),
         ("... message: Connection refused", StoreSilentError, "nothing listens at http://h:1"),
         ('ConnectError("dns error", x)', StoreSilentError, "the host of http://h:1 is not known"),
+        (
+            "HTTP error: error sending request Debug: kind: Connect, error: InvalidCertificate(X)",
+            RefusedError,
+            "the certificate of http://h:1 is not trusted",
+        ),
+        ("GET /certificates kind: Timeout", StoreSilentError, "does not answer in time"),
         ("... kind: Timeout, ...", StoreSilentError, "does not answer in time"),
         *(
             (f"Error GET http://169.254.1.2/{said}", StorageError, "no credentials were found")

@@ -10,7 +10,6 @@ from hdfs_native import Client
 
 from lake.errors import PlaceError, RefusedError, StorageError, StoreSilentError
 from lake.hadoop_properties import HadoopProperties
-from lake.hdfs_errors import failure
 from lake.hdfs_storage import HdfsStorage
 from support.hdfs_runs import DISK, LOCAL, Ended, fetched, ingested_in_waves, put, seglake
 from support.made_logs import made_records, make_log_dir
@@ -177,22 +176,6 @@ def test_port_of_another_service_is_told(hdfs: HdfsCluster) -> None:
     storage = HdfsStorage(HadoopProperties({"dfs.client.failover.max.attempts": "1"}))
     with pytest.raises(StorageError, match="is it the RPC port of a name node"):
         storage.list_folder(f"{place}/x")
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        'RuntimeError: GSSAPIError("No Kerberos credentials available")',
-        "NoSASLMechanism",
-        "Failed to libgssapi_krb5.",
-    ],
-)
-def test_missing_ticket_is_told(text: str) -> None:
-    error = failure("list", "hdfs://prod/x", text, "hdfs://prod")
-    assert type(error) is RefusedError
-    said = error.reason
-    assert "hdfs://prod wants Kerberos" in said
-    assert "kinit" in said
 
 
 @pytest.mark.slow

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from lake.hadoop_properties import HadoopProperties
-from lake.hdfs_access import access_of
 from lake.hdfs_storage import HdfsStorage
 from support.hdfs_runs import DISK, LOCAL, fetched, ingested_in_waves, names_of, seglake
 from support.made_logs import made_records, make_log_dir
@@ -96,23 +95,3 @@ def test_a_stand_by_may_take_over_from_one_that_says_nothing(tmp_path: Path) -> 
         ended = running.result()
     assert ended.code == 0, ended.errors
     assert ended.out.startswith("2070 records")
-
-
-@pytest.mark.parametrize(
-    ("path", "server"),
-    [
-        ("hdfs://h:9000/a", "hdfs://h:9000"),
-        ("viewfs://view/a/b/c", "hdfs://deep"),
-        ("viewfs://view/a/bc", "hdfs://one:8020"),
-        ("viewfs://view/other", "hdfs://rest:9000"),
-        ("viewfs://strange/a", "viewfs://strange"),
-    ],
-)
-def test_name_node_behind_a_path_is_that_of_its_longest_link(path: str, server: str) -> None:
-    known = {
-        f"{_VIEW}link./a": "hdfs://one/x",
-        f"{_VIEW}link./a/b": "hdfs://deep/y",
-        f"{_VIEW}linkFallback": "hdfs://rest:9000/",
-        "dfs.ha.namenodes.deep": "a,b",
-    }
-    assert access_of(path, HadoopProperties(known)).server == server

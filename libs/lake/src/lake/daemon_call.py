@@ -1,4 +1,4 @@
-"""Calls into libraries that may wait without end."""
+"""Calls into libraries that may wait without end. Effect: starts a thread."""
 
 import threading
 from collections.abc import Callable
@@ -18,7 +18,7 @@ def called(call: Callable[[], _T]) -> "Future[_T]":
     def run() -> None:
         try:
             answer.set_result(call())
-        except BaseException as error:  # noqa: BLE001  # whatever it is, the caller gets it
+        except BaseException as error:  # noqa: BLE001  (handed to the caller)
             answer.set_exception(error)
 
     threading.Thread(target=run, daemon=True).start()

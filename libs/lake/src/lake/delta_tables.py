@@ -109,13 +109,12 @@ class LakeTables:
         self._check_path()
         with opening(self.lake_path):
             missing = [table.name for table in TABLES if not self._has_log(table)]
-            if not missing:
-                self._are_there = True
-            elif self._entries() and holds_conversion(self.storage, self.lake_path):
-                reason = "it holds a conversion to Parquet, for readers of Parquet"
+            if missing:
+                is_conversion = self._entries() and holds_conversion(self.storage, self.lake_path)
+                conversion = "it holds a conversion to Parquet, for readers of Parquet"
+                reason = conversion if is_conversion else f"it has no table {missing[0]}"
                 raise NotALakeError(path=self.lake_path, reason=reason)
-            else:
-                raise NotALakeError(path=self.lake_path, reason=f"it has no table {missing[0]}")
+        self._are_there = True
 
     def require_safe_commits(self) -> None:
         """See that of several runs that write one file of the log only one can.

@@ -24,6 +24,7 @@ _SILENT = (
 )
 _NO_CREDENTIALS = ("/latest/api/token", "169.254.")  # where machines and containers get them
 _HALF_A_KEY = ("Missing AccessKeyId", "Missing SecretAccessKey")
+_NOT_TRUSTED = "InvalidCertificate"
 _OTHER_REGION_TEXT = "incorrectly configured region"
 _WRONG_SECRET = frozenset({"SignatureDoesNotMatch"})
 _UNKNOWN_KEY = frozenset({"InvalidAccessKeyId", "XAdminUserNotFound", "XAdminNoSuchUser"})
@@ -68,7 +69,7 @@ def _is_silence(text: str) -> bool:
 
 def _is_refusal(text: str) -> bool:
     """Whether the answer will be the same until somebody mends something."""
-    if any(word in text for word in (*_HALF_A_KEY, _OTHER_REGION_TEXT)):
+    if any(word in text for word in (*_HALF_A_KEY, _OTHER_REGION_TEXT, _NOT_TRUSTED)):
         return True
     code, status = _answer(text)
     return code in _REFUSALS or status in _NOT_PERMITTED or (not code and status in _NO_S3)
@@ -127,7 +128,7 @@ def _unreachable(text: str, access: S3Access) -> str:
         return f"the host of {access.place} is not known: check {_ENDPOINT}"
     if "Connection refused" in text:
         return f"nothing listens at {access.place}: check {_ENDPOINT}"
-    if "InvalidCertificate" in text or "certificate" in text:
+    if _NOT_TRUSTED in text:
         return f"the certificate of {access.place} is not trusted"
     if "imed out" in text or "TimedOut" in text or "kind: Timeout" in text:
         return f"{access.place} does not answer in time: check {_ENDPOINT}"
