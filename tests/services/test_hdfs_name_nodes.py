@@ -22,7 +22,7 @@ from support.taken import records_taken
 
 pytestmark = [pytest.mark.hdfs, pytest.mark.timeout(900)]  # the JARs may have to be fetched
 
-_FROZEN_SECONDS = 5
+_BEFORE_SECONDS = 5
 _FIRST = "dfs.namenode.rpc-address.prod.nn1"
 _NAMES = "dfs.ha.namenodes.prod"
 _VIEW = "fs.viewfs.mounttable.view."
@@ -90,8 +90,18 @@ def test_a_stand_by_may_take_over_from_one_that_says_nothing(tmp_path: Path) -> 
         environment = {"HADOOP_CONF_DIR": str(pair.conf)}
         places = ("--source", str(DISK), "--lake", "hdfs://prod/lake")
         running = pool.submit(seglake, environment, "ingest", *places, *LOCAL)
-        time.sleep(_FROZEN_SECONDS)
+        time.sleep(_BEFORE_SECONDS)
         pair.make_active("nn1")
         ended = running.result()
     assert ended.code == 0, ended.errors
     assert ended.out.startswith("2070 records")
+
+
+def test_delta_rs_waits_until_one_of_two_that_stand_by_takes_over(tmp_path: Path) -> None:
+    with hdfs_pair(tmp_path / "hdfs") as pair, ThreadPoolExecutor(1) as pool:
+        storage = HdfsStorage(HadoopProperties(pair.properties))
+        told = pool.submit(storage.delta_options, "hdfs://prod/lake")
+        time.sleep(_BEFORE_SECONDS)
+        assert not told.done()
+        pair.make_active("nn2")
+        assert told.result()[_NAMES] == "nn2,nn1"
