@@ -3,6 +3,8 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
+# What Python compiles is kept: else each process, and each test's asserts, are compiled anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 PYTHON ?= python3
 UV ?= uv
@@ -26,6 +28,9 @@ RUNS ?= 3
 ENGINE ?= spark
 # Markers of tests that start servers, or need more than .venv.
 OUTSIDE := s3 or hdfs or cluster or airflow or image or slow
+# The default run, and what it is spread over: all cores.
+DEFAULT := not ($(OUTSIDE) or matrix)
+SPREAD := -q -n auto --durations=10
 
 .PHONY: help
 help: ## print this list
@@ -72,12 +77,20 @@ type: setup ## check the types (mypy, strict)
 	$(BIN)/mypy $(CHECKED)
 
 .PHONY: test
-test: setup ## run every test that needs no outside server
-	$(BIN)/python -m pytest -m "not ($(OUTSIDE))"
+test: setup ## run the tests that need no outside server, without the whole matrix of cases
+	$(BIN)/python -m pytest $(SPREAD) -m "$(DEFAULT)"
 
 .PHONY: test-all
-test-all: setup setup-airflow ## run all tests but the slow ones: with S3, HDFS, a cluster, Airflow
-	$(BIN)/python -m pytest -m "not slow" --durations=20
+test-all: setup setup-airflow ## run all tests but the slow ones: every case, S3, HDFS, a cluster, Airflow
+	$(BIN)/python -m pytest $(SPREAD) -m "not slow"
+
+.PHONY: test-times
+test-times: setup ## the same, and say where the time goes
+	$(BIN)/python -m pytest $(SPREAD) --time-spent -m "$(DEFAULT)"
+
+.PHONY: mutants
+mutants: setup ## break the product in many small ways: which test notices (NAMES="..." for some)
+	@PYTHONPATH=tests $(BIN)/python -m mutants -m "$(DEFAULT)" $(NAMES)
 
 .PHONY: test-s3
 test-s3: setup ## run the tests against S3 servers that they start (needs Go, once)

@@ -1,26 +1,85 @@
-"""The one Spark session of a test run: a process has one JVM, whose JARs are set at its start."""
+"""What all tests share: one Spark session, lakes that are made once, and how work is spread.
+
+With several workers (`-n`), tests that need the same dear thing run in one of them: Spark, a
+server, a lake that several look at (`support.cases`).
+"""
 
 import os
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import hypothesis
 import pytest
+
+from support.failures import OneScreen
+from support.time_spent import TimeSpent
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from support.conversions import Conversions
+
+# Markers of what is started once; the longest first, so that no worker ends long after the others.
+_STARTED = ("airflow", "hdfs", "cluster", "s3", "image", "spark")
+# Small queries, a short life: compiling what they run takes longer than running it.
+_QUICK_SPARK = (
+    ("spark.sql.codegen.factoryMode", "NO_CODEGEN"),
+    ("spark.sql.codegen.wholeStage", "false"),
+    ("spark.ui.enabled", "false"),
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--time-spent", action="store_true", help="say where the time went")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(OneScreen())
+    # The same examples each time; and a busy machine proves nothing.
+    hypothesis.settings.register_profile("tests", derandomize=True, database=None, deadline=None)
+    hypothesis.settings.load_profile("tests")
+    if config.getoption("--time-spent"):
+        time_spent = TimeSpent()
+        time_spent.install()
+        config.pluginmanager.register(time_spent)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep together what shares something that was started, and begin with it."""
+    for item in items:
+        name = _started_for(item)
+        if name is not None:
+            item.add_marker(pytest.mark.xdist_group(name))
+    order = {name: place for place, name in enumerate(_STARTED)}
+    items.sort(key=lambda item: order.get(_started_for(item) or "", len(order)))
+
+
+def _started_for(item: pytest.Item) -> str | None:
+    return next((name for name in _STARTED if item.get_closest_marker(name)), None)
+
+
+@pytest.fixture(scope="session")
+def conversions(tmp_path_factory: pytest.TempPathFactory) -> "Conversions":
+    """Lakes of real disks, to be looked at and not to be changed."""
+    # Imported here: the codec's tests convert nothing.
+    from support.conversions import Conversions
+
+    return Conversions(tmp_path_factory.mktemp("conversions"))
 
 
 @pytest.fixture(scope="session")
 def spark_session(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SparkSession]":
     """Two threads, a task may fail three times, reads Delta; its workers find what we find."""
-    # Imported here: most tests start no JVM.
+    # Imported here: most tests start no JVM, of which a process has one with JARs set at its start.
     from jobs.spark_session import delta_session
     from pipelines.segment_ingest.settings import SparkSettings
 
     settings = SparkSettings(
         master="local[2,4]",
         properties=(
+            *_QUICK_SPARK,
             ("spark.databricks.delta.snapshotPartitions", "2"),
             ("spark.sql.shuffle.partitions", "2"),
             ("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse"))),

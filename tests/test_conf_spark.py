@@ -41,6 +41,13 @@ def test_every_property_stands_below_its_reason() -> None:
         assert not _PROPERTY.match(first)
 
 
+def test_tasks_that_may_run_twice_may_fail_more_often_than_spark_allows() -> None:
+    properties = read(FILE)
+    assert isinstance(properties, dict)
+    assert int(properties["spark.task.maxFailures"]) > 4  # Spark's default
+    assert properties["spark.speculation"] == "true"
+
+
 @pytest.mark.spark
 def test_spark_reads_the_file_as_the_settings_do(
     spark_session: "SparkSession", tmp_path: Path

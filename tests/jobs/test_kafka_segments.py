@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from support.cases import cases
 from support.lakes import ingested, read_arrow
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ _PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 _COLUMNS = ["topic", "partition", "offset", "key", "value", "timestamp_ms", "headers"]
 
 
-@pytest.fixture(params=[False, True], ids=["plain", "pushing"])
+@pytest.fixture(params=cases([True, False], telling=[True], name="pushing is {}".format))
 def session(
     request: pytest.FixtureRequest, spark_session: "SparkSession"
 ) -> "Iterator[SparkSession]":
@@ -70,6 +71,18 @@ def test_filters_give_what_they_say(
     frame = _all(session).where("topic IN ('v2-none', 'tx-a') AND partition = 1 AND offset > 150")
     found = [row for row in expected if row[0] in ("v2-none", "tx-a") and row[1] == 1]
     assert _rows(frame) == [row for row in found if row[2] > 150]
+
+
+def test_filters_that_planning_cannot_honour_are_honoured_by_spark(
+    session: "SparkSession", expected: list[tuple[Any, ...]]
+) -> None:
+    frame = _all(session)
+    apart = [row for row in expected if row[2] in (3, 160)]
+    without_key = [row for row in expected if row[3] is None]
+    assert _rows(frame.where("offset IN (3, 160)")) == apart
+    assert _rows(frame.where("key IS NULL")) == without_key
+    assert {row[2] for row in apart} == {3, 160}
+    assert 0 < len(without_key) < len(expected)
 
 
 def test_pushed_filters_leave_tasks_out(spark_session: "SparkSession") -> None:

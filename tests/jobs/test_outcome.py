@@ -17,6 +17,7 @@ from lake.errors import (
     NotFoundError,
     RefusedError,
     StoreSilentError,
+    UnsafeStoreError,
     UnsupportedUriError,
 )
 from pipelines.lake_query.errors import LakeQueryError, WrongQueryError
@@ -41,6 +42,7 @@ def test_code_of_the_job_is_the_code(code: int) -> None:
         (UnsupportedUriError(uri="x", schemes=["y"]), 2),
         (NotALakeError(path="x", reason="y"), 2),
         (LakeRefusedError(path="x", reason="y"), 2),
+        (UnsafeStoreError(path="x"), 2),
         (WrongQueryError("x"), 2),
         (WrongSourceError("x"), 2),
         (IsolationConflictError(topic="t", known="a", asked="b"), 2),

@@ -55,8 +55,8 @@ def test_what_is_fetched_is_kept_and_not_fetched_again(tmp_path: Path, spark_hom
     assert (tmp_path / "runs").read_text() == "ran\n"
 
 
-def test_an_altered_jar_is_not_used(tmp_path: Path, spark_home: Path) -> None:
-    write = 'for name in hadoop-aws-3.5.0 s3-2; do printf y > "$to/$name.jar"; done'
+def test_an_altered_jar_is_not_used_and_no_other_is_kept(tmp_path: Path, spark_home: Path) -> None:
+    write = 'printf x > "$to/hadoop-aws-3.5.0.jar"; printf y > "$to/s3-2.jar"'
     environment = make_java(tmp_path / "java", write)
     with pytest.raises(S3JarsError, match="altered on its way"):
         s3_jars(environment, spark_home)

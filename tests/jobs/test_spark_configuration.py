@@ -1,13 +1,14 @@
 """What Spark is told, without starting it."""
 
 import os
+import re
 import sys
 from pathlib import Path
 
 import pytest
 from pyspark import SparkConf, SparkContext
 
-from jobs import spark_start
+from jobs import spark_session, spark_start
 from jobs.spark_session import _add_delta, _choose_python_of_workers, _configuration
 from pipelines.segment_ingest.settings import SparkSettings
 
@@ -58,6 +59,30 @@ def test_tasks_act_for_the_user_of_the_driver(monkeypatch: pytest.MonkeyPatch) -
 
 def test_property_of_the_settings_wins() -> None:
     assert told(spark__ui__enabled="true")["spark.ui.enabled"] == "true"
+
+
+def test_what_spark_submit_was_told_goes_before_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = {"spark.master": "yarn", "spark.ui.enabled": "true", "spark.app.name": "theirs"}
+
+    def known() -> SparkConf:
+        return SparkConf(loadDefaults=False).setAll(list(said.items()))
+
+    monkeypatch.setattr(spark_session, "known_configuration", known)
+    conf = told()
+    assert {name: conf[name] for name in said} == said
+    assert told(master="local[2]")["spark.master"] == "local[2]"
+
+
+def test_secrets_are_not_on_sparks_pages() -> None:
+    redacted = re.compile(told()["spark.redaction.regex"])
+    assert redacted.search("spark.hadoop.fs.s3a.bucket.b.secret.key")
+    assert redacted.search("spark.hadoop.fs.s3a.access.key")
+    assert not redacted.search("spark.hadoop.fs.s3a.endpoint")
+
+
+def test_jvm_says_nothing_that_no_job_asked_for() -> None:
+    lines = Path(spark_session.__file__).with_name("log4j2.properties").read_text("utf-8")
+    assert "rootLogger.level = ${sys:seglake.log.level:-off}" in lines.splitlines()
 
 
 @pytest.mark.parametrize(

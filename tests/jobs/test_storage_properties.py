@@ -96,6 +96,8 @@ def test_a_profile_of_aws_serves_where_no_variable_does(tmp_path: Path) -> None:
     }
     variables = {"AWS_ACCESS_KEY_ID": "C", "AWS_SECRET_ACCESS_KEY": "V", "AWS_REGION": "r3"}
     assert aws_variables({**environment, **variables}) == {**variables, "AWS_DEFAULT_REGION": "r1"}
+    variables = {**variables, "AWS_DEFAULT_REGION": "r4"}
+    assert aws_variables({**environment, **variables}) == variables
     assert aws_variables({**environment, "AWS_PROFILE": "three"}) == {}
 
 

@@ -6,8 +6,11 @@ import pytest
 from deltalake import DeltaTable
 from deltalake.exceptions import CommitFailedError
 
-from lake.delta_commit import AppVersions, recover
+from lake.delta_commit import AppVersions, recover, versions
+from lake.delta_tables import LakeTables
 from lake.errors import CommitUnknownError
+from lake.parquet_files import DataFile
+from lake.snapshots import read_snapshots
 from lake.tables import CHECKPOINTS, GAPS, RECORDS, Table
 from support.lake_drivers import commit
 from support.lake_rows import PLAIN_TABLES, SOURCE, Lake, read_offsets, wave
@@ -88,6 +91,10 @@ def fail_always(real: Callable[[], None]) -> None:
     raise OSError("storage is away")
 
 
+def is_there(lake: Lake, file: DataFile) -> bool:
+    return (lake.path / file.table / file.path).is_file()
+
+
 def test_decision_that_stays_unknown_keeps_everything_for_a_later_run(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -101,6 +108,7 @@ def test_decision_that_stays_unknown_keeps_everything_for_a_later_run(
     assert recover(lake.tables, SOURCE, ["orders"]) == ()
     assert len(redo_files(lake)) == 1
     assert table_versions(lake) == [0] * len(PLAIN_TABLES)
+    assert [file.path for file in mine.files if not is_there(lake, file)] == []
 
     commit(lake, wave(lake, "orders", 1, range(5)), attempt_id="later")
     assert recover(lake.tables, SOURCE, ["orders"]) == ()
@@ -136,6 +144,55 @@ def test_rival_between_check_and_commit_wins(lake: Lake, monkeypatch: pytest.Mon
     assert outcomes == [(("orders",), ())]
     assert_each_row_once(lake, "orders", [10, 11])
     assert redo_files(lake) == []
+
+
+def test_rival_between_the_look_at_the_generations_and_the_commit_wins(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine, rival = wave(lake, "orders", 1, range(3)), wave(lake, "orders", 1, range(10, 12))
+    look = LakeTables.generation
+
+    def be_overtaken(self: LakeTables, table: Table, handle: DeltaTable, app: str) -> int:
+        found = look(self, table, handle, app)
+        if redo_files(lake):  # it is about to decide
+            monkeypatch.undo()
+            commit(lake, rival, attempt_id="rival")
+        return found
+
+    monkeypatch.setattr(LakeTables, "generation", be_overtaken)
+    assert commit(lake, mine) == ((), ("orders",))
+    assert_each_row_once(lake, "orders", [10, 11])
+
+
+def commit_after_the_first_table(lake: Lake, patch: pytest.MonkeyPatch) -> None:
+    """Let a whole wave be committed as soon as one table was opened."""
+    mine = wave(lake, "orders", 1, range(3))
+    open_table = LakeTables.open
+
+    def opened(self: LakeTables, table: Table) -> DeltaTable:
+        handle = open_table(self, table)
+        patch.undo()
+        commit(lake, mine)
+        return handle
+
+    patch.setattr(LakeTables, "open", opened)
+
+
+def test_generations_read_while_someone_commits_belong_together(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit_after_the_first_table(lake, monkeypatch)
+    found = versions(lake.tables, SOURCE, ["orders"])["orders"]
+    assert (found.records, found.checkpoints) == (1, 0)
+
+
+def test_snapshots_taken_while_someone_commits_cover_no_more_than_they_hold(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit_after_the_first_table(lake, monkeypatch)
+    found = read_snapshots(lake.tables, [RECORDS, CHECKPOINTS])
+    assert found[RECORDS.name].generation(SOURCE, "orders") == 1
+    assert found[CHECKPOINTS.name].generation(SOURCE, "orders") == 0
 
 
 def test_other_topics_between_check_and_commit_do_not_disturb(

@@ -10,14 +10,15 @@ import pytest
 from lake.delta_commit import TopicWave
 from lake.tables import CHECKPOINTS, RECORDS
 from support.lake_drivers import commit
-from support.lake_rows import NOW_MS, Lake, next_wave, rows, write_file
+from support.lake_rows import NOW_MS, Lake, new_lake, next_wave, rows, write_file
 
 START = datetime.fromtimestamp(NOW_MS / 1000, UTC)
 
 
-@pytest.fixture
-def filled(lake: Lake) -> Lake:
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Lake:
     """Four files of records: three of a hundred offsets each, one without timestamps."""
+    lake = new_lake(tmp_path_factory.mktemp("filled") / "lake")
     for start in (0, 100, 200):
         commit(lake, next_wave(lake, "orders", range(start, start + 100)))
     batch = rows(RECORDS, "orders", range(300, 400), timestamp=None, timestamp_ms=None)

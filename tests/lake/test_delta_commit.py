@@ -30,6 +30,7 @@ def test_topics_of_a_wave_are_committed_together(lake: Lake) -> None:
     assert table_versions(lake) == [1] * len(PLAIN_TABLES)
     for topic in ("a", "b", "c"):
         assert_each_row_once(lake, topic, [0, 1, 2])
+        assert generations(lake, topic) == AppVersions(1, 1, 1)
 
 
 def test_commit_info_and_redo_file_say_whose_they_are(lake: Lake) -> None:

@@ -21,7 +21,9 @@ from lake.errors import (
     SchemaError,
     StorageError,
     TableRefusedError,
+    UnsafeStoreError,
 )
+from lake.local_storage import LocalStorage
 from lake.snapshots import read_snapshots
 from lake.tables import BATCHES, CHECKPOINTS, GAPS, RECORDS, TABLES, Table
 from support.lake_drivers import commit, create_together
@@ -58,6 +60,22 @@ def test_creating_is_repeatable(lake: Lake) -> None:
     assert lake.tables.exists()
     lake.tables.create_missing()
     assert [lake.tables.open(table).version() for table in TABLES] == [0] * len(TABLES)
+
+
+class _Unsafe(LocalStorage):
+    """A store that lets two runs write one file of the log."""
+
+    def creates_exclusively(self, folder: str) -> bool:
+        return False
+
+
+def test_store_that_could_lose_commits_is_refused_for_an_old_lake_too(lake: Lake) -> None:
+    storage = _Unsafe()
+    for path in (lake.tables.lake_path, storage.join(lake.tables.lake_path, "new")):
+        tables = LakeTables(path, storage)
+        with pytest.raises(UnsafeStoreError):
+            tables.create_missing()
+    LakeTables(lake.tables.lake_path, storage).create_missing(is_single_writer=True)
 
 
 def test_path_with_strange_characters_works(tmp_path: Path) -> None:
@@ -137,6 +155,17 @@ def test_table_with_other_columns_is_refused(lake: Lake) -> None:
         lake.tables.create_missing()
 
 
+_FOREIGN_SETTINGS = {
+    "delta.columnMapping.mode": "name",
+    "delta.constraints.some": "offset > 0",
+    "delta.setTransactionRetentionDuration": "interval 1 days",
+    "delta.enableChangeDataFeed": "true",
+    "delta.enableDeletionVectors": "true",
+    "delta.enableIcebergCompatV2": "true",
+    "delta.enableTypeWidening": "true",
+}
+
+
 def rewrite_log(lake: Lake, table: Table, action: str, change: dict[str, object]) -> None:
     """Change one action of a table's first log entry, as another writer could have made it."""
     path = Path(lake.tables.log_entry_path(table, 0))
@@ -153,11 +182,9 @@ def rewrite_log(lake: Lake, table: Table, action: str, change: dict[str, object]
         ("protocol", {"minWriterVersion": 4}, "reader 1, writer 4"),
         ("protocol", {"minReaderVersion": 2, "minWriterVersion": 5}, "reader 2, writer 5"),
         ("metaData", {"partitionColumns": ["source_id"]}, "partitioned by"),
-        ("metaData", {"configuration": {"delta.columnMapping.mode": "name"}}, "columnMapping"),
-        (
-            "metaData",
-            {"configuration": {"delta.setTransactionRetentionDuration": "interval 1 days"}},
-            "setTransactionRetentionDuration",
+        *(
+            ("metaData", {"configuration": {name: value}}, f"it has the setting {name}")
+            for name, value in _FOREIGN_SETTINGS.items()
         ),
     ],
 )

@@ -95,11 +95,11 @@ def test_engine_runs_again_after_a_failure() -> None:
 
 
 def test_failure_ends_the_other_tasks(tmp_path: Path) -> None:
-    lingered = tmp_path / "lingered"
+    path = tmp_path / "pid"
+    tasks = [(str(path), True), (str(path), False)]
     with LocalEngine(2) as engine, pytest.raises(EngineError, match="first failure"):
-        engine.run(lake_tasks.fail_or_linger, ["", str(lingered)], on_done=ignore)
-    time.sleep(3.2)
-    assert not lingered.exists()
+        engine.run(lake_tasks.fail_beside_another, tasks, on_done=ignore)
+    wait_until_ended([int(path.read_text())])
 
 
 def test_dead_worker_is_an_engine_error() -> None:
@@ -134,13 +134,16 @@ def test_workers_end_with_the_driver(tmp_path: Path, sent: signal.Signals) -> No
         if driver.stdout is None:
             raise ValueError("the driver's output is a pipe")
         workers = json.loads(driver.stdout.readline())
-        time.sleep(0.2)
         driver.send_signal(sent)
         driver.wait(10)
-        deadline = time.monotonic() + 10
-        while any(is_running(pid) for pid in workers) and time.monotonic() < deadline:
-            time.sleep(0.05)
-        assert [pid for pid in workers if is_running(pid)] == []
+        wait_until_ended(workers)
+
+
+def wait_until_ended(pids: list[int]) -> None:
+    deadline = time.monotonic() + 10
+    while any(is_running(pid) for pid in pids) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert [pid for pid in pids if is_running(pid)] == []
 
 
 def is_running(pid: int) -> bool:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from lake.errors import RefusedError
+from lake.errors import RefusedError, StorageError, StoreSilentError
 from lake.hadoop_properties import HadoopProperties
-from lake.hdfs_access import access_of
+from lake.hdfs_access import access_of, located
 from lake.hdfs_errors import failure
 
 _VIEW = "fs.viewfs.mounttable.view."
@@ -24,6 +24,37 @@ def test_missing_ticket_is_told(text: str) -> None:
     said = error.reason
     assert "hdfs://prod wants Kerberos" in said
     assert "kinit" in said
+
+
+@pytest.mark.parametrize(
+    ("action", "kind"),
+    [("list", StoreSilentError), ("read", StorageError), ("write", StorageError)],
+)
+def test_silence_while_blocks_are_moved_may_be_that_of_one_data_node(
+    action: str, kind: type[Exception]
+) -> None:
+    assert type(failure(action, "hdfs://h:1/x", "Connection refused", "hdfs://h:1")) is kind
+
+
+@pytest.mark.parametrize(
+    ("text", "umask"), [("027", 0o027), ("77", 0o077), ("u=rwx", 0o022), ("", 0o022)]
+)
+def test_umask_is_octal(text: str, umask: int) -> None:
+    properties = HadoopProperties({"fs.permissions.umask-mode": text})
+    assert access_of("hdfs://h:1/a", properties).umask == umask
+
+
+@pytest.mark.parametrize(
+    ("uri", "path"),
+    [
+        ("hdfs://h/a", "hdfs://h:8020/a"),
+        ("hdfs://prod/a", "hdfs://prod/a"),
+        ("hdfs:///a", "hdfs://prod/a"),
+    ],
+)
+def test_location_becomes_a_whole_path(uri: str, path: str) -> None:
+    names = {"fs.defaultFS": "hdfs://prod/", "dfs.ha.namenodes.prod": "a,b"}
+    assert located(uri, HadoopProperties(names)) == path
 
 
 @pytest.mark.parametrize(

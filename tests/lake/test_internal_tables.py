@@ -16,6 +16,7 @@ from lake.tables import (
     Table,
     tables_of,
 )
+from support.cases import cases, every
 from support.lake_drivers import EXIT_CODE_OF_THE_DEAD, commit, commit_and_die
 from support.lake_rows import SOURCE, Lake, next_wave, read_offsets, rows, wave, write_file
 from support.lake_states import assert_each_row_once, generations, redo_files
@@ -23,6 +24,7 @@ from support.lake_states import assert_each_row_once, generations, redo_files
 OFFSETS, STATES = "__consumer_offsets", "__transaction_state"
 OWN = tables_of([OFFSETS])
 SPAWN = multiprocessing.get_context("spawn")
+_STEPS = ["redo", *(table.name for table in OWN), "cleaned"]
 
 
 def opened(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> list[Table]:
@@ -70,7 +72,7 @@ def test_a_plain_topic_never_opens_them(lake: Lake, monkeypatch: pytest.MonkeyPa
     assert not {table.name for table in found if table.topics is not None}
 
 
-@pytest.mark.parametrize("step", ["redo", *(table.name for table in OWN), "cleaned"])
+@pytest.mark.parametrize("step", cases(_STEPS, telling=every(3, _STEPS)))
 def test_a_driver_killed_after_any_step_is_completed_by_the_next(lake: Lake, step: str) -> None:
     commit(lake, wave(lake, OFFSETS, 1, range(2)))
     waves = [wave(lake, OFFSETS, 2, range(2, 5)), wave(lake, "orders", 1, range(7))]

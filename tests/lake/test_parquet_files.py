@@ -231,7 +231,10 @@ def test_encodings_are_the_measured_ones(place: Lake) -> None:
         assert not columns[name].is_stats_set
     for name in ("partition", "source_id", "batch_base_offset", "headers.list.element.key"):
         assert "RLE_DICTIONARY" in columns[name].encodings
-    assert columns["offset"].is_stats_set
+    for name in ("offset", "timestamp", "timestamp_ms"):
+        statistics = columns[name].statistics
+        assert statistics is not None
+        assert statistics.has_min_max
     assert {column.compression for column in columns.values()} == {"ZSTD"}
 
 

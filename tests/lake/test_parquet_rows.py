@@ -74,6 +74,13 @@ def test_null_is_a_number_that_nothing_else_has(lake: Lake) -> None:
     assert numbers(found, "partition").tolist() == [NULL_NUMBER, 7]
 
 
+def test_rows_without_a_number_are_found_by_the_one_that_stands_for_it(lake: Lake) -> None:
+    file = write_file(lake, GAPS, "orders", rows(GAPS, "orders", range(2), partition=[None, 7]))
+    nulls = [Within("partition", NULL_NUMBER, NULL_NUMBER)]
+    (found,) = _read(lake, str(lake.path / "gaps" / file.path), nulls)
+    assert found.column("start_offset").to_pylist() == [0]
+
+
 def test_what_cannot_be_read_is_one_error_with_the_path(lake: Lake, tmp_path: Path) -> None:
     with pytest.raises(NotFoundError):
         _read(lake, str(tmp_path / "none.parquet"))

@@ -141,6 +141,12 @@ def test_anonymous_access_takes_no_keys() -> None:
     assert delta_options(found)["aws_skip_signature"] == "true"
 
 
+def test_delta_commits_with_a_condition_and_sends_no_token_of_other_keys() -> None:
+    told = delta_options(access(**_KEYS, AWS_SESSION_TOKEN="T"))
+    assert told["aws_conditional_put"] == "etag"
+    assert told["aws_session_token"] == ""  # given, else delta-rs takes the environment's
+
+
 def test_a_bucket_in_the_host_name_is_in_the_endpoint() -> None:
     found = access(**{"fs.s3a.endpoint": "http://h:1", "fs.s3a.path.style.access": "false"})
     assert found.bucket_endpoint == "http://b.h:1"

@@ -1,5 +1,6 @@
 """Tables that were put back, dropped or written to by others are refused, not mended."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -79,3 +80,14 @@ def test_foreign_file_among_the_redo_files_is_refused(lake: Lake) -> None:
         (folder / "x.json").write_text(content)
         with pytest.raises(RedoFileError, match=r"x\.json"):
             recover(lake.tables, SOURCE)
+
+
+def test_redo_file_of_another_format_is_refused(lake: Lake) -> None:
+    def be_newer(step: str) -> None:
+        if step == "redo":
+            (path,) = Path(lake.tables.redo_folder).iterdir()
+            path.write_text(json.dumps(json.loads(path.read_text()) | {"format": 2}))
+            with pytest.raises(RedoFileError, match="expected format 1"):
+                recover(lake.tables, SOURCE)
+
+    assert commit(lake, next_wave(lake, "orders", range(3)), after=be_newer) == (("orders",), ())

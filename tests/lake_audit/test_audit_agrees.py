@@ -8,10 +8,11 @@ import pytest
 
 from lake.engine import LocalEngine, SparkEngine
 from pipelines.segment_ingest.disk_checking.disk_check_report import exit_code, to_mapping
-from support import broker_disks
 from support.accounts import imbalances_of
 from support.audits import audited, checked, count_by_partition, kinds
-from support.broker_disks import CORRUPT_CASES, SCENARIOS
+from support.broker_disks import CORRUPT_CASES
+from support.cases import cases, every, shared
+from support.conversions import COPIES, Conversions, DiskCopy, telling_damage
 from support.corrupt_cases import corrupt_case
 from support.encoder import Partition
 from support.lake_rows import new_lake
@@ -24,25 +25,31 @@ from support.made_logs import (
     make_log_dir,
     write_over,
 )
-from support.oracle import Isolation
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _SAMPLE = Path(__file__).parents[2] / "samples" / "broker-0"
-_COPIES = [
-    (scenario, copy, isolation)
-    for scenario in SCENARIOS
-    for copy in broker_disks.copies(scenario)
-    for isolation in Isolation
-]
 # What is gone without a trace, and must be said.
 _LOST_WITHOUT_TRACE = {
     *("empty_segment__v2", "foreign_segment__v2", "missing_segment__v2"),
     "truncated_at_border__v2",
 }
 _NO_CLUSTER_ID = {"topic_id_missing__v2"}
-_SOME_DAMAGED = sorted({*CORRUPT_CASES[::6], *_LOST_WITHOUT_TRACE} - _NO_CLUSTER_ID)
+_TELLING_COPIES = ("05_compacted-after", "06_trans", "07_delete", "08_replicas", "12_tiered")
+_SOME_COPIES = [
+    parameter
+    if str(parameter.id).startswith(_TELLING_COPIES)
+    else parameter._replace(marks=[*parameter.marks, pytest.mark.matrix])
+    for parameter in COPIES
+]
+_TELLING = {*telling_damage(), *_LOST_WITHOUT_TRACE} - _NO_CLUSTER_ID
+_SOME_DAMAGED = shared(
+    cases(
+        sorted(_TELLING | set(every(6, CORRUPT_CASES)) - _NO_CLUSTER_ID),
+        telling=_TELLING,
+    )
+)
 
 
 def _assert_agrees(lake: Path) -> None:
@@ -64,39 +71,42 @@ def _assert_agrees(lake: Path) -> None:
         )
 
 
-def _assert_equals_disks(disks: Path, lake: Path) -> None:
-    """Nothing differs, and each record of the lake is equal on the copy that was read."""
+def _assert_equals_disks(disks: Path, lake: Path, *, doubled: int = 0) -> None:
+    """Nothing differs, and each record of the lake is equal on the copy that was read.
+
+    Args:
+        doubled: how many records are twice on the disk.
+    """
     checks = checked(disks, lake)
     assert exit_code(checks) == 0
     best: dict[str, int] = {}
     for check in checks:
         best[check.partition] = max(best.get(check.partition, 0), check.report.equal)
-    assert sum(best.values()) == read_arrow(lake, "records").num_rows
+    assert sum(best.values()) == read_arrow(lake, "records").num_rows + doubled
 
 
-@pytest.mark.parametrize(("scenario", "copy", "isolation"), _COPIES)
+@pytest.mark.parametrize("copy", _SOME_COPIES)
 def test_every_offset_of_a_broker_s_disk_is_explained(
-    scenario: str, copy: str, isolation: Isolation, tmp_path: Path
+    copy: DiskCopy, conversions: Conversions
 ) -> None:
-    disks = broker_disks.unpacked(scenario) / "disks" / copy
-    lake = tmp_path / "lake"
-    ingested(disks, lake, isolation=isolation, select={"internal_topics": True})
+    lake = conversions.of_copy(copy).lake
     found = audited(lake)
     assert (kinds(found), found.problems, found.notes, found.exit_code) == (set(), (), (), 0)
     _assert_agrees(lake)
-    _assert_equals_disks(disks, lake)
+    _assert_equals_disks(copy.disks, lake)
 
 
 @pytest.mark.parametrize("name", _SOME_DAMAGED)
-def test_damage_is_explained_unless_it_left_no_trace(name: str, tmp_path: Path) -> None:
-    lake = tmp_path / "lake"
-    ingested(corrupt_case(name).log_dir, lake)
+def test_damage_is_explained_unless_it_left_no_trace(name: str, conversions: Conversions) -> None:
+    lake = conversions.of_damaged(name).lake
     found = audited(lake)
     is_lost = name in _LOST_WITHOUT_TRACE
     assert kinds(found) == ({"missing"} if is_lost else set())
     assert found.exit_code == (3 if is_lost else 0)
     _assert_agrees(lake)
-    _assert_equals_disks(corrupt_case(name).log_dir, lake)
+    case = corrupt_case(name)
+    doubled = sum(map(len, case.duplicated_offsets))
+    _assert_equals_disks(case.log_dir, lake, doubled=doubled)
 
 
 def test_a_lake_of_many_runs_adds_up(tmp_path: Path) -> None:

@@ -2,12 +2,17 @@
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import pytest
 from deltalake import DeltaTable
 
 from pipelines.lake_audit.text_report import to_text
 from support.audits import audited, falsified, kinds
+from support.lakes import ingested, read_table
+from support.made_logs import make_log_dir
 
 
 def test_damage_that_is_no_longer_in_quarantine_is_missed(damaged: Path, tmp_path: Path) -> None:
@@ -54,18 +59,50 @@ def test_a_data_file_that_is_no_parquet_is_named(lake: Path) -> None:
     assert found.problems[0].startswith(f"cannot read {broken}: ")
 
 
-def test_rows_that_lying_statistics_hide_are_missed(lake: Path) -> None:
-    log = sorted((lake / "records" / "_delta_log").glob("*.json"))[-1]
+def _lie(lake: Path, table: str, change: Callable[[dict[str, Any]], object]) -> None:
+    """Change what the log of a table says of its newest files."""
+    log = sorted((lake / table / "_delta_log").glob("*.json"))[-1]
     actions = [json.loads(line) for line in log.read_text().splitlines()]
     for action in actions:
         if "add" in action:
             statistics = json.loads(action["add"]["stats"])
-            statistics["maxValues"]["batch_base_offset"] = 3
+            change(statistics)
             action["add"]["stats"] = json.dumps(statistics)
     log.write_text("\n".join(map(json.dumps, actions)))
+
+
+def test_rows_that_lying_statistics_hide_are_missed(lake: Path) -> None:
+    _lie(lake, "records", lambda said: said["maxValues"].update(batch_base_offset=3))
     found = audited(lake, most_rows=20)
     assert found.exit_code == 3
-    assert found.problems[0].startswith("records has 76 rows by the log of the table, and ")
+    assert found.problems[0].startswith("records has 76 rows by the log of the table, and 0 are ")
+
+
+@pytest.mark.parametrize("table", ["records", "batches", "quarantine", "gaps"])
+def test_a_row_that_a_table_counts_and_no_file_has_is_missed(
+    table: str, damaged: Path, tmp_path: Path
+) -> None:
+    lake = shutil.copytree(damaged, tmp_path / "lake")
+    count = len(read_table(lake, table))
+    _lie(lake, table, lambda said: said.update(numRecords=said["numRecords"] + 1))
+    found = audited(lake)
+    assert found.exit_code == 3
+    assert [text.partition(" are found ")[0] for text in found.problems] == [
+        f"{table} has {count + 1} rows by the log of the table, and {count}"
+    ]
+
+
+def test_a_last_table_that_is_two_commits_behind_is_no_unfinished_commit(tmp_path: Path) -> None:
+    """As the others are ahead in their order, only the distance tells."""
+    data, lake = tmp_path / "data", tmp_path / "lake"
+    for stop in (10, 20, 30):
+        ingested(make_log_dir(data, {("orders", 0): [0, stop]}), lake)
+    for _ in range(2):
+        newest = DeltaTable(str(lake / "checkpoints")).version()
+        (lake / "checkpoints" / "_delta_log" / f"{newest:020d}.json").unlink()
+    found = audited(lake)
+    assert found.exit_code == 3
+    assert found.problems[0].startswith("orders: the tables cannot belong together")
 
 
 def test_a_table_put_back_from_a_copy_is_said(lake: Path, tmp_path: Path) -> None:

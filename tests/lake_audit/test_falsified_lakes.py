@@ -86,6 +86,13 @@ _CASES = [
         "batch_base_offset 191 has offsets 100 to 229",
     ),
     Case(
+        "a record lies above its batch",
+        "records",
+        _with("offset", 5, offset=lambda row: 239),
+        {"row_outside_batch", "ledger_sums"},
+        "batch_base_offset 191 has offsets 193 to 239",
+    ),
+    Case(
         "a record lies above what is covered",
         "records",
         _with("offset", 5, offset=lambda row: 400),
@@ -227,7 +234,10 @@ _CASES = [
     ),
     *(
         Case(f"the ledger has other {column}", _LEDGER, _more(column), {"ledger_sums"}, column)
-        for column in ("records", "batches", "key_bytes", "value_bytes", "min_timestamp_ms")
+        for column in (
+            *("records", "batches", "key_bytes", "value_bytes"),
+            *("min_timestamp_ms", "max_timestamp_ms"),
+        )
     ),
     Case(
         "the ledger has another sum of offsets",
@@ -267,6 +277,13 @@ _CASES = [
         lambda rows: [*rows, _repair(rows[0], 500, 510)],
         {"repair_outside", "not_accounted", "equation"},
         "repair ranges of the ledger outside of its ingest ranges: [500, 510)",
+    ),
+    Case(
+        "the ledger has a repair that reaches beyond what was taken",
+        "checkpoints",
+        lambda rows: [*rows, _repair(rows[0], 300, 330)],
+        {"repair_outside", "not_accounted", "equation"},
+        "repair ranges of the ledger outside of its ingest ranges: [300, 330)",
     ),
     Case(
         "the ledger has a range of a strange kind",

@@ -96,6 +96,11 @@ def test_evidence_stands_beside_the_gap() -> None:
     assert "                   [3, 4) quarantined: crc_mismatch at x.log, byte 7" in lines
 
 
+def test_a_problem_of_the_lake_as_a_whole_is_a_reason_to_look_and_a_note_is_none() -> None:
+    assert LakeAudit("/lake", (_partition(0),), ("a file is gone",), ()).exit_code == 3
+    assert LakeAudit("/lake", (_partition(0),), (), ("a note",)).exit_code == 0
+
+
 def test_a_machine_is_told_everything() -> None:
     wrong = (Problem(ProblemKind.MISSING, 1, ("[3, 4)",)),)
     audit = LakeAudit("/lake", tuple(_partition(n, problems=wrong) for n in range(100)), (), ("n",))

@@ -160,6 +160,7 @@ def test_the_first_later_marker_of_the_same_producer_and_log_settles_a_row(
                 _batch(1, "commit", **again),
                 _batch(9, "committed"),
                 _batch(10, "abort"),
+                _batch(11, "commit"),
             ],
             "checkpoints": [
                 {"source_id": "c1", "topic": "orders", "topic_id": "id1", "generation": 2},

@@ -1,5 +1,7 @@
 """What a conversion asks of the columnar decoder beyond the records themselves."""
 
+import tracemalloc
+
 import pytest
 
 from segment_codec.columns import FAULTS, ColumnBuilder, UnitOutcome
@@ -19,6 +21,7 @@ from support.encoder import (
     payload_wrapper,
     record_batch,
     record_bytes,
+    varint,
     wrapper,
 )
 from support.walks import laid_out, sound_unit, sound_units
@@ -118,6 +121,17 @@ def test_broken_batch_is_rolled_back_and_its_neighbours_stay(
     assert [outcome.row_stop for outcome in outcomes] == stops
 
 
+def test_wrapper_that_begins_inside_the_one_before_is_a_fault() -> None:
+    """Offsets 2 to 4, then 4 and 5; inside of each they count from 0, as magic 1 wants it."""
+    units = [
+        sound_unit(wrapper(offset, [Record(None, b"v")] * count, 1, Codec.GZIP))
+        for offset, count in ((2, 3), (4, 2))
+    ]
+    found, outcomes = flushed(units)
+    assert [outcome.fault is None for outcome in outcomes] == [True, False]
+    assert found == by_reference(units[0])
+
+
 def test_more_headers_than_expected_make_the_columns_grow() -> None:
     units = [batch(0, headers=0), batch(3, count=2, headers=400), batch(5, headers=0), batch(8)]
     found, _ = flushed(units)
@@ -125,15 +139,19 @@ def test_more_headers_than_expected_make_the_columns_grow() -> None:
     assert found == [record for unit in units for record in by_reference(unit)]
 
 
-def test_header_count_that_lies_does_not_make_the_columns_grow_for_ever() -> None:
-    body = bytes(3) + b"\1\1" + b"\xa0\x9c\1" + bytes(9000)  # claims 10,000 headers
-    length = len(body)
-    payload = (
-        bytes([(2 * length) & 0x7F | 0x80, (2 * length) >> 7 & 0x7F | 0x80, 2 * length >> 14])
-        + body
-    )
-    _, (outcome,) = flushed([sound_unit(payload_batch(0, payload, Header(record_count=1)))])
+def test_header_count_that_lies_takes_no_memory() -> None:
+    body = bytes(3) + b"\1\1" + varint(1 << 30) + bytes(9000)
+    payload = varint(len(body)) + body
+    unit = sound_unit(payload_batch(0, payload, Header(record_count=1)))
+    flushed([batch(0)])  # else what is compiled now is counted too
+    tracemalloc.start()
+    try:
+        _, (outcome,) = flushed([unit])
+        _, most_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
     assert outcome.fault is not None
+    assert most_bytes < 1 << 24
 
 
 def test_old_and_new_formats_do_not_share_a_flush() -> None:
@@ -163,11 +181,13 @@ def test_unit_that_does_not_decompress_leaves_the_builder_as_it_was() -> None:
 
 def test_flush_has_nothing_of_the_flushes_before_it() -> None:
     builder = ColumnBuilder(ANY_SIZE)
-    for units in (NEW, [broken(0), NEW[2]], OLD, [broken_set(0)], [NEW[1]], OLD[2:], []):
+    broken_batch, broken_wrapper = broken(0), broken_set(0)
+    for units in (NEW, [broken_batch, NEW[2]], OLD, [broken_wrapper], [NEW[1]], OLD[2:], []):
         for unit in units:
             builder.add(unit, LOWEST, HIGHEST)
         columns, outcomes = builder.flush()
-        sound = [each.unit for each in outcomes if each.fault is None]
+        sound = [unit for unit in units if unit not in (broken_batch, broken_wrapper)]
+        assert [each.unit for each in outcomes if each.fault is None] == sound
         assert records_of(columns) == [record for unit in sound for record in by_reference(unit)]
         assert len(outcomes) == len(units)
 

@@ -159,6 +159,8 @@ TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
         (BROKER, "password.encoder.secret"),
         (BROKER, "rsm.config.storage.s3.access"),
         (BROKER, "my.plugin.setting"),
+        (BROKER, "listeners.mine"),
+        (BROKER, "metric.reporters.x"),
         (BROKER, "log.reporter.api.token"),
         (BROKER_LOGGER, "kafka.server"),
         (77, "min.insync.replicas"[::-1]),

@@ -2,7 +2,7 @@ import struct
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from segment_codec.offset_index import OffsetIndex, OffsetPosition, parse
@@ -127,6 +127,8 @@ def test_parse_never_raises_and_entries_always_increase(data: bytes, base_offset
     ),
     st.integers(0, 40),
 )
+@example([(1, 256)], 0)
+@example([(1, 256)], 1)
 def test_what_was_written_is_read_whatever_the_zero_tail(
     steps: list[tuple[int, int]], tail_entry_count: int
 ) -> None:

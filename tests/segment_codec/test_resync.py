@@ -5,7 +5,9 @@ from collections.abc import Callable
 
 import pytest
 
+from segment_codec import resync
 from segment_codec.errors import DefectCode, TailKind
+from segment_codec.record_batch import RecordBatch
 from segment_codec.segment import Defect, Item, Tail
 from support.encoder import Codec, EncodedBatch, Record, message, record_batch, wrapper
 from support.walks import laid_out, units_of, walked
@@ -182,6 +184,12 @@ def test_found_across_the_pieces_of_the_scan() -> None:
     for filling in range((1 << 20) - 130, (1 << 20) + 10, 7):
         content = laid_out(lengthless(batch(0)), b"\xa5" * filling, batch(1), batch(2))
         assert len(units_of(walked(content))) == 2, filling
+
+
+def test_checksum_is_that_of_all_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resync, "_CHECKSUM_PIECE_BYTES", 64)
+    (item,) = walked(laid_out(batch(0, b"v" * 500)))
+    assert isinstance(item, RecordBatch)
 
 
 SECONDS = 4.0

@@ -15,6 +15,7 @@ from support.encoder import (
     ControlType,
     EncodedBatch,
     Header,
+    Producer,
     Record,
     end_marker,
     message,
@@ -95,6 +96,15 @@ def test_run_holds_messages_of_one_kind(other: EncodedBatch) -> None:
     assert [(run.first_offset, run.last_offset) for run in runs] == [(0, 2), (3, 3), (4, 5)]
 
 
+@pytest.mark.parametrize(("may_have_holes", "spans"), [(True, [(0, 3)]), (False, [(0, 1), (3, 3)])])
+def test_run_has_holes_where_it_may(may_have_holes: bool, spans: list[tuple[int, int]]) -> None:
+    content = laid_out(*(message(offset, Record(None, b"v"), 1) for offset in (0, 1, 3)))
+    bounds = SegmentBounds(0, 4, is_last=True, settled_offset=0, may_have_holes=may_have_holes)
+    walk = SegmentWalk(Window(BytesSource(content)), bounds, OffsetOrder(0))
+    runs = units_of(walk.items())
+    assert [(run.first_offset, run.last_offset) for run in runs] == spans
+
+
 def test_run_is_found_whole_whatever_the_window_reads() -> None:
     content = laid_out(*(message(offset, Record(None, b"v" * 50), 1) for offset in range(100)))
     for window_bytes in (17, 90, 100, 1000, 1 << 20):
@@ -142,9 +152,10 @@ def test_headers_only_is_the_full_walk_on_sound_data() -> None:
     "part",
     [
         bad_crc(end_marker(2, ControlType.ABORT, producer_id=3)),
+        bad_crc(record_batch(2, [Record()], Header(producer=Producer(3, 0, base_sequence=0)))),
         record_batch(2, [Record()], Header(last_offset_delta=-1)),
     ],
-    ids=["marker", "last_delta"],
+    ids=["marker", "maybe_marker", "last_delta"],
 )
 def test_headers_only_checks_what_it_relies_on(part: EncodedBatch) -> None:
     items = walked(laid_out(batch(0), part, batch(4)), headers_only=True)

@@ -15,19 +15,20 @@ from typing import Any
 
 import pytest
 
+from lake import app_versions
 from lake.delta_commit import recover
 from lake.delta_tables import LakeTables
 from lake.errors import LakeError
 from lake.local_storage import LocalStorage
 from lake.tables import tables_of
-from pipelines.segment_ingest import run
+from pipelines.segment_ingest import execute, run
 from support import ingest_drivers
 from support.accounts import imbalances_of
 from support.ingest_drivers import EXIT_CODE_OF_THE_DEAD, WAVES
-from support.lakes import Sections, ingested, read_table, versions
+from support.lakes import Sections, ingested, ingested_in_pieces, read_table, versions
 from support.made_logs import Made, made_records, make_log_dir
 from support.meanwhile import Meanwhile, once
-from support.taken import records_taken
+from support.taken import offsets_taken, records_taken
 
 _SPAWN = multiprocessing.get_context("spawn")
 _EDGES = {
@@ -170,12 +171,37 @@ def test_a_commit_of_another_run_between_versions_and_ledger_is_not_taken_again(
     assert imbalances_of(lake) == []
 
 
+def test_a_commit_of_another_run_before_the_versions_are_read_is_not_taken_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of the other run happens then: a ledger that was read before would not know of it."""
+    lake = tmp_path / "lake"
+    source = make_log_dir(tmp_path / "data", {("orders", 0): [0, 20]})
+    ingested(make_log_dir(tmp_path / "first", {("payments", 0): [0, 5]}), lake)
+    other_run = once(lambda: ingested(source, lake))
+
+    def versions_after_the_other(*arguments: Any) -> Any:
+        other_run()
+        return app_versions.versions(*arguments)
+
+    monkeypatch.setattr(execute, "versions", versions_after_the_other)
+    summary = ingested(source, lake)
+    assert (summary.exit_code, summary.records) == (0, 0)
+    assert offsets_taken(lake) == list(range(20))
+    assert imbalances_of(lake) == []
+
+
 def _log(source: Path, base_offset: int) -> Path:
     return source / "orders-0" / f"{base_offset:020d}.log"
 
 
 def _cut(path: Path) -> None:
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def _grown(path: Path) -> None:
+    """As by a cleaner that puts two segments into one."""
+    path.write_bytes(path.read_bytes() + path.read_bytes()[-100:])
 
 
 def _replaced(path: Path) -> None:
@@ -188,14 +214,21 @@ def _replaced(path: Path) -> None:
 _CHANGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "goes": (lambda source: _log(source, 40).unlink(), "no such file"),
     "shrinks": (lambda source: _cut(_log(source, 40)), "were there before"),
+    "grows": (lambda source: _grown(_log(source, 40)), "were there before"),
     "folder_goes": (lambda source: shutil.rmtree(source / "orders-0"), "no such file"),
     "is_another": (lambda source: _replaced(_log(source, 0)), "changed"),
+    "is_another_in_the_middle": (lambda source: _replaced(_log(source, 40)), "changed"),
 }
 
 
 @pytest.mark.parametrize(
     ("change", "sections"),
-    [*((change, {}) for change in _CHANGES), ("goes", WAVES), ("shrinks", WAVES)],
+    [
+        *((change, {}) for change in _CHANGES),
+        ("goes", WAVES),
+        ("shrinks", WAVES),
+        ("is_another_in_the_middle", {"read": {"decoded_bytes": 1}}),  # rows of it are written
+    ],
 )
 def test_a_partition_that_changes_after_the_plan_is_left_out_and_taken_later(
     change: str, sections: Sections, source: Path, tmp_path: Path
@@ -218,6 +251,20 @@ def test_a_partition_that_changes_after_the_plan_is_left_out_and_taken_later(
     again = ingested(source, lake, **sections)
     assert again.exit_code == 0
     assert records_taken(lake) == _everything()
+    assert imbalances_of(lake) == []
+
+
+def test_no_piece_of_a_partition_is_taken_where_another_cannot_be_read(
+    source: Path, tmp_path: Path
+) -> None:
+    lake = tmp_path / "lake"
+    engine = Meanwhile(once(_log(source, 40).unlink))
+    summary = ingested_in_pieces(
+        source, lake, "read_uncommitted", split_bytes=1, wave_bytes=1 << 30, engine=engine
+    )
+    assert (summary.exit_code, list(summary.left_out)) == (3, ["orders-0"])
+    others = [made for made in _everything() if made[:2] != ("orders", 0)]
+    assert records_taken(lake) == others
     assert imbalances_of(lake) == []
 
 

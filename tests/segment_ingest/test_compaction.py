@@ -10,8 +10,10 @@ import pytest
 
 from support import broker_disks
 from support.accounts import imbalances_of
+from support.cases import cases, every
 from support.encoder import (
     EncodedBatch,
+    Header,
     Partition,
     Record,
     Segment,
@@ -73,7 +75,9 @@ def _covered(lake: Path) -> dict[Key, int]:
     return covered
 
 
-@pytest.mark.parametrize(("scenario", "first", "second", "lost", "seed"), _DISKS)
+@pytest.mark.parametrize(
+    ("scenario", "first", "second", "lost", "seed"), cases(_DISKS, telling=every(2, _DISKS))
+)
 def test_a_log_that_is_cleaned_between_two_runs_is_taken_on(
     scenario: str, first: str, second: str, lost: list[str], seed: int, data: Path, lake: Path
 ) -> None:
@@ -109,7 +113,7 @@ def _cleaned(data: Path) -> None:
     _disk("05_compacted", "after", data)
 
 
-@pytest.mark.parametrize("after_tasks", [0, 3, 7])
+@pytest.mark.parametrize("after_tasks", cases([0, 3, 7], telling=[3]))
 def test_a_log_that_is_cleaned_while_it_is_read_has_the_records_of_one_of_the_two(
     after_tasks: int, data: Path, lake: Path
 ) -> None:
@@ -207,3 +211,51 @@ def test_a_range_without_a_batch_is_compacted_where_the_cleaner_was_above_it(
     ingested(data, lake)
     assert gaps_taken(lake) == [(0, 50, cause)]
     assert imbalances_of(lake) == []
+
+
+def test_a_batch_with_a_delete_horizon_has_no_base_time(data: Path, lake: Path) -> None:
+    """The cleaner puts the one where the other was."""
+    times_ms = [1_700_000_000_000, 1_700_000_000_007]
+    batch = record_batch(
+        0, [Record(b"k", None, ms) for ms in times_ms], Header(delete_horizon_ms=1_700_000_086_400)
+    )
+    write_over(data, [Partition("orders", 0, [Segment(0, [batch])])])
+    ingested(data, lake)
+    (row,) = read_table(lake, "batches")
+    assert (row["base_timestamp_ms"], row["delete_horizon_ms"]) == (None, 1_700_000_086_400)
+    assert sorted(row["timestamp_ms"] for row in read_table(lake, "records")) == times_ms
+
+
+@pytest.mark.parametrize("is_first_cleaned", [True, False])
+def test_a_hole_beside_a_segment_with_traces_of_the_cleaner_is_compacted(
+    is_first_cleaned: bool, data: Path, lake: Path
+) -> None:
+    def segment(start: int, *, is_cleaned: bool) -> Segment:
+        batch = _batch(start, start + 5)
+        if is_cleaned:
+            records = [Record(b"k", b"", 1_700_000_000_000, offset=start + n) for n in (0, 1, 2, 4)]
+            batch = record_batch(start, records)
+        return Segment(start, [batch])
+
+    segments = [
+        segment(0, is_cleaned=is_first_cleaned),
+        segment(20, is_cleaned=not is_first_cleaned),
+    ]
+    write_over(data, [Partition("orders", 0, segments)])
+    ingested(data, lake)
+    assert gaps_taken(lake) == [(5, 20, "compacted")]
+    assert imbalances_of(lake) == []
+
+
+def test_what_the_cleaner_took_is_not_brought_back_from_a_copy_that_it_has_not_reached(
+    data: Path, lake: Path
+) -> None:
+    whole = [_batch(start, start + 5) for start in range(0, 25, 5)]
+    write_over(data, [Partition("orders", 0, [Segment(0, [whole[0], whole[-1]])])])
+    write_checkpoint(data / "cleaner-offset-checkpoint", {("orders", 0): 25})
+    ingested(data, lake)
+    assert gaps_taken(lake) == [(5, 20, "compacted")]
+    other = data.with_name("other")
+    write_over(other, [Partition("orders", 0, [Segment(0, whole)])], broker_id=1)
+    assert ingested(other, lake).repaired_gaps == 0
+    assert offsets_taken(lake) == [*range(5), *range(20, 25)]

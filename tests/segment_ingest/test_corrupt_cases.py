@@ -11,6 +11,8 @@ import pytest
 
 from pipelines.segment_ingest.summary import IngestSummary
 from support.broker_disks import CORRUPT_CASES
+from support.cases import cases, every
+from support.conversions import DAMAGED_COPIES, Conversions, ingest_damaged
 from support.corrupt_outcomes import (
     CorruptOutcome,
     ExpectedDefect,
@@ -18,7 +20,9 @@ from support.corrupt_outcomes import (
     corrupt_outcome,
     outcome_names,
 )
+from support.encoder import Partition, Record, Segment, record_batch
 from support.lakes import Row, ingested, oracle_record, read_table
+from support.made_logs import FIRST_MS, write_over
 from support.oracle import expected_records
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -47,20 +51,12 @@ class Converted:
     checkpoints: list[Row]
 
 
-def _ingest(expected: CorruptOutcome, lake: Path) -> IngestSummary:
-    source = {} if expected.source_id is None else {"source_id": expected.source_id}
-    return ingested(expected.case.log_dir, lake, source=source)
-
-
-@pytest.fixture(scope="module", params=CORRUPT_CASES)
-def converted(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Converted:
-    expected = corrupt_outcome(request.param)
-    lake = tmp_path_factory.mktemp("lake") / "lake"
-    summary = _ingest(expected, lake)
+@pytest.fixture(scope="module", params=DAMAGED_COPIES)
+def converted(request: pytest.FixtureRequest, conversions: Conversions) -> Converted:
+    made = conversions.of_damaged(request.param)
     names = ("records", "batches", "quarantine", "gaps", "checkpoints")
-    return Converted(expected, summary, *(read_table(lake, name) for name in names))
+    tables = (read_table(made.lake, name) for name in names)
+    return Converted(corrupt_outcome(request.param), made.summary, *tables)
 
 
 def test_every_case_has_an_expected_outcome_and_no_other() -> None:
@@ -83,6 +79,26 @@ def test_timestamps_are_the_milliseconds_or_null(converted: Converted) -> None:
             assert row["timestamp"] == _EPOCH + timedelta(milliseconds=time_ms)
 
 
+def test_times_before_1970_and_none_are_told_apart(data: Path, lake: Path) -> None:
+    """-1 is Kafka's for no time; what no table can hold is only in `timestamp_ms`."""
+    times_ms = [-2, _FIRST_MS, _FIRST_MS - 1, -1]
+    batches = [
+        record_batch(offset, [Record(b"k", b"v", time_ms)])
+        for offset, time_ms in enumerate(times_ms)
+    ]
+    write_over(data, [Partition("orders", 0, [Segment(0, batches)])])
+    ingested(data, lake)
+    rows = sorted(read_table(lake, "records"), key=lambda row: row["offset"])
+    first = datetime(1, 1, 1, tzinfo=UTC)
+    assert [row["timestamp"] for row in rows] == [
+        _EPOCH - timedelta(milliseconds=2),
+        first,
+        None,
+        None,
+    ]
+    assert [row["timestamp_ms"] for row in rows] == times_ms
+
+
 def test_each_defect_is_one_quarantine_row(converted: Converted) -> None:
     folder = converted.expected.case.folder.name
     found = [
@@ -103,6 +119,18 @@ def test_quarantine_keeps_the_damaged_bytes(converted: Converted) -> None:
         damaged = log.read_bytes()[row["position"] :][: row["length_bytes"]]
         assert row["raw_is_complete"]
         assert row["raw"] == damaged
+
+
+def test_quarantine_keeps_no_more_of_the_damaged_bytes_than_the_settings_say(
+    data: Path, lake: Path
+) -> None:
+    batch = record_batch(0, [Record(b"k", bytes(4000), FIRST_MS)])
+    damaged = batch._replace(data=batch.data[:-1] + b"\xff")
+    write_over(data, [Partition("orders", 0, [Segment(0, [damaged])], high_watermark=1)])
+    ingested(data, lake, quarantine={"max_raw_bytes": 1000})
+    (row,) = read_table(lake, "quarantine")
+    assert (row["raw"], row["raw_is_complete"]) == (damaged.data[:1000], False)
+    assert row["length_bytes"] == len(damaged.data)
 
 
 def test_each_hole_is_one_gap_with_its_cause(converted: Converted) -> None:
@@ -183,18 +211,18 @@ def test_the_summary_names_zeros_behind_an_earlier_segment(converted: Converted)
         assert str(tail.length_bytes) in note
 
 
-@pytest.mark.parametrize("name", _UNEVEN_ENDS)
+@pytest.mark.parametrize("name", cases(_UNEVEN_ENDS, telling=every(6, _UNEVEN_ENDS)))
 def test_a_second_run_finds_nothing_new_behind_an_uneven_end(name: str, tmp_path: Path) -> None:
-    expected = corrupt_outcome(name)
-    _ingest(expected, tmp_path / "lake")
-    before = {table: read_table(tmp_path / "lake", table) for table in ("quarantine", "gaps")}
-    again = _ingest(expected, tmp_path / "lake")
+    lake = tmp_path / "lake"
+    ingest_damaged(name, lake)
+    before = {table: read_table(lake, table) for table in ("quarantine", "gaps")}
+    again = ingest_damaged(name, lake)
     assert again.tasks == 0
     assert again.topics == []
-    assert before == {table: read_table(tmp_path / "lake", table) for table in before}
+    assert before == {table: read_table(lake, table) for table in before}
 
 
-@pytest.mark.parametrize("name", _TORN_ENDS)
+@pytest.mark.parametrize("name", cases(_TORN_ENDS, telling=every(4, _TORN_ENDS)))
 def test_what_a_torn_end_left_is_taken_once_the_disk_is_whole(name: str, tmp_path: Path) -> None:
     expected = corrupt_outcome(name)
     case = expected.case

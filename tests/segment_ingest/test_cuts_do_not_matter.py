@@ -10,6 +10,7 @@ import pytest
 from support import broker_disks
 from support.accounts import imbalances_of
 from support.broker_disks import SCENARIOS
+from support.cases import cases
 from support.lakes import (
     Sections,
     content,
@@ -19,6 +20,9 @@ from support.lakes import (
     versions,
 )
 from support.made_logs import made_records, make_log_dir
+
+# All formats and holes; transactions and internal topics; several disks.
+_TELLING = ("05_compacted", "06_transactions", "09_jbod")
 
 
 def _ends(lake: Path) -> dict[tuple[str, int], tuple[int, int, int]]:
@@ -35,7 +39,7 @@ def _ends(lake: Path) -> dict[tuple[str, int], tuple[int, int, int]]:
     return found
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS)
+@pytest.mark.parametrize("scenario", cases(SCENARIOS, telling=_TELLING))
 def test_small_splits_and_waves_give_the_tables_of_the_default_settings(
     scenario: str, tmp_path: Path
 ) -> None:

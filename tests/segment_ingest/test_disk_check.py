@@ -65,22 +65,26 @@ def test_a_lake_equals_the_disk_that_it_was_made_from(taken: Path, lake: Path) -
 @pytest.mark.parametrize(
     "changes",
     [
-        {"value": lambda row: row["value"][:-1] + b"!"},
-        {"value": lambda row: None},
-        {"value": lambda row: b""},
-        {"key": lambda row: row["key"] + b"!"},
-        {"key": lambda row: None},
-        {"timestamp_ms": lambda row: row["timestamp_ms"] + 1},
-        {"timestamp_ms": lambda row: None},
-        {"timestampType": lambda row: 1},
-        {"headers": lambda row: None},
-        {"headers": lambda row: []},
-        {"headers": lambda row: [*row["headers"], *row["headers"]]},
-        {"headers": lambda row: [{"key": "H", "value": row["headers"][0]["value"]}]},
-        {"headers": lambda row: [{"key": "h", "value": b""}]},
-        {"headers": lambda row: [{"key": "h", "value": None}]},
+        pytest.param({"value": lambda row: row["value"][:-1] + b"!"}, id="value_shorter"),
+        pytest.param({"value": lambda row: None}, id="value_null"),
+        pytest.param({"value": lambda row: b""}, id="value_empty"),
+        pytest.param({"key": lambda row: row["key"] + b"!"}, id="key_longer"),
+        pytest.param({"key": lambda row: None}, id="key_null"),
+        pytest.param({"timestamp_ms": lambda row: row["timestamp_ms"] + 1}, id="time_later"),
+        pytest.param({"timestamp_ms": lambda row: None}, id="time_null"),
+        pytest.param({"timestampType": lambda row: 1}, id="time_type"),
+        pytest.param({"headers": lambda row: None}, id="headers_null"),
+        pytest.param({"headers": lambda row: []}, id="headers_none"),
+        pytest.param(
+            {"headers": lambda row: [*row["headers"], *row["headers"]]}, id="headers_twice"
+        ),
+        pytest.param(
+            {"headers": lambda row: [{"key": "H", "value": row["headers"][0]["value"]}]},
+            id="header_renamed",
+        ),
+        pytest.param({"headers": lambda row: [{"key": "h", "value": b""}]}, id="header_value"),
+        pytest.param({"headers": lambda row: [{"key": "h", "value": None}]}, id="header_null"),
     ],
-    ids=str,
 )
 def test_a_record_with_another_payload_is_found_and_named(
     changes: dict[str, Callable[[Row], object]], taken: Path, lake: Path

@@ -180,6 +180,8 @@ _KEY = PartitionKey("orders", 0, None)
 def test_the_frontier_is_where_the_highest_batch_was_taken() -> None:
     rows = [_row(0, 10, 5), _row(40, 60, 45), _row(60, 80, None), _row(10, 40, 35)]
     assert Coverage(rows).frontier(_KEY) == Frontier(80, LastBatch(45, 450, 3), False)
+    newest = [_row(40, 60, 45, generation=1), _row(0, 40, 35, generation=2)]
+    assert Coverage(newest).frontier(_KEY) == Frontier(60, LastBatch(45, 450, 3), False)
     assert Coverage([_row(0, 10, None)]).frontier(_KEY) == Frontier(10, None, False)
     assert Coverage([_row(0, 10, 5, kind="repair")]).frontier(_KEY) is None
     assert Coverage(rows).frontier(_KEY._replace(partition=1)) is None

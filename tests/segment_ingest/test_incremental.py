@@ -9,9 +9,10 @@ import pytest
 
 from support import broker_disks
 from support.accounts import imbalances_of
-from support.encoder import Partition
-from support.lakes import Row, content, ingested, versions
-from support.made_logs import made_records, made_segments, make_log_dir, write_over
+from support.cases import cases, every
+from support.encoder import Partition, Record, Segment, record_batch
+from support.lakes import Row, content, ingested, ingested_in_pieces, versions
+from support.made_logs import FIRST_MS, made_records, made_segments, make_log_dir, write_over
 from support.taken import (
     gaps_taken,
     is_nothing_new,
@@ -126,7 +127,9 @@ _CUT_DISKS = [
 ]
 
 
-@pytest.mark.parametrize(("scenario", "copy", "isolation"), _CUT_DISKS)
+@pytest.mark.parametrize(
+    ("scenario", "copy", "isolation"), cases(_CUT_DISKS, telling=every(2, _CUT_DISKS))
+)
 def test_a_real_disk_that_grows_segment_by_segment_gives_the_tables_of_the_whole(
     scenario: str, copy: str, isolation: str, data: Path, lake: Path, tmp_path: Path
 ) -> None:
@@ -182,3 +185,20 @@ def test_what_lies_below_the_first_segment_is_remote_only_where_there_is_a_remot
     remote = [(0, 5, "deleted"), (5, 20, "remote")]
     assert gaps_taken(lake) == (remote if has_remote_tier else [(0, 20, "deleted")])
     assert imbalances_of(lake) == []
+
+
+def test_the_ledger_is_the_same_of_a_log_in_one_piece_and_in_many(data: Path, lake: Path) -> None:
+    """The times are in no order, so the oldest and the newest are those of pieces in the middle."""
+    seconds = (5, 1, 9, 3, 7)
+    batches = [
+        record_batch(offset, [Record(b"k", b"v", FIRST_MS + 1000 * second)])
+        for offset, second in enumerate(seconds)
+    ]
+    write_over(data, [Partition("orders", 0, [Segment(0, batches)])])
+    whole = data.with_name("whole")
+    ingested(data, whole)
+    ingested_in_pieces(data, lake, _UNCOMMITTED, split_bytes=1, wave_bytes=1 << 30)
+    assert content(lake, "checkpoints") == content(whole, "checkpoints")
+    (row,) = ledger(lake)
+    assert (row["min_timestamp_ms"], row["max_timestamp_ms"]) == (FIRST_MS + 1000, FIRST_MS + 9000)
+    assert row["last_batch_base_offset"] == 4

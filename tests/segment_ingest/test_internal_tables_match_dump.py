@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from support.broker_disks import log_dir
+from support.cases import cases, shared
+from support.conversions import DiskCopy
 from support.internal_dumps import DumpedPartition, DumpedRecord, Fields, internal_partitions
 from support.lakes import Row, ingested, read_table
 from support.oracle import Isolation, expected_records
@@ -56,7 +58,14 @@ STATES = (
 EMBEDDED = ("subscription", "assignment")  # bytes that Kafka's tool takes apart
 
 
-@pytest.fixture(scope="module", params=[(*c, i) for c in COPIES for i in Isolation], ids="-".join)
+_TAKEN = cases(
+    (DiskCopy(*copy, isolation) for copy in COPIES for isolation in Isolation),
+    telling=lambda copy: copy.is_telling,
+    name="-".join,
+)
+
+
+@pytest.fixture(scope="module", params=shared(_TAKEN))
 def taken(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[str, str, Path]:

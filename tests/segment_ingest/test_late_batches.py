@@ -101,6 +101,15 @@ def test_damage_between_an_early_batch_and_a_wanted_late_one_is_recorded_with_it
     assert gaps_taken(tmp_path / "lake") == [(10, 15, "quarantined")]
 
 
+def test_a_copy_of_the_last_batch_is_recorded_by_the_run_that_takes_the_batch(
+    tmp_path: Path,
+) -> None:
+    """Nothing may ever be added to the log, and then no later run would come to it."""
+    assert _run(tmp_path, _batches([(0, 10), (10, 20), (10, 20)]), 20) == list(range(20))
+    assert [row["defect_code"] for row in _quarantine(tmp_path)] == ["offset_out_of_order"]
+    assert gaps_taken(tmp_path / "lake") == []
+
+
 def test_wrappers_in_the_wrong_order_all_come_out(tmp_path: Path) -> None:
     spans = [(0, 10), (20, 30), (10, 20), (30, 40)]
     batches = [wrapper(start, _records(start, stop), 1, Codec.GZIP) for start, stop in spans]

@@ -63,6 +63,24 @@ def test_a_topic_id_that_was_unknown_or_is_no_more_is_the_same_topic(
     assert imbalances_of(lake) == []
 
 
+def test_a_folder_without_an_id_has_none_where_the_other_partitions_have_two(
+    data: Path, lake: Path
+) -> None:
+    ids = (TOPIC_IDS["orders"], TOPIC_IDS["orders again"], None)
+    logs = [
+        Partition("orders", number, made_segments("orders", number, [0, 5]), topic_id=topic_id)
+        for number, topic_id in enumerate(ids)
+    ]
+    write_over(data, logs)
+    summary = ingested(data, lake)
+    rows = read_table(lake, "batches")
+    assert {row["partition"]: row["topic_id"] for row in rows} == {
+        number: None if topic_id is None else topic_id_text(topic_id)
+        for number, topic_id in enumerate(ids)
+    }
+    assert any("2 topic ids" in note for note in summary.notes)
+
+
 def test_a_folder_without_an_id_has_that_of_the_topics_other_partitions(
     data: Path, lake: Path
 ) -> None:

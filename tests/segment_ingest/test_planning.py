@@ -238,6 +238,17 @@ def test_each_byte_that_is_wanted_lies_in_one_task_and_no_other_in_any(
     assert all(a.next_offset == b.start_offset for a, b in pairwise(ranges))
 
 
+def test_a_piece_is_planned_for_the_last_offset_that_is_wanted_of_it() -> None:
+    settings = _settings(BATCH_BYTES, 10 * BATCH_BYTES)
+    last = 2 * BATCH_OFFSETS - 1
+    found = _planned_bytes(surveyed((0, 40), covered=[(0, last)]), settings)
+    assert sorted(position for _, position in found) == [
+        BATCH_BYTES,
+        2 * BATCH_BYTES,
+        3 * BATCH_BYTES,
+    ]
+
+
 def test_tasks_and_waves_are_not_larger_than_asked_but_for_a_single_piece() -> None:
     settings = _settings(3 * BATCH_BYTES, 7 * BATCH_BYTES)
     ranges = plan_ranges(surveyed((0, 100, 250)), settings)

@@ -18,6 +18,7 @@ from deltalake import DeltaTable
 from lake.engine import SparkEngine
 from lake.tables import TABLES
 from support import broker_disks
+from support.cases import cases
 from support.corrupt_cases import corrupt_case
 from support.lakes import Row, content, ingested, ingested_in_pieces, read_arrow, read_table
 from support.made_logs import FIRST_MS, STEP_MS, make_log_dir, value_of
@@ -76,7 +77,7 @@ def _by_duckdb(lake: Path, table: str) -> list[Row]:
         return found
 
 
-@pytest.mark.parametrize("table", _NAMES)
+@pytest.mark.parametrize("table", cases(_NAMES, telling=["records", "batches", "quarantine"]))
 @pytest.mark.parametrize("read", [_by_polars, _by_duckdb])
 def test_polars_and_duckdb_read_what_deltalake_reads(
     read: Callable[[Path, str], list[Row]], table: str, lake: Path
@@ -87,7 +88,7 @@ def test_polars_and_duckdb_read_what_deltalake_reads(
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("table", _NAMES)
+@pytest.mark.parametrize("table", cases(_NAMES, telling=["records", "batches", "quarantine"]))
 def test_spark_reads_what_deltalake_reads(
     table: str, lake: Path, spark_session: "SparkSession"
 ) -> None:

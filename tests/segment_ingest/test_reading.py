@@ -7,14 +7,15 @@ from random import Random
 import pyarrow as pa
 import pytest
 
-from lake.errors import StorageError
+from lake.errors import NotFoundError, StorageError
 from lake.local_storage import LocalStorage
-from lake.storage import FileInfo
+from lake.storage import FileInfo, Reader
 from pipelines.segment_ingest.errors import DataLossError
 from pipelines.segment_ingest.reading.read_plan import Wanted, plan_reads
 from pipelines.segment_ingest.reading.record_stream import SCHEMA, records_of
 from pipelines.segment_ingest.settings import Settings
 from support import broker_disks
+from support.cases import cases
 from support.encoder import Partition, Segment, write_log_dir
 from support.lakes import Row, ingested, read_table
 from support.made_logs import made_batches, make_log_dir
@@ -57,6 +58,18 @@ class _Closed(LocalStorage):
         return super().list_folder(path)
 
 
+class _Gone(LocalStorage):
+    """One file is listed, and is gone when it is to be read."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def open_reader(self, path: str) -> Reader:
+        if path.endswith(f"/{self._name}"):
+            raise NotFoundError(action="open", path=path)
+        return super().open_reader(path)
+
+
 def _taken(source: Path, lake: Path, isolation: str) -> list[Row]:
     ingested(source, lake, isolation=isolation)
     rows = [
@@ -75,7 +88,9 @@ def test_a_query_reads_what_an_ingest_takes(isolation: str, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("scenario", ["05_compacted", "06_transactions"])
-@pytest.mark.parametrize("isolation", ["read_committed", "read_uncommitted"])
+@pytest.mark.parametrize(
+    "isolation", cases(["read_committed", "read_uncommitted"], telling=["read_committed"])
+)
 def test_any_range_of_offsets_has_the_rows_of_the_whole(scenario: str, isolation: str) -> None:
     log_dir = broker_disks.log_dir(scenario, broker_disks.copies(scenario)[-1])
     whole = _read(log_dir, isolation=isolation)
@@ -156,6 +171,23 @@ def test_a_segment_that_is_gone_ends_the_query(tmp_path: Path) -> None:
     with pytest.raises(DataLossError, match=r"orders-0: no segment has the offsets \[50, 100\)"):
         _read(data)
     assert {row["offset"] for row in _read(data, fails_on_loss=False)}.isdisjoint(range(50, 100))
+
+
+def test_a_last_segment_that_goes_before_it_is_read_ends_the_query(tmp_path: Path) -> None:
+    data = make_log_dir(tmp_path / "data", {("orders", 0): [0, 50, 100]})
+    storage, settings = _Gone(f"{50:020}.log"), Settings.from_mappings([])
+    with pytest.raises(DataLossError, match=r"orders-0: cannot open .*50\.log: no such file"):
+        plan_reads([str(data)], storage, settings, Wanted(), fails_on_loss=True)
+    assert plan_reads([str(data)], storage, settings, Wanted(), fails_on_loss=False)
+
+
+def test_one_offset_that_is_missing_between_two_segments_ends_the_query(tmp_path: Path) -> None:
+    segments = [
+        Segment(each.start, made_batches("orders", 0, each)) for each in (range(10), range(11, 20))
+    ]
+    write_log_dir(tmp_path / "data", [Partition("orders", 0, segments)])
+    with pytest.raises(DataLossError, match=r"orders-0: no segment has the offsets \[10, 11\)"):
+        _read(tmp_path / "data")
 
 
 def test_nobody_decodes_for_a_query_that_has_ended() -> None:

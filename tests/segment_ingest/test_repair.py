@@ -9,6 +9,7 @@ import pytest
 
 from support import broker_disks
 from support.accounts import StandingGap, imbalances_of, standing_gaps
+from support.cases import cases
 from support.lakes import ingested, ingested_in_pieces, oracle_record, read_table, versions
 from support.made_logs import Made, made_records, make_log_dir
 from support.meanwhile import Meanwhile, once
@@ -84,7 +85,7 @@ _MOST_BATCHES = max(
 
 
 @pytest.mark.parametrize("broker", _BROKERS)
-@pytest.mark.parametrize("index", range(_MOST_BATCHES))
+@pytest.mark.parametrize("index", cases(range(_MOST_BATCHES), telling=[0, _MOST_BATCHES // 2]))
 def test_every_damaged_batch_is_taken_from_a_sibling_and_is_a_gap_without_one(
     tmp_path: Path, broker: str, index: int
 ) -> None:
@@ -253,10 +254,11 @@ def test_log_that_was_damaged_all_over_is_resolved_when_all_of_it_came(tmp_path:
     assert imbalances_of(lake) == []
 
 
-def test_two_siblings_at_once_fill_one_gap(tmp_path: Path) -> None:
+@pytest.mark.parametrize("last_hit", [(2, 4), (4,)], ids=["apart", "overlapping"])
+def test_two_siblings_at_once_fill_one_gap(tmp_path: Path, last_hit: tuple[int, ...]) -> None:
     edges = {_ORDERS: [0, 60]}
     disks = [make_log_dir(tmp_path / name, edges, broker_id=int(name)) for name in "123"]
-    for disk, hit in zip(disks, ((2, 3, 4), (3,), (2, 4)), strict=True):
+    for disk, hit in zip(disks, ((2, 3, 4), (3,), last_hit), strict=True):
         for index in hit:
             _batches(disk / "orders-0")[index].damage()
     lake = tmp_path / "lake"

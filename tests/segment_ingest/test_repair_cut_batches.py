@@ -7,6 +7,7 @@ import pytest
 
 from support.accounts import StandingGap, imbalances_of, standing_gaps
 from support.audits import audited, checked
+from support.cases import cases
 from support.encoder import (
     Codec,
     EncodedBatch,
@@ -90,7 +91,7 @@ def _is_explained(lake: Path) -> bool:
     return imbalances_of(lake) == [] and audited(lake).exit_code == 0
 
 
-@pytest.mark.parametrize("form", _FORMS)
+@pytest.mark.parametrize("form", cases(_FORMS, telling=["v2", "v1_gzip"]))
 def test_damage_across_the_log_start_is_filled_from_a_whole_copy(tmp_path: Path, form: str) -> None:
     lake = tmp_path / "lake"
     ingested(_disk(tmp_path / "1", form, damaged=[10], log_start_offset=12), lake)
@@ -104,7 +105,7 @@ def test_damage_across_the_log_start_is_filled_from_a_whole_copy(tmp_path: Path,
     assert _is_explained(lake)
 
 
-@pytest.mark.parametrize("form", _FORMS)
+@pytest.mark.parametrize("form", cases(_FORMS, telling=["v2", "v1_gzip"]))
 def test_damage_across_the_log_start_is_filled_from_that_on_with_the_same_log_start(
     tmp_path: Path, form: str
 ) -> None:
@@ -116,7 +117,7 @@ def test_damage_across_the_log_start_is_filled_from_that_on_with_the_same_log_st
     assert _is_explained(lake)
 
 
-@pytest.mark.parametrize("form", _FORMS)
+@pytest.mark.parametrize("form", cases(_FORMS, telling=["v2", "v1_gzip"]))
 def test_what_lies_below_a_log_start_comes_from_a_copy_that_still_has_it(
     tmp_path: Path, form: str
 ) -> None:
@@ -139,7 +140,7 @@ def test_pieces_of_a_batch_have_a_row_each_that_their_records_name(tmp_path: Pat
     assert counts == {5}
 
 
-@pytest.mark.parametrize("form", _FORMS)
+@pytest.mark.parametrize("form", cases(_FORMS, telling=["v2", "v1_gzip"]))
 @pytest.mark.parametrize("is_given_along", [True, False])
 def test_damage_across_an_earlier_high_watermark_is_filled(
     tmp_path: Path, form: str, is_given_along: bool
@@ -164,10 +165,13 @@ def test_a_part_of_a_batch_is_not_completed_from_another_batch(tmp_path: Path) -
     assert _is_explained(lake)
 
 
-def test_a_copy_that_has_a_batch_above_its_high_watermark_does_not_fill_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("high_watermark", [12, 14])
+def test_a_copy_that_has_a_batch_above_its_high_watermark_does_not_fill_it(
+    tmp_path: Path, high_watermark: int
+) -> None:
     lake = tmp_path / "lake"
     ingested(_disk(tmp_path / "1", damaged=[10]), lake)
-    ingested(_disk(tmp_path / "2", high_watermark=12), lake)
+    ingested(_disk(tmp_path / "2", high_watermark=high_watermark), lake)
     assert standing_gaps(lake) == [StandingGap("orders", 0, 10, 15, "quarantined")]
 
 

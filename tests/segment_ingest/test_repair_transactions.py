@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from support.accounts import imbalances_of, standing_gaps
+from support.cases import cases, every
 from support.lakes import ingested, read_table, replayed
 from support.made_logs import FIRST_MS, STEP_MS
 from support.transaction_logs import TransactionLog, abort, commit, damage_batch, sent, write_log
@@ -15,6 +16,7 @@ _LOG = TransactionLog.of(
 )
 _EDGES = (0, 6, 13)
 _BATCHES = range(len(_LOG.placed))
+_DATA_BATCHES = [index for index in _BATCHES if _LOG.placed[index].step.is_commit is None]
 _ISOLATIONS = ["read_committed", "read_uncommitted"]
 
 
@@ -39,7 +41,7 @@ def _expected(isolation: str) -> dict[int, str]:
 
 
 @pytest.mark.parametrize("isolation", _ISOLATIONS)
-@pytest.mark.parametrize("index", _BATCHES)
+@pytest.mark.parametrize("index", cases(_BATCHES, telling=every(3, _BATCHES)))
 def test_sibling_in_the_same_run_makes_the_damage_invisible(
     tmp_path: Path, index: int, isolation: str
 ) -> None:
@@ -53,7 +55,7 @@ def test_sibling_in_the_same_run_makes_the_damage_invisible(
 
 
 @pytest.mark.parametrize("isolation", _ISOLATIONS)
-@pytest.mark.parametrize("index", [i for i in _BATCHES if _LOG.placed[i].step.is_commit is None])
+@pytest.mark.parametrize("index", cases(_DATA_BATCHES, telling=every(3, _DATA_BATCHES)))
 def test_data_that_a_later_copy_brings_is_settled_by_the_markers_of_the_lake(
     tmp_path: Path, index: int, isolation: str
 ) -> None:

@@ -11,6 +11,7 @@ from jobs.replay_quarantine import main
 from lake.delta_tables import LakeTables
 from lake.errors import LakeRefusedError, NotALakeError, RefusedError
 from lake.tables import Table
+from pipelines.segment_ingest.replay_summary import ReplaySummary
 from support.accounts import StandingGap, imbalances_of, standing_gaps
 from support.audits import audited
 from support.encoder import Codec, Partition, Record, Segment, record_batch
@@ -74,6 +75,23 @@ def test_replay_with_the_same_limit_says_what_is_left_and_writes_nothing(tmp_pat
     assert summary.left_spans == {"decompression_limit": 1}
     assert summary.left_offsets == {"quarantined": 5}
     assert "still quarantined: 1 decompression_limit" in summary.to_text()
+
+
+def test_topics_that_are_not_selected_stay_as_they_are(tmp_path: Path) -> None:
+    lake = _ingested_with_a_small_limit(tmp_path)
+    before = versions(lake)
+    summary = replayed(
+        lake,
+        limits={"max_decompressed_batch_bytes": _MORE},
+        select={"topics": ["payments"]},
+    )
+    assert (summary.repaired_gaps, summary.left_spans, summary.left_offsets) == (0, {}, {})
+    assert versions(lake) == before
+
+
+def test_replay_that_left_something_out_is_a_reason_to_look() -> None:
+    assert ReplaySummary("run", "/lake").exit_code == 0
+    assert ReplaySummary("run", "/lake", left_out={"orders-0": "cannot be read"}).exit_code == 3
 
 
 def test_no_file_is_left_of_the_bytes_that_were_decoded_again(tmp_path: Path) -> None:

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from lake.tables import TABLES
-from pipelines.segment_ingest.summary import IngestSummary
 from support import broker_disks
 from support.accounts import imbalances
-from support.broker_disks import SCENARIOS, LogDir, PartitionFacts
+from support.broker_disks import LogDir, PartitionFacts
+from support.conversions import COPIES, Conversions, DiskCopy
 from support.converted import KNOWN_BOUNDS, LOCAL_STARTS, Converted, Log
 from support.dumps import Dump, DumpBatch, DumpRecord
 from support.lakes import Row, ingested, oracle_record, read_arrow, versions
@@ -40,38 +40,22 @@ _GAP_CAUSES = {
     ("13_legacy_in_4x", "after"): {"compacted"},
 }
 
-_COPIES = [
-    (scenario, copy, isolation)
-    for scenario in SCENARIOS
-    for copy in broker_disks.copies(scenario)
-    for isolation in Isolation
-]
 
-
-@pytest.fixture(scope="module", params=_COPIES, ids="-".join)
-def converted(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Converted:
-    scenario, copy, isolation = request.param
-    lake = tmp_path_factory.mktemp("lake") / "lake"
-    disks = broker_disks.unpacked(scenario) / "disks" / copy
-
-    def run() -> tuple[IngestSummary, dict[str, int]]:
-        select = {"internal_topics": True}
-        return ingested(disks, lake, isolation=isolation, select=select), versions(lake)
-
-    summary, first_versions = run()
-    second_summary, second_versions = run()
+@pytest.fixture(scope="module", params=COPIES)
+def converted(request: pytest.FixtureRequest, conversions: Conversions) -> Converted:
+    copy: DiskCopy = request.param
+    first = conversions.of_copy(copy)
+    first_versions = versions(first.lake)
+    select = {"internal_topics": True}
+    second_summary = ingested(copy.disks, first.lake, isolation=copy.isolation, select=select)
     return Converted(
-        scenario,
-        copy,
-        isolation,
-        lake,
-        summary,
+        *copy,
+        first.lake,
+        first.summary,
         second_summary,
         first_versions,
-        second_versions,
-        {table.name: read_arrow(lake, table.name) for table in TABLES},
+        versions(first.lake),
+        {table.name: read_arrow(first.lake, table.name) for table in TABLES},
     )
 
 

@@ -1,7 +1,6 @@
 """What a run is asked to take: time windows, topics, an isolation; and what it only plans."""
 
 import itertools
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import pytest
 
 from pipelines.segment_ingest.errors import IsolationConflictError
 from support.accounts import imbalances_of
+from support.cases import cases, every
 from support.lakes import ingested, read_table, versions
 from support.made_logs import FIRST_MS, STEP_MS, made_records, make_log_dir
 from support.taken import is_nothing_new, offsets_taken, ranges_taken, records_taken
@@ -29,8 +29,11 @@ _WINDOWS = (
 )
 
 
-@pytest.mark.parametrize("order", list(itertools.permutations(range(3))), ids=str)
-def test_time_windows_tile_in_any_order(order: Sequence[int], data: Path, lake: Path) -> None:
+_WINDOW_ORDERS = [list(order) for order in itertools.permutations(range(3))]
+
+
+@pytest.mark.parametrize("order", cases(_WINDOW_ORDERS, telling=every(2, _WINDOW_ORDERS)))
+def test_time_windows_tile_in_any_order(order: list[int], data: Path, lake: Path) -> None:
     make_log_dir(data, {_ORDERS: [0, 20, 40], ("payments", 0): [0, 40], ("orders", 1): [0, 5]})
     for number in order:
         ingested(data, lake, select=_WINDOWS[number])
@@ -41,11 +44,13 @@ def test_time_windows_tile_in_any_order(order: Sequence[int], data: Path, lake: 
     assert is_nothing_new(ingested(data, lake))
 
 
+@pytest.mark.parametrize(("first", "stop"), [(13, 26), (14, 29)], ids=["inside", "at the newest"])
 def test_a_window_takes_whole_batches_from_the_first_that_reaches_it(
-    data: Path, lake: Path
+    first: int, stop: int, data: Path, lake: Path
 ) -> None:
     make_log_dir(data, {_ORDERS: [0, 20, 40]})
-    ingested(data, lake, select=_WINDOWS[1])
+    window = {"from_timestamp": _at(first), "to_timestamp": _at(stop)}
+    ingested(data, lake, select=window)
     assert offsets_taken(lake) == list(range(10, 25))
     assert ranges_taken(lake) == [(10, 25)]
 

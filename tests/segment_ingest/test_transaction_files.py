@@ -9,8 +9,9 @@ import pytest
 from pipelines.segment_ingest.surveying.bounds import LogBounds
 from segment_codec.transactions import Markers
 from support.broker_disks import log_dir
+from support.cases import cases
 from support.corrupt_cases import corrupt_case
-from support.encoder import Aborted, producer_snapshot, transaction_index
+from support.encoder import Aborted, ProducerEntry, producer_snapshot, transaction_index
 from support.lakes import content, ingested, read_table
 from support.surveyed import log_bounds
 from support.transaction_logs import TransactionLog, abort, commit, sent, write_log
@@ -82,7 +83,9 @@ def test_entries_for_data_that_is_gone_are_no_disagreement(data: Path) -> None:
     ],
     ids=["missing", "zeros", "cut", "garbage"],
 )
-@pytest.mark.parametrize("isolation", ["read_committed", "read_uncommitted"])
+@pytest.mark.parametrize(
+    "isolation", cases(["read_committed", "read_uncommitted"], telling=["read_committed"])
+)
 def test_without_usable_files_the_rows_are_the_same(
     spoil: Callable[[Path], None], isolation: str, tmp_path: Path
 ) -> None:
@@ -124,6 +127,29 @@ def test_a_snapshot_older_than_the_first_segment_tells_nothing(tmp_path: Path) -
     bounds = log_bounds(tmp_path / "d")
     assert bounds.open_transactions == ()
     assert bounds.next_offset == log.next_offset
+
+
+def test_an_index_of_another_segment_is_not_used(data: Path) -> None:
+    partition = write_log(data, LOG, EDGES)
+    right = log_bounds(data)
+    shutil.copy(partition / INDEXES[0], partition / INDEXES[1])
+    bounds = log_bounds(data)
+    assert [note.partition(" is not used: ")[2] for note in bounds.notes] == [
+        "marker 6 is not of this segment"
+    ]
+    assert _decisions(bounds) == _decisions(right)
+
+
+def test_a_snapshot_with_a_transaction_that_begins_at_its_end_is_not_used(data: Path) -> None:
+    partition = write_log(data, LOG, EDGES)
+    right = log_bounds(data)
+    name = f"{LOG.next_offset:020}.snapshot"
+    entry = ProducerEntry(5, open_transaction_first_offset=LOG.next_offset)
+    (partition / name).write_bytes(producer_snapshot([entry]))
+    bounds = log_bounds(data)
+    (note,) = bounds.notes
+    assert note.endswith(f"{name} is not used: a transaction begins behind its end")
+    assert _decisions(bounds) == _decisions(right)
 
 
 def test_a_damaged_snapshot_gives_way_to_the_one_before(tmp_path: Path) -> None:

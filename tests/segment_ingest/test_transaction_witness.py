@@ -4,9 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.segment_ingest.same_logs.replicas import Sibling
+from pipelines.segment_ingest.transactions.transaction_witness import witness_of
 from support.accounts import imbalances_of
 from support.encoder import DEFAULT_CLUSTER_ID, meta_properties
 from support.lakes import ingested, read_table
+from support.planned import replica, survey
 from support.transaction_logs import (
     OUTSIDE,
     TOPIC,
@@ -112,3 +115,8 @@ def test_a_copy_that_is_damaged_there_too_says_nothing(data: Path, lake: Path) -
     summary = ingested([one, other], lake, isolation="read_uncommitted")
     assert len(summary.uncertain) > 0
     assert _records(lake)[3] == "open"
+
+
+def test_a_copy_tells_nothing_from_where_it_is_another_log() -> None:
+    lost_an_election = Sibling(replica(), (survey(0, 100),), 100, 60, 60)
+    assert witness_of(lost_an_election).sound == ((0, 60),)

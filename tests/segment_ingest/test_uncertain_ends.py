@@ -119,3 +119,17 @@ def test_nothing_is_contradicted_while_the_true_end_may_still_be_missing(
         assert len(standing_gaps(lake)) == len(left)
         assert len(summary.contradicted) == (0 if left else 1)
         assert audited(lake).exit_code == (0 if left else 3)
+
+
+def test_rows_of_an_aborted_end_are_not_contradicted_by_a_commit_behind_another_hole(
+    data: Path, lake: Path
+) -> None:
+    """First two ends are missing, then the second of them, then none: the first was an abort."""
+    log = TransactionLog.of([sent(1), commit(1), sent(), abort(1), sent(1), commit(1)])
+    for name, left in (("one", [1, 3]), ("two", [1]), ("three", [])):
+        disk = data / name
+        write_log(disk, log, (0,), has_files=False)
+        for index in left:
+            damage_batch(disk, log, (0,), index)
+        assert ingested(disk, lake).contradicted == []
+        assert len(standing_gaps(lake)) == len(left)

@@ -169,6 +169,10 @@ def test_a_lake_inside_a_log_dir_is_also_seen_through_a_link(data: Path, tmp_pat
     assert _contents(data) == before
 
 
+def test_a_lake_beside_a_log_dir_may_have_a_name_that_begins_like_it(data: Path) -> None:
+    assert ingested(data, data.with_name("data-lake")).records == 10
+
+
 def test_a_lake_path_that_is_a_file_is_refused(data: Path, lake: Path) -> None:
     lake.write_text("mine")
     with pytest.raises(LakeError, match=str(lake)):

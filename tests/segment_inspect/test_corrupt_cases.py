@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from support.broker_disks import CORRUPT_CASES
+from support.conversions import DAMAGED_COPIES
 from support.corrupt_outcomes import ClosedTail, CorruptOutcome, ExpectedDefect, corrupt_outcome
 from support.oracle import OracleRecord
 
@@ -14,7 +14,7 @@ Line = dict[str, Any]
 TIMESTAMP_TYPES = {0: "CreateTime", 1: "LogAppendTime", -1: "NoTimestampType"}
 
 
-@pytest.fixture(scope="module", params=CORRUPT_CASES)
+@pytest.fixture(scope="module", params=DAMAGED_COPIES)
 def outcome(request: pytest.FixtureRequest) -> CorruptOutcome:
     return corrupt_outcome(request.param)
 

@@ -1,30 +1,36 @@
-"""The command as a process: 0 whatever the bytes, 2 where nothing can be looked into."""
+"""The exit codes of the command: 0 whatever the bytes, 2 where nothing can be looked into."""
 
+import io
 import json
 import os
-import subprocess
-import sys
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
+from jobs import inspect_segments
 from support.encoder import Partition, Record, Segment, record_batch, write_log_dir
 
-ROOT = Path(__file__).parents[2]
-JOB = ROOT / "jobs" / "inspect_segments.py"
 LOG = "00000000000000000000.log"
 
 
-def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, JOB, *arguments],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
-        check=False,
-        timeout=60,
-    )
+class Done(NamedTuple):
+    """As a process would have ended; `tests/jobs/test_job_files.py` starts the file as one."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def run(*arguments: str | Path) -> Done:
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        try:
+            code = inspect_segments.main([str(argument) for argument in arguments])
+        except SystemExit as wrong_call:
+            code = int(wrong_call.code or 0)
+    return Done(code, out.getvalue(), err.getvalue())
 
 
 @pytest.fixture

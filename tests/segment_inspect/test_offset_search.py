@@ -167,6 +167,19 @@ def test_index_that_misleads_does_not_hide_the_offset(
     assert lines[-1]["found"]
 
 
+def test_damage_of_the_index_is_said_though_its_entries_lead_to_the_offset(
+    tmp_path: Path, json_look: Any
+) -> None:
+    path = tmp_path / LOG
+    batches = [record_batch(n * 5, records(5)).data for n in range(4)]
+    path.write_bytes(b"".join(batches))
+    entry = Entry(9, len(batches[0]))
+    path.with_suffix(".index").write_bytes(offset_index(0, [entry]) + b"odd")
+    summary = json_look(path, offset=12)[-1]
+    assert (summary["found"], summary["index_position"]) == (True, entry.position)
+    assert summary["notes"] == ["the index is damaged: 11 bytes: 3 more than whole entries of 8"]
+
+
 def test_an_offset_of_a_whole_log_dir_is_refused(tmp_path: Path, json_look: Any) -> None:
     write_log_dir(tmp_path, [Partition("t", 0, [Segment(0, [record_batch(0, records(1))])])])
     with pytest.raises(WrongPathError, match="give its folder"):

@@ -163,6 +163,24 @@ def test_bytes_are_only_shown_with_records(tmp_path: Path, json_look: Any, text_
     assert "the-value" in text_look(tmp_path / LOG, records=True)
 
 
+def test_of_long_damage_the_first_bytes_are_shown_and_said_not_to_be_all(
+    tmp_path: Path, json_look: Any
+) -> None:
+    batch = record_batch(0, [Record(b"k", bytes(2 << 20), TIME_MS)])
+    damaged = batch.data[:-1] + b"\xff"
+    (tmp_path / LOG).write_bytes(damaged + record_batch(1, RECORDS).data)
+    defect = one(json_look(tmp_path / LOG, records=True), "defect")
+    assert base64.b64decode(defect["raw"]) == damaged[: 1 << 20]
+    assert (defect["raw_is_complete"], defect["length_bytes"]) == (False, len(damaged))
+
+
+def test_offsets_of_a_batch_that_comes_late_are_there(tmp_path: Path, json_look: Any) -> None:
+    batches = [record_batch(start, RECORDS).data for start in (0, 15, 5)]
+    (tmp_path / LOG).write_bytes(b"".join(batches))
+    summary = json_look(tmp_path / LOG)[-1]
+    assert (summary["records"], summary["offsets_not_there"]) == (15, 5)
+
+
 def test_wrapper_has_its_first_offset_and_its_records(tmp_path: Path, json_look: Any) -> None:
     (tmp_path / "00000000000000000040.log").write_bytes(wrapper(40, RECORDS, 1, Codec.LZ4).data)
     lines = json_look(tmp_path / "00000000000000000040.log", records=True)

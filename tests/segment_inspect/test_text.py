@@ -137,6 +137,13 @@ def test_a_long_value_is_cut_for_a_person(tmp_path: Path, text_look: Any) -> Non
     assert f'value "{"x" * 160}"... (5000 bytes)' in text_look(path, records=True)
 
 
+def test_a_batch_that_the_high_watermark_cuts_is_marked(tmp_path: Path, text_look: Any) -> None:
+    batches = [record_batch(start, PAIR) for start in (0, 2, 4)]
+    write_log_dir(tmp_path, [Partition("t", 0, [Segment(0, batches)], high_watermark=3)])
+    lines = [line for line in text_look(tmp_path / "t-0").splitlines() if " v2, " in line]
+    assert ["above high watermark" in line for line in lines] == [False, True, True]
+
+
 def test_a_log_dir_tells_the_first_defects_and_counts_the_others(
     tmp_path: Path, text_look: Any
 ) -> None:

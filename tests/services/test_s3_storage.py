@@ -10,13 +10,7 @@ from pathlib import Path
 import pyarrow.fs
 import pytest
 
-from lake.errors import (
-    FileShrankError,
-    NotFoundError,
-    RefusedError,
-    StorageError,
-    UnsupportedUriError,
-)
+from lake.errors import FileShrankError, NotFoundError, RefusedError, StorageError
 from lake.hadoop_properties import HadoopProperties
 from lake.s3_storage import S3Storage
 from lake.storages import Storages
@@ -35,35 +29,6 @@ def storage(s3: S3Server) -> S3Storage:
 @pytest.fixture
 def root(bucket: str) -> str:
     return f"s3://{bucket}"
-
-
-@pytest.mark.parametrize(
-    ("uri", "path"),
-    [
-        ("s3://b/key", "s3://b/key"),
-        ("s3a://b/key/", "s3://b/key"),
-        ("S3A://b//x///y/", "s3://b/x/y"),
-        ("s3://b", "s3://b"),
-        ("s3://b/", "s3://b"),
-        ("s3://b/x/../y/.", "s3://b/y"),
-        ("s3://b/50%25 and ü", "s3://b/50%25 and ü"),
-    ],
-)
-def test_both_schemes_become_one_path(uri: str, path: str) -> None:
-    assert S3Storage(HadoopProperties()).locate(uri) == path
-
-
-@pytest.mark.parametrize("uri", ["s3://", "s3:/b/x", "s3:b", "s3:///x", "s3n://b/x", "s3://b/\0"])
-def test_what_names_no_bucket_is_refused(uri: str) -> None:
-    with pytest.raises(UnsupportedUriError):
-        S3Storage(HadoopProperties()).locate(uri)
-
-
-def test_keys_in_a_uri_are_refused_and_not_shown() -> None:
-    with pytest.raises(UnsupportedUriError, match="without a key in it") as caught:
-        S3Storage(HadoopProperties()).locate("s3a://AKIA123:verysecret@b/x")
-    assert "verysecret" not in str(caught.value)
-    assert "AKIA123" not in str(caught.value)
 
 
 def test_listing_shows_one_level_in_order_with_hidden_and_empty_files(

@@ -6,7 +6,7 @@ The file says what its fields mean.
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -42,11 +42,12 @@ class ClosedTail(NamedTuple):
     length_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CorruptOutcome:
     """The expected end of a run over one case, with isolation read_uncommitted.
 
-    The run covers the offsets [0, next_offset), and `records` are all of theirs, in order.
+    The run covers the offsets [0, next_offset), and `records` are all of theirs, in order;
+    `kind_of_records` is the file's word for where they come from.
     """
 
     case: CorruptCase
@@ -57,7 +58,11 @@ class CorruptOutcome:
     next_offset: int
     is_more_left: bool
     source_id: str | None
-    records: tuple[OracleRecord, ...]
+    kind_of_records: str
+
+    @cached_property
+    def records(self) -> tuple[OracleRecord, ...]:
+        return tuple(_records(self.case, _outcomes()[self.case.name]))
 
 
 def outcome_names() -> tuple[str, ...]:
@@ -87,7 +92,7 @@ def corrupt_outcome(name: str) -> CorruptOutcome:
         next_offset=facts["next_offset"],
         is_more_left=bool(facts.get("left")),
         source_id=_SOURCE_ID if facts.get("call") == "source_id" else None,
-        records=tuple(_records(case, facts)),
+        kind_of_records=facts["records"],
     )
 
 

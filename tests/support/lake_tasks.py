@@ -38,13 +38,16 @@ def die(number: int) -> int:
     os._exit(9)
 
 
-def fail_or_linger(path: str) -> None:
-    """Fail at once without a path, else say in the file that the task was not given up."""
-    if not path:
-        time.sleep(0.5)
-        raise ValueError("first failure")
-    time.sleep(3)
-    Path(path).write_text("lingered")
+def fail_beside_another(task: tuple[str, bool]) -> None:
+    """Go on for a minute and say in the file who does, or fail as soon as another goes on."""
+    path, is_failing = task
+    if not is_failing:
+        Path(path).with_suffix(".new").write_text(str(os.getpid()))
+        Path(path).with_suffix(".new").rename(path)
+        time.sleep(60)
+    while not Path(path).exists():
+        time.sleep(0.01)
+    raise ValueError("first failure")
 
 
 def succeed_on_second_try(path: str) -> str:

@@ -1,0 +1,175 @@
+"""Breaks a copy of the product, one mutant at a time, and says which test noticed: `make mutants`.
+
+Each mutant is first met with the test that the catalogue names. If that one passes, the whole
+default run decides, and the catalogue is told to be wrong or the mutant to survive.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+
+from mutants.catalogue import ROOT, Mutant, catalogue
+
+_TREES = ROOT / "build" / "mutants"
+_SOURCES = (".", "libs/lake/src", "libs/segment_codec/src")
+_QUIET = ("-q", "-x", "--no-header", "--tb=no", "-p", "no:cacheprovider")
+_FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+?)(?:\[.*)?(?: - .*)?$", re.MULTILINE)
+_TESTS_FAILED = 1
+_KERNEL = "@compiled"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What became of one mutant; `noticed_by` is None where it survived the default run."""
+
+    mutant: Mutant
+    noticed_by: str | None
+    seconds: float
+
+    @property
+    def is_as_written(self) -> bool:
+        return self.noticed_by == self.mutant.caught_by
+
+
+class Tree:
+    """A copy of the working tree in which one mutant at a time lives."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def refresh(self) -> None:
+        """Bring the copy up to date; times are kept, so compiled kernels stay valid."""
+        listed = subprocess.run(
+            ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+            cwd=ROOT,
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout.split("\0")
+        names = {name for name in listed if name and (ROOT / name).is_file()}
+        for path in [path for path in self._folder.rglob("*.py") if path.is_file()]:
+            if str(path.relative_to(self._folder)) not in names:
+                path.unlink()
+        for name in names:
+            source, target = ROOT / name, self._folder / name
+            if not target.exists() or target.stat().st_mtime_ns != source.stat().st_mtime_ns:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(source, target)
+
+    def tested(self, tests: Iterable[str], mutant: Mutant | None = None) -> str | None:
+        """Run tests, with a mutant or without, until one fails; the name of that one.
+
+        Raises:
+            RuntimeError: pytest ended with something else than passed or failed tests.
+        """
+        with tempfile.TemporaryDirectory() as kernels:
+            if mutant is None:
+                return self._run(tests, {})
+            path = self._folder / mutant.file
+            whole, times = path.read_text(encoding="utf-8"), path.stat()
+            # Callers of a broken kernel would be taken from the cache, with the sound one inside.
+            other = {"NUMBA_CACHE_DIR": kernels} if _KERNEL in whole else {}
+            try:
+                path.write_text(mutant.broken(whole), encoding="utf-8")
+                return self._run(tests, other)
+            finally:
+                path.write_text(whole, encoding="utf-8")
+                os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+    def _run(self, tests: Iterable[str], other: dict[str, str]) -> str | None:
+        paths = os.pathsep.join(str(self._folder / source) for source in _SOURCES)
+        environment = {**os.environ, "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1", **other}
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", *_QUIET, *tests],
+            cwd=self._folder,
+            env=environment,
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+        if done.returncode not in (0, _TESTS_FAILED):
+            raise RuntimeError(f"pytest ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+        failed = _FAILED.search(done.stdout)
+        if done.returncode and failed is None:
+            raise RuntimeError(f"no failed test is named:\n{done.stdout}")
+        return None if failed is None else failed.group(1)
+
+
+def _clean(tree: Tree, mutants: Iterable[Mutant], selection: Sequence[str]) -> None:
+    """See that the tests named pass while nothing is broken: else they prove nothing."""
+    tests = sorted({mutant.caught_by for mutant in mutants if mutant.caught_by})
+    failed = tree.tested([*selection, *tests])
+    if failed is not None:
+        sys.exit(f"{failed} fails without any mutant: mend it first")
+
+
+def _outcome(tree: Tree, mutant: Mutant, selection: Sequence[str]) -> Outcome:
+    started = time.monotonic()
+    noticed = None
+    if mutant.caught_by:
+        noticed = tree.tested([*selection, mutant.caught_by], mutant)
+    if noticed is None:
+        noticed = tree.tested(selection, mutant)
+    return Outcome(mutant=mutant, noticed_by=noticed, seconds=time.monotonic() - started)
+
+
+def _outcomes(
+    trees: Sequence[Tree], mutants: Iterable[Mutant], selection: Sequence[str]
+) -> Iterable[Outcome]:
+    """One after the other from each tree, as they are done."""
+    free: SimpleQueue[Tree] = SimpleQueue()
+    for tree in trees:
+        free.put(tree)
+
+    def judged(mutant: Mutant) -> Outcome:
+        tree = free.get()
+        try:
+            return _outcome(tree, mutant, selection)
+        finally:
+            free.put(tree)
+
+    with ThreadPoolExecutor(len(trees)) as pool:
+        yield from pool.map(judged, mutants)
+
+
+def main() -> int:
+    """Exit code 0: each mutant was noticed, and by the test that the catalogue names."""
+    parser = argparse.ArgumentParser(prog="make mutants", description=__doc__)
+    parser.add_argument("names", nargs="*", help="mutants to try; none: all")
+    parser.add_argument("-m", dest="markers", default="", help="as pytest's -m")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    arguments = parser.parse_args()
+    chosen = [each for each in catalogue() if not arguments.names or each.name in arguments.names]
+    selection = ["-m", arguments.markers]
+    trees = [Tree(_TREES / str(number)) for number in range(arguments.jobs)]
+    for tree in trees:
+        tree.refresh()
+    _clean(trees[0], chosen, selection)
+    wrong = []
+    for outcome in _outcomes(trees, chosen, selection):
+        noticed = outcome.noticed_by or "SURVIVED"
+        print(f"{outcome.mutant.name:50} {outcome.seconds:6.1f} s  {noticed}", flush=True)
+        if not outcome.is_as_written:
+            wrong.append(outcome)
+    for outcome in wrong:
+        mutant, noticed_by = outcome.mutant, outcome.noticed_by
+        print(
+            f"{mutant.name}: not by {mutant.caught_by or 'any test'}, but {noticed_by or 'by none'}"
+        )
+    survived = sum(outcome.noticed_by is None for outcome in wrong)
+    print(f"{len(chosen)} mutants, {survived} survived, {len(wrong)} not caught by the test named")
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,26 @@
+"""The catalogue of deliberate breaks fits the code; `make mutants` runs it."""
+
+from collections import Counter
+
+from mutants.catalogue import ROOT, catalogue
+
+_ROOMS = (
+    *("libs/segment_codec", "libs/lake", "jobs", "airflow_dags"),
+    *(f"pipelines/{name}" for name in ("segment_ingest", "segment_inspect", "lake_audit")),
+    "pipelines/lake_query",
+)
+
+
+def test_there_are_enough_in_every_room() -> None:
+    mutants = catalogue()
+    assert len(mutants) >= 60
+    assert [room for room in _ROOMS if not any(m.file.startswith(room) for m in mutants)] == []
+    assert [name for name, n in Counter(mutant.name for mutant in mutants).items() if n > 1] == []
+
+
+def test_each_fits_the_code_and_names_a_test() -> None:
+    for mutant in catalogue():
+        text = (ROOT / mutant.file).read_text("utf-8")
+        assert mutant.broken(text) != text, mutant.name
+        file, _, function = mutant.caught_by.partition("::")
+        assert f"\ndef {function}(" in (ROOT / file).read_text("utf-8"), mutant.name
