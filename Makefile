@@ -27,7 +27,7 @@ SCALE ?= 1
 RUNS ?= 3
 ENGINE ?= spark
 # Markers of tests that start servers, or need more than .venv.
-OUTSIDE := s3 or hdfs or cluster or airflow or image or slow
+OUTSIDE := s3 or hdfs or cluster or airflow or own_spark or image or slow
 # The default run, and what it is spread over: all cores.
 DEFAULT := not ($(OUTSIDE) or matrix)
 SPREAD := -q -n auto --durations=10
@@ -80,8 +80,12 @@ type: setup ## check the types (mypy, strict)
 test: setup ## run the tests that need no outside server, without the whole matrix of cases
 	$(BIN)/python -m pytest $(SPREAD) -m "$(DEFAULT)"
 
+.PHONY: test-ci
+test-ci: setup setup-airflow ## run what CI runs: the same, and the tests with S3, HDFS, a cluster, Airflow
+	$(BIN)/python -m pytest $(SPREAD) -m "not (slow or matrix)"
+
 .PHONY: test-all
-test-all: setup setup-airflow ## run all tests but the slow ones: every case, S3, HDFS, a cluster, Airflow
+test-all: setup setup-airflow ## run all tests but the slow ones: the whole matrix of cases, and all servers
 	$(BIN)/python -m pytest $(SPREAD) -m "not slow"
 
 .PHONY: test-times
@@ -170,5 +174,5 @@ clean: ## remove what was built (keeps .venv)
 	find $(CHECKED) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .PHONY: ci
-ci: ## what CI runs: setup, lint, type, test-all
+ci: ## what CI runs: setup, lint, type, test-ci
 	.ci/run

@@ -2,7 +2,9 @@
 
 from collections import Counter
 
-from mutants.catalogue import ROOT, catalogue
+import pytest
+
+from mutants.catalogue import ROOT, Mutant, MutantError, catalogue
 
 _ROOMS = (
     *("libs/segment_codec", "libs/lake", "jobs", "airflow_dags"),
@@ -24,3 +26,11 @@ def test_each_fits_the_code_and_names_a_test() -> None:
         assert mutant.broken(text) != text, mutant.name
         file, _, function = mutant.caught_by.partition("::")
         assert f"\ndef {function}(" in (ROOT / file).read_text("utf-8"), mutant.name
+
+
+def test_a_passage_that_is_gone_or_not_alone_is_refused() -> None:
+    mutant = Mutant(name="x", file="y", find="a = 1", replace="a = 2", caught_by="z")
+    assert mutant.broken("b\na = 1\n") == "b\na = 2\n"
+    for text in ("a = 3", "a = 1\na = 1"):
+        with pytest.raises(MutantError, match=r"x: its passage stands [02] times in y"):
+            mutant.broken(text)

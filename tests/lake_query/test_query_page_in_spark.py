@@ -85,7 +85,7 @@ def test_pyspark_answers_what_is_so(checkout: Path, monkeypatch: pytest.MonkeyPa
     assert likened(filled) == expected().records
 
 
-@pytest.mark.matrix  # the other readers are asked the same questions
+@pytest.mark.own_spark
 @pytest.mark.timeout(900)  # a JVM for the server and one for each of three commands
 def test_beeline_answers_what_is_so_and_leaves_no_files(checkout: Path, tmp_path: Path) -> None:
     start, ask, as_json = blocks("JDBC", "bash")

@@ -64,7 +64,7 @@ def _record(
 
 _ROWS: Mapping[str, Sequence[Row]] = {
     "checkpoints": [
-        _range(0, 10, 20, 2, records=5, log_end_offset=20),
+        _range(0, 10, 20, 2, records=5, log_end_offset=70),  # of another broker, or cut since
         _range(0, 0, 10, 1, records=8, log_end_offset=10, topic_id=None),  # no ids then
         _range(0, 40, 50, 4, records=10, log_end_offset=60),  # a window
         _range(0, 12, 17, 5, records=3, kind="repair"),

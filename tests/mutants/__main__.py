@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
@@ -108,6 +108,7 @@ class Tree:
 def _clean(tree: Tree, mutants: Iterable[Mutant], selection: Sequence[str]) -> None:
     """See that the tests named pass while nothing is broken: else they prove nothing."""
     tests = sorted({mutant.caught_by for mutant in mutants if mutant.caught_by})
+    print(f"First the {len(tests)} tests that are named, with nothing broken", flush=True)
     failed = tree.tested([*selection, *tests])
     if failed is not None:
         sys.exit(f"{failed} fails without any mutant: mend it first")
@@ -139,7 +140,8 @@ def _outcomes(
             free.put(tree)
 
     with ThreadPoolExecutor(len(trees)) as pool:
-        yield from pool.map(judged, mutants)
+        for future in as_completed([pool.submit(judged, mutant) for mutant in mutants]):
+            yield future.result()
 
 
 def main() -> int:

@@ -1,7 +1,6 @@
 """Every index, transaction index and snapshot of the disks, against Kafka's own dump."""
 
 from collections import defaultdict
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -20,7 +19,7 @@ from segment_codec.producer_snapshot import ProducerState
 from support import broker_disks
 from support.broker_disks import SCENARIOS
 from support.dumps import Dump, DumpProducer
-from support.oracle import folder_dump, oracle_name
+from support.oracle import dumped_folders
 
 
 class SideFile(NamedTuple):
@@ -45,19 +44,6 @@ def side_files(scenario: str) -> tuple[SideFile, ...]:
         and name.state is FileState.LIVE
         and path.name in dump.file_names
     )
-
-
-def dumped_folders(scenario: str) -> Iterator[tuple[Path, Dump]]:
-    for copy in broker_disks.copies(scenario):
-        places = broker_disks.log_dirs(scenario, copy)
-        for place in places:
-            prefix = f"{place.broker}." if len({each.broker for each in places}) > 1 else ""
-            prefix = f"{place.name}." if len({each.name for each in places}) > 1 else prefix
-            for folder in sorted(place.path.iterdir()):
-                if folder.is_dir() and log_dir.parse_folder_name(folder.name) is not None:
-                    topic, _, rest = folder.name.rpartition("-")
-                    name = oracle_name(topic, int(rest)) if rest.isdecimal() else folder.name
-                    yield folder, folder_dump(scenario, copy, prefix + name)
 
 
 def test_every_side_file_with_bytes_was_dumped_and_is_compared() -> None:

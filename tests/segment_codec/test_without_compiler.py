@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-FILES = ("test_decoders.py", "test_decoder_defects.py", "test_columns.py", "test_segment_walk.py")
+FILES = ("test_decoders.py", "test_decoder_defects.py", "test_columns.py", "test_segment.py")
 
 
 def test_decoder_tests_pass_with_the_compiler_off() -> None:

@@ -1,6 +1,5 @@
 """Damaged disks: nothing raises, nothing is silent, what is sound comes out byte for byte."""
 
-import base64
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -8,10 +7,9 @@ import pytest
 
 from support.conversions import DAMAGED_COPIES
 from support.corrupt_outcomes import ClosedTail, CorruptOutcome, ExpectedDefect, corrupt_outcome
-from support.oracle import OracleRecord
+from support.looks import as_consumed
 
 Line = dict[str, Any]
-TIMESTAMP_TYPES = {0: "CreateTime", 1: "LogAppendTime", -1: "NoTimestampType"}
 
 
 @pytest.fixture(scope="module", params=DAMAGED_COPIES)
@@ -88,18 +86,3 @@ def test_records_are_those_of_a_conversion(outcome: CorruptOutcome, lines: list[
     found = [as_consumed(line) for line in lines if line["type"] == "record"]
     taken = [record for record in found if record.offset < outcome.next_offset]
     assert sorted(taken, key=lambda record: record.offset) == list(outcome.records)
-
-
-def as_consumed(line: Line) -> OracleRecord:
-    return OracleRecord.of(
-        line["offset"],
-        -1 if line["timestamp_ms"] is None else line["timestamp_ms"],
-        TIMESTAMP_TYPES[line["timestamp_type"]],
-        decoded(line["key"]),
-        decoded(line["value"]),
-        [(name, decoded(value)) for name, value in line["headers"]],
-    )
-
-
-def decoded(text: str | None) -> bytes | None:
-    return None if text is None else base64.b64decode(text, validate=True)

@@ -15,29 +15,19 @@ from segment_codec.log_dir import FileKind
 from support import broker_disks
 from support.broker_disks import SCENARIOS
 from support.dumps import Dump, DumpProducer
-from support.oracle import folder_dump, oracle_name
+from support.oracle import dumped_folders
 
 Line = dict[str, Any]
 FOUND_KINDS = (FileKind.INDEX, FileKind.TIMEINDEX, FileKind.TXNINDEX, FileKind.SNAPSHOT)
 
 
 def dumped_files(scenario: str) -> list[tuple[Path, FileKind, Dump]]:
-    found = []
-    for copy in broker_disks.copies(scenario):
-        places = broker_disks.log_dirs(scenario, copy)
-        for place in places:
-            prefix = f"{place.broker}." if len({each.broker for each in places}) > 1 else ""
-            prefix = f"{place.name}." if len({each.name for each in places}) > 1 else prefix
-            for folder in sorted(place.path.iterdir()):
-                if folder.is_dir() and log_dir.parse_folder_name(folder.name) is not None:
-                    topic, _, rest = folder.name.rpartition("-")
-                    name = oracle_name(topic, int(rest)) if rest.isdecimal() else folder.name
-                    dump = folder_dump(scenario, copy, prefix + name)
-                    for path in sorted(folder.iterdir()):
-                        file = log_dir.parse_file_name(path.name)
-                        if file is not None and path.name in dump.file_names:
-                            found.append((path, file.kind, dump))
-    return found
+    return [
+        (path, file.kind, dump)
+        for folder, dump in dumped_folders(scenario)
+        for path in sorted(folder.iterdir())
+        if (file := log_dir.parse_file_name(path.name)) is not None and path.name in dump.file_names
+    ]
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)

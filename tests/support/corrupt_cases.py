@@ -21,23 +21,8 @@ class Change(NamedTuple):
     what: str | None
     position: int | None
     next_position: int | None
-    size_before_bytes: int | None
-    size_after_bytes: int | None
     before: bytes | None
     after: bytes | None
-    renamed_to: str | None
-
-
-class HitBatch(NamedTuple):
-    """A batch that was touched, as it lay in the undamaged file; offsets are [base, next)."""
-
-    position: int
-    size_bytes: int
-    magic: int
-    base_offset: int
-    next_offset: int
-    codec: str
-    is_control: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +44,6 @@ class CorruptCase:
     source_scenario: str
     source_copy: str
     changes: tuple[Change, ...]
-    hit_batches: tuple[HitBatch, ...]
-    crc_is_valid_after: bool | None
     lost_offsets: tuple[range, ...]
     uncertain_offsets: tuple[range, ...]
     duplicated_offsets: tuple[range, ...]
@@ -96,8 +79,6 @@ def corrupt_case(name: str) -> CorruptCase:
         source_scenario=facts["source"]["scenario"],
         source_copy=facts["source"]["copy"],
         changes=tuple(_change(change) for change in facts["changes"]),
-        hit_batches=tuple(_hit_batch(batch) for batch in facts["hit_batches"]),
-        crc_is_valid_after=facts["crc_valid_after_damage"],
         lost_offsets=_ranges(facts["lost_offsets"]),
         uncertain_offsets=_ranges(facts["uncertain_offsets"]),
         duplicated_offsets=_ranges(facts["duplicated_offsets"]),
@@ -128,23 +109,8 @@ def _change(facts: dict[str, str | int]) -> Change:
         what=_text(facts.get("what")),
         position=_number(facts.get("byte_from")),
         next_position=_number(facts.get("byte_to")),
-        size_before_bytes=_number(facts.get("size_before")),
-        size_after_bytes=_number(facts.get("size_after")),
         before=_from_hex(facts.get("before_hex")),
         after=_from_hex(facts.get("after_hex")),
-        renamed_to=_text(facts.get("renamed_to")),
-    )
-
-
-def _hit_batch(facts: dict[str, int]) -> HitBatch:
-    return HitBatch(
-        position=facts["position"],
-        size_bytes=facts["size"],
-        magic=facts["magic"],
-        base_offset=facts["base_offset"],
-        next_offset=facts["last_offset"] + 1,
-        codec=str(facts["codec"]),
-        is_control=bool(facts["control"]),
     )
 
 

@@ -4,7 +4,6 @@ import os
 from collections.abc import Callable
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
-from typing import NamedTuple
 
 from lake.delta_commit import TopicWave, commit_wave, recover
 from support.lake_rows import NOW_MS, SOURCE, Lake, lake_at, new_attempt, new_lake, next_wave, wave
@@ -30,12 +29,6 @@ def commit_and_die(path: Path, step: str, *waves: TopicWave) -> None:
             os._exit(EXIT_CODE_OF_THE_DEAD)
 
     commit(lake_at(path), *waves, attempt_id="dead", after=die)
-
-
-class RoundResult(NamedTuple):
-    driver: int
-    generation: int
-    won: bool
 
 
 def race(path: Path, driver: int, round_count: int, barrier: Barrier, results: Path) -> None:

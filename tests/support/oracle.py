@@ -9,17 +9,18 @@ import base64
 import gzip
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple, Self
 
-from support.broker_disks import unpacked
+from support.broker_disks import copies, log_dirs, unpacked
 from support.dumps import Dump, parse_dump
 
 LARGEST_VALUE_BYTES = 1024
 _LONGEST_PARTITION_NAME = 200
 _TOPIC_CHARACTERS_KEPT = 40
+_STATES = {"delete", "future", "stray"}  # of a partition's folder, behind a unique id
 
 
 class Isolation(StrEnum):
@@ -114,6 +115,20 @@ def folder_dump(scenario: str, copy: str, name: str) -> Dump:
     """The same by the oracle's own file name, for -delete and -future folders and the tier."""
     path = unpacked(scenario) / "expected" / copy / f"{name}.dump.txt.gz"
     return read_dump(path)
+
+
+def dumped_folders(scenario: str) -> Iterator[tuple[Path, Dump]]:
+    """The folders of all partitions on all copies of a scenario's disks, each with its dump."""
+    for copy in copies(scenario):
+        places = log_dirs(scenario, copy)
+        for place in places:
+            prefix = f"{place.broker}." if len({each.broker for each in places}) > 1 else ""
+            prefix = f"{place.name}." if len({each.name for each in places}) > 1 else prefix
+            for folder in sorted(place.path.iterdir()):
+                topic, _, rest = folder.name.rpartition("-")
+                if rest.isdecimal() or rest in _STATES:
+                    name = oracle_name(topic, int(rest)) if rest.isdecimal() else folder.name
+                    yield folder, folder_dump(scenario, copy, prefix + name)
 
 
 def read_dump(path: Path) -> Dump:

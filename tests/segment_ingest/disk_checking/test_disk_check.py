@@ -202,7 +202,7 @@ def test_what_is_not_taken_begins_where_the_lake_ends(tmp_path: Path) -> None:
 def test_aborted_records_are_on_the_disk_only_where_they_were_left_out(
     isolation: str, aborted: int, tmp_path: Path
 ) -> None:
-    source = Path(__file__).parents[2] / "samples" / "broker-0"
+    source = Path(__file__).parents[3] / "samples" / "broker-0"
     ingested(source, tmp_path / "lake", isolation=isolation)
     checks = checked(source, tmp_path / "lake")
     assert exit_code(checks) == 0

@@ -22,23 +22,10 @@ from segment_codec import log_dir
 from support import broker_disks
 from support.broker_disks import SCENARIOS
 from support.dumps import Dump, DumpBatch, DumpRecord
-from support.oracle import folder_dump, oracle_name
+from support.oracle import dumped_folders
 
 Line = dict[str, Any]
 TIMESTAMP_TYPES = {0: "CreateTime", 1: "LogAppendTime", -1: "NoTimestampType"}
-
-
-def dumped_folders(scenario: str) -> Iterator[tuple[Path, Dump]]:
-    for copy in broker_disks.copies(scenario):
-        places = broker_disks.log_dirs(scenario, copy)
-        for place in places:
-            prefix = f"{place.broker}." if len({each.broker for each in places}) > 1 else ""
-            prefix = f"{place.name}." if len({each.name for each in places}) > 1 else prefix
-            for folder in sorted(place.path.iterdir()):
-                if folder.is_dir() and log_dir.parse_folder_name(folder.name) is not None:
-                    topic, _, rest = folder.name.rpartition("-")
-                    name = oracle_name(topic, int(rest)) if rest.isdecimal() else folder.name
-                    yield folder, folder_dump(scenario, copy, prefix + name)
 
 
 def dumped_segments(scenario: str) -> Iterator[tuple[Path, Dump]]:

@@ -47,7 +47,7 @@ print(json.dumps({"known": known, "facts": shown.pop(facts), "shown": shown}))
 """
 
 
-@pytest.mark.spark
+@pytest.mark.own_spark
 def test_credentials_are_in_no_page_log_event_or_command_line(tmp_path: Path) -> None:
     properties = {
         **SECRETS,
