@@ -23,7 +23,7 @@ from mutants.catalogue import ROOT, Mutant, catalogue
 _TREES = ROOT / "build" / "mutants"
 _SOURCES = (".", "libs/lake/src", "libs/segment_codec/src")
 _QUIET = ("-q", "-x", "--no-header", "--tb=no", "-p", "no:cacheprovider")
-_FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+?)(?:\[.*)?(?: - .*)?$", re.MULTILINE)
+_FAILED = re.compile(r"^(?:FAILED|ERROR) ([^\s\[@]+)", re.MULTILINE)
 _TESTS_FAILED = 1
 _KERNEL = "@compiled"
 
@@ -120,7 +120,7 @@ def _outcome(tree: Tree, mutant: Mutant, selection: Sequence[str]) -> Outcome:
     if mutant.caught_by:
         noticed = tree.tested([*selection, mutant.caught_by], mutant)
     if noticed is None:
-        noticed = tree.tested(selection, mutant)
+        noticed = tree.tested([*selection, "-n", "auto"], mutant)
     return Outcome(mutant=mutant, noticed_by=noticed, seconds=time.monotonic() - started)
 
 
@@ -152,6 +152,8 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     arguments = parser.parse_args()
     chosen = [each for each in catalogue() if not arguments.names or each.name in arguments.names]
+    if unknown := set(arguments.names) - {each.name for each in chosen}:
+        parser.error(f"no mutant has the name {', '.join(sorted(unknown))}")
     selection = ["-m", arguments.markers]
     trees = [Tree(_TREES / str(number)) for number in range(arguments.jobs)]
     for tree in trees:
