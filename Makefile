@@ -28,7 +28,7 @@ RUNS ?= 3
 ENGINE ?= spark
 # Markers of tests that start servers, or need more than .venv.
 OUTSIDE := s3 or hdfs or cluster or airflow or own_spark or image or slow
-# The default run, and what it is spread over: all cores.
+# The default run, spread over all cores; the ten slowest tests are named at the end.
 DEFAULT := not ($(OUTSIDE) or matrix)
 SPREAD := -q -n auto --durations=10
 
@@ -77,11 +77,11 @@ type: setup ## check the types (mypy, strict)
 	$(BIN)/mypy $(CHECKED)
 
 .PHONY: test
-test: setup ## run the tests that need no outside server, without the whole matrix of cases
+test: setup ## run the tests that need no server, and of long matrices the telling cases
 	$(BIN)/python -m pytest $(SPREAD) -m "$(DEFAULT)"
 
 .PHONY: test-ci
-test-ci: setup setup-airflow ## run what CI runs: the same, and the tests with S3, HDFS, a cluster, Airflow
+test-ci: setup setup-airflow ## run what CI runs: the same, and tests with S3, HDFS, a cluster, Airflow
 	$(BIN)/python -m pytest $(SPREAD) -m "not (slow or matrix)"
 
 .PHONY: test-all
@@ -89,7 +89,7 @@ test-all: setup setup-airflow ## run all tests but the slow ones: the whole matr
 	$(BIN)/python -m pytest $(SPREAD) -m "not slow"
 
 .PHONY: test-times
-test-times: setup ## the same, and say where the time goes
+test-times: setup ## run the default tests, and say where the time goes
 	$(BIN)/python -m pytest $(SPREAD) --time-spent -m "$(DEFAULT)"
 
 .PHONY: mutants
@@ -122,7 +122,7 @@ test-codec: setup ## run the tests of the codec alone (no JVM, no files written)
 
 .PHONY: test-spark
 test-spark: setup ## run the tests that start Spark
-	$(BIN)/python -m pytest -m spark
+	$(BIN)/python -m pytest -m "spark or own_spark"
 
 .PHONY: pack
 pack: export PYTHONPATH :=

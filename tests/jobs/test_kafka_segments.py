@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from support.cases import cases
 from support.lakes import ingested, read_arrow
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ _PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 _COLUMNS = ["topic", "partition", "offset", "key", "value", "timestamp_ms", "headers"]
 
 
-@pytest.fixture(params=cases([True, False], telling=[True], name="pushing is {}".format))
+@pytest.fixture(params=[False, True], ids=["plain", "pushing"])
 def session(
     request: pytest.FixtureRequest, spark_session: "SparkSession"
 ) -> "Iterator[SparkSession]":

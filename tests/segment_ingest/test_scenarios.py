@@ -5,6 +5,7 @@ What differs from the oracles, and why that is right, stands in `KNOWN_BOUNDS` a
 """
 
 import re
+import shutil
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -42,19 +43,23 @@ _GAP_CAUSES = {
 
 
 @pytest.fixture(scope="module", params=COPIES)
-def converted(request: pytest.FixtureRequest, conversions: Conversions) -> Converted:
+def converted(
+    request: pytest.FixtureRequest,
+    conversions: Conversions,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Converted:
     copy: DiskCopy = request.param
     first = conversions.of_copy(copy)
-    first_versions = versions(first.lake)
+    again = shutil.copytree(first.lake, tmp_path_factory.mktemp("again") / "lake")
     select = {"internal_topics": True}
-    second_summary = ingested(copy.disks, first.lake, isolation=copy.isolation, select=select)
+    second_summary = ingested(copy.disks, again, isolation=copy.isolation, select=select)
     return Converted(
         *copy,
         first.lake,
         first.summary,
         second_summary,
-        first_versions,
         versions(first.lake),
+        versions(again),
         {table.name: read_arrow(first.lake, table.name) for table in TABLES},
     )
 

@@ -5,6 +5,7 @@ tiered segments are not on the disk any more (12). Brokers 0 and 1 of the diverg
 tail than the leader that the consumer read.
 """
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,3 +39,42 @@ def test_records_of_a_folder_are_those_of_a_consumer(scenario: str, json_look: A
                 assert found == expected, folder
                 folders += 1
     assert folders
+
+
+@pytest.mark.parametrize(
+    ("scenario", "copy"), [("05_compacted", "after"), ("07_delete_records", "stopped")]
+)
+def test_batches_of_a_log_dir_are_those_of_its_segments(
+    scenario: str, copy: str, json_look: Any
+) -> None:
+    data = broker_disks.log_dir(scenario, copy)
+    whole = [line for line in json_look(data) if line["type"] == "batch"]
+    live = [Path(line["segment"]) for line in whole]
+    single = [
+        line
+        for segment in dict.fromkeys(live)
+        for line in json_look(data / segment)
+        if line["type"] == "batch"
+    ]
+    assert single == whole
+    assert len(whole) > 100
+
+
+def test_log_start_cuts_records_but_not_batches(json_look: Any) -> None:
+    scenario, copy = "07_delete_records", broker_disks.copies("07_delete_records")[0]
+    cut = 0
+    for facts in broker_disks.partitions(scenario, copy):
+        folder = broker_disks.log_dir(scenario, copy) / f"{facts.topic}-{facts.partition}"
+        lines = json_look(folder, records=True)
+        summary = lines[-1]
+        offsets = [line["offset"] for line in lines if line["type"] == "record"]
+        assert summary["log_start_offset"] == facts.log_start_offset
+        assert all(offset >= facts.log_start_offset for offset in offsets)
+        cut += summary["records"] - len(offsets)
+    assert cut > 0
+
+
+def test_unread_leftovers_are_told_with_their_reason(json_look: Any) -> None:
+    folder = broker_disks.log_dir("07_delete_records", "live")
+    skipped = [line for line in json_look(folder) if "skipped" in line]
+    assert {line["skipped"] for line in skipped} == {"deleted"}

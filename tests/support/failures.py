@@ -4,6 +4,7 @@ import shlex
 
 import pytest
 
+_TESTS_SHOWN = 12
 _LINES_SHOWN = 12
 _PYTHON = ".venv/bin/python"
 
@@ -19,11 +20,13 @@ class OneScreen:
             self._failed.append(report)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        for report in self._failed[:_LINES_SHOWN]:
+        for report in self._failed[:_TESTS_SHOWN]:
             terminalreporter.section(f"broken: {_name(report)}", sep="-")
             for line in _reasons(report)[:_LINES_SHOWN]:
                 terminalreporter.write_line(line[:200])
             terminalreporter.write_line(f"alone: {_PYTHON} -m pytest {shlex.quote(_name(report))}")
+        if len(self._failed) > _TESTS_SHOWN:
+            terminalreporter.write_line(f"and {len(self._failed) - _TESTS_SHOWN} more, named below")
 
 
 def _name(report: pytest.TestReport) -> str:
