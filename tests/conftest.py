@@ -35,6 +35,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    os.environ.pop("CI", None)  # where it is set, pytest works out differences whole, for minutes
     config.pluginmanager.register(OneScreen())
     # The same examples each time; and a busy machine proves nothing.
     hypothesis.settings.register_profile("tests", derandomize=True, database=None, deadline=None)
