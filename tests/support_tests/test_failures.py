@@ -19,7 +19,9 @@ def test_a_broken_test_says_what_came_and_how_to_run_it_alone(pytester: pytest.P
         "@pytest.mark.parametrize('number', [2, 3])\n"
         "def test_sum(number): assert list(range(1000)) == [number] * 1000"
     )
-    printed = pytester.runpytest("-q", "--tb=no", "-p", "no:cacheprovider").stdout.str()
+    printed = pytester.runpytest(
+        "-q", "--tb=no", "-p", "no:cacheprovider", "-p", "no:timeout"
+    ).stdout.str()
     sections = printed.partition("broken: ")[2].split("broken: ")
     for section, number in zip(sections, (2, 3), strict=True):
         lines = section.partition("\n=")[0].splitlines()
