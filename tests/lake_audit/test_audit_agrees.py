@@ -12,7 +12,7 @@ from support.accounts import imbalances_of
 from support.audits import audited, checked, count_by_partition, kinds
 from support.broker_disks import CORRUPT_CASES
 from support.cases import cases, every, shared
-from support.conversions import COPIES, Conversions, DiskCopy, telling_damage
+from support.conversions import DISK_COPIES, TELLING_DAMAGE, Conversions, DiskCopy
 from support.corrupt_cases import corrupt_case
 from support.encoder import Partition
 from support.lake_rows import new_lake
@@ -36,18 +36,20 @@ _LOST_WITHOUT_TRACE = {
     "truncated_at_border__v2",
 }
 _NO_CLUSTER_ID = {"topic_id_missing__v2"}
-_TELLING_COPIES = ("05_compacted-after", "06_trans", "07_delete", "08_replicas", "12_tiered")
-_SOME_COPIES = [
-    parameter
-    if str(parameter.id).startswith(_TELLING_COPIES)
-    else parameter._replace(marks=[*parameter.marks, pytest.mark.matrix])
-    for parameter in COPIES
-]
-_TELLING = {*telling_damage(), *_LOST_WITHOUT_TRACE} - _NO_CLUSTER_ID
+# With holes, transactions, a log start, replicas that disagree, a remote tier.
+_TELLING = {"05_compacted", "06_transactions", "07_delete_records", "08_replicas", "12_tiered"}
+_COPIES = shared(
+    cases(
+        DISK_COPIES,
+        telling=lambda copy: copy.is_telling and copy.scenario in _TELLING,
+        name="-".join,
+    )
+)
+_TELLING_DAMAGE = {*TELLING_DAMAGE, *_LOST_WITHOUT_TRACE} - _NO_CLUSTER_ID
 _SOME_DAMAGED = shared(
     cases(
-        sorted(_TELLING | set(every(6, CORRUPT_CASES)) - _NO_CLUSTER_ID),
-        telling=_TELLING,
+        sorted({*_TELLING_DAMAGE, *every(6, CORRUPT_CASES)} - _NO_CLUSTER_ID),
+        telling=_TELLING_DAMAGE,
     )
 )
 
@@ -85,7 +87,7 @@ def _assert_equals_disks(disks: Path, lake: Path, *, doubled: int = 0) -> None:
     assert sum(best.values()) == read_arrow(lake, "records").num_rows + doubled
 
 
-@pytest.mark.parametrize("copy", _SOME_COPIES)
+@pytest.mark.parametrize("copy", _COPIES)
 def test_every_offset_of_a_broker_s_disk_is_explained(
     copy: DiskCopy, conversions: Conversions
 ) -> None:

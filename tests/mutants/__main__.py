@@ -148,13 +148,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="make mutants", description=__doc__)
     parser.add_argument("names", nargs="*", help="mutants to try; none: all")
     parser.add_argument("-m", dest="markers", default="", help="as pytest's -m")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     arguments = parser.parse_args()
     chosen = [each for each in catalogue() if not arguments.names or each.name in arguments.names]
     if unknown := set(arguments.names) - {each.name for each in chosen}:
         parser.error(f"no mutant has the name {', '.join(sorted(unknown))}")
     selection = ["-m", arguments.markers]
-    trees = [Tree(_TREES / str(number)) for number in range(arguments.jobs)]
+    trees = [Tree(_TREES / str(number)) for number in range(os.cpu_count() or 1)]
     for tree in trees:
         tree.refresh()
     _clean(trees[0], chosen, selection)

@@ -3,7 +3,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from segment_codec.checkpoint_files import (
@@ -21,8 +21,6 @@ from segment_codec.log_dir import TopicPartition
 from support import broker_disks
 from support.broker_disks import SCENARIOS
 from support.corrupt_cases import corrupt_case
-
-REPEATABLE = settings(derandomize=True, database=None, deadline=None)
 
 TOPIC_ID = "U-OI6PXUTv6_E8etvy7UKQ"
 OFFSET_CHECKPOINTS = (
@@ -296,7 +294,6 @@ def test_malformed_checkpoints_of_a_damaged_disk_are_refused() -> None:
         parse_meta_properties,
     ],
 )
-@REPEATABLE
 @given(st.binary(max_size=60), st.sampled_from([b"", b"0\n1\n", b"version: 0\n", b"version="]))
 def test_nothing_but_its_own_error_is_raised(
     parse: Callable[[bytes], object], text: bytes, start: bytes
@@ -308,7 +305,6 @@ def test_nothing_but_its_own_error_is_raised(
 TOPICS = st.text("abcXYZ019._-", min_size=1).filter(lambda topic: topic not in {".", ".."})
 
 
-@REPEATABLE
 @given(
     st.dictionaries(st.tuples(TOPICS, st.integers(0, 2**31 - 1)), st.integers(0, 2**63 - 1)),
 )

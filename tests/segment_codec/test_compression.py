@@ -10,7 +10,7 @@ import zlib
 import lz4.frame
 import pytest
 import zstandard
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from segment_codec._compression import decompress
@@ -19,7 +19,6 @@ from segment_codec.errors import DefectCode, DefectError
 from support import encoder
 from support.encoder import SnappyLayout
 
-REPEATABLE = settings(derandomize=True, database=None, deadline=None)
 FAILED = DefectCode.DECOMPRESSION_FAILED
 LIMIT = DefectCode.DECOMPRESSION_LIMIT
 COMPRESSED = (Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD)
@@ -200,7 +199,6 @@ def test_header_checksum_is_put_right_for_every_descriptor(
 
 
 @pytest.mark.parametrize("codec", COMPRESSED)
-@REPEATABLE
 @given(
     data=st.binary(max_size=200),
     magic=st.integers(0, 2),
@@ -220,7 +218,6 @@ def test_any_bytes_decompress_or_are_a_defect(
 
 
 @pytest.mark.parametrize("codec", COMPRESSED)
-@REPEATABLE
 @given(st.data())
 def test_changed_streams_decompress_or_are_a_defect(codec: Codec, data: st.DataObject) -> None:
     names = [name for name, (used, _) in FRAMED.items() if used is codec]

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from segment_codec.log_dir import (
@@ -21,8 +21,6 @@ from segment_codec.log_dir import (
 from support import broker_disks
 from support.broker_disks import SCENARIOS
 from support.corrupt_cases import corrupt_case
-
-REPEATABLE = settings(derandomize=True, database=None, deadline=None)
 
 UUID = "d6743fea380e4e049e4b563a52d2e372"
 
@@ -322,7 +320,6 @@ def test_moved_and_deleted_folders_of_broker_disks_have_their_kinds() -> None:
     }
 
 
-@REPEATABLE
 @given(st.text(max_size=80) | st.from_regex(r"[a.-]{0,5}-[0-9]{1,3}", fullmatch=True))
 def test_any_name_is_read_or_is_none(name: str) -> None:
     folder = parse_folder_name(name)
@@ -339,7 +336,6 @@ FILES = st.builds(
 )
 
 
-@REPEATABLE
 @given(st.sets(FILES), st.lists(st.integers(0, 40), min_size=4, max_size=4))
 def test_each_file_is_read_or_superseded_and_each_kind_read_once(
     files: set[SegmentFileName], sizes: list[int]

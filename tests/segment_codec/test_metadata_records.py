@@ -28,7 +28,7 @@ from support.encoder.log_dir import topic_id_text
 
 ID = uuid.uuid5(uuid.NAMESPACE_OID, "orders")
 SECRET = "hunter2-hunter2"
-HASTY = settings(max_examples=300, deadline=None, derandomize=True)
+HASTY = settings(max_examples=300)
 
 
 def scram_value(name: str) -> bytes:

@@ -2,14 +2,12 @@ import struct
 from itertools import pairwise
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from segment_codec.offset_index import OffsetIndex, OffsetPosition, parse
 from support.broker_disks import log_dir
 from support.corrupt_cases import corrupt_case
-
-REPEATABLE = settings(derandomize=True, database=None, deadline=None)
 
 
 def index_file(*entries: tuple[int, int]) -> bytes:
@@ -109,7 +107,6 @@ def test_zeroed_index_of_a_damaged_disk_is_empty() -> None:
     assert [parse(path.read_bytes(), 0) for path in paths] == [OffsetIndex(0, (), None)] * 2
 
 
-@REPEATABLE
 @given(st.binary(max_size=200), st.integers(0, 2**63 - 1))
 def test_parse_never_raises_and_entries_always_increase(data: bytes, base_offset: int) -> None:
     entries = parse(data, base_offset).entries
@@ -119,7 +116,6 @@ def test_parse_never_raises_and_entries_always_increase(data: bytes, base_offset
         assert before.position < after.position
 
 
-@REPEATABLE
 @given(
     st.lists(
         st.tuples(st.integers(1, 2**20), st.integers(1, 2**20)),

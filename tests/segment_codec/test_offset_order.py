@@ -1,13 +1,12 @@
 """Which offsets of a partition were taken, against a plain set of them."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from segment_codec.errors import DefectCode
 from segment_codec.offset_order import MOST_HOLES, OffsetOrder
 from segment_codec.record_batch import BatchHeader, RecordBatch
 
-REPEATABLE = settings(derandomize=True, database=None, deadline=None)
 LIMIT = 1 << 40
 
 
@@ -16,7 +15,6 @@ def unit(first: int, last: int) -> RecordBatch:
     return RecordBatch(0, 61, header, memoryview(b""))
 
 
-@REPEATABLE
 @given(st.lists(st.tuples(st.integers(0, 60), st.integers(0, 6)), max_size=40))
 def test_a_batch_is_taken_when_no_offset_of_it_was(spans: list[tuple[int, int]]) -> None:
     order = OffsetOrder(0)
@@ -75,7 +73,6 @@ def test_nothing_is_proved_once_holes_were_forgotten() -> None:
     assert order.proved_offset == 0
 
 
-@REPEATABLE
 @given(st.lists(st.tuples(st.integers(0, 60), st.integers(0, 6)), max_size=40))
 def test_nothing_is_missing_between_a_late_batch_and_a_proved_one(
     spans: list[tuple[int, int]],

@@ -2,14 +2,12 @@ import struct
 
 import pytest
 from crc32c import crc32c
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from segment_codec.producer_snapshot import ProducerSnapshot, ProducerState, parse
 from support.broker_disks import log_dir
 from support.corrupt_cases import corrupt_case
-
-REPEATABLE = settings(derandomize=True, database=None, deadline=None)
 
 OPEN = (41, 3, 16, 100, 6, 1_700_000_000_000, 2, 94)
 MARKER_ONLY = (42, 0, -1, -1, 0, 1_700_000_000_001, 5, -1)
@@ -125,14 +123,12 @@ def test_garbage_snapshots_of_a_damaged_disk_are_damage() -> None:
         assert snapshot.damage is not None
 
 
-@REPEATABLE
 @given(st.binary(max_size=200))
 def test_parse_never_raises(data: bytes) -> None:
     snapshot = parse(data)
     assert snapshot.damage is not None or snapshot.crc_is_valid
 
 
-@REPEATABLE
 @given(st.binary(max_size=150), st.integers(-3, 3))
 def test_parse_never_raises_under_a_valid_checksum(body: bytes, count: int) -> None:
     snapshot = parse(snapshot_file(count=count, extra=body))

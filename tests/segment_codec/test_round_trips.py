@@ -17,7 +17,7 @@ from support.encoder import (
 )
 from support.walks import laid_out, sound_unit
 
-REPEATABLE = settings(derandomize=True, database=None, deadline=None, max_examples=150)
+MORE = settings(max_examples=150)
 TIMES = st.integers(-(1 << 63), (1 << 63) - 1)
 FIELDS = (
     st.none() | st.binary(max_size=40) | st.sampled_from([b"", b"x" * 12, b"y" * 13, b"z" * 70_000])
@@ -58,7 +58,7 @@ def expected(
     ]
 
 
-@REPEATABLE
+@MORE
 @given(records(), st.sampled_from(list(Codec)), LAYOUTS, BASES, st.none() | TIMES)
 def test_record_batch(
     written: list[Record], codec: Codec, layout: SnappyLayout, base: int, time_ms: int | None
@@ -71,7 +71,7 @@ def test_record_batch(
     assert by_both(sound_unit(batch, base)) == expected(near, 2, 0, time_ms)
 
 
-@REPEATABLE
+@MORE
 @given(records(), st.sampled_from([0, 1]), BASES)
 def test_plain_messages(written: list[Record], magic: int, base: int) -> None:
     moved = [record._replace(offset=(record.offset or 0) + base) for record in written]
@@ -79,7 +79,7 @@ def test_plain_messages(written: list[Record], magic: int, base: int) -> None:
     assert by_both(unit) == expected(moved, magic, 0)
 
 
-@REPEATABLE
+@MORE
 @given(records(), st.sampled_from([0, 1]), OLD_CODECS, LAYOUTS, BASES, st.none() | TIMES)
 def test_wrapper(
     written: list[Record],

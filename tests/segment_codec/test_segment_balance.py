@@ -15,9 +15,6 @@ from support.encoder import EncodedBatch, positions_of
 from support.walks import laid_out, sound_units, units_of, walked
 
 REPEATABLE = settings(
-    derandomize=True,
-    database=None,
-    deadline=None,
     max_examples=300,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

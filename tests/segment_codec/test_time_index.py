@@ -2,14 +2,12 @@ import struct
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from segment_codec.time_index import TimeIndex, TimestampOffset, parse
 from support.broker_disks import log_dir
 from support.corrupt_cases import corrupt_case
-
-REPEATABLE = settings(derandomize=True, database=None, deadline=None)
 
 
 def index_file(*entries: tuple[int, int]) -> bytes:
@@ -89,7 +87,6 @@ def test_garbage_time_index_of_a_damaged_disk_is_damage() -> None:
     assert parse(data, 0).damage is not None
 
 
-@REPEATABLE
 @given(st.binary(max_size=200), st.integers(0, 2**63 - 1))
 def test_parse_never_raises_and_entries_never_go_back(data: bytes, base_offset: int) -> None:
     entries = parse(data, base_offset).entries

@@ -1,13 +1,11 @@
 import struct
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from segment_codec.transaction_index import AbortedTransaction, TransactionIndex, parse
 from support.corrupt_cases import corrupt_case
-
-REPEATABLE = settings(derandomize=True, database=None, deadline=None)
 
 FIRST = AbortedTransaction(0, 41, 10, 15, 12)
 SECOND = AbortedTransaction(0, 42, 12, 18, 19)
@@ -67,7 +65,6 @@ def test_garbage_transaction_index_of_a_damaged_disk_is_damage() -> None:
         assert index.damage is not None
 
 
-@REPEATABLE
 @given(st.binary(max_size=200))
 def test_parse_never_raises_and_never_loses_bytes_in_silence(data: bytes) -> None:
     index = parse(data)
@@ -77,7 +74,6 @@ def test_parse_never_raises_and_never_loses_bytes_in_silence(data: bytes) -> Non
 NUMBERS = st.integers(-2, 40)
 
 
-@REPEATABLE
 @given(st.lists(st.builds(AbortedTransaction, st.just(0), NUMBERS, NUMBERS, NUMBERS, NUMBERS)))
 def test_entries_always_are_possible_transactions(entries: list[AbortedTransaction]) -> None:
     found = parse(index_file(*entries)).entries

@@ -18,7 +18,8 @@ from lake.tables import TABLES
 from support import broker_disks
 from support.accounts import imbalances
 from support.broker_disks import LogDir, PartitionFacts
-from support.conversions import COPIES, Conversions, DiskCopy
+from support.cases import cases, shared
+from support.conversions import DISK_COPIES, Conversions, DiskCopy
 from support.converted import KNOWN_BOUNDS, LOCAL_STARTS, Converted, Log
 from support.dumps import Dump, DumpBatch, DumpRecord
 from support.lakes import Row, ingested, oracle_record, read_arrow, versions
@@ -42,7 +43,12 @@ _GAP_CAUSES = {
 }
 
 
-@pytest.fixture(scope="module", params=COPIES)
+_COPIES = shared(
+    cases(DISK_COPIES, telling=lambda copy: copy.is_telling, name="-".join),
+)
+
+
+@pytest.fixture(scope="module", params=_COPIES)
 def converted(
     request: pytest.FixtureRequest,
     conversions: Conversions,

@@ -41,9 +41,7 @@ NAMES = (
 )
 HASTY = settings(
     max_examples=60,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
-    derandomize=True,
 )
 MARKER = 5  # of `batches`: a control record is no record
 RECORDS = [Record(b"k%d" % n, b"v" * n, 1_700_000_000_000 + n) for n in range(4)]

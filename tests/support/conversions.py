@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,22 +33,15 @@ class DiskCopy(NamedTuple):
         return is_in_turn or self.scenario == "06_transactions"
 
 
-COPIES = shared(
-    cases(
-        (
-            DiskCopy(scenario, copy, isolation)
-            for scenario in SCENARIOS
-            for copy in broker_disks.copies(scenario)
-            for isolation in Isolation
-        ),
-        telling=lambda copy: copy.is_telling,
-        name="-".join,
-    )
-)
+DISK_COPIES = [
+    DiskCopy(scenario, copy, isolation)
+    for scenario in SCENARIOS
+    for copy in broker_disks.copies(scenario)
+    for isolation in Isolation
+]
 
 
-@cache
-def telling_damage() -> frozenset[str]:
+def _telling_damage() -> frozenset[str]:
     """The first damaged copy of each kind of outcome: the same defects, gaps, tails and records."""
     found: dict[object, str] = {}
     for name in CORRUPT_CASES:
@@ -67,7 +59,8 @@ def telling_damage() -> frozenset[str]:
     return frozenset(found.values())
 
 
-DAMAGED_COPIES = shared(cases(CORRUPT_CASES, telling=telling_damage()))
+TELLING_DAMAGE = _telling_damage()
+DAMAGED_COPIES = shared(cases(CORRUPT_CASES, telling=TELLING_DAMAGE))
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import PurePath
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -171,8 +171,8 @@ def _fixture_lines(reports: Iterable[pytest.TestReport]) -> Iterator[str]:
 def _spent(report: pytest.TestReport) -> tuple[Counter[str], Counter[str], Counter[str]]:
     """The time and count of each kind of a test, and the time of the fixtures that it made."""
     found = next(spent for name, spent in report.user_properties if name == _PROPERTY)
-    spent_ns, counts, fixtures_ns = map(Counter, found)  # type: ignore[call-overload]  # as written
-    return spent_ns, counts, fixtures_ns
+    spent_ns, counts, fixtures_ns = cast("list[dict[str, int]]", found)
+    return Counter(spent_ns), Counter(counts), Counter(fixtures_ns)
 
 
 def _line(folder: str, function_count: int, found: Counter[str]) -> str:
