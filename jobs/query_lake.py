@@ -1,44 +1,13 @@
-"""`seglake sql`: asks the tables in Spark SQL. Also runs by path and by spark-submit."""
+"""`seglake sql` for spark-submit, with the same arguments; also runs by path."""
 
-import argparse
 import sys
-from collections.abc import Sequence
-from functools import partial
 
 try:
-    from jobs.arguments import settings_of, sql_parser
-    from jobs.outcome import ExitCode, exit_with, run_job
+    from seglake.cli.outcome import exit_with
+    from seglake.cli.sql_command import main
 except ModuleNotFoundError as missing:
     sys.stderr.write(f"seglake: {missing}; use the Python that seglake is installed in\n")
     sys.exit(2)
-
-
-def main(argv: Sequence[str]) -> int:
-    """Run the job; a missing lake or a query that Spark refuses ends with 2."""
-    arguments = sql_parser().parse_args(argv)
-    return run_job(partial(_query, arguments), verbose=arguments.verbose > 0, writes=False)
-
-
-def _query(arguments: argparse.Namespace) -> int:
-    settings = settings_of(arguments)
-    # Imported here, so that --help and wrong calls are answered at once.
-    from jobs.spark_session import delta_session
-    from jobs.storages import open_storages
-    from pipelines.lake_query.run import query, require_lake
-
-    storage = open_storages(settings.spark.properties)
-    path = require_lake(arguments.lake, storage)
-    lake = storage.hadoop_uri(path)
-    with delta_session(
-        settings.spark,
-        application="sql",
-        verbosity=arguments.verbose - arguments.quiet,
-        lake=lake,
-        hadoop=storage.hadoop_properties(path),
-    ) as session:
-        query(session, lake, arguments.query, as_json=arguments.json, out=sys.stdout)
-    return ExitCode.DONE
-
 
 if __name__ == "__main__":
     exit_with(main)

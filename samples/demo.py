@@ -8,10 +8,10 @@ import shutil
 import sys
 from pathlib import Path
 
-from jobs.cli import main as seglake
-from jobs.spark_session import delta_session
-from pipelines.lake_query.run import query
-from pipelines.segment_ingest.settings import Settings
+from seglake.cli.main import main as seglake
+from seglake.environment.spark_session import delta_session
+from seglake.pipelines.lake_query.run import query
+from seglake.pipelines.settings.settings import Settings
 
 ROOT = Path(__file__).parents[1]
 SOURCE = "samples/broker-0"

@@ -7,6 +7,7 @@ server, a lake that several look at (`support.cases`).
 import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import hypothesis
@@ -61,6 +62,18 @@ def _started_for(item: pytest.Item) -> str | None:
     return next((name for name in _STARTED if item.get_closest_marker(name)), None)
 
 
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """Where a log dir is made and made again."""
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    """Where a lake may be made."""
+    return tmp_path / "lake"
+
+
 @pytest.fixture(scope="session")
 def conversions(tmp_path_factory: pytest.TempPathFactory) -> "Conversions":
     """Lakes of real disks, to be looked at and not to be changed."""
@@ -74,8 +87,8 @@ def conversions(tmp_path_factory: pytest.TempPathFactory) -> "Conversions":
 def spark_session(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SparkSession]":
     """Two threads, a task may fail three times, reads Delta; its workers find what we find."""
     # Imported here: most tests start no JVM, of which a process has one with JARs set at its start.
-    from jobs.spark_session import delta_session
-    from pipelines.segment_ingest.settings import SparkSettings
+    from seglake.environment.spark_session import delta_session
+    from seglake.pipelines.settings.settings import SparkSettings
 
     settings = SparkSettings(
         master="local[2,4]",

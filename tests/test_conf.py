@@ -6,8 +6,8 @@ from dataclasses import fields
 from enum import StrEnum
 from pathlib import Path
 
-from pipelines.lake_query.scripts import duckdb_script, tables_script, views_script
-from pipelines.segment_ingest.settings import Settings
+from seglake.pipelines.lake_query.scripts import duckdb_script, tables_script, views_script
+from seglake.pipelines.settings.settings import Settings
 
 CONF = Path(__file__).parents[1] / "conf"
 _ROW = re.compile(r"^\| `([a-z_.]+)` \| (.+?) \|(.*?)\| (.+?) \|$", re.MULTILINE)

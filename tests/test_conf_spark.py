@@ -8,7 +8,7 @@ from zipfile import ZipFile
 import pyspark
 import pytest
 
-from jobs.setting_files import file_layers
+from seglake.environment.setting_files import file_layers
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

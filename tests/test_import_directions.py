@@ -1,44 +1,60 @@
 """Imports point one way, and what only one module may touch, only one module touches.
 
-airflow_dags --command line--> jobs --> pipelines --> libs; see CONTRIBUTING.md, "Rooms".
+The picture stands in CONTRIBUTING.md, "Rooms": what a log is lies below what a run does with it.
 """
 
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
+LIBS = ROOT / "libs"
 
-ROOMS: Mapping[str, str] = {  # room -> folder that holds its package
-    "segment_codec": "libs/segment_codec/src",
-    "lake": "libs/lake/src",
-    "pipelines": ".",
-    "jobs": ".",
-    "airflow_dags": ".",
-}
-MAY_IMPORT: Mapping[str, frozenset[str]] = {  # of the rooms; its own is always allowed
+_LIBRARIES = frozenset({"kafka_log", "lake", "log_dirs", "log_tables", "storage", "task_engine"})
+_COMMON = frozenset({"errors", "pipelines.progress", "pipelines.settings"})
+_PIPELINES = frozenset(
+    {
+        *("pipelines.segment_ingest", "pipelines.lake_audit"),
+        *("pipelines.segment_inspect", "pipelines.lake_query"),
+    }
+)
+# Of each room below `seglake`, the others that it may import.
+MAY_IMPORT: Mapping[str, frozenset[str]] = {
+    "errors": frozenset(),
     "segment_codec": frozenset(),
-    "lake": frozenset(),
-    "pipelines": frozenset({"segment_codec", "lake"}),
-    "jobs": frozenset({"pipelines", "lake"}),
-    "airflow_dags": frozenset(),  # they know the jobs as command lines
+    "storage": frozenset({"errors"}),
+    "task_engine": frozenset({"errors"}),
+    "kafka_log": frozenset({"segment_codec"}),
+    "lake": frozenset({"errors", "storage"}),
+    "log_dirs": frozenset({"errors", "kafka_log", "segment_codec", "storage"}),
+    "log_tables": frozenset({"kafka_log", "lake", "segment_codec"}),
+    "pipelines.progress": frozenset(),
+    "pipelines.settings": frozenset({"errors", "kafka_log"}),
+    **dict.fromkeys(_PIPELINES, _LIBRARIES | _COMMON | {"segment_codec"}),
+    "environment": frozenset({"storage", "task_engine", "segment_codec"} | _COMMON),
+    "spark_source": frozenset({"environment", "pipelines.segment_ingest"} | _COMMON),
+    "api": _PIPELINES | _COMMON | {"environment", "lake", "storage", "task_engine"},
+    "cli": _PIPELINES | _COMMON | {"api", "environment", "kafka_log", "seglake"},
+    "__main__": frozenset({"cli"}),
+    "seglake": frozenset({"api", "errors"}),
 }
 # Airflow has its dags folder on the path, not what it lies in.
 DAG_MODULES = frozenset(path.stem for path in (ROOT / "airflow_dags").glob("*.py"))
-NEVER_IN_DAGS = frozenset({"airflow_dags", "pyspark", "pyarrow", "deltalake", "numpy"})
+NEVER_IN_DAGS = frozenset({"airflow_dags", "seglake", "pyspark", "pyarrow", "deltalake", "numpy"})
 NEVER_IN_CODEC = frozenset(
     {"pyspark", "pyarrow", "deltalake", "logging", "time", "datetime", "pathlib", "os", "io"}
 )
-COMMITTERS = frozenset({"lake.delta_tables", "lake.delta_commit"})
+COMMITTERS = frozenset({"seglake.lake.delta_tables", "seglake.lake.delta_commit"})
 OPENERS = frozenset(
-    {
-        *("lake.local_storage", "lake.s3_storage", "lake.s3_objects"),
-        *("lake.hdfs_storage", "lake.hdfs_clients"),
-    }
+    f"seglake.storage.{name}"
+    for name in ("local_storage", "s3_storage", "s3_objects", "hdfs_storage", "hdfs_clients")
 )
+# Rooms that meet the machine itself: its environment, its processes, its terminal.
+_OUTER = frozenset({"environment", "cli", "api", "__main__", "seglake"})
 FILE_MODULES = frozenset(
     {
         *("pathlib", "glob", "shutil", "tempfile", "fileinput", "pyarrow.fs"),
@@ -63,12 +79,7 @@ class Module:
 
     @property
     def room(self) -> str:
-        return self.name.partition(".")[0]
-
-    @property
-    def pipeline(self) -> str | None:
-        parts = self.name.split(".")
-        return parts[1] if parts[0] == "pipelines" and len(parts) > 1 else None
+        return room_of(self.name)
 
     def imports(self) -> Iterator[str]:
         for node in ast.walk(self.tree):
@@ -84,95 +95,150 @@ class Module:
                 yield ast.unparse(node.func)
 
 
-def modules_of(room: str, root: Path = ROOT) -> list[Module]:
-    folder = root / ROOMS[room]
+def room_of(name: str) -> str:
+    """The room of a module or of something in one; DAGs and others are their own."""
+    package, *rest = name.split(".")
+    if package != "seglake":
+        return "airflow_dags" if package in DAG_MODULES else package
+    if rest[:1] == ["pipelines"]:
+        return ".".join(rest[:2])
+    return rest[0] if rest and (rest[0] in MAY_IMPORT) else "seglake"
+
+
+def modules_of(folder: Path, root: Path) -> list[Module]:
     return [
         Module(
-            ".".join(path.relative_to(folder).with_suffix("").parts).removesuffix(".__init__"),
+            ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__"),
             ast.parse(path.read_text("utf-8")),
         )
-        for path in sorted((folder / room).rglob("*.py"))
+        for path in sorted(folder.rglob("*.py"))
     ]
+
+
+PRODUCT = modules_of(LIBS / "seglake", LIBS)
+DAGS = modules_of(ROOT / "airflow_dags", ROOT)
 
 
 def breaches(module: Module) -> list[str]:
     """What the module does that its room may not, one line each."""
     found = [f"{module.name} imports {name}" for name in module.imports() if not _may(module, name)]
-    if module.room in ("segment_codec", "lake", "pipelines") and module.name not in OPENERS:
+    if module.room not in _OUTER | {"airflow_dags"} and module.name not in OPENERS:
         found += [f"{module.name} calls {call}" for call in module.calls() if call in FILE_CALLS]
     return sorted(set(found))
 
 
 def _may(module: Module, name: str) -> bool:
-    room, _, rest = name.partition(".")
-    if room in ROOMS and room != module.room and room not in MAY_IMPORT[module.room]:
+    room, package = room_of(name), name.partition(".")[0]
+    if module.room == "airflow_dags":
+        return package not in NEVER_IN_DAGS
+    if package in {"airflow_dags", *DAG_MODULES}:
         return False
-    if room in {"airflow_dags", *DAG_MODULES} and module.room != "airflow_dags":
+    if name in ("seglake", "seglake.pipelines"):  # what is taken from them is judged by itself
+        return True
+    if package == "seglake" and room != module.room and room not in MAY_IMPORT[module.room]:
         return False
-    if module.room == "airflow_dags" and room in NEVER_IN_DAGS:
+    if package == "deltalake" and module.name not in COMMITTERS:
         return False
-    if module.pipeline and room == "pipelines" and rest.partition(".")[0] != module.pipeline:
+    if module.room == "segment_codec" and package in NEVER_IN_CODEC:
         return False
-    if room == "deltalake" and module.name not in COMMITTERS:
-        return False
-    if module.room == "segment_codec" and room in NEVER_IN_CODEC:
-        return False
-    is_file_module = room in FILE_MODULES or name in FILE_MODULES
-    may_open = module.room in ("jobs", "airflow_dags") or module.name in OPENERS
-    return may_open or not is_file_module
+    is_file_module = package in FILE_MODULES or name in FILE_MODULES
+    return module.room in _OUTER or module.name in OPENERS or not is_file_module
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_no_room_is_empty(room: str) -> None:
-    assert any(module.name != room for module in modules_of(room))
+def test_every_module_has_a_room_and_no_room_is_empty() -> None:
+    faces = {"seglake.pipelines"}
+    rooms = {module.room for module in PRODUCT if module.name not in faces}
+    assert rooms == set(MAY_IMPORT)
 
 
-@pytest.mark.parametrize("room", ROOMS)
+def test_rooms_stand_above_what_they_import() -> None:
+    assert [*TopologicalSorter(MAY_IMPORT).static_order()]  # a circle would raise
+
+
+@pytest.mark.parametrize("room", sorted([*MAY_IMPORT, "airflow_dags"]))
 def test_room_imports_only_what_it_may(room: str) -> None:
-    assert [line for module in modules_of(room) for line in breaches(module)] == []
+    own = [module for module in (*PRODUCT, *DAGS) if module.room == room]
+    assert [line for module in own for line in breaches(module)] == []
+
+
+def test_job_files_know_the_commands_only() -> None:
+    imported = {name for job in modules_of(ROOT / "jobs", ROOT) for name in job.imports()}
+    assert {room_of(name) for name in imported if name.startswith("seglake")} == {"cli"}
+
+
+@pytest.mark.parametrize("room", sorted({module.room for module in PRODUCT} - {"seglake"}))
+def test_folders_of_a_room_stand_above_what_they_import(room: str) -> None:
+    """Each folder in a room, and each module beside them, imports only what stands below it."""
+    names = {module.name for module in PRODUCT}
+    prefix = f"seglake.{room}"
+    below: dict[str, set[str]] = {}
+    for module in PRODUCT:
+        if module.room == room and module.name != prefix:
+            part = module.name.removeprefix(f"{prefix}.").partition(".")[0]
+            targets = {name for name in module.imports() if name in names}
+            parts = {
+                target.removeprefix(f"{prefix}.").partition(".")[0]
+                for target in targets
+                if target.startswith(f"{prefix}.")
+            }
+            below.setdefault(part, set()).update(parts - {part})
+    floors: dict[str, int] = {}
+    for part in TopologicalSorter(below).static_order():  # a circle would raise
+        floors[part] = 1 + max((floors[other] for other in below.get(part, ())), default=0)
+    folders = {part for part in below if (LIBS / Path(*prefix.split(".")) / part).is_dir()}
+    if folders:
+        assert max(floors.values()) <= 8
 
 
 def test_only_the_two_committers_import_deltalake() -> None:
     importers = {
         module.name
-        for module in modules_of("lake")
+        for module in PRODUCT
         if any(name.partition(".")[0] == "deltalake" for name in module.imports())
     }
     assert importers == COMMITTERS
 
 
+_INGEST = "seglake.pipelines.segment_ingest.x"
+
+
 @pytest.mark.parametrize(
     ("name", "source", "breach"),
     [
-        ("segment_codec.x", "import lake.storage", "imports lake.storage"),
-        ("segment_codec.x", "import time", "imports time"),
-        ("lake.x", "from segment_codec import window", "imports segment_codec"),
-        ("lake.x", "import deltalake", "imports deltalake"),
-        ("lake.x", "from pathlib import Path", "imports pathlib"),
-        ("pipelines.a.run", "from pipelines.b import run", "imports pipelines.b"),
-        ("pipelines.a.run", "import jobs.cli", "imports jobs.cli"),
-        ("pipelines.a.run", "with open('x') as f: pass", "calls open"),
-        ("jobs.x", "from segment_codec import segment", "imports segment_codec"),
-        ("jobs.x", "import airflow_dags.daily", "imports airflow_dags.daily"),
-        ("jobs.x", "from seglake_lakes import Lake", "imports seglake_lakes"),
-        ("airflow_dags.x", "import airflow_dags.daily", "imports airflow_dags.daily"),
-        ("airflow_dags.x", "from jobs.arguments import ingest_parser", "imports jobs.arguments"),
-        ("airflow_dags.x", "import segment_codec", "imports segment_codec"),
-        ("airflow_dags.x", "from pyspark.sql import SparkSession", "imports pyspark.sql"),
+        ("seglake.segment_codec.x", "import seglake.storage.storage", "seglake.storage.storage"),
+        ("seglake.segment_codec.x", "import time", "time"),
+        ("seglake.kafka_log.x", "from seglake.log_tables import y", "seglake.log_tables"),
+        ("seglake.lake.x", "from seglake.segment_codec import window", "seglake.segment_codec"),
+        ("seglake.lake.x", "import deltalake", "deltalake"),
+        ("seglake.lake.x", "from pathlib import Path", "pathlib"),
+        (_INGEST, "from seglake.pipelines.lake_audit import run", "seglake.pipelines.lake_audit"),
+        (_INGEST, "import seglake.cli.main", "seglake.cli.main"),
+        ("seglake.cli.x", "from seglake.segment_codec import codec", "seglake.segment_codec"),
+        ("seglake.cli.x", "import airflow_dags.daily", "airflow_dags.daily"),
+        ("seglake.cli.x", "from seglake_lakes import Lake", "seglake_lakes"),
+        ("seglake_job", "import airflow_dags.daily", "airflow_dags.daily"),
+        ("seglake_job", "from seglake.cli.arguments import x", "seglake.cli.arguments"),
+        ("seglake_job", "from pyspark.sql import SparkSession", "pyspark.sql"),
     ],
 )
 def test_planted_breach_is_found(name: str, source: str, breach: str) -> None:
-    assert f"{name} {breach}" in breaches(Module(name, ast.parse(source)))
+    assert f"{name} imports {breach}" in breaches(Module(name, ast.parse(source)))
+
+
+def test_planted_file_is_found() -> None:
+    assert breaches(Module(_INGEST, ast.parse("with open('x') as f: pass"))) == [
+        f"{_INGEST} calls open"
+    ]
 
 
 @pytest.mark.parametrize(
     ("name", "source"),
     [
-        ("lake.local_storage", "from pathlib import Path\nopen('x')"),
-        ("lake.delta_commit", "import deltalake"),
-        ("pipelines.a.run", "from pipelines.a.plan import plan\nfrom lake.storage import Storage"),
-        ("jobs.x", "from pathlib import Path\nfrom pipelines.a.run import ingest\nopen('x')"),
-        ("airflow_dags.x", "from pathlib import Path\nfrom seglake_lakes import Lake"),
+        ("seglake.storage.local_storage", "from pathlib import Path\nopen('x')"),
+        ("seglake.lake.delta_commit", "import deltalake"),
+        (_INGEST, "from seglake.storage.storage import Storage\nfrom seglake import errors"),
+        ("seglake.cli.x", "from pathlib import Path\nopen('x')"),
+        ("seglake_job", "from pathlib import Path\nfrom seglake_lakes import Lake"),
     ],
 )
 def test_allowed_import_is_no_breach(name: str, source: str) -> None:

@@ -7,9 +7,12 @@ import pytest
 from mutants.catalogue import ROOT, Mutant, MutantError, catalogue
 
 _ROOMS = (
-    *("libs/segment_codec", "libs/lake", "jobs", "airflow_dags"),
-    *(f"pipelines/{name}" for name in ("segment_ingest", "segment_inspect", "lake_audit")),
-    "pipelines/lake_query",
+    "airflow_dags",
+    *(f"libs/seglake/{name}" for name in ("cli", "environment", "spark_source", "lake", "storage")),
+    *(f"libs/seglake/{name}" for name in ("task_engine", "kafka_log", "log_dirs", "log_tables")),
+    *(f"libs/seglake/pipelines/{name}" for name in ("segment_ingest", "segment_inspect")),
+    *(f"libs/seglake/pipelines/{name}" for name in ("lake_audit", "lake_query", "settings")),
+    "libs/seglake/segment_codec",
 )
 
 

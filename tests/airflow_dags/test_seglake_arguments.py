@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from jobs.arguments import audit_parser, ingest_parser, settings_of
-from pipelines.segment_ingest.settings import Isolation, Settings, UpperBound
+from seglake.cli.arguments import audit_parser, ingest_parser, settings_of
+from seglake.kafka_log.read_policy import Isolation, UpperBound
+from seglake.pipelines.settings.settings import Settings
 from seglake_arguments import Window, audit_arguments, ingest_arguments
 from seglake_lakes import Lake
 

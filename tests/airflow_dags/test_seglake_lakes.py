@@ -78,4 +78,4 @@ def test_a_file_that_is_not_there_is_named(file: Path) -> None:
 def test_the_readme_explains_every_key() -> None:
     rows = [line.split("|")[1] for line in README.read_text("utf-8").splitlines() if "|" in line]
     explained = {name for row in rows for name in row.replace("`", "").replace(" ", "").split(",")}
-    assert {each.name for each in fields(Lake)} <= explained
+    assert {field.name for field in fields(Lake)} <= explained

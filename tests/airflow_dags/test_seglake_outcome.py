@@ -4,16 +4,15 @@ from dataclasses import fields
 
 import pytest
 
-from pipelines.segment_ingest.same_logs.replica_compare import ConflictCount
-from pipelines.segment_ingest.summary import IngestSummary
+from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import ConflictCount
+from seglake.pipelines.segment_ingest.report.ingest_summary import Findings, IngestSummary
 from seglake_outcome import ExitCode, Outcome, summary_of
+from support.summaries import made_summary
 
 
 def summary(**values: object) -> IngestSummary:
-    made = IngestSummary("manual__1", "cluster", "/lake", records=7, topics=["orders"])
-    for name, value in values.items():
-        setattr(made, name, value)
-    return made
+    usual = {"run_id": "manual__1", "source_id": "cluster", "records": 7, "topics": ["orders"]}
+    return made_summary(**{**usual, **values})
 
 
 def told(made: IngestSummary) -> dict[str, object]:
@@ -34,7 +33,7 @@ def test_a_run_that_is_done_tells_what_it_took() -> None:
     [
         ({"refused": {"orders-0": "orders-0: another log"}}, "refused: orders-0: another log"),
         ({"left_out": {"orders": "orders: run again"}}, "left out: orders: run again"),
-        ({"taken_uncertain": ["a-0: producer 6"]}, "taken in doubt: a-0: producer 6"),
+        ({"ingested_unknown_outcomes": ["a-0: producer 6"]}, "taken in doubt: a-0: producer 6"),
         ({"contradicted": ["a-0: producer 6"]}, "taken otherwise before: a-0: producer 6"),
         ({"limits_crossed": ["limits.x: 2"]}, "limit crossed: limits.x: 2"),
         (
@@ -52,15 +51,14 @@ def test_each_cause_of_exit_code_three_is_named(values: dict[str, object], line:
 def test_no_cause_of_exit_code_three_is_forgotten() -> None:
     samples: dict[str, object] = {"list": ["x"], "dict": {"a-0": "x"}}
     causes = []
-    for each in fields(IngestSummary):
-        kind = type(getattr(summary(), each.name)).__name__
-        if kind in samples and each.name not in ("conflicts", "left_for_later"):
-            made = summary()
-            setattr(made, each.name, samples[kind])
+    for field in fields(Findings):
+        kind = type(getattr(summary().findings, field.name)).__name__
+        if kind in samples and field.name not in ("conflicts", "not_ingested_yet"):
+            made = summary(**{field.name: samples[kind]})
             if made.exit_code == ExitCode.LOOK:
-                causes.append(each.name)
-                read = Outcome(ExitCode.LOOK, {each.name: samples[kind]})
-                assert read.look_at(), each.name
+                causes.append(field.name)
+                read = Outcome(ExitCode.LOOK, {field.name: samples[kind]})
+                assert read.look_at(), field.name
     assert {"refused", "left_out", "limits_crossed"} <= set(causes)
 
 

@@ -34,8 +34,8 @@ ENGINES = ("local", "spark")
 _MIB = 1024 * 1024
 _ONE_TASK = ("--set", "read.split_bytes=4294967296")
 _BARE_SPARK = """
-from jobs.spark_session import spark_context
-from pipelines.segment_ingest.settings import SparkSettings
+from seglake.environment.spark_session import spark_context
+from seglake.pipelines.settings.settings import SparkSettings
 with spark_context(SparkSettings(), application="bench", verbosity=0):
     pass
 """
@@ -103,7 +103,7 @@ def _ingested(disk: Disk, engine: str, *options: str, samples_memory: bool = Fal
 
 def _again(disk: Disk, engine: str, *options: str, samples_memory: bool = False) -> Measurement:
     """One run into the lake as it is."""
-    command = [sys.executable, "-m", "jobs.cli", "ingest", "--engine", engine, "--json"]
+    command = [sys.executable, "-m", "seglake", "ingest", "--engine", engine, "--json"]
     command += ["--source", str(disk.path), "--lake", str(FOLDER / "lake"), *options]
     return measured(command, samples_memory=samples_memory)
 
@@ -149,7 +149,7 @@ def _fixed(disks: dict[str, Disk], engines: Sequence[str], runs: int) -> list[Ro
     imports = "import pipelines.segment_ingest.decoding.decode"
     cases: dict[str, Callable[[], Measurement]] = {
         "python, nothing imported": lambda: measured([python, "-c", "pass"]),
-        "seglake --version": lambda: measured([python, "-m", "jobs.cli", "--version"]),
+        "seglake --version": lambda: measured([python, "-m", "seglake", "--version"]),
         "import of a worker": lambda: measured([python, "-c", imports]),
     }
     if "local" in engines:

@@ -19,8 +19,8 @@ from statistics import median
 from bench.bench_ingest import FOLDER, Disk, Row, say, show
 from bench.processes import Measurement, adopt_orphans, measured
 from bench.workloads import W2, log_bytes, written
-from lake.storage import Storage
-from lake.storages import Storages
+from seglake.storage.storage import Storage
+from seglake.storage.storages import Storages
 from support.servers.hdfs_cluster import hdfs_cluster
 from support.servers.s3_server import versitygw
 
@@ -100,7 +100,7 @@ def _measured(disk: Disk, places: Sequence[Place], engine: str, runs: int) -> li
         for place in places:
             place.storage.delete_folder(place.lake)
             before = place.requests()
-            command = [sys.executable, "-m", "jobs.cli", "ingest", "--engine", engine, "--json"]
+            command = [sys.executable, "-m", "seglake", "ingest", "--engine", engine, "--json"]
             command += ["--source", place.source, "--lake", place.lake]
             measurement = measured(command)
             requests[place.name] = place.requests() - before

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from lake.delta_commit import recover, versions
-from lake.errors import NotALakeError, RedoFileError, RedoMissingError, TablesDisagreeError
-from lake.tables import CHECKPOINTS, Table
+from seglake.lake.delta_commit import recover, versions
+from seglake.lake.errors import NotALakeError, RedoFileError, RedoMissingError, TablesDisagreeError
+from seglake.lake.tables import CHECKPOINTS, Table
 from support.lake_drivers import commit
 from support.lake_rows import PLAIN_TABLES, SOURCE, Lake, lake_at, next_wave, wave
 from support.lake_states import table_versions

@@ -6,9 +6,9 @@ from urllib.parse import unquote
 
 import pytest
 
-from lake.delta_commit import AppVersions, TopicWave, app_id, commit_wave, versions
-from lake.errors import DataFileError, WaveError
-from lake.tables import CHECKPOINTS, QUARANTINE, RECORDS
+from seglake.lake.delta_commit import AppVersions, TopicWave, app_id, commit_wave, versions
+from seglake.lake.errors import DataFileError, WaveError
+from seglake.lake.tables import CHECKPOINTS, QUARANTINE, RECORDS
 from support.lake_drivers import commit
 from support.lake_rows import NOW_MS, PLAIN_TABLES, Lake, read_offsets, rows, wave, write_file
 from support.lake_states import assert_each_row_once, generations, redo_files, table_versions

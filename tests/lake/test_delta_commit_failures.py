@@ -6,12 +6,12 @@ import pytest
 from deltalake import DeltaTable
 from deltalake.exceptions import CommitFailedError
 
-from lake.delta_commit import AppVersions, recover, versions
-from lake.delta_tables import LakeTables
-from lake.errors import CommitUnknownError
-from lake.parquet_files import DataFile
-from lake.snapshots import read_snapshots
-from lake.tables import CHECKPOINTS, GAPS, RECORDS, Table
+from seglake.lake.delta_commit import AppVersions, recover, versions
+from seglake.lake.delta_tables import LakeTables
+from seglake.lake.errors import CommitUnknownError
+from seglake.lake.parquet_files import DataFile
+from seglake.lake.snapshots import read_snapshots
+from seglake.lake.tables import CHECKPOINTS, GAPS, RECORDS, Table
 from support.lake_drivers import commit
 from support.lake_rows import PLAIN_TABLES, SOURCE, Lake, read_offsets, wave
 from support.lake_states import assert_each_row_once, generations, redo_files, table_versions

@@ -4,9 +4,9 @@ import multiprocessing
 
 import pytest
 
-from lake.delta_commit import AppVersions, app_id, recover, versions
-from lake.errors import TablesDisagreeError, WaveError
-from lake.tables import (
+from seglake.lake.delta_commit import AppVersions, app_id, recover, versions
+from seglake.lake.errors import TablesDisagreeError, WaveError
+from seglake.lake.tables import (
     CHECKPOINTS,
     CLUSTER_METADATA,
     CONSUMER_OFFSETS,

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from lake import redo_file
-from lake.delta_commit import AppVersions, TopicWave, _is_needless, recover, versions
-from lake.redo_file import Redo
-from lake.tables import CHECKPOINTS, GAPS, RECORDS, Table
+from seglake.lake import redo_file
+from seglake.lake.delta_commit import AppVersions, TopicWave, _is_needless, recover, versions
+from seglake.lake.redo_file import Redo
+from seglake.lake.tables import CHECKPOINTS, GAPS, RECORDS, Table
 from support.lake_drivers import (
     EXIT_CODE_OF_THE_DEAD,
     commit,

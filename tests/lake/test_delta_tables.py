@@ -10,22 +10,20 @@ import pytest
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
-from lake.app_versions import versions
-from lake.delta_tables import LakeTables
-from lake.errors import (
-    LakeError,
-    LakeFolderError,
+from seglake.errors import SeglakeError
+from seglake.lake.app_versions import versions
+from seglake.lake.delta_tables import LakeTables
+from seglake.lake.errors import (
     LakeRefusedError,
     NotALakeError,
-    RefusedError,
     SchemaError,
-    StorageError,
     TableRefusedError,
     UnsafeStoreError,
 )
-from lake.local_storage import LocalStorage
-from lake.snapshots import read_snapshots
-from lake.tables import BATCHES, CHECKPOINTS, GAPS, RECORDS, TABLES, Table
+from seglake.lake.snapshots import read_snapshots
+from seglake.lake.tables import BATCHES, CHECKPOINTS, GAPS, RECORDS, TABLES, Table
+from seglake.storage.errors import LakeFolderError, RefusedError, StorageError
+from seglake.storage.local_storage import LocalStorage
 from support.lake_drivers import commit, create_together
 from support.lake_rows import SOURCE, Lake, lake_at, new_lake, next_wave
 
@@ -256,7 +254,7 @@ def test_rows_are_read_from_the_files_that_may_hold_them(lake: Lake) -> None:
     ],
 )
 def test_place_that_refuses_us_is_told_where_the_lake_is_opened(
-    tmp_path: Path, call: str, said: str, kind: type[LakeError], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, call: str, said: str, kind: type[SeglakeError], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(path: str, options: object) -> bool:
         raise OSError(said)

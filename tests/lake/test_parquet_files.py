@@ -11,10 +11,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lake.errors import SchemaError, StorageError, TimestampRangeError
-from lake.local_storage import LocalStorage
-from lake.parquet_files import DataFile, ParquetFile
-from lake.tables import GAPS, RECORDS, TABLES, Table
+from seglake.lake.errors import SchemaError, TimestampRangeError
+from seglake.lake.parquet_files import DataFile, ParquetFile
+from seglake.lake.tables import GAPS, RECORDS, TABLES, Table
+from seglake.storage.errors import StorageError
+from seglake.storage.local_storage import LocalStorage
 from support.lake_rows import Lake, lake_at, rows, write_file
 
 
@@ -238,7 +239,10 @@ def test_encodings_are_the_measured_ones(place: Lake) -> None:
     assert {column.compression for column in columns.values()} == {"ZSTD"}
 
 
-@pytest.mark.parametrize("module", ["lake.storage", "lake.parquet_files", "lake.engine"])
+@pytest.mark.parametrize(
+    "module",
+    ["seglake.storage.storage", "seglake.lake.parquet_files", "seglake.task_engine.engine"],
+)
 def test_what_workers_import_brings_neither_delta_nor_spark(module: str) -> None:
     program = f"import sys, {module}; print(sorted({{'deltalake', 'pyspark'}} & set(sys.modules)))"
     done = subprocess.run(
@@ -248,7 +252,7 @@ def test_what_workers_import_brings_neither_delta_nor_spark(module: str) -> None
 
 
 def test_storage_needs_no_arrow() -> None:
-    program = "import sys, lake.storage; print('pyarrow' in sys.modules)"
+    program = "import sys, seglake.storage.storage; print('pyarrow' in sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )

@@ -6,11 +6,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from lake.delta_commit import commit_wave
-from lake.errors import NotFoundError, StorageError
-from lake.parquet_rows import NULL_NUMBER, Within, numbers, read_rows
-from lake.snapshots import read_snapshots
-from lake.tables import CHECKPOINTS, GAPS, RECORDS, Table
+from seglake.lake.delta_commit import commit_wave
+from seglake.lake.parquet_rows import NULL_NUMBER, Within, numbers, read_rows
+from seglake.lake.snapshots import read_snapshots
+from seglake.lake.tables import CHECKPOINTS, GAPS, RECORDS, Table
+from seglake.storage.errors import NotFoundError, StorageError
 from support.lake_rows import NOW_MS, SOURCE, Lake, new_attempt, next_wave, rows, write_file
 
 _NAMES = ["topic", "partition", "start_offset", "next_offset", "cause"]
@@ -49,7 +49,7 @@ def test_only_rows_that_meet_all_conditions_are_kept(
     only: list[Within], expected: list[list[int]], lake: Lake
 ) -> None:
     found = _read(lake, _gap_file(lake, range(5), range(5, 9)), only)
-    assert [each.column("start_offset").to_pylist() for each in found] == expected
+    assert [found_item.column("start_offset").to_pylist() for found_item in found] == expected
 
 
 def test_row_groups_that_cannot_hold_a_row_are_not_read(

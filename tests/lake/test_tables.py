@@ -3,8 +3,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lake.errors import SchemaError
-from lake.tables import (
+from seglake.lake.errors import SchemaError
+from seglake.lake.tables import (
     BATCHES,
     CHECKPOINTS,
     CLUSTER_METADATA,

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lake.engine import LocalEngine, SparkEngine
-from pipelines.segment_ingest.disk_checking.disk_check_report import exit_code, to_mapping
+from seglake.pipelines.lake_audit.disk_check.disk_check_report import exit_code, to_mapping
+from seglake.task_engine.engine import LocalEngine, SparkEngine
 from support.accounts import imbalances_of
 from support.audits import audited, checked, count_by_partition, kinds
 from support.broker_disks import CORRUPT_CASES
@@ -118,7 +118,7 @@ def test_a_lake_of_many_runs_adds_up(tmp_path: Path) -> None:
         ingested(data, lake)
         found = audited(lake)
         assert (kinds(found), found.exit_code) == (set(), 0)
-    assert [each.covered for each in found.partitions] == [((0, 70),), ((0, 140),)]
+    assert [partition.covered for partition in found.partitions] == [((0, 70),), ((0, 140),)]
     _assert_agrees(lake)
 
 
@@ -177,8 +177,8 @@ def test_a_topic_made_again_is_audited_under_each_id(tmp_path: Path) -> None:
         ingested(data, lake)
     found = audited(lake)
     assert found.exit_code == 0
-    assert [each.covered for each in found.partitions] == [((0, 20),), ((0, 20),)]
-    assert len({each.partition.topic_id for each in found.partitions}) == 2
+    assert [partition.covered for partition in found.partitions] == [((0, 20),), ((0, 20),)]
+    assert len({partition.partition.topic_id for partition in found.partitions}) == 2
 
 
 def test_a_repaired_lake_adds_up(tmp_path: Path) -> None:
@@ -189,13 +189,13 @@ def test_a_repaired_lake_adds_up(tmp_path: Path) -> None:
     ingested(damaged, lake)
     (before,) = audited(lake).partitions
     assert before.gaps["quarantined"] == (1, 5)
-    sibling = make_log_dir(tmp_path / "b", {orders: [0, 40]}, broker_id=1)
-    ingested([damaged, sibling], lake)
+    other = make_log_dir(tmp_path / "b", {orders: [0, 40]}, broker_id=1)
+    ingested([damaged, other], lake)
     found = audited(lake)
     (after,) = found.partitions
     assert (kinds(found), found.exit_code) == (set(), 0)
     assert (after.gaps, after.totals.records, after.quarantine.resolved) == ({}, 40, 1)
-    assert [check.report.equal for check in checked([damaged, sibling], lake)] == [35, 40]
+    assert [check.report.equal for check in checked([damaged, other], lake)] == [35, 40]
     assert imbalances_of(lake) == []
 
 

@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lake.local_storage import LocalStorage
-from lake.parquet_rows import HIGHEST
-from pipelines.lake_audit.cells import Cell, TopicFile, cells_of, packed
-from pipelines.lake_audit.ledger import LakePartition, LedgerRange, PartitionLedger
+from seglake.lake.parquet_rows import HIGHEST
+from seglake.pipelines.lake_audit.cells import Cell, TopicFile, cells_of
+from seglake.pipelines.lake_audit.ledger import LakePartition, LedgerRange, PartitionLedger
+from seglake.storage.local_storage import LocalStorage
 
 _STORAGE = LocalStorage()
 
@@ -87,9 +87,3 @@ def test_a_file_without_statistics_goes_to_every_cell() -> None:
     cells = _cells([unknown, *(_file(partition, 0, 100) for partition in range(3))], 150)
     assert len(cells) == 3
     assert all("unknown" in cell.files["records"] for cell in cells)
-
-
-def test_tasks_are_filled_in_order() -> None:
-    cells = [_cells([_file(0, 0, count)], 10_000)[0] for count in (60, 30, 20, 90)]
-    assert [len(task) for task in packed(cells, 100)] == [2, 1, 1]
-    assert [cell for task in packed(cells, 100) for cell in task] == cells

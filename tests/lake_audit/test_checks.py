@@ -6,12 +6,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lake.parquet_rows import HIGHEST, LOWEST
-from pipelines.lake_audit.gap_rows import GapCollector, are_current, generations
-from pipelines.lake_audit.ledger import LakePartition, LedgerRange, PartitionLedger
-from pipelines.lake_audit.offset_spans import Spans, span_problems
-from pipelines.lake_audit.problems import ProblemKind
-from pipelines.lake_audit.quarantine_checks import Damage
+from seglake.lake.parquet_rows import HIGHEST, LOWEST
+from seglake.pipelines.lake_audit.gap_rows import GapCollector, are_current, generations
+from seglake.pipelines.lake_audit.ledger import LakePartition, LedgerRange, PartitionLedger
+from seglake.pipelines.lake_audit.offset_spans import Spans, span_problems
+from seglake.pipelines.lake_audit.problems import ProblemKind
+from seglake.pipelines.lake_audit.quarantine_checks import Damage
 
 _RANGES = st.lists(
     st.tuples(st.integers(0, 30), st.integers(1, 8)).map(lambda pair: (pair[0], sum(pair))),
@@ -21,7 +21,7 @@ _PARTITION = LakePartition("c", "orders", 0, None)
 
 
 def _ledger(ranges: list[tuple[int, int]]) -> PartitionLedger:
-    rows = (LedgerRange(*each, "ingest", 1, "attempt") for each in ranges)
+    rows = (LedgerRange(*offset_range, "ingest", 1, "attempt") for offset_range in ranges)
     return PartitionLedger(_PARTITION, tuple(rows))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
-from pipelines.lake_audit.text_report import to_text
+from seglake.pipelines.lake_audit.text_report import to_text
 from support.audits import audited, falsified, kinds
 from support.lakes import ingested, read_table
 from support.made_logs import make_log_dir

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from pipelines.lake_audit.text_report import to_text
+from seglake.pipelines.lake_audit.text_report import to_text
 from support.accounts import imbalances_of
 from support.audits import audited, falsified, kinds
 from support.lakes import Row

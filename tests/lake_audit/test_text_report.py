@@ -2,14 +2,14 @@
 
 import json
 
-from pipelines.lake_audit.gap_checks import GapCount, ShownGap
-from pipelines.lake_audit.lake_audit import LakeAudit
-from pipelines.lake_audit.ledger import LakePartition
-from pipelines.lake_audit.partition_audit import LeftAbove, LogMarks, PartitionAudit
-from pipelines.lake_audit.problems import Problem, ProblemKind
-from pipelines.lake_audit.quarantine_checks import QuarantineSums
-from pipelines.lake_audit.sums import RangeSums
-from pipelines.lake_audit.text_report import to_text
+from seglake.pipelines.lake_audit.gap_checks import GapCount, ShownGap
+from seglake.pipelines.lake_audit.lake_audit import LakeAudit
+from seglake.pipelines.lake_audit.ledger import LakePartition
+from seglake.pipelines.lake_audit.partition_audit import LeftAbove, LogMarks, PartitionAudit
+from seglake.pipelines.lake_audit.problems import Problem, ProblemKind
+from seglake.pipelines.lake_audit.quarantine_checks import QuarantineSums
+from seglake.pipelines.lake_audit.sums import RangeSums
+from seglake.pipelines.lake_audit.text_report import to_text
 
 
 def _partition(

@@ -9,10 +9,10 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lake.parquet_rows import HIGHEST, LOWEST
-from lake.tables import BATCHES
-from pipelines.lake_audit.problems import Problem, ProblemKind
-from pipelines.lake_audit.transaction_checks import (
+from seglake.lake.parquet_rows import HIGHEST, LOWEST
+from seglake.lake.tables import BATCHES
+from seglake.pipelines.lake_audit.problems import Problem, ProblemKind
+from seglake.pipelines.lake_audit.transaction_checks import (
     BatchSpans,
     CellEnds,
     PartitionTransactions,
@@ -70,7 +70,7 @@ def _placed(batches: Sequence[_Batch]) -> list[_Placed]:
 def _naive(batches: Sequence[_Placed]) -> set[int]:
     """The markers of transactions that say something else than their data."""
     found = set()
-    there = {o for each in batches for o in range(each.base_offset, each.last_offset + 1)}
+    there = {o for batch in batches for o in range(batch.base_offset, batch.last_offset + 1)}
     for index, data in enumerate(batches):
         if data.transaction_state not in ("committed", "aborted"):
             continue
@@ -86,7 +86,7 @@ def _naive(batches: Sequence[_Placed]) -> set[int]:
 def _checked(batches: Sequence[_Placed], edges: Sequence[int]) -> tuple[list[Problem], CellEnds]:
     """Of one cell, which holds every batch that reaches into it."""
     low, high = edges
-    own = [each for each in batches if each.base_offset <= high and each.last_offset >= low]
+    own = [batch for batch in batches if batch.base_offset <= high and batch.last_offset >= low]
     checks = PartitionTransactions()
     for each in own[::-1]:
         columns = {
@@ -110,13 +110,13 @@ def test_what_a_marker_denies_is_found_however_the_work_is_cut(
     lows = [LOWEST, *sorted(cuts)]
     cells = zip(lows, [*(low - 1 for low in lows[1:]), HIGHEST], strict=True)
     answers = [_checked(batches, cell) for cell in cells]
-    problems = [each for found, _ in answers for each in found]
+    problems = [found_item for found, _ in answers for found_item in found]
     problems += across_cells(ends for _, ends in answers)
-    assert {each.kind for each in problems} <= {ProblemKind.OUTCOME}
-    said = " ".join(example for each in problems for example in each.examples)
+    assert {problem.kind for problem in problems} <= {ProblemKind.OUTCOME}
+    said = " ".join(example for problem in problems for example in problem.examples)
     markers = {int(offset) for offset in re.findall(r"the marker at offset (\d+)", said)}
     expected = _naive(batches)
-    shown = [len(each.examples) for each in problems]
+    shown = [len(problem.examples) for problem in problems]
     assert markers == expected or (max(shown, default=0) == 5 and markers <= expected)
 
 
@@ -131,6 +131,6 @@ def test_nothing_is_said_across_a_cell_with_a_hole_in_it() -> None:
     )
     cells = [(LOWEST, 1), (2, 6), (7, HIGHEST)]
     ends = [_checked(batches, cell)[1] for cell in cells]
-    assert [len(each.waiting) for each in ends] == [1, 0, 0]
-    assert [len(each.first_markers) for each in ends] == [0, 0, 1]
+    assert [len(end.waiting) for end in ends] == [1, 0, 0]
+    assert [len(end.first_markers) for end in ends] == [0, 0, 1]
     assert across_cells(ends) == []

@@ -11,9 +11,9 @@ import pytest
 from deltalake import write_deltalake
 from pyspark.sql import SparkSession
 
-from lake.local_storage import LocalStorage
-from lake.tables import TABLES
-from pipelines.lake_query.run import query, require_lake
+from seglake.lake.tables import TABLES
+from seglake.pipelines.lake_query.run import query, require_lake
+from seglake.storage.local_storage import LocalStorage
 
 Row = Mapping[str, object]
 SNAPSHOT = "00000000000000000100-0000000001.checkpoint"

@@ -11,12 +11,12 @@ import pytest
 from deltalake import write_deltalake
 from pyspark.sql import SparkSession
 
-from lake.errors import NotALakeError
-from lake.local_storage import LocalStorage
-from lake.tables import TABLES
-from pipelines.lake_query.errors import WrongQueryError
-from pipelines.lake_query.run import query, require_lake
-from pipelines.lake_query.views import VIEWS, topic_views
+from seglake.lake.errors import NotALakeError
+from seglake.lake.tables import TABLES
+from seglake.pipelines.lake_query.errors import WrongQueryError
+from seglake.pipelines.lake_query.run import query, require_lake
+from seglake.pipelines.lake_query.views import VIEWS, topic_views
+from seglake.storage.local_storage import LocalStorage
 
 Row = Mapping[str, object]
 

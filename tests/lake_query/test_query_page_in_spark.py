@@ -11,9 +11,9 @@ import delta
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.arguments import sql_parser
-from lake.local_storage import LocalStorage
-from pipelines.lake_query.run import query, require_lake
+from seglake.cli.arguments import sql_parser
+from seglake.pipelines.lake_query.run import query, require_lake
+from seglake.storage.local_storage import LocalStorage
 from support.lakes import ingested
 from support.page_readers import by_pyspark, by_views
 from support.query_answers import Answers, Likened, expected, likened

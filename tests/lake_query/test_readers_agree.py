@@ -8,7 +8,7 @@ import pytest
 from deltalake import write_deltalake
 from pyspark.sql import SparkSession
 
-from lake.tables import TABLES
+from seglake.lake.tables import TABLES
 from support import broker_disks
 from support.lakes import ingested
 from support.oracle import expected_records

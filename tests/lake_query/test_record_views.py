@@ -12,9 +12,9 @@ import pytest
 from deltalake import write_deltalake
 from pyspark.sql import SparkSession
 
-from lake.local_storage import LocalStorage
-from lake.tables import RECORDS, TABLES
-from pipelines.lake_query.run import query, require_lake
+from seglake.lake.tables import RECORDS, TABLES
+from seglake.pipelines.lake_query.run import query, require_lake
+from seglake.storage.local_storage import LocalStorage
 from support import broker_disks
 from support.lakes import ingested
 from support.oracle import Isolation, expected_records
@@ -65,7 +65,9 @@ def test_settled_rows_are_those_that_a_consumer_of_committed_records_got(
         ]
         stable = facts.last_stable_offset
         offsets = found[facts.topic, facts.partition]
-        assert [each for each in offsets if int(str(each)) < stable] == expected, facts
+        assert [
+            offset_range for offset_range in offsets if int(str(offset_range)) < stable
+        ] == expected, facts
 
 
 @pytest.mark.spark

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.lake_query.run import query
+from seglake.pipelines.lake_query.run import query
 from support import broker_disks
 from support.encoder import Partition, topic_id_text, write_checkpoint
 from support.lakes import ingested

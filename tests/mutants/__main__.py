@@ -21,7 +21,7 @@ from queue import SimpleQueue
 from mutants.catalogue import ROOT, Mutant, catalogue
 
 _TREES = ROOT / "build" / "mutants"
-_SOURCES = (".", "libs/lake/src", "libs/segment_codec/src")
+_SOURCES = ("libs",)
 _QUIET = ("-q", "-x", "--no-header", "--tb=no", "-p", "no:cacheprovider")
 _FAILED = re.compile(r"^(?:FAILED|ERROR) ([^\s\[@]+)", re.MULTILINE)
 _KERNEL = "_kernel"  # in the names of the modules that numba compiles
@@ -150,7 +150,7 @@ def main() -> int:
     parser.add_argument("-m", dest="markers", default="", help="as pytest's -m")
     arguments = parser.parse_args()
     chosen = [each for each in catalogue() if not arguments.names or each.name in arguments.names]
-    if unknown := set(arguments.names) - {each.name for each in chosen}:
+    if unknown := set(arguments.names) - {choice.name for choice in chosen}:
         parser.error(f"no mutant has the name {', '.join(sorted(unknown))}")
     selection = ["-m", arguments.markers]
     trees = [Tree(_TREES / str(number)) for number in range(os.cpu_count() or 1)]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segment_codec.checkpoint_files import (
+from seglake.segment_codec.checkpoint_files import (
     BrokerMetadata,
     CheckpointFileError,
     EpochStart,
@@ -16,8 +16,8 @@ from segment_codec.checkpoint_files import (
     parse_offset_checkpoint,
     parse_partition_metadata,
 )
-from segment_codec.errors import SegmentCodecError
-from segment_codec.log_dir import TopicPartition
+from seglake.segment_codec.errors import SegmentCodecError
+from seglake.segment_codec.log_dir import TopicPartition
 from support import broker_disks
 from support.broker_disks import SCENARIOS
 from support.corrupt_cases import corrupt_case

@@ -4,10 +4,10 @@ import tracemalloc
 
 import pytest
 
-from segment_codec.columns import FAULTS, ColumnBuilder, UnitOutcome
-from segment_codec.errors import DefectCode, DefectError
-from segment_codec.offset_order import Unit
-from segment_codec.record import Record as Found
+from seglake.segment_codec.columns import FAULTS, ColumnBuilder, UnitOutcome
+from seglake.segment_codec.errors import DefectCode, DefectError
+from seglake.segment_codec.offset_order import Unit
+from seglake.segment_codec.record import Record as Found
 from support.decoders import ANY_SIZE, HIGHEST, LOWEST, by_reference, records_of
 from support.encoder import (
     Codec,

@@ -13,9 +13,9 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segment_codec._compression import decompress
-from segment_codec.codec import Codec
-from segment_codec.errors import DefectCode, DefectError
+from seglake.segment_codec._compression import decompress
+from seglake.segment_codec.codec import Codec
+from seglake.segment_codec.errors import DefectCode, DefectError
 from support import encoder
 from support.encoder import SnappyLayout
 
@@ -240,9 +240,9 @@ def assert_bounded(codec: Codec, payload: bytes, magic: int, max_bytes: int) -> 
 BOMBS = """
 import resource, struct, sys, zlib
 import lz4.block, lz4.frame, zstandard
-from segment_codec._compression import decompress
-from segment_codec.codec import Codec
-from segment_codec.errors import DefectError
+from seglake.segment_codec._compression import decompress
+from seglake.segment_codec.codec import Codec
+from seglake.segment_codec.errors import DefectError
 
 def gzip_bomb(size):
     stream = zlib.compressobj(9, wbits=31)

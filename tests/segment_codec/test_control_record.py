@@ -2,9 +2,9 @@
 
 import pytest
 
-from segment_codec.control_record import ControlType, control_type
-from segment_codec.errors import DefectCode, DefectError
-from segment_codec.record import Record
+from seglake.segment_codec.control_record import ControlType, control_type
+from seglake.segment_codec.errors import DefectCode, DefectError
+from seglake.segment_codec.record import Record
 from support.encoder import control
 
 

@@ -4,8 +4,8 @@ import zlib
 
 import pytest
 
-from segment_codec.errors import DefectCode, DefectError
-from segment_codec.message_set import MessageRun, Wrapper, body
+from seglake.segment_codec.errors import DefectCode, DefectError
+from seglake.segment_codec.message_set import MessageRun, Wrapper, body
 from support.decoders import ANY_SIZE, DECODERS, Decoder, by_both
 from support.encoder import (
     Codec,

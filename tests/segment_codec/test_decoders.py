@@ -4,10 +4,10 @@ import zlib
 
 import pytest
 
-from segment_codec.message_set import MessageRun, Wrapper
-from segment_codec.record import Record as Found
-from segment_codec.record import RecordHeader
-from segment_codec.record_batch import RecordBatch
+from seglake.segment_codec.message_set import MessageRun, Wrapper
+from seglake.segment_codec.record import Record as Found
+from seglake.segment_codec.record import RecordHeader
+from seglake.segment_codec.record_batch import RecordBatch
 from support.decoders import ANY_SIZE, DECODERS, Decoder
 from support.encoder import (
     Codec,

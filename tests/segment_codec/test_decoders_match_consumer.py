@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from segment_codec.offset_order import OffsetOrder, Unit
-from segment_codec.record import Record
-from segment_codec.record_batch import RecordBatch
-from segment_codec.segment import MOST_OFFSETS, Defect, SegmentBounds, SegmentWalk, Tail
-from segment_codec.window import BytesSource, Window
+from seglake.segment_codec.offset_order import OffsetOrder, Unit
+from seglake.segment_codec.record import Record
+from seglake.segment_codec.record_batch import RecordBatch
+from seglake.segment_codec.segment import MOST_OFFSETS, Defect, SegmentBounds, SegmentWalk, Tail
+from seglake.segment_codec.window import BytesSource, Window
 from support import broker_disks, oracle
 from support.broker_disks import SCENARIOS, PartitionFacts
 from support.decoders import by_reference, records_by_columns

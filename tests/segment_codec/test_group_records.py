@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from segment_codec.group_records import group_record
-from segment_codec.transaction_records import transaction_record
+from seglake.segment_codec.group_records import group_record
+from seglake.segment_codec.transaction_records import transaction_record
 from support.encoder.internal import (
     array,
     compact,

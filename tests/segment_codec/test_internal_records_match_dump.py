@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 import pytest
 
-from segment_codec.coordinator_records import CoordinatorRecord
-from segment_codec.group_records import group_record
-from segment_codec.message_layout import Json
-from segment_codec.metadata_records import MetadataRecord, metadata_record
-from segment_codec.record import Record
-from segment_codec.record_batch import RecordBatch
-from segment_codec.reference_decoder import decode
-from segment_codec.transaction_records import transaction_record
+from seglake.segment_codec.coordinator_records import CoordinatorRecord
+from seglake.segment_codec.group_records import group_record
+from seglake.segment_codec.message_layout import Json
+from seglake.segment_codec.metadata_records import MetadataRecord, metadata_record
+from seglake.segment_codec.record import Record
+from seglake.segment_codec.record_batch import RecordBatch
+from seglake.segment_codec.reference_decoder import decode
+from seglake.segment_codec.transaction_records import transaction_record
 from support.internal_dumps import DumpedPartition, DumpedRecord, Fields, internal_partitions
 from support.walks import units_of, walked
 

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 KEPT_IN = """
-from segment_codec import _message_kernels, _record_kernel
+from seglake.segment_codec import _message_kernels, _record_kernel
 kernels = [_record_kernel.decode_records]
 kernels += [getattr(_message_kernels, name) for name in ("scan_messages", "decode_messages")]
 print(*{kernel._cache.cache_path for kernel in [*kernels, _message_kernels.find_header]})

@@ -6,8 +6,8 @@ import zlib
 import numpy as np
 import pytest
 
-from segment_codec import _checksum, _kernel_parts, _varint
-from segment_codec.errors import DefectError
+from seglake.segment_codec import _checksum, _kernel_parts, _varint
+from seglake.segment_codec.errors import DefectError
 from support.encoder import varint
 
 EDGES = sorted(

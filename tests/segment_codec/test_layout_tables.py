@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from segment_codec import (
+from seglake.segment_codec import (
     control_record,
     message_set,
     offset_index,

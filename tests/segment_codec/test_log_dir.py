@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segment_codec.log_dir import (
+from seglake.segment_codec.log_dir import (
     FileKind,
     FileState,
     FolderKind,

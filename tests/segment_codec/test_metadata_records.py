@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from segment_codec.group_records import group_record
-from segment_codec.metadata_records import metadata_record
-from segment_codec.transaction_records import transaction_record
+from seglake.segment_codec.group_records import group_record
+from seglake.segment_codec.metadata_records import metadata_record
+from seglake.segment_codec.transaction_records import transaction_record
 from support.encoder.internal import (
     compact,
     compact_array,

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from segment_codec.offset_index import OffsetIndex, OffsetPosition, parse
+from seglake.segment_codec.offset_index import OffsetIndex, OffsetPosition, parse
 from support.broker_disks import log_dir
 from support.corrupt_cases import corrupt_case
 

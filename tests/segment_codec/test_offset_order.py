@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segment_codec.errors import DefectCode
-from segment_codec.offset_order import MOST_HOLES, OffsetOrder
-from segment_codec.record_batch import BatchHeader, RecordBatch
+from seglake.segment_codec.errors import DefectCode
+from seglake.segment_codec.offset_order import MOST_HOLES, OffsetOrder
+from seglake.segment_codec.record_batch import BatchHeader, RecordBatch
 
 LIMIT = 1 << 40
 

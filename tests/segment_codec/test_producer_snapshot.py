@@ -5,7 +5,7 @@ from crc32c import crc32c
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segment_codec.producer_snapshot import ProducerSnapshot, ProducerState, parse
+from seglake.segment_codec.producer_snapshot import ProducerSnapshot, ProducerState, parse
 from support.broker_disks import log_dir
 from support.corrupt_cases import corrupt_case
 

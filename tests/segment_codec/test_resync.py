@@ -5,10 +5,10 @@ from collections.abc import Callable
 
 import pytest
 
-from segment_codec import resync
-from segment_codec.errors import DefectCode, TailKind
-from segment_codec.record_batch import RecordBatch
-from segment_codec.segment import Defect, Item, Tail
+from seglake.segment_codec import resync
+from seglake.segment_codec.errors import DefectCode, TailKind
+from seglake.segment_codec.record_batch import RecordBatch
+from seglake.segment_codec.segment import Defect, Item, Tail
 from support.encoder import Codec, EncodedBatch, Record, message, record_batch, wrapper
 from support.walks import laid_out, units_of, walked
 

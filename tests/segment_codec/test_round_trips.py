@@ -3,8 +3,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from segment_codec.record import Record as Found
-from segment_codec.record import RecordHeader
+from seglake.segment_codec.record import Record as Found
+from seglake.segment_codec.record import RecordHeader
 from support.decoders import by_both
 from support.encoder import (
     Codec,

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from segment_codec.errors import DefectCode, OutOfBoundsError
-from segment_codec.message_set import MessageRun
-from segment_codec.offset_order import OffsetOrder
-from segment_codec.record_batch import RecordBatch
-from segment_codec.segment import Defect, Item, SegmentBounds, SegmentWalk
-from segment_codec.window import BytesSource, Window
+from seglake.segment_codec.errors import DefectCode, OutOfBoundsError
+from seglake.segment_codec.message_set import MessageRun
+from seglake.segment_codec.offset_order import OffsetOrder
+from seglake.segment_codec.record_batch import RecordBatch
+from seglake.segment_codec.segment import Defect, Item, SegmentBounds, SegmentWalk
+from seglake.segment_codec.window import BytesSource, Window
 from support.encoder import (
     Codec,
     ControlType,

@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from segment_codec.errors import DefectCode
-from segment_codec.offset_order import Unit
-from segment_codec.record_batch import RecordBatch
-from segment_codec.segment import Defect, Item, Tail
+from seglake.segment_codec.errors import DefectCode
+from seglake.segment_codec.offset_order import Unit
+from seglake.segment_codec.record_batch import RecordBatch
+from seglake.segment_codec.segment import Defect, Item, Tail
 from support.damage import NESTED_KEY, Damage, damages, segments, struck
 from support.decoders import by_both
 from support.encoder import EncodedBatch, positions_of

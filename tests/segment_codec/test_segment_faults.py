@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from segment_codec.errors import DefectCode, TailKind
-from segment_codec.segment import Defect, Tail
+from seglake.segment_codec.errors import DefectCode, TailKind
+from seglake.segment_codec.segment import Defect, Tail
 from support.encoder import (
     Codec,
     EncodedBatch,

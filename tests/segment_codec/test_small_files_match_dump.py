@@ -7,15 +7,15 @@ from typing import NamedTuple
 
 import pytest
 
-from segment_codec import (
+from seglake.segment_codec import (
     log_dir,
     offset_index,
     producer_snapshot,
     time_index,
     transaction_index,
 )
-from segment_codec.log_dir import FileKind, FileState
-from segment_codec.producer_snapshot import ProducerState
+from seglake.segment_codec.log_dir import FileKind, FileState
+from seglake.segment_codec.producer_snapshot import ProducerState
 from support import broker_disks
 from support.broker_disks import SCENARIOS
 from support.dumps import Dump, DumpProducer

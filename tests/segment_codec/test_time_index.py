@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segment_codec.time_index import TimeIndex, TimestampOffset, parse
+from seglake.segment_codec.time_index import TimeIndex, TimestampOffset, parse
 from support.broker_disks import log_dir
 from support.corrupt_cases import corrupt_case
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segment_codec.transaction_index import AbortedTransaction, TransactionIndex, parse
+from seglake.segment_codec.transaction_index import AbortedTransaction, TransactionIndex, parse
 from support.corrupt_cases import corrupt_case
 
 FIRST = AbortedTransaction(0, 41, 10, 15, 12)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from segment_codec.errors import SourceChangedError
-from segment_codec.window import BytesSource, Window
+from seglake.segment_codec.errors import SourceChangedError
+from seglake.segment_codec.window import BytesSource, Window
 
 
 class _Short(BytesSource):

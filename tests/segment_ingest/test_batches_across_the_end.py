@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.segment_ingest.disk_checking.disk_check_report import exit_code
+from seglake.pipelines.lake_audit.disk_check.disk_check_report import exit_code
 from support.accounts import imbalances_of, standing_gaps
 from support.audits import audited, checked
 from support.encoder import (
@@ -67,11 +67,11 @@ def test_a_whole_wrapper_across_the_end_of_a_cleaned_one_accounts_for_what_is_ne
     ingested(data, lake)
     whole = [_wrapped(range(10), magic), _wrapped(range(10, 20), magic)]
     summary = ingested(_write(data, whole, 0, broker_id=2), lake)
-    assert (summary.exit_code, summary.refused, summary.quarantined) == (0, {}, 0)
+    assert (summary.exit_code, summary.findings.refused, summary.counts.quarantined) == (0, {}, 0)
     assert offsets_taken(lake) == [*_KEPT, *range(8, 20)]
     assert [gap.cause for gap in standing_gaps(lake)] == []
     assert imbalances_of(lake) == []
-    assert [each.problems for each in audited(lake).partitions] == [()]
+    assert [partition.problems for partition in audited(lake).partitions] == [()]
     assert _spans(lake) == [(0, 7, 3), (8, 9, 2), (10, 19, 10)]
     (check,) = checked(data, lake)
     assert (check.report.equal, check.report.left_out) == (15, {"rewritten by the cleaner": 5})
@@ -105,10 +105,10 @@ def test_a_batch_that_won_an_election_over_what_was_taken_accounts_for_what_is_n
     ingested(write_over(data, [lost], broker_id=1), lake)
     for stop in (24, 24, 31, 38):
         summary = ingested(_elected(data, stop, topic_id), lake)
-        assert summary.refused == {}
+        assert summary.findings.refused == {}
         assert offsets_taken(lake) == list(range(stop))
         assert imbalances_of(lake) == []
-        assert [each.problems for each in audited(lake).partitions] == [()]
+        assert [partition.problems for partition in audited(lake).partitions] == [()]
         assert exit_code(checked(data, lake)) == 0
     assert is_nothing_new(ingested(data, lake))
     spans = [(10, 14, 5), (15, 19, 5), (20, 23, 4), (24, 30, 7), (31, 37, 7)]
@@ -116,5 +116,9 @@ def test_a_batch_that_won_an_election_over_what_was_taken_accounts_for_what_is_n
     values = {row["offset"]: row["value"] for row in read_table(lake, "records")}
     assert (values[19], values[20]) == (b"19 of 0", b"20 of 1")
     older = ingested(_elected(data, 24, topic_id), lake)
-    assert (older.refused, older.exit_code, offsets_taken(lake)) == ({}, 0, list(range(38)))
+    assert (older.findings.refused, older.exit_code, offsets_taken(lake)) == (
+        {},
+        0,
+        list(range(38)),
+    )
     assert not [note for note in older.notes if "the disk has the batch" in note]

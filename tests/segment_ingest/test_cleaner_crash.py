@@ -225,7 +225,11 @@ def test_every_crash_of_the_cleaner_leaves_the_records_of_before_or_after(
     assert len(marks) > 250
 
     summary = ingested(data, lake, isolation=_ISOLATION)
-    assert (summary.exit_code, summary.quarantined, summary.left_for_later) == (0, 0, [])
+    assert (summary.exit_code, summary.counts.quarantined, summary.findings.not_ingested_yet) == (
+        0,
+        0,
+        [],
+    )
     assert imbalances_of(lake) == []
     found: dict[tuple[str, int], Records] = {key: [] for key in marks}
     for row in read_table(lake, "records"):

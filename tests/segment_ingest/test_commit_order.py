@@ -15,13 +15,14 @@ from typing import Any
 
 import pytest
 
-from lake import app_versions
-from lake.delta_commit import recover
-from lake.delta_tables import LakeTables
-from lake.errors import LakeError
-from lake.local_storage import LocalStorage
-from lake.tables import tables_of
-from pipelines.segment_ingest import execute, run
+from seglake.errors import SeglakeError
+from seglake.lake import app_versions
+from seglake.lake.delta_commit import recover
+from seglake.lake.delta_tables import LakeTables
+from seglake.lake.tables import tables_of
+from seglake.pipelines.segment_ingest import ingest as run
+from seglake.pipelines.segment_ingest import run_context
+from seglake.storage.local_storage import LocalStorage
 from support import ingest_drivers
 from support.accounts import imbalances_of
 from support.ingest_drivers import EXIT_CODE_OF_THE_DEAD, WAVES
@@ -184,7 +185,7 @@ def test_a_commit_of_another_run_before_the_versions_are_read_is_not_taken_again
         other_run()
         return app_versions.versions(*arguments)
 
-    monkeypatch.setattr(execute, "versions", versions_after_the_other)
+    monkeypatch.setattr(run_context, "versions", versions_after_the_other)
     summary = ingested(source, lake)
     assert (summary.exit_code, summary.records) == (0, 0)
     assert offsets_taken(lake) == list(range(20))
@@ -309,7 +310,7 @@ def test_a_full_disk_fails_the_run_and_the_next_one_takes_everything(
 ) -> None:
     source = make_log_dir(tmp_path / "data", _EDGES, value_bytes=value_bytes)
     lake = tmp_path / "lake"
-    with _full_disk(largest_file_bytes), pytest.raises(LakeError, match="File too large"):
+    with _full_disk(largest_file_bytes), pytest.raises(SeglakeError, match="File too large"):
         ingested(source, lake)
     assert records_taken(lake) == []
     assert set(versions(lake).values()) <= {0}
@@ -333,7 +334,7 @@ def test_a_disk_that_fills_up_during_a_commit_leaves_what_the_next_run_completes
         if step == "checkpoints":
             ingested(source, lake, after=fill)  # all is published, and nothing more is written
         else:
-            with pytest.raises(LakeError, match="safe to run again"):
+            with pytest.raises(SeglakeError, match="safe to run again"):
                 ingested(source, lake, after=fill)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

@@ -47,7 +47,7 @@ def _disk(scenario: str, copy: str, data: Path, lost: Sequence[str] = ()) -> dic
     for path in [path for name in lost for path in data.rglob(name)]:
         path.unlink()
     listed = broker_disks.partitions(scenario, copy)
-    marks = {(each.topic, each.partition): each.high_watermark for each in listed}
+    marks = {(item.topic, item.partition): item.high_watermark for item in listed}
     return {key: mark for key, mark in marks.items() if not key[0].startswith("__")}
 
 
@@ -92,7 +92,7 @@ def test_a_log_that_is_cleaned_between_two_runs_is_taken_on(
 
     ends = _disk(scenario, second, data, lost)
     summary = ingested(data, lake, isolation=_COMMITTED)
-    assert (summary.exit_code, summary.refused, summary.quarantined) == (0, {}, 0)
+    assert (summary.exit_code, summary.findings.refused, summary.counts.quarantined) == (0, {}, 0)
     assert not [note for note in summary.notes if "election" in note]
     assert _covered(lake) == ends
     found = _found(lake)
@@ -122,15 +122,15 @@ def test_a_log_that_is_cleaned_while_it_is_read_has_the_records_of_one_of_the_tw
     summary = ingested_in_pieces(
         data, lake, _COMMITTED, split_bytes=8192, wave_bytes=1 << 30, engine=engine
     )
-    assert summary.quarantined == 0
+    assert summary.counts.quarantined == 0
     assert imbalances_of(lake) == []
     _check_either(lake)
     again = ingested_in_pieces(data, lake, _COMMITTED, split_bytes=8192, wave_bytes=1 << 30)
-    assert (again.exit_code, again.quarantined) == (0, 0)
+    assert (again.exit_code, again.counts.quarantined) == (0, 0)
     ends = {key: covered for key, covered in _covered(lake).items() if key[0].startswith("cmp-")}
     assert ends == {
-        (each.topic, each.partition): each.high_watermark
-        for each in broker_disks.partitions("05_compacted", "after")
+        (partition.topic, partition.partition): partition.high_watermark
+        for partition in broker_disks.partitions("05_compacted", "after")
     }
     _check_either(lake)
     assert imbalances_of(lake) == []
@@ -185,7 +185,7 @@ def test_a_last_segment_that_grew_and_was_cleaned_before_it_was_read_loses_nothi
 
     write_over(data, [Partition("orders", 0, [Segment(0, _LISTED)], high_watermark)])
     summary = ingested(data, lake, engine=Meanwhile(once(grow_and_clean)))
-    assert summary.quarantined == 0
+    assert summary.counts.quarantined == 0
     if "all" in what:
         assert offsets_taken(lake) == [*range(5), *range(45, 50)]
     elif not has_checkpoint:
@@ -196,7 +196,7 @@ def test_a_last_segment_that_grew_and_was_cleaned_before_it_was_read_loses_nothi
     if has_checkpoint and "all" not in what:
         assert offsets_taken(lake) == [*offsets, *range(100, 105)]
     again = ingested(data, lake)
-    assert (again.exit_code, again.quarantined) == (0, 0)
+    assert (again.exit_code, again.counts.quarantined) == (0, 0)
     assert offsets_taken(lake) == [*offsets, *range(100, 105)]
     assert imbalances_of(lake) == []
 
@@ -257,5 +257,5 @@ def test_what_the_cleaner_took_is_not_brought_back_from_a_copy_that_it_has_not_r
     assert gaps_taken(lake) == [(5, 20, "compacted")]
     other = data.with_name("other")
     write_over(other, [Partition("orders", 0, [Segment(0, whole)])], broker_id=1)
-    assert ingested(other, lake).repaired_gaps == 0
+    assert ingested(other, lake).counts.repaired_gaps == 0
     assert offsets_taken(lake) == [*range(5), *range(20, 25)]

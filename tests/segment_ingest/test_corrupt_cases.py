@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.segment_ingest.summary import IngestSummary
+from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
 from support.broker_disks import CORRUPT_CASES
 from support.cases import cases, every
 from support.conversions import DAMAGED_COPIES, Conversions, ingest_damaged
@@ -170,9 +170,9 @@ def test_the_ledger_counts_what_the_tables_hold(converted: Converted) -> None:
     assert row["records"] == len(converted.records)
     assert row["batches"] == len(converted.batches)
     assert row["quarantined_batches"] == len(converted.quarantine)
-    assert int(row["offset_sum"]) == sum(each["offset"] for each in converted.records)
-    assert row["key_bytes"] == sum(len(each["key"] or b"") for each in converted.records)
-    assert row["value_bytes"] == sum(len(each["value"] or b"") for each in converted.records)
+    assert int(row["offset_sum"]) == sum(record["offset"] for record in converted.records)
+    assert row["key_bytes"] == sum(len(record["key"] or b"") for record in converted.records)
+    assert row["value_bytes"] == sum(len(record["value"] or b"") for record in converted.records)
 
 
 def test_every_byte_is_a_batch_or_a_defect_or_a_tail(converted: Converted) -> None:
@@ -183,8 +183,10 @@ def test_every_byte_is_a_batch_or_a_defect_or_a_tail(converted: Converted) -> No
         taken.setdefault(row["segment"], []).append((row["position"], row["size_bytes"]))
     for row in converted.quarantine:
         taken.setdefault(row["segment"], []).append((row["position"], row["length_bytes"]))
-    for each in expected.closed_tails:
-        taken[f"{case.folder.name}/{each.segment}"].append((each.position, each.length_bytes))
+    for closed_tail in expected.closed_tails:
+        taken[f"{case.folder.name}/{closed_tail.segment}"].append(
+            (closed_tail.position, closed_tail.length_bytes)
+        )
     segments = list(_read_segments(expected))
     assert taken.keys() <= set(segments)
     for segment in segments:
@@ -199,7 +201,11 @@ def test_every_byte_is_a_batch_or_a_defect_or_a_tail(converted: Converted) -> No
 
 def test_the_summary_names_the_tail(converted: Converted) -> None:
     expected = converted.expected
-    tails = [each.reason for each in converted.summary.left_for_later if "tail" in each.reason]
+    tails = [
+        unread_range.reason
+        for unread_range in converted.summary.findings.not_ingested_yet
+        if "tail" in unread_range.reason
+    ]
     assert [expected.tail in reason for reason in tails if expected.tail] == [True] * len(tails)
     assert bool(tails) == (expected.tail is not None)
 
@@ -217,7 +223,7 @@ def test_a_second_run_finds_nothing_new_behind_an_uneven_end(name: str, tmp_path
     ingest_damaged(name, lake)
     before = {table: read_table(lake, table) for table in ("quarantine", "gaps")}
     again = ingest_damaged(name, lake)
-    assert again.tasks == 0
+    assert again.planned.tasks == 0
     assert again.topics == []
     assert before == {table: read_table(lake, table) for table in before}
 

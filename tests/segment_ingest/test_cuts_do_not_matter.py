@@ -50,8 +50,8 @@ def test_small_splits_and_waves_give_the_tables_of_the_default_settings(
     expected = ingested(source, whole, isolation=isolation, select={"internal_topics": True})
     done = ingested_in_pieces(source, pieces, isolation, split_bytes=4000, wave_bytes=60_000)
     assert done.exit_code == 0
-    assert (done.tasks > expected.tasks) == (expected.planned_bytes > 4000)
-    if expected.planned_bytes > 120_000:
+    assert (done.planned.tasks > expected.planned.tasks) == (expected.planned.planned_bytes > 4000)
+    if expected.planned.planned_bytes > 120_000:
         assert versions(pieces)["records"] > 1
     for table in ("records", "batches", "gaps", "quarantine"):
         assert content(pieces, table) == content(whole, table), table
@@ -92,7 +92,7 @@ def test_the_smallest_settings_give_the_tables_of_the_default_settings(
     assert done.records == expected.records == len(made_records(ranges))
     commits = versions(pieces)["records"]
     assert (commits > 1) == ("wave_bytes" in sections.get("write", {}))
-    assert (done.tasks > 1) == ("split_bytes" in sections.get("read", {}))
+    assert (done.planned.tasks > 1) == ("split_bytes" in sections.get("read", {}))
     for table in ("records", "batches", "gaps", "quarantine"):
         assert content(pieces, table) == content(whole, table), table
     assert imbalances_of(pieces) == []

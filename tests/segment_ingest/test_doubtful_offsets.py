@@ -60,7 +60,7 @@ def test_a_wrapper_at_a_wrong_offset_brings_no_row_twice(offset: int, tmp_path: 
     batches[2] = _at_offset(batches[2], offset)
     write_log_dir(tmp_path / "data", [Partition("orders", 0, [Segment(0, batches)])])
     summary = ingested(tmp_path / "data", tmp_path / "lake")
-    assert summary.quarantined == 1
+    assert summary.counts.quarantined == 1
     offsets = offsets_taken(tmp_path / "lake")
     assert len(offsets) == len(set(offsets)) == 40
     assert imbalances_of(tmp_path / "lake") == []
@@ -85,7 +85,7 @@ def test_missing_messages_are_a_gap_where_the_cleaner_never_was(magic: int, tmp_
     summary = ingested(
         tmp_path / "data", tmp_path / "lake", limits={"fail_on_unexplained_gap": True}
     )
-    assert (summary.exit_code, summary.missing_offsets) == (3, 20)
+    assert (summary.exit_code, summary.counts.missing_offsets) == (3, 20)
     assert gaps_taken(tmp_path / "lake") == [(40, 60, "missing")]
 
 

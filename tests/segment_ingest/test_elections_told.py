@@ -29,7 +29,7 @@ def test_run_that_only_lists_lost_batches_does_not_say_that_nothing_is_new(tmp_p
     ingested(_disk("broker2"), lake)
     text = ingested(_disk("broker0"), lake).to_text()
     assert text.startswith("no new records in 3 partitions of ")
-    assert "; 6 batches of other copies came into quarantine" in text.splitlines()[0]
+    assert "; 6 batches of other replicas were quarantined" in text.splitlines()[0]
     assert ingested(_disk("broker0"), lake).to_text().startswith("nothing new in ")
 
 
@@ -38,15 +38,15 @@ def test_shorter_log_that_won_an_election_is_not_called_older(tmp_path: Path) ->
     ingested(_disk("broker0"), lake)
     summary = ingested(_disk("broker2"), lake)
     (said,) = (note for note in summary.notes if "the lake covers up to 234" in note)
-    assert "a copy whose end won an election against rows that were taken before" in said
+    assert "a replica whose end won an election against rows that were ingested before" in said
     assert not any("older or lagging" in note for note in summary.notes)
 
 
 @pytest.mark.parametrize(
     ("upper_bound", "said"),
     [
-        ("log_end", ": a copy whose end lost an election, nothing"),
-        ("high_watermark", ": an older or lagging copy, or one that lost an election, nothing"),
+        ("log_end", ": a replica whose end lost an election, nothing"),
+        ("high_watermark", ": an older or lagging replica, or one that lost an election, nothing"),
     ],
 )
 def test_shorter_log_that_lost_an_election_is_said_to_have_or_that_it_may(

@@ -68,7 +68,7 @@ def test_a_high_watermark_inside_a_batch_leaves_the_batch_for_later(data: Path, 
         make_log_dir(data, {_ORDERS: [0, 20]}, high_watermarks={_ORDERS: high_watermark})
         summary = ingested(data, lake)
         assert offsets_taken(lake) == list(range(taken))
-        left = [each.from_offset for each in summary.left_for_later]
+        left = [unread_range.from_offset for unread_range in summary.findings.not_ingested_yet]
         assert left == ([high_watermark] if high_watermark < 20 else [])
         assert bool(summary.topics) == (taken > taken_before)
         taken_before = taken

@@ -67,7 +67,7 @@ def test_a_proved_early_batch_is_taken_up_to_the_log_end(tmp_path: Path) -> None
     log = Partition("orders", 0, [Segment(0, _batches([(0, 10), (20, 30), (10, 20)]))])
     write_log_dir(tmp_path / "data", [log])
     summary = ingested(tmp_path / "data", tmp_path / "lake", read={"upper_bound": "log_end"})
-    assert (summary.records, summary.quarantined) == (30, 0)
+    assert (summary.records, summary.counts.quarantined) == (30, 0)
 
 
 @pytest.mark.parametrize("high_watermark", [10, 15, 20, 25, 30, 40])

@@ -4,7 +4,7 @@ import json
 import uuid
 from pathlib import Path
 
-from lake.tables import TABLES
+from seglake.lake.tables import TABLES
 from support.accounts import imbalances_of
 from support.encoder import EncodedBatch, Partition, Segment
 from support.encoder.internal import (
@@ -67,7 +67,7 @@ def test_no_table_has_a_secret_of_the_metadata_log(data: Path, lake: Path) -> No
     assert [row["unread_reason"] is None for row in rows] == [*[True] * 6, *[False] * 3]
     assert (rows[3]["name"], rows[3]["resource_name"]) == ("ssl.keystore.password", "1")
     assert json.loads(rows[3]["detail"])["value"] is None
-    assert (summary.redacted, summary.unread_internal) == (4, 3)
+    assert (summary.counts.redacted, summary.counts.unread_internal) == (4, 3)
 
     raw = sorted(read_table(lake, "records"), key=lambda row: row["offset"])
     assert [row["offset"] for row in raw if row["value"] is not None] == [0, 5]

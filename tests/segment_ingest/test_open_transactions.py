@@ -47,13 +47,13 @@ def test_read_committed_waits_for_the_end_of_a_transaction(
     write_over(data, [Partition("orders", 0, [Segment(0, batches[:3])])])
     summary = ingested(data, lake, isolation=_COMMITTED)
     assert offsets_taken(lake) == list(range(5))
-    (left,) = summary.left_for_later
+    (left,) = summary.findings.not_ingested_yet
     assert left.from_offset == 5
     assert "producer 7 has a transaction open since offset 5" in left.reason
     assert is_nothing_new(ingested(data, lake, isolation=_COMMITTED))
 
     write_over(data, [Partition("orders", 0, [Segment(0, batches)])])
-    assert ingested(data, lake, isolation=_COMMITTED).left_for_later == []
+    assert ingested(data, lake, isolation=_COMMITTED).findings.not_ingested_yet == []
     given = range(5, 10) if is_commit else ()
     assert offsets_taken(lake) == [*range(5), *given, *range(10, 15), *range(16, 21)]
     states = {row["base_offset"]: row["state"] for row in read_table(lake, "batches")}
@@ -68,9 +68,9 @@ def test_read_uncommitted_takes_open_rows_once_and_later_the_marker_that_ends_th
 ) -> None:
     batches = _transaction(is_commit)
     write_over(data, [Partition("orders", 0, [Segment(0, batches[:3])])])
-    assert ingested(data, lake).open_rows == 5
+    assert ingested(data, lake).counts.open_rows == 5
     write_over(data, [Partition("orders", 0, [Segment(0, batches)])])
-    assert ingested(data, lake).open_rows == 0
+    assert ingested(data, lake).counts.open_rows == 0
     assert offsets_taken(lake) == [*range(15), *range(16, 21)]
     states = {row["offset"]: row["transaction_state"] for row in read_table(lake, "records")}
     assert {states[offset] for offset in range(5, 10)} == {"open"}

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
-from jobs.replay_quarantine import main
-from lake.delta_tables import LakeTables
-from lake.errors import LakeRefusedError, NotALakeError, RefusedError
-from lake.tables import Table
-from pipelines.segment_ingest.replay_summary import ReplaySummary
+from seglake.cli.replay_command import main
+from seglake.lake.delta_tables import LakeTables
+from seglake.lake.errors import LakeRefusedError, NotALakeError
+from seglake.lake.tables import Table
+from seglake.pipelines.segment_ingest.report.replay_summary import ReplaySummary
+from seglake.storage.errors import RefusedError
 from support.accounts import StandingGap, imbalances_of, standing_gaps
 from support.audits import audited
 from support.encoder import Codec, Partition, Record, Segment, record_batch

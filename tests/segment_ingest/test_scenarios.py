@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from lake.tables import TABLES
+from seglake.lake.tables import TABLES
 from support import broker_disks
 from support.accounts import imbalances
 from support.broker_disks import LogDir, PartitionFacts
@@ -84,7 +84,7 @@ def test_records_are_those_a_consumer_got_field_by_field(converted: Converted) -
 def test_records_that_nobody_consumed_are_those_of_the_dump(converted: Converted) -> None:
     for facts in converted.not_consumed:
         dump = _partition_dump(converted.log(facts), "")
-        (log,) = {each.file_name for each in dump.batches if _LOG_NAME.fullmatch(each.file_name)}
+        (log,) = {batch.file_name for batch in dump.batches if _LOG_NAME.fullmatch(batch.file_name)}
         control = {
             offset
             for batch in dump.batches_of(log)
@@ -180,7 +180,7 @@ def test_every_byte_in_reach_is_in_a_batch(converted: Converted) -> None:
         key = (facts.topic, facts.partition)
         counted = [row["bytes"] for row in ledger if (row["topic"], row["partition"]) == key]
         assert sum(counted) == size_bytes
-    assert converted.summary.read_bytes == sum(row["bytes"] for row in ledger)
+    assert converted.summary.counts.read_bytes == sum(row["bytes"] for row in ledger)
 
 
 def test_each_partition_is_covered_from_zero_to_its_bound(converted: Converted) -> None:
@@ -214,14 +214,14 @@ def test_nothing_is_damaged_and_nobody_has_to_look(converted: Converted) -> None
     assert codes == _DEFECTS.get((converted.scenario, converted.copy), set())
     assert converted.summary.exit_code == 0
     assert converted.summary.left_out == {}
-    assert converted.summary.missing_offsets == 0
+    assert converted.summary.counts.missing_offsets == 0
 
 
 def test_the_summary_counts_what_the_tables_hold(converted: Converted) -> None:
     assert converted.summary.records == converted.tables["records"].num_rows
-    assert converted.summary.batches == converted.tables["batches"].num_rows
+    assert converted.summary.counts.batches == converted.tables["batches"].num_rows
     states = Counter(converted.tables["records"]["transaction_state"].to_pylist())
-    assert converted.summary.open_rows == states["open"]
+    assert converted.summary.counts.open_rows == states["open"]
 
 
 def test_the_lake_adds_up_and_nothing_is_doubled(converted: Converted) -> None:
@@ -230,7 +230,7 @@ def test_the_lake_adds_up_and_nothing_is_doubled(converted: Converted) -> None:
 
 def test_a_second_run_commits_nothing(converted: Converted) -> None:
     assert converted.second_versions == converted.versions
-    assert (converted.second_summary.tasks, converted.second_summary.topics) == (0, [])
+    assert (converted.second_summary.planned.tasks, converted.second_summary.topics) == (0, [])
     assert converted.second_summary.exit_code == 0
 
 
@@ -283,9 +283,9 @@ def _partition_dump(log: Log, place: str) -> Dump:
 
 def _prefix(converted: Converted, place: LogDir) -> str:
     places = broker_disks.log_dirs(converted.scenario, converted.copy)
-    if len({each.broker for each in places}) > 1:
+    if len({place.broker for place in places}) > 1:
         return place.broker
-    return place.name if len({each.name for each in places}) > 1 else ""
+    return place.name if len({place.name for place in places}) > 1 else ""
 
 
 def _batches_in_reach(
@@ -357,15 +357,15 @@ def _messages_of(run: Row, expected: list[DumpBatch]) -> list[DumpBatch]:
 
 
 def _compare_run(run: Row, messages: list[DumpBatch]) -> None:
-    assert {(each.magic, each.codec, each.timestamp_type) for each in messages} == {
+    assert {(message.magic, message.codec, message.timestamp_type) for message in messages} == {
         (run["magic"], "none", _TIMESTAMP_TYPES[run["timestamp_type"]])
     }
     assert run["position"] == messages[0].position
-    assert run["size_bytes"] == sum(each.size_bytes for each in messages)
+    assert run["size_bytes"] == sum(message.size_bytes for message in messages)
     assert run["base_offset"] == messages[0].last_offset
     assert run["last_offset"] == messages[-1].last_offset
     assert run["record_count"] == len(messages)
-    newest_ms = max(each.max_timestamp_ms for each in messages)
+    newest_ms = max(message.max_timestamp_ms for message in messages)
     assert run["max_timestamp_ms"] == (None if run["magic"] == 0 else newest_ms)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.segment_ingest.errors import IsolationConflictError
+from seglake.pipelines.segment_ingest.errors import IsolationConflictError
 from support.accounts import imbalances_of
 from support.cases import cases, every
 from support.lakes import ingested, read_table, versions
@@ -104,5 +104,5 @@ def test_a_dry_run_plans_and_writes_nothing(data: Path, lake: Path) -> None:
     ingested(data, lake)
     before = versions(lake)
     make_log_dir(data, {_ORDERS: [0, 25]})
-    assert ingested(data, lake, dry_run=True).planned_offsets == 15
+    assert ingested(data, lake, dry_run=True).planned.planned_offsets == 15
     assert versions(lake) == before

@@ -36,7 +36,7 @@ class _Snapshot(NamedTuple):
 
     @property
     def next_offset(self) -> int:
-        """Up to where it counts: a sound batch across the high watermark is left for later."""
+        """Up to where it counts: a sound batch across the high watermark is not ingested yet."""
         base = self.high_watermark // _BATCH * _BATCH
         return self.high_watermark if base in self.damaged else base
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.lake_audit.text_report import to_text
+from seglake.pipelines.lake_audit.text_report import to_text
 from support.accounts import standing_gaps
 from support.audits import audited, kinds
 from support.lakes import content, ingested, read_table, replayed
@@ -28,18 +28,18 @@ def test_a_person_is_told_once_of_records_that_were_taken_by_what_is_uncertain(
     isolation: str, data: Path, lake: Path
 ) -> None:
     planned = ingested(_disk(data), lake, isolation=isolation, dry_run=True)
-    assert (planned.exit_code, len(planned.taken_uncertain)) == (3, 1)
+    assert (planned.exit_code, len(planned.findings.ingested_unknown_outcomes)) == (3, 1)
     summary = ingested(data, lake, isolation=isolation)
     rows = sorted(read_table(lake, "records"), key=lambda row: row["offset"])
     assert [row["transaction_state"] for row in rows] == _STATES[isolation]
-    (text,) = summary.taken_uncertain
+    (text,) = summary.findings.ingested_unknown_outcomes
     assert text.endswith("by the next marker it counts as aborted")
-    assert f"uncertain: {text}, and was taken as that: look at it" in summary.to_text()
+    assert f"unknown outcome: {text}, and was ingested as that: look at it" in summary.to_text()
     facts = json.loads(summary.to_json())
-    assert (facts["exit_code"], facts["taken_uncertain"]) == (3, [text])
+    assert (facts["exit_code"], facts["ingested_unknown_outcomes"]) == (3, [text])
     for stop in (None, 11):
         again = ingested(_disk(data, stop=stop), lake, isolation=isolation)
-        assert (again.exit_code, again.taken_uncertain) == (0, [])
+        assert (again.exit_code, again.findings.ingested_unknown_outcomes) == (0, [])
 
 
 def test_what_waits_for_its_end_is_no_reason_to_look(data: Path, lake: Path) -> None:
@@ -47,12 +47,16 @@ def test_what_waits_for_its_end_is_no_reason_to_look(data: Path, lake: Path) -> 
     write_log(data, log, (0,), has_files=False)
     damage_batch(data, log, (0,), 2)
     summary = ingested(data, lake, isolation="read_committed")
-    assert (summary.exit_code, summary.records, len(summary.uncertain)) == (0, 3, 1)
-    assert summary.taken_uncertain == []
+    assert (summary.exit_code, summary.records, len(summary.findings.unknown_outcomes)) == (0, 3, 1)
+    assert summary.findings.ingested_unknown_outcomes == []
     passed = ingested(
         data, lake, isolation="read_committed", limits={"hanging_transaction_after": "1s"}
     )
-    assert (passed.exit_code, passed.records, len(passed.taken_uncertain)) == (3, 3, 1)
+    assert (passed.exit_code, passed.records, len(passed.findings.ingested_unknown_outcomes)) == (
+        3,
+        3,
+        1,
+    )
 
 
 def test_a_run_that_meets_the_damage_later_tells_of_what_was_taken_before(
@@ -61,7 +65,7 @@ def test_a_run_that_meets_the_damage_later_tells_of_what_was_taken_before(
     write_log(data, _LOG, (0,), stop=3, has_files=False)
     assert ingested(data, lake).exit_code == 0
     summary = ingested(_disk(data), lake)
-    assert (summary.exit_code, len(summary.taken_uncertain)) == (3, 1)
+    assert (summary.exit_code, len(summary.findings.ingested_unknown_outcomes)) == (3, 1)
     assert ingested(_disk(data), lake).exit_code == 0
 
 
@@ -79,7 +83,7 @@ def test_a_marker_that_comes_later_and_says_something_else_is_named_once(
     (text,) = summary.contradicted
     assert text == (
         "orders-0: producer 1's transaction from offset 0 on was committed at offset 3, and an "
-        "earlier run took it as aborted: its rows stay as they are"
+        "earlier run ingested it as aborted: its rows stay as they are"
     )
     assert (summary.exit_code, f"contradicted: {text}" in summary.to_text()) == (3, True)
     assert content(lake, "records") == before
@@ -87,8 +91,8 @@ def test_a_marker_that_comes_later_and_says_something_else_is_named_once(
         found = audited(lake, most_rows=most_rows)
         assert (found.exit_code, kinds(found)) == (3, {"outcome"})
         assert (
-            "transactions taken otherwise than their markers say: producer 1's data up to offset 2 "
-            "was taken as aborted, the marker at offset 3 says committed"
+            "transactions ingested otherwise than their markers say: producer 1's data up to "
+            "offset 2 was ingested as aborted, the marker at offset 3 says committed"
         ) in to_text(found)
     again = replayed(lake, data) if replays else ingested(data, lake, isolation=isolation)
     assert (again.exit_code, again.contradicted) == (0, [])
@@ -103,7 +107,7 @@ def test_a_marker_that_comes_later_and_says_the_same_is_no_reason_to_look(
     assert ingested(data, lake).exit_code == 3
     write_log(data, log, (0,), has_files=False)
     summary = ingested(data, lake)
-    assert (summary.exit_code, summary.repaired_gaps, summary.contradicted) == (0, 1, [])
+    assert (summary.exit_code, summary.counts.repaired_gaps, summary.contradicted) == (0, 1, [])
 
 
 def test_nothing_is_contradicted_while_the_true_end_may_still_be_missing(

@@ -5,13 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from lake.errors import NotFoundError, RefusedError, StorageError, StoreSilentError
-from lake.local_storage import LocalStorage
-from lake.storage import FileInfo
-from pipelines.segment_ingest.disk_checking.disk_check_report import exit_code, to_text
-from pipelines.segment_ingest.errors import DataLossError, WrongSourceError
-from pipelines.segment_ingest.reading.read_plan import Wanted, plan_reads
-from pipelines.segment_ingest.settings import Settings
+from seglake.log_dirs.errors import WrongSourceError
+from seglake.pipelines.lake_audit.disk_check.disk_check_report import exit_code, to_text
+from seglake.pipelines.segment_ingest.errors import DataLossError
+from seglake.pipelines.segment_ingest.query.read_plan import Wanted, plan_reads
+from seglake.pipelines.settings.settings import Settings
+from seglake.storage.errors import NotFoundError, RefusedError, StorageError, StoreSilentError
+from seglake.storage.local_storage import LocalStorage
+from seglake.storage.storage import FileInfo
 from support.audits import checked
 from support.lakes import ingested
 from support.made_logs import make_log_dir
@@ -128,7 +129,7 @@ def test_a_run_that_left_out_what_there_was_does_not_say_that_nothing_is_new(
 ) -> None:
     ingested(rescue / "broker1", lake)
     faults.add(rescue / "rack")
-    assert ingested(rescue, lake).to_text().startswith("nothing taken in 1 partition of ")
+    assert ingested(rescue, lake).to_text().startswith("nothing ingested in 1 partition of ")
 
 
 def test_an_audit_says_what_it_could_not_compare(rescue: Path, lake: Path, faults: _Faults) -> None:
@@ -261,4 +262,4 @@ def test_a_file_that_went_meanwhile_is_missing(
     faults.add(file, _gone)
     summary = ingested(rescue / "broker1", lake)
     assert (summary.records, summary.exit_code) == (10, 0)
-    assert summary.notes == [f"{_gone(str(file))}; it is taken as missing"]
+    assert summary.notes == [f"{_gone(str(file))}; it counts as missing"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.segment_ingest.summary import IngestSummary
+from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
 from support.audits import audited
 from support.lakes import Sections, content, ingested
 

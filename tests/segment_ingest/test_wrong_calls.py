@@ -1,22 +1,20 @@
 """A call that cannot be right is refused with a sentence that helps, and nothing is written."""
 
 import errno
-import io
 import os
 import shutil
 from pathlib import Path
 
 import pytest
 
-from lake.engine import LocalEngine
-from lake.errors import LakeError, StorageError
-from lake.local_storage import LocalStorage
-from pipelines.segment_ingest.errors import WrongSourceError
-from pipelines.segment_ingest.progress import RunReporter
-from pipelines.segment_ingest.run import ingest
-from pipelines.segment_ingest.settings import Settings
+from seglake.errors import SeglakeError
+from seglake.log_dirs.errors import WrongSourceError
+from seglake.pipelines.segment_ingest.ingest import ingest
+from seglake.pipelines.settings.settings import Settings
+from seglake.storage.errors import StorageError
+from seglake.task_engine.engine import LocalEngine
 from support.encoder import checkpoint_text
-from support.lakes import ingested
+from support.lakes import ingested, local_scan
 from support.made_logs import make_log_dir
 
 _EDGES = {("orders", 0): [0, 10]}
@@ -79,7 +77,7 @@ def test_a_folder_of_other_things_holds_no_log_dir(lake: Path, tmp_path: Path) -
 def test_a_source_with_a_scheme_that_no_storage_has_is_refused(lake: Path) -> None:
     source = "ftp://host/data"
     with pytest.raises(WrongSourceError, match=source), LocalEngine(1) as engine:
-        ingest([source], str(lake), LocalStorage(), Settings(), engine, RunReporter(io.StringIO()))
+        ingest([source], str(lake), local_scan(Settings(), engine))
     assert not lake.exists()
 
 
@@ -175,7 +173,7 @@ def test_a_lake_beside_a_log_dir_may_have_a_name_that_begins_like_it(data: Path)
 
 def test_a_lake_path_that_is_a_file_is_refused(data: Path, lake: Path) -> None:
     lake.write_text("mine")
-    with pytest.raises(LakeError, match=str(lake)):
+    with pytest.raises(SeglakeError, match=str(lake)):
         ingested(data, lake)
     assert lake.read_text() == "mine"
 
@@ -183,7 +181,7 @@ def test_a_lake_path_that_is_a_file_is_refused(data: Path, lake: Path) -> None:
 def test_a_lake_folder_that_holds_something_else_is_refused(data: Path, lake: Path) -> None:
     lake.mkdir()
     (lake / "thesis.tex").write_text("mine")
-    with pytest.raises(LakeError, match=r"holds thesis\.tex"):
+    with pytest.raises(SeglakeError, match=r"holds thesis\.tex"):
         ingested(data, lake)
     assert _contents(lake) == {"thesis.tex": b"mine"}
 
@@ -192,7 +190,7 @@ def test_a_lake_that_lost_a_table_is_refused(data: Path, lake: Path) -> None:
     ingested(data, lake)
     shutil.rmtree(lake / "gaps")
     before = _contents(lake)
-    with pytest.raises(LakeError, match="gaps"):
+    with pytest.raises(SeglakeError, match="gaps"):
         ingested(data, lake)
     assert _contents(lake) == before
 

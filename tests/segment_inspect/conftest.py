@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 import pytest
 
-from lake.local_storage import LocalStorage
-from pipelines.segment_inspect.run import inspect
+from seglake.pipelines.segment_inspect.run import inspect
+from seglake.storage.local_storage import LocalStorage
 
 Line = dict[str, Any]
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-from jobs import inspect_segments
+from seglake.cli import inspect_command
 from support.encoder import Partition, Record, Segment, record_batch, write_log_dir
 
 LOG = "00000000000000000000.log"
@@ -27,7 +27,7 @@ def run(*arguments: str | Path) -> Done:
     out, err = io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(err):
         try:
-            code = inspect_segments.main([str(argument) for argument in arguments])
+            code = inspect_command.main([str(argument) for argument in arguments])
         except SystemExit as wrong_call:
             code = int(wrong_call.code or 0)
     return Done(code, out.getvalue(), err.getvalue())

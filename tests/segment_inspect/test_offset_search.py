@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.segment_inspect.errors import WrongPathError
+from seglake.pipelines.segment_inspect.errors import WrongPathError
 from support import broker_disks, oracle
 from support.encoder import (
     Codec,

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from lake.local_storage import LocalStorage
-from lake.tables import BATCHES, QUARANTINE
-from pipelines.segment_inspect.run import inspect
+from seglake.lake.tables import BATCHES, QUARANTINE
+from seglake.pipelines.segment_inspect.run import inspect
+from seglake.storage.local_storage import LocalStorage
 from support import broker_disks
 from support.encoder import (
     Codec,

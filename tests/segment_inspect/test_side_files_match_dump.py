@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from segment_codec import log_dir
-from segment_codec.log_dir import FileKind
+from seglake.segment_codec import log_dir
+from seglake.segment_codec.log_dir import FileKind
 from support import broker_disks
 from support.broker_disks import SCENARIOS
 from support.dumps import Dump, DumpProducer

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from lake.local_storage import LocalStorage
-from pipelines.segment_inspect.run import inspect
+from seglake.pipelines.segment_inspect.run import inspect
+from seglake.storage.local_storage import LocalStorage
 from support.encoder import (
     Aborted,
     Codec,

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from jobs.arguments import audit_parser, ingest_parser, settings_of
-from pipelines.segment_ingest.settings import Isolation, UpperBound
+from seglake.cli.arguments import audit_parser, ingest_parser, settings_of
+from seglake.kafka_log.read_policy import Isolation, UpperBound
 from support.servers.airflow_server import DAGS, ROOT, Airflow, require_airflow
 
 pytestmark = pytest.mark.airflow

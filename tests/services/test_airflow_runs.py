@@ -22,7 +22,7 @@ _TABLES = ("records", "batches", "quarantine", "gaps")
 _LOCAL = "--engine=local"  # without Spark's tasks, where they are not what is looked at
 _FAILS_ONCE = """\
 import pathlib, sys
-from jobs.ingest_segments import main
+from seglake.cli.ingest_command import main
 code = main(sys.argv[1:])
 mark = pathlib.Path(__file__).with_suffix(".mark")
 if not mark.exists():

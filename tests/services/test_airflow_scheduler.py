@@ -22,7 +22,7 @@ _INTERVALS = 3
 # Fires twice a year, so that the three intervals lie around these times and none is due meanwhile:
 # one cuts v2-none, the other v2-lz4, and v2-zstd lies behind both.
 _SCHEDULE = "12,44 9 27 7 *"
-_CHANGED = {  # in the commands of the README
+_CHANGED = {  # in the commands of docs/airflow.md
     "local[4]": "local[1]",
     "1": "3",  # places in the pool
     "2026-11-01": "2022-07-27T09:44:00",
@@ -37,17 +37,16 @@ _BACKFILL = "from task_instance t join dag_run using (dag_id, run_id) where run_
 
 
 def readme_dag(lake: Path) -> str:
-    """The DAG that the README shows, scheduled on the asset of another lake."""
+    """The DAG that the folder's README shows, scheduled on the asset of another lake."""
     blocks = re.findall(r"```python\n(.*?)```", (DAGS / "README.md").read_text("utf-8"), re.DOTALL)
     (found,) = [block for block in blocks if f'"{_CONSUMER}"' in block]
     return str(found).replace("/data/lake", str(lake))
 
 
-def readme_commands() -> list[list[str]]:
-    """The commands of Airflow that the product's README shows, without those of the schedule."""
-    text = (ROOT / "README.md").read_text("utf-8")
-    section = text.partition("\n### Airflow\n")[2].partition("\n### ")[0]
-    lines = [line for line in section.splitlines() if line.startswith("airflow ")]
+def page_commands() -> list[list[str]]:
+    """The commands of Airflow that docs/airflow.md shows, without those of the schedule."""
+    text = (ROOT / "docs" / "airflow.md").read_text("utf-8")
+    lines = [line for line in text.splitlines() if line.startswith("airflow ")]
     return [shlex.split(line, comments=True)[1:] for line in lines if "seglake_ingest" not in line]
 
 
@@ -67,7 +66,7 @@ def wait_for(database: Postgres, query: str, *expected: str) -> None:
 def backfill(airflow: Airflow, database: Postgres) -> None:
     """Take the intervals, and wait until who depends on the tables was told of all."""
     airflow.run("dags", "unpause", _CONSUMER)
-    for command in readme_commands():
+    for command in page_commands():
         changed = [_CHANGED.get(word, word) for word in command]
         airflow.run(*changed, *(_AT_ONCE if command[0] == "backfill" else ()))
     wait_for(database, _RUN_STATES, _DAG_ID, "backfill", "success", str(_INTERVALS))

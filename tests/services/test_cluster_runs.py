@@ -66,18 +66,18 @@ def records_and_batches(lake: Path) -> "dict[str, list[str]]":
     return {name: rows for name, rows in all_rows(lake).items() if name in {"records", "batches"}}
 
 
-def lines_of_readme() -> list[str]:
-    """The commands of README.md's section, each on one line."""
-    section = (ROOT / "README.md").read_text("utf-8").partition("### A Spark cluster\n")[2]
-    block = section.partition("```\n")[2].partition("```")[0].replace("\\\n", "")
+def lines_of_page() -> list[str]:
+    """The commands of docs/cluster.md, each on one line."""
+    page = (ROOT / "docs" / "cluster.md").read_text("utf-8")
+    block = page.partition("```\n")[2].partition("```")[0].replace("\\\n", "")
     lines = [re.sub(r"\s+#.*", "", line).strip() for line in block.splitlines()]
     return [line for line in lines if line]
 
 
-def test_readme_s_lines_give_the_rows_of_one_machine(
+def test_the_page_s_lines_give_the_rows_of_one_machine(
     cluster: SparkCluster, packed: Packed, tmp_path: Path
 ) -> None:
-    pack, *exports, by_command, by_submit = lines_of_readme()
+    pack, *exports, by_command, by_submit = lines_of_page()
     assert pack == "make pack"
     ingested(SAMPLE, tmp_path / "local", isolation="read_committed")
     for name, line in (("command", by_command), ("submit", by_submit)):
@@ -86,7 +86,7 @@ def test_readme_s_lines_give_the_rows_of_one_machine(
         line = line.replace("build/seglake-env.tar.gz", str(packed.archive))
         line = line.replace("/shared/kafka", str(SAMPLE))
         line = line.replace("/shared/lake", str(tmp_path / name))
-        line = re.sub("^seglake ", f"{sys.executable} -m jobs.cli ", line)
+        line = re.sub("^seglake ", f"{sys.executable} -m seglake.cli.main ", line)
         own = environment("no-such-python")  # the exported one must win
         answer = subprocess.run(
             ["bash", "-ec", "\n".join([*exports, line])],

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from hdfs_native import Client
 
-from lake.errors import PlaceError, RefusedError, StorageError, StoreSilentError
-from lake.hadoop_properties import HadoopProperties
-from lake.hdfs_storage import HdfsStorage
+from seglake.storage.errors import PlaceError, RefusedError, StorageError, StoreSilentError
+from seglake.storage.hadoop_properties import HadoopProperties
+from seglake.storage.hdfs_storage import HdfsStorage
 from support.hdfs_runs import DISK, LOCAL, Ended, fetched, ingested_in_waves, put, seglake
 from support.made_logs import made_records, make_log_dir
 from support.remote_runs import ingested_at

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from lake.hadoop_properties import HadoopProperties
-from lake.hdfs_storage import HdfsStorage
+from seglake.storage.hadoop_properties import HadoopProperties
+from seglake.storage.hdfs_storage import HdfsStorage
 from support.hdfs_runs import DISK, LOCAL, fetched, ingested_in_waves, names_of, seglake
 from support.made_logs import made_records, make_log_dir
 from support.servers.hadoop_programs import write_conf

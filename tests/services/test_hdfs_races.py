@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from lake.delta_tables import LakeTables
-from lake.hadoop_properties import HadoopProperties
-from lake.storages import Storages
+from seglake.lake.delta_tables import LakeTables
+from seglake.storage.hadoop_properties import HadoopProperties
+from seglake.storage.storages import Storages
 from support import remote_runs
 from support.hdfs_runs import fetched
 from support.made_logs import made_records, make_log_dir

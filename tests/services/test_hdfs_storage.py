@@ -10,17 +10,17 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from hdfs_native import Client, WriteOptions
 
-from lake.errors import (
+from seglake.storage.errors import (
     FileShrankError,
     LakeFolderError,
     NotFoundError,
     StorageError,
     UnsupportedUriError,
 )
-from lake.hadoop_properties import HadoopProperties
-from lake.hdfs_storage import HdfsStorage
-from lake.storage import Reader
-from lake.storages import Storages
+from seglake.storage.hadoop_properties import HadoopProperties
+from seglake.storage.hdfs_storage import HdfsStorage
+from seglake.storage.storage import Reader
+from seglake.storage.storages import Storages
 from support.hdfs_runs import names_of
 from support.servers.hdfs_cluster import HdfsCluster
 
@@ -88,7 +88,10 @@ def test_listing_shows_one_level_in_order_with_hidden_and_empty_files(
     for name in ("_schemas", ".hidden", "__consumer_offsets-3/0.log"):
         storage.open_output(f"{root}/{name}").close()
     found = storage.list_folder(root)
-    assert [(each.name, each.path, each.size_bytes, each.is_folder) for each in found] == [
+    assert [
+        (found_item.name, found_item.path, found_item.size_bytes, found_item.is_folder)
+        for found_item in found
+    ] == [
         (".hidden", f"{root}/.hidden", 0, False),
         ("__consumer_offsets-3", f"{root}/__consumer_offsets-3", 0, True),
         ("_schemas", f"{root}/_schemas", 0, False),
@@ -125,10 +128,10 @@ def test_odd_names_are_listed_read_and_deleted(storage: HdfsStorage, root: str) 
     with ThreadPoolExecutor(len(_ODD_NAMES)) as pool:
         list(pool.map(write, _ODD_NAMES))
     listed = storage.list_folder(root)
-    assert [each.name for each in listed] == sorted(_ODD_NAMES)
-    for each in listed:
-        assert storage.read_bytes(each.path) == each.name.encode()
-        storage.delete(each.path)
+    assert [item.name for item in listed] == sorted(_ODD_NAMES)
+    for item in listed:
+        assert storage.read_bytes(item.path) == item.name.encode()
+        storage.delete(item.path)
     assert storage.list_folder(root) == []
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from lake.engine import SparkEngine
-from lake.hadoop_properties import HadoopProperties
+from seglake.storage.hadoop_properties import HadoopProperties
+from seglake.task_engine.engine import SparkEngine
 from support.hdfs_runs import (
     DISK,
     LOCAL,
@@ -92,19 +92,19 @@ def test_tasks_on_spark_give_the_same_rows_without_a_configuration_of_their_own(
     assert all_content(fetched(hdfs, f"{hdfs_folder}/lake", tmp_path)) == expected
 
 
-def _lines_of_readme(hdfs: HdfsCluster, conf: Mapping[str, str]) -> list[list[str]]:
-    """The commands that the README shows for HDFS, with the places of this test."""
-    section = (ROOT / "README.md").read_text().partition("### HDFS\n")[2].partition("\n### ")[0]
-    block = section.split("```")[1].replace("namenode:8020", hdfs.authority)
+def _lines_of_page(hdfs: HdfsCluster, conf: Mapping[str, str]) -> list[list[str]]:
+    """The commands that docs/hdfs.md shows, with the places of this test."""
+    page = (ROOT / "docs" / "hdfs.md").read_text("utf-8")
+    block = page.split("```")[1].replace("namenode:8020", hdfs.authority)
     assert "export HADOOP_CONF_DIR=" in block
     commands = [line for line in block.splitlines() if line.startswith("seglake")]
     return [command.partition("#")[0].split()[1:] for command in commands]
 
 
-def test_lines_of_the_readme_work(
+def test_lines_of_the_page_work(
     hdfs: HdfsCluster, disk: str, conf: dict[str, str], expected: _Content, tmp_path: Path
 ) -> None:
-    plain, *named = _lines_of_readme(hdfs, conf)
+    plain, *named = _lines_of_page(hdfs, conf)
     first = seglake({}, *plain, *LOCAL)
     assert (first.code, first.errors.count("seglake:")) == (0, 0)
     assert all_content(fetched(hdfs, "/data/lake", tmp_path / "lake")) == expected

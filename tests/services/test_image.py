@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from lake.tables import TABLES
+from seglake.lake.tables import TABLES
 from support.lakes import content, ingested
 from support.servers.image_build import ROOT, built_image
 from support.servers.image_containers import Container, Image
@@ -37,7 +37,7 @@ export SPARK_LOCAL_IP=127.0.0.1 SPARK_CONF_DIR=/tmp SPARK_APPLICATION_ID=spark-1
 spark-class org.apache.spark.deploy.master.Master \
   --host 127.0.0.1 --port 7077 --webui-port 0 > /tmp/master.log 2>&1 &
 until grep -q 'elected leader' /tmp/master.log; do sleep 0.2; done
-entry="python -P -m jobs.image_entry"
+entry="python -P -m seglake.cli.image_entry"
 SPARK_DRIVER_BIND_ADDRESS=127.0.0.1 $entry driver --properties-file /tmp/spark.properties \
   --class org.apache.spark.deploy.PythonRunner local:///opt/seglake/jobs/ingest_segments.py \
   --source /source --lake /lake/made > /tmp/driver.log 2>&1 &

@@ -16,9 +16,9 @@ from typing import NamedTuple
 import pyspark
 import pytest
 
-from jobs import cli
-from jobs.java_home import provide_java
-from lake import s3_access
+from seglake.cli import main as cli
+from seglake.environment.java_home import provide_java
+from seglake.storage import s3_access
 from support.lakes import read_table
 from support.servers import s3_server
 from support.servers.hadoop_programs import write_conf
@@ -39,7 +39,7 @@ class Ended(NamedTuple):
 
 def seglake(environment: Mapping[str, str], *arguments: str) -> Ended:
     """Run a command in a process of its own."""
-    return _run(environment, [sys.executable, "-m", "jobs.cli", *arguments])
+    return _run(environment, [sys.executable, "-m", "seglake", *arguments])
 
 
 def in_process(environment: Mapping[str, str], arguments: Sequence[str]) -> Ended:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from lake.hadoop_properties import HadoopProperties
-from lake.s3_storage import S3Storage
+from seglake.storage.hadoop_properties import HadoopProperties
+from seglake.storage.s3_storage import S3Storage
 from support.remote_runs import all_content, ingested_at
 from support.servers import s3_server
 from support.servers.s3_server import S3Server

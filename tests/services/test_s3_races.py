@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from lake.delta_tables import LakeTables
-from lake.errors import UnsafeStoreError
-from lake.storages import Storages
+from seglake.lake.delta_tables import LakeTables
+from seglake.lake.errors import UnsafeStoreError
+from seglake.storage.storages import Storages
 from support import remote_runs
 from support.made_logs import made_records, make_log_dir
 from support.remote_runs import ingested_at, run_together

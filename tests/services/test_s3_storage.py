@@ -10,10 +10,10 @@ from pathlib import Path
 import pyarrow.fs
 import pytest
 
-from lake.errors import FileShrankError, NotFoundError, RefusedError, StorageError
-from lake.hadoop_properties import HadoopProperties
-from lake.s3_storage import S3Storage
-from lake.storages import Storages
+from seglake.storage.errors import FileShrankError, NotFoundError, RefusedError, StorageError
+from seglake.storage.hadoop_properties import HadoopProperties
+from seglake.storage.s3_storage import S3Storage
+from seglake.storage.storages import Storages
 from support.servers.s3_server import S3Server
 
 pytestmark = [pytest.mark.s3, pytest.mark.timeout(1500)]  # the server may have to be built
@@ -38,7 +38,10 @@ def test_listing_shows_one_level_in_order_with_hidden_and_empty_files(
     for name in ("d/_schemas", "d/.hidden", "d/__consumer_offsets-3/0.log", "elsewhere"):
         storage.write_bytes(f"{root}/{name}", b"")
     found = storage.list_folder(f"{root}/d")
-    assert [(each.name, each.path, each.size_bytes, each.is_folder) for each in found] == [
+    assert [
+        (found_item.name, found_item.path, found_item.size_bytes, found_item.is_folder)
+        for found_item in found
+    ] == [
         (".hidden", f"{root}/d/.hidden", 0, False),
         ("__consumer_offsets-3", f"{root}/d/__consumer_offsets-3", 0, True),
         ("_schemas", f"{root}/d/_schemas", 0, False),
@@ -67,20 +70,20 @@ def test_listing_goes_over_pages(storage: S3Storage, s3: S3Server, bucket: str) 
         (folder / f"t-{number:04d}").mkdir()
         (folder / f"t-{number:04d}" / "x").touch()
     found = storage.list_folder(f"s3://{bucket}/many")
-    assert [each.name for each in found if not each.is_folder] == names
-    assert sum(each.is_folder for each in found) == 1100
+    assert [found_item.name for found_item in found if not found_item.is_folder] == names
+    assert sum(found_item.is_folder for found_item in found) == 1100
 
 
 def test_odd_names_are_listed_read_and_deleted(storage: S3Storage, root: str) -> None:
     for name in _ODD_NAMES:
         storage.write_bytes(storage.join(root, "odd", name), name.encode())
     listed = storage.list_folder(f"{root}/odd")
-    assert sorted(_ODD_NAMES) == [each.name for each in listed]
-    for each in listed:
-        assert storage.read_bytes(each.path) == each.name.encode()
-        with storage.open_reader(each.path) as reader:
-            assert reader.read(0, 100) == each.name.encode()
-        storage.delete(each.path)
+    assert sorted(_ODD_NAMES) == [item.name for item in listed]
+    for item in listed:
+        assert storage.read_bytes(item.path) == item.name.encode()
+        with storage.open_reader(item.path) as reader:
+            assert reader.read(0, 100) == item.name.encode()
+        storage.delete(item.path)
     with pytest.raises(NotFoundError):
         storage.list_folder(f"{root}/odd")
 

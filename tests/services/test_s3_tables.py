@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from lake.engine import SparkEngine
-from lake.errors import EngineError, LakeFolderError
-from lake.hadoop_properties import HadoopProperties
+from seglake.storage.errors import LakeFolderError
+from seglake.storage.hadoop_properties import HadoopProperties
+from seglake.task_engine.engine import SparkEngine
+from seglake.task_engine.errors import EngineError
 from support.lakes import versions
 from support.meanwhile import Meanwhile
 from support.remote_runs import all_content, ingested_at

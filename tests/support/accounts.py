@@ -10,7 +10,7 @@ from typing import NamedTuple
 import duckdb
 import pyarrow as pa
 
-from lake.tables import CHECKPOINTS, GAPS
+from seglake.lake.tables import CHECKPOINTS, GAPS
 from support.lakes import read_arrow
 
 _TABLES = ("records", "batches", "quarantine", "gaps", "checkpoints")

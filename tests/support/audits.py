@@ -11,15 +11,15 @@ import duckdb
 import pyarrow as pa
 from deltalake import DeltaTable
 
-from lake.engine import Engine, LocalEngine
-from lake.local_storage import LocalStorage
-from lake.parquet_files import DataFile, ParquetFile
-from lake.tables import BATCHES, CHECKPOINTS, GAPS, QUARANTINE, RECORDS, Table
-from pipelines.lake_audit.lake_audit import LakeAudit
-from pipelines.lake_audit.run import audit
-from pipelines.segment_ingest.disk_checking.disk_check import CopyCheck, check_disks, find_disks
-from pipelines.segment_ingest.progress import RunReporter
-from pipelines.segment_ingest.settings import Settings
+from seglake.lake.parquet_files import DataFile, ParquetFile
+from seglake.lake.tables import BATCHES, CHECKPOINTS, GAPS, QUARANTINE, RECORDS, Table
+from seglake.pipelines.lake_audit.disk_check.disk_check import CopyCheck, check_disks, find_disks
+from seglake.pipelines.lake_audit.lake_audit import LakeAudit
+from seglake.pipelines.lake_audit.run import audit
+from seglake.pipelines.progress import RunReporter
+from seglake.pipelines.settings.settings import Settings
+from seglake.storage.local_storage import LocalStorage
+from seglake.task_engine.engine import Engine, LocalEngine
 from support.lakes import Row, read_arrow
 
 _TABLES = {table.name: table for table in (RECORDS, BATCHES, QUARANTINE, GAPS, CHECKPOINTS)}
@@ -59,7 +59,7 @@ def checked(
 
 def kinds(audit: LakeAudit) -> set[str]:
     """The kinds of problems of all partitions."""
-    return {str(problem.kind) for each in audit.partitions for problem in each.problems}
+    return {str(problem.kind) for partition in audit.partitions for problem in partition.problems}
 
 
 def count_by_partition(lake: Path) -> dict[tuple[str, int], Row]:

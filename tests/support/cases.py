@@ -40,8 +40,8 @@ def _parts(value: object) -> tuple[object, ...]:
 def shared(parameters: Iterable[ParameterSet]) -> list[ParameterSet]:
     """The same, for tests that share what is made for each: one worker runs all of a parameter."""
     return [
-        each._replace(marks=[*each.marks, pytest.mark.xdist_group(str(each.id))])
-        for each in parameters
+        parameter._replace(marks=[*parameter.marks, pytest.mark.xdist_group(str(parameter.id))])
+        for parameter in parameters
     ]
 
 

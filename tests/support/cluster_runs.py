@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from jobs.java_home import provide_java
-from lake.tables import TABLES
+from seglake.environment.java_home import provide_java
+from seglake.lake.tables import TABLES
 from support.lakes import content
 from support.servers.processes import LOOPBACK, Running, started
 
@@ -56,7 +56,7 @@ def environment(python_of_workers: str | Path) -> dict[str, str]:
 def ingest_command(source: Path, lake: Path, master: str, *options: str) -> list[str]:
     """`seglake ingest` on a cluster."""
     return [
-        *(sys.executable, "-m", "jobs.cli", "ingest"),
+        *(sys.executable, "-m", "seglake", "ingest"),
         *("--source", str(source), "--lake", str(lake), "--master", master),
         *("--config", str(CLUSTER_CONF), "--isolation", "read_uncommitted"),
         *options,

@@ -78,8 +78,8 @@ def corrupt_outcome(name: str) -> CorruptOutcome:
     return CorruptOutcome(
         case=case,
         defects=tuple(
-            ExpectedDefect(each["segment"], each["position"], each["bytes"], each["code"])
-            for each in facts["defects"]
+            ExpectedDefect(fact["segment"], fact["position"], fact["bytes"], fact["code"])
+            for fact in facts["defects"]
         ),
         tail=facts["tail"] or None,
         closed_tails=tuple(
@@ -87,7 +87,7 @@ def corrupt_outcome(name: str) -> CorruptOutcome:
             for each in facts.get("closed_tails", ())
         ),
         gaps=tuple(
-            ExpectedGap(each["start"], each["next"], each["cause"]) for each in facts["gaps"]
+            ExpectedGap(fact["start"], fact["next"], fact["cause"]) for fact in facts["gaps"]
         ),
         next_offset=facts["next_offset"],
         is_more_left=bool(facts.get("left")),
@@ -118,7 +118,7 @@ def _records(case: CorruptCase, facts: dict[str, Any]) -> list[OracleRecord]:
 
 def _made(batch: dict[str, int], headers: Sequence[dict[str, Any]]) -> list[OracleRecord]:
     times_ms = {1: batch.get("second_timestamp_ms", batch["timestamp_ms"])}
-    pairs = {each["index"]: ((each["key"], each["value"].encode()),) for each in headers}
+    pairs = {header["index"]: ((header["key"], header["value"].encode()),) for header in headers}
     return [
         OracleRecord.of(
             offset,

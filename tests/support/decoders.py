@@ -6,12 +6,12 @@ turned back into records. Where it tells a time as -1 because there is none, so 
 
 from collections.abc import Callable, Iterable
 
-from segment_codec.columns import ColumnBuilder, Columns
-from segment_codec.errors import DefectError
-from segment_codec.offset_order import Unit
-from segment_codec.record import Record, RecordHeader
-from segment_codec.record_batch import RecordBatch
-from segment_codec.reference_decoder import decode
+from seglake.segment_codec.columns import ColumnBuilder, Columns
+from seglake.segment_codec.errors import DefectError
+from seglake.segment_codec.offset_order import Unit
+from seglake.segment_codec.record import Record, RecordHeader
+from seglake.segment_codec.record_batch import RecordBatch
+from seglake.segment_codec.reference_decoder import decode
 
 ANY_SIZE = 64 << 20
 LOWEST = -(1 << 63)

@@ -1,7 +1,7 @@
 """Small batches with one fault each, and the codes that a walk and the decoders give for it."""
 
-from segment_codec.errors import DefectCode, DefectError
-from segment_codec.segment import Defect, Item, Tail
+from seglake.segment_codec.errors import DefectCode, DefectError
+from seglake.segment_codec.segment import Defect, Item, Tail
 from support.decoders import by_both
 from support.encoder import Codec, EncodedBatch, Record, record_batch
 

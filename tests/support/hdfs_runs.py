@@ -11,13 +11,14 @@ from typing import NamedTuple
 
 from hdfs_native import Client, WriteOptions
 
-from lake.engine import LocalEngine
-from lake.hadoop_properties import HadoopProperties
-from lake.storages import Storages
-from pipelines.segment_ingest.progress import RunReporter
-from pipelines.segment_ingest.run import ingest
-from pipelines.segment_ingest.settings import Settings
-from pipelines.segment_ingest.summary import IngestSummary
+from seglake.pipelines.progress import RunReporter
+from seglake.pipelines.segment_ingest.ingest import ingest
+from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
+from seglake.pipelines.segment_ingest.run_context import ScanContext
+from seglake.pipelines.settings.settings import Settings
+from seglake.storage.hadoop_properties import HadoopProperties
+from seglake.storage.storages import Storages
+from seglake.task_engine.engine import LocalEngine
 from support.ingest_drivers import WAVES
 from support.servers.hadoop_programs import write_conf
 from support.servers.hdfs_cluster import HdfsCluster
@@ -98,7 +99,7 @@ def seglake(environment: Mapping[str, str], *arguments: str, seconds: float = 28
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(_HADOOPS)}
     packages = os.pathsep.join(path for path in sys.path if path)
     done = subprocess.run(
-        [sys.executable, "-m", "jobs.cli", *arguments],
+        [sys.executable, "-m", "seglake", *arguments],
         cwd=ROOT,
         env={**inherited, "PYTHONPATH": packages, **environment},
         capture_output=True,
@@ -117,4 +118,5 @@ def ingested_in_waves(
     reporter = RunReporter(io.StringIO())
     storages = Storages(HadoopProperties(properties))
     with LocalEngine(1) as engine:
-        return ingest([source], lake, storages, settings, engine, reporter, after=after)
+        scan = ScanContext(storage=storages, settings=settings, engine=engine, reporter=reporter)
+        return ingest([source], lake, scan, after=after)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
-from segment_codec.warm import warm
+from seglake.segment_codec.warm import warm
 from support.lakes import Sections, ingested
 
 EXIT_CODE_OF_THE_DEAD = 9

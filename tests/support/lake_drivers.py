@@ -5,7 +5,7 @@ from collections.abc import Callable
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
-from lake.delta_commit import TopicWave, commit_wave, recover
+from seglake.lake.delta_commit import TopicWave, commit_wave, recover
 from support.lake_rows import NOW_MS, SOURCE, Lake, lake_at, new_attempt, new_lake, next_wave, wave
 
 EXIT_CODE_OF_THE_DEAD = 9

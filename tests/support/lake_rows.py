@@ -8,12 +8,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from lake.delta_commit import TopicWave, versions
-from lake.delta_tables import LakeTables
-from lake.local_storage import LocalStorage
-from lake.parquet_files import DataFile, ParquetFile
-from lake.storage import Storage
-from lake.tables import (
+from seglake.lake.delta_commit import TopicWave, versions
+from seglake.lake.delta_tables import LakeTables
+from seglake.lake.parquet_files import DataFile, ParquetFile
+from seglake.lake.tables import (
     BATCHES,
     CHECKPOINTS,
     CLUSTER_METADATA,
@@ -26,6 +24,8 @@ from lake.tables import (
     plain_type,
     tables_of,
 )
+from seglake.storage.local_storage import LocalStorage
+from seglake.storage.storage import Storage
 
 SOURCE = "cluster-1"
 NOW_MS = 1_700_000_000_000

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from lake.delta_commit import AppVersions, versions
-from lake.tables import tables_of
+from seglake.lake.delta_commit import AppVersions, versions
+from seglake.lake.tables import tables_of
 from support.lake_rows import PLAIN_TABLES, SOURCE, Lake, read_offsets
 
 

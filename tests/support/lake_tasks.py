@@ -4,7 +4,7 @@ import os
 import time
 from pathlib import Path
 
-from lake.errors import OutputError
+from seglake.storage.errors import OutputError
 
 
 def pid_after(seconds: float) -> int:

@@ -8,15 +8,16 @@ from typing import Any, TypedDict, Unpack
 import pyarrow as pa
 from deltalake import DeltaTable
 
-from lake.engine import Engine, LocalEngine
-from lake.local_storage import LocalStorage
-from lake.tables import TABLES
-from pipelines.segment_ingest.progress import RunReporter
-from pipelines.segment_ingest.replay import replay
-from pipelines.segment_ingest.replay_summary import ReplaySummary
-from pipelines.segment_ingest.run import ingest
-from pipelines.segment_ingest.settings import Settings
-from pipelines.segment_ingest.summary import IngestSummary
+from seglake.lake.tables import TABLES
+from seglake.pipelines.progress import RunReporter
+from seglake.pipelines.segment_ingest.ingest import ingest
+from seglake.pipelines.segment_ingest.replay import replay
+from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
+from seglake.pipelines.segment_ingest.report.replay_summary import ReplaySummary
+from seglake.pipelines.segment_ingest.run_context import ScanContext
+from seglake.pipelines.settings.settings import Settings
+from seglake.storage.local_storage import LocalStorage
+from seglake.task_engine.engine import Engine, LocalEngine
 from support.oracle import OracleRecord
 
 _TIMESTAMP_TYPES = {-1: "NoTimestampType", 0: "CreateTime", 1: "LogAppendTime"}
@@ -36,6 +37,16 @@ class Sections(TypedDict, total=False):
     write: Mapping[str, object]
     quarantine: Mapping[str, object]
     limits: Mapping[str, object]
+
+
+def local_scan(settings: Settings, engine: Engine) -> ScanContext:
+    """What a run on local disks needs, that shows nothing."""
+    return ScanContext(
+        storage=LocalStorage(),
+        settings=settings,
+        engine=engine,
+        reporter=RunReporter(io.StringIO()),
+    )
 
 
 def ingested(
@@ -58,16 +69,12 @@ def ingested(
     paths = [sources] if isinstance(sources, Path) else sources
     read = {"isolation": isolation, **sections.pop("read", {})}
     settings = Settings.from_mappings([("test", {"read": read, **sections})])
-    reporter = RunReporter(io.StringIO())
     with LocalEngine(1) as own:
         chosen = own if engine is None else engine
         return ingest(
             [str(path) for path in paths],
             str(lake),
-            LocalStorage(),
-            settings,
-            chosen,
-            reporter,
+            local_scan(settings, chosen),
             dry_run=dry_run,
             after=after,
         )
@@ -83,15 +90,11 @@ def replayed(
     """Replay what is quarantined in the lake, and what the sources have of it."""
     settings = Settings.from_mappings([("test", sections)])
     paths = [str(source) for source in sources]
-    reporter = RunReporter(io.StringIO())
     with LocalEngine(1) as engine:
         return replay(
             str(lake),
             paths,
-            LocalStorage(),
-            settings,
-            engine,
-            reporter,
+            local_scan(settings, engine),
             dry_run=dry_run,
             after=after,
         )
@@ -112,12 +115,9 @@ def ingested_in_pieces(
     settings = Settings.from_mappings([("test", layer)])
     object.__setattr__(settings.read, "split_bytes", split_bytes)
     object.__setattr__(settings.write, "wave_bytes", wave_bytes)
-    reporter = RunReporter(io.StringIO())
     with LocalEngine(1) as own:
         chosen = own if engine is None else engine
-        return ingest(
-            [str(source)], str(lake), LocalStorage(), settings, chosen, reporter, after=after
-        )
+        return ingest([str(source)], str(lake), local_scan(settings, chosen), after=after)
 
 
 def content(lake: Path, table: str) -> list[str]:

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from lake.engine import LocalEngine
-from pipelines.segment_ingest.decoding.decode import decode
+from seglake.pipelines.segment_ingest.decoding.decode import decode
+from seglake.task_engine.engine import LocalEngine
 
 T = TypeVar("T")
 R = TypeVar("R")

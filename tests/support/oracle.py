@@ -122,8 +122,8 @@ def dumped_folders(scenario: str) -> Iterator[tuple[Path, Dump]]:
     for copy in copies(scenario):
         places = log_dirs(scenario, copy)
         for place in places:
-            prefix = f"{place.broker}." if len({each.broker for each in places}) > 1 else ""
-            prefix = f"{place.name}." if len({each.name for each in places}) > 1 else prefix
+            prefix = f"{place.broker}." if len({place.broker for place in places}) > 1 else ""
+            prefix = f"{place.name}." if len({place.name for place in places}) > 1 else prefix
             for folder in sorted(place.path.iterdir()):
                 topic, _, rest = folder.name.rpartition("-")
                 if rest.isdecimal() or rest in _STATES:

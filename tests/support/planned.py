@@ -3,26 +3,26 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
-from lake.local_storage import LocalStorage
-from pipelines.segment_ingest.decoding.tasks import (
-    ByteCount,
-    DecodeSettings,
-    StretchReport,
-    Totals,
-)
-from pipelines.segment_ingest.planning.coverage import OffsetRange
-from pipelines.segment_ingest.planning.plan import SurveyedPartition
-from pipelines.segment_ingest.settings import Settings
-from pipelines.segment_ingest.sources.partition_log import (
+from seglake.kafka_log.log_bounds import bounds_of
+from seglake.kafka_log.offset_ranges import OffsetRange
+from seglake.kafka_log.replica import (
     Checkpoints,
     PartitionKey,
     Replica,
     SegmentFile,
 )
-from pipelines.segment_ingest.surveying.bounds import bounds_of
-from pipelines.segment_ingest.surveying.survey_values import DataSpan, SegmentSurvey, SplitPoint
-from segment_codec.checkpoint_files import EpochStart
-from segment_codec.transactions import Marker
+from seglake.kafka_log.segment_survey import DataSpan, SegmentSurvey, SplitPoint
+from seglake.pipelines.segment_ingest.decoding.tasks import (
+    ByteCount,
+    DecodeSettings,
+    SplitReport,
+    Totals,
+)
+from seglake.pipelines.segment_ingest.planning.plan import SurveyedPartition
+from seglake.pipelines.settings.settings import Settings
+from seglake.segment_codec.checkpoint_files import EpochStart
+from seglake.segment_codec.transactions import Marker
+from seglake.storage.local_storage import LocalStorage
 
 BATCH_BYTES = 100
 BATCH_OFFSETS = 10
@@ -123,7 +123,7 @@ def surveyed(
         survey(start, stop, split_bytes=split_bytes, is_plain=is_plain)
         for start, stop in pairwise(edges)
     )
-    bounds = bounds_of(copy, surveys, settings or Settings())
+    bounds = bounds_of(copy, surveys, (settings or Settings()).read_policy)
     return SurveyedPartition(copy, surveys, bounds, tuple(covered))
 
 
@@ -145,9 +145,9 @@ def report(
     cut_offset: int | None = None,
     markers: tuple[Marker, ...] = (),
     missing_offsets: int = 0,
-) -> StretchReport:
-    """What a task says of one stretch."""
-    return StretchReport(
+) -> SplitReport:
+    """What a task says of one split."""
+    return SplitReport(
         first_offset,
         next_offset,
         leading_defect,

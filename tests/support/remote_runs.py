@@ -8,15 +8,16 @@ from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from typing import Any
 
-from lake.delta_tables import LakeTables
-from lake.engine import Engine, LocalEngine
-from lake.hadoop_properties import HadoopProperties
-from lake.storages import Storages
-from lake.tables import RECORDS, TABLES
-from pipelines.segment_ingest.progress import RunReporter
-from pipelines.segment_ingest.run import ingest
-from pipelines.segment_ingest.settings import Settings
-from pipelines.segment_ingest.summary import IngestSummary
+from seglake.lake.delta_tables import LakeTables
+from seglake.lake.tables import RECORDS, TABLES
+from seglake.pipelines.progress import RunReporter
+from seglake.pipelines.segment_ingest.ingest import ingest
+from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
+from seglake.pipelines.segment_ingest.run_context import ScanContext
+from seglake.pipelines.settings.settings import Settings
+from seglake.storage.hadoop_properties import HadoopProperties
+from seglake.storage.storages import Storages
+from seglake.task_engine.engine import Engine, LocalEngine
 from support.lakes import content
 
 APP = "race"
@@ -36,10 +37,12 @@ def ingested_at(
         return ingest(
             [source],
             lake,
-            Storages(properties),
-            settings,
-            own if engine is None else engine,
-            RunReporter(io.StringIO()),
+            ScanContext(
+                storage=Storages(properties),
+                settings=settings,
+                engine=own if engine is None else engine,
+                reporter=RunReporter(io.StringIO()),
+            ),
         )
 
 

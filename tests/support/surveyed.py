@@ -4,13 +4,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from lake.local_storage import LocalStorage
-from pipelines.segment_ingest.planning.coverage import Coverage
-from pipelines.segment_ingest.settings import Settings
-from pipelines.segment_ingest.sources.discover import discover
-from pipelines.segment_ingest.surveying.bounds import LogBounds, bounds_of
-from pipelines.segment_ingest.surveying.survey import survey_segments
-from pipelines.segment_ingest.surveying.survey_plan import earlier_run, survey_groups
+from seglake.kafka_log.log_bounds import LogBounds, bounds_of
+from seglake.log_dirs.discovery import discover
+from seglake.log_dirs.header_scan import survey_segments
+from seglake.log_tables.coverage import Coverage
+from seglake.pipelines.segment_ingest.planning.survey_plan import earlier_run, survey_groups
+from seglake.pipelines.settings.settings import Settings
+from seglake.storage.local_storage import LocalStorage
 
 
 def log_bounds(
@@ -28,8 +28,12 @@ def log_bounds(
     """
     sections = {"limits": limits or {}, "read": {"isolation": isolation, **(read or {})}}
     settings = Settings.from_mappings([("test", sections)])
-    (replica,) = discover([str(source)], LocalStorage(), settings).replicas
+    (replica,) = discover(
+        [str(source)], LocalStorage(), takes_topic=settings.select.takes_topic
+    ).replicas
     coverage = Coverage(ledger)
     groups = survey_groups([replica], coverage, settings, LocalStorage())
     surveys = [survey for group in groups for survey in survey_segments(group)]
-    return bounds_of(replica, surveys, settings, earlier_run(replica, coverage, settings))
+    return bounds_of(
+        replica, surveys, settings.read_policy, earlier_run(replica, coverage, settings)
+    )

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from pipelines.segment_ingest.summary import IngestSummary
+from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
 from support.lakes import Row, read_table
 from support.made_logs import Made
 
@@ -34,4 +34,9 @@ def ledger(lake: Path) -> list[Row]:
 
 
 def is_nothing_new(summary: IngestSummary) -> bool:
-    return (summary.exit_code, summary.tasks, summary.topics, summary.records) == (0, 0, [], 0)
+    return (summary.exit_code, summary.planned.tasks, summary.topics, summary.records) == (
+        0,
+        0,
+        [],
+        0,
+    )

@@ -22,8 +22,8 @@ import pytest
 _CONVERSIONS, _PROCESSES, _SPARK, _DISKS = "conversions", "processes", "Spark", "disks"
 _KINDS = (_CONVERSIONS, _PROCESSES, _SPARK, _DISKS)
 _CALLS = (
-    ("pipelines.segment_ingest.run", "ingest", _CONVERSIONS),
-    ("pipelines.segment_ingest.replay", "replay", _CONVERSIONS),
+    ("seglake.pipelines.segment_ingest.ingest", "ingest", _CONVERSIONS),
+    ("seglake.pipelines.segment_ingest.replay", "replay", _CONVERSIONS),
     ("support.broker_disks", "_unpack", _DISKS),
     ("support.made_logs", "write_over", _DISKS),
 )
@@ -148,7 +148,7 @@ def _lines(reports: list[pytest.TestReport]) -> Iterator[str]:
     kinds = "".join(f"{kind:>15}" for kind in _KINDS)
     yield f"{'folder':24}{'tests':>7}{'functions':>11}{'s':>7}{kinds}"
     total: Counter[str] = Counter()
-    for folder, found in sorted(by_folder.items(), key=lambda each: -each[1]["all"]):
+    for folder, found in sorted(by_folder.items(), key=lambda item: -item[1]["all"]):
         total.update(found)
         yield _line(folder, len(functions[folder]), found)
     yield _line("all", sum(map(len, functions.values())), total)

@@ -2,9 +2,16 @@
 
 from collections.abc import Iterable, Sequence
 
-from segment_codec.offset_order import OffsetOrder, Unit
-from segment_codec.segment import MOST_OFFSETS, Defect, Item, SegmentBounds, SegmentWalk, Tail
-from segment_codec.window import BytesSource, Window
+from seglake.segment_codec.offset_order import OffsetOrder, Unit
+from seglake.segment_codec.segment import (
+    MOST_OFFSETS,
+    Defect,
+    Item,
+    SegmentBounds,
+    SegmentWalk,
+    Tail,
+)
+from seglake.segment_codec.window import BytesSource, Window
 from support.encoder import EncodedBatch
 
 WINDOW_BYTES = 1 << 16

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from lake.tables import TABLES
-from pipelines.segment_ingest.decoding import internal_rows
+from seglake.lake.tables import TABLES
+from seglake.pipelines.segment_ingest.decoding import internal_rows
 from support.accounts import imbalances_of
 from support.broker_disks import log_dir
 from support.encoder import ControlType, Partition, Segment, end_marker
@@ -59,7 +59,7 @@ def test_offset_commits_of_transactions_that_did_not_commit_are_left_out(
         (21, 2, "committed"),
         (40, 7, "none"),
     ]
-    assert summary.unsettled_internal == unsettled
+    assert summary.counts.unsettled_internal == unsettled
     text = "records of internal topics in transactions that did not commit: 3"
     assert (text in summary.to_text()) == bool(unsettled)
     assert imbalances_of(lake) == []
@@ -98,7 +98,7 @@ def test_what_cannot_be_read_is_kept_raw_and_counted(data: Path, lake: Path) -> 
         *("unknown", "streams_group", "offset_commit", "offset_commit", "unknown", "unknown")
     ]
     assert (sound["key"], sound["value"], sound["unread_reason"]) == (None, None, None)
-    assert summary.unread_internal == 6
+    assert summary.counts.unread_internal == 6
     assert "could not be read (unread_reason): 6" in summary.to_text()
     assert summary.exit_code == 0
 
@@ -232,7 +232,7 @@ def test_damage_to_a_snapshot_is_a_row_and_the_rest_is_read(data: Path, lake: Pa
     unread = [row for row in read_table(lake, "cluster_metadata") if row["unread_reason"]]
     assert [(row["record_type"], row["snapshot"]) for row in unread] == [("unknown", SNAPSHOTS[0])]
     assert "at position" in unread[0]["unread_reason"]
-    assert summary.unread_internal == 1
+    assert summary.counts.unread_internal == 1
     assert [row for row in read_table(lake, "cluster_metadata") if row["record_type"] == "topic"]
 
 
@@ -248,5 +248,5 @@ def test_commits_that_a_healthy_copy_gives_later_are_rows_too(data: Path, lake: 
     offsets = [row["offset"] for row in rows_of(lake, "consumer_offsets")]
     assert offsets == [*range(5), *range(10, 20)]
     summary = ingested([data / "0", data / "1"], lake, select=INTERNAL)
-    assert summary.repaired_records == 5
+    assert summary.counts.repaired_records == 5
     assert [row["offset"] for row in rows_of(lake, "consumer_offsets")] == list(range(20))

@@ -1,4 +1,4 @@
-"""The tables for people, of the brokers' disks, row by row against Kafka's own decoders."""
+"""The decoded tables, of the brokers' disks, row by row against Kafka's own decoders."""
 
 import json
 from functools import cache
@@ -78,7 +78,7 @@ def taken(
         select={"internal_topics": True, "topics": [*TABLES]},
         read={"upper_bound": "log_end"},
     )
-    assert (summary.unread_internal, summary.redacted) == (0, 0)
+    assert (summary.counts.unread_internal, summary.counts.redacted) == (0, 0)
     return scenario, copy, lake
 
 
@@ -261,7 +261,7 @@ def known(number: int | None) -> int | None:
 def bare(fields: Any) -> Any:
     """Without the bytes that Kafka's tool takes apart."""
     if isinstance(fields, list):
-        return [bare(each) for each in fields]
+        return [bare(field) for field in fields]
     if not isinstance(fields, dict):
         return fields
     return {name: bare(value) for name, value in fields.items() if name not in EMBEDDED}

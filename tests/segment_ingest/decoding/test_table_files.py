@@ -6,14 +6,17 @@ from typing import BinaryIO
 
 import pytest
 
-from lake.errors import OutputError
-from lake.local_storage import LocalStorage
-from lake.storage import FileInfo, Storage
-from pipelines.segment_ingest.decoding import table_files
-from pipelines.segment_ingest.decoding.quarantine_rows import GapCause, RowStamp, gap_row
-from pipelines.segment_ingest.decoding.table_files import TableFiles
-from pipelines.segment_ingest.decoding.tasks import DecodeSettings
-from pipelines.segment_ingest.sources.partition_log import PartitionKey
+from seglake.kafka_log.offset_gaps import GapCause
+from seglake.kafka_log.replica import PartitionKey
+from seglake.lake.tables import GAPS
+from seglake.log_tables.quarantine_rows import RowStamp, gap_row
+from seglake.pipelines.segment_ingest.decoding import table_files
+from seglake.pipelines.segment_ingest.decoding.decoded_rows import DecodedRows
+from seglake.pipelines.segment_ingest.decoding.table_files import TableFiles
+from seglake.pipelines.segment_ingest.decoding.tasks import DecodeSettings
+from seglake.storage.errors import OutputError
+from seglake.storage.local_storage import LocalStorage
+from seglake.storage.storage import FileInfo, Storage
 
 _MIB = 1 << 20
 
@@ -66,7 +69,8 @@ def _table_files(storage: Storage, lake: Path) -> TableFiles:
 def _add_gap(files: TableFiles, topic: str) -> None:
     files.begin(topic)
     key, stamp = PartitionKey(topic, 0, None), RowStamp("s", "r", "a")
-    files.gap(gap_row(key, 0, 5, GapCause.MISSING, None, stamp))
+    row = gap_row(key, 0, 5, GapCause.MISSING, None, stamp)
+    files.add(DecodedRows(GAPS, [row]))
 
 
 def test_a_file_that_cannot_be_closed_is_deleted(tmp_path: Path) -> None:

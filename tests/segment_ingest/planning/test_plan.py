@@ -7,18 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.segment_ingest.planning.coverage import Coverage, OffsetRange, merged, subtracted
-from pipelines.segment_ingest.planning.plan import (
+from seglake.kafka_log.log_bounds import bounds_of
+from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
+from seglake.kafka_log.replica import PartitionKey
+from seglake.kafka_log.segment_survey import DataSpan
+from seglake.log_tables.coverage import Coverage
+from seglake.pipelines.segment_ingest.planning.plan import (
     SurveyedPartition,
     plan_ranges,
     plan_waves,
     wanted_ranges,
 )
-from pipelines.segment_ingest.settings import Settings
-from pipelines.segment_ingest.sources.partition_log import PartitionKey
-from pipelines.segment_ingest.surveying.bounds import bounds_of
-from pipelines.segment_ingest.surveying.survey_values import DataSpan
-from segment_codec.transactions import Marker
+from seglake.pipelines.settings.settings import Settings
+from seglake.segment_codec.transactions import Marker
 from support.planned import (
     BATCH_BYTES,
     BATCH_OFFSETS,
@@ -112,7 +113,7 @@ def test_the_upper_bound_is_the_high_watermark_or_what_stands_for_it(
     has_file: bool, entry: int | None, settings: Settings, expected: int
 ) -> None:
     copy = replica(high_watermark=entry, has_high_watermarks=has_file)
-    bounds = bounds_of(copy, [survey(0, 100)], settings)
+    bounds = bounds_of(copy, [survey(0, 100)], settings.read_policy)
     assert bounds.next_offset == expected
     assert bounds.log_end_offset == 100
     is_said = has_file and entry is None and settings is not _TO_THE_END
@@ -123,16 +124,20 @@ def test_the_upper_bound_is_the_high_watermark_or_what_stands_for_it(
 
 def test_without_an_entry_a_partition_is_taken_up_to_its_log_start() -> None:
     copy = replica((20, 100), high_watermark=None)
-    assert bounds_of(copy, [survey(20, 100)], Settings()).next_offset == 20
+    assert bounds_of(copy, [survey(20, 100)], Settings().read_policy).next_offset == 20
 
 
 def test_a_log_start_above_the_log_end_is_not_believed() -> None:
-    bounds = bounds_of(replica((20, 100), log_start_offset=101), [survey(20, 100)], Settings())
+    bounds = bounds_of(
+        replica((20, 100), log_start_offset=101), [survey(20, 100)], Settings().read_policy
+    )
     assert bounds.log_start_offset == 20
-    assert "not believed" in bounds.notes[0]
-    at_the_end = bounds_of(replica((20, 100), log_start_offset=100), [survey(20, 100)], Settings())
+    assert "ignored as implausible" in bounds.notes[0]
+    at_the_end = bounds_of(
+        replica((20, 100), log_start_offset=100), [survey(20, 100)], Settings().read_policy
+    )
     assert at_the_end.log_start_offset == 100
-    assert not [note for note in at_the_end.notes if "believed" in note]
+    assert not [note for note in at_the_end.notes if "implausible" in note]
 
 
 @pytest.mark.parametrize(
@@ -143,13 +148,16 @@ def test_a_log_start_below_the_first_segment_is_where_the_remote_log_begins(
     claimed: int | None, has_remote_tier: bool, remote: int
 ) -> None:
     copy = replica((20, 100), log_start_offset=claimed, has_remote_tier=has_remote_tier)
-    assert bounds_of(copy, [survey(20, 100)], Settings()).remote_offset == remote
+    assert bounds_of(copy, [survey(20, 100)], Settings().read_policy).remote_offset == remote
 
 
 def test_damage_at_the_end_of_a_log_does_not_hide_what_the_high_watermark_proves() -> None:
     copy = replica(high_watermark=120)
-    assert bounds_of(copy, [survey(0, 100, is_cut_open=True)], Settings()).next_offset == 120
-    assert bounds_of(copy, [survey(0, 100)], Settings()).next_offset == 100
+    assert (
+        bounds_of(copy, [survey(0, 100, is_cut_open=True)], Settings().read_policy).next_offset
+        == 120
+    )
+    assert bounds_of(copy, [survey(0, 100)], Settings().read_policy).next_offset == 100
 
 
 def _events(*, is_ended: bool) -> tuple[Marker | DataSpan, ...]:
@@ -159,18 +167,23 @@ def _events(*, is_ended: bool) -> tuple[Marker | DataSpan, ...]:
 
 def test_read_committed_stops_at_the_first_open_transaction() -> None:
     still_open = [survey(0, 100, events=_events(is_ended=False))]
-    bounds = bounds_of(replica(), still_open, Settings())
+    bounds = bounds_of(replica(), still_open, Settings().read_policy)
     assert (bounds.next_offset, bounds.last_stable_offset) == (50, 50)
-    assert [(each.producer_id, each.first_offset) for each in bounds.open_transactions] == [(2, 50)]
-    uncommitted = bounds_of(replica(), still_open, _UNCOMMITTED)
+    assert [
+        (transaction.producer_id, transaction.first_offset)
+        for transaction in bounds.open_transactions
+    ] == [(2, 50)]
+    uncommitted = bounds_of(replica(), still_open, _UNCOMMITTED.read_policy)
     assert (uncommitted.next_offset, uncommitted.last_stable_offset) == (100, 50)
-    ended = bounds_of(replica(), [survey(0, 100, events=_events(is_ended=True))], Settings())
+    ended = bounds_of(
+        replica(), [survey(0, 100, events=_events(is_ended=True))], Settings().read_policy
+    )
     assert (ended.next_offset, ended.last_stable_offset) == (100, 100)
 
 
 def test_a_marker_above_the_high_watermark_ends_nothing() -> None:
     surveys = [survey(0, 100, events=_events(is_ended=True))]
-    bounds = bounds_of(replica(high_watermark=80), surveys, Settings())
+    bounds = bounds_of(replica(high_watermark=80), surveys, Settings().read_policy)
     assert (bounds.next_offset, bounds.last_stable_offset) == (50, 50)
     assert bounds.markers == (Marker(60, 1, False),)
 
@@ -187,13 +200,13 @@ def _planned_bytes(partition: SurveyedPartition, settings: Settings) -> Counter[
     ranges = plan_ranges(partition, settings)
     read, write = settings.read, settings.write
     waves = plan_waves(ranges, write.wave_bytes, read.split_bytes, decode_settings())
-    assert [each for wave in waves for each in wave.ranges] == ranges
-    in_tasks = [stretch for wave in waves for task in wave.tasks for stretch in task.stretches]
-    assert len(in_tasks) == sum(len(each.stretches) for each in ranges)
+    assert [offset_range for wave in waves for offset_range in wave.ranges] == ranges
+    in_tasks = [split for wave in waves for task in wave.tasks for split in task.splits]
+    assert len(in_tasks) == sum(len(offset_range.splits) for offset_range in ranges)
     return Counter(
         (piece.file.path, position)
-        for stretch in in_tasks
-        for piece in stretch.slices
+        for split in in_tasks
+        for piece in split.segment_splits
         for position in range(piece.start, piece.stop, BATCH_BYTES)
     )
 
@@ -232,9 +245,9 @@ def test_each_byte_that_is_wanted_lies_in_one_task_and_no_other_in_any(
     if is_plain and splits == 1:
         assert wanted == set(found)
     ranges = plan_ranges(partition, settings)
-    assert merged((each.start_offset, each.next_offset) for each in ranges) == merged(
-        [(covered, edges[-1])]
-    )
+    assert merged(
+        (offset_range.start_offset, offset_range.next_offset) for offset_range in ranges
+    ) == merged([(covered, edges[-1])])
     assert all(a.next_offset == b.start_offset for a, b in pairwise(ranges))
 
 
@@ -264,28 +277,28 @@ def test_tasks_and_waves_are_not_larger_than_asked_but_for_a_single_piece() -> N
 def test_small_logs_share_a_task() -> None:
     keys = [PartitionKey("orders", number, None) for number in range(6)]
     ranges = [
-        each
+        plan_range
         for key in keys
-        for each in plan_ranges(surveyed((0, 20), key=key), _settings(500, 10_000))
+        for plan_range in plan_ranges(surveyed((0, 20), key=key), _settings(500, 10_000))
     ]
     (wave,) = plan_waves(ranges, 10_000, 500, decode_settings())
-    assert [len(task.stretches) for task in wave.tasks] == [2, 2, 2]
+    assert [len(task.splits) for task in wave.tasks] == [2, 2, 2]
 
 
 def test_segments_below_the_log_start_or_above_the_bound_are_not_read() -> None:
     partition = surveyed((0, 100, 200, 300, 400), log_start_offset=230, high_watermark=290)
     (plan,) = plan_ranges(partition, Settings())
     assert (plan.start_offset, plan.next_offset) == (0, 290)
-    bases = {piece.file.base_offset for stretch in plan.stretches for piece in stretch.slices}
+    bases = {piece.file.base_offset for split in plan.splits for piece in split.segment_splits}
     assert bases == {200}
 
 
 def test_a_partition_whose_offsets_are_in_doubt_is_one_piece() -> None:
     partition = surveyed((0, 100, 200), is_plain=False)
     (plan,) = plan_ranges(partition, _settings(BATCH_BYTES, 2 * BATCH_BYTES))
-    (stretch,) = plan.stretches
-    assert [piece.size_bytes for piece in stretch.slices] == [1000, 1000]
-    assert not stretch.is_plain
+    (split,) = plan.splits
+    assert [piece.size_bytes for piece in split.segment_splits] == [1000, 1000]
+    assert not split.is_plain
 
 
 def _window(**select: str) -> Settings:
@@ -310,6 +323,6 @@ def test_a_window_is_between_the_first_batches_that_reach_its_ends(
     settings = _window(**{f"{name}_timestamp": times[name] for name in select})
     surveys = (survey(0, 100, window=found),)
     partition = SurveyedPartition(
-        replica(), surveys, bounds_of(replica(), surveys, settings), covered=()
+        replica(), surveys, bounds_of(replica(), surveys, settings.read_policy), covered=()
     )
     assert wanted_ranges(partition, settings) == expected

@@ -34,7 +34,7 @@ def main(folder: str) -> None:
     cpu_seconds = time.process_time() - begun  # what else the machine does is not in it
     facts = {
         "import_errors": bag.import_errors,
-        "files": sorted(Path(each.file).name for each in bag.dagbag_stats),
+        "files": sorted(Path(dagbag_stat.file).name for dagbag_stat in bag.dagbag_stats),
         "cpu_seconds": cpu_seconds,
         "foreign": [name for name in FOREIGN if sys.modules[name] is not None],
         "dags": {dag_id: _dag(dag) for dag_id, dag in bag.dags.items()},

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from jobs.java_home import provide_java
+from seglake.environment.java_home import provide_java
 from support.servers.hadoop_jars import hadoop_jars
 from support.servers.processes import LOOPBACK, Running, ServerError, started
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from lake.hadoop_properties import HadoopProperties
+from seglake.storage.hadoop_properties import HadoopProperties
 from support.servers.processes import LOOPBACK, Running, free_port, started
 
 _TOOLS = Path(__file__).resolve().parents[3] / "build" / "tools"

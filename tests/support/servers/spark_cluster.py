@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pyspark
 
-from jobs.java_home import provide_java
+from seglake.environment.java_home import provide_java
 from support.servers.processes import LOOPBACK, Running, started
 
 SPARK_HOME = Path(pyspark.__file__).parent

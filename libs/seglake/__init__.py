@@ -1,0 +1,39 @@
+"""Turns raw Kafka log segments into Delta tables, without a broker.
+
+    import seglake
+
+    summary = seglake.ingest("/var/lib/kafka/data", "/data/lake", engine="local")
+    print(summary.to_text())
+    records = seglake.tables("/data/lake")["records"].to_pyarrow_table()
+
+The functions do what the commands of their names do, and take the commands' options as keywords.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from seglake.errors import SeglakeError, WrongCallError
+
+if TYPE_CHECKING:
+    from seglake.api import AuditResult, audit, ingest, inspect, replay, tables
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AuditResult",
+    "SeglakeError",
+    "WrongCallError",
+    "audit",
+    "ingest",
+    "inspect",
+    "replay",
+    "tables",
+]
+
+
+# Any: whatever has the name.
+def __getattr__(name: str) -> Any:
+    """Import the functions when they are first used: tasks and commands need few of them."""
+    if name in __all__:
+        return getattr(import_module("seglake.api"), name)
+    raise AttributeError(f"module 'seglake' has no attribute {name!r}")

@@ -1,0 +1,253 @@
+"""The commands as functions: `import seglake` hands them on. Effect.
+
+Each does what the command of its name does, with the command's options as keywords, prints
+nothing, and returns what the command would have printed as an object. The command line calls the
+same functions.
+"""
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Unpack
+
+from seglake.environment.run_settings import SettingOptions, settings_of
+from seglake.pipelines.settings.settings import LakeFormat, Settings
+
+if TYPE_CHECKING:
+    from seglake.lake.delta_tables import DeltaTable
+    from seglake.pipelines.lake_audit.disk_check.disk_check import CopyCheck
+    from seglake.pipelines.lake_audit.lake_audit import LakeAudit
+    from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
+    from seglake.pipelines.segment_ingest.report.replay_summary import ReplaySummary
+    from seglake.pipelines.segment_ingest.run_context import ScanContext
+
+Place = str | Path
+Places = Place | Iterable[Place]
+_QUIET = -1
+
+
+class EngineOptions(SettingOptions, total=False):
+    """How a call runs, besides the settings.
+
+    Attributes:
+        engine: "spark" (the default; a running session is used, and is left running) or "local".
+        verbosity: -1 says nothing (the default), 0 shows a line of progress on a terminal, 1 and 2
+            say more, on stderr.
+    """
+
+    engine: Literal["spark", "local"]
+    verbosity: int
+
+
+class RunOptions(EngineOptions, total=False):
+    """The same, of calls that write.
+
+    Attributes:
+        run_id: a label of the run, written with every row; made up when it is left out.
+        dry_run: only plan; nothing is written.
+    """
+
+    run_id: str | None
+    dry_run: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AuditResult:
+    """What an audit found; `disks` is None where no source was given to compare with."""
+
+    lake: "LakeAudit"
+    disks: "tuple[CopyCheck, ...] | None"
+
+    @property
+    def exit_code(self) -> int:
+        """0 where everything is explained and equal, else 3."""
+        from seglake.pipelines.lake_audit.disk_check import disk_check_report
+
+        disks = 0 if self.disks is None else disk_check_report.exit_code(self.disks)
+        return max(self.lake.exit_code, disks)
+
+    # Any: what JSON can hold.
+    def to_mapping(self) -> dict[str, Any]:
+        """Everything, as `--json` prints it."""
+        from seglake.pipelines.lake_audit.disk_check import disk_check_report
+
+        facts = self.lake.to_mapping()
+        if self.disks is not None:
+            disks = disk_check_report.to_mapping(self.disks)
+            facts |= {"exit_code": self.exit_code, "disks": disks}
+        return facts
+
+    def to_json(self) -> str:
+        """One line."""
+        return json.dumps(self.to_mapping(), sort_keys=True)
+
+    def to_text(self) -> str:
+        """What a person reads."""
+        from seglake.pipelines.lake_audit import text_report
+        from seglake.pipelines.lake_audit.disk_check import disk_check_report
+
+        text = text_report.to_text(self.lake)
+        if self.disks is None:
+            return text
+        return f"{text}\n\n{disk_check_report.to_text(self.disks)}"
+
+
+def ingest(source: Places, lake: Place, **options: Unpack[RunOptions]) -> "IngestSummary":
+    """Ingest what is new in the sources into the tables of a lake, exactly once.
+
+    Args:
+        source: log dirs, partition folders, or folders above log dirs: local paths or URIs.
+        lake: the folder of the tables; made if it is missing.
+        options: those of `seglake ingest`.
+
+    Raises:
+        WrongCallError: the call, a setting or a place is wrong, and nothing was touched.
+        SeglakeError: the run failed; what was committed stays, and it is safe to run again.
+    """
+    _check(options, RunOptions)
+    return run_ingest(_places(source), str(lake), settings_of(options), options)
+
+
+def replay(lake: Place, source: Places = (), **options: Unpack[RunOptions]) -> "ReplaySummary":
+    """Decode quarantined bytes again, and fill gaps from other replicas.
+
+    Args:
+        source: log dirs with other replicas; none: only the bytes that the lake keeps.
+        options: those of `seglake replay`.
+
+    Raises:
+        WrongCallError: the call, a setting or a place is wrong, and nothing was touched.
+        SeglakeError: the run failed; what was committed stays, and it is safe to run again.
+    """
+    _check(options, RunOptions)
+    return run_replay(str(lake), _places(source), settings_of(options), options)
+
+
+def audit(lake: Place, source: Places = (), **options: Unpack[EngineOptions]) -> AuditResult:
+    """Prove from the tables that every covered offset is accounted for; writes nothing.
+
+    Args:
+        source: log dirs to compare the records with, payload by payload.
+        options: those of `seglake audit`.
+
+    Raises:
+        WrongCallError: the call, a setting or a place is wrong.
+        SeglakeError: the lake or a source cannot be read, or a worker failed.
+    """
+    _check(options, EngineOptions)
+    return run_audit(str(lake), _places(source), settings_of(options), options)
+
+
+def inspect(
+    path: Place, *, records: bool = False, offset: int | None = None
+) -> Iterator[dict[str, Any]]:
+    """Yield what a segment, an index or side file, a partition folder or a log dir holds.
+
+    Args:
+        records: records too, not only batches.
+        offset: only the batch or record with this offset, found by way of the index.
+
+    Yields:
+        The objects that `seglake inspect --json` prints, one a line.
+
+    Raises:
+        WrongCallError: nothing is there, or it cannot be inspected.
+    """
+    import io
+
+    from seglake.environment.storages import open_storages
+    from seglake.pipelines.segment_inspect.run import inspect as inspected
+
+    out = io.StringIO()
+    inspected(str(path), open_storages(()), records=records, offset=offset, as_json=True, out=out)
+    return map(json.loads, out.getvalue().splitlines())
+
+
+def tables(lake: Place, **options: Unpack[SettingOptions]) -> "dict[str, DeltaTable]":
+    """Open the tables of a lake, by name, each at its newest version.
+
+    Raises:
+        WrongCallError: there is no lake, or its storage refuses access.
+    """
+    from seglake.environment.storages import open_storages
+    from seglake.lake.delta_tables import LakeTables
+    from seglake.lake.lake_folder import opening
+
+    _check(options, SettingOptions)
+    storage = open_storages(settings_of(options).spark.properties)
+    path = storage.locate(str(lake))
+    with opening(path):
+        return LakeTables(path, storage).open_all()
+
+
+def run_ingest(
+    sources: Sequence[str], lake: str, settings: Settings, options: RunOptions
+) -> "IngestSummary":
+    """`ingest` with settings that are made already."""
+    from seglake.pipelines.segment_ingest.ingest import ingest as into_tables
+    from seglake.pipelines.segment_ingest.parquet_export import convert
+
+    run = convert if settings.write.format is LakeFormat.PARQUET else into_tables
+    run_id, dry_run = options.get("run_id"), options.get("dry_run", False)
+    with _scanning(settings, options) as scan:
+        return run(sources, lake, scan, run_id=run_id, dry_run=dry_run)
+
+
+def run_replay(
+    lake: str, sources: Sequence[str], settings: Settings, options: RunOptions
+) -> "ReplaySummary":
+    """`replay` with settings that are made already."""
+    from seglake.pipelines.segment_ingest.replay import replay as replayed
+
+    run_id, dry_run = options.get("run_id"), options.get("dry_run", False)
+    with _scanning(settings, options) as scan:
+        return replayed(lake, sources, scan, run_id=run_id, dry_run=dry_run)
+
+
+def run_audit(
+    lake: str, sources: Sequence[str], settings: Settings, options: EngineOptions
+) -> AuditResult:
+    """`audit` with settings that are made already."""
+    from seglake.environment.storages import open_storages
+    from seglake.pipelines.lake_audit.disk_check.disk_check import check_disks, find_disks
+    from seglake.pipelines.lake_audit.run import audit as audited
+
+    storage = open_storages(settings.spark.properties)
+    disks = find_disks(sources, storage, settings) if sources else None
+    with _scanning(settings, options) as scan:
+        found = audited(lake, scan.storage, scan.engine, scan.reporter)
+        if disks is None:
+            return AuditResult(found, None)
+        checks = check_disks(disks, lake, scan.storage, settings, scan.engine, scan.reporter)
+    return AuditResult(found, tuple(checks))
+
+
+@contextmanager
+def _scanning(settings: Settings, options: EngineOptions) -> "Iterator[ScanContext]":
+    from seglake.environment.engines import open_engine
+    from seglake.environment.storages import open_storages
+    from seglake.pipelines.progress import RunReporter
+    from seglake.pipelines.segment_ingest.run_context import ScanContext
+
+    verbosity = options.get("verbosity", _QUIET)
+    with open_engine(options.get("engine", "spark"), settings, verbosity=verbosity) as engine:
+        yield ScanContext(
+            storage=open_storages(settings.spark.properties),
+            settings=settings,
+            engine=engine,
+            reporter=RunReporter(sys.stderr, verbosity=verbosity),
+        )
+
+
+def _check(options: Mapping[str, object], known: type) -> None:
+    """Refuse what is no option, as Python does where the names stand in the signature."""
+    unknown = sorted(options.keys() - known.__annotations__.keys())  # inherited ones included
+    if unknown:
+        raise TypeError(f"got an unexpected keyword argument {unknown[0]!r}")
+
+
+def _places(given: Places) -> list[str]:
+    return [str(given)] if isinstance(given, str | Path) else [str(place) for place in given]

@@ -1,0 +1,250 @@
+"""The arguments of every command: one parser each, and the settings they add up to."""
+
+import argparse
+
+from seglake import __version__
+from seglake.environment import run_settings
+from seglake.kafka_log.read_policy import Isolation, UpperBound
+from seglake.pipelines.settings.settings import LakeFormat, Settings
+
+
+def settings_of(arguments: argparse.Namespace) -> Settings:
+    """The settings that a command line adds up to: files, then --set, then options.
+
+    Raises:
+        WrongCallError: a file or an assignment cannot be read, or two options exclude each other.
+        SettingsError: a key or a value is refused.
+    """
+    return run_settings.settings_of(vars(arguments), lambda name: f"--{name.replace('_', '-')}")
+
+
+def ingest_parser() -> argparse.ArgumentParser:
+    """Arguments of `seglake ingest`."""
+    parser = _parser(
+        "ingest",
+        usage="--source URI [URI ...] --lake URI [options]",
+        description="Turn Kafka log segments into Delta tables; a later run ingests what is new.",
+        example="--source /var/lib/kafka/data --lake /data/lake --topics 'orders*'",
+    )
+    add = parser.add_argument
+    _add_source_option(
+        parser,
+        is_required=True,
+        source_help="log dir, partition folder, or any folder above log dirs",
+    )
+    add("--lake", metavar="URI", required=True, help="folder of the tables, made when missing")
+    _add_topic_options(
+        parser,
+        topics_help="ingest these topics only",
+        internal_help="ingest __* topics too, some also as decoded tables",
+    )
+    add("--from-timestamp", metavar="TIME", help="ISO-8601; without a zone: UTC")
+    add("--to-timestamp", metavar="TIME", help="the first time not ingested")
+    add(
+        "--isolation",
+        choices=[str(each) for each in Isolation],
+        metavar="LEVEL",
+        help=" | ".join(Isolation),
+    )
+    add(
+        "--upper-bound",
+        choices=[str(each) for each in UpperBound],
+        metavar="BOUND",
+        help=" | ".join(UpperBound),
+    )
+    add(
+        "--format",
+        choices=[str(each) for each in LakeFormat],
+        metavar="FORMAT",
+        help="delta, or parquet: one conversion into an empty folder",
+    )
+    _add_source_id_and_engine(parser)
+    add("--dry-run", action="store_true", help="print the plan, write nothing")
+    add("--run-id", metavar="ID", help="label of the run, written with every row")
+    _add_spark_options(parser)
+    _add_output_options(parser, json_help="one machine-readable summary line on stdout")
+    return parser
+
+
+def replay_parser() -> argparse.ArgumentParser:
+    """Arguments of `seglake replay`."""
+    parser = _parser(
+        "replay",
+        usage="--lake URI [--source URI ...] [options]",
+        description="Decode again what lies in quarantine, and fill what is missing from other"
+        " replicas.",
+        example="--lake /data/lake --set limits.max_decompressed_batch_bytes=268435456",
+    )
+    add = parser.add_argument
+    add("--lake", metavar="URI", required=True, help="folder of the tables")
+    _add_source_option(
+        parser,
+        is_required=False,
+        source_help="log dirs with other replicas; without: only quarantined bytes",
+    )
+    _add_topic_options(
+        parser, topics_help="look at these topics only", internal_help="look at __* topics too"
+    )
+    _add_source_id_and_engine(parser)
+    add("--dry-run", action="store_true", help="say what would be filled, commit nothing")
+    add("--run-id", metavar="ID", help="label of the run, written with every row")
+    _add_spark_options(parser)
+    _add_output_options(parser, json_help="one machine-readable summary line on stdout")
+    return parser
+
+
+def audit_parser() -> argparse.ArgumentParser:
+    """Arguments of `seglake audit`."""
+    parser = _parser(
+        "audit",
+        usage="--lake URI [--source URI ...] [options]",
+        description="Prove from the tables that every covered offset is accounted for; with"
+        " --source, that\nthe records are those of the disks. What is not explained ends with 3.",
+        example="--lake /data/lake --source /var/lib/kafka/data",
+    )
+    add = parser.add_argument
+    add("--lake", metavar="URI", required=True, help="folder of the tables")
+    _add_source_option(
+        parser, is_required=False, source_help="log dirs to compare with, payload by payload"
+    )
+    _add_source_id_and_engine(parser)
+    _add_spark_options(parser)
+    _add_output_options(parser, json_help="everything as one machine-readable line on stdout")
+    return parser
+
+
+def inspect_parser() -> argparse.ArgumentParser:
+    """Arguments of `seglake inspect`."""
+    parser = _parser(
+        "inspect",
+        usage="PATH [options]",
+        description="Show what Kafka's files hold: a segment, an index or side file, a partition"
+        " folder, a log dir.",
+        example="/var/lib/kafka/data/orders-0/00000000000000000000.log --records",
+    )
+    add = parser.add_argument
+    add("path", metavar="PATH", help="file or folder to look into")
+    add("--records", action="store_true", help="show the records too, not only the batches")
+    add("--offset", metavar="N", type=_offset, help="look this offset up through the index")
+    _add_output_options(parser, json_help="one JSON object a line")
+    return parser
+
+
+def sql_parser() -> argparse.ArgumentParser:
+    """Arguments of `seglake sql`."""
+    parser = _parser(
+        "sql",
+        usage='--lake URI "SELECT ..." [options]',
+        description="Ask the tables in Spark SQL. Tables: records batches quarantine gaps"
+        " checkpoints,\nand of internal topics: consumer_offsets transaction_state"
+        " cluster_metadata."
+        "\nViews: last_offsets current_gaps completeness settled_records readable_records"
+        " latest_records\ngroup_offsets settled_metadata, and one topic_<name> for each topic.",
+        example='--lake /data/lake "SELECT topic, count(*) FROM records GROUP BY topic"',
+    )
+    parser.add_argument("query", metavar="SELECT", help="one statement of Spark SQL")
+    parser.add_argument("--lake", metavar="URI", required=True, help="folder of the tables")
+    _add_spark_options(parser)
+    _add_output_options(parser, json_help="one JSON object a row; binary as base64")
+    return parser
+
+
+def warm_up_parser() -> argparse.ArgumentParser:
+    """Arguments of `seglake warm-up`."""
+    parser = _parser(
+        "warm-up",
+        usage="[options]",
+        description="Compile the decoder and fetch Spark's JARs for Delta, so that no first run"
+        " waits for it.",
+        example="--s3",
+    )
+    parser.add_argument("--s3", action="store_true", help="also the JARs to read lakes on S3 with")
+    _add_output_options(parser)
+    return parser
+
+
+def _parser(command: str, *, usage: str, description: str, example: str) -> argparse.ArgumentParser:
+    program = f"seglake {command}"
+    return argparse.ArgumentParser(
+        prog=program,
+        usage=f"{program} {usage}",
+        description=description,
+        epilog=f"example:\n  {program} {example}",
+        formatter_class=_HelpFormatter,
+        allow_abbrev=False,
+    )
+
+
+class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Keeps line breaks, and leaves the options' column enough room for one line each."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=32)
+
+
+def _add_source_option(
+    parser: argparse.ArgumentParser, *, is_required: bool, source_help: str
+) -> None:
+    parser.add_argument(
+        "--source",
+        metavar="URI",
+        nargs="+",
+        action="extend",
+        required=is_required,
+        default=[],
+        help=source_help,
+    )
+
+
+def _add_topic_options(
+    parser: argparse.ArgumentParser, *, topics_help: str, internal_help: str
+) -> None:
+    add = parser.add_argument
+    topics_help = f"{topics_help}; a leading ! excludes (repeatable)"
+    add("--topics", metavar="GLOB", action="append", help=topics_help)
+    add("--internal-topics", action="store_const", const=True, help=internal_help)
+
+
+def _add_source_id_and_engine(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--source-id", metavar="ID", help="cluster, where meta.properties gives none")
+    add(
+        "--engine",
+        choices=["spark", "local"],
+        default="spark",
+        help="spark (default), or local: processes without a JVM",
+    )
+
+
+def _add_spark_options(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--master", metavar="URL", help="Spark's master (default: local[*])")
+    add(
+        "--config",
+        metavar="FILE.toml",
+        action="append",
+        default=[],
+        help="settings file (repeatable, later wins)",
+    )
+    add(
+        "--set",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="one setting, as section.key=value (repeatable)",
+    )
+
+
+def _add_output_options(parser: argparse.ArgumentParser, *, json_help: str | None = None) -> None:
+    add = parser.add_argument
+    if json_help is not None:
+        add("--json", action="store_true", help=json_help)
+    add("-v", "--verbose", action="count", default=0, help="say more; tracebacks of errors")
+    add("-q", "--quiet", action="count", default=0, help="say less")
+    add("--version", action="version", version=f"seglake {__version__}")
+
+
+def _offset(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"an offset is a number from 0 on, got {text!r}")
+    return int(text)

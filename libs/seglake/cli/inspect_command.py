@@ -1,0 +1,30 @@
+"""`seglake inspect`: what Kafka's files hold, for a person. Plain Python."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from functools import partial
+
+from seglake.cli.arguments import inspect_parser
+from seglake.cli.outcome import run_job
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the job; it ends with 0 whatever the bytes are."""
+    arguments = inspect_parser().parse_args(argv)
+    return run_job(partial(_inspect, arguments), verbose=arguments.verbose > 0, writes=False)
+
+
+def _inspect(arguments: argparse.Namespace) -> int:
+    # Imported here, so that --help and wrong calls are answered at once.
+    from seglake.environment.storages import open_storages
+    from seglake.pipelines.segment_inspect.run import inspect
+
+    return inspect(
+        arguments.path,
+        open_storages(()),
+        records=arguments.records,
+        offset=arguments.offset,
+        as_json=arguments.json,
+        out=sys.stdout,
+    )

@@ -1,0 +1,52 @@
+"""`seglake COMMAND`: finds the module of a command and hands it the arguments."""
+
+import argparse
+from collections.abc import Sequence
+from importlib import import_module
+from typing import NamedTuple, NoReturn
+
+from seglake import __version__
+from seglake.cli.outcome import exit_with
+
+
+class _Command(NamedTuple):
+    module: str  # with main(argv) -> int; imported only when the command is called
+    does: str
+
+
+COMMANDS = {
+    "ingest": _Command("seglake.cli.ingest_command", "turn Kafka log segments into Delta tables"),
+    "audit": _Command("seglake.cli.audit_command", "prove that nothing is missing in the tables"),
+    "inspect": _Command("seglake.cli.inspect_command", "show what a segment or another file holds"),
+    "replay": _Command("seglake.cli.replay_command", "decode quarantined bytes again, fill gaps"),
+    "sql": _Command("seglake.cli.sql_command", "ask the tables in Spark SQL"),
+    "warm-up": _Command("seglake.cli.warm_up_command", "compile and fetch what a first run needs"),
+}
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the command that `argv` names; its own arguments follow it."""
+    arguments = _parser().parse_args(argv[:1])
+    command = import_module(COMMANDS[arguments.command].module)
+    code: int = command.main(argv[1:])
+    return code
+
+
+def entry_point() -> NoReturn:
+    """What the installed command `seglake` runs."""
+    exit_with(main)
+
+
+def _parser() -> argparse.ArgumentParser:
+    listed = "\n".join(f"  {name:<9}{command.does}" for name, command in COMMANDS.items())
+    parser = argparse.ArgumentParser(
+        prog="seglake",
+        usage="seglake COMMAND ...",
+        description="Turns raw Kafka log segments into Delta tables, without a broker.",
+        epilog=f"commands:\n{listed}\n\n`seglake COMMAND --help` explains one.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("command", choices=list(COMMANDS), metavar="COMMAND", help="see below")
+    parser.add_argument("--version", action="version", version=f"seglake {__version__}")
+    return parser

@@ -1,0 +1,100 @@
+"""Turns what a job ends with into an exit code and, when it failed, one paragraph for a person."""
+
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from enum import IntEnum
+from types import TracebackType
+from typing import NoReturn
+
+from seglake.errors import SeglakeError, WrongCallError
+
+_RUST_LOG = "RUST_LOG"  # the clients of HDFS print warnings beside the errors that they raise
+_VERBOSE = frozenset({"-v", "-vv", "-vvv", "--verbose"})
+_INTERRUPTED = "seglake: interrupted"
+_WRITING_INTERRUPTED = f"{_INTERRUPTED}; what was committed stays, the rest can be run again"
+
+
+class ExitCode(IntEnum):
+    """What the caller of a command may rely on."""
+
+    DONE = 0
+    FAILED = 1  # safe to run again
+    WRONG_CALL = 2  # nothing was touched
+    LOOK = 3  # done and consistent, but a person should look
+    INTERRUPTED = 130
+
+
+def run_job(job: Callable[[], int], *, verbose: bool, writes: bool) -> int:
+    """Run a job and say how it ended.
+
+    A failure the job foresaw becomes one paragraph on stderr, with the traceback before it when
+    `verbose`. An exception that is a fault of ours passes through, to `exit_with`.
+
+    Args:
+        writes: the job commits to a lake, or may.
+    """
+    if not verbose:
+        os.environ.setdefault(_RUST_LOG, "off")
+    code = int(ExitCode.DONE)
+    try:
+        code = job()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _abandon_stdout()
+    except KeyboardInterrupt:
+        print(_WRITING_INTERRUPTED if writes else _INTERRUPTED, file=sys.stderr)
+        return ExitCode.INTERRUPTED
+    except WrongCallError as error:
+        _explain(error, verbose=verbose)
+        return ExitCode.WRONG_CALL
+    except (SeglakeError, OSError) as error:
+        _explain(error, verbose=verbose)
+        return ExitCode.FAILED
+    return code
+
+
+def exit_with(main: Callable[[Sequence[str]], int]) -> NoReturn:
+    """Be the process: run `main` on the command line's arguments and exit with its code.
+
+    The interpreter does not take itself down: threads of the stores' native clients still run
+    then, and an audit that was done has been seen to end with SIGABRT there.
+    """
+    sys.excepthook = _explain_fault
+    try:
+        code = main(sys.argv[1:])
+    except SystemExit as ended:  # argparse has printed help, or what is wrong with the arguments
+        code = int(ended.code or 0)
+    except KeyboardInterrupt:  # before the job began
+        print(_INTERRUPTED, file=sys.stderr)
+        code = ExitCode.INTERRUPTED
+    with suppress(BrokenPipeError):
+        sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def _explain(error: Exception, *, verbose: bool) -> None:
+    if verbose:
+        traceback.print_exception(error)
+    print(f"seglake: {error}", file=sys.stderr)
+
+
+def _explain_fault(
+    kind: type[BaseException], fault: BaseException, trace: TracebackType | None
+) -> None:
+    """The hook of last resort: Python ends with code 1 after it."""
+    if not _VERBOSE.isdisjoint(sys.argv[1:]):
+        traceback.print_exception(kind, fault, trace)
+    print(
+        f"seglake: a fault in seglake itself ({kind.__name__}: {fault}); nothing half-done is"
+        " visible in the tables. Run again with -v for the traceback, and report it.",
+        file=sys.stderr,
+    )
+
+
+def _abandon_stdout() -> None:
+    """Whoever read our output has gone: keep the interpreter from complaining when it closes it."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

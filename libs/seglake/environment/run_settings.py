@@ -1,0 +1,75 @@
+"""What options of a call or of a command line add up to."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import TypedDict
+
+from seglake.environment.setting_files import assignment_layers, file_layers, option_layer
+from seglake.errors import WrongCallError
+from seglake.pipelines.settings.settings import Settings
+
+# An option that sets one key of the settings.
+_KEYS = {
+    "master": "spark.master",
+    "topics": "select.topics",
+    "internal_topics": "select.internal_topics",
+    "from_timestamp": "select.from_timestamp",
+    "to_timestamp": "select.to_timestamp",
+    "isolation": "read.isolation",
+    "upper_bound": "read.upper_bound",
+    "format": "write.format",
+    "source_id": "source.source_id",
+}
+
+
+class SettingOptions(TypedDict, total=False):
+    """Options that add up to settings: files, then assignments, then options of their own name.
+
+    Attributes:
+        config: settings files, later ones on top.
+        set: single settings, as `section.key=value`.
+    """
+
+    config: Sequence[str]
+    set: Sequence[str]
+    master: str | None
+    topics: Sequence[str] | None
+    internal_topics: bool | None
+    from_timestamp: datetime | str | None
+    to_timestamp: datetime | str | None
+    isolation: str | None
+    upper_bound: str | None
+    format: str | None
+    source_id: str | None
+
+
+def settings_of(
+    options: Mapping[str, object], shown: Callable[[str], str] = lambda name: f"{name}="
+) -> Settings:
+    """The settings that options add up to.
+
+    Args:
+        shown: how an error names an option to the caller.
+
+    Raises:
+        WrongCallError: an option is unknown, a file or an assignment cannot be read, or two options
+            exclude each other.
+        SettingsError: a key or a value is refused.
+    """
+    if options.get("engine", "spark") == "local" and options.get("master") is not None:
+        raise WrongCallError("--master names a Spark cluster, but --engine local runs no Spark")
+    own = [
+        option_layer(shown(name), key, options[name])
+        for name, key in _KEYS.items()
+        if options.get(name) is not None
+    ]
+    return Settings.from_mappings(
+        [*file_layers(_texts(options, "config")), *assignment_layers(_texts(options, "set")), *own]
+    )
+
+
+def _texts(options: Mapping[str, object], name: str) -> list[str]:
+    given = options.get(name) or ()
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise WrongCallError(f"{name} takes a list, got {given!r}")
+    return [str(text) for text in given]

@@ -1,0 +1,100 @@
+"""Reads settings files and options into layers, weakest first."""
+
+import re
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+
+from seglake.errors import WrongCallError
+
+Layer = tuple[str, dict[str, object]]
+"""(origin, sections), as `Settings.from_mappings` takes them."""
+
+_TEXT_TABLES = frozenset({"spark.properties"})
+_SPARK_SUFFIXES = frozenset({".conf", ".properties"})
+_SPARK_PROPERTY = re.compile(r"(spark\.[^\s=:\\]+)(?:\s*[=:]\s*|\s+)([^\\]*)")
+
+
+def file_layers(paths: Sequence[str]) -> list[Layer]:
+    """Read files in order: TOML, or Spark's own properties (`.conf`, `.properties`).
+
+    Raises:
+        WrongCallError: a file cannot be read, or is not of its format.
+    """
+    return [
+        (path, _read_spark(path) if Path(path).suffix in _SPARK_SUFFIXES else _read_toml(path))
+        for path in paths
+    ]
+
+
+def assignment_layers(assignments: Sequence[str]) -> list[Layer]:
+    """Read `section.key=value`; a value that is no TOML is taken as text.
+
+    Spark's properties have dots in their names and are always texts:
+    `spark.properties.spark.driver.memory=4g`.
+
+    Raises:
+        WrongCallError: an assignment has another form.
+    """
+    return [_read_assignment(assignment) for assignment in assignments]
+
+
+def option_layer(option: str, key: str, value: object) -> Layer:
+    """One option of the command line as a layer of its own, so that errors can name it."""
+    section, _, name = key.partition(".")
+    return option, {section: {name: value}}
+
+
+def _read_toml(path: str) -> dict[str, object]:
+    try:
+        return tomllib.loads(_text_of(path))
+    except tomllib.TOMLDecodeError as error:
+        raise WrongCallError(f"the settings file {path} is not TOML: {error}") from error
+
+
+def _read_spark(path: str) -> dict[str, object]:
+    """What `spark-submit --properties-file` takes, without the escapes of Java's format.
+
+    A line that does not fit is named by its number alone: it may hold a secret.
+    """
+    properties: dict[str, object] = {}
+    for number, line in enumerate(_text_of(path).splitlines(), start=1):
+        text = line.strip()
+        if not text or text[0] in "#!":
+            continue
+        found = _SPARK_PROPERTY.fullmatch(text)
+        if found is None:
+            raise WrongCallError(
+                f"line {number} of the settings file {path} is no property of Spark: expected"
+                " `spark.name value` without a backslash"
+            )
+        properties[found[1]] = found[2]
+    return {"spark": {"properties": properties}}
+
+
+def _text_of(path: str) -> str:
+    try:
+        return Path(path).read_text("utf-8")
+    except OSError as error:
+        raise WrongCallError(f"cannot read the settings file {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise WrongCallError(f"the settings file {path} is not UTF-8: {error}") from error
+
+
+def _read_assignment(assignment: str) -> Layer:
+    key, equals, text = assignment.partition("=")
+    section, dot, name = key.strip().partition(".")
+    if not (equals and dot and section and name):
+        raise WrongCallError(f"--set expects section.key=value, got {assignment!r}")
+    origin = f"--set {key.strip()}"
+    table, _, item = name.partition(".")
+    if f"{section}.{table}" in _TEXT_TABLES and item:
+        return origin, {section: {table: {item: text}}}
+    return origin, {section: {name: _read_literal(text)}}
+
+
+def _read_literal(text: str) -> object:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text.strip()

@@ -1,0 +1,64 @@
+"""Effect: does ahead what the first run after an install would wait for."""
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+
+from seglake.environment.delta_jars import delta_jars
+from seglake.environment.java_home import provide_java
+from seglake.environment.s3_jars import s3_jars
+
+_KERNEL = "_record_kernel.*.nbi"  # the index of numba's cache for the largest kernel
+_FIRST_RUN = (
+    "compiling the decoder, once after an install (about half a minute; `seglake warm-up` does"
+    " it ahead)"
+)
+
+
+def warm_up(tell: Callable[[str], None], *, with_s3: bool) -> None:
+    """Compile the kernels, and fetch the JARs with which Spark reads Delta.
+
+    Args:
+        tell: called with a line of text before each step.
+        with_s3: fetch also those with which Spark reads S3.
+
+    Raises:
+        SeglakeError: there is no Java, or the JARs cannot be fetched.
+    """
+    from seglake.segment_codec.warm import warm
+
+    tell("compiling the decoder (about half a minute)")
+    warm()
+    environment = dict(os.environ)
+    tell("looking for a Java")
+    tell(f"Java: {provide_java(environment)}")
+    tell("fetching Delta's JARs for Spark, unless they are there")
+    spark_home = _spark_home()
+    delta_jars(environment, spark_home)
+    if with_s3:
+        tell("fetching the JARs with which Spark reads S3, unless they are there")
+        s3_jars(environment, spark_home)
+
+
+def say_if_first_run(environment: Mapping[str, str]) -> None:
+    """Tell a person on a terminal why the first run takes so long."""
+    if sys.stderr.isatty() and not kernels_are_compiled(environment):
+        sys.stderr.write(f"seglake: {_FIRST_RUN}\n")
+
+
+def kernels_are_compiled(environment: Mapping[str, str]) -> bool:
+    """Look for numba's cache where numba itself would: where it is told, beside the code, or in
+    the user's folder. Whether it is of this version of the code is not looked at."""
+    if folder := environment.get("NUMBA_CACHE_DIR"):
+        return any(Path(folder).rglob(_KERNEL))
+    codec = find_spec("seglake.segment_codec")
+    beside = Path(codec.origin or "").with_name("__pycache__") if codec is not None else Path()
+    cache = environment.get("XDG_CACHE_HOME") or str(Path(environment.get("HOME", "/"), ".cache"))
+    return any(beside.glob(_KERNEL)) or any(Path(cache, "numba").rglob(_KERNEL))
+
+
+def _spark_home() -> Path:
+    spark = find_spec("pyspark")
+    return Path((spark.origin if spark is not None else None) or "").parent

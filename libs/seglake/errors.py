@@ -1,0 +1,29 @@
+"""The base of every exception that seglake raises on purpose.
+
+Bad bytes never come through here: they are rows. These are bad calls and a failing world.
+"""
+
+from typing import Any
+
+
+class SeglakeError(Exception):
+    """Something failed that was foreseen; the message is one paragraph for a person.
+
+    What was committed stays, and the call may be made again. The commands end with 1.
+    """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Come back from a worker process with message and facts, whatever `__init__` takes."""
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+class WrongCallError(SeglakeError):
+    """The call, a setting or a place is wrong, and nothing was touched. The commands end with 2."""
+
+
+def _restored(
+    kind: type[SeglakeError], args: tuple[Any, ...], facts: dict[str, Any]
+) -> SeglakeError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(facts)
+    return error

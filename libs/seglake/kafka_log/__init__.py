@@ -1,0 +1,1 @@
+"""What a Kafka log is: replicas, leader epochs, transactions, bounds, gaps. Pure."""

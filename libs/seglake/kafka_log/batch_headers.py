@@ -1,0 +1,44 @@
+"""What the header of one batch tells that several modules ask for. Pure."""
+
+from seglake.kafka_log.segment_survey import LastBatch
+from seglake.segment_codec.control_record import ControlType, control_type
+from seglake.segment_codec.errors import DefectError
+from seglake.segment_codec.message_set import MessageRun, Wrapper
+from seglake.segment_codec.offset_order import Unit
+from seglake.segment_codec.record_batch import RecordBatch
+from seglake.segment_codec.reference_decoder import decode
+from seglake.segment_codec.transactions import Marker
+
+MOST_CONTROL_BYTES = 1 << 20  # a control batch that decompresses to more is damage
+
+
+def max_timestamp_ms(unit: Unit) -> int | None:
+    """The newest time in a batch, as its header tells; None in magic 0."""
+    match unit:
+        case RecordBatch():
+            return unit.header.max_timestamp_ms
+        case Wrapper():
+            return unit.timestamp_ms
+        case MessageRun():
+            return unit.max_timestamp_ms
+
+
+def marker_of(unit: Unit) -> Marker | None:
+    """The marker that a control batch is, None for any other batch or an unreadable one."""
+    if not isinstance(unit, RecordBatch) or not unit.header.is_control:
+        return None
+    try:
+        kind = control_type(decode(unit, MOST_CONTROL_BYTES))
+    except DefectError:
+        return None
+    if kind not in (ControlType.COMMIT, ControlType.ABORT):
+        return None
+    return Marker(unit.first_offset, unit.header.producer_id, kind is ControlType.COMMIT)
+
+
+def last_batch_of(unit: Unit) -> LastBatch:
+    """What the ledger keeps of the last batch of a range."""
+    if isinstance(unit, RecordBatch):
+        epoch = unit.header.partition_leader_epoch
+        return LastBatch(unit.first_offset, unit.header.crc, None if epoch < 0 else epoch)
+    return LastBatch(unit.first_offset, unit.crc, None)

@@ -1,0 +1,167 @@
+"""From where to where a partition's log may be taken, and why no further. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from seglake.kafka_log.read_policy import Isolation, ReadPolicy, UpperBound
+from seglake.kafka_log.replica import Replica
+from seglake.kafka_log.segment_survey import SegmentSurvey
+from seglake.kafka_log.transactions.hanging_transactions import EarlierRun, is_hanging, late_commits
+from seglake.kafka_log.transactions.replica_evidence import ReplicaEvidence
+from seglake.kafka_log.transactions.transaction_outcomes import UnknownOutcome, transactions_of
+from seglake.segment_codec.transactions import Marker, OpenTransaction
+
+
+@dataclass(frozen=True, slots=True)
+class LogBounds:
+    """Offsets that bound a log; all upper ones are exclusive, as in Kafka.
+
+    Attributes:
+        remote_offset: from here to the log start the log is in the remote tier only; the log start
+            where it has none.
+        next_offset: up to where this run takes: high watermark or log end, and in read_committed
+            not beyond the first offset of a transaction that it waits for.
+        high_watermark: as the checkpoint says, None when it says nothing.
+        last_stable_offset: Kafka's: no transaction is open below, hanging ones included.
+        markers: all markers below the high watermark or log end.
+        passed: open transactions that this run does not wait for.
+        newest_ms: the newest time of what was walked, None when there is none.
+        unknown_outcomes: transactions whose end damage may hide.
+    """
+
+    log_start_offset: int
+    remote_offset: int
+    next_offset: int
+    high_watermark: int | None
+    last_stable_offset: int
+    log_end_offset: int
+    open_transactions: tuple[OpenTransaction, ...]
+    markers: tuple[Marker, ...]
+    notes: tuple[str, ...]
+    passed: tuple[OpenTransaction, ...] = ()
+    newest_ms: int | None = None
+    unknown_outcomes: tuple[UnknownOutcome, ...] = ()
+
+
+def bounds_of(
+    replica: Replica,
+    surveys: Sequence[SegmentSurvey],
+    policy: ReadPolicy,
+    earlier: EarlierRun | None = None,
+    evidence: Sequence[ReplicaEvidence] = (),
+) -> LogBounds:
+    """The bounds of one replica.
+
+    Args:
+        surveys: of its last segments, in order.
+        earlier: how the run before this one saw the log.
+        evidence: other copies, for what damage hides in this one.
+    """
+    notes: list[str] = []
+    log_end = _log_end(replica, surveys)
+    log_start = _log_start(replica, log_end, notes)
+    _note_what_is_gone(replica, log_end, notes)
+    upper = _upper_bound(replica, log_start, log_end, policy.upper_bound, notes)
+    transactions = transactions_of(replica, surveys, upper, evidence)
+    newest_ms = max(
+        (survey.newest_ms for survey in surveys if survey.newest_ms is not None), default=None
+    )
+    passed: tuple[OpenTransaction, ...] = ()
+    waiting: tuple[OpenTransaction, ...] = ()
+    if policy.isolation is Isolation.READ_COMMITTED:
+        after_ms = policy.hanging_after_ms
+        passed = tuple(
+            transaction
+            for transaction in transactions.open
+            if is_hanging(transaction, newest_ms, after_ms)
+        )
+        waiting = tuple(
+            transaction for transaction in transactions.open if transaction not in passed
+        )
+        notes += late_commits(replica.key, transactions.ended, earlier)
+    return LogBounds(
+        log_start_offset=log_start,
+        remote_offset=_remote_start(replica, log_start),
+        next_offset=_stable_offset(waiting, log_start, upper),
+        high_watermark=replica.checkpoints.high_watermark,
+        last_stable_offset=_stable_offset(transactions.open, log_start, upper),
+        log_end_offset=log_end,
+        open_transactions=transactions.open,
+        markers=transactions.markers,
+        notes=(*notes, *transactions.notes),
+        passed=passed,
+        newest_ms=newest_ms,
+        unknown_outcomes=transactions.unknown_outcomes,
+    )
+
+
+def _stable_offset(open_transactions: Sequence[OpenTransaction], log_start: int, upper: int) -> int:
+    """Where the first open transaction begins; one from before the log start holds all back."""
+    first = min((transaction.first_offset for transaction in open_transactions), default=upper)
+    return min(max(first, log_start), upper)
+
+
+def _log_end(replica: Replica, surveys: Sequence[SegmentSurvey]) -> int:
+    """Behind the last sound batch of the last segment that has one.
+
+    A higher offset with lower ones behind it is believed only if the high watermark proves it; and
+    that proves offsets which damage at the end hides.
+    """
+    if not surveys:
+        return 0
+    high_watermark = replica.checkpoints.high_watermark or 0
+    filled = [survey for survey in surveys if survey.first_offset is not None]
+    last = filled[-1] if filled else surveys[-1]
+    log_end = last.next_offset
+    if log_end < last.highest_offset <= high_watermark:
+        log_end = last.highest_offset
+    return max(log_end, high_watermark) if surveys[-1].is_cut_open else log_end
+
+
+def _note_what_is_gone(replica: Replica, log_end: int, notes: list[str]) -> None:
+    """The broker's own checkpoints may prove more records than the disk still has."""
+    if replica.settled_offset > log_end:
+        notes.append(
+            f"{replica.key}: the broker's checkpoints say {replica.settled_offset} and the disk "
+            f"ends at {log_end}: {replica.settled_offset - log_end} offsets are not on this disk"
+        )
+
+
+def _log_start(replica: Replica, log_end: int, notes: list[str]) -> int:
+    first = replica.segments[0].base_offset if replica.segments else 0
+    claimed = replica.checkpoints.log_start_offset
+    if claimed is not None and claimed > log_end:
+        notes.append(
+            f"{replica.key}: the log start offset {claimed} lies above the log end {log_end} and "
+            "is ignored as implausible"
+        )
+        return first
+    return max(first, claimed or 0)
+
+
+def _remote_start(replica: Replica, log_start: int) -> int:
+    """A broker's checkpoint has a log start below the first segment for remote logs only.
+
+    Without a remote tier such an entry is an old one, of before some segments were deleted.
+    """
+    claimed = replica.checkpoints.log_start_offset
+    if claimed is None or not replica.checkpoints.has_remote_tier:
+        return log_start
+    return min(claimed, log_start)
+
+
+def _upper_bound(
+    replica: Replica, log_start: int, log_end: int, wanted: UpperBound, notes: list[str]
+) -> int:
+    if wanted is UpperBound.LOG_END:
+        return log_end
+    checkpoints = replica.checkpoints
+    if not checkpoints.has_high_watermarks:
+        return log_end  # said once, for the whole log dir
+    if checkpoints.high_watermark is None:
+        notes.append(
+            f"{replica.key}: replication-offset-checkpoint has no entry for it, so nothing counts "
+            "as replicated; --upper-bound log_end would ingest it"
+        )
+        return log_start
+    return min(checkpoints.high_watermark, log_end)

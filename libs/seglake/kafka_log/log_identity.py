@@ -1,0 +1,160 @@
+"""Is a log on a disk still the log that the lake has taken? Pure.
+
+A topic id tells it where brokers write one. Else the batch that was taken last does: in the same
+log it stands at the same offset with the same checksum, unless the cleaner has rewritten it. No
+checksum covers a leader epoch, so that one which differs alone tells nothing.
+"""
+
+from enum import Enum, auto
+from typing import NamedTuple
+
+from seglake.kafka_log.replica import Replica
+from seglake.kafka_log.segment_survey import LastBatch
+
+
+class FoundBatch(NamedTuple):
+    """The first sound batch of a segment that ends at or behind a wanted offset.
+
+    Attributes:
+        header: as the ledger keeps it; its base offset is the last one of a wrapper.
+        is_wrapper: a compressed message of an old format.
+        is_whole: it holds a record for each offset from the first to the last and has no delete
+            horizon, so the cleaner may have left it as it was.
+    """
+
+    header: LastBatch
+    first_offset: int
+    last_offset: int
+    magic: int
+    is_wrapper: bool
+    is_whole: bool
+
+
+class IngestedBatch(NamedTuple):
+    """A batch as the lake has it; the attributes are those of `FoundBatch`."""
+
+    header: LastBatch
+    first_offset: int
+    last_offset: int
+    magic: int
+    is_wrapper: bool
+    is_whole: bool
+
+
+class Likeness(Enum):
+    """What stands on the disk where the lake has a certain batch."""
+
+    SAME = auto()
+    OTHER = auto()
+    UNKNOWN = auto()  # nothing, or nothing that tells
+
+
+def likeness(taken: LastBatch, found: FoundBatch | None) -> Likeness:
+    """Compare a batch that was taken with what the disk has at or behind its base offset."""
+    if found is None:
+        return Likeness.UNKNOWN
+    is_at_place = found.first_offset <= taken.base_offset <= found.last_offset
+    if is_at_place and found.header.crc == taken.crc:  # the lake may have a part of it only
+        return Likeness.SAME
+    if found.header.base_offset == taken.base_offset:
+        return Likeness.OTHER
+    # Behind it: what was taken is damaged now, or gone; with a part of it inside: never written.
+    is_inside = found.first_offset <= taken.base_offset
+    return Likeness.OTHER if is_inside else Likeness.UNKNOWN
+
+
+def may_be_cleaned(
+    taken: IngestedBatch, found: FoundBatch, cleaner_offset: int | None, *, lake_is_compacted: bool
+) -> bool:
+    """Whether two batches that differ may be one that the cleaner has rewritten, on this disk or
+    on the one that was read before.
+
+    Args:
+        cleaner_offset: below it the cleaner has been at this disk; None if it never was.
+        lake_is_compacted: the lake has gaps in this partition that the cleaner made.
+    """
+    if cleaner_offset is not None and found.header.base_offset < cleaner_offset:
+        return True
+    if taken.magic != found.magic:  # a broker from 4.0 on cleans old formats into the new one
+        was_cleaned = lake_is_compacted or not taken.is_whole
+        return cleaner_offset is not None or was_cleaned
+    spans = [range(each.first_offset, each.last_offset + 1) for each in (taken, found)]
+    if taken.is_wrapper or found.is_wrapper:
+        return _is_part(*spans) and not (spans[0] == spans[1] and taken.is_whole and found.is_whole)
+    # A batch keeps its first and last offset, and a message that stays is not rewritten at all.
+    return spans[0] == spans[1] and not (taken.is_whole and found.is_whole)
+
+
+def _is_part(one: range, other: range) -> bool:
+    """Whether one of the two lies in the other."""
+    start, stop = max(one.start, other.start), min(one.stop, other.stop)
+    return range(start, stop) in (one, other)
+
+
+class ShorterLog(NamedTuple):
+    """A copy that ends below what was taken.
+
+    Attributes:
+        end: says where.
+        has_older_epoch: it knows none of the leader that wrote what was taken last.
+    """
+
+    replica: Replica
+    end: str
+    covered_offset: int
+    has_older_epoch: bool
+
+    def note(self, *, has_won: bool, has_lost: bool) -> str:
+        """What the summary says of it; batches of it may have won or lost an election."""
+        what = "an older or lagging replica"
+        if has_won:
+            what = "a replica whose end won an election against rows that were ingested before"
+        elif has_lost:
+            what = "a replica whose end lost an election"
+        elif self.has_older_epoch:
+            what += ", or one that lost an election"
+        return (
+            f"{self.replica.key}: {self.end} and the lake covers up to {self.covered_offset}: "
+            f"{what}, nothing is ingested above"
+        )
+
+
+def contradiction_note(replica: Replica, taken: LastBatch, found: LastBatch) -> str:
+    """What the summary says where rows of the lake lost an election afterwards."""
+    return (
+        f"{replica.key}: {_difference(taken, found)}. An election has gone against rows that were "
+        "ingested before; they stay, and ingesting goes on where they end"
+    )
+
+
+def lost_to_newer_epoch(taken: LastBatch, found: LastBatch) -> bool:
+    """Whether what the disk has was written by an older leader than what was taken."""
+    known = None not in (taken.leader_epoch, found.leader_epoch)
+    return known and (found.leader_epoch or 0) < (taken.leader_epoch or 0)
+
+
+def newer_epoch_note(replica: Replica, taken: LastBatch, found: LastBatch) -> str:
+    """What the summary says of a replica whose end lost an election to what was taken."""
+    return (
+        f"{replica.key}: {_difference(taken, found)}. An election has gone against "
+        f"{replica.folder}: nothing more is ingested from it"
+    )
+
+
+def refusal(replica: Replica, taken: LastBatch, found: LastBatch) -> str:
+    """Why nothing is taken from a log, and what a person can do."""
+    return (
+        f"{replica.key}: {_difference(taken, found)}, so {replica.folder} is not the log that this "
+        "lake has: the topic was deleted and made again, or its disk was wiped, and there is no "
+        f"topic id that would tell them apart. Take it into another lake, or leave it out with "
+        f"--topics '!{replica.key.topic}'"
+    )
+
+
+def _difference(taken: LastBatch, found: LastBatch) -> str:
+    return f"the lake has {_shown(taken)}, the disk has {_shown(found)}"
+
+
+def _shown(batch: LastBatch) -> str:
+    epoch = "" if batch.leader_epoch is None else f" and leader epoch {batch.leader_epoch}"
+    return f"the batch at offset {batch.base_offset} with checksum {batch.crc:#010x}{epoch}"

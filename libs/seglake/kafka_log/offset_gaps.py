@@ -1,0 +1,90 @@
+"""Follows which offsets of a split are accounted for, and remembers the holes between batches."""
+
+from bisect import bisect_right
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class GapCause(StrEnum):
+    """Why offsets of a covered range are not in the tables."""
+
+    COMPACTED = "compacted"
+    DELETED = "deleted"
+    REMOTE = "remote"
+    QUARANTINED = "quarantined"
+    MISSING = "missing"
+
+
+class Hole(NamedTuple):
+    """Offsets between two sound batches; `segment_index` is where the later of the two lies."""
+
+    start_offset: int
+    next_offset: int
+    is_behind_defect: bool
+    segment_index: int
+
+
+class HoleFinder:
+    """Takes the sound batches of a split in the order of their bytes.
+
+    Memory grows with the number of holes, not of batches.
+    """
+
+    def __init__(self) -> None:
+        self.first_offset: int | None = None
+        self.next_offset: int | None = None
+        self.has_leading_defect = False
+        self.has_defect_since = False
+        self._holes: list[Hole] = []
+
+    def defect(self) -> None:
+        """Damaged bytes were met here."""
+        self.has_defect_since = True
+
+    def batch(self, first_offset: int, next_offset: int, segment_index: int) -> None:
+        """A sound batch was met."""
+        if self.next_offset is None:
+            self.first_offset = first_offset
+            self.has_leading_defect = self.has_defect_since
+        elif first_offset < self.next_offset:
+            self._fill(first_offset, next_offset, segment_index)
+            return
+        elif first_offset > self.next_offset:
+            self._holes.append(
+                Hole(self.next_offset, first_offset, self.has_defect_since, segment_index)
+            )
+        self.next_offset = next_offset
+        self.has_defect_since = False
+
+    def _fill(self, start: int, stop: int, segment_index: int) -> None:
+        """A batch that came late takes its offsets out of a hole, or is a new first one."""
+        if self.first_offset is not None and stop <= self.first_offset:
+            if stop < self.first_offset:
+                hole = Hole(stop, self.first_offset, self.has_leading_defect, segment_index)
+                self._holes.insert(0, hole)
+            self.first_offset = start
+            return
+        index = bisect_right(self._holes, start, key=lambda hole: hole.start_offset) - 1
+        if index < 0:
+            return
+        hole = self._holes[index]
+        rest = [
+            hole._replace(next_offset=min(start, hole.next_offset)),
+            hole._replace(start_offset=max(stop, hole.start_offset)),
+        ]
+        self._holes[index : index + 1] = [r for r in rest if r.start_offset < r.next_offset]
+
+    def holes(self) -> list[Hole]:
+        """What is missing between the first and the last batch."""
+        return self._holes
+
+
+def cause_of(
+    *, is_behind_defect: bool, is_compacted: bool, next_offset: int, log_start_offset: int
+) -> GapCause:
+    """Why a hole is there; each cause needs its evidence, what has none is `missing`."""
+    if next_offset <= log_start_offset:
+        return GapCause.DELETED
+    if is_behind_defect:
+        return GapCause.QUARANTINED
+    return GapCause.COMPACTED if is_compacted else GapCause.MISSING

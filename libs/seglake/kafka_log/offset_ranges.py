@@ -1,0 +1,31 @@
+"""Half-open ranges of offsets. Pure."""
+
+from collections.abc import Iterable
+
+OffsetRange = tuple[int, int]
+
+
+def merged(ranges: Iterable[OffsetRange]) -> list[OffsetRange]:
+    """Half-open ranges in order, those that touch made one."""
+    result: list[OffsetRange] = []
+    for start, stop in sorted(ranges):
+        if result and start <= result[-1][1]:
+            result[-1] = (result[-1][0], max(stop, result[-1][1]))
+        elif start < stop:
+            result.append((start, stop))
+    return result
+
+
+def subtracted(wanted: OffsetRange, covered: Iterable[OffsetRange]) -> list[OffsetRange]:
+    """What of a range no covered range holds; `covered` is merged."""
+    start, stop = wanted
+    rest: list[OffsetRange] = []
+    for covered_start, covered_stop in covered:
+        if covered_stop <= start or covered_start >= stop:
+            continue
+        if covered_start > start:
+            rest.append((start, covered_start))
+        start = covered_stop
+    if start < stop:
+        rest.append((start, stop))
+    return rest

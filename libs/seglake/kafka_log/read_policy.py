@@ -1,0 +1,32 @@
+"""How far a log is read, and which records of transactions count. Values."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Isolation(StrEnum):
+    """Which records of transactions are taken; the words are Kafka's."""
+
+    READ_COMMITTED = "read_committed"
+    READ_UNCOMMITTED = "read_uncommitted"
+
+
+class UpperBound(StrEnum):
+    """Up to where a partition is taken."""
+
+    HIGH_WATERMARK = "high_watermark"
+    LOG_END = "log_end"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadPolicy:
+    """How far to read, and what to do about open transactions.
+
+    Attributes:
+        hanging_after_ms: read_committed does not wait for an open transaction that is older than
+            this at the newest record; None waits for ever.
+    """
+
+    isolation: Isolation = Isolation.READ_COMMITTED
+    upper_bound: UpperBound = UpperBound.HIGH_WATERMARK
+    hanging_after_ms: int | None = None

@@ -1,0 +1,97 @@
+"""What was found on the disks: one broker's copy of one partition, as names and numbers.
+
+Nothing here was read from a segment yet; the offsets come from the log dir's checkpoint files.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from seglake.segment_codec.checkpoint_files import EpochStart
+
+
+class PartitionKey(NamedTuple):
+    """Which log: a topic made again under the same name has another `topic_id`, None if unknown."""
+
+    topic: str
+    partition: int
+    topic_id: str | None
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentFile:
+    """One segment to read: its size when it was listed, and its index files if there are such.
+
+    `name` is relative to the log dir, as the tables show it. `origin_position` is where in that
+    segment the file begins: not at 0 for bytes that were kept of a larger file.
+    """
+
+    base_offset: int
+    path: str
+    name: str
+    size_bytes: int
+    index_path: str | None
+    origin_position: int = 0
+    transaction_index_path: str | None = None
+
+
+class SnapshotFile(NamedTuple):
+    """A producer snapshot; `offset`, of its name, is behind the last record that it knows of."""
+
+    offset: int
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoints:
+    """What a log dir's checkpoint files say of one partition.
+
+    `high_watermark` is None when the file is missing or not believed (`has_high_watermarks` is
+    False then) or has no entry for the partition. With a remote tier `log_start_offset` may lie
+    below the first segment: what is between them is in remote storage only.
+    """
+
+    has_high_watermarks: bool
+    high_watermark: int | None
+    recovery_point: int | None
+    log_start_offset: int | None
+    cleaner_offset: int | None
+    has_remote_tier: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Replica:
+    """One broker's copy of a partition.
+
+    Attributes:
+        takes_id_of_lake: no folder names the topic id, so the key has the lake's newest.
+        planned_start_offset: where the log began when this run planned to read what has gone since.
+    """
+
+    key: PartitionKey
+    broker_id: int | None
+    folder: str
+    is_future: bool  # an unfinished copy to another disk of the broker
+    checkpoints: Checkpoints
+    epochs: tuple[EpochStart, ...]  # of leader-epoch-checkpoint, none when it says nothing
+    segments: tuple[SegmentFile, ...]
+    snapshots: tuple[SnapshotFile, ...] = ()  # by offset
+    takes_id_of_lake: bool = False
+    planned_start_offset: int | None = None
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(segment.size_bytes for segment in self.segments)
+
+    @property
+    def log_start_offset(self) -> int:
+        """Where the partition begins, by its checkpoint or by its first segment."""
+        first = self.segments[0].base_offset if self.segments else 0
+        return max(first, self.checkpoints.log_start_offset or 0)
+
+    @property
+    def settled_offset(self) -> int:
+        """Below this a record was proved replicated or synced to disk."""
+        return max(self.checkpoints.high_watermark or 0, self.checkpoints.recovery_point or 0)

@@ -1,0 +1,218 @@
+"""Several disks may hold copies of one partition: which is read, what the others share. Pure.
+
+Copies are never mixed: each offset comes from the log of one leader, so no record comes twice.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from seglake.kafka_log.leader_epochs import OPEN_END, LeaderEpochs, leader_epochs_of
+from seglake.kafka_log.replica import PartitionKey, Replica
+from seglake.kafka_log.segment_survey import SegmentSurvey
+
+Surveys = tuple[SegmentSurvey, ...]
+
+
+class SurveyedReplica(NamedTuple):
+    """A copy of a partition; `surveys` are of its last segments, in order."""
+
+    replica: Replica
+    surveys: Surveys
+
+
+@dataclass(frozen=True, slots=True)
+class OtherReplica:
+    """Another copy of a partition of which one is read.
+
+    Attributes:
+        log_end_offset: behind its last sound batch.
+        divergence_offset: from here on its epochs are not those of the replica that is
+            read (KIP-595): what it has there lost an election; OPEN_END where one is just longer.
+        common_next_offset: both have the same log up to here.
+    """
+
+    replica: Replica
+    surveys: Surveys
+    log_end_offset: int
+    divergence_offset: int
+    common_next_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionChoice:
+    """The copy of a partition that is read, and the others."""
+
+    chosen: Replica
+    surveys: Surveys
+    leader_epochs: LeaderEpochs
+    other_replicas: tuple[OtherReplica, ...]
+    notes: tuple[str, ...]
+
+
+def replicas_by_partition(replicas: Iterable[Replica]) -> list[tuple[Replica, ...]]:
+    """The copies of each partition, by topic and number.
+
+    Each broker writes its checkpoints a few seconds late, so what one of them proves of the log
+    that two copies share counts for both.
+    """
+    by_key: dict[PartitionKey, list[Replica]] = {}
+    for replica in replicas:
+        by_key.setdefault(replica.key, []).append(replica)
+    keys = sorted(by_key, key=lambda key: (key.topic, key.partition, key.topic_id or ""))
+    return [tuple(_informed(copy, by_key[key]) for copy in by_key[key]) for key in keys]
+
+
+def leading(copies: Sequence[Replica]) -> list[Replica]:
+    """The copies that may turn out to be the one to read, by their checkpoint files alone."""
+    live = [copy for copy in copies if not copy.is_future] or copies
+    newest = max(_leader_epochs(copy).last_epoch for copy in live)
+    return [copy for copy in live if not copy.epochs or _leader_epochs(copy).last_epoch == newest]
+
+
+def likely(copies: Sequence[Replica]) -> Replica:
+    """The copy that would be read, as far as names and sizes tell."""
+    return max(
+        leading(copies),
+        key=lambda copy: (
+            copy.segments[-1].base_offset if copy.segments else -1,
+            copy.segments[-1].size_bytes if copy.segments else -1,
+        ),
+    )
+
+
+def notes_of(
+    partitions: Iterable[Sequence[Replica]], choices: Iterable[PartitionChoice]
+) -> list[str]:
+    """What the summary says of copies that were of no use."""
+    unfinished = sum(
+        copy.is_future
+        for copies in partitions
+        for copy in copies
+        if not all(replica.is_future for replica in copies)
+    )
+    notes = [note for choice in choices for note in choice.notes]
+    if unfinished:
+        notes.append(f"{unfinished} unfinished copies to other disks (-future) are not read")
+    return notes
+
+
+def choose(copies: Sequence[SurveyedReplica], *, is_bounded: bool) -> PartitionChoice:
+    """The copy to read: of the newest leader epoch, then the one that has most, then the soundest.
+
+    An unfinished copy to another disk counts only where it is alone, or as far as it is complete
+    as another replica.
+
+    Args:
+        is_bounded: nothing above the high watermark will be taken, so no copy is better for it.
+    """
+    best, *rest = sorted(copies, key=lambda copy: _rank(copy, is_bounded=is_bounded))
+    useful_end = _useful_end(best, is_bounded=is_bounded)
+    leader_epochs = _surveyed_lineage(best)
+    other_replicas = tuple(
+        _sibling(copy, leader_epochs)
+        for copy in rest
+        if not copy.replica.is_future or _is_complete(copy, useful_end)
+    )
+    notes = [
+        f"{copy.replica.key}: the replica in {copy.replica.folder} is of no use: {reason}"
+        for copy in rest
+        for reason in _unreadable(copy)[:1]
+    ]
+    return PartitionChoice(
+        chosen=best.replica,
+        surveys=best.surveys,
+        leader_epochs=leader_epochs,
+        other_replicas=other_replicas,
+        notes=tuple(notes),
+    )
+
+
+def sound_end(surveys: Sequence[SegmentSurvey]) -> int:
+    """Behind the last sound batch that was met, the last segment's base where none was."""
+    filled = [survey.next_offset for survey in surveys if survey.first_offset is not None]
+    return max(filled, default=surveys[-1].next_offset if surveys else 0)
+
+
+def _rank(copy: SurveyedReplica, *, is_bounded: bool) -> tuple[bool, int, bool, int, int, int, str]:
+    """Lowest is best."""
+    return (
+        copy.replica.is_future,
+        -_surveyed_lineage(copy).last_epoch,
+        bool(_unreadable(copy)),
+        -_useful_end(copy, is_bounded=is_bounded),
+        sum(max(len(survey.damage), not survey.is_plain) for survey in copy.surveys),
+        -sound_end(copy.surveys),
+        copy.replica.folder,
+    )
+
+
+def _unreadable(copy: SurveyedReplica) -> list[str]:
+    return [survey.missing for survey in copy.surveys if survey.missing is not None]
+
+
+def _useful_end(copy: SurveyedReplica, *, is_bounded: bool) -> int:
+    """Up to where a copy has what may be taken; copies of one log know the same high watermark."""
+    end, high_watermark = sound_end(copy.surveys), copy.replica.checkpoints.high_watermark
+    return end if high_watermark is None or not is_bounded else min(end, high_watermark)
+
+
+def _is_complete(copy: SurveyedReplica, useful_end: int) -> bool:
+    return sound_end(copy.surveys) >= useful_end and not _unreadable(copy)
+
+
+def _sibling(copy: SurveyedReplica, leader_epochs: LeaderEpochs) -> OtherReplica:
+    own = _surveyed_lineage(copy)
+    return OtherReplica(
+        replica=copy.replica,
+        surveys=copy.surveys,
+        log_end_offset=sound_end(copy.surveys),
+        divergence_offset=leader_epochs.divergence_offset(own),
+        common_next_offset=leader_epochs.common_next_offset(own),
+    )
+
+
+def _surveyed_lineage(copy: SurveyedReplica) -> LeaderEpochs:
+    """The leader epochs of a copy, by its checkpoint file and by its batches.
+
+    Where damage may hide the end of the log, no epoch of the file is taken for an old one.
+    """
+    end = sound_end(copy.surveys)
+    if _unreadable(copy):
+        end = OPEN_END
+    elif copy.surveys and copy.surveys[-1].is_cut_open:
+        end = max(end, copy.replica.settled_offset)
+    seen = [fact for survey in copy.surveys for fact in survey.epochs]
+    return leader_epochs_of(copy.replica.epochs, end, seen)
+
+
+def _leader_epochs(copy: Replica) -> LeaderEpochs:
+    return leader_epochs_of(copy.epochs)
+
+
+def _informed(copy: Replica, copies: Sequence[Replica]) -> Replica:
+    """The copy with what the others' checkpoint files prove of the log that they share with it."""
+    own = copy.checkpoints
+    marks = [own.high_watermark]
+    starts = [own.log_start_offset]
+    for other in copies:
+        if other is copy or other.is_future or other.checkpoints.high_watermark is None:
+            continue
+        said = other.checkpoints
+        proved = min(
+            other.checkpoints.high_watermark,
+            _leader_epochs(copy).divergence_offset(_leader_epochs(other)),
+        )
+        marks.append(proved)
+        if said.log_start_offset is not None and said.log_start_offset <= proved:
+            starts.append(said.log_start_offset)
+    high_watermark = max((mark for mark in marks if mark is not None), default=None)
+    return replace(
+        copy,
+        checkpoints=replace(
+            own,
+            has_high_watermarks=own.has_high_watermarks or high_watermark is not None,
+            high_watermark=high_watermark,
+            log_start_offset=max((start for start in starts if start is not None), default=None),
+        ),
+    )

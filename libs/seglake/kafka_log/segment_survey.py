@@ -1,0 +1,110 @@
+"""What the survey of a segment is asked and what it answers; it crosses to an executor."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from seglake.segment_codec.checkpoint_files import EpochStart
+from seglake.segment_codec.errors import TailKind
+from seglake.segment_codec.transaction_index import AbortedTransaction
+from seglake.segment_codec.transactions import Marker, OpenTransaction
+
+
+class SplitPoint(NamedTuple):
+    """A proved batch start; `expected_offset` is the end of what lies before it."""
+
+    position: int
+    expected_offset: int
+    first_offset: int
+    crc: int
+
+
+class DataSpan(NamedTuple):
+    """The first transactional batch of a producer since its last marker or damage in a segment."""
+
+    offset: int
+    producer_id: int
+    timestamp_ms: int | None = None  # its newest record's
+
+
+class DamagedSpan(NamedTuple):
+    """Offsets that are not there, where a marker may have been; None: up to the next segment."""
+
+    start_offset: int
+    next_offset: int | None
+
+
+class OpenTransactions(NamedTuple):
+    """What a producer snapshot says was open at its offset."""
+
+    offset: int
+    transactions: tuple[OpenTransaction, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionFiles:
+    """What the small files tell of transactions; the markers in the log are the truth.
+
+    Attributes:
+        aborted: the segment's transaction index, None without one that can be used.
+        has_index: there is one; brokers write it with its first entry.
+        snapshot: the newest producer snapshot that can be used, None without one.
+        notes: files that cannot be used, and why.
+    """
+
+    aborted: tuple[AbortedTransaction, ...] | None = None
+    has_index: bool = False
+    snapshot: OpenTransactions | None = None
+    notes: tuple[str, ...] = ()
+
+
+NO_TRANSACTION_FILES = TransactionFiles()
+
+
+class LastBatch(NamedTuple):
+    """The header of the last sound batch of a segment."""
+
+    base_offset: int
+    crc: int
+    leader_epoch: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentSurvey:
+    """What a segment holds; `missing` says why nothing could be read of it.
+
+    Attributes:
+        splits: where tasks may begin; the first is the start of what is wanted.
+        next_offset: behind the last sound batch, its base offset if it has none; higher where
+            batches came before lower ones that left nothing out in front of them.
+        highest_offset: behind the highest offset of all; above `next_offset` where a batch is in
+            doubt, since lower ones stand behind it and others are missing.
+        is_plain: nothing odd was met: offsets rise, every byte belongs to a batch or the tail.
+        is_cut_open: what follows the last sound batch is damage, not a tail.
+        from_offset, to_offset: first offset of the first batch whose newest record is at or after
+            the window's begin and end, None when there is none.
+        walk_offset: what lies below was left out of the walk, None for nothing.
+        newest_ms: the newest time of all batches that were walked, None when they have none.
+        damage: offsets that damage hides, or that are skipped where no cleaner was; in order.
+        epochs: leader epochs as the batches have them: of those in a row with the same one, the
+            first and the last.
+    """
+
+    size_bytes: int
+    first_offset: int | None
+    next_offset: int
+    highest_offset: int
+    splits: tuple[SplitPoint, ...]
+    is_plain: bool
+    is_cut_open: bool
+    has_compacted_batch: bool
+    events: tuple[Marker | DataSpan, ...]
+    last_batch: LastBatch | None
+    tail: TailKind | None
+    from_offset: int | None
+    to_offset: int | None
+    walk_offset: int | None = None
+    newest_ms: int | None = None
+    damage: tuple[DamagedSpan, ...] = ()
+    transaction_files: TransactionFiles = NO_TRANSACTION_FILES
+    epochs: tuple[EpochStart, ...] = ()
+    missing: str | None = None

@@ -1,0 +1,1 @@
+"""Transactions of a log: which are open, which ended, and what proves it. Pure."""

@@ -1,0 +1,218 @@
+"""How transactions ended whose markers no copy has: what the files beside the copies prove. Pure.
+
+Markers that are there decide. Of a place where none can be seen, the transaction indexes and the
+snapshots of the copies tell by the rules of an ingest; and since here they stand alone, a file that
+the log or another copy denies is not used.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from seglake.kafka_log.leader_epochs import OPEN_END
+from seglake.kafka_log.offset_ranges import OffsetRange
+from seglake.kafka_log.replica import PartitionKey
+from seglake.kafka_log.segment_survey import DataSpan, OpenTransactions
+from seglake.kafka_log.transactions.transaction_evidence import Damage, Evidence, Verdict
+from seglake.segment_codec.transaction_index import AbortedTransaction
+from seglake.segment_codec.transactions import Marker, Markers, OpenTransaction
+
+_Entry = tuple[int, int, int]  # producer, first offset, marker
+
+
+class SegmentFiles(NamedTuple):
+    """The transaction index of a segment of offsets [start, next); `aborted` None: of no use."""
+
+    path: str
+    start_offset: int
+    next_offset: int
+    is_last: bool
+    has_index: bool
+    aborted: tuple[AbortedTransaction, ...] | None
+
+
+class CopyFiles(NamedTuple):
+    """What lies beside the log of one copy, as far as it is the log that the lake has."""
+
+    segments: tuple[SegmentFiles, ...]
+    snapshots: tuple[OpenTransactions, ...]
+
+
+class KnownLog(NamedTuple):
+    """A partition as the lake and the copies have it together.
+
+    Attributes:
+        markers: all that are known, in order.
+        ends: the same, to be asked.
+        holes: offsets that are not there, in order.
+        covered_offset: behind it nothing was taken.
+        waiting: data of transactions in front of a hole, with no marker in between.
+    """
+
+    key: PartitionKey
+    markers: tuple[Marker, ...]
+    ends: Markers
+    holes: tuple[OffsetRange, ...]
+    covered_offset: int
+    waiting: tuple[DataSpan, ...]
+
+    def holes_behind(self, data: DataSpan) -> list[OffsetRange]:
+        """Where data's own marker may have stood."""
+        end = self.ends.next_marker(data.producer_id, data.offset)
+        return [
+            (start, stop)
+            for start, stop in self.holes
+            if data.offset < stop and (end is None or start < end.offset)
+        ]
+
+
+class MissingMarkers(NamedTuple):
+    """What is proved: the markers of data that waited, and which of it is settled so."""
+
+    markers: tuple[Marker, ...] = ()
+    settled: frozenset[DataSpan] = frozenset()
+    notes: tuple[str, ...] = ()
+
+
+def missing_markers(log: KnownLog, files: Iterable[CopyFiles]) -> MissingMarkers:
+    """Ask the files for the ends of all that waits."""
+    notes: list[str] = []
+    trusted = [_trusted(copy, log, notes) for copy in files]
+    damage = [Damage(*hole, _is_any_indexed(trusted, hole, log)) for hole in log.holes]
+    disputed = {hole for hole in log.holes if _is_disputed(hole, trusted, log)}
+    evidence = Evidence(log.markers, _entries(trusted), _snapshot(trusted, log), damage)
+    markers: list[Marker] = []
+    settled: list[DataSpan] = []
+    for data in log.waiting:
+        holes = log.holes_behind(data)
+        own = [each for each in damage if (each.start_offset, each.next_offset) in holes]
+        end = None if disputed.intersection(holes) else _end(data, own, log, evidence)
+        if end is not None:
+            settled.append(data)
+            markers += [] if end.is_read else [end]
+            notes.append(
+                f"{log.key}: how producer {data.producer_id}'s transaction ended that has data at "
+                f"offset {data.offset} is missing; by .txnindex and .snapshot it was {end.state}"
+            )
+    return MissingMarkers(tuple(markers), frozenset(settled), tuple(dict.fromkeys(notes)))
+
+
+def _end(
+    data: DataSpan, damage: Sequence[Damage], log: KnownLog, evidence: Evidence
+) -> Marker | None:
+    """The marker of some data, known or proved; None where that cannot be told."""
+    producer_id = data.producer_id
+    for each in damage:
+        if each.start_offset <= data.offset:
+            return None  # its own batch is sound, and damage that is not told apart is around it
+        transaction = OpenTransaction(producer_id, data.offset)
+        match evidence.verdict(transaction, each):
+            case Verdict.ABORTED:
+                entry = evidence.next_aborted(producer_id, each.start_offset)
+                offset = each.start_offset if entry is None else entry.last_offset
+                return Marker(offset, producer_id, is_commit=False, is_read=False)
+            case Verdict.COMMITTED:
+                offset = each.next_offset - 1
+                return Marker(offset, producer_id, is_commit=True, is_read=False)
+            case Verdict.UNCERTAIN:
+                return None
+            case Verdict.NO_END:
+                pass
+    return log.ends.next_marker(producer_id, data.offset)
+
+
+def _trusted(copy: CopyFiles, log: KnownLog, notes: list[str]) -> CopyFiles:
+    """The copy without indexes that the log denies, where something waits for them."""
+    waits = {data.producer_id: data.offset for data in reversed(log.waiting)}
+    segments = []
+    for segment in copy.segments:
+        asked = [
+            e for e in segment.aborted or () if e.last_offset > waits.get(e.producer_id, OPEN_END)
+        ]
+        fault = next((fault for entry in asked for fault in _faults(entry, log)), None)
+        if fault is not None:
+            notes.append(
+                f"{log.key}: .txnindex and the log disagree, and the log decides: {segment.path} "
+                f"names {fault}"
+            )
+            segment = segment._replace(aborted=None)
+        segments.append(segment)
+    return copy._replace(segments=tuple(segments))
+
+
+def _faults(entry: AbortedTransaction, log: KnownLog) -> Iterator[str]:
+    producer_id, last = entry.producer_id, entry.last_offset
+    name = f"an abort of producer {producer_id} at offset {last}"
+    is_unknown = last >= log.covered_offset or any(
+        start <= last < stop for start, stop in log.holes
+    )
+    at_end = log.ends.next_marker(producer_id, last - 1)
+    if at_end is not None and at_end.offset == last:
+        if at_end.is_commit:
+            yield f"{name}, where the log has a commit"
+    elif not is_unknown:
+        yield f"{name}, where the log has none"
+    before = log.ends.next_marker(producer_id, entry.first_offset)
+    if before is not None and before.offset < last:
+        yield f"{name}, of offset {entry.first_offset}, and the log has an end at {before.offset}"
+
+
+def _is_any_indexed(copies: Iterable[CopyFiles], hole: OffsetRange, log: KnownLog) -> bool:
+    return any(_is_indexed(copy, hole, log) for copy in copies)
+
+
+def _is_indexed(copy: CopyFiles, hole: OffsetRange, log: KnownLog) -> bool:
+    """Whether the indexes of a copy would name every abort in a hole."""
+    start, stop = hole
+    parts = [
+        file for file in copy.segments if file.start_offset < stop and start < file.next_offset
+    ]
+    is_there = bool(parts) and parts[0].start_offset <= start and stop <= parts[-1].next_offset
+    return is_there and all(_is_complete(copy, part, stop, log) for part in parts)
+
+
+def _is_complete(copy: CopyFiles, segment: SegmentFiles, stop: int, log: KnownLog) -> bool:
+    """As in an ingest; and what it should name of the aborts that are known, it names."""
+    behind = min(stop, segment.next_offset)
+    is_closed = any(snapshot.offset >= behind for snapshot in copy.snapshots)
+    aborts = {
+        (marker.producer_id, marker.offset)
+        for marker in log.markers
+        if not marker.is_commit and segment.start_offset <= marker.offset < segment.next_offset
+    }
+    if not segment.has_index:
+        return is_closed and not aborts
+    if segment.aborted is None:
+        return False
+    named = {(each.producer_id, each.last_offset) for each in segment.aborted}
+    return (is_closed or not segment.is_last) and aborts <= named
+
+
+def _entries(copies: Iterable[CopyFiles]) -> list[AbortedTransaction]:
+    """What all of them name, each once."""
+    named = [entry for copy in copies for file in copy.segments for entry in file.aborted or ()]
+    return list({(e.producer_id, e.first_offset, e.last_offset): e for e in named}.values())
+
+
+def _is_disputed(hole: OffsetRange, copies: Iterable[CopyFiles], log: KnownLog) -> bool:
+    """Whether an index that names every abort of a hole lacks one that another one names there."""
+    said: list[set[_Entry]] = []
+    complete: list[set[_Entry]] = []
+    for copy in copies:
+        entries = {
+            (each.producer_id, each.first_offset, each.last_offset)
+            for segment in copy.segments
+            for each in segment.aborted or ()
+            if hole[0] <= each.last_offset < hole[1]
+        }
+        said.append(entries)
+        complete += [entries] if _is_indexed(copy, hole, log) else []
+    named = set().union(*said)
+    is_one = len({(producer, last) for producer, _, last in named}) == len(named)
+    return not is_one or any(entries != named for entries in complete)
+
+
+def _snapshot(copies: Iterable[CopyFiles], log: KnownLog) -> OpenTransactions | None:
+    """The newest that speaks of nothing behind what was taken."""
+    found = [snapshot for copy in copies for snapshot in copy.snapshots]
+    usable = [snapshot for snapshot in found if snapshot.offset <= log.covered_offset]
+    return max(usable, key=lambda each: each.offset, default=None)

@@ -1,0 +1,71 @@
+"""What other copies of a log tell of transactions where the one that is read is damaged. Pure."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from seglake.kafka_log.offset_ranges import OffsetRange, merged
+from seglake.kafka_log.replica_selection import OtherReplica
+from seglake.kafka_log.segment_survey import DataSpan
+from seglake.kafka_log.transactions.transaction_evidence import Damage
+from seglake.segment_codec.transactions import Marker
+
+Event = Marker | DataSpan
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaEvidence:
+    """Where a copy has the same log without damage, and the transactions in all of it."""
+
+    sound: tuple[OffsetRange, ...]
+    events: tuple[Event, ...]
+
+    def covers(self, damage: Damage) -> bool:
+        """Whether nothing that the damage hides is hidden here."""
+        return any(
+            start <= damage.start_offset and damage.next_offset <= stop
+            for start, stop in self.sound
+        )
+
+    def inside(self, damage: Damage) -> list[Event]:
+        """What the damage hides."""
+        hidden = range(damage.start_offset, damage.next_offset)
+        return [
+            event._replace(is_read=False) if isinstance(event, Marker) else event
+            for event in self.events
+            if event.offset in hidden
+        ]
+
+
+def evidence_of(other: OtherReplica) -> ReplicaEvidence:
+    """A copy as a replica, up to where it is the same log."""
+    segments = other.replica.segments
+    found: list[OffsetRange] = []
+    for file, survey in zip(
+        segments[len(segments) - len(other.surveys) :], other.surveys, strict=True
+    ):
+        if survey.missing is not None:
+            continue
+        cursor = file.base_offset if survey.walk_offset is None else survey.walk_offset
+        for span in survey.damage:
+            found.append((cursor, span.start_offset))
+            cursor = survey.next_offset if span.next_offset is None else span.next_offset
+        found.append((cursor, survey.next_offset))
+    limit = other.common_next_offset
+    sound = [(start, min(stop, limit)) for start, stop in merged(found) if start < limit]
+    events = [event for survey in other.surveys for event in survey.events]
+    return ReplicaEvidence(tuple(sound), tuple(sorted(events, key=lambda event: event.offset)))
+
+
+def resolve_from_replicas(
+    evidence: Sequence[ReplicaEvidence], damage: Iterable[Damage]
+) -> tuple[list[Damage], list[Event]]:
+    """The damage of which no copy knows what it hides, and what the rest of it hides."""
+    left: list[Damage] = []
+    known: list[Event] = []
+    for each in damage:
+        witness = next((witness for witness in evidence if witness.covers(each)), None)
+        if witness is None:
+            left.append(each)
+        else:
+            known += witness.inside(each)
+    return left, known

@@ -1,0 +1,143 @@
+"""One log as its survey saw it: the segments, what counts in them, and where markers may be gone.
+
+Pure; what `transaction_ends` folds.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from seglake.kafka_log.replica import Replica
+from seglake.kafka_log.segment_survey import (
+    DataSpan,
+    OpenTransactions,
+    SegmentSurvey,
+)
+from seglake.kafka_log.transactions.transaction_evidence import Damage
+from seglake.segment_codec.transaction_index import AbortedTransaction
+from seglake.segment_codec.transactions import Marker, TransactionFold
+
+Event = Marker | DataSpan
+
+
+@dataclass(frozen=True, slots=True)
+class WalkedSegment:
+    """One surveyed segment and the offsets [start, next) that can be in it."""
+
+    survey: SegmentSurvey
+    start_offset: int
+    next_offset: int
+    is_last: bool
+
+    def events(self) -> Iterator[Event]:
+        return (event for event in self.survey.events if event.offset < self.next_offset)
+
+    @property
+    def aborted(self) -> tuple[AbortedTransaction, ...]:
+        """What its transaction index names, nothing without one that can be used."""
+        return self.survey.transaction_files.aborted or ()
+
+
+@dataclass(frozen=True, slots=True)
+class WalkedLog:
+    """The last segments of a log; nothing counts from `upper_offset` on.
+
+    Attributes:
+        walk_offset: what lies below was not read.
+        cleaned_offset: below, the cleaner may have taken batches away.
+        snapshot: the newest that lies where headers were read: what an older one says may have
+            changed since.
+    """
+
+    segments: tuple[WalkedSegment, ...]
+    upper_offset: int
+    walk_offset: int
+    cleaned_offset: int
+    snapshot: OpenTransactions | None
+
+
+def walked_log(replica: Replica, surveys: Sequence[SegmentSurvey], upper: int) -> WalkedLog:
+    """The log of one replica; `surveys` are of its last segments, in order."""
+    files = replica.segments[len(replica.segments) - len(surveys) :]
+    stops = [*(file.base_offset for file in files[1:]), upper]
+    segments = tuple(
+        WalkedSegment(
+            survey,
+            file.base_offset if survey.walk_offset is None else survey.walk_offset,
+            min(stop, upper),
+            file is files[-1],
+        )
+        for file, survey, stop in zip(files, surveys, stops, strict=True)
+    )
+    walk_offset = segments[0].start_offset if segments else 0
+    cleaned = [survey.next_offset for survey in surveys if survey.has_compacted_batch]
+    snapshots = [
+        snapshot
+        for survey in surveys
+        if (snapshot := survey.transaction_files.snapshot) is not None
+        and walk_offset <= snapshot.offset <= upper
+    ]
+    return WalkedLog(
+        segments=segments,
+        upper_offset=upper,
+        walk_offset=walk_offset,
+        cleaned_offset=max([replica.checkpoints.cleaner_offset or 0, *cleaned]),
+        snapshot=snapshots[0] if snapshots else None,
+    )
+
+
+def own_events(log: WalkedLog) -> list[Event]:
+    """What the walk met, in the order of offsets."""
+    found = [event for segment in log.segments for event in segment.events()]
+    return sorted(found, key=offset_of)
+
+
+def damage_of(log: WalkedLog, events: Sequence[Event]) -> list[Damage]:
+    """Where markers may be gone: damage inside the segments, and what is missing between them."""
+    aborts = _aborts_of_data(events)
+    found: list[Damage] = []
+    for segment in log.segments:
+        for span in segment.survey.damage:
+            stop = segment.next_offset if span.next_offset is None else span.next_offset
+            stop = min(stop, segment.next_offset)
+            if span.start_offset < stop:
+                is_indexed = _is_indexed(log, segment, stop, aborts)
+                found.append(Damage(span.start_offset, stop, is_indexed))
+    for before, behind in pairwise(log.segments):
+        start, stop = before.survey.next_offset, min(behind.start_offset, log.upper_offset)
+        if log.cleaned_offset <= start < stop and not before.survey.is_cut_open:
+            found.append(Damage(start, stop, is_indexed=False))
+    return sorted(found)
+
+
+def _is_indexed(
+    log: WalkedLog, segment: WalkedSegment, next_offset: int, aborts: Sequence[int]
+) -> bool:
+    """Whether a segment's index would name an abort in front of an offset.
+
+    That of the last segment may be older than its log, and a missing one may mean that nothing was
+    aborted, or be lost: a snapshot from behind tells that the files are there.
+    """
+    files = segment.survey.transaction_files
+    is_closed = log.snapshot is not None and log.snapshot.offset >= next_offset
+    if files.has_index:
+        return files.aborted is not None and (is_closed or not segment.is_last)
+    own = range(segment.start_offset, segment.next_offset)
+    return is_closed and not any(offset in own for offset in aborts)
+
+
+def _aborts_of_data(events: Iterable[Event]) -> list[int]:
+    """Where the markers are that ended a transaction by an abort, so that an index names them."""
+    fold = TransactionFold()
+    found = []
+    for event in events:
+        if isinstance(event, DataSpan):
+            fold.data(event.producer_id, event.offset)
+        elif fold.marker(event) is not None and not event.is_commit:
+            found.append(event.offset)
+    return found
+
+
+def offset_of(event: Event) -> int:
+    """What events are ordered by."""
+    return event.offset

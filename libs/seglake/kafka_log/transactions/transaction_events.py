@@ -1,0 +1,146 @@
+"""What a walk through a segment learns of transactions: their data, markers, and damage. Pure."""
+
+from collections.abc import Iterable, Iterator
+
+from seglake.kafka_log.batch_headers import marker_of
+from seglake.kafka_log.segment_survey import DamagedSpan, DataSpan
+from seglake.segment_codec.errors import DefectCode
+from seglake.segment_codec.offset_order import Unit
+from seglake.segment_codec.record_batch import MOST_MARKER_BYTES, RecordBatch
+from seglake.segment_codec.segment import Defect
+from seglake.segment_codec.transactions import Marker
+
+Event = Marker | DataSpan
+
+_MOST_SKIPPED = 1000  # a log that skips offsets more often was cleaned
+
+
+class TransactionEvents:
+    """Told what a walk meets, in the order of the bytes; answers in the order of offsets.
+
+    As long as nothing odd is met these are the same, and all but the first batch of a transaction
+    can be forgotten at once.
+    """
+
+    def __init__(self, base_offset: int, *, is_in_order: bool) -> None:
+        self.first_batches: dict[int, RecordBatch] = {}  # of what is open, if in order
+        self._events: list[Event] = []
+        self._is_in_order = is_in_order
+        self._reached = base_offset
+        self._damage: list[DamagedSpan] = []
+        self._skipped: list[DamagedSpan] = []
+        self._defects: list[Defect] = []  # since the last sound batch
+
+    def defect(self, defect: Defect) -> None:
+        """Damage was met."""
+        self._defects.append(defect)
+
+    def sound(self, unit: Unit) -> None:
+        """A sound batch was met."""
+        first = unit.first_offset
+        if first == self._reached and not self._defects:
+            self._reached = unit.last_offset + 1
+        else:
+            self._place(unit, first)
+        if not isinstance(unit, RecordBatch):
+            return
+        if unit.header.is_control:
+            self._control(unit)
+        elif unit.header.is_transactional:
+            self._data(unit)
+
+    def end(self) -> None:
+        """The segment has ended."""
+        self._end_damage(None)
+
+    def events(self) -> tuple[Event, ...]:
+        """In the order of offsets; of a producer's data in a row the first batch only."""
+        if self._is_in_order:
+            return tuple(self._events)
+        spans = sorted([*self._damage, *self._skipped], key=_start_of)
+        return tuple(_without_repeats(sorted(self._events, key=_offset_of), spans))
+
+    def damage(self, *, is_cleaned: bool) -> tuple[DamagedSpan, ...]:
+        """Where markers may be gone; a cleaner skips offsets, and leaves the markers that count."""
+        if is_cleaned or len(self._skipped) > _MOST_SKIPPED:
+            return tuple(self._damage)
+        return tuple(sorted([*self._damage, *self._skipped], key=_start_of))
+
+    def _place(self, unit: Unit, first: int) -> None:
+        """A batch that does not follow what came before it."""
+        if first >= self._reached:
+            is_skip = first > self._reached and isinstance(unit, RecordBatch)
+            if is_skip and not self._defects and len(self._skipped) <= _MOST_SKIPPED:
+                self._skipped.append(DamagedSpan(self._reached, first))
+            self._end_damage(first)
+            self._reached = unit.last_offset + 1
+        else:
+            late = range(first, unit.last_offset + 1)
+            self._damage = list(_without(self._damage, late))
+            self._skipped = list(_without(self._skipped, late))
+
+    def _control(self, batch: RecordBatch) -> None:
+        marker = marker_of(batch)
+        if marker is not None:
+            self.first_batches.pop(marker.producer_id, None)
+            self._events.append(marker)
+
+    def _data(self, batch: RecordBatch) -> None:
+        producer_id, newest_ms = batch.header.producer_id, batch.header.max_timestamp_ms
+        if producer_id in self.first_batches:
+            return
+        if self._is_in_order:
+            self.first_batches[producer_id] = batch
+        timestamp_ms = newest_ms if newest_ms >= 0 else None
+        self._events.append(DataSpan(batch.first_offset, producer_id, timestamp_ms))
+
+    def _end_damage(self, next_offset: int | None) -> None:
+        defects, self._defects = self._defects, []
+        if not defects or next_offset == self._reached:
+            return
+        if any(_may_be_marker(defect) for defect in defects):
+            self._damage.append(DamagedSpan(self._reached, next_offset))
+
+
+def _offset_of(event: Event) -> int:
+    return event.offset
+
+
+def _start_of(span: DamagedSpan) -> int:
+    return span.start_offset
+
+
+def _without(spans: Iterable[DamagedSpan], late: range) -> Iterator[DamagedSpan]:
+    """The spans less what came late; it lies in one of them."""
+    for span in spans:
+        stop = late.stop if span.next_offset is None else span.next_offset
+        if late.stop <= span.start_offset or stop <= late.start:
+            yield span
+            continue
+        if span.start_offset < late.start:
+            yield DamagedSpan(span.start_offset, late.start)
+        if late.stop < stop:
+            yield DamagedSpan(late.stop, stop)
+
+
+def _may_be_marker(defect: Defect) -> bool:
+    """Whether a marker may have stood here; a batch whose end is proved may be too long for one."""
+    return defect.code is not DefectCode.CRC_MISMATCH or defect.size_bytes <= MOST_MARKER_BYTES
+
+
+def _without_repeats(events: Iterable[Event], damage: list[DamagedSpan]) -> Iterator[Event]:
+    """Markers, and of each producer's data the first since its last marker or damage."""
+    edges = iter([*(span.start_offset for span in damage), None])
+    edge = next(edges)
+    open_producers: set[int] = set()
+    for event in events:
+        while edge is not None and edge <= event.offset:
+            open_producers.clear()
+            edge = next(edges)
+        if isinstance(event, Marker):
+            open_producers.discard(event.producer_id)
+        elif event.producer_id in open_producers:
+            continue
+        else:
+            open_producers.add(event.producer_id)
+        yield event

@@ -1,0 +1,123 @@
+"""What the small files tell of a transaction whose end damage may hide. Pure.
+
+A broker notes each abort in the transaction index of the marker's segment, with the transaction's
+first offset, and what is open in the producer snapshots. So what damage did to a marker can often
+be told: an abort is named, and what ended without being named was committed.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable
+from enum import Enum, auto
+from typing import NamedTuple
+
+from seglake.kafka_log.segment_survey import OpenTransactions
+from seglake.segment_codec.transaction_index import AbortedTransaction
+from seglake.segment_codec.transactions import Marker, OpenTransaction
+
+
+class Damage(NamedTuple):
+    """Offsets [start, next) that are damaged or gone.
+
+    `is_indexed` says that their segment's transaction index can be used and was written behind
+    them: then an abort that it does not name did not happen there.
+    """
+
+    start_offset: int
+    next_offset: int
+    is_indexed: bool
+
+    @property
+    def offsets(self) -> range:
+        return range(self.start_offset, self.next_offset)
+
+
+class Verdict(Enum):
+    """What damage did to a transaction that was open before it."""
+
+    NO_END = auto()  # none that matters: an end is behind it, or the transaction is still open
+    ABORTED = auto()
+    COMMITTED = auto()
+    UNCERTAIN = auto()
+
+
+class Evidence:
+    """The markers and files of one partition, ready to be asked.
+
+    Args:
+        markers: those that were read, here or in another copy.
+        aborted: entries of all transaction indexes that can be used.
+        snapshot: of an offset behind which nothing counts.
+        damage: all that markers may be gone in.
+    """
+
+    def __init__(
+        self,
+        markers: Iterable[Marker],
+        aborted: Iterable[AbortedTransaction],
+        snapshot: OpenTransactions | None,
+        damage: Iterable[Damage],
+    ) -> None:
+        self._markers: dict[int, list[Marker]] = {}
+        for marker in sorted(markers):
+            self._markers.setdefault(marker.producer_id, []).append(marker)
+        self._aborted: dict[int, list[AbortedTransaction]] = {}
+        for entry in sorted(aborted, key=_marker_offset):
+            self._aborted.setdefault(entry.producer_id, []).append(entry)
+        self._snapshot = snapshot
+        self._damage = tuple(damage)
+
+    def next_aborted(self, producer_id: int, offset: int) -> AbortedTransaction | None:
+        """The first abort of a producer at or behind an offset, as the index names it."""
+        own = self._aborted.get(producer_id, [])
+        index = bisect_left(own, offset, key=_marker_offset)
+        return own[index] if index < len(own) else None
+
+    def verdict(self, transaction: OpenTransaction, damage: Damage) -> Verdict:
+        """What became in the damage of a transaction that was open before it."""
+        marker = self._next_marker(transaction.producer_id, damage.start_offset)
+        if marker is not None and marker.offset in damage.offsets:
+            return Verdict.NO_END
+        aborted = self.next_aborted(transaction.producer_id, damage.start_offset)
+        if aborted is not None and aborted.first_offset <= transaction.first_offset:
+            is_lost = aborted.last_offset < damage.next_offset
+            return Verdict.ABORTED if is_lost else Verdict.NO_END
+        if not damage.is_indexed:
+            return Verdict.UNCERTAIN
+        if marker is None and aborted is None:
+            return self._by_snapshot(transaction, damage)
+        if aborted is None or (marker is not None and marker.offset < aborted.last_offset):
+            # Committed by this marker or by a lost one: the same for its records.
+            is_commit = marker is not None and marker.is_commit
+            return Verdict.NO_END if is_commit else Verdict.UNCERTAIN
+        # It ended before the one that was aborted began.
+        is_indexed = self._is_indexed(damage, aborted.first_offset)
+        return Verdict.COMMITTED if is_indexed else Verdict.UNCERTAIN
+
+    def _by_snapshot(self, transaction: OpenTransaction, damage: Damage) -> Verdict:
+        if self._snapshot is None or self._snapshot.offset < damage.next_offset:
+            return Verdict.UNCERTAIN
+        is_open = any(
+            each.producer_id == transaction.producer_id and each.first_offset < damage.start_offset
+            for each in self._snapshot.transactions
+        )
+        if is_open:
+            return Verdict.NO_END
+        is_indexed = self._is_indexed(damage, self._snapshot.offset)
+        return Verdict.COMMITTED if is_indexed else Verdict.UNCERTAIN
+
+    def _is_indexed(self, damage: Damage, offset: int) -> bool:
+        """Whether an abort would be named in this damage, and in all that follows up to there."""
+        return all(
+            each.is_indexed
+            for each in self._damage
+            if damage.start_offset <= each.start_offset < offset
+        )
+
+    def _next_marker(self, producer_id: int, offset: int) -> Marker | None:
+        own = self._markers.get(producer_id, [])
+        index = bisect_left(own, offset, key=lambda marker: marker.offset)
+        return own[index] if index < len(own) else None
+
+
+def _marker_offset(entry: AbortedTransaction) -> int:
+    return entry.last_offset

@@ -1,0 +1,212 @@
+"""How the transactions of a log ended, and which have not. Pure.
+
+The markers in the log decide. Its small files say what the markers cannot: a producer snapshot,
+what was open before the first header that was read; a transaction index, which abort marker lies
+in damaged bytes.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from seglake.kafka_log.replica import PartitionKey, Replica
+from seglake.kafka_log.segment_survey import SegmentSurvey
+from seglake.kafka_log.transactions.replica_evidence import ReplicaEvidence, resolve_from_replicas
+from seglake.kafka_log.transactions.surveyed_log import (
+    Event,
+    WalkedLog,
+    damage_of,
+    offset_of,
+    own_events,
+    walked_log,
+)
+from seglake.kafka_log.transactions.transaction_evidence import Damage, Evidence, Verdict
+from seglake.kafka_log.transactions.transaction_index_check import (
+    IndexedSegment,
+    LogSide,
+    disagreements,
+)
+from seglake.segment_codec.transactions import (
+    Marker,
+    Markers,
+    OpenTransaction,
+    TransactionFold,
+    TransactionState,
+)
+
+_MOST_DETAILS = 3
+
+
+class UnknownOutcome(NamedTuple):
+    """A transaction whose end damage may hide; its data, and that damage, lie in [start, next)."""
+
+    text: str
+    start_offset: int
+    next_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Transactions:
+    """The transactions of one log below its upper bound.
+
+    Attributes:
+        markers: in order; those that were not read are known from the small files or other copies.
+        ended: what of it was met in the log, each with its marker.
+        open: without an end, the oldest first.
+        notes: what the small files said.
+        unknown_outcomes: ends that damage may hide.
+    """
+
+    markers: tuple[Marker, ...]
+    ended: tuple[tuple[OpenTransaction, Marker], ...]
+    open: tuple[OpenTransaction, ...]
+    notes: tuple[str, ...]
+    unknown_outcomes: tuple[UnknownOutcome, ...]
+
+
+def transactions_of(
+    replica: Replica,
+    surveys: Sequence[SegmentSurvey],
+    upper: int,
+    evidence: Sequence[ReplicaEvidence] = (),
+) -> Transactions:
+    """Follow the transactions of a log through its last segments.
+
+    Args:
+        surveys: of the last segments of the replica, in order.
+        upper: what stands from here on does not count.
+        evidence: other copies, which may know what damage hides here.
+    """
+    log = walked_log(replica, surveys, upper)
+    events = own_events(log)
+    damage = damage_of(log, events)
+    unknown, known = resolve_from_replicas(evidence, damage)
+    events = sorted([*events, *known], key=offset_of)
+    fold = _Fold(replica.key, log, events, unknown)
+    fold.run(events)
+    disagreement = _disagreement(replica.key, log, fold, damage)
+    return Transactions(
+        markers=tuple(fold.markers),
+        ended=tuple(fold.ended),
+        open=fold.open_transactions(),
+        notes=(
+            *(note for survey in surveys for note in survey.transaction_files.notes),
+            *fold.notes,
+            *disagreement,
+        ),
+        unknown_outcomes=tuple(fold.uncertain()),
+    )
+
+
+class _Fold(TransactionFold):
+    """Follows one log, and settles or says what damage did; used once."""
+
+    def __init__(
+        self,
+        key: PartitionKey,
+        log: WalkedLog,
+        events: Sequence[Event],
+        damage: Sequence[Damage],
+    ) -> None:
+        super().__init__()
+        self.ended: list[tuple[OpenTransaction, Marker]] = []
+        self.notes: list[str] = []
+        self._key = key
+        self._doubts: list[tuple[OpenTransaction, Damage]] = []
+        aborted = [
+            entry
+            for segment in log.segments
+            for entry in segment.aborted
+            if entry.last_offset < log.upper_offset
+        ]
+        markers = [event for event in events if isinstance(event, Marker)]
+        self._damage = damage
+        self._evidence = Evidence(markers, aborted, log.snapshot, damage)
+        for transaction in log.snapshot.transactions if log.snapshot else ():
+            if transaction.first_offset < log.walk_offset:
+                self.data(*transaction)
+
+    def run(self, events: Iterable[Event]) -> None:
+        """Go through what was met and what is damaged, both in the order of offsets."""
+        waiting = [*self._damage][::-1]
+        for event in events:
+            while waiting and waiting[-1].start_offset <= event.offset:
+                self._pass(waiting.pop())
+            if isinstance(event, Marker):
+                self.marker(event)
+            else:
+                self.data(event.producer_id, event.offset, event.timestamp_ms)
+        while waiting:
+            self._pass(waiting.pop())
+
+    def marker(self, marker: Marker) -> OpenTransaction | None:
+        transaction = super().marker(marker)
+        if transaction is not None:
+            self.ended.append((transaction, marker))
+        return transaction
+
+    def _pass(self, damage: Damage) -> None:
+        """Settle what the damage did to each open transaction, if that can be told."""
+        for transaction in self.open_transactions():
+            producer_id = transaction.producer_id
+            verdict = self._evidence.verdict(transaction, damage)
+            name = f"producer {producer_id}'s transaction from offset {transaction.first_offset} on"
+            aborted = self._evidence.next_aborted(producer_id, damage.start_offset)
+            if verdict is Verdict.UNCERTAIN:
+                self._doubts.append((transaction, damage))
+            elif verdict is Verdict.ABORTED and aborted is not None:
+                self.marker(Marker(aborted.last_offset, producer_id, False, False))
+                self.notes.append(
+                    f"{self._key}: the abort of {name} is damaged (offset {aborted.last_offset}); "
+                    ".txnindex names it, so it counts"
+                )
+            elif verdict is Verdict.COMMITTED:
+                self.marker(Marker(damage.next_offset - 1, producer_id, True, False))
+                self.notes.append(
+                    f"{self._key}: the end of {name} is damaged ({_shown(damage)}); it has ended "
+                    "and .txnindex names no abort, so it counts as committed"
+                )
+
+    def uncertain(self) -> Iterator[UnknownOutcome]:
+        """What damage may have done, and what is taken for true."""
+        outcomes = Markers(self.markers)
+        for transaction, damage in self._doubts:
+            state = outcomes.state(transaction.producer_id, transaction.first_offset)
+            is_open = state is TransactionState.OPEN
+            text = (
+                f"{self._key}: whether producer {transaction.producer_id}'s transaction from "
+                f"offset {transaction.first_offset} on ended in damaged bytes ({_shown(damage)}) "
+                "cannot be told; "
+                + ("no later marker ends it, so it" if is_open else "by the next marker it")
+                + f" counts as {state}"
+            )
+            yield UnknownOutcome(text, transaction.first_offset, damage.next_offset)
+
+
+def _disagreement(
+    key: PartitionKey, log: WalkedLog, fold: _Fold, damage: Sequence[Damage]
+) -> list[str]:
+    side = LogSide(
+        markers=fold.markers,
+        ended=fold.ended,
+        damage=damage,
+        walk_offset=log.walk_offset,
+        cleaned_offset=log.cleaned_offset,
+    )
+    segments = [
+        IndexedSegment(file.start_offset, file.next_offset, file.is_last, file.aborted)
+        for file in log.segments
+        if file.survey.transaction_files.aborted is not None
+    ]
+    found = disagreements(side, segments)
+    if not found:
+        return []
+    more = f" (and {len(found) - _MOST_DETAILS} more)" if len(found) > _MOST_DETAILS else ""
+    details = "; ".join(found[:_MOST_DETAILS])
+    return [f"{key}: .txnindex and the log disagree, and the log decides: {details}{more}"]
+
+
+def _shown(damage: Damage) -> str:
+    if len(damage.offsets) == 1:
+        return f"offset {damage.start_offset}"
+    return f"offsets {damage.start_offset} to {damage.next_offset - 1}"

@@ -1,0 +1,80 @@
+"""Which generation of a topic each table holds, and whether they can belong together.
+
+A generation is the version in Delta's `txn` action for the topic's app. Records move first,
+checkpoints last, and the next generation waits for both: `c <= b <= a <= c + 1`.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from seglake.lake.delta_tables import LakeTables
+from seglake.lake.errors import TablesDisagreeError
+from seglake.lake.tables import CHECKPOINTS, RECORDS, tables_of
+
+
+class AppVersions(NamedTuple):
+    """Generations of one topic, 0 when never; `followers` is the least of the tables between."""
+
+    records: int
+    followers: int
+    checkpoints: int
+
+    @property
+    def is_settled(self) -> bool:
+        """Say whether the newest generation is in every table."""
+        return self.records == self.checkpoints
+
+
+def app_id(source_id: str, topic: str) -> str:
+    return f"seglake/{source_id}/{topic}"
+
+
+def versions(tables: LakeTables, source_id: str, topics: Iterable[str]) -> dict[str, AppVersions]:
+    """Read the generations of topics from the newest snapshots.
+
+    Others may commit meanwhile. The tables are read in the reverse of the order in which they are
+    committed, so that each is at least as new as those before it; if records then seem two ahead
+    of checkpoints, checkpoints have moved, and another reading shows it. Generations of one table
+    come from one snapshot.
+
+    Raises:
+        TablesDisagreeError: the generations cannot come from our commits.
+    """
+    wanted = list(topics)
+    found = _read_once(tables, source_id, wanted)
+    while True:
+        ahead = [topic for topic in wanted if found[topic].records > found[topic].checkpoints + 1]
+        if not ahead:
+            return found
+        # All topics again, so that those of one commit always come from one snapshot of a table.
+        before, found = found, _read_once(tables, source_id, wanted)
+        for topic in ahead:
+            if before[topic].checkpoints == found[topic].checkpoints:
+                reason = "records may be one ahead of checkpoints"
+                raise TablesDisagreeError(topic=topic, versions=found[topic], reason=reason)
+
+
+def _read_once(tables: LakeTables, source_id: str, topics: Iterable[str]) -> dict[str, AppVersions]:
+    wanted = list(topics)
+    by_table: dict[str, dict[str, int]] = {}
+    for table in reversed(tables_of(wanted)):
+        handle = tables.open(table)
+        by_table[table.name] = {
+            topic: tables.generation(table, handle, app_id(source_id, topic)) for topic in wanted
+        }
+    found = {}
+    for topic in wanted:
+        own = tables_of([topic])
+        chain = [by_table[table.name][topic] for table in own]
+        followers = min(
+            by_table[table.name][topic] for table in own if table not in (RECORDS, CHECKPOINTS)
+        )
+        found[topic] = AppVersions(
+            by_table[RECORDS.name][topic], followers, by_table[CHECKPOINTS.name][topic]
+        )
+        if chain != sorted(chain, reverse=True):
+            reason = (
+                f"no table may be ahead of one that is committed before it, but they are {chain}"
+            )
+            raise TablesDisagreeError(topic=topic, versions=found[topic], reason=reason)
+    return found

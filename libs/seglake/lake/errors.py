@@ -1,0 +1,147 @@
+"""Everything that can go wrong in this library, as exceptions with facts.
+
+Bad bytes never come through here: they are rows. These are bad calls and a failing world.
+"""
+
+from collections.abc import Sequence
+
+from seglake.errors import SeglakeError, WrongCallError
+from seglake.storage.errors import LakeFolderError
+
+
+class SchemaError(SeglakeError):
+    """Columns do not fit a table; carries every difference, not the first."""
+
+    def __init__(self, *, table: str, differences: Sequence[str]) -> None:
+        self.table = table
+        self.differences = tuple(differences)
+        super().__init__(f"columns do not fit table {table}: {'; '.join(self.differences)}")
+
+
+class TimestampRangeError(SeglakeError):
+    """A timestamp lies outside the years 0001 to 9999, which readers cannot hold."""
+
+    def __init__(self, *, table: str, column: str, timestamp_us: int) -> None:
+        self.table = table
+        self.column = column
+        self.timestamp_us = timestamp_us
+        super().__init__(
+            f"{table}.{column} holds {timestamp_us} us since the epoch, "
+            "expected a year from 0001 to 9999, or null"
+        )
+
+
+class NotALakeError(LakeFolderError):
+    """There is no lake where one was named, or a table of it is not there."""
+
+    def _text(self) -> str:
+        wanted = "Give the folder that `seglake ingest --lake` wrote to."
+        return f"{self.path} is no lake: {self.reason}. {wanted}"
+
+
+class LakeRefusedError(LakeFolderError):
+    """The storage refuses us where the lake is opened; nothing was touched.
+
+    `reason` is the text of its `RefusedError`, with the path that it refuses.
+    """
+
+    def _text(self) -> str:
+        return f"the lake is refused: {self.reason}"
+
+
+class UnsafeStoreError(WrongCallError):
+    """The lake's store lets two writers create one file: commits could be lost without an error."""
+
+    def __init__(self, *, path: str) -> None:
+        self.path = path
+        super().__init__(
+            f"{path} lies on a store that let us create the same object twice: it ignores"
+            " If-None-Match, so of two runs at a time one could overwrite what the other"
+            " committed. Take a store that honours it, or set write.single_writer = true and see"
+            " to it that one run at a time writes to this lake; nothing was touched"
+        )
+
+
+class TableRefusedError(SeglakeError):
+    """A table has a protocol, a setting or a feature that this library does not write."""
+
+    def __init__(self, *, table: str, path: str, reasons: Sequence[str]) -> None:
+        self.table = table
+        self.path = path
+        self.reasons = tuple(reasons)
+        super().__init__(f"table {table} at {path} is refused: {'; '.join(self.reasons)}")
+
+
+class TablesDisagreeError(SeglakeError):
+    """The tables' generations of a topic cannot come from our commits: one was put back or lost.
+
+    `versions` are those of records, the followers and checkpoints, in this order.
+    """
+
+    def __init__(self, *, topic: str, versions: Sequence[int], reason: str) -> None:
+        self.topic = topic
+        self.versions = tuple(versions)
+        self.reason = reason
+        super().__init__(
+            f"tables disagree on topic {topic}: generations of records, followers, checkpoints are "
+            f"{', '.join(map(str, self.versions))}; {reason}; was a table dropped or put back from "
+            "a copy? nothing was touched"
+        )
+
+
+class RedoMissingError(SeglakeError):
+    """Records hold a generation that the other tables lack, and no redo file names what to add."""
+
+    def __init__(self, *, topic: str, generation: int, folder: str) -> None:
+        self.topic = topic
+        self.generation = generation
+        self.folder = folder
+        super().__init__(
+            f"generation {generation} of topic {topic} is in records alone, and no file in "
+            f"{folder} says what the other tables lack; nothing was touched"
+        )
+
+
+class RedoFileError(SeglakeError):
+    """A redo file is not one that this library wrote."""
+
+    def __init__(self, *, path: str, reason: str) -> None:
+        self.path = path
+        self.reason = reason
+        super().__init__(f"cannot use redo file {path}: {reason}")
+
+
+class WaveError(SeglakeError):
+    """What is to be committed is not what a commit takes; nothing was committed."""
+
+    def __init__(self, *, topic: str, reason: str) -> None:
+        self.topic = topic
+        self.reason = reason
+        super().__init__(f"cannot commit topic {topic}: {reason}")
+
+
+class DataFileError(SeglakeError):
+    """A data file is missing or has another size than reported; nothing was committed."""
+
+    def __init__(self, *, path: str, expected_bytes: int, found_bytes: int | None) -> None:
+        self.path = path
+        self.expected_bytes = expected_bytes
+        self.found_bytes = found_bytes
+        found = "no such file" if found_bytes is None else f"{found_bytes} bytes"
+        super().__init__(
+            f"data file {path}: expected {expected_bytes} bytes, found {found}; nothing was "
+            "committed, run again"
+        )
+
+
+class CommitUnknownError(SeglakeError):
+    """A commit failed and may yet have happened; a later run finds out and completes it."""
+
+    def __init__(self, *, table: str, attempt_count: int, reason: str) -> None:
+        self.table = table
+        self.attempt_count = attempt_count
+        self.reason = reason
+        super().__init__(
+            f"could not commit to {table} in {attempt_count} attempts: {reason}; it is safe to "
+            "run again"
+        )

@@ -1,0 +1,31 @@
+"""What a folder holds that is to be a lake, and whether its storage lets us in. Effect."""
+
+import contextlib
+from collections.abc import Iterator
+
+from seglake.lake.errors import LakeRefusedError
+from seglake.lake.tables import RECORDS
+from seglake.storage.errors import RefusedError
+from seglake.storage.storage import Storage
+
+SUCCESS = "_SUCCESS"
+"""Comes last into a conversion to plain Parquet, and says that all of it was done."""
+
+
+@contextlib.contextmanager
+def opening(lake_path: str) -> Iterator[None]:
+    """Tell what is refused before anything was touched from what is refused later in a run.
+
+    Raises:
+        LakeRefusedError: the storage does not let us in.
+    """
+    try:
+        yield
+    except RefusedError as error:
+        raise LakeRefusedError(path=lake_path, reason=str(error)) from error
+
+
+def holds_conversion(storage: Storage, path: str) -> bool:
+    """Whether a folder without tables is a whole conversion; others leave such a mark too."""
+    named = [storage.info(storage.join(path, name)) for name in (SUCCESS, RECORDS.name)]
+    return all(info is not None for info in named)

@@ -1,0 +1,242 @@
+"""Writes one finished Parquet file of a table, and knows its statistics exactly. Effect.
+
+Runs in tasks, on executors. A file gets a name of its own and is never overwritten; until a commit
+names it no reader sees it, so an attempt that dies leaves only an unreferenced file.
+
+Row groups go to the disk column by column as they are encoded, so that a writer needs the memory
+of a few pages beside the rows it was given.
+"""
+
+import re
+import uuid
+from types import TracebackType
+from typing import BinaryIO, NamedTuple, Self
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from seglake.lake.errors import SchemaError
+from seglake.lake.statistics import Statistics
+from seglake.lake.tables import (
+    BATCHES,
+    CHECKPOINTS,
+    CLUSTER_METADATA,
+    CONSUMER_OFFSETS,
+    GAPS,
+    QUARANTINE,
+    RECORDS,
+    TRANSACTION_STATE,
+    Table,
+    check,
+)
+from seglake.storage.errors import OutputError, StorageError
+from seglake.storage.storage import Storage
+
+# Measured: numbers that grow by small steps pack best as deltas; columns of few values (most are
+# the same in every row of a file) as dictionaries; payloads as they are.
+_DELTA_COLUMNS = {
+    RECORDS.name: "offset timestamp timestamp_ms",
+    BATCHES.name: (
+        "base_offset last_offset record_count row_count size_bytes uncompressed_bytes "
+        "base_timestamp_ms max_timestamp_ms base_sequence crc position"
+    ),
+    QUARANTINE.name: "position length_bytes base_offset last_offset previous_offset next_offset",
+    GAPS.name: "start_offset next_offset",
+    CONSUMER_OFFSETS.name: "offset commit_timestamp commit_timestamp_ms "
+    "record_offset record_timestamp record_timestamp_ms",
+    TRANSACTION_STATE.name: "last_update_timestamp last_update_timestamp_ms "
+    "record_offset record_timestamp record_timestamp_ms",
+    CLUSTER_METADATA.name: "record_offset",
+    CHECKPOINTS.name: "start_offset next_offset",
+}
+_PLAIN_COLUMNS = {
+    RECORDS.name: "key value headers.list.element.value",
+    QUARANTINE.name: "raw raw_sha256",
+    CONSUMER_OFFSETS.name: "key value",
+    TRANSACTION_STATE.name: "key value",
+}
+_STRANGE_CHARACTERS = re.compile(r"[^A-Za-z0-9._-]")
+
+
+class DataFile(NamedTuple):
+    """A finished file, as a task reports it and a commit names it.
+
+    `path` is relative to the table's folder and the same in a URI.
+    `statistics_json` is the text that Delta's log takes.
+    """
+
+    table: str
+    topic: str
+    path: str
+    size_bytes: int
+    row_count: int
+    statistics_json: str
+
+
+class ParquetFile:
+    """One file of one topic's rows; use it in a `with` block, which abandons it unless closed.
+
+    The file comes into being with the first row.
+    """
+
+    def __init__(
+        self,
+        storage: Storage,
+        lake_path: str,
+        table: Table,
+        topic: str,
+        compression_level: int = 1,
+    ) -> None:
+        self._storage = storage
+        self._table = table
+        self._topic = topic
+        self._compression_level = compression_level
+        self._relative_path = _new_path(table, topic)
+        self._path = storage.join(lake_path, table.name, self._relative_path)
+        self._statistics = Statistics(table)
+        self._arrow_schema: pa.Schema | None = None
+        self._output: BinaryIO | None = None
+        self._writer: pq.ParquetWriter | None = None
+
+    @property
+    def row_count(self) -> int:
+        return self._statistics.row_count
+
+    @property
+    def written_bytes(self) -> int:
+        """Bytes of the row groups so far, for a caller that cuts files by size."""
+        return 0 if self._output is None else self._output.tell()
+
+    def write(self, rows: pa.RecordBatch) -> None:
+        """Append rows as one row group; every call must bring the same Arrow types.
+
+        Raises:
+            SchemaError: the columns are not those of the table's files.
+            TimestampRangeError: a timestamp is outside the years 0001 to 9999.
+            OutputError: the storage refuses.
+        """
+        check(self._table, rows.schema)
+        if rows.num_rows == 0:
+            return
+        self._check_same_types(rows.schema)
+        _check_dictionaries(self._table, rows)
+        self._statistics.add(rows)
+        try:
+            if self._writer is None:
+                self._output = self._storage.open_output(self._path)
+                self._writer = _open_writer(
+                    self._output, self._table, rows.schema, self._compression_level
+                )
+            self._writer.write_table(pa.Table.from_batches([rows]), row_group_size=rows.num_rows)
+        except (OSError, StorageError) as error:
+            raise self._failed(error) from error
+
+    def close(self) -> DataFile | None:
+        """Finish the file; None, and no file, when no row was written."""
+        if self._writer is None or self._output is None:
+            return None
+        try:
+            self._writer.close()
+            self._output.close()
+        except (OSError, StorageError) as error:
+            raise self._failed(error) from error
+        self._writer = self._output = None
+        info = self._storage.info(self._path)
+        if info is None:
+            raise StorageError(action="write", path=self._path, reason="it is gone again")
+        return DataFile(
+            table=self._table.name,
+            topic=self._topic,
+            path=self._relative_path,
+            size_bytes=info.size_bytes,
+            row_count=self._statistics.row_count,
+            statistics_json=self._statistics.to_json(),
+        )
+
+    def abandon(self) -> None:
+        """Close and delete an unfinished file; does nothing after `close`."""
+        if self._output is None:
+            return
+        if self._writer is not None:
+            self._writer.is_open = False  # else its finalizer would write the end of the file
+        output, self._writer, self._output = self._output, None, None
+        self._storage.discard(output, self._path)
+
+    def _check_same_types(self, schema: pa.Schema) -> None:
+        first = schema if self._arrow_schema is None else self._arrow_schema
+        differences = [
+            f"column {now.name} was {before.type} in the first rows and is now {now.type}"
+            for before, now in zip(first, schema, strict=True)
+            if before.type != now.type
+        ]
+        if differences:
+            raise SchemaError(table=self._table.name, differences=differences)
+        self._arrow_schema = first
+
+    def _failed(self, error: OSError | StorageError) -> OutputError:
+        reason = error.reason if isinstance(error, StorageError) else error.strerror
+        return OutputError(action="write", path=self._path, reason=reason or str(error))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.abandon()
+
+
+def _check_dictionaries(table: Table, rows: pa.RecordBatch) -> None:
+    """Refuse what Arrow's writer cannot store: a null among the values, not among the indices."""
+    differences = [
+        f"column {name} has a null inside its dictionary"
+        for name, column in zip(rows.schema.names, rows.columns, strict=True)
+        if isinstance(column, pa.DictionaryArray) and column.dictionary.null_count
+    ]
+    if differences:
+        raise SchemaError(table=table.name, differences=differences)
+
+
+def _new_path(table: Table, topic: str) -> str:
+    name = f"{uuid.uuid4().hex}.parquet"
+    if not table.partition_by:
+        return name
+    # Kafka's topic names have no other characters; the log has the exact value, not the folder.
+    return f"{table.partition_by[0]}={_STRANGE_CHARACTERS.sub('_', topic)}/{name}"
+
+
+def _open_writer(
+    output: BinaryIO, table: Table, schema: pa.Schema, compression_level: int
+) -> pq.ParquetWriter:
+    deltas = _DELTA_COLUMNS.get(table.name, "").split()
+    without_dictionary = {*deltas, *_PLAIN_COLUMNS.get(table.name, "").split()}
+    leaves = [leaf for field in table.file_schema for leaf in _leaves(field.name, field.type)]
+    dictionaries = [leaf for leaf in leaves if leaf not in without_dictionary]
+    numbers = [f.name for f in table.file_schema if _is_number(f.type)]
+    return pq.ParquetWriter(
+        output,
+        schema,
+        version="2.6",
+        compression="zstd",
+        compression_level=compression_level,
+        use_dictionary=dictionaries,  # type: ignore[arg-type]  # lists too; the stubs lag
+        column_encoding=dict.fromkeys(deltas, "DELTA_BINARY_PACKED"),
+        write_statistics=numbers,
+        store_schema=False,
+    )
+
+
+def _leaves(name: str, kind: pa.DataType) -> list[str]:
+    """Return the paths of the primitive columns, as Parquet names them."""
+    if pa.types.is_list(kind):
+        return _leaves(f"{name}.list.element", kind.value_type)
+    if pa.types.is_struct(kind):
+        return [leaf for field in kind for leaf in _leaves(f"{name}.{field.name}", field.type)]
+    return [] if pa.types.is_boolean(kind) else [name]
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return pa.types.is_integer(kind) or pa.types.is_timestamp(kind) or pa.types.is_decimal(kind)

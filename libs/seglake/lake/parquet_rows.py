@@ -1,0 +1,133 @@
+"""Reads columns of data files, one row group at a time. Effect.
+
+Runs in tasks and on the driver. Not through pyarrow.dataset, whose import and threads cost more
+than most of these files.
+"""
+
+import io
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from seglake.storage.errors import StorageError
+from seglake.storage.storage import Reader, Storage
+
+LOWEST = -(1 << 63)
+HIGHEST = (1 << 63) - 1
+NULL_NUMBER = -1
+"""What stands for null in a column of numbers; no offset, position or count is negative."""
+
+
+class Within(NamedTuple):
+    """Rows whose number lies in [at_least, at_most]."""
+
+    column: str
+    at_least: int = LOWEST
+    at_most: int = HIGHEST
+
+    def may_hold(self, least: int, greatest: int) -> bool:
+        """Whether a file or row group with such bounds may have a row to be kept."""
+        return least <= self.at_most and greatest >= self.at_least
+
+
+def read_rows(
+    storage: Storage, path: str, columns: Sequence[str], only: Sequence[Within] = ()
+) -> Iterator[pa.Table]:
+    """Yield the rows to be kept, a row group at a time; texts come as dictionaries.
+
+    Args:
+        columns: what to read; columns of `only` must be among them.
+        only: conditions that a row must meet, all of them.
+
+    Raises:
+        StorageError: the file is not there, is no Parquet file, or lacks a column.
+    """
+    with storage.open_reader(path) as reader:
+        try:
+            yield from _row_groups(reader, path, columns, only)
+        except (pa.ArrowException, OSError) as error:
+            reason = " ".join(str(error).split())
+            raise StorageError(action="read", path=path, reason=reason) from error
+
+
+def _row_groups(
+    reader: Reader, path: str, columns: Sequence[str], only: Sequence[Within]
+) -> Iterator[pa.Table]:
+    stream = pa.PythonFile(_ReaderFile(reader), mode="r")
+    file = pq.ParquetFile(stream)
+    lacking = [name for name in columns if name not in file.schema_arrow.names]
+    if lacking:
+        raise StorageError(action="read", path=path, reason=f"it has no column {lacking[0]}")
+    texts = [name for name in columns if pa.types.is_string(file.schema_arrow.field(name).type)]
+    if texts:
+        file = pq.ParquetFile(stream, metadata=file.metadata, read_dictionary=texts)
+    for index in range(file.metadata.num_row_groups):
+        if _may_hold(file.metadata.row_group(index), only):
+            rows = file.read_row_group(index, [*columns], use_threads=False)
+            kept = _kept(rows, only)
+            if kept.num_rows:
+                yield kept
+
+
+def _may_hold(group: pq.RowGroupMetaData, only: Sequence[Within]) -> bool:
+    conditions = {each.column: each for each in only}
+    for index in range(group.num_columns):
+        column = group.column(index)
+        condition = conditions.get(column.path_in_schema)
+        known = column.statistics
+        if condition is None or known is None or known.null_count != 0:
+            continue
+        least, greatest = known.min, known.max
+        if least is None or greatest is None:
+            continue
+        if not condition.may_hold(least, greatest):
+            return False
+    return True
+
+
+def _kept(rows: pa.Table, only: Sequence[Within]) -> pa.Table:
+    keep = np.ones(rows.num_rows, np.bool_)
+    for condition in only:
+        found = numbers(rows, condition.column)
+        keep &= (found >= condition.at_least) & (found <= condition.at_most)
+    return rows if keep.all() else rows.filter(pa.array(keep))
+
+
+def numbers(rows: pa.Table, column: str) -> NDArray[np.int64]:
+    """A column of numbers, NULL_NUMBER for null."""
+    # Any: pyarrow's stubs know neither the type of a column nor that of its null.
+    values: Any = rows.column(column).cast(pa.int64())
+    found: NDArray[np.int64] = values.fill_null(NULL_NUMBER).to_numpy()
+    return found
+
+
+class _ReaderFile(io.RawIOBase):
+    """A reader of ours as the file that pyarrow wants; closing it leaves the reader open."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._position = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._position
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._reader.size_bytes}
+        self._position = base[whence] + offset
+        return self._position
+
+    def read(self, size: int = -1) -> bytes:
+        length = self._reader.size_bytes - self._position if size < 0 else size
+        data = self._reader.read(self._position, length)
+        self._position += len(data)
+        return data

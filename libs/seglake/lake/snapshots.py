@@ -1,0 +1,88 @@
+"""What the tables hold at one moment: their data files, and the generation of each topic. Effect.
+
+Runs on the driver; memory grows with the number of files.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
+from urllib.parse import unquote
+
+import pyarrow as pa
+
+from seglake.lake.app_versions import app_id
+from seglake.lake.delta_tables import LakeTables
+from seglake.lake.tables import Table
+
+Bounds = Mapping[str, tuple[int, int]]
+
+
+class StoredFile(NamedTuple):
+    """A data file that a snapshot names.
+
+    Attributes:
+        topic: of a table partitioned by it, else None.
+        row_count, bounds: as the log says; least and greatest of the integer columns that have
+            statistics. None, and left out, where it says nothing.
+    """
+
+    path: str
+    topic: str | None
+    size_bytes: int
+    row_count: int | None
+    bounds: Bounds
+
+
+class Snapshot:
+    """One version of one table."""
+
+    def __init__(self, files: Sequence[StoredFile], version_of: Callable[[str], int]) -> None:
+        self._version_of = version_of
+        self.files = tuple(files)
+
+    def generation(self, source_id: str, topic: str) -> int:
+        """The newest generation of a topic that this version has; 0 when none."""
+        return self._version_of(app_id(source_id, topic))
+
+
+def read_snapshots(tables: LakeTables, wanted: Sequence[Table]) -> dict[str, Snapshot]:
+    """The newest snapshot of each table, by its name.
+
+    They are read in the reverse of the order in which they are committed: what the checkpoints of
+    this answer say is covered is in the other tables of this answer.
+
+    Args:
+        wanted: in the order in which they are committed.
+
+    Raises:
+        LakeFolderError: a table is not there.
+        SchemaError, TableRefusedError: a table is not as this library made it.
+    """
+    found = {}
+    for table in reversed(wanted):
+        handle = tables.open(table)
+        actions = pa.table(handle.get_add_actions(flatten=True))
+        files = list(_files(tables, table, actions))
+        found[table.name] = Snapshot(files, partial(tables.generation, table, handle))
+    return found
+
+
+def _files(tables: LakeTables, table: Table, actions: pa.Table) -> Iterator[StoredFile]:
+    numbers = [
+        name
+        for name in table.statistics_columns
+        if pa.types.is_integer(table.schema.field(name).type)
+    ]
+    for row in actions.to_pylist():
+        bounds = {
+            name: (row[f"min.{name}"], row[f"max.{name}"])
+            for name in numbers
+            if row.get(f"min.{name}") is not None and row.get(f"max.{name}") is not None
+        }
+        yield StoredFile(
+            path=tables.storage.join(tables.path(table), unquote(row["path"])),
+            topic=row.get("partition.topic"),
+            size_bytes=row["size_bytes"],
+            row_count=row.get("num_records"),
+            bounds=bounds,
+        )

@@ -1,0 +1,373 @@
+"""Every table of the lake: its columns in order, its partitioning, what its statistics cover.
+
+All columns are nullable. Times are UTC with microseconds; Kafka's raw milliseconds stand beside
+them. Ranges are half-open.
+"""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple, TypeAlias
+
+import pyarrow as pa
+
+from seglake.lake.errors import SchemaError
+
+# The stubs make fields generic in their type; a column of any type is meant.
+_Field: TypeAlias = "pa.Field[Any]"
+
+_TIMESTAMP = pa.timestamp("us", tz="UTC")
+
+HEADERS_TYPE = pa.list_(
+    pa.field("element", pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())]))
+)
+
+
+class Table(NamedTuple):
+    """What a table is; `statistics_columns` are numbers and timestamps that let readers skip.
+
+    `topics` are those whose commits bring it rows, None for all.
+    """
+
+    name: str
+    schema: pa.Schema
+    partition_by: tuple[str, ...]
+    statistics_columns: tuple[str, ...]
+    topics: frozenset[str] | None = None
+
+    def serves(self, topic: str) -> bool:
+        """Whether the table takes part in the topic's commits."""
+        return self.topics is None or topic in self.topics
+
+    @property
+    def file_schema(self) -> pa.Schema:
+        """The columns inside a data file: those that the folder's name does not carry."""
+        return pa.schema([field for field in self.schema if field.name not in self.partition_by])
+
+
+def _columns(kind: pa.DataType, names: str) -> list[_Field]:
+    return [pa.field(name, kind) for name in names.split()]
+
+
+def _int(names: str) -> list[_Field]:
+    return _columns(pa.int32(), names)
+
+
+def _bigint(names: str) -> list[_Field]:
+    return _columns(pa.int64(), names)
+
+
+def _string(names: str) -> list[_Field]:
+    return _columns(pa.string(), names)
+
+
+def _binary(names: str) -> list[_Field]:
+    return _columns(pa.binary(), names)
+
+
+def _boolean(names: str) -> list[_Field]:
+    return _columns(pa.bool_(), names)
+
+
+def _timestamp(names: str) -> list[_Field]:
+    return _columns(_TIMESTAMP, names)
+
+
+RECORDS = Table(
+    name="records",
+    schema=pa.schema(
+        [
+            *_binary("key value"),
+            *_string("topic"),
+            *_int("partition"),
+            *_bigint("offset"),
+            *_timestamp("timestamp"),
+            *_int("timestampType"),
+            pa.field("headers", HEADERS_TYPE),
+            *_bigint("timestamp_ms"),
+            *_string("source_id topic_id transaction_state"),
+            *_bigint("batch_base_offset"),
+            *_string("run_id"),
+        ]
+    ),
+    partition_by=("topic",),
+    statistics_columns=("partition", "offset", "timestamp", "timestamp_ms", "batch_base_offset"),
+)
+
+BATCHES = Table(
+    name="batches",
+    schema=pa.schema(
+        [
+            *_string("source_id topic_id topic"),
+            *_int("partition"),
+            *_bigint("base_offset last_offset"),
+            *_int("record_count row_count magic"),
+            *_string("codec"),
+            *_int("size_bytes uncompressed_bytes timestamp_type"),
+            *_bigint("base_timestamp_ms max_timestamp_ms delete_horizon_ms"),
+            *_int("leader_epoch"),
+            *_bigint("producer_id"),
+            *_int("producer_epoch base_sequence"),
+            *_boolean("is_transactional is_control"),
+            *_string("control_type transaction_state"),
+            *_bigint("crc"),
+            *_int("broker_id"),
+            *_string("segment"),
+            *_bigint("position"),
+            *_string("state run_id"),
+        ]
+    ),
+    partition_by=("topic",),
+    statistics_columns=(
+        "partition",
+        "base_offset",
+        "last_offset",
+        "base_timestamp_ms",
+        "max_timestamp_ms",
+        "producer_id",
+    ),
+)
+
+QUARANTINE = Table(
+    name="quarantine",
+    schema=pa.schema(
+        [
+            *_string("source_id topic_id topic"),
+            *_int("partition broker_id"),
+            *_string("segment"),
+            *_bigint("position length_bytes"),
+            *_string("defect_code defect_detail"),
+            *_bigint("base_offset last_offset"),
+            *_int("record_count magic"),
+            *_string("codec"),
+            *_bigint("expected_crc computed_crc previous_offset next_offset"),
+            *_binary("raw"),
+            *_string("raw_sha256"),
+            *_boolean("raw_is_complete kafka_would_truncate"),
+            *_string("resolution run_id"),
+            *_timestamp("quarantined_at"),
+        ]
+    ),
+    partition_by=(),
+    statistics_columns=(
+        "partition",
+        "position",
+        "previous_offset",
+        "next_offset",
+        "quarantined_at",
+    ),
+)
+
+GAPS = Table(
+    name="gaps",
+    schema=pa.schema(
+        [
+            *_string("source_id topic_id topic"),
+            *_int("partition"),
+            *_bigint("start_offset next_offset"),
+            *_string("cause detail run_id attempt_id"),
+        ]
+    ),
+    partition_by=(),
+    statistics_columns=("partition", "start_offset", "next_offset"),
+)
+
+PARTITIONS_TYPE = pa.list_(
+    pa.field(
+        "element", pa.struct([pa.field("topic", pa.string()), pa.field("partition", pa.int32())])
+    )
+)
+_INTS = pa.list_(pa.field("element", pa.int32()))
+
+# Where the record lies that a row was read from: with `source_id` its identity in `records`.
+_RECORD_PLACE = [
+    *_string("record_topic_id"),
+    *_int("record_partition"),
+    *_bigint("record_offset"),
+    *_timestamp("record_timestamp"),
+    *_bigint("record_timestamp_ms"),
+]
+
+CONSUMER_OFFSETS = Table(
+    name="consumer_offsets",
+    schema=pa.schema(
+        [
+            *_string("source_id kind group_id topic"),
+            *_int("partition"),
+            *_bigint("offset"),
+            *_int("leader_epoch"),
+            *_string("metadata"),
+            *_timestamp("commit_timestamp"),
+            *_bigint("commit_timestamp_ms"),
+            *_timestamp("expire_timestamp"),
+            *_bigint("expire_timestamp_ms"),
+            *_string("topic_id member_id"),
+            *_boolean("is_tombstone"),
+            *_string("detail"),
+            *_int("key_type value_version"),
+            *_binary("key value"),
+            *_string("unread_reason"),
+            *_RECORD_PLACE,
+            *_string("transaction_state run_id"),
+        ]
+    ),
+    partition_by=(),
+    statistics_columns=(
+        "partition",
+        "offset",
+        "commit_timestamp",
+        "record_partition",
+        "record_offset",
+        "record_timestamp",
+    ),
+    topics=frozenset({"__consumer_offsets"}),
+)
+
+TRANSACTION_STATE = Table(
+    name="transaction_state",
+    schema=pa.schema(
+        [
+            *_string("source_id transactional_id"),
+            *_bigint("producer_id"),
+            *_int("producer_epoch timeout_ms"),
+            *_string("state"),
+            pa.field("partitions", PARTITIONS_TYPE),
+            *_timestamp("last_update_timestamp"),
+            *_bigint("last_update_timestamp_ms"),
+            *_timestamp("start_timestamp"),
+            *_bigint("start_timestamp_ms"),
+            *_bigint("previous_producer_id next_producer_id"),
+            *_int("next_producer_epoch client_transaction_version"),
+            *_boolean("is_tombstone"),
+            *_int("key_type value_version"),
+            *_binary("key value"),
+            *_string("unread_reason"),
+            *_RECORD_PLACE,
+            *_string("run_id"),
+        ]
+    ),
+    partition_by=(),
+    statistics_columns=(
+        "producer_id",
+        "last_update_timestamp",
+        "record_partition",
+        "record_offset",
+        "record_timestamp",
+    ),
+    topics=frozenset({"__transaction_state"}),
+)
+
+CLUSTER_METADATA = Table(
+    name="cluster_metadata",
+    schema=pa.schema(
+        [
+            *_string("source_id record_type topic topic_id"),
+            *_int("partition"),
+            pa.field("replicas", _INTS),
+            pa.field("isr", _INTS),
+            *_int("leader leader_epoch partition_epoch node_id"),
+            *_string("resource_type resource_name name value"),
+            *_int("feature_level"),
+            *_boolean("is_redacted"),
+            *_string("detail"),
+            *_int("type_id type_version"),
+            *_string("unread_reason snapshot"),
+            *_RECORD_PLACE,
+            *_string("run_id"),
+        ]
+    ),
+    partition_by=(),
+    statistics_columns=("partition", "node_id", "record_offset", "record_timestamp"),
+    topics=frozenset({"__cluster_metadata"}),
+)
+
+CHECKPOINTS = Table(
+    name="checkpoints",
+    schema=pa.schema(
+        [
+            *_string("source_id topic_id topic"),
+            *_int("partition"),
+            *_string("kind"),
+            *_bigint("start_offset next_offset records batches quarantined_batches bytes"),
+            *_bigint("min_timestamp_ms max_timestamp_ms"),
+            *_bigint("log_start_offset high_watermark last_stable_offset log_end_offset"),
+            *_int("leader_epoch"),
+            *_bigint("last_batch_base_offset last_batch_crc"),
+            pa.field("offset_sum", pa.decimal128(38, 0)),
+            *_bigint("key_bytes value_bytes"),
+            *_string("isolation upper_bound run_id attempt_id"),
+            *_timestamp("committed_at"),
+            *_bigint("generation"),
+        ]
+    ),
+    partition_by=(),
+    statistics_columns=("partition", "start_offset", "next_offset", "committed_at", "generation"),
+)
+
+TABLES = (
+    RECORDS,
+    BATCHES,
+    QUARANTINE,
+    GAPS,
+    CONSUMER_OFFSETS,
+    TRANSACTION_STATE,
+    CLUSTER_METADATA,
+    CHECKPOINTS,
+)
+"""In the order in which they are committed: records decide, the rest follow, checkpoints last."""
+
+
+def tables_of(topics: Iterable[str]) -> tuple[Table, ...]:
+    """The tables that a commit of these topics goes to, in its order."""
+    named = list(topics)
+    return tuple(table for table in TABLES if any(map(table.serves, named)))
+
+
+def check(table: Table, found: pa.Schema) -> None:
+    """Refuse columns that are not those of the table's data files, before they are written.
+
+    Binary views and dictionaries pass for the plain type that they stand for: a file stores that.
+
+    Raises:
+        SchemaError: lists every difference.
+    """
+    _refuse(table, _differences(table.file_schema, [(f.name, plain_type(f.type)) for f in found]))
+
+
+def check_whole(table: Table, found: pa.Schema) -> None:
+    """Refuse columns that are not those of the table as its readers see it.
+
+    Raises:
+        SchemaError: lists every difference.
+    """
+    differences = _differences(table.schema, [(f.name, f.type) for f in found])
+    differences += [f"column {f.name} must be nullable" for f in found if not f.nullable]
+    _refuse(table, differences)
+
+
+def plain_type(kind: pa.DataType) -> pa.DataType:
+    """Return the type of the values, whatever the form in which Arrow holds them."""
+    if pa.types.is_dictionary(kind):
+        return plain_type(kind.value_type)
+    if pa.types.is_binary_view(kind):
+        return pa.binary()
+    return kind
+
+
+def _refuse(table: Table, differences: list[str]) -> None:
+    if differences:
+        raise SchemaError(table=table.name, differences=differences)
+
+
+def _differences(expected: pa.Schema, found: Iterable[tuple[str, pa.DataType]]) -> list[str]:
+    columns = list(found)
+    names = [name for name, _ in columns]
+    kinds = dict(columns)
+    lines = [f"column {name} is missing" for name in expected.names if name not in kinds]
+    lines += [f"column {name} is not expected" for name in names if name not in expected.names]
+    lines += [f"column {name} comes twice" for name in kinds if names.count(name) > 1]
+    for field in expected:
+        kind = kinds.get(field.name, field.type)
+        if kind != field.type:
+            lines.append(f"column {field.name} is {kind}, expected {field.type}")
+    if not lines and names != expected.names:
+        lines.append(f"columns are in the order {names}, expected {expected.names}")
+    return lines

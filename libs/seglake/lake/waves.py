@@ -1,0 +1,51 @@
+"""What a commit takes: topics with their finished files, checked before anything is decided."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from seglake.lake.delta_tables import LakeTables
+from seglake.lake.errors import DataFileError, WaveError
+from seglake.lake.parquet_files import DataFile
+from seglake.lake.tables import TABLES
+
+
+class TopicWave(NamedTuple):
+    """What one topic adds: the files of all tables, and the generation that they make."""
+
+    topic: str
+    generation: int
+    files: tuple[DataFile, ...]
+
+
+def check_files(tables: LakeTables, waves: Sequence[TopicWave]) -> None:
+    """Check and make durable the files that a commit will name: delta-rs does neither.
+
+    Raises:
+        WaveError: a topic or a file comes twice, or a file is not the topic's.
+        DataFileError: a file is missing or has another size.
+    """
+    by_name = {table.name: table for table in TABLES}
+    seen: set[str] = set()
+    paths: set[str] = set()
+    for wave in waves:
+        if wave.topic in seen:
+            raise WaveError(topic=wave.topic, reason="it comes twice")
+        if wave.generation < 1:
+            raise WaveError(topic=wave.topic, reason=f"generation {wave.generation} is below 1")
+        seen.add(wave.topic)
+        for file in wave.files:
+            table = by_name.get(file.table)
+            if file.topic != wave.topic or table is None or not table.serves(wave.topic):
+                reason = f"{file.path} belongs to {file.table} of {file.topic}"
+                raise WaveError(topic=wave.topic, reason=reason)
+            path = tables.storage.join(tables.path(table), file.path)
+            info = tables.storage.info(path)
+            found_bytes = None if info is None else info.size_bytes
+            if found_bytes != file.size_bytes or file.size_bytes == 0:
+                raise DataFileError(
+                    path=path, expected_bytes=file.size_bytes, found_bytes=found_bytes
+                )
+            if path in paths:
+                raise WaveError(topic=wave.topic, reason=f"{file.path} comes twice")
+            paths.add(path)
+    tables.storage.sync(sorted(paths))

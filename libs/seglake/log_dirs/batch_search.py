@@ -1,0 +1,146 @@
+"""Finds one batch of a log by its offset, with as few reads as the offset index allows.
+
+Runs in tasks. Effect: reads.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from seglake.kafka_log.batch_headers import last_batch_of
+from seglake.kafka_log.log_identity import FoundBatch
+from seglake.kafka_log.replica import Replica, SegmentFile
+from seglake.log_dirs.segment_side_files import read_index
+from seglake.segment_codec.errors import DefectError, SegmentCodecError
+from seglake.segment_codec.message_set import Wrapper
+from seglake.segment_codec.offset_order import OffsetOrder, Unit
+from seglake.segment_codec.record_batch import RecordBatch
+from seglake.segment_codec.reference_decoder import decode
+from seglake.segment_codec.segment import MOST_OFFSETS, Defect, SegmentBounds, SegmentWalk, Tail
+from seglake.segment_codec.window import Window
+from seglake.storage.errors import StorageError
+from seglake.storage.storage import Storage
+
+_HEADER_READ_BYTES = 4096
+_MOST_WRAPPED_BYTES = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRequest:
+    """A segment, and the offset that the wanted batch begins at or before.
+
+    `is_last` says that no later segment exists.
+    """
+
+    storage: Storage
+    file: SegmentFile
+    offset: int
+    is_last: bool
+    window_bytes: int
+
+
+class LogEnd(NamedTuple):
+    """A log ends before the wanted offset: behind its last sound batch, exclusive."""
+
+    next_offset: int
+
+
+Answer = FoundBatch | LogEnd | None
+
+
+def request_for(
+    replica: Replica, offset: int, storage: Storage, window_bytes: int
+) -> BatchRequest | None:
+    """Where to look for an offset; None when it lies below the copy's first segment."""
+    files = [file for file in replica.segments if file.base_offset <= offset]
+    if not files:
+        return None
+    is_last = files[-1] is replica.segments[-1]
+    return BatchRequest(
+        storage=storage, file=files[-1], offset=offset, is_last=is_last, window_bytes=window_bytes
+    )
+
+
+def find_batches(requests: tuple[BatchRequest, ...]) -> list[Answer]:
+    """Look for several batches, one after the other; the task function."""
+    return [find_batch(request) for request in requests]
+
+
+def find_batch(request: BatchRequest) -> Answer:
+    """The first sound batch that ends at or behind the offset; where the log ends if that is
+    before; None where the segment tells neither."""
+    try:
+        with request.storage.open_reader(request.file.path) as reader:
+            size_bytes = min(reader.size_bytes, request.file.size_bytes)
+            headers = Window(reader, _HEADER_READ_BYTES, size_bytes)
+            found = _walk(request, headers, headers_only=True)
+            if found is None:
+                full = Window(reader, request.window_bytes, size_bytes)
+                found = _walk(request, full, headers_only=False)
+    except (StorageError, SegmentCodecError):
+        return None  # who wants to read it will say so
+    return None if isinstance(found, LogEnd) and not request.is_last else found
+
+
+def _walk(request: BatchRequest, window: Window, *, headers_only: bool) -> Answer:
+    """None when headers alone do not tell."""
+    file, offset = request.file, request.offset
+    position, base_offset = walk_start(request.storage, file, offset, window)
+    bounds = SegmentBounds(
+        file.base_offset, file.base_offset + MOST_OFFSETS, True, 0, run_breaks=(offset,)
+    )
+    order = OffsetOrder(base_offset)
+    for item in SegmentWalk(window, bounds, order, headers_only=headers_only).items(position):
+        if isinstance(item, Defect):
+            if headers_only:
+                return None
+        elif not isinstance(item, Tail) and item.last_offset >= offset:
+            is_proved = not headers_only or _is_sound(window, item.position)
+            return _found(item) if is_proved else None
+    return LogEnd(order.next_offset)
+
+
+def walk_start(storage: Storage, file: SegmentFile, offset: int, window: Window) -> tuple[int, int]:
+    """Position and offset of a sound batch at or before an offset, as the offset index has it; the
+    segment's start where that does not help."""
+    entry = read_index(storage, file.index_path, file.base_offset).lookup(offset)
+    if entry is not None and entry.position < window.size_bytes:
+        unit = _unit_at(window, entry.position)
+        if unit is not None and file.base_offset <= unit.first_offset <= offset:
+            return entry.position, unit.first_offset
+    return 0, file.base_offset
+
+
+def _is_sound(window: Window, position: int) -> bool:
+    return _unit_at(window, position) is not None
+
+
+def _unit_at(window: Window, position: int) -> Unit | None:
+    """The batch whose first byte is there, if its checksum holds."""
+    bounds = SegmentBounds(0, 1 << 62, False, 0)
+    item = next(SegmentWalk(window, bounds, OffsetOrder(0)).items(position))
+    return None if isinstance(item, Defect | Tail) else item
+
+
+def _found(unit: Unit) -> FoundBatch:
+    first_offset, count = unit.first_offset, unit.last_offset - unit.first_offset + 1
+    is_whole = True
+    match unit:
+        case RecordBatch():
+            header = unit.header
+            is_whole = header.record_count == count and not header.has_delete_horizon
+        case Wrapper():
+            try:
+                records = decode(unit, _MOST_WRAPPED_BYTES)
+            except DefectError:
+                is_whole = False
+            else:
+                first_offset = records[0].offset
+                is_whole = len(records) == unit.last_offset - first_offset + 1
+    return FoundBatch(
+        header=last_batch_of(unit),
+        first_offset=first_offset,
+        last_offset=unit.last_offset,
+        magic=unit.magic,
+        is_wrapper=isinstance(unit, Wrapper),
+        is_whole=is_whole,
+    )

@@ -1,0 +1,136 @@
+"""A copy's log batch by batch, as the headers tell, in rising order of offsets. Effect: reads."""
+
+from collections.abc import Generator, Iterator, Sequence
+from typing import NamedTuple
+
+from seglake.kafka_log.offset_ranges import OffsetRange
+from seglake.kafka_log.replica import SegmentFile
+from seglake.log_dirs.batch_search import walk_start
+from seglake.segment_codec import message_set
+from seglake.segment_codec.message_set import MessageRun, Wrapper
+from seglake.segment_codec.offset_order import OffsetOrder, Unit
+from seglake.segment_codec.record_batch import RecordBatch
+from seglake.segment_codec.resync import batch_checksum
+from seglake.segment_codec.segment import MOST_OFFSETS, Defect, SegmentBounds, SegmentWalk, Tail
+from seglake.segment_codec.window import Window
+from seglake.storage.storage import Storage
+
+_HEADER_READ_BYTES = 4096
+
+
+class BatchHead(NamedTuple):
+    """A batch, or one message of the formats before magic 2.
+
+    Of an old wrapper only the last offset is known: it stands for the first, too.
+
+    Attributes:
+        leader_epoch: None where the format or the broker knows none.
+        is_dense: it holds a record for each of its offsets and no delete horizon, so that the
+            cleaner never rewrote it.
+    """
+
+    first_offset: int
+    last_offset: int
+    crc: int
+    leader_epoch: int | None
+    is_dense: bool
+    magic: int
+    codec_id: int
+    record_count: int | None
+    position: int
+    size_bytes: int
+
+
+class LogHeads:
+    """Walks the segments of a copy; asked for bytes, it answers for the segment it is in."""
+
+    def __init__(self, storage: Storage, files: Sequence[SegmentFile], cleaner_offset: int) -> None:
+        self._storage = storage
+        self._files = files
+        self._cleaner_offset = cleaner_offset
+        self._window: Window | None = None
+        self.file: SegmentFile | None = None
+
+    def between(self, offsets: OffsetRange) -> Generator[BatchHead, None, None]:
+        """The batches that begin in a range of offsets; damage and what came late are left out.
+
+        Close it, if it is not read to its end.
+        """
+        start, stop = offsets
+        following = [file.base_offset for file in self._files[1:]]
+        limits = [*following, *(file.base_offset + MOST_OFFSETS for file in self._files[-1:])]
+        reached = start
+        for file, limit in zip(self._files, limits, strict=True):
+            if limit <= start or file.base_offset >= stop:
+                continue
+            with self._storage.open_reader(file.path) as reader:
+                size_bytes = min(reader.size_bytes, file.size_bytes)
+                window = Window(reader, _HEADER_READ_BYTES, size_bytes)
+                self.file, self._window = file, window
+                for head in self._heads(file, limit, offsets, window):
+                    if reached <= head.first_offset < stop:
+                        reached = head.last_offset + 1
+                        yield head
+
+    def is_sound(self, head: BatchHead) -> bool:
+        """Whether the checksum of the batch that was given last holds."""
+        if self._window is None:
+            return False
+        found = batch_checksum(self._window, head.position, head.size_bytes, head.magic)
+        return found == head.crc
+
+    def content(self, head: BatchHead, most_bytes: int) -> bytes:
+        """The bytes of the batch that was given last, up to so many."""
+        if self._window is None:
+            return b""
+        return bytes(self._window.view(head.position, min(head.size_bytes, most_bytes)))
+
+    def _heads(
+        self, file: SegmentFile, limit: int, offsets: OffsetRange, window: Window
+    ) -> Iterator[BatchHead]:
+        position, base_offset = walk_start(self._storage, file, offsets[0], window)
+        bounds = SegmentBounds(file.base_offset, limit, True, 0, run_breaks=offsets)
+        walk = SegmentWalk(window, bounds, OffsetOrder(base_offset), headers_only=True)
+        for item in walk.items(position):
+            if not isinstance(item, Defect | Tail):
+                yield from _heads_of(item, self._cleaner_offset)
+
+
+def _heads_of(unit: Unit, cleaner_offset: int) -> Iterator[BatchHead]:
+    is_above = unit.first_offset >= cleaner_offset
+    match unit:
+        case RecordBatch():
+            header = unit.header
+            is_dense = header.record_count == header.last_offset_delta + 1
+            yield BatchHead(
+                first_offset=header.base_offset,
+                last_offset=header.last_offset,
+                crc=header.crc,
+                leader_epoch=header.partition_leader_epoch
+                if header.partition_leader_epoch >= 0
+                else None,
+                is_dense=is_above and is_dense and not header.has_delete_horizon,
+                magic=2,
+                codec_id=header.codec_id,
+                record_count=header.record_count,
+                position=unit.position,
+                size_bytes=unit.size_bytes,
+            )
+        case Wrapper():
+            offset, codec_id = unit.last_offset, unit.attributes & message_set.CODEC_MASK
+            place = unit.position, unit.size_bytes
+            yield BatchHead(
+                offset, offset, unit.crc, None, is_above, unit.magic, codec_id, None, *place
+            )
+        case MessageRun():
+            yield from _messages(unit, is_above=is_above)
+
+
+def _messages(run: MessageRun, *, is_above: bool) -> Iterator[BatchHead]:
+    position = 0
+    while position < run.size_bytes:
+        offset, length, crc, *_ = message_set.PREFIX.unpack_from(run.data, position)
+        size_bytes = message_set.SIZE_STOP + length
+        place = run.position + position, size_bytes
+        yield BatchHead(offset, offset, crc, None, is_above, run.magic, 0, 1, *place)
+        position += size_bytes

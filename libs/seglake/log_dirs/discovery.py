@@ -1,0 +1,335 @@
+"""Sources to partitions: which log dirs there are, whose they are, and what lies in them. Effect.
+
+Lists, and reads only the small files; segments are opened for nothing but the end of a `.swap`.
+The source is never written to.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from seglake.kafka_log.replica import (
+    Checkpoints,
+    PartitionKey,
+    Replica,
+    SegmentFile,
+    SnapshotFile,
+)
+from seglake.log_dirs.errors import SourceVanishedError, WrongSourceError
+from seglake.log_dirs.header_scan import survey_segment
+from seglake.log_dirs.log_dir_files import (
+    LogDirFiles,
+    read_epochs,
+    read_log_dir_files,
+    read_topic_id,
+)
+from seglake.log_dirs.log_dir_search import FoundLogDir
+from seglake.log_dirs.scan_request import SurveyRequest
+from seglake.log_dirs.source_search import find_sources, refused_or_failed
+from seglake.segment_codec.log_dir import (
+    FileKind,
+    FolderKind,
+    PartitionFolder,
+    SegmentFileName,
+    TopicPartition,
+    parse_folder_name,
+    parse_metadata_snapshot_name,
+    plan_swaps,
+    usable_swap_logs,
+)
+from seglake.segment_codec.producer_snapshot import EMPTY_SNAPSHOT_BYTES
+from seglake.storage.errors import StorageError
+from seglake.storage.storage import FileInfo, Storage
+
+TopicFilter = Callable[[str], bool]
+
+_WINDOW_BYTES = 4 << 20  # where the headers of a `.swap` do not suffice
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """What the sources hold, and what a person should know of what is not taken.
+
+    `unreadable` has, each with why: by name the partition folders that cannot be listed or read or
+    went meanwhile, and by path the log dirs and the folders above them that cannot.
+    """
+
+    source_id: str
+    log_dirs: tuple[str, ...]
+    replicas: tuple[Replica, ...]
+    notes: tuple[str, ...]
+    unreadable: dict[str, str]
+
+
+def discover(
+    sources: Sequence[str],
+    storage: Storage,
+    *,
+    takes_topic: TopicFilter = lambda topic: True,
+    source_id: str | None = None,
+) -> Discovery:
+    """List all partitions of the sources whose topic is selected.
+
+    Args:
+        source_id: the cluster that the sources belong to, where meta.properties names none.
+
+    Raises:
+        WrongSourceError: a source is missing, refused, no folder or no log dir, or whose cluster it
+            is cannot be told.
+        StorageError, StoreSilentError: it cannot be listed now, or nothing in it can be read.
+    """
+    notes: list[str] = []
+    unreadable: dict[str, str] = {}
+    found = find_sources(sources, storage, notes, unreadable)
+    files, failed = _log_dir_files(found, storage, notes)
+    unreadable |= {path: str(error) for path, error in failed.items()}
+    cluster_id = _source_id(files, failed, source_id)
+    replicas = [
+        replica
+        for log_dir in found
+        if log_dir.path in files
+        for replica in _replicas(storage, log_dir, files[log_dir.path], takes_topic, notes)
+    ]
+    unreadable |= {
+        name: reason
+        for log_dir in found
+        for name, reason in log_dir.unreadable.items()
+        if _is_selected(name, takes_topic)
+    }
+    return Discovery(
+        source_id=cluster_id,
+        log_dirs=tuple(log_dir.path for log_dir in found),
+        replicas=tuple(_with_known_topic_ids(replicas, notes)),
+        notes=tuple(notes),
+        unreadable=unreadable,
+    )
+
+
+def check_apart(discovery: Discovery, storage: Storage, lake_path: str) -> None:
+    """The sources are never written to, so the lake may not lie in a log dir."""
+    place = storage.without_links(lake_path)
+    for log_dir in discovery.log_dirs:
+        if f"{place}/".startswith(f"{storage.without_links(log_dir)}/"):
+            raise WrongSourceError(
+                f"the lake {lake_path} lies inside the log dir {log_dir}: give another folder, "
+                "sources are never written to"
+            )
+
+
+def _is_selected(name: str, takes_topic: TopicFilter) -> bool:
+    folder = parse_folder_name(name)
+    return folder is not None and takes_topic(folder.topic)
+
+
+def _log_dir_files(
+    found: Iterable[FoundLogDir], storage: Storage, notes: list[str]
+) -> tuple[dict[str, LogDirFiles], dict[str, StorageError]]:
+    """The own files of each log dir, and the log dirs with one that cannot be read, by path."""
+    files: dict[str, LogDirFiles] = {}
+    failed: dict[str, StorageError] = {}
+    for log_dir in found:
+        own_notes: list[str] = []
+        try:
+            own = read_log_dir_files(storage, log_dir.path, log_dir.entries, own_notes)
+        except StorageError as error:
+            failed[log_dir.path] = error
+        else:
+            files[log_dir.path] = own
+            notes += own_notes
+    return files, failed
+
+
+def _source_id(
+    files: dict[str, LogDirFiles], failed: dict[str, StorageError], given: str | None
+) -> str:
+    named = {path: each.cluster_id for path, each in files.items() if each.cluster_id}
+    cluster_ids = set(named.values())
+    if len(cluster_ids) > 1:
+        listed = ", ".join(f"{path} ({cluster})" for path, cluster in sorted(named.items()))
+        raise WrongSourceError(
+            f"the sources belong to different clusters: {listed}. Take one a call"
+        )
+    # A file that cannot be read may name the cluster: an id made up instead would take all of it
+    # once more.
+    if failed and (not files or (not cluster_ids and given is None)):
+        first = next(iter(failed.values()))
+        raise refused_or_failed(first) from first
+    if not cluster_ids:
+        if given is None:
+            raise WrongSourceError(
+                f"no meta.properties in {', '.join(files)} names a cluster id: give --source-id, "
+                "a name of your own for this cluster, and use the same one in every run"
+            )
+        return given
+    (cluster_id,) = cluster_ids
+    if given is not None and given != cluster_id:
+        raise WrongSourceError(
+            f"meta.properties names cluster {cluster_id}, --source-id says {given}: leave "
+            "--source-id out"
+        )
+    return cluster_id
+
+
+def _replicas(
+    storage: Storage,
+    log_dir: FoundLogDir,
+    files: LogDirFiles,
+    takes_topic: TopicFilter,
+    notes: list[str],
+) -> list[Replica]:
+    folders = {name: parse_folder_name(name) for name in log_dir.partition_folders}
+    replicas: list[Replica] = []
+    given_up: list[str] = []
+    for name, folder in folders.items():
+        if folder is None or not takes_topic(folder.topic):
+            continue
+        if folder.kind in (FolderKind.DELETE, FolderKind.STRAY):
+            given_up.append(f"{folder.topic}-{folder.partition}")
+        else:
+            listing = log_dir.partition_folders[name]
+            try:
+                replica = _replica(storage, log_dir.path, name, folder, listing, files, notes)
+            except (SourceVanishedError, StorageError) as error:
+                log_dir.unreadable[name] = str(error)
+            else:
+                replicas.append(replica)
+    if given_up:
+        notes.append(
+            f"{log_dir.path}: folders that the broker had given up (-delete, -stray) are not read: "
+            + ", ".join(given_up)
+        )
+    return replicas
+
+
+def _replica(
+    storage: Storage,
+    log_dir_path: str,
+    name: str,
+    folder: PartitionFolder,
+    listing: tuple[FileInfo, ...],
+    files: LogDirFiles,
+    notes: list[str],
+) -> Replica:
+    path = storage.join(log_dir_path, name)
+    by_name = {entry.name: entry for entry in listing if not entry.is_folder}
+    plan = plan_swaps(by_name, _swap_ends(storage, by_name))
+    if plan.unknown:
+        notes.append(f"{path} holds files that are not Kafka's: {', '.join(plan.unknown)}")
+    segments = _segments(name, plan.read, by_name)
+    topic_partition = TopicPartition(folder.topic, folder.partition)
+    high_watermark = (files.high_watermarks or {}).get(topic_partition, _committed_end(by_name))
+    return Replica(
+        key=PartitionKey(folder.topic, folder.partition, read_topic_id(storage, by_name, notes)),
+        broker_id=files.broker_id,
+        folder=path,
+        is_future=folder.kind is FolderKind.FUTURE,
+        checkpoints=Checkpoints(
+            has_high_watermarks=files.high_watermarks is not None or high_watermark is not None,
+            high_watermark=high_watermark,
+            recovery_point=(files.recovery_points or {}).get(topic_partition),
+            log_start_offset=(files.log_start_offsets or {}).get(topic_partition),
+            cleaner_offset=(files.cleaner_offsets or {}).get(topic_partition),
+            has_remote_tier=files.has_remote_tier,
+        ),
+        epochs=read_epochs(storage, by_name, notes),
+        segments=segments,
+        snapshots=_snapshots(plan.read, by_name),
+    )
+
+
+def _committed_end(names: Iterable[str]) -> int | None:
+    """Up to where the KRaft log is committed, which no checkpoint says: its snapshots hold nothing
+    else. None for any other log."""
+    snapshots = [parse_metadata_snapshot_name(name) for name in names]
+    return max(
+        (snapshot.end_offset for snapshot in snapshots if snapshot is not None), default=None
+    )
+
+
+def _segments(
+    folder_name: str, read: Sequence[SegmentFileName], by_name: dict[str, FileInfo]
+) -> tuple[SegmentFile, ...]:
+    paths = {(file.base_offset, file.kind): by_name[str(file)].path for file in read}
+    segments = []
+    for file in read:
+        if file.kind is not FileKind.LOG:
+            continue
+        entry = by_name[str(file)]
+        segments.append(
+            SegmentFile(
+                base_offset=file.base_offset,
+                path=entry.path,
+                name=f"{folder_name}/{file}",
+                size_bytes=entry.size_bytes,
+                index_path=paths.get((file.base_offset, FileKind.INDEX)),
+                transaction_index_path=paths.get((file.base_offset, FileKind.TXNINDEX)),
+            )
+        )
+    return tuple(sorted(segments, key=lambda segment: segment.base_offset))
+
+
+def _snapshots(
+    read: Sequence[SegmentFileName], by_name: dict[str, FileInfo]
+) -> tuple[SnapshotFile, ...]:
+    """The producer snapshots, by offset; those without a producer tell nothing and are left out."""
+    found = [
+        SnapshotFile(file.base_offset, by_name[str(file)].path)
+        for file in read
+        if file.kind is FileKind.SNAPSHOT and by_name[str(file)].size_bytes != EMPTY_SNAPSHOT_BYTES
+    ]
+    return tuple(sorted(found))
+
+
+def _swap_ends(storage: Storage, by_name: dict[str, FileInfo]) -> dict[int, int]:
+    """Where each finished cleaner output ends: it stands for all segments up to there.
+
+    Raises:
+        SourceVanishedError: it went while we looked, or cannot be read.
+    """
+    ends: dict[int, int] = {}
+    for file in usable_swap_logs(by_name):
+        entry = by_name[str(file)]
+        survey = survey_segment(_swap_request(storage, entry, file.base_offset))
+        if survey.missing is not None:
+            raise SourceVanishedError(survey.missing)
+        ends[file.base_offset] = survey.highest_offset
+    return ends
+
+
+def _swap_request(storage: Storage, entry: FileInfo, base_offset: int) -> SurveyRequest:
+    """Only where the offsets end is wanted; nothing is cut, and everything may be missing."""
+    return SurveyRequest(
+        storage=storage,
+        path=entry.path,
+        index_path=None,
+        size_bytes=entry.size_bytes,
+        base_offset=base_offset,
+        is_last=True,
+        is_cleaned=True,
+        settled_offset=0,
+        start_offset=0,
+        run_breaks=(),
+        split_bytes=entry.size_bytes + 1,
+        window_bytes=_WINDOW_BYTES,
+        from_ms=None,
+        to_ms=None,
+        walk_offset=0,
+    )
+
+
+def _with_known_topic_ids(replicas: list[Replica], notes: list[str]) -> list[Replica]:
+    """A folder without an id takes the one that the topic's other folders agree on."""
+    known: dict[str, set[str]] = {}
+    for replica in replicas:
+        if replica.key.topic_id is not None:
+            known.setdefault(replica.key.topic, set()).add(replica.key.topic_id)
+    for topic, ids in sorted(known.items()):
+        if len(ids) > 1:
+            notes.append(f"topic {topic} is there under {len(ids)} topic ids: it was made again")
+    joined = []
+    for replica in replicas:
+        ids = known.get(replica.key.topic, set())
+        if replica.key.topic_id is None and len(ids) == 1:
+            joined.append(replace(replica, key=replica.key._replace(topic_id=next(iter(ids)))))
+        else:
+            joined.append(replica)
+    return joined

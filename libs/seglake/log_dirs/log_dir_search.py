@@ -1,0 +1,111 @@
+"""Finds the log dirs below a source by what they hold. Effect: lists folders.
+
+A log dir is a folder with broker files or with partition folders in it; a partition folder is one
+whose name says so and that holds segment files, since `broker-0` could be either by its name.
+"""
+
+from dataclasses import dataclass
+
+from seglake.segment_codec.log_dir import SideFile, parse_file_name, parse_folder_name
+from seglake.storage.errors import NotFoundError, StorageError
+from seglake.storage.storage import FileInfo, Storage
+
+MOST_LEVELS = 8
+
+_LOG_DIR_FILES = frozenset(
+    {
+        SideFile.META_PROPERTIES,
+        SideFile.HIGH_WATERMARKS,
+        SideFile.RECOVERY_POINTS,
+        SideFile.LOG_START_OFFSETS,
+        SideFile.CLEANER_OFFSETS,
+    }
+)
+_NOT_SEARCHED = "lost+found"  # the file system's own: closed on most disks, without log dirs
+Listings = dict[str, tuple[FileInfo, ...]]  # by folder
+Closed = dict[str, StorageError]  # folders that cannot be listed, by their place without links
+
+_FOLDER_FILES = frozenset({SideFile.PARTITION_METADATA, SideFile.LEADER_EPOCHS})
+
+
+@dataclass(frozen=True, slots=True)
+class FoundLogDir:
+    """A log dir with the listing of each partition folder to take from it."""
+
+    path: str
+    entries: tuple[FileInfo, ...]
+    partition_folders: Listings
+    unreadable: dict[str, str]  # partition folders that cannot be listed, and why
+
+
+def find_log_dirs(
+    storage: Storage, path: str, parents: Listings, closed: Closed
+) -> list[FoundLogDir]:
+    """All log dirs at or below the path, in the order of their paths.
+
+    Args:
+        parents: folders above partition folders that were listed before; added to.
+        closed: folders above log dirs, or log dirs, that cannot be listed; added to.
+    """
+    entries = tuple(storage.list_folder(path))
+    parent, _, name = storage.without_links(path).rpartition("/")
+    if _is_partition_folder(name, entries):
+        parent = parent or "/"
+        if parent not in parents:
+            parents[parent] = tuple(storage.list_folder(parent))
+        return [FoundLogDir(parent, parents[parent], {name: entries}, {})]
+    return _search(storage, path, entries, MOST_LEVELS, closed)
+
+
+def _search(
+    storage: Storage, path: str, entries: tuple[FileInfo, ...], levels: int, closed: Closed
+) -> list[FoundLogDir]:
+    folders, unreadable = _list_folders(storage, entries)
+    partitions = {
+        name: listing for name, listing in folders.items() if _is_partition_folder(name, listing)
+    }
+    empty = {
+        name: () for name, listing in folders.items() if not listing and parse_folder_name(name)
+    }
+    if partitions or any(entry.name in _LOG_DIR_FILES for entry in entries):
+        # Other folders of a log dir hold no partition: nothing is lost by those.
+        lost = {name: str(why) for name, why in unreadable.items() if parse_folder_name(name)}
+        return [FoundLogDir(path, entries, {**partitions, **empty}, lost)]
+    for name, error in unreadable.items():
+        closed.setdefault(storage.without_links(storage.join(path, name)), error)
+    if levels == 0:
+        return []
+    return [
+        found
+        for entry in entries
+        if entry.name in folders
+        for found in _search(storage, entry.path, folders[entry.name], levels - 1, closed)
+    ]
+
+
+def _list_folders(
+    storage: Storage, entries: tuple[FileInfo, ...]
+) -> tuple[Listings, dict[str, StorageError]]:
+    """What lies in the folders, and which of them cannot be listed, by name."""
+    folders: Listings = {}
+    unreadable: dict[str, StorageError] = {}
+    for entry in entries:
+        if not entry.is_folder or entry.name == _NOT_SEARCHED:
+            continue
+        try:
+            folders[entry.name] = tuple(storage.list_folder(entry.path))
+        except NotFoundError:
+            continue  # it went while we looked
+        except StorageError as error:
+            unreadable[entry.name] = error
+    return folders, unreadable
+
+
+def _is_partition_folder(name: str, entries: tuple[FileInfo, ...]) -> bool:
+    if parse_folder_name(name) is None:
+        return False
+    return any(
+        not entry.is_folder
+        and (parse_file_name(entry.name) is not None or entry.name in _FOLDER_FILES)
+        for entry in entries
+    )

@@ -1,0 +1,38 @@
+"""What a scan of the headers of one segment is asked. Values."""
+
+from dataclasses import dataclass
+
+from seglake.kafka_log.replica import SnapshotFile
+from seglake.storage.storage import Storage
+
+
+@dataclass(frozen=True, slots=True)
+class SurveyRequest:
+    """One segment to look at; everything here is known from listings and settings.
+
+    Attributes:
+        is_cleaned: the cleaner's checkpoint lies above the segment's base.
+        start_offset: nothing below is wanted.
+        run_breaks: offsets at which runs of messages shall end.
+        from_ms, to_ms: where a time window begins and ends, None without one.
+        walk_offset: the walk may leave out what lies below.
+        snapshots: producer snapshots to read with this segment, the best first.
+    """
+
+    storage: Storage
+    path: str
+    index_path: str | None
+    size_bytes: int
+    base_offset: int
+    is_last: bool
+    is_cleaned: bool
+    settled_offset: int
+    start_offset: int
+    run_breaks: tuple[int, ...]
+    split_bytes: int
+    window_bytes: int
+    from_ms: int | None
+    to_ms: int | None
+    walk_offset: int
+    transaction_index_path: str | None = None
+    snapshots: tuple[SnapshotFile, ...] = ()

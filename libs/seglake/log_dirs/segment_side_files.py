@@ -1,0 +1,85 @@
+"""The small files beside a segment. Effect: reads them."""
+
+from seglake.kafka_log.replica import SnapshotFile
+from seglake.kafka_log.segment_survey import OpenTransactions, TransactionFiles
+from seglake.segment_codec.offset_index import OffsetIndex
+from seglake.segment_codec.offset_index import parse as parse_offset_index
+from seglake.segment_codec.producer_snapshot import parse as parse_snapshot
+from seglake.segment_codec.transaction_index import AbortedTransaction
+from seglake.segment_codec.transaction_index import parse as parse_transaction_index
+from seglake.segment_codec.transactions import OpenTransaction
+from seglake.storage.errors import StorageError
+from seglake.storage.storage import Storage
+
+
+def read_index(storage: Storage, index_path: str | None, base_offset: int) -> OffsetIndex:
+    """A segment's offset index; an empty one where there is none to be read."""
+    if index_path is None:
+        return OffsetIndex(base_offset, (), None)
+    try:
+        return parse_offset_index(storage.read_bytes(index_path), base_offset)
+    except StorageError:
+        return OffsetIndex(base_offset, (), None)
+
+
+def anchors_of(index: OffsetIndex) -> tuple[int, ...]:
+    """The positions that an offset index names as batch starts."""
+    return tuple(entry.position for entry in index.entries)
+
+
+def read_transaction_files(
+    storage: Storage, index_path: str | None, base_offset: int, snapshots: tuple[SnapshotFile, ...]
+) -> TransactionFiles:
+    """What a segment's transaction index and the first usable of the snapshots say.
+
+    Neither is needed to read a log: a file that cannot be used is a note.
+    """
+    notes: list[str] = []
+    aborted = _read_aborted(storage, index_path, base_offset, notes)
+    found = None
+    for file in snapshots:
+        found = _read_snapshot(storage, file, notes)
+        if found is not None:
+            break
+    return TransactionFiles(aborted, index_path is not None, found, tuple(notes))
+
+
+def _read_aborted(
+    storage: Storage, path: str | None, base_offset: int, notes: list[str]
+) -> tuple[AbortedTransaction, ...] | None:
+    if path is None:
+        return None
+    try:
+        index = parse_transaction_index(storage.read_bytes(path))
+    except StorageError as error:
+        notes.append(f"{error}; it counts as missing")
+        return None
+    damage = index.damage
+    if damage is None and index.entries and index.entries[0].last_offset < base_offset:
+        damage = f"marker {index.entries[0].last_offset} is not of this segment"
+    if damage is None:
+        return index.entries
+    notes.append(f"{path} is not used: {damage}")
+    return None
+
+
+def _read_snapshot(
+    storage: Storage, file: SnapshotFile, notes: list[str]
+) -> OpenTransactions | None:
+    try:
+        snapshot = parse_snapshot(storage.read_bytes(file.path))
+    except StorageError as error:
+        notes.append(f"{error}; it counts as missing")
+        return None
+    found = tuple(
+        OpenTransaction(entry.producer_id, entry.current_txn_first_offset, entry.timestamp_ms)
+        for entry in snapshot.entries
+        if entry.current_txn_first_offset is not None
+    )
+    damage = snapshot.damage
+    if damage is None and any(transaction.first_offset >= file.offset for transaction in found):
+        damage = "a transaction begins behind its end"
+    if damage is None:
+        return OpenTransactions(file.offset, found)
+    notes.append(f"{file.path} is not used: {damage}")
+    return None

@@ -1,0 +1,1 @@
+"""Between log values and rows of the tables, and what the ledger covers."""

@@ -1,0 +1,105 @@
+"""Batches that the lake has, looked up where the ledger does not tell. Effect: reads tables."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+from seglake.kafka_log.log_identity import IngestedBatch
+from seglake.kafka_log.offset_gaps import GapCause
+from seglake.kafka_log.replica import PartitionKey
+from seglake.kafka_log.segment_survey import LastBatch
+from seglake.lake.delta_tables import LakeTables
+from seglake.lake.parquet_rows import Within, read_rows
+from seglake.lake.snapshots import Snapshot, read_snapshots
+from seglake.lake.tables import BATCHES, GAPS
+from seglake.log_tables.coverage import Coverage
+
+_BATCH_COLUMNS = (
+    "source_id",
+    "topic_id",
+    "partition",
+    "base_offset",
+    "last_offset",
+    "record_count",
+    "magic",
+    "codec",
+    "delete_horizon_ms",
+    "leader_epoch",
+    "crc",
+)
+_GAP_COLUMNS = ("topic_id", "topic", "partition", "cause")
+
+
+class IngestedBatches:
+    """The rows of `batches` of one source, as they are when the first is asked for."""
+
+    def __init__(self, tables: LakeTables, source_id: str, coverage: Coverage) -> None:
+        self._tables = tables
+        self._source_id = source_id
+        self._coverage = coverage
+
+    def holding(self, key: PartitionKey, offset: int) -> IngestedBatch | None:
+        """The batch that an offset lies in, None where the lake has none."""
+        only = (
+            Within("partition", key.partition, key.partition),
+            Within("base_offset", at_most=offset),
+            Within("last_offset", at_least=offset),
+        )
+        for path in self._paths(key.topic, only):
+            for rows in read_rows(self._tables.storage, path, _BATCH_COLUMNS, only):
+                for row in rows.to_pylist():
+                    if self._is_of({"topic": key.topic, **row}, key):
+                        return _taken(row)
+        return None
+
+    def has_compacted_gaps(self, key: PartitionKey) -> bool:
+        """Whether the cleaner had been at what was taken of a partition."""
+        return key in self._compacted
+
+    @cached_property
+    def _compacted(self) -> frozenset[PartitionKey]:
+        rows = self._tables.rows(GAPS, self._source_id, _GAP_COLUMNS).to_pylist()
+        return frozenset(
+            self._coverage.joined_key(_key(row))
+            for row in rows
+            if row["cause"] == GapCause.COMPACTED
+        )
+
+    @cached_property
+    def _snapshot(self) -> Snapshot:
+        return read_snapshots(self._tables, [BATCHES])[BATCHES.name]
+
+    def _paths(self, topic: str, only: Sequence[Within]) -> list[str]:
+        """The files of a topic that may have such rows."""
+        return [
+            file.path
+            for file in self._snapshot.files
+            if file.topic == topic
+            and all(
+                each.column not in file.bounds or each.may_hold(*file.bounds[each.column])
+                for each in only
+            )
+        ]
+
+    def _is_of(self, row: dict[str, Any], key: PartitionKey) -> bool:
+        is_own = row["source_id"] == self._source_id
+        return is_own and self._coverage.joined_key(_key(row)) == key
+
+
+def _key(row: dict[str, Any]) -> PartitionKey:
+    return PartitionKey(row["topic"], row["partition"], row["topic_id"])
+
+
+def _taken(row: dict[str, Any]) -> IngestedBatch:
+    # The ledger and a walk know an old wrapper by its last offset, the only one in its header.
+    is_wrapper = row["magic"] < 2 and row["codec"] != "none"
+    offset = row["last_offset"] if is_wrapper else row["base_offset"]
+    span = row["last_offset"] - row["base_offset"] + 1
+    return IngestedBatch(
+        header=LastBatch(offset, row["crc"], row["leader_epoch"]),
+        first_offset=row["base_offset"],
+        last_offset=row["last_offset"],
+        magic=row["magic"],
+        is_wrapper=is_wrapper,
+        is_whole=row["record_count"] == span and row["delete_horizon_ms"] is None,
+    )

@@ -1,0 +1,181 @@
+"""What earlier runs have taken, as the ledger says."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from enum import StrEnum
+from typing import Any, NamedTuple, Self
+
+from seglake.kafka_log.leader_epochs import OPEN_END, LeaderEpochs
+from seglake.kafka_log.offset_ranges import OffsetRange, merged
+from seglake.kafka_log.replica import PartitionKey, Replica
+from seglake.kafka_log.segment_survey import LastBatch
+from seglake.kafka_log.transactions.hanging_transactions import EarlierRun
+
+
+class RangeKind(StrEnum):
+    """What a row of the ledger stands for."""
+
+    INGEST = "ingest"  # offsets taken for the first time
+    REPAIR = "repair"  # a gap, filled as far as another copy could
+
+
+class Frontier(NamedTuple):
+    """How far a partition was taken.
+
+    Attributes:
+        last_batch: the one with the highest offset, None when the ledger has only gaps.
+        has_topic_id: the ledger names the topic's id there; else it was not known then.
+    """
+
+    next_offset: int
+    last_batch: LastBatch | None
+    has_topic_id: bool
+
+
+class Coverage:
+    """The ledger's rows of one source, ready to be asked.
+
+    Rows without a topic id belong to the first id that is known for their topic.
+    """
+
+    def __init__(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        self._rows: dict[tuple[str, int], list[Mapping[str, Any]]] = {}
+        self._isolations: dict[str, str] = {}
+        self._topic_ids: dict[str, list[str]] = {}
+        for row in sorted(rows, key=lambda row: row["generation"]):
+            self._rows.setdefault((row["topic"], row["partition"]), []).append(row)
+            self._isolations.setdefault(row["topic"], row["isolation"])
+            if row["topic_id"] is not None:
+                self._topic_ids.setdefault(row["topic"], []).append(row["topic_id"])
+
+    @classmethod
+    def of(cls, ranges: Iterable[tuple[PartitionKey, OffsetRange]]) -> Self:
+        """A ledger that has these ranges, of runs that saw no transaction end."""
+        return cls(
+            {
+                "topic": key.topic,
+                "partition": key.partition,
+                "topic_id": key.topic_id,
+                "kind": RangeKind.INGEST,
+                "start_offset": start,
+                "next_offset": stop,
+                "generation": 1,
+                "isolation": "",
+                "leader_epoch": None,
+                "last_batch_base_offset": None,
+                "last_stable_offset": 0,
+                "log_end_offset": 0,
+                "high_watermark": None,
+                "upper_bound": "log_end",
+            }
+            for key, (start, stop) in ranges
+            if start < stop
+        )
+
+    def isolation(self, topic: str) -> str | None:
+        """With which isolation the topic was taken first."""
+        return self._isolations.get(topic)
+
+    def topics(self) -> list[str]:
+        """The topics of which something was taken, sorted."""
+        return sorted(self._isolations)
+
+    def adopt(self, topic: str, topic_id: str) -> None:
+        """Give rows that name no id the first one that is known for their topic."""
+        self._topic_ids.setdefault(topic, [topic_id])
+
+    def latest_topic_id(self, topic: str, partition: int) -> str | None:
+        """The topic id of the partition's newest row that has one, else of the topic's."""
+        rows = self._rows.get((topic, partition), [])
+        own = [row["topic_id"] for row in rows if row["topic_id"] is not None]
+        ids = own or self._topic_ids.get(topic, [])
+        return ids[-1] if ids else None
+
+    def ranges(self, key: PartitionKey) -> list[OffsetRange]:
+        """The covered ranges of a partition, merged and in order."""
+        return merged((row["start_offset"], row["next_offset"]) for row in self._ingested(key))
+
+    def frontier(self, key: PartitionKey) -> Frontier | None:
+        """How far a partition was taken; None when nothing was."""
+        rows = self._ingested(key)
+        if not rows:
+            return None
+        next_offset = max(row["next_offset"] for row in rows)
+        with_batch = [row for row in rows if row["last_batch_base_offset"] is not None]
+        if not with_batch:
+            return Frontier(next_offset, None, any(row["topic_id"] is not None for row in rows))
+        last = max(with_batch, key=lambda row: row["last_batch_base_offset"])
+        batch = LastBatch(
+            last["last_batch_base_offset"], last["last_batch_crc"], last["leader_epoch"]
+        )
+        return Frontier(next_offset, batch, last["topic_id"] is not None)
+
+    def run_up_to(self, key: PartitionKey, offset: int) -> EarlierRun | None:
+        """How the newest run that took a range which ends at an offset saw the partition's log."""
+        rows = [row for row in self._ingested(key) if row["next_offset"] == offset]
+        return _earlier_run(rows[-1]) if rows else None
+
+    def joined_key(self, key: PartitionKey) -> PartitionKey:
+        """The key with the topic id that rows without one belong to: the topic's first."""
+        ids = self._topic_ids.get(key.topic)
+        return key._replace(topic_id=ids[0]) if key.topic_id is None and ids else key
+
+    def same_log_until(
+        self, key: PartitionKey, leader_epochs: LeaderEpochs, log_end_offset: int
+    ) -> int:
+        """Up to where a copy with these leader epochs has the log that was taken, exclusive.
+
+        Args:
+            log_end_offset: the copy's log reaches at least so far; an older one may just not know
+                of the epochs behind it.
+        """
+        limit = OPEN_END
+        for row in self._own(key):
+            taken, offset = row["leader_epoch"], row["last_batch_base_offset"]
+            known = None if taken is None else leader_epochs.epoch_at(offset)
+            if known is None or known == taken:
+                continue
+            if known > taken:  # what was taken lost an election, where the newer epoch began
+                limit = min(limit, leader_epochs.end_of(taken))
+            elif offset < log_end_offset:
+                limit = 0
+        return limit
+
+    def is_current_gap(self, key: PartitionKey, start_offset: int, attempt_id: str) -> bool:
+        """Whether no repair came after the attempt that wrote a gap which starts there."""
+        own, repaired = 0, 0
+        for row in self._own(key):
+            if row["start_offset"] <= start_offset < row["next_offset"]:
+                if row["attempt_id"] == attempt_id:
+                    own = row["generation"]
+                if row["kind"] == "repair":
+                    repaired = row["generation"]
+        return repaired <= own
+
+    def _ingested(self, key: PartitionKey) -> list[Mapping[str, Any]]:
+        """The rows of what was taken for the first time."""
+        return [row for row in self._own(key) if row["kind"] == "ingest"]
+
+    def _own(self, key: PartitionKey) -> list[Mapping[str, Any]]:
+        ids = self._topic_ids.get(key.topic)
+        first_id = ids[0] if ids else key.topic_id
+        return [
+            row
+            for row in self._rows.get((key.topic, key.partition), [])
+            if (row["topic_id"] or first_id) == key.topic_id
+        ]
+
+
+def _earlier_run(row: Mapping[str, Any]) -> EarlierRun:
+    upper = row["log_end_offset"]
+    if row["upper_bound"] != "log_end" and row["high_watermark"] is not None:
+        upper = min(upper, row["high_watermark"])
+    return EarlierRun(row["next_offset"], row["last_stable_offset"], upper)
+
+
+def with_known_id(replica: Replica, coverage: Coverage) -> Replica:
+    """The copy with the topic id that the ledger knows, where its folder has none."""
+    if replica.key.topic_id is not None:
+        return replica
+    known = coverage.latest_topic_id(replica.key.topic, replica.key.partition)
+    return replace(replica, key=replica.key._replace(topic_id=known), takes_id_of_lake=True)

@@ -1,0 +1,57 @@
+"""Which gaps of the lake still stand, and which of them another copy could fill. Pure."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from seglake.kafka_log.offset_gaps import GapCause
+from seglake.kafka_log.replica import PartitionKey
+from seglake.log_tables.coverage import Coverage
+
+GAP_COLUMNS = (
+    "topic_id",
+    "topic",
+    "partition",
+    "start_offset",
+    "next_offset",
+    "cause",
+    "attempt_id",
+)
+
+# What the cleaner took is gone for good reason; the rest may be found on another disk.
+_FILLABLE = frozenset(set(GapCause) - {GapCause.COMPACTED})
+
+
+class CurrentGap(NamedTuple):
+    """Offsets [start_offset, next_offset) that no batch of the lake accounts for."""
+
+    key: PartitionKey
+    start_offset: int
+    next_offset: int
+    cause: GapCause
+
+    @property
+    def lacks_evidence(self) -> bool:
+        """Whether a copy that has the offsets in its log says more of them than the lake does."""
+        return self.cause is not GapCause.QUARANTINED
+
+
+def fillable_gaps(
+    rows: Iterable[Mapping[str, Any]], coverage: Coverage
+) -> dict[PartitionKey, list[CurrentGap]]:
+    """The gaps that no later repair re-stated, by partition, in the order of their offsets.
+
+    Args:
+        rows: of `gaps`, with GAP_COLUMNS.
+    """
+    found: dict[PartitionKey, list[CurrentGap]] = {}
+    for row in rows:
+        cause = GapCause(row["cause"])
+        if cause not in _FILLABLE:
+            continue
+        key = coverage.joined_key(PartitionKey(row["topic"], row["partition"], row["topic_id"]))
+        if coverage.is_current_gap(key, row["start_offset"], row["attempt_id"]):
+            gap = CurrentGap(key, row["start_offset"], row["next_offset"], cause)
+            found.setdefault(key, []).append(gap)
+    for gaps in found.values():
+        gaps.sort(key=lambda gap: gap.start_offset)
+    return found

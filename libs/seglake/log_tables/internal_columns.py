@@ -1,0 +1,192 @@
+"""Records of Kafka's internal topics to values of the decoded tables. Pure.
+
+What the bytes mean is the codec's; here each table's columns are picked from what it read.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, TypeAlias
+
+from seglake.lake.tables import CLUSTER_METADATA, CONSUMER_OFFSETS, TRANSACTION_STATE, Table
+from seglake.segment_codec.coordinator_records import CoordinatorRecord
+from seglake.segment_codec.group_records import GroupKind, group_record
+from seglake.segment_codec.message_layout import Json
+from seglake.segment_codec.metadata_records import RESOURCE_TYPES, MetadataRecord, metadata_record
+from seglake.segment_codec.transaction_records import STATUS_NAMES, transaction_record
+
+# A dict is what a struct in Arrow is made from.
+Value: TypeAlias = "Json | bytes"
+Values: TypeAlias = "dict[str, Value]"
+
+_NO_TIME_MS = -1
+
+
+class Interpreted(NamedTuple):
+    """What one record gives: columns by name, those left out are null."""
+
+    values: Values
+    is_unread: bool
+    is_redacted: bool
+    may_hold_secret: bool
+
+
+Interpreter: TypeAlias = "Callable[[bytes | None, bytes | None], Interpreted]"
+
+
+def consumer_offset(key: bytes | None, value: bytes | None) -> Interpreted:
+    """A row of `consumer_offsets`."""
+    record = group_record(key, value)
+    named, told = record.key_fields, record.value_fields
+    values = _envelope(record, key, value)
+    values |= {
+        "kind": record.kind,
+        "group_id": named.get("group"),
+        "topic": named.get("topic"),
+        "partition": named.get("partition"),
+        "member_id": named.get("memberId"),
+    }
+    if record.kind == GroupKind.OFFSET_COMMIT:
+        values |= {
+            "offset": told.get("offset"),
+            "leader_epoch": _known(told.get("leaderEpoch")),
+            "metadata": told.get("metadata"),
+            "topic_id": told.get("topicId"),
+            "commit_timestamp_ms": _known(told.get("commitTimestamp")),
+            "expire_timestamp_ms": _known(told.get("expireTimestamp")),
+        }
+    else:
+        values["detail"] = _json(told)
+    return Interpreted(values, record.unread_reason is not None, False, False)
+
+
+def transaction_state(key: bytes | None, value: bytes | None) -> Interpreted:
+    """A row of `transaction_state`."""
+    record = transaction_record(key, value)
+    told = record.value_fields
+    values = _envelope(record, key, value)
+    values |= {
+        "transactional_id": record.key_fields.get("transactionalId"),
+        "producer_id": _known(told.get("producerId")),
+        "producer_epoch": _known(told.get("producerEpoch")),
+        "timeout_ms": told.get("transactionTimeoutMs"),
+        "state": _state(told.get("transactionStatus")),
+        "partitions": _partitions(told.get("transactionPartitions")),
+        "last_update_timestamp_ms": _known(told.get("transactionLastUpdateTimestampMs")),
+        "start_timestamp_ms": _known(told.get("transactionStartTimestampMs")),
+        "previous_producer_id": _known(told.get("previousProducerId")),
+        "next_producer_id": _known(told.get("nextProducerId")),
+        "next_producer_epoch": _known(told.get("nextProducerEpoch")),
+        "client_transaction_version": told.get("clientTransactionVersion"),
+    }
+    return Interpreted(values, record.unread_reason is not None, False, False)
+
+
+def cluster_metadata(key: bytes | None, value: bytes | None) -> Interpreted:
+    """A row of `cluster_metadata`; never with bytes as they are, which may be a secret."""
+    record = metadata_record(value)
+    fields = record.fields
+    values: Values = {
+        "record_type": record.record_type,
+        "type_id": record.type_id,
+        "type_version": record.type_version,
+        "topic_id": fields.get("topicId"),
+        "partition": fields.get("partitionId"),
+        "replicas": fields.get("replicas"),
+        "isr": fields.get("isr"),
+        "leader": fields.get("leader"),
+        "leader_epoch": fields.get("leaderEpoch"),
+        "partition_epoch": fields.get("partitionEpoch"),
+        "feature_level": fields.get("featureLevel"),
+        "is_redacted": record.is_redacted,
+        "detail": _json(fields),
+        "unread_reason": record.unread_reason,
+    }
+    values |= _named(record)
+    is_unread = record.unread_reason is not None
+    return Interpreted(values, is_unread, record.is_redacted, record.may_hold_secret)
+
+
+INTERPRETERS: Mapping[str, tuple[Table, Interpreter]] = {
+    topic: (table, interpreter)
+    for table, interpreter in (
+        (CONSUMER_OFFSETS, consumer_offset),
+        (TRANSACTION_STATE, transaction_state),
+        (CLUSTER_METADATA, cluster_metadata),
+    )
+    for topic in table.topics or ()
+}
+"""The table and the columns' maker of each topic that has them."""
+
+
+def _envelope(record: CoordinatorRecord, key: bytes | None, value: bytes | None) -> Values:
+    """The columns that both coordinators' tables have; the bytes only where they cannot be read."""
+    is_unread = record.unread_reason is not None
+    return {
+        "is_tombstone": record.is_tombstone,
+        "key_type": record.key_type,
+        "value_version": record.value_version,
+        "key": key if is_unread else None,
+        "value": value if is_unread else None,
+        "unread_reason": record.unread_reason,
+    }
+
+
+def _named(record: MetadataRecord) -> Values:
+    """What has the same name in several types and is not the same, or another name and is."""
+    fields = record.fields
+    match record.record_type:
+        case "topic":
+            return {"topic": fields.get("name")}
+        case "clear_elr":
+            return {"topic": fields.get("topicName")}
+        case "config":
+            return _config(fields)
+        case "feature_level":
+            return {"name": fields.get("name")}
+        case "client_quota":
+            return {"name": fields.get("key")}
+        case "register_controller" | "unregister_controller":
+            return {"node_id": fields.get("controllerId")}
+        case "fence_broker" | "unfence_broker":
+            return {"node_id": fields.get("id")}
+        case _:
+            return {"node_id": fields.get("brokerId")}
+
+
+def _config(fields: Mapping[str, Json]) -> Values:
+    number, resource_name = fields.get("resourceType"), fields.get("resourceName")
+    resource = RESOURCE_TYPES.get(number, str(number)) if isinstance(number, int) else None
+    return {
+        "resource_type": resource,
+        "resource_name": resource_name,
+        "topic": resource_name if resource == "topic" else None,
+        "name": fields.get("name"),
+        "value": fields.get("value"),
+    }
+
+
+def _known(value: Json) -> Json:
+    """Kafka writes -1 for what there is not."""
+    return None if value == _NO_TIME_MS else value
+
+
+def _state(number: Json) -> str | None:
+    if not isinstance(number, int):
+        return None
+    return STATUS_NAMES[number] if 0 <= number < len(STATUS_NAMES) else str(number)
+
+
+def _partitions(topics: Json) -> Json:
+    """One element a partition; Kafka has them by topic."""
+    if not isinstance(topics, list):
+        return None
+    found: list[Json] = []
+    for topic in topics:
+        if isinstance(topic, dict) and isinstance(topic["partitionIds"], list):
+            found += [{"topic": topic["topic"], "partition": n} for n in topic["partitionIds"]]
+    return found
+
+
+def _json(fields: Mapping[str, Json]) -> str | None:
+    """All that was read, as text that SQL can take apart."""
+    return json.dumps(fields, separators=(",", ":")) if fields else None

@@ -1,0 +1,159 @@
+"""Decoded columns to rows of `records`, as Arrow, without a Python object per record.
+
+What is the same in every row of a batch or of a file is a dictionary column: repeated plain values
+would cost twice the time in the Parquet writer.
+"""
+
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from seglake.lake.tables import HEADERS_TYPE, RECORDS
+from seglake.segment_codec.columns import Columns
+from seglake.segment_codec.transactions import TransactionState
+
+_STATES = tuple(TransactionState)
+_TIMESTAMP_TYPES = (0, 1, -1)
+_EARLIEST_MS = -62_135_596_800_000  # 0001-01-01: earlier times break Python readers
+_LATEST_MS = 253_402_300_799_999  # 9999-12-31
+_TIMESTAMP = pa.timestamp("us", tz="UTC")
+
+
+class Origin(NamedTuple):
+    """What all rows of one partition share."""
+
+    source_id: str
+    topic_id: str | None
+    partition: int
+    run_id: str
+
+
+class UnitRows(NamedTuple):
+    """What the rows of one batch share; `timestamp_type` is Kafka's number, -1 for magic 0."""
+
+    row_count: int
+    timestamp_type: int
+    state: TransactionState
+    batch_base_offset: int
+
+
+def record_rows(
+    columns: Columns, units: list[UnitRows], origin: Origin
+) -> tuple[pa.RecordBatch, int]:
+    """The rows of one flush, and how many header names were not UTF-8 and got U+FFFD."""
+    count = len(columns.offsets)
+    counts = np.fromiter((unit.row_count for unit in units), np.int64, len(units))
+    types = _repeated([_TIMESTAMP_TYPES.index(unit.timestamp_type) for unit in units], counts)
+    states = _repeated([_STATES.index(unit.state) for unit in units], counts)
+    base_offsets = np.repeat(
+        np.fromiter((unit.batch_base_offset for unit in units), np.int64, len(units)), counts
+    )
+    payload = _buffer(columns.data)
+    headers, replaced = _headers(columns)
+    arrays = {
+        "key": _views(columns.has_key, columns.key_views, payload),
+        "value": _views(columns.has_value, columns.value_views, payload),
+        "partition": _constant(origin.partition, pa.int32(), count),
+        "offset": pa.array(columns.offsets),
+        "timestamp": timestamps(columns.timestamps_ms),
+        "timestampType": _dictionary(types, pa.array(_TIMESTAMP_TYPES, pa.int32())),
+        "headers": headers,
+        "timestamp_ms": pa.array(columns.timestamps_ms, mask=_mask(types == 2)),
+        "source_id": _constant(origin.source_id, pa.string(), count),
+        "topic_id": _constant(origin.topic_id, pa.string(), count),
+        "transaction_state": _dictionary(states, pa.array([str(s) for s in _STATES])),
+        "batch_base_offset": pa.array(base_offsets),
+        "run_id": _constant(origin.run_id, pa.string(), count),
+    }
+    names = RECORDS.file_schema.names
+    return pa.RecordBatch.from_arrays([arrays[name] for name in names], names), replaced
+
+
+def _repeated(values: list[int], counts: NDArray[np.int64]) -> NDArray[np.int32]:
+    return np.repeat(np.array(values, np.int32), counts)
+
+
+def _buffer(array: NDArray[Any]) -> pa.Buffer:
+    """Arrow's view of an array, which stays alive with it."""
+    return pa.py_buffer(array)  # type: ignore[arg-type]  # numpy's stubs hide the protocol
+
+
+def _mask(is_null: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
+    return is_null if is_null.any() else None
+
+
+def _validity(is_valid: NDArray[np.bool_]) -> Any:
+    """Arrow's bitmap, None where all are valid."""
+    return None if is_valid.all() else _buffer(np.packbits(is_valid, bitorder="little"))
+
+
+def _views(is_valid: NDArray[np.bool_], views: NDArray[np.int32], payload: pa.Buffer) -> Any:
+    buffers = [_validity(is_valid), _buffer(views), payload]
+    return pa.Array.from_buffers(pa.binary_view(), len(is_valid), buffers)
+
+
+def _dictionary(indices: NDArray[np.int32], values: Any) -> Any:
+    return pa.DictionaryArray.from_arrays(indices, values)
+
+
+def _constant(value: object, kind: pa.DataType, count: int) -> Any:
+    indices = np.zeros(count, np.int32)
+    if value is not None:
+        return _dictionary(indices, pa.array([value], kind))
+    nulls: Any = pa.array(indices, mask=np.ones(count, np.bool_))
+    return pa.DictionaryArray.from_arrays(nulls, pa.array([""], kind))
+
+
+def timestamps(times_ms: NDArray[np.int64]) -> Any:
+    """UTC with microseconds; null where Kafka has no time (-1) or the year has not four digits."""
+    is_null = (times_ms == -1) | (times_ms < _EARLIEST_MS) | (times_ms > _LATEST_MS)
+    mask = _mask(is_null)
+    times_us = (times_ms if mask is None else np.where(is_null, 0, times_ms)) * 1000
+    return pa.array(times_us, mask=mask).view(_TIMESTAMP)
+
+
+def _headers(columns: Columns) -> tuple[Any, int]:
+    count = len(columns.offsets)
+    total = len(columns.has_header_value)
+    if total == 0:
+        return pa.nulls(count, HEADERS_TYPE), 0
+    names, replaced = _names(columns)
+    values = pa.Array.from_buffers(
+        pa.binary(),
+        total,
+        [
+            _validity(columns.has_header_value),
+            _buffer(columns.header_value_stops),
+            _buffer(columns.header_values),
+        ],
+    )
+    pairs = pa.StructArray.from_arrays([names, values], fields=list(HEADERS_TYPE.value_type))
+    stops = columns.header_stops
+    has_headers = stops[1:] > stops[:-1]
+    buffers = [_validity(has_headers), _buffer(stops)]
+    return pa.Array.from_buffers(HEADERS_TYPE, count, buffers, children=[pairs]), replaced
+
+
+def _names(columns: Columns) -> tuple[Any, int]:
+    """Header names as strings; Kafka's client replaces what is not UTF-8, and so do we."""
+    total = len(columns.has_header_value)
+    if not (columns.names > 127).any():
+        buffers = [None, _buffer(columns.name_stops), _buffer(columns.names)]
+        return pa.Array.from_buffers(pa.string(), total, buffers), 0
+    data = columns.names.tobytes()
+    stops = columns.name_stops.tolist()
+    names, replaced = [], 0
+    for start, stop in pairwise(stops):
+        name = data[start:stop].decode("utf-8", errors="replace")
+        replaced += name.encode() != data[start:stop]
+        names.append(name)
+    return pa.array(names, pa.string()), replaced
+
+
+def payload_bytes(is_valid: NDArray[np.bool_], views: NDArray[np.int32]) -> int:
+    """How long all keys, or all values, are together."""
+    lengths = views[:, 0]
+    return int(lengths.sum(dtype=np.int64, where=is_valid))

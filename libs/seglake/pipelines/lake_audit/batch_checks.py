@@ -1,0 +1,147 @@
+"""The batches of one partition in one cell: their spans, and whether records has their rows. Pure.
+
+Memory: 48 bytes a batch.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from seglake.lake.parquet_rows import numbers
+from seglake.pipelines.lake_audit.ledger import Blocks, Offsets
+from seglake.pipelines.lake_audit.problems import Problem, ProblemKind, problem
+from seglake.pipelines.lake_audit.record_checks import BatchRuns
+from seglake.pipelines.lake_audit.sums import RangeSums
+from seglake.pipelines.lake_audit.texts import text_values
+
+_DECODED = "decoded"
+_COLUMNS = ("base_offset", "last_offset", "row_count", "size_bytes")
+
+
+class PartitionBatches:
+    """Takes rows in any order; call `finish` before asking.
+
+    Args:
+        first_offset, last_offset: the cell. A batch is counted where its base offset lies; one
+            that reaches into the cell from below only accounts for offsets.
+    """
+
+    def __init__(self, blocks: Blocks, first_offset: int, last_offset: int) -> None:
+        self._blocks = blocks
+        self._cell = (first_offset, last_offset)
+        self._parts: list[tuple[Offsets, ...]] = []
+
+    def add(self, rows: pa.Table) -> None:
+        """Take some rows, all of this partition."""
+        states, codes = text_values(rows, "state")
+        is_decoded = np.array([state == _DECODED for state in states])[codes]
+        self._parts.append((*(numbers(rows, name) for name in _COLUMNS), is_decoded))
+
+    def finish(self) -> None:
+        """Everything was added."""
+        empty = (np.zeros(0, np.int64),) * (len(_COLUMNS) + 1)
+        columns = [np.concatenate(parts) for parts in zip(*(self._parts or [empty]), strict=True)]
+        order = np.argsort(columns[0], kind="stable")
+        self.bases, self.lasts, self._rows, self._sizes, decoded = (
+            column[order] for column in columns
+        )
+        self._is_decoded = decoded.astype(np.bool_)
+        self._is_own = (self.bases >= self._cell[0]) & (self.bases <= self._cell[1])
+        self._block = self._blocks.index_of(self.lasts)
+
+    @property
+    def row_count(self) -> int:
+        """How many rows of `batches` are counted here."""
+        return int(self._is_own.sum())
+
+    def sums(self) -> dict[int, RangeSums]:
+        """The sums of each block that has batches, by its start."""
+        chosen = self._is_own & (self._block >= 0)
+        block = self._block[chosen]
+        starts = np.maximum(self.bases[chosen], self._blocks.starts[block])
+        spans = self.lasts[chosen] + 1 - starts
+        decoded, rows = self._is_decoded[chosen], self._rows[chosen]
+        totals = np.zeros((5, len(self._blocks.starts)), np.int64)
+        np.add.at(totals[0], block, 1)
+        np.add.at(totals[1], block, self._sizes[chosen])
+        np.add.at(totals[2], block, np.where(decoded, rows, 0))
+        np.add.at(totals[3], block, np.where(decoded, 0, spans))
+        np.add.at(totals[4], block, np.where(decoded, spans - rows, 0))
+        return {
+            int(self._blocks.starts[index]): RangeSums(
+                batches=batches,
+                batch_bytes=size_bytes,
+                decoded_rows=decoded_rows,
+                other_span=other_span,
+                lacking=lacking,
+            )
+            for index, (batches, size_bytes, decoded_rows, other_span, lacking) in enumerate(
+                totals.T.tolist()
+            )
+            if batches
+        }
+
+    def problems(self, runs: BatchRuns) -> list[Problem]:
+        """Batches outside of the ledger, and those whose rows are not what they count."""
+        outside = np.flatnonzero(self._is_own & (self._block < 0))
+        bases, lasts, expected = (
+            column[self._is_own] for column in (self.bases, self.lasts, self._rows)
+        )
+        is_covered = self._block[self._is_own] >= 0
+        place, is_known = _look_up(runs.base_offsets, bases)
+        found = np.where(is_known, _taken(runs.counts, place), 0)
+        wrong = np.flatnonzero(is_covered & (found != expected))
+        of_batch, has_batch = _look_up(bases, runs.base_offsets)
+        is_beyond = has_batch & (
+            (runs.first_offsets < runs.base_offsets) | (runs.last_offsets > _taken(lasts, of_batch))
+        )
+        return [
+            *problem(ProblemKind.OUTSIDE_LEDGER, len(outside), self._named(outside, "batches has")),
+            *problem(
+                ProblemKind.ROW_COUNT,
+                len(wrong),
+                (
+                    f"batch {bases[i]} to {lasts[i]} counts {expected[i]} and has {found[i]}"
+                    for i in wrong
+                ),
+            ),
+            *problem(
+                ProblemKind.ROW_WITHOUT_BATCH,
+                int((~has_batch).sum()),
+                _runs_named(runs, np.flatnonzero(~has_batch)),
+            ),
+            *problem(
+                ProblemKind.ROW_OUTSIDE_BATCH,
+                int(is_beyond.sum()),
+                _runs_named(runs, np.flatnonzero(is_beyond)),
+            ),
+        ]
+
+    def _named(self, indexes: Offsets, said: str) -> Iterator[str]:
+        return (f"{said} offsets {self.bases[i]} to {self.lasts[i]}" for i in indexes)
+
+
+def _look_up(rising: Offsets, wanted: Offsets) -> tuple[Offsets, NDArray[np.bool_]]:
+    """The first place of each wanted value, and whether it is there."""
+    place = np.searchsorted(rising, wanted)
+    is_there = np.zeros(len(wanted), np.bool_)
+    if len(rising):
+        is_there = _taken(rising, place) == wanted
+    return place, is_there
+
+
+def _taken(values: Offsets, places: Offsets) -> Offsets:
+    """Values at places, whatever for a place behind the end."""
+    if not len(values):
+        return np.zeros(len(places), np.int64)
+    return values[np.minimum(places, len(values) - 1)]
+
+
+def _runs_named(runs: BatchRuns, indexes: Offsets) -> Iterator[str]:
+    return (
+        f"batch_base_offset {runs.base_offsets[i]} has offsets {runs.first_offsets[i]} to "
+        f"{runs.last_offsets[i]}"
+        for i in indexes
+    )

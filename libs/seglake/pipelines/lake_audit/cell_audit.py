@@ -1,0 +1,148 @@
+"""Audits cells: reads their rows and gives back sums and problems. Runs in tasks. Effect: reads.
+
+Ships: its argument. Memory: the rows of one row group, and of all records, batches and gaps of one
+cell some numbers each.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS
+from seglake.pipelines.lake_audit.batch_checks import PartitionBatches
+from seglake.pipelines.lake_audit.cell_rows import CellReader
+from seglake.pipelines.lake_audit.cells import Cell
+from seglake.pipelines.lake_audit.gap_checks import GapChecks, GapCount, ShownGap
+from seglake.pipelines.lake_audit.gap_rows import GapCollector
+from seglake.pipelines.lake_audit.ledger import Blocks, LakePartition, PartitionLedger
+from seglake.pipelines.lake_audit.offset_spans import Spans, span_problems
+from seglake.pipelines.lake_audit.problems import Problem
+from seglake.pipelines.lake_audit.quarantine_checks import Damage, QuarantineSums
+from seglake.pipelines.lake_audit.record_checks import PartitionRecords
+from seglake.pipelines.lake_audit.sums import RangeSums
+from seglake.pipelines.lake_audit.transaction_checks import (
+    BatchSpans,
+    CellEnds,
+    PartitionTransactions,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionFinding:
+    """What one cell has of one partition; sums are by the start of the ledger's block."""
+
+    partition: LakePartition
+    sums: Mapping[int, RangeSums]
+    gaps: Mapping[str, GapCount]
+    shown_gaps: tuple[ShownGap, ...]
+    quarantine: QuarantineSums | None  # of the whole partition, in its first cell
+    ends: CellEnds
+    problems: tuple[Problem, ...]
+
+
+class TableRows(NamedTuple):
+    """How many rows of each table were counted."""
+
+    records: int = 0
+    batches: int = 0
+    quarantine: int = 0
+    gaps: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CellFinding:
+    """What one cell holds; `unreadable` has files that could not be read, and why."""
+
+    partitions: tuple[PartitionFinding, ...]
+    rows: TableRows
+    unreadable: tuple[str, ...]
+
+
+def audit_cells(cells: tuple[Cell, ...]) -> list[CellFinding]:
+    """Audit several cells, one after the other; the task function."""
+    return [_audit(cell) for cell in cells]
+
+
+class _Collected:
+    """The rows of one partition."""
+
+    def __init__(self, ledger: PartitionLedger, cell: Cell) -> None:
+        self.ledger = ledger
+        self.blocks: Blocks = ledger.blocks()
+        self.records = PartitionRecords(self.blocks)
+        self.batches = PartitionBatches(self.blocks, *cell.offsets)
+        self.transactions = PartitionTransactions()
+        self.gaps = GapCollector()
+        self.damage = Damage()
+
+
+def _audit(cell: Cell) -> CellFinding:
+    reader = CellReader(cell)
+    known = {ledger.partition: ledger for ledger in cell.ledgers}
+    found = {partition: _Collected(ledger, cell) for partition, ledger in known.items()}
+    for table in (RECORDS, BATCHES, GAPS, QUARANTINE):
+        for partition, rows in reader.rows(table.name):
+            if partition not in found:
+                found[partition] = _Collected(PartitionLedger(partition, ()), cell)
+            collected = found[partition]
+            match table.name:
+                case RECORDS.name:
+                    collected.records.add(rows)
+                case BATCHES.name:
+                    collected.batches.add(rows)
+                    collected.transactions.add(rows)
+                case GAPS.name:
+                    collected.gaps.add(rows)
+                case _:
+                    collected.damage.add(rows)
+    counted = []
+    findings = []
+    for collected in found.values():
+        finding, rows_here = _judged(collected, cell)
+        findings.append(finding)
+        counted.append(rows_here)
+    totals = TableRows(*(sum(column) for column in zip(*counted, strict=True)))
+    return CellFinding(tuple(findings), totals, tuple(reader.unreadable))
+
+
+def _judged(collected: _Collected, cell: Cell) -> tuple[PartitionFinding, TableRows]:
+    records, batches, damage = collected.records, collected.batches, collected.damage
+    transactions = collected.transactions
+    batches.finish()
+    transactions.finish(BatchSpans(batches.bases, batches.lasts, cell.offsets))
+    damage.finish()
+    gaps = GapChecks(collected.gaps.rows(), collected.ledger, collected.blocks, cell.offsets)
+    spans = Spans(
+        np.concatenate((batches.bases, gaps.current.starts)),
+        np.concatenate((batches.lasts + 1, gaps.current.stops)),
+        np.arange(len(batches.bases) + len(gaps.current.starts)) >= len(batches.bases),
+    )
+    sums: dict[int, RangeSums] = {}
+    for part in (records.sums(), batches.sums(), gaps.sums()):
+        for start, own in part.items():
+            sums[start] = own.joined(sums.get(start, RangeSums()))
+    problems = [
+        *records.problems(),
+        *batches.problems(records.runs()),
+        *gaps.problems(damage),
+        *transactions.problems(),
+        *span_problems(spans, collected.ledger.covered(), cell.offsets),
+    ]
+    finding = PartitionFinding(
+        partition=collected.ledger.partition,
+        sums=sums,
+        gaps=gaps.counts(),
+        shown_gaps=tuple(gaps.shown(damage)),
+        quarantine=damage.sums() if cell.is_first else None,
+        ends=transactions.ends(),
+        problems=tuple(problems),
+    )
+    rows = TableRows(
+        records.row_count,
+        batches.row_count,
+        damage.row_count if cell.is_first else 0,
+        gaps.row_count,
+    )
+    return finding, rows

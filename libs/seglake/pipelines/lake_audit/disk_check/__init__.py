@@ -1,0 +1,1 @@
+"""Compares a lake with the disks that it was made from."""

@@ -1,0 +1,252 @@
+"""Compares the lake with the disks, record by record: the order of it. Effect: reads, no writes.
+
+Each copy is compared on its own: what one of several brokers lacks or has differently shows.
+"""
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from seglake.kafka_log.offset_ranges import merged
+from seglake.kafka_log.replica import PartitionKey, Replica
+from seglake.lake.delta_tables import LakeTables
+from seglake.lake.parquet_rows import HIGHEST, LOWEST, Within
+from seglake.lake.snapshots import Snapshot, StoredFile, read_snapshots
+from seglake.lake.tables import BATCHES, CHECKPOINTS, GAPS, QUARANTINE, RECORDS, Table
+from seglake.log_dirs.discovery import Discovery, discover
+from seglake.log_dirs.errors import WrongSourceError
+from seglake.log_tables.coverage import Coverage, with_known_id
+from seglake.pipelines.lake_audit.disk_check.disk_check_task import (
+    DiskPiece,
+    PieceReport,
+    Places,
+    check_pieces,
+)
+from seglake.pipelines.lake_audit.disk_check.lake_rows import LakePartition
+from seglake.pipelines.progress import RunReporter
+from seglake.pipelines.settings.settings import Settings
+from seglake.segment_codec.log_dir import parse_folder_name
+from seglake.storage.storage import Storage
+from seglake.task_engine.engine import Engine
+from seglake.task_engine.packing import packed
+
+_INTERNAL_PREFIX = "__"
+_AUDITED = (RECORDS, BATCHES, QUARANTINE, GAPS, CHECKPOINTS)
+_MOST_PIECES_IN_A_TASK = 256
+
+
+@dataclass(slots=True)
+class CopyCheck:
+    """What one copy of a partition and the lake have of each other.
+
+    Attributes:
+        lake_records: records that the ledger counts of the partition; those that the copy has no
+            longer were deleted or compacted since, or lie on another disk.
+        failures: pieces that could not be read.
+    """
+
+    partition: str
+    folder: str
+    broker_id: int | None
+    lake_records: int
+    high_watermark: int | None
+    report: PieceReport = field(default_factory=PieceReport)
+    failures: list[str] = field(default_factory=list)
+
+    @property
+    def only_in_lake(self) -> int:
+        matched = self.report.equal + self.report.different.records
+        return max(self.lake_records - matched - sum(self.report.explained_differences.values()), 0)
+
+    @property
+    def has_problem(self) -> bool:
+        report = self.report
+        return bool(report.different.records or report.only_on_disk.records or self.failures)
+
+
+@dataclass(frozen=True, slots=True)
+class _Lake:
+    """What the driver knows of the lake."""
+
+    storage: Storage
+    source_id: str
+    coverage: Coverage
+    snapshots: Mapping[str, Snapshot]
+    totals: Mapping[PartitionKey, tuple[int, int]]  # records, highest log start
+
+
+def find_disks(sources: Sequence[str], storage: Storage, settings: Settings) -> Discovery:
+    """List the partitions of the sources, internal topics too.
+
+    Raises:
+        WrongSourceError: a source is missing, no log dir, or whose it is cannot be told.
+    """
+    select = replace(settings.select, internal_topics=True)
+    return discover(
+        sources, storage, takes_topic=select.takes_topic, source_id=settings.source.source_id
+    )
+
+
+def check_disks(
+    disks: Discovery,
+    lake: str,
+    storage: Storage,
+    settings: Settings,
+    engine: Engine,
+    reporter: RunReporter,
+) -> list[CopyCheck]:
+    """Decode again what the lake has taken of each copy, and compare it with the lake's rows.
+
+    Raises:
+        WrongSourceError: the lake has nothing of the sources' cluster.
+        SeglakeError: the lake cannot be read, or a worker failed.
+    """
+    known = _read_lake(lake, storage, disks.source_id)
+    checks: list[CopyCheck] = []
+    pieces: list[tuple[CopyCheck, DiskPiece]] = []
+    taken = set(known.coverage.topics())
+    checks += _not_listed(disks.unreadable, taken)
+    for replica in disks.replicas:
+        if replica.key.topic.startswith(_INTERNAL_PREFIX) and replica.key.topic not in taken:
+            continue
+        replica = with_known_id(replica, known.coverage)
+        records, start = known.totals.get(replica.key, (0, 0))
+        check = CopyCheck(
+            partition=str(replica.key),
+            folder=replica.folder,
+            broker_id=replica.broker_id,
+            lake_records=records,
+            high_watermark=replica.checkpoints.high_watermark,
+        )
+        checks.append(check)
+        pieces += [(check, piece) for piece in _pieces(replica, start, known, settings)]
+    tasks = _tasks(pieces, settings.read.split_bytes)
+    sizes = [sum(piece.size_bytes for _, piece in task) for task in tasks]
+    counting = reporter.counting("comparing with the disks", sizes)
+    plain = [tuple(piece for _, piece in task) for task in tasks]
+    for task, reports in zip(tasks, engine.run(check_pieces, plain, on_done=counting), strict=True):
+        for (check, _), report in zip(task, reports, strict=True):
+            _fold(check, report)
+    reporter.clear()
+    return checks
+
+
+def _not_listed(unreadable: Mapping[str, str], taken: Container[str]) -> Iterable[CopyCheck]:
+    """Folders that nothing could be compared with; what they hold may not be in the lake."""
+    for name, reason in unreadable.items():
+        folder = parse_folder_name(name)
+        is_internal = folder is not None and folder.topic.startswith(_INTERNAL_PREFIX)
+        if folder is None or not is_internal or folder.topic in taken:
+            yield CopyCheck(
+                partition=name,
+                folder=name,
+                broker_id=None,
+                lake_records=0,
+                high_watermark=None,
+                failures=[reason],
+            )
+
+
+def _read_lake(lake: str, storage: Storage, source_id: str) -> _Lake:
+    path = storage.locate(lake)
+    tables = LakeTables(path, storage)
+    rows = tables.ledger(source_id).to_pylist()  # before the other tables: they have all of it
+    if not rows:
+        raise WrongSourceError(
+            f"the lake {path} has nothing of cluster {source_id}, which the sources are of"
+        )
+    coverage = Coverage(rows)
+    totals: dict[PartitionKey, tuple[int, int]] = {}
+    for row in rows:
+        key = coverage.joined_key(PartitionKey(row["topic"], row["partition"], row["topic_id"]))
+        records, start = totals.get(key, (0, 0))
+        is_log = row["kind"] == "ingest"
+        start = max(start, (row["log_start_offset"] or 0) if is_log else 0)
+        totals[key] = (records + (row["records"] or 0), start)
+    return _Lake(
+        storage=storage,
+        source_id=source_id,
+        coverage=coverage,
+        snapshots=read_snapshots(tables, _AUDITED),
+        totals=totals,
+    )
+
+
+def _pieces(
+    replica: Replica, known_start_offset: int, known: _Lake, settings: Settings
+) -> Iterable[DiskPiece]:
+    lake = _lake_partition(known, replica.key)
+    covered = tuple(known.coverage.ranges(replica.key))
+    segments = replica.segments
+    stop = 0
+    for pack in packed(segments, lambda file: file.size_bytes, settings.read.split_bytes):
+        stop += len(pack)
+        yield DiskPiece(
+            source=known.storage,
+            lake=lake,
+            broker_id=replica.broker_id,
+            files=tuple(pack),
+            is_end=stop == len(segments),
+            cleaner_offset=replica.checkpoints.cleaner_offset or 0,
+            settled_offset=replica.settled_offset,
+            log_start_offset=replica.log_start_offset,
+            known_start_offset=known_start_offset,
+            covered=covered,
+            window_bytes=settings.read.window_bytes,
+            decoded_bytes=settings.read.decoded_bytes,
+            max_decompressed_batch_bytes=settings.limits.max_decompressed_batch_bytes,
+        )
+
+
+def _lake_partition(known: _Lake, key: PartitionKey) -> LakePartition:
+    """The lake's side of a partition's pieces."""
+    is_first_id = known.coverage.joined_key(key._replace(topic_id=None)) == key
+
+    def files(table: Table) -> tuple[StoredFile, ...]:
+        own = Within("partition", key.partition, key.partition)
+        return tuple(
+            file
+            for file in known.snapshots[table.name].files
+            if file.topic in (None, key.topic)
+            and own.may_hold(*file.bounds.get("partition", (LOWEST, HIGHEST)))
+        )
+
+    return LakePartition(
+        storage=known.storage,
+        source_id=known.source_id,
+        key=key,
+        has_null_id=is_first_id,
+        records=files(RECORDS),
+        batches=files(BATCHES),
+        gaps=files(GAPS),
+        quarantine=files(QUARANTINE),
+    )
+
+
+def _tasks(
+    pieces: Iterable[tuple[CopyCheck, DiskPiece]], task_bytes: int
+) -> list[list[tuple[CopyCheck, DiskPiece]]]:
+    most = _MOST_PIECES_IN_A_TASK
+    return packed(pieces, lambda pair: pair[1].size_bytes, task_bytes, most_items=most)
+
+
+def _fold(check: CopyCheck, report: PieceReport) -> None:
+    total = check.report
+    total.equal += report.equal
+    total.different = _together(total.different, report.different)
+    total.only_on_disk = _together(total.only_on_disk, report.only_on_disk)
+    total.damaged_spans += report.damaged_spans
+    total.not_taken = merged([*total.not_taken, *report.not_taken])
+    for mine, theirs in (
+        (total.explained_differences, report.explained_differences),
+        (total.left_out, report.left_out),
+    ):
+        for reason, count in theirs.items():
+            mine[reason] = mine.get(reason, 0) + count
+    if report.failure is not None:
+        check.failures.append(report.failure)
+
+
+def _together(one: Places, other: Places) -> Places:
+    most = max(len(one.first_offsets), len(other.first_offsets), 10)
+    shown = sorted([*one.first_offsets, *other.first_offsets])[:most]
+    return Places(one.records + other.records, tuple(shown))

@@ -1,0 +1,120 @@
+"""What the comparison with the disks says, for a person and for a machine. Pure."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from seglake.kafka_log.offset_ranges import OffsetRange
+from seglake.pipelines.lake_audit.disk_check.disk_check import CopyCheck
+from seglake.pipelines.lake_audit.disk_check.disk_check_task import Places
+
+_DONE, _LOOK = 0, 3
+_MOST_COPIES = 40
+_MOST_RANGES = 3
+
+
+def exit_code(checks: Sequence[CopyCheck]) -> int:
+    """3 where anything differs, or could not be compared."""
+    return _LOOK if any(check.has_problem for check in checks) else _DONE
+
+
+# Any: what JSON can hold.
+def to_mapping(checks: Sequence[CopyCheck]) -> dict[str, Any]:
+    """Everything, as JSON takes it."""
+    return {"exit_code": exit_code(checks), "copies": [_copy(check) for check in checks]}
+
+
+def _copy(check: CopyCheck) -> Mapping[str, Any]:
+    report = check.report
+    return {
+        "partition": check.partition,
+        "folder": check.folder,
+        "broker_id": check.broker_id,
+        "equal": report.equal,
+        "different": report.different._asdict(),
+        "explained_differences": report.explained_differences,
+        "only_on_disk": report.only_on_disk._asdict(),
+        "left_out": report.left_out,
+        "only_in_lake": check.only_in_lake,
+        "not_taken": [list(each) for each in report.not_taken],
+        "damaged_spans": report.damaged_spans,
+        "failures": check.failures,
+    }
+
+
+def to_text(checks: Sequence[CopyCheck]) -> str:
+    """Lines for a terminal, worst first."""
+    ordered = sorted(checks, key=lambda check: (not check.has_problem, check.partition))
+    shown = ordered[:_MOST_COPIES]
+    counts = Counter(check.partition for check in checks)
+    names = [
+        f"{check.partition} in {check.folder}" if counts[check.partition] > 1 else check.partition
+        for check in shown
+    ]
+    width = max(map(len, names), default=0)
+    lines = [_headline(checks)]
+    for name, check in zip(names, shown, strict=True):
+        for index, text in enumerate(_lines(check)):
+            lines.append(f"{'' if index else name:<{width}}  {text}")
+    rest = ordered[_MOST_COPIES:]
+    if rest:
+        wrong = sum(check.has_problem for check in rest)
+        said = f"{wrong} of them with problems" if wrong else "none with a problem"
+        lines.append(f"and {len(rest)} more replicas, {said} (--json has them all)")
+    return "\n".join(lines)
+
+
+def _headline(checks: Sequence[CopyCheck]) -> str:
+    equal = sum(check.report.equal for check in checks)
+    wrong = sum(check.has_problem for check in checks)
+    explained = sum(sum(check.report.explained_differences.values()) for check in checks)
+    verdict = f"{explained} differ, each explained" if explained else "nothing differs"
+    if wrong:
+        verdict = f"NOT EXPLAINED: see {wrong} of them"
+    copies = "copy" if len(checks) == 1 else "copies"
+    return f"compared with {len(checks)} {copies} on disk: {equal} records are equal: {verdict}"
+
+
+def _lines(check: CopyCheck) -> Iterator[str]:
+    report = check.report
+    facts = [f"{report.equal} records are equal"]
+    facts += [
+        f"{count} differ, {reason}"
+        for reason, count in sorted(report.explained_differences.items())
+    ]
+    facts += [
+        f"{count} on the disk only, {reason}" for reason, count in sorted(report.left_out.items())
+    ]
+    if check.only_in_lake:
+        facts.append(f"{check.only_in_lake} in the lake only")
+    if report.damaged_spans:
+        spans = "span" if report.damaged_spans == 1 else "spans"
+        facts.append(f"{report.damaged_spans} damaged {spans}")
+    yield ", ".join(facts)
+    if report.different.records:
+        yield f"PROBLEM  {_places(report.different)} differ from the lake"
+    if report.only_on_disk.records:
+        yield f"PROBLEM  {_places(report.only_on_disk)} are on the disk, and not in the lake"
+    for failure in check.failures:
+        yield f"PROBLEM  not compared: {failure}"
+    if report.not_taken:
+        yield _not_taken(report.not_taken, check.high_watermark)
+
+
+def _places(places: Places) -> str:
+    rest = places.records - len(places.first_offsets)
+    more = f" and {rest} more" if rest else ""
+    return f"{places.records} records at offset {', '.join(map(str, places.first_offsets))}{more}"
+
+
+def _not_taken(ranges: Sequence[OffsetRange], high_watermark: int | None) -> str:
+    count = sum(stop - start for start, stop in ranges)
+    shown = ", ".join(f"[{start}, {stop})" for start, stop in ranges[:_MOST_RANGES])
+    more = f" and {len(ranges) - _MOST_RANGES} more ranges" if len(ranges) > _MOST_RANGES else ""
+    above = high_watermark is not None and ranges[0][0] >= high_watermark
+    why = (
+        f"above the high watermark {high_watermark}"
+        if above
+        else "the next ingest reads them or says why not"
+    )
+    return f"{count} offsets are not ingested yet, {shown}{more}: {why}"

@@ -1,0 +1,289 @@
+"""Reads a piece of a disk again and compares its records with the lake's. Runs in tasks. Effect.
+
+Each byte is read once, with the decoder that writes the tables; nothing is written. Ships: its
+argument. Memory: one window of the file, the decompressed bytes of one flush twice, and the lake's
+rows of the same offsets.
+"""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
+from seglake.kafka_log.replica import SegmentFile
+from seglake.lake.parquet_rows import HIGHEST
+from seglake.lake.tables import CLUSTER_METADATA
+from seglake.log_dirs.errors import SourceVanishedError
+from seglake.log_dirs.segment_files import check_size
+from seglake.log_dirs.segment_side_files import anchors_of, read_index
+from seglake.log_tables.internal_columns import INTERPRETERS
+from seglake.log_tables.record_rows import Origin, UnitRows, record_rows
+from seglake.pipelines.lake_audit.disk_check.absence_reasons import (
+    DiskRecords,
+    Explained,
+    why_absent,
+    why_different,
+)
+from seglake.pipelines.lake_audit.disk_check.lake_rows import LakePartition
+from seglake.pipelines.lake_audit.disk_check.record_compare import PAYLOAD_COLUMNS, Offsets, match
+from seglake.segment_codec.columns import LOWEST_OFFSET, ColumnBuilder, Columns, UnitOutcome
+from seglake.segment_codec.errors import DefectError, SegmentCodecError
+from seglake.segment_codec.message_set import Wrapper
+from seglake.segment_codec.offset_order import OffsetOrder, Unit
+from seglake.segment_codec.record_batch import RecordBatch
+from seglake.segment_codec.segment import MOST_OFFSETS, Defect, SegmentBounds, SegmentWalk, Tail
+from seglake.segment_codec.transactions import TransactionState
+from seglake.segment_codec.window import Window
+from seglake.storage.errors import StorageError
+from seglake.storage.storage import Storage
+
+_MOST_OFFSETS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class DiskPiece:
+    """Some segments in a row of one copy, and the lake's partition that they belong to.
+
+    Attributes:
+        is_end: the last file is the last of the log.
+        broker_id: whose disk it is, None when that is not known.
+        known_start_offset: the highest log start that the lake knows.
+        covered: what the lake has taken, merged.
+    """
+
+    source: Storage
+    lake: LakePartition
+    broker_id: int | None
+    files: tuple[SegmentFile, ...]
+    is_end: bool
+    cleaner_offset: int
+    settled_offset: int
+    log_start_offset: int
+    known_start_offset: int
+    covered: tuple[OffsetRange, ...]
+    window_bytes: int
+    decoded_bytes: int
+    max_decompressed_batch_bytes: int
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(file.size_bytes for file in self.files)
+
+
+class Places(NamedTuple):
+    """How many records, and the first offsets of them."""
+
+    records: int = 0
+    first_offsets: tuple[int, ...] = ()
+
+    def and_more(self, offsets: Offsets) -> "Places":
+        """With further ones."""
+        shown = sorted([*self.first_offsets, *np.sort(offsets)[:_MOST_OFFSETS].tolist()])
+        return Places(self.records + len(offsets), tuple(shown[:_MOST_OFFSETS]))
+
+
+_NOWHERE = Places()
+
+
+@dataclass(slots=True)
+class PieceReport:
+    """What came of a piece.
+
+    Attributes:
+        different, only_on_disk: without an explanation.
+        explained_differences, left_out: with one, by its words.
+        not_taken: offset ranges that the lake does not cover.
+        damaged_spans: what cannot be decoded, so not compared.
+        failure: why the piece could not be read to its end, None when it was.
+    """
+
+    equal: int = 0
+    different: Places = _NOWHERE
+    only_on_disk: Places = _NOWHERE
+    explained_differences: dict[str, int] = field(default_factory=dict)
+    left_out: dict[str, int] = field(default_factory=dict)
+    not_taken: list[OffsetRange] = field(default_factory=list)
+    damaged_spans: int = 0
+    failure: str | None = None
+
+
+def check_pieces(pieces: tuple[DiskPiece, ...]) -> list[PieceReport]:
+    """Check several pieces, one after the other; the task function."""
+    return [_Check(piece).run() for piece in pieces]
+
+
+class _AnyOrder(OffsetOrder):
+    """Lets batches stand anywhere: the quarantine knows which of them have false offsets."""
+
+    def judge(self, unit: Unit, base_offset: int, limit_offset: int) -> None:
+        self.next_offset = max(self.next_offset, unit.last_offset + 1)
+
+
+class _Check:
+    """Runs once over one piece."""
+
+    def __init__(self, piece: DiskPiece) -> None:
+        self._piece = piece
+        self._report = PieceReport()
+        self._quarantined: frozenset[tuple[str, int]] = frozenset()
+        self._builder = ColumnBuilder(piece.max_decompressed_batch_bytes)
+        self._is_quarantined: list[bool] = []  # of each batch in the builder
+        self._reached = LOWEST_OFFSET  # the end of what was flushed
+        key = piece.lake.key
+        self._origin = Origin(piece.lake.source_id, key.topic_id, key.partition, "")
+
+    def run(self) -> PieceReport:
+        try:
+            self._quarantined = self._piece.lake.quarantined(self._piece.broker_id)
+            for index in range(len(self._piece.files)):
+                self._read(index)
+            self._flush()
+        except (StorageError, SegmentCodecError, SourceVanishedError) as error:
+            self._report.failure = str(error)
+        self._report.not_taken = merged(self._report.not_taken)
+        return self._report
+
+    def _read(self, index: int) -> None:
+        piece, file = self._piece, self._piece.files[index]
+        is_last = piece.is_end and index + 1 == len(piece.files)
+
+        def anchors() -> tuple[int, ...]:
+            return anchors_of(read_index(piece.source, file.index_path, file.base_offset))
+
+        bounds = SegmentBounds(
+            base_offset=file.base_offset,
+            limit_offset=file.base_offset + MOST_OFFSETS,
+            is_last=is_last,
+            settled_offset=piece.settled_offset,
+            anchors=anchors,
+            may_have_holes=file.base_offset < piece.cleaner_offset,
+        )
+        with piece.source.open_reader(file.path) as reader:
+            check_size(file, reader.size_bytes, is_last=is_last)
+            window = Window(reader, piece.window_bytes, file.size_bytes)
+            for item in SegmentWalk(window, bounds, _AnyOrder(0)).items():
+                if isinstance(item, Defect):
+                    self._report.damaged_spans += 1
+                elif not isinstance(item, Tail):
+                    self._take(item, (file.name, item.position) in self._quarantined)
+
+    def _take(self, unit: Unit, is_quarantined: bool) -> None:
+        """Queue a batch whose records the lake may have, note one that it has not taken."""
+        piece = self._piece
+        if unit.last_offset < piece.log_start_offset:
+            return
+        if not any(start <= unit.last_offset < stop for start, stop in piece.covered):
+            first = unit.last_offset if isinstance(unit, Wrapper) else unit.first_offset
+            start = max(first, piece.log_start_offset)
+            rest = subtracted((start, unit.last_offset + 1), merged(piece.covered))
+            self._report.not_taken += rest  # it may begin before the lake ends: of another leader
+            return
+        if isinstance(unit, RecordBatch) and (
+            unit.header.is_control or not unit.header.record_count
+        ):
+            return
+        if not self._builder.accepts(unit):
+            self._flush()
+        try:
+            self._builder.add(unit, piece.log_start_offset, HIGHEST)
+        except DefectError:
+            self._report.damaged_spans += 1
+            return
+        self._is_quarantined.append(is_quarantined)
+        if self._builder.plain_bytes >= piece.decoded_bytes:
+            self._flush()
+
+    def _flush(self) -> None:
+        columns, outcomes = self._builder.flush(self._reached)
+        quarantined, self._is_quarantined = self._is_quarantined, []
+        rows: list[UnitRows] = []
+        start = 0
+        for outcome in outcomes:
+            if outcome.fault is not None:
+                self._report.damaged_spans += 1
+            else:
+                rows.append(_unit_rows(outcome, outcome.row_stop - start))
+                self._reached = max(self._reached, outcome.unit.last_offset + 1)
+            start = outcome.row_stop
+        if len(columns.offsets):
+            disk = _payload_table(record_rows(columns, rows, self._origin)[0])
+            self._compare(disk, _disk_records(columns, outcomes, quarantined))
+
+    def _compare(self, disk: pa.Table, records: DiskRecords) -> None:
+        report, lake = self._report, self._piece.lake
+        first, last = int(records.offsets.min()), int(records.offsets.max())
+        in_lake = lake.payloads(first, last)
+        found = match(_as_kept(lake.key.topic, disk), in_lake)
+        report.equal += int(found.is_equal.sum())
+        absent = records.taken(~found.is_there)
+        different = records.taken(found.is_there & ~found.is_equal)
+        if not len(absent.offsets) and not len(different.offsets):
+            return
+        batches = lake.batches_at(first, last)
+        if len(absent.offsets):
+            gaps = lake.gaps_at(first, last)
+            why = why_absent(absent, batches, gaps, self._piece.known_start_offset)
+            report.only_on_disk = report.only_on_disk.and_more(why.unexplained)
+            _add(report.left_out, why)
+        if len(different.offsets):
+            why = why_different(different, batches)
+            report.different = report.different.and_more(why.unexplained)
+            _add(report.explained_differences, why)
+
+
+def _as_kept(topic: str, disk: pa.Table) -> pa.Table:
+    """The records as the lake keeps them: without values that are or may be secrets."""
+    if not CLUSTER_METADATA.serves(topic):
+        return disk
+    interpret = INTERPRETERS[topic][1]
+    pairs = zip(disk.column("key").to_pylist(), disk.column("value").to_pylist(), strict=True)
+    kept = [None if interpret(key, value).may_hold_secret else value for key, value in pairs]
+    place = disk.schema.get_field_index("value")
+    return disk.set_column(place, "value", pa.array(kept, pa.binary()))
+
+
+def _add(counts: dict[str, int], why: Explained) -> None:
+    for reason, count in why.counts.items():
+        counts[reason] = counts.get(reason, 0) + count
+
+
+def _unit_rows(outcome: UnitOutcome, row_count: int) -> UnitRows:
+    unit = outcome.unit
+    if isinstance(unit, RecordBatch):
+        timestamp_type = int(unit.header.is_log_append_time)
+    else:
+        timestamp_type = -1 if unit.magic == 0 else int(unit.is_log_append_time)
+    return UnitRows(row_count, timestamp_type, TransactionState.NONE, outcome.first_offset)
+
+
+def _payload_table(rows: pa.RecordBatch) -> pa.Table:
+    """Copies: the builder's arrays are used again."""
+    table = pa.Table.from_batches([rows]).select([*PAYLOAD_COLUMNS])
+    for name, kind in (("key", pa.binary()), ("value", pa.binary()), ("timestampType", pa.int32())):
+        place = table.schema.get_field_index(name)
+        table = table.set_column(place, name, table.column(name).cast(kind))
+    return table
+
+
+def _disk_records(
+    columns: Columns, outcomes: list[UnitOutcome], quarantined: list[bool]
+) -> DiskRecords:
+    counts = np.diff([0, *(outcome.row_stop for outcome in outcomes)])
+    crcs = [_crc(outcome.unit) for outcome in outcomes]
+    epochs = [_epoch(outcome.unit) for outcome in outcomes]
+    return DiskRecords(
+        columns.offsets.copy(),
+        np.repeat(crcs, counts),
+        np.repeat(epochs, counts),
+        np.repeat(quarantined, counts),
+    )
+
+
+def _crc(unit: Unit) -> int:
+    return unit.header.crc if isinstance(unit, RecordBatch) else unit.crc
+
+
+def _epoch(unit: Unit) -> int:
+    return unit.header.partition_leader_epoch if isinstance(unit, RecordBatch) else -1

@@ -1,0 +1,111 @@
+"""What the lake holds of one partition between two offsets. Runs in tasks. Effect: reads files."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from seglake.kafka_log.replica import PartitionKey
+from seglake.lake.parquet_rows import Within, read_rows
+from seglake.lake.snapshots import StoredFile
+from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS, Table
+from seglake.pipelines.lake_audit.disk_check.record_compare import PAYLOAD_COLUMNS
+from seglake.storage.storage import Storage
+
+_KEY_COLUMNS = ("source_id", "topic_id", "partition")
+
+
+@dataclass(frozen=True, slots=True)
+class LakePartition:
+    """One partition of a lake, and the files that may have rows of it.
+
+    Attributes:
+        has_null_id: rows without a topic id belong to it too.
+    """
+
+    storage: Storage
+    source_id: str
+    key: PartitionKey
+    has_null_id: bool
+    records: tuple[StoredFile, ...]
+    batches: tuple[StoredFile, ...]
+    gaps: tuple[StoredFile, ...]
+    quarantine: tuple[StoredFile, ...]
+
+    def payloads(self, first_offset: int, last_offset: int) -> pa.Table:
+        """The records between two offsets, both in it, with PAYLOAD_COLUMNS."""
+        only = [Within("offset", first_offset, last_offset)]
+        return self._read(RECORDS, self.records, PAYLOAD_COLUMNS, only)
+
+    def batches_at(self, first_offset: int, last_offset: int) -> pa.Table:
+        """The batches that reach into a range of offsets, by rising base offset."""
+        only = [
+            Within("base_offset", at_most=last_offset),
+            Within("last_offset", at_least=first_offset),
+        ]
+        columns = ("base_offset", "last_offset", "crc", "leader_epoch", "state")
+        return self._read(BATCHES, self.batches, columns, only).sort_by("base_offset")
+
+    def gaps_at(self, first_offset: int, last_offset: int) -> pa.Table:
+        """The gaps that reach into a range of offsets, also those that were repaired."""
+        only = [
+            Within("start_offset", at_most=last_offset),
+            Within("next_offset", at_least=first_offset + 1),
+        ]
+        columns = ("topic", "start_offset", "next_offset", "cause")
+        return self._read(GAPS, self.gaps, columns, only)
+
+    def quarantined(self, broker_id: int | None) -> frozenset[tuple[str, int]]:
+        """Segment and position of what one broker's disk has and the lake did not take."""
+        columns = ("topic", "broker_id", "segment", "position", "resolution")
+        rows = self._read(QUARANTINE, self.quarantine, columns, []).to_pylist()
+        own = [row for row in rows if row["broker_id"] == broker_id]
+        resolved = {_place(row) for row in own if row["resolution"] is not None}
+        return frozenset({_place(row) for row in own} - resolved)
+
+    def _read(
+        self,
+        table: Table,
+        files: Sequence[StoredFile],
+        columns: Sequence[str],
+        only: Sequence[Within],
+    ) -> pa.Table:
+        """The partition's rows of some files that meet the conditions."""
+        fields = [table.schema.field(name) for name in columns]
+        found = [pa.schema(fields).empty_table()]
+        conditions = [Within("partition", self.key.partition, self.key.partition), *only]
+        for file in files:
+            bounds = file.bounds
+            if all(c.column not in bounds or c.may_hold(*bounds[c.column]) for c in conditions):
+                found += self._own(file.path, columns, conditions, pa.schema(fields))
+        return pa.concat_tables(found)
+
+    def _own(
+        self, path: str, columns: Sequence[str], only: Sequence[Within], schema: pa.Schema
+    ) -> Iterator[pa.Table]:
+        for rows in read_rows(self.storage, path, [*_KEY_COLUMNS, *columns], only):
+            is_own = _is_one_of(rows, "source_id", [self.source_id])
+            ids = [self.key.topic_id, *([None] if self.has_null_id else [])]
+            is_own &= _is_one_of(rows, "topic_id", ids)
+            if "topic" in columns:
+                is_own &= _is_one_of(rows, "topic", [self.key.topic])
+            own = rows if is_own.all() else rows.filter(pa.array(is_own))
+            yield own.select([*columns]).cast(schema)
+
+
+# Any: a row has values of many types.
+def _place(row: Mapping[str, Any]) -> tuple[str, int]:
+    return row["segment"], row["position"]
+
+
+def _is_one_of(rows: pa.Table, column: str, wanted: Sequence[str | None]) -> NDArray[np.bool_]:
+    """Which rows have one of some texts."""
+    # Any: the stubs do not know that texts come as dictionaries.
+    chunk: Any = rows.column(column).combine_chunks()
+    values = [*chunk.dictionary.to_pylist(), None]
+    codes = chunk.indices.fill_null(len(values) - 1).to_numpy()
+    result: NDArray[np.bool_] = np.array([value in wanted for value in values], np.bool_)[codes]
+    return result

@@ -1,0 +1,103 @@
+"""Records of a disk against rows of the lake, value by value. Pure.
+
+Both sides are tables with PAYLOAD_COLUMNS; what is compared is compared as it is, not as a hash.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from seglake.lake.parquet_rows import NULL_NUMBER, numbers
+
+Flags = NDArray[np.bool_]
+Offsets = NDArray[np.int64]
+
+_PLAIN_COLUMNS = ("key", "value")
+PAYLOAD_COLUMNS = ("offset", *_PLAIN_COLUMNS, "timestamp_ms", "timestampType", "headers")
+
+
+class Match(NamedTuple):
+    """For each record of the disk, whether the lake has its offset, and with the same payload."""
+
+    is_there: Flags
+    is_equal: Flags
+
+
+def match(disk: pa.Table, lake: pa.Table) -> Match:
+    """Compare records with rows of the same partition, each side in any order."""
+    wanted, offsets = numbers(disk, "offset"), numbers(lake, "offset")
+    order = np.argsort(offsets, kind="stable")
+    found = np.searchsorted(offsets[order], wanted)
+    is_there = np.zeros(len(wanted), np.bool_)
+    places = np.zeros(len(wanted), np.int64)
+    if len(order):
+        places = order[np.minimum(found, len(order) - 1)]
+        is_there = offsets[places] == wanted
+    is_equal = np.zeros(len(wanted), np.bool_)
+    is_equal[is_there] = _equal(
+        disk if is_there.all() else disk.filter(pa.array(is_there)),
+        _rows_at(lake, places[is_there]),
+    )
+    return Match(is_there, is_equal)
+
+
+def _rows_at(rows: pa.Table, places: Offsets) -> pa.Table:
+    """The rows at some places; without a copy where they stand in a row, as they mostly do."""
+    if len(places) and (np.diff(places) == 1).all():
+        return rows.slice(int(places[0]), len(places))
+    return rows.take(places)
+
+
+def _equal(one: pa.Table, other: pa.Table) -> Flags:
+    """Which rows of two tables of the same length have equal payloads."""
+    result = np.ones(one.num_rows, np.bool_)
+    for name in _PLAIN_COLUMNS:
+        result &= _equal_values(one.column(name), other.column(name))
+    result &= _equal_times(one, other)
+    return result & _equal_headers(_chunk(one, "headers"), _chunk(other, "headers"))
+
+
+def _equal_times(one: pa.Table, other: pa.Table) -> Flags:
+    """The same time of the same type, or none: the cleaner of brokers from 4.0 on writes messages
+    of magic 0, which know neither, as records created at -1."""
+    result = _equal_values(one.column("timestampType"), other.column("timestampType"))
+    result &= _equal_values(one.column("timestamp_ms"), other.column("timestamp_ms"))
+    return result | (_has_no_time(one) & _has_no_time(other))
+
+
+def _has_no_time(rows: pa.Table) -> Flags:
+    times = numbers(rows, "timestamp_ms")
+    found: Flags = times == NULL_NUMBER  # Kafka's -1 is no time either
+    return found
+
+
+# Any: the stubs make arrays generic in their type; a column of any type is meant.
+def _equal_values(one: Any, other: Any) -> Flags:
+    """Null equals null, and nothing else."""
+    is_same = pc.equal(one, other).fill_null(False)
+    both_null = pc.and_(pc.is_null(one), pc.is_null(other))
+    found: Flags = np.asarray(pc.or_(is_same, both_null))
+    return found
+
+
+def _chunk(rows: pa.Table, column: str) -> Any:
+    return rows.column(column).combine_chunks()
+
+
+def _equal_headers(one: Any, other: Any) -> Flags:
+    lengths, other_lengths = pc.list_value_length(one), pc.list_value_length(other)
+    result = _equal_values(lengths, other_lengths)
+    counts = lengths.fill_null(0).to_numpy()
+    with_headers = np.flatnonzero(result & (counts > 0))
+    if not len(with_headers):
+        return result
+    mine = one.take(pa.array(with_headers)).flatten()
+    theirs = other.take(pa.array(with_headers)).flatten()
+    is_same = _equal_values(mine.field("key"), theirs.field("key"))
+    is_same &= _equal_values(mine.field("value"), theirs.field("value"))
+    starts = np.cumsum(counts[with_headers]) - counts[with_headers]
+    result[with_headers] = np.logical_and.reduceat(is_same, starts)
+    return result

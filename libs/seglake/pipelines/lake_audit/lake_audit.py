@@ -1,0 +1,72 @@
+"""The answer of an audit, for a machine; `text_report` has it for a person. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from seglake.pipelines.lake_audit.partition_audit import PartitionAudit
+
+_DONE, _LOOK = 0, 3
+
+
+@dataclass(frozen=True, slots=True)
+class LakeAudit:
+    """What was found in a lake.
+
+    Attributes:
+        problems: of the lake as a whole.
+        notes: what a person should know, though it is explained.
+    """
+
+    lake: str
+    partitions: tuple[PartitionAudit, ...]
+    problems: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def problem_count(self) -> int:
+        """Kinds of problems of all partitions, and those of the lake."""
+        return len(self.problems) + sum(len(partition.problems) for partition in self.partitions)
+
+    @property
+    def exit_code(self) -> int:
+        return _LOOK if self.problem_count else _DONE
+
+    # Any: what JSON can hold.
+    def to_mapping(self) -> dict[str, Any]:
+        """Everything, as JSON takes it."""
+        return {
+            "lake": self.lake,
+            "exit_code": self.exit_code,
+            "covered_offsets": sum(partition.covered_offsets for partition in self.partitions),
+            "records": sum(partition.totals.records for partition in self.partitions),
+            "problems": list(self.problems),
+            "notes": list(self.notes),
+            "partitions": [_partition(partition) for partition in self.partitions],
+        }
+
+
+def _partition(audit: PartitionAudit) -> dict[str, Any]:
+    return {
+        **audit.partition._asdict(),
+        "covered": [list(each) for each in audit.covered],
+        "not_covered": [list(each) for each in audit.not_covered],
+        "covered_offsets": audit.covered_offsets,
+        "accounted_offsets": audit.totals.accounted,
+        "sums": audit.totals._asdict(),
+        "gaps": {cause: count._asdict() for cause, count in sorted(audit.gaps.items())},
+        "shown_gaps": [gap._asdict() for gap in audit.shown_gaps],
+        "quarantine": _quarantine(audit),
+        "marks": None if audit.marks is None else audit.marks._asdict(),
+        "left_above": None if audit.left is None else audit.left._asdict(),
+        "problems": [
+            {"kind": str(problem.kind), "count": problem.count, "examples": list(problem.examples)}
+            for problem in audit.problems
+        ],
+    }
+
+
+def _quarantine(audit: PartitionAudit) -> Mapping[str, Any]:
+    sums = audit.quarantine
+    by_code = {code: count._asdict() for code, count in sorted(sums.by_code.items())}
+    return {**sums._asdict(), "by_code": by_code}

@@ -1,0 +1,90 @@
+"""The lake at one moment: its files, the ledger, what is being committed. On the driver. Effect.
+
+Memory grows with the ledger and with the number of files, not with records or batches.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from seglake.lake.delta_tables import LakeTables
+from seglake.lake.parquet_rows import read_rows
+from seglake.lake.snapshots import Snapshot, read_snapshots
+from seglake.lake.tables import BATCHES, CHECKPOINTS, GAPS, QUARANTINE, RECORDS
+from seglake.pipelines.lake_audit.ledger import (
+    LakePartition,
+    Row,
+    first_topic_ids,
+    rows_by_partition,
+)
+
+_MOST_READINGS = 5
+_PAUSE_SECONDS = 0.2
+
+# Those that every topic's commits go to, in their order.
+AUDITED = (RECORDS, BATCHES, QUARANTINE, GAPS, CHECKPOINTS)
+
+Topic = tuple[str, str]  # source id and name
+
+
+@dataclass(frozen=True, slots=True)
+class LakeState:
+    """One reading of the lake.
+
+    Attributes:
+        rows: the ledger's, by partition.
+        unsettled: topics with a commit that is begun and not in every table, and what to say.
+        broken: topics whose tables cannot come from our commits, and what to say.
+    """
+
+    snapshots: Mapping[str, Snapshot]
+    rows: Mapping[LakePartition, tuple[Row, ...]]
+    first_ids: Mapping[Topic, str]
+    unsettled: Mapping[Topic, str]
+    broken: Mapping[Topic, str]
+
+
+def read_state(tables: LakeTables, pause: Callable[[float], None] = time.sleep) -> LakeState:
+    """Read the lake, again after a moment when a commit is on its way.
+
+    Raises:
+        SeglakeError: the lake is not there, or its ledger cannot be read.
+    """
+    state = _read_once(tables)
+    for _ in range(_MOST_READINGS - 1):
+        if not state.unsettled:
+            break
+        pause(_PAUSE_SECONDS)
+        state = _read_once(tables)
+    return state
+
+
+def _read_once(tables: LakeTables) -> LakeState:
+    snapshots = read_snapshots(tables, AUDITED)
+    ledger: list[Row] = []
+    for file in snapshots[CHECKPOINTS.name].files:
+        for found in read_rows(tables.storage, file.path, CHECKPOINTS.schema.names):
+            ledger += found.to_pylist()
+    first_ids = first_topic_ids(ledger)
+    by_partition = rows_by_partition(ledger, first_ids)
+    topics = sorted({(each.source_id, each.topic) for each in by_partition})
+    unsettled, broken = {}, {}
+    for topic in topics:
+        chain = [snapshots[table.name].generation(*topic) for table in AUDITED]
+        said = ", ".join(
+            f"{table.name} {generation}" for table, generation in zip(AUDITED, chain, strict=True)
+        )
+        if chain != sorted(chain, reverse=True) or chain[0] > chain[-1] + 1:
+            broken[topic] = (
+                f"{topic[1]}: the tables cannot belong together, their generations are {said}: "
+                "was a table dropped or put back from a copy?"
+            )
+        elif chain[0] != chain[-1]:
+            unsettled[topic] = (
+                f"{topic[1]}: a commit is begun and not in every table yet (generations: {said}); "
+                "its rows are not audited, and if no run is going on the next ingest completes it"
+            )
+    rows = {partition: tuple(own) for partition, own in by_partition.items()}
+    return LakeState(
+        snapshots=snapshots, rows=rows, first_ids=first_ids, unsettled=unsettled, broken=broken
+    )

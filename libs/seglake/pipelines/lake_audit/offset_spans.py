@@ -1,0 +1,68 @@
+"""Does each covered offset lie in exactly one batch or one current gap? One sweep. Pure."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seglake.pipelines.lake_audit.ledger import Blocks, Offsets
+from seglake.pipelines.lake_audit.problems import Problem, ProblemKind, problem
+
+
+class Spans(NamedTuple):
+    """Half-open ranges of offsets, in any order; `is_gap` tells gaps from batches."""
+
+    starts: Offsets
+    stops: Offsets
+    is_gap: NDArray[np.bool_]
+
+
+def span_problems(spans: Spans, covered: Blocks, cell: tuple[int, int]) -> list[Problem]:
+    """Offsets that no span or two spans account for, of what is covered inside a cell.
+
+    Args:
+        spans: each counts in the covered range where it ends, from that range's start.
+        covered: ranges that touch are one.
+        cell: first and last offset to look at; spans are cut to it.
+    """
+    first, last = cell
+    is_here = (covered.stops > first) & (covered.starts <= last)
+    edges_low = np.maximum(covered.starts[is_here], first)
+    edges_high = np.minimum(covered.stops[is_here] - 1, last) + 1
+    block = covered.index_of(spans.stops - 1)
+    is_wanted = (block >= 0) & (spans.stops > first) & (spans.starts <= last)
+    own = Spans(spans.starts[is_wanted], spans.stops[is_wanted], spans.is_gap[is_wanted])
+    floors = np.maximum(covered.starts[block[is_wanted]], first)
+    starts, stops = np.maximum(own.starts, floors), np.minimum(own.stops - 1, last) + 1
+    # The ends of what is covered stand as empty spans, so that a hole beside them shows.
+    starts = np.concatenate((starts, edges_low, edges_high))
+    stops = np.concatenate((stops, edges_low, edges_high))
+    order = np.lexsort((stops, starts))
+    starts, stops = starts[order], stops[order]
+    reached = np.maximum.accumulate(stops) if len(stops) else stops
+    holes = np.flatnonzero(starts[1:] > reached[:-1])
+    holes = holes[covered.index_of(reached[holes]) >= 0]
+    is_real = stops > starts
+    doubles = 1 + np.flatnonzero((starts[1:] < reached[:-1]) & is_real[1:])
+    return [
+        *problem(
+            ProblemKind.NOT_ACCOUNTED,
+            len(holes),
+            (f"[{reached[index]}, {starts[index + 1]})" for index in holes),
+        ),
+        *problem(ProblemKind.OVERLAP, len(doubles), _pairs(own, order, starts, stops, doubles)),
+    ]
+
+
+def _pairs(
+    spans: Spans, order: Offsets, starts: Offsets, stops: Offsets, doubles: Offsets
+) -> Iterator[str]:
+    for index in doubles:
+        other = int(np.argmax(stops[:index]))
+        yield f"{_named(spans, order[index])} and {_named(spans, order[other])}"
+
+
+def _named(spans: Spans, index: int) -> str:
+    what = "gap" if spans.is_gap[index] else "batch"
+    return f"{what} {spans.starts[index]} to {spans.stops[index] - 1}"

@@ -1,0 +1,145 @@
+"""The damage of one partition: how much of it there is, and which offsets it hides. Pure.
+
+Memory grows with the damaged spans; their bytes are not read.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from seglake.lake.parquet_rows import HIGHEST, LOWEST
+from seglake.pipelines.lake_audit.ledger import Offsets
+
+_CONFLICT = "replica_conflict"
+
+
+class DefectCount(NamedTuple):
+    """How many damaged spans have a code, and their bytes."""
+
+    spans: int
+    size_bytes: int
+
+
+class QuarantineSums(NamedTuple):
+    """What quarantine holds of one partition.
+
+    Attributes:
+        spans, size_bytes: damage that the ledger counts. A row with a resolution repeats an earlier
+            one and is not counted again; bytes of other copies (replica_conflict) are not counted.
+        by_code: all damage, by defect code.
+        resolved: spans that a repair has made good.
+    """
+
+    spans: int
+    size_bytes: int
+    by_code: Mapping[str, DefectCount]
+    resolved: int
+
+
+class _Identity(NamedTuple):
+    """The same bytes at the same place."""
+
+    broker_id: int | None
+    segment: str | None
+    position: int | None
+    raw_sha256: str | None
+
+
+class _Span(NamedTuple):
+    """A damaged span: how often it was recorded, and the sound offsets around it."""
+
+    identity: _Identity
+    defect_code: str
+    size_bytes: int
+    rows: int  # without a resolution: a copy at a log's end may be met by two runs
+    resolutions: int
+    previous_offset: int
+    next_offset: int
+
+    def __str__(self) -> str:
+        where = self.identity
+        return f"{self.defect_code} at {where.segment}, byte {where.position}"
+
+
+class Damage:
+    """Takes rows in any order; call `finish` before asking."""
+
+    def __init__(self) -> None:
+        self._spans: dict[_Identity, _Span] = {}
+        self._sorted: list[_Span] = []  # what no resolution took away
+        self._lows = self._highs = np.zeros(0, np.int64)
+        self.row_count = 0
+
+    def add(self, rows: pa.Table) -> None:
+        """Take some rows, all of this partition."""
+        self.row_count += rows.num_rows
+        for row in rows.to_pylist():
+            self._add(row)
+
+    def _add(self, row: Mapping[str, Any]) -> None:
+        identity = _Identity(*(row[name] for name in _Identity._fields))
+        before = self._spans.get(identity)
+        is_resolution = row["resolution"] is not None
+        low = LOWEST if row["previous_offset"] is None else row["previous_offset"]
+        high = HIGHEST if row["next_offset"] is None else row["next_offset"]
+        new = _Span(
+            identity=identity,
+            defect_code=str(row["defect_code"]),
+            size_bytes=row["length_bytes"] or 0,
+            rows=int(not is_resolution),
+            resolutions=int(is_resolution),
+            previous_offset=low,
+            next_offset=high,
+        )
+        if before is not None:
+            new = new._replace(
+                rows=before.rows + new.rows,
+                resolutions=before.resolutions + new.resolutions,
+                previous_offset=min(before.previous_offset, low),
+                next_offset=max(before.next_offset, high),
+            )
+        self._spans[identity] = new
+
+    def finish(self) -> None:
+        """Everything was added."""
+        unresolved = (span for span in self._spans.values() if not span.resolutions)
+        self._sorted = sorted(unresolved, key=lambda span: span.previous_offset)
+        self._lows = np.array([span.previous_offset for span in self._sorted], np.int64)
+        highs = np.array([span.next_offset for span in self._sorted], np.int64)
+        self._highs = np.maximum.accumulate(highs)
+
+    def sums(self) -> QuarantineSums:
+        """What the ledger counts of it, and what it is."""
+        counted = [span for span in self._spans.values() if span.defect_code != _CONFLICT]
+        by_code: dict[str, DefectCount] = {}
+        for span in self._spans.values():
+            before = by_code.get(span.defect_code, DefectCount(0, 0))
+            by_code[span.defect_code] = DefectCount(
+                before.spans + 1, before.size_bytes + span.size_bytes
+            )
+        return QuarantineSums(
+            sum(max(span.rows, 1) for span in counted),
+            sum(max(span.rows, 1) * span.size_bytes for span in counted),
+            by_code,
+            sum(span.resolutions > 0 for span in self._spans.values()),
+        )
+
+    def explains(self, starts: Offsets, stops: Offsets) -> "NDArray[np.bool_]":
+        """Whether damage lies where offsets [start, stop) would be."""
+        if not self._sorted:
+            return np.zeros(len(starts), np.bool_)
+        before = np.searchsorted(self._lows, stops)  # spans that begin below the gap's end
+        highest = self._highs[np.maximum(before - 1, 0)]
+        result: NDArray[np.bool_] = (before > 0) & (highest > starts)
+        return result
+
+    def near(self, start: int, stop: int) -> list[str]:
+        """The damage that may hide these offsets, for a person."""
+        return [
+            str(span)
+            for span in self._sorted
+            if span.previous_offset < stop and span.next_offset > start
+        ]

@@ -1,0 +1,119 @@
+"""The records of one partition in one cell: their sums, and which offsets and batches they are of.
+
+Pure. Memory: 16 bytes a record, and the rows of one row group.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seglake.lake.parquet_rows import NULL_NUMBER, numbers
+from seglake.pipelines.lake_audit.ledger import Blocks, Offsets
+from seglake.pipelines.lake_audit.problems import Problem, ProblemKind, problem
+from seglake.pipelines.lake_audit.sums import RangeSums
+
+_NO_LOW = np.iinfo(np.int64).max
+_NO_HIGH = np.iinfo(np.int64).min
+
+
+class BatchRuns(NamedTuple):
+    """The rows of each batch that has some, by rising base offset."""
+
+    base_offsets: Offsets
+    counts: Offsets
+    first_offsets: Offsets
+    last_offsets: Offsets
+
+
+class PartitionRecords:
+    """Takes rows in any order; those that no range of the ledger covers are only counted."""
+
+    def __init__(self, blocks: Blocks) -> None:
+        self._blocks = blocks
+        count = len(blocks.starts)
+        self._counts = np.zeros(count, np.int64)
+        self._relative_sums = np.zeros(count, np.int64)  # of offset - start: no overflow
+        self._key_bytes = np.zeros(count, np.int64)
+        self._value_bytes = np.zeros(count, np.int64)
+        self._oldest_ms = np.full(count, _NO_LOW, np.int64)
+        self._newest_ms = np.full(count, _NO_HIGH, np.int64)
+        self._offsets: list[Offsets] = []
+        self._base_offsets: list[Offsets] = []
+        self._outside: list[int] = []  # examples
+        self._outside_count = 0
+        self.row_count = 0
+
+    def add(self, rows: pa.Table) -> None:
+        """Take some rows, all of this partition."""
+        self.row_count += rows.num_rows
+        offsets = numbers(rows, "offset")
+        blocks = self._blocks.index_of(offsets)
+        is_inside = blocks >= 0
+        if not is_inside.all():
+            outside = offsets[~is_inside]
+            self._outside_count += len(outside)
+            self._outside += outside[:5].tolist()
+            rows, offsets = rows.filter(pa.array(is_inside)), offsets[is_inside]
+            blocks = blocks[is_inside]
+        self._offsets.append(offsets)
+        self._base_offsets.append(numbers(rows, "batch_base_offset"))
+        np.add.at(self._counts, blocks, 1)
+        np.add.at(self._relative_sums, blocks, offsets - self._blocks.starts[blocks])
+        np.add.at(self._key_bytes, blocks, _lengths(rows, "key"))
+        np.add.at(self._value_bytes, blocks, _lengths(rows, "value"))
+        times = numbers(rows, "timestamp_ms")
+        has_time = times != NULL_NUMBER  # Kafka's -1 is no time either
+        np.minimum.at(self._oldest_ms, blocks[has_time], times[has_time])
+        np.maximum.at(self._newest_ms, blocks[has_time], times[has_time])
+
+    def sums(self) -> dict[int, RangeSums]:
+        """The sums of each block that has records, by its start."""
+        found = {}
+        for index in np.flatnonzero(self._counts).tolist():
+            start, count = int(self._blocks.starts[index]), int(self._counts[index])
+            has_time = self._oldest_ms[index] != _NO_LOW
+            found[start] = RangeSums(
+                records=count,
+                offset_sum=int(self._relative_sums[index]) + start * count,
+                key_bytes=int(self._key_bytes[index]),
+                value_bytes=int(self._value_bytes[index]),
+                min_timestamp_ms=int(self._oldest_ms[index]) if has_time else None,
+                max_timestamp_ms=int(self._newest_ms[index]) if has_time else None,
+            )
+        return found
+
+    def runs(self) -> BatchRuns:
+        """What the covered rows say of the batches that they came from."""
+        offsets, bases = _whole(self._offsets), _whole(self._base_offsets)
+        order = np.lexsort((offsets, bases))
+        offsets, bases = offsets[order], bases[order]
+        firsts = np.flatnonzero(np.diff(bases, prepend=NULL_NUMBER - 1))
+        lasts = np.append(firsts[1:], len(bases)) - 1 if len(firsts) else firsts
+        return BatchRuns(bases[firsts], lasts - firsts + 1, offsets[firsts], offsets[lasts])
+
+    def problems(self) -> list[Problem]:
+        """Offsets that come twice, and rows that no range of the ledger covers."""
+        offsets = np.sort(_whole(self._offsets))
+        twice = np.unique(offsets[1:][offsets[1:] == offsets[:-1]])
+        return [
+            *problem(
+                ProblemKind.OFFSET_TWICE, len(twice), (f"offset {offset}" for offset in twice)
+            ),
+            *problem(
+                ProblemKind.OUTSIDE_LEDGER,
+                self._outside_count,
+                (f"records has offset {offset}" for offset in sorted(self._outside)),
+            ),
+        ]
+
+
+def _whole(parts: list[Offsets]) -> Offsets:
+    return np.concatenate(parts) if parts else np.zeros(0, np.int64)
+
+
+def _lengths(rows: pa.Table, column: str) -> Offsets:
+    lengths = pc.binary_length(rows.column(column)).cast(pa.int64())
+    found: Offsets = lengths.fill_null(0).to_numpy()
+    return found

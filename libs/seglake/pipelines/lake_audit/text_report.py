@@ -1,0 +1,157 @@
+"""The answer of an audit for a person: worst first, long lists cut. Pure."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from seglake.kafka_log.offset_ranges import OffsetRange
+from seglake.pipelines.lake_audit.gap_checks import Cause
+from seglake.pipelines.lake_audit.lake_audit import LakeAudit
+from seglake.pipelines.lake_audit.partition_audit import PartitionAudit
+
+_MOST_PARTITIONS = 40
+_MOST_RANGES = 5
+_MOST_GAPS = 5
+_MOST_LINES = 20  # of the lake as a whole
+_LABEL_WIDTH = 8
+
+Line = tuple[str, str]  # label and text
+
+
+def to_text(audit: LakeAudit) -> str:
+    """Lines for a terminal."""
+    ordered = sorted(audit.partitions, key=_rank)
+    shown = ordered[:_MOST_PARTITIONS]
+    names = _names(audit.partitions)
+    width = max((len(names[id(each)]) for each in shown), default=0)
+    lines = [_headline(audit)]
+    lines += _cut([f"problem: {text}" for text in audit.problems], _MOST_LINES)
+    lines += _cut([f"note: {text}" for text in audit.notes], _MOST_LINES)
+    for each in shown:
+        name = names[id(each)]
+        for label, text in _lines(each):
+            lines.append(f"{name:<{width}}  {label:<{_LABEL_WIDTH}} {text}".rstrip())
+            name = ""
+    rest = ordered[_MOST_PARTITIONS:]
+    if rest:
+        wrong = sum(bool(each.problems) for each in rest)
+        said = f"{wrong} of them with problems" if wrong else "all explained"
+        lines.append(f"and {len(rest)} more partitions, {said} (--json has them all)")
+    return "\n".join(lines)
+
+
+def _headline(audit: LakeAudit) -> str:
+    covered = sum(partition.covered_offsets for partition in audit.partitions)
+    records = sum(partition.totals.records for partition in audit.partitions)
+    wrong = sum(bool(partition.problems) for partition in audit.partitions)
+    verdict = "every offset is explained"
+    if audit.problem_count:
+        places = [f"{wrong} of {len(audit.partitions)} partitions"] if wrong else []
+        places += ["the lake as a whole"] if audit.problems else []
+        verdict = f"NOT EXPLAINED: see {' and '.join(places)}"
+    return (
+        f"{audit.lake}: {covered} offsets covered in {len(audit.partitions)} partitions, "
+        f"{records} records: {verdict}"
+    )
+
+
+def _rank(audit: PartitionAudit) -> tuple[int, int, int, str, int]:
+    return (
+        -len(audit.problems),
+        -sum(count.offsets for cause, count in audit.gaps.items() if cause != Cause.COMPACTED),
+        -(audit.left is not None),
+        audit.partition.topic,
+        audit.partition.partition,
+    )
+
+
+def _names(partitions: Sequence[PartitionAudit]) -> dict[int, str]:
+    """Names by identity; with the topic id and the source where the same name comes twice."""
+    counts = Counter(str(partition.partition) for partition in partitions)
+    names = {}
+    for partition in partitions:
+        name = str(partition.partition)
+        if counts[name] > 1:
+            name += (
+                f" ({partition.partition.topic_id or 'no id'} of {partition.partition.source_id})"
+            )
+        names[id(partition)] = name
+    return names
+
+
+def _lines(audit: PartitionAudit) -> Iterator[Line]:
+    yield "covered", f"{_ranges(audit.covered) or 'nothing'}: {_equation(audit)}"
+    for problem in audit.problems:
+        yield "PROBLEM", str(problem)
+    if audit.gaps:
+        counts = (
+            f"{count.gaps} {cause} ({count.offsets} offsets)"
+            for cause, count in sorted(audit.gaps.items())
+        )
+        yield "gaps", ", ".join(counts)
+        for line in _gap_lines(audit):
+            yield "", line
+    if audit.quarantine.by_code:
+        counts = (
+            f"{count.spans} {code} ({count.size_bytes} bytes)"
+            for code, count in sorted(audit.quarantine.by_code.items())
+        )
+        resolved = audit.quarantine.resolved
+        yield "damage", ", ".join(counts) + (f"; {resolved} repaired" if resolved else "")
+    if audit.marks is not None:
+        yield "log", _marks(audit)
+    if audit.left is not None:
+        count = audit.left.next_offset - audit.left.start_offset
+        span = f"[{audit.left.start_offset}, {audit.left.next_offset})"
+        yield "left", f"{count} offsets above, {span}: {audit.left.reason}"
+    if audit.not_covered:
+        yield "untaken", f"{_ranges(audit.not_covered)} between or below what is covered"
+
+
+def _equation(audit: PartitionAudit) -> str:
+    totals = audit.totals
+    parts = (
+        (totals.records, "records"),
+        (totals.other_span, "in batches not decoded"),
+        (totals.lacking, "lacking in batches that are"),
+        (totals.gap_span, "in gaps"),
+    )
+    sign = "=" if totals.accounted == audit.covered_offsets else "is not"
+    added = " + ".join(f"{count} {what}" for count, what in parts if count) or "0 records"
+    return f"{audit.covered_offsets} offsets {sign} {added}"
+
+
+def _gap_lines(audit: PartitionAudit) -> Iterator[str]:
+    """The gaps that are no routine; what the cleaner leaves is only counted."""
+    shown = [gap for gap in audit.shown_gaps if gap.cause != Cause.COMPACTED][:_MOST_GAPS]
+    for gap in shown:
+        evidence = f": {gap.evidence}" if gap.evidence else ""
+        yield f"[{gap.start_offset}, {gap.next_offset}) {gap.cause}{evidence}"
+    counted = sum(count.gaps for cause, count in audit.gaps.items() if cause != Cause.COMPACTED)
+    if counted > len(shown):
+        yield f"and {counted - len(shown)} more"
+
+
+def _marks(audit: PartitionAudit) -> str:
+    marks = audit.marks
+    if marks is None:
+        return ""
+    known = {
+        "log start": marks.log_start_offset,
+        "high watermark": marks.high_watermark,
+        "last stable offset": marks.last_stable_offset,
+        "log end": marks.log_end_offset,
+    }
+    return ", ".join(
+        f"{name} {'unknown' if value is None else value}" for name, value in known.items()
+    )
+
+
+def _ranges(ranges: Sequence[OffsetRange]) -> str:
+    shown = ", ".join(f"[{start}, {stop})" for start, stop in ranges[:_MOST_RANGES])
+    rest = len(ranges) - _MOST_RANGES
+    return f"{shown} and {rest} more ranges" if rest > 0 else shown
+
+
+def _cut(lines: list[str], most: int) -> list[str]:
+    rest = len(lines) - most
+    return [*lines[:most], f"and {rest} more"] if rest > 0 else lines

@@ -1,0 +1,199 @@
+"""Did the transactions of one partition end as their batches say? Pure.
+
+The first marker of its producer behind it tells how a batch of a transaction ended. Where an offset
+between the two is in no batch another marker may have stood, so nothing is said of it then.
+
+Memory: 25 bytes a batch of a transaction, in one cell.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from seglake.lake.parquet_rows import numbers
+from seglake.pipelines.lake_audit.ledger import Offsets
+from seglake.pipelines.lake_audit.problems import Problem, ProblemKind, problem
+from seglake.pipelines.lake_audit.texts import text_values
+
+Flags = NDArray[np.bool_]
+
+_OUTCOMES = {"commit": True, "abort": False, "committed": True, "aborted": False}
+_MARKERS = ("commit", "abort")
+
+
+class End(NamedTuple):
+    """A marker, or data without one; `offset` is its own, or the data's last one."""
+
+    producer_id: int
+    is_commit: bool
+    offset: int
+
+
+class CellEnds(NamedTuple):
+    """What the other cells of a partition must know of this one.
+
+    Attributes:
+        first_markers: of each producer, where every offset in front of it, in the cell, is there.
+        waiting: the last data without a marker of each producer and outcome, if every offset behind
+            it is there.
+        is_whole: no offset of the cell is missing.
+    """
+
+    first_markers: tuple[End, ...]
+    waiting: tuple[End, ...]
+    is_whole: bool
+
+
+class BatchSpans(NamedTuple):
+    """Batches in the order of their base offsets, and the cell: its first and its last offset."""
+
+    bases: Offsets
+    lasts: Offsets
+    cell: tuple[int, int]
+
+
+class _Events(NamedTuple):
+    """Markers and data of transactions, by producer and offset."""
+
+    producers: Offsets
+    bases: Offsets
+    lasts: Offsets
+    is_marker: Flags
+    is_commit: Flags
+
+
+class PartitionTransactions:
+    """Takes rows of `batches` in any order; call `finish` before asking."""
+
+    def __init__(self) -> None:
+        self._parts: list[_Events] = []
+
+    def add(self, rows: pa.Table) -> None:
+        """Take some rows, all of this partition."""
+        states, state_codes = text_values(rows, "transaction_state")
+        kinds, kind_codes = text_values(rows, "control_type")
+        is_marker = np.array([kind in _MARKERS for kind in kinds])[kind_codes]
+        is_event = is_marker | np.array([state in _OUTCOMES for state in states])[state_codes]
+        if not is_event.any():
+            return
+        is_commit = np.where(
+            is_marker,
+            np.array([_OUTCOMES.get(kind or "", False) for kind in kinds])[kind_codes],
+            np.array([_OUTCOMES.get(state or "", False) for state in states])[state_codes],
+        )
+        columns = (numbers(rows, name) for name in ("producer_id", "base_offset", "last_offset"))
+        parts = (*columns, is_marker, is_commit)
+        self._parts.append(_Events(*(part[is_event] for part in parts)))
+
+    def finish(self, spans: BatchSpans) -> None:
+        """Everything was added."""
+        self._spans = spans
+        self._events = _joined(self._parts, spans.cell)
+        events, count = self._events, len(self._events.bases)
+        markers = np.where(events.is_marker, np.arange(count), count)
+        following = np.minimum.accumulate(markers[::-1])[::-1]
+        self._has_end = np.zeros(count, np.bool_)
+        self._end = np.minimum(following, max(count - 1, 0))
+        if count:
+            self._has_end = (following < count) & (events.producers[self._end] == events.producers)
+        reached = np.maximum.accumulate(spans.lasts) if len(spans.lasts) else spans.lasts
+        is_start = np.ones(len(spans.bases), np.bool_)
+        is_start[1:] = spans.bases[1:] > reached[:-1] + 1
+        self._run = np.cumsum(is_start) - 1
+        self._run_starts = spans.bases[is_start]
+        self._run_lasts = reached[np.append(is_start[1:], True)] if len(reached) else reached
+
+    def problems(self) -> list[Problem]:
+        """Transactions of which another end is in this cell."""
+        events, end = self._events, self._end
+        other = ~events.is_marker & self._has_end & (events.is_commit != events.is_commit[end])
+        other &= self._runs_of(events.bases) == self._runs_of(events.bases[end])
+        places = np.flatnonzero(other)
+        _, firsts = np.unique(end[places], return_index=True)
+        pairs = [(places[first], end[places[first]]) for first in sorted(firsts.tolist())]
+        texts = (_said(self._named(data), self._named(marker)) for data, marker in pairs)
+        return problem(ProblemKind.OUTCOME, len(pairs), texts)
+
+    def ends(self) -> CellEnds:
+        """What the other cells must know."""
+        events, (first, last) = self._events, self._spans.cell
+        run = self._runs_of(events.bases)
+        begins = events.is_marker & (self._run_starts[run] <= first)
+        goes_on = ~events.is_marker & ~self._has_end & (self._run_lasts[run] >= last)
+        markers, waiting = np.flatnonzero(begins), np.flatnonzero(goes_on)[::-1]
+        own = np.flatnonzero(events.is_marker)
+        _, firsts = np.unique(events.producers[own], return_index=True)
+        keys = events.producers[waiting] * 2 + events.is_commit[waiting]
+        _, lasts = np.unique(keys, return_index=True)
+        is_whole = len(self._run_starts) == 1 and (
+            self._run_starts[0] <= first and self._run_lasts[0] >= last
+        )
+        return CellEnds(
+            tuple(self._named(i) for i in np.intersect1d(own[firsts], markers)),
+            tuple(self._named(i) for i in waiting[lasts]),
+            bool(is_whole),
+        )
+
+    def _runs_of(self, bases: Offsets) -> Offsets:
+        """In which run of batches without a hole each of some batches lies."""
+        return self._run[np.searchsorted(self._spans.bases, bases)]
+
+    def _named(self, index: int) -> End:
+        events = self._events
+        offset = events.bases[index] if events.is_marker[index] else events.lasts[index]
+        return End(int(events.producers[index]), bool(events.is_commit[index]), int(offset))
+
+
+def across_cells(cells: Iterable[CellEnds]) -> list[Problem]:
+    """Transactions that ended in a later cell, and otherwise than they say.
+
+    Args:
+        cells: of one partition, in the order of their offsets.
+    """
+    waiting: dict[tuple[int, bool], End] = {}
+    found: list[str] = []
+    for cell in cells:
+        for marker in cell.first_markers:
+            for is_commit in (False, True):
+                data = waiting.pop((marker.producer_id, is_commit), None)
+                if data is not None and is_commit is not marker.is_commit:
+                    found.append(_said(data, marker))
+        if not cell.is_whole:
+            waiting.clear()
+        waiting |= {(data.producer_id, data.is_commit): data for data in cell.waiting}
+    return problem(ProblemKind.OUTCOME, len(found), found)
+
+
+def _said(data: End, marker: End) -> str:
+    verbs = {True: "committed", False: "aborted"}
+    return (
+        f"producer {data.producer_id}'s data up to offset {data.offset} was ingested as "
+        f"{verbs[data.is_commit]}, the marker at offset {marker.offset} says "
+        f"{verbs[marker.is_commit]}"
+    )
+
+
+def _joined(parts: list[_Events], cell: tuple[int, int]) -> _Events:
+    """All that begins in the cell, by producer and offset."""
+    nothing, none = np.zeros(0, np.int64), np.zeros(0, np.bool_)
+    whole = [
+        _Events(producers=nothing, bases=nothing, lasts=nothing, is_marker=none, is_commit=none),
+        *parts,
+    ]
+    producers = np.concatenate([each.producers for each in whole])
+    bases = np.concatenate([each.bases for each in whole])
+    lasts = np.concatenate([each.lasts for each in whole])
+    is_marker = np.concatenate([each.is_marker for each in whole])
+    is_commit = np.concatenate([each.is_commit for each in whole])
+    own = np.flatnonzero((bases >= cell[0]) & (bases <= cell[1]))
+    order = own[np.lexsort((bases[own], producers[own]))]
+    return _Events(
+        producers=producers[order],
+        bases=bases[order],
+        lasts=lasts[order],
+        is_marker=is_marker[order],
+        is_commit=is_commit[order],
+    )

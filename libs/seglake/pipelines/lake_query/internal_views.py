@@ -1,0 +1,44 @@
+"""The views over the tables of internal topics: what holds now, of what was written over time."""
+
+from seglake.lake.tables import CLUSTER_METADATA
+
+_METADATA_COLUMNS = ", ".join(CLUSTER_METADATA.schema.names)
+
+# A group's records all lie in one partition, so their offsets tell the newest.
+GROUP_OFFSETS = """\
+WITH ranked AS (
+  SELECT *, row_number() OVER (
+    PARTITION BY source_id, record_topic_id, group_id, topic, partition
+    ORDER BY record_offset DESC) AS place
+  FROM consumer_offsets
+  WHERE kind = 'offset_commit' AND unread_reason IS NULL
+)
+SELECT source_id, group_id, topic, partition, ranked.offset, leader_epoch, metadata,
+       commit_timestamp, commit_timestamp_ms, topic_id, record_topic_id, record_partition,
+       record_offset
+FROM ranked
+WHERE place = 1 AND NOT is_tombstone"""
+
+# What stands between the begin of a transaction and its abort, or behind a begin without an end,
+# never happened. No transaction reaches into or out of a snapshot.
+SETTLED_METADATA = f"""\
+WITH marked AS (
+  SELECT *, record_type IN ('begin_transaction', 'end_transaction', 'abort_transaction')
+              AS is_marker
+  FROM cluster_metadata
+),
+placed AS (
+  SELECT *,
+         last_value(CASE WHEN is_marker THEN record_type END, true) OVER (
+           PARTITION BY source_id, record_topic_id, snapshot ORDER BY record_offset
+           ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS marker_before,
+         first_value(CASE WHEN is_marker THEN record_type END, true) OVER (
+           PARTITION BY source_id, record_topic_id, snapshot ORDER BY record_offset
+           ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING) AS marker_behind
+  FROM marked
+)
+SELECT {_METADATA_COLUMNS}
+FROM placed
+WHERE NOT is_marker
+  AND (coalesce(marker_before, '') <> 'begin_transaction'
+       OR coalesce(marker_behind, '') = 'end_transaction')"""

@@ -1,0 +1,55 @@
+"""The views over the tables, as SQL that runs wherever the tables have their own names."""
+
+import re
+from collections.abc import Iterable
+
+from seglake.pipelines.lake_query.internal_views import GROUP_OFFSETS, SETTLED_METADATA
+from seglake.pipelines.lake_query.ledger_views import COMPLETENESS, CURRENT_GAPS, LAST_OFFSETS
+from seglake.pipelines.lake_query.record_views import (
+    LATEST_RECORDS,
+    READABLE_RECORDS,
+    SETTLED_RECORDS,
+)
+
+VIEWS = {
+    "last_offsets": LAST_OFFSETS,
+    "current_gaps": CURRENT_GAPS,
+    "completeness": COMPLETENESS,
+    "settled_records": SETTLED_RECORDS,
+    "readable_records": READABLE_RECORDS,
+    "latest_records": LATEST_RECORDS,
+    "group_offsets": GROUP_OFFSETS,
+    "settled_metadata": SETTLED_METADATA,
+}
+"""In Spark's SQL; one asks tables and views before it, and no others."""
+
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_]")
+
+
+def topic_views(topics: Iterable[str]) -> dict[str, str]:
+    """One view per topic: `topic_` and its name, with `_` for what SQL names cannot hold.
+
+    Where names are equal but for case the later topic, in the order of names, gets `_2`, `_3` and
+    so on.
+    """
+    views: dict[str, str] = {}
+    taken: set[str] = set()
+    for topic in sorted(set(topics)):
+        name = base = f"topic_{_NOT_IN_NAMES.sub('_', topic)}"
+        count = 1
+        while name.casefold() in taken:
+            count += 1
+            name = f"{base}_{count}"
+        taken.add(name.casefold())
+        literal = topic.replace("\\", "\\\\").replace("'", "\\'")
+        views[name] = f"SELECT * FROM records WHERE topic = '{literal}'"
+    return views
+
+
+def views_of(text: str) -> dict[str, str]:
+    """The views that a text names, and those that these ask, in the order to make them in."""
+    wanted: dict[str, str] = {}
+    for name, view in reversed(VIEWS.items()):
+        if any(name in each for each in (text.casefold(), *wanted.values())):
+            wanted[name] = view
+    return dict(reversed(wanted.items()))

@@ -1,0 +1,1 @@
+"""From what tasks report to the commit of a wave."""

@@ -1,0 +1,128 @@
+"""Bytes and offsets in must equal bytes and offsets out, or nothing of it is committed. Pure."""
+
+from collections import deque
+from collections.abc import Sequence
+from itertools import pairwise
+
+from seglake.kafka_log.replica import PartitionKey
+from seglake.lake.tables import RECORDS
+from seglake.pipelines.segment_ingest.decoding.tasks import (
+    DecodeTask,
+    PartitionSplit,
+    SplitReport,
+    TaskReport,
+)
+from seglake.pipelines.segment_ingest.planning.plan import Wave
+
+_Range = tuple[PartitionKey, int]  # whose, and where it starts
+
+
+def failures_of(wave: Wave, reports: Sequence[TaskReport]) -> dict[int, str]:
+    """Tasks that must be left out, by index, each with the reason.
+
+    A split that could not be read wrote nothing, but the other pieces of its range did: their
+    tasks are left out, with all else in their files.
+    """
+    failed = _overlaps(wave, reports)
+    for index, (task, report) in enumerate(zip(wave.tasks, reports, strict=True)):
+        reason = _imbalance(task, report)
+        if reason is not None:
+            failed[index] = reason
+    pieces = _tasks_by_range(wave)
+    for index, report in enumerate(reports):
+        for split_index, reason in report.failures:
+            split = wave.tasks[index].splits[split_index]
+            for other in pieces[_range_of(split)] - {index}:
+                failed.setdefault(other, f"{split.key}: {reason}")
+    return _spread(failed, pieces)
+
+
+def _spread(failed: dict[int, str], pieces: dict[_Range, set[int]]) -> dict[int, str]:
+    """A range with a piece in a failed task fails in its other tasks too, and so on."""
+    ranges: dict[int, list[_Range]] = {}
+    for key, tasks in pieces.items():
+        for index in tasks:
+            ranges.setdefault(index, []).append(key)
+    spread = dict(failed)
+    waiting = deque(sorted(failed))
+    while waiting:
+        index = waiting.popleft()
+        for key in ranges.pop(index, ()):
+            for other in sorted(pieces.pop(key, ())):  # once a range; the task may be in it alone
+                if other not in spread:
+                    spread[other] = spread[index]
+                    waiting.append(other)
+    return spread
+
+
+def _overlaps(wave: Wave, reports: Sequence[TaskReport]) -> dict[int, str]:
+    """Tasks with a piece of a range that begins below the end of another piece of it."""
+    spans: dict[_Range, list[tuple[int, int, int]]] = {}
+    for index, (task, report) in enumerate(zip(wave.tasks, reports, strict=True)):
+        for split, done in zip(task.splits, report.reports, strict=True):
+            if done is not None and done.first_offset is not None and done.next_offset is not None:
+                span = (done.first_offset, done.next_offset, index)
+                spans.setdefault(_range_of(split), []).append(span)
+    return {
+        index: f"{key}: offsets from {start} on were ingested twice"
+        for (key, _), found in spans.items()
+        for (_, stop, _), (start, _, index) in pairwise(sorted(found))
+        if start < stop
+    }
+
+
+def _range_of(split: PartitionSplit) -> _Range:
+    return split.key, split.range_start
+
+
+def _tasks_by_range(wave: Wave) -> dict[_Range, set[int]]:
+    pieces: dict[_Range, set[int]] = {}
+    for index, task in enumerate(wave.tasks):
+        for split in task.splits:
+            pieces.setdefault(_range_of(split), set()).add(index)
+    return pieces
+
+
+def _imbalance(task: DecodeTask, report: TaskReport) -> str | None:
+    """Why a task's numbers do not add up, or None."""
+    rows = 0
+    for split, done in zip(task.splits, report.reports, strict=True):
+        if done is None:
+            continue
+        rows += done.totals.records
+        if done.bytes.total != split.size_bytes:
+            return (
+                f"{split.key}: {split.size_bytes} bytes were planned and "
+                f"{done.bytes.total} are accounted for"
+            )
+        reason = _lost_offsets(split, done) or _marker_difference(split, done)
+        if reason is not None:
+            return reason
+    in_files = sum(file.row_count for file in report.files if file.table == RECORDS.name)
+    if rows != in_files:
+        return f"{rows} records were counted and {in_files} are in the files"
+    return None
+
+
+def _lost_offsets(split: PartitionSplit, done: SplitReport) -> str | None:
+    """Each offset from the first batch to the end of the last lies in one batch or one gap.
+
+    Around that, to the ends of the range, the driver writes the gaps; so this is the equation.
+    """
+    covered = (done.next_offset or 0) - (done.first_offset or 0)
+    if done.totals.offsets == covered:
+        return None
+    counted = done.totals.offsets
+    return f"{split.key}: {covered} offsets were met, {counted} are in batches or gaps"
+
+
+def _marker_difference(split: PartitionSplit, done: SplitReport) -> str | None:
+    """The markers that the survey saw must be those that the task met."""
+    if not split.is_plain or done.first_offset is None or done.next_offset is None:
+        return None  # where offsets are out of order, survey and task may judge a batch differently
+    span = range(done.first_offset, done.next_offset)
+    expected = {marker for marker in split.markers if marker.is_read and marker.offset in span}
+    met = {marker for marker in done.markers if marker.offset in span}
+    if expected == met:
+        return None
+    return f"{split.key}: the ends of transactions changed while the log was read"

@@ -1,0 +1,187 @@
+"""The driver's own rows: gaps between tasks and at the ends of a range, and the ledger. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from decimal import Decimal
+from itertools import pairwise
+from typing import Any
+
+import pyarrow as pa
+
+from seglake.kafka_log.offset_gaps import GapCause, cause_of
+from seglake.lake.tables import CHECKPOINTS
+from seglake.log_tables.quarantine_rows import RowStamp, gap_row
+from seglake.pipelines.segment_ingest.decoding.tasks import SplitReport, Totals
+from seglake.pipelines.segment_ingest.planning.plan import RangePlan, RemainingGap
+from seglake.pipelines.settings.settings import Settings
+
+_JUST_GONE = "its segment was deleted while the run read the log"
+
+Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Offsets of a range that no task accounted for."""
+
+    start_offset: int
+    next_offset: int
+    cause: GapCause
+    detail: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RangeResult:
+    """A range with what came of it; `next_offset` is where it really ends."""
+
+    plan: RangePlan
+    reports: tuple[SplitReport, ...]
+    gaps: tuple[Gap, ...]
+    next_offset: int
+    totals: Totals
+
+    @property
+    def missing_offsets(self) -> int:
+        """Offsets that are gone without evidence why."""
+        own = sum(
+            gap.next_offset - gap.start_offset for gap in self.gaps if gap.cause is GapCause.MISSING
+        )
+        return own + sum(report.missing_offsets for report in self.reports)
+
+
+def combine_reports(plan: RangePlan, reports: Sequence[SplitReport]) -> RangeResult:
+    """Put the pieces of a range together; `reports` are of its splits, in order."""
+    cuts = [report.cut_offset for report in reports if report.cut_offset is not None]
+    end = min([plan.next_offset, *cuts])
+    cursor, is_behind_defect, is_compacted = plan.start_offset, False, False
+    gaps: list[Gap] = []
+
+    def close(stop: int, is_compacted_hole: bool) -> None:
+        for start, following in pairwise(_edges(plan, cursor, stop) if cursor < stop else []):
+            cause = _remaining_cause(plan.remaining_gap, start, following) or cause_of(
+                is_behind_defect=is_behind_defect,
+                is_compacted=is_compacted_hole or following <= plan.cleaner_offset,
+                next_offset=following,
+                log_start_offset=plan.log_start_offset,
+            )
+            is_remote = plan.remote_offset <= start and following <= plan.log_start_offset
+            cause = GapCause.REMOTE if is_remote else cause
+            has_just_gone = (
+                plan.remaining_gap is None
+                and cause is GapCause.DELETED
+                and start >= plan.first_log_start_offset
+            )
+            gap = Gap(start, following, cause, _JUST_GONE if has_just_gone else None)
+            if gaps and _is_one(gaps[-1], gap):
+                gaps[-1] = replace(gaps[-1], next_offset=following)
+            else:
+                gaps.append(gap)
+
+    for report in reports:
+        is_behind_defect |= report.has_leading_defect
+        if report.first_offset is None or report.next_offset is None:
+            continue
+        close(report.first_offset, is_compacted or report.is_compacted_at_start)
+        cursor = report.next_offset
+        is_behind_defect = report.has_trailing_defect
+        is_compacted = report.is_compacted_at_end
+    close(end, is_compacted)
+    totals = Totals(*(sum(values) for values in zip(*(r.totals for r in reports), strict=True)))
+    return RangeResult(
+        plan=plan,
+        reports=tuple(reports),
+        gaps=tuple(gaps),
+        next_offset=max(end, cursor),
+        totals=totals,
+    )
+
+
+def _is_one(before: Gap, gap: Gap) -> bool:
+    """Whether a gap goes on where the one before it ends."""
+    is_next = before.next_offset == gap.start_offset
+    return is_next and (before.cause, before.detail) == (gap.cause, gap.detail)
+
+
+def _edges(plan: RangePlan, start: int, stop: int) -> list[int]:
+    """Where the cause of a hole may change, from its start to its end."""
+    edges = {plan.remote_offset, plan.log_start_offset, plan.first_log_start_offset}
+    if plan.remaining_gap is not None:
+        edges.update(plan.remaining_gap.explained_range or ())
+    return [start, *sorted(edge for edge in edges if start < edge < stop), stop]
+
+
+def _remaining_cause(remaining: RemainingGap | None, start: int, stop: int) -> GapCause | None:
+    """The cause that a hole of a repair keeps; None where the replica tells it."""
+    if remaining is None:
+        return None
+    explained = remaining.explained_range
+    is_explained = explained is not None and explained[0] <= start and stop <= explained[1]
+    return None if is_explained else remaining.cause
+
+
+def gap_rows(result: RangeResult, stamp: RowStamp) -> list[Row]:
+    """The range's own rows of `gaps`."""
+    key = result.plan.key
+    return [
+        gap_row(key, gap.start_offset, gap.next_offset, gap.cause, gap.detail, stamp)
+        for gap in result.gaps
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerStamp:
+    """What all ledger rows of one attempt share."""
+
+    rows: RowStamp
+    committed_at_us: int
+
+
+def ledger_rows(
+    results: Sequence[RangeResult], generation: int, stamp: LedgerStamp, settings: Settings
+) -> pa.RecordBatch:
+    """One row of `checkpoints` for each range."""
+    rows = [_ledger_row(result, generation, stamp, settings) for result in results]
+    return pa.RecordBatch.from_pylist(rows, schema=CHECKPOINTS.schema)
+
+
+def _ledger_row(
+    result: RangeResult, generation: int, stamp: LedgerStamp, settings: Settings
+) -> dict[str, Any]:
+    plan, totals = result.plan, result.totals
+    key, bounds = plan.key, plan.bounds
+    lasts = [report.last_batch for report in result.reports if report.last_batch is not None]
+    last = lasts[-1] if lasts else None
+    oldest = [r.min_timestamp_ms for r in result.reports if r.min_timestamp_ms is not None]
+    newest = [r.max_timestamp_ms for r in result.reports if r.max_timestamp_ms is not None]
+    return {
+        "source_id": stamp.rows.source_id,
+        "topic_id": key.topic_id,
+        "topic": key.topic,
+        "partition": key.partition,
+        "kind": str(plan.kind),
+        "start_offset": plan.start_offset,
+        "next_offset": result.next_offset,
+        "records": totals.records,
+        "batches": totals.batches,
+        "quarantined_batches": totals.quarantined_batches,
+        "bytes": sum(r.bytes.sound + r.bytes.quarantined for r in result.reports),
+        "min_timestamp_ms": min(oldest, default=None),
+        "max_timestamp_ms": max(newest, default=None),
+        "log_start_offset": None if bounds is None else bounds.log_start_offset,
+        "high_watermark": None if bounds is None else bounds.high_watermark,
+        "last_stable_offset": None if bounds is None else bounds.last_stable_offset,
+        "log_end_offset": None if bounds is None else bounds.log_end_offset,
+        "leader_epoch": None if last is None else last.leader_epoch,
+        "last_batch_base_offset": None if last is None else last.base_offset,
+        "last_batch_crc": None if last is None else last.crc,
+        "offset_sum": Decimal(totals.offset_sum),
+        "key_bytes": totals.key_bytes,
+        "value_bytes": totals.value_bytes,
+        "isolation": str(settings.read.isolation),
+        "upper_bound": str(settings.read.upper_bound),
+        "run_id": stamp.rows.run_id,
+        "attempt_id": stamp.rows.attempt_id,
+        "committed_at": datetime.fromtimestamp(stamp.committed_at_us / 1e6, UTC),
+        "generation": generation,
+    }

@@ -1,0 +1,168 @@
+"""Runs one wave: decode in tasks, balance, write the driver's files, commit. Effect."""
+
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from seglake.lake.delta_commit import TopicWave, commit_wave
+from seglake.lake.parquet_files import DataFile, ParquetFile
+from seglake.lake.tables import CHECKPOINTS, GAPS, Table
+from seglake.log_tables.quarantine_rows import RowStamp, gaps_table
+from seglake.pipelines.segment_ingest.committing.balance import failures_of
+from seglake.pipelines.segment_ingest.committing.range_result import (
+    LedgerStamp,
+    RangeResult,
+    combine_reports,
+    gap_rows,
+    ledger_rows,
+)
+from seglake.pipelines.segment_ingest.decoding.decode import decode
+from seglake.pipelines.segment_ingest.decoding.tasks import (
+    SplitReport,
+    TaskReport,
+)
+from seglake.pipelines.segment_ingest.planning.plan import RangePlan, Wave
+from seglake.pipelines.segment_ingest.run_context import RunContext
+
+_WRITTEN_AT_A_TIME = 16
+
+
+def no_extra_files(results: Sequence[RangeResult]) -> Mapping[str, Sequence[DataFile]]:
+    """Nothing is committed but what the tasks wrote."""
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class WaveResult:
+    """What a wave brought: ranges committed, topics lost to another run, partitions left out."""
+
+    committed: tuple[RangeResult, ...]
+    lost: tuple[str, ...]
+    left_out: dict[str, str]
+    written_bytes: int
+
+
+def run_wave(
+    wave: Wave,
+    generations: dict[str, int],
+    context: RunContext,
+    *,
+    extra_files: Callable[
+        [Sequence[RangeResult]], Mapping[str, Sequence[DataFile]]
+    ] = no_extra_files,
+) -> WaveResult:
+    """Execute and commit one wave.
+
+    Args:
+        generations: of each topic as it was before the ledger was read; a topic committed here is
+            counted up.
+        extra_files: asked for files to commit along, by topic, when it is known what was decoded.
+    """
+    attempt_id = str(uuid.uuid4())
+    counting = context.reporter.counting("decoding", [task.size_bytes for task in wave.tasks])
+    tasks = [task.of_attempt(attempt_id) for task in wave.tasks]
+    reports = context.engine.run(decode, tasks, on_done=counting)
+    failed = failures_of(wave, reports)
+    results, left_out = _results(wave, reports, failed)
+    files = [
+        file for index, report in enumerate(reports) if index not in failed for file in report.files
+    ]
+    if not results:
+        return WaveResult((), (), left_out, 0)
+    context.reporter.step("committing")
+    files += [file for extra_file in extra_files(results).values() for file in extra_file]
+    topics = _topic_waves(results, files, generations, attempt_id, context)
+    outcome = commit_wave(
+        context.tables,
+        context.source_id,
+        attempt_id,
+        context.run_id,
+        topics,
+        time.time_ns() // 1_000_000,
+        after=context.after,
+    )
+    won = frozenset(outcome.committed)
+    for topic in won:
+        generations[topic] += 1
+    committed = [r for r in results if r.plan.key.topic in won]
+    written = sum(file.size_bytes for topic in topics if topic.topic in won for file in topic.files)
+    return WaveResult(tuple(committed), outcome.lost, left_out, written)
+
+
+def _results(
+    wave: Wave, reports: list[TaskReport], failed: dict[int, str]
+) -> tuple[list[RangeResult], dict[str, str]]:
+    """The ranges whose every piece is there, and why the others are left out."""
+    by_split: dict[int, SplitReport | str] = {}
+    for index, (task, report) in enumerate(zip(wave.tasks, reports, strict=True)):
+        reasons = dict(report.failures)
+        for split_index, split in enumerate(task.splits):
+            done = report.reports[split_index]
+            if index in failed:
+                by_split[id(split)] = failed[index]
+            elif done is None:
+                by_split[id(split)] = f"{split.key}: {reasons[split_index]}"
+            else:
+                by_split[id(split)] = done
+    results: list[RangeResult] = []
+    left_out: dict[str, str] = {}
+    for plan in wave.ranges:
+        found = [by_split[id(split)] for split in plan.splits]
+        reason = next((report for report in found if isinstance(report, str)), None)
+        if reason is not None:
+            left_out[_name(plan)] = reason
+            continue
+        result = combine_reports(plan, [r for r in found if not isinstance(r, str)])
+        if result.next_offset > plan.start_offset:  # else its bound lies in its first batch
+            results.append(result)
+    return results, left_out
+
+
+def _name(plan: RangePlan) -> str:
+    return str(plan.key)
+
+
+def _topic_waves(
+    results: list[RangeResult],
+    files: list[DataFile],
+    generations: dict[str, int],
+    attempt_id: str,
+    context: RunContext,
+) -> list[TopicWave]:
+    stamp = RowStamp(context.source_id, context.run_id, attempt_id)
+    ledger_stamp = LedgerStamp(stamp, time.time_ns() // 1000)
+    by_topic: dict[str, list[RangeResult]] = {}
+    for result in results:
+        by_topic.setdefault(result.plan.key.topic, []).append(result)
+    files_by_topic: dict[str, list[DataFile]] = {}
+    for file in files:
+        files_by_topic.setdefault(file.topic, []).append(file)
+
+    def wave_of(topic: str) -> TopicWave:
+        generation = generations[topic] + 1
+        own = by_topic[topic]
+        driver_files = []
+        gaps = [row for each in own for row in gap_rows(each, stamp)]
+        if gaps:
+            driver_files += write_rows(context, GAPS, topic, gaps_table(gaps))
+        ledger = ledger_rows(own, generation, ledger_stamp, context.settings)
+        driver_files += write_rows(context, CHECKPOINTS, topic, ledger)
+        own_files = files_by_topic.get(topic, [])
+        return TopicWave(topic, generation, (*own_files, *driver_files))
+
+    with ThreadPoolExecutor(_WRITTEN_AT_A_TIME) as pool:  # far away each takes a while
+        return list(pool.map(wave_of, sorted(by_topic)))
+
+
+def write_rows(
+    context: RunContext, table: Table, topic: str, rows: pa.RecordBatch
+) -> list[DataFile]:
+    tables = context.tables
+    with ParquetFile(tables.storage, tables.lake_path, table, topic) as file:
+        file.write(rows)
+        done = file.close()
+    return [] if done is None else [done]

@@ -1,0 +1,1 @@
+"""The tasks: segments in, Parquet files out."""

@@ -1,0 +1,124 @@
+"""The files that one task writes: one for each table and topic it meets. Effect."""
+
+import contextlib
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+
+import pyarrow as pa
+
+from seglake.lake.parquet_files import DataFile, ParquetFile
+from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, Table
+from seglake.log_tables.batch_rows import batches_table
+from seglake.log_tables.quarantine_rows import gaps_table, quarantine_table
+from seglake.pipelines.segment_ingest.decoding.decoded_rows import DecodedRows, Row
+from seglake.pipelines.segment_ingest.decoding.tasks import DecodeSettings
+from seglake.storage.errors import StorageError
+
+_MOST_BUFFERED_ROWS = 16_384
+_TO_ARROW: Mapping[str, Callable[[list[Row]], pa.RecordBatch]] = {
+    BATCHES.name: batches_table,
+    QUARANTINE.name: quarantine_table,
+    GAPS.name: gaps_table,
+}
+_CLOSED_AT_A_TIME = 8
+_MOST_WAITING = 32  # to be closed: each holds a connection, or memory
+
+
+class TableFiles:
+    """Collects the rows of one topic after another and writes them.
+
+    End it with `finish` or with `abandon`. Files are closed in threads, while the next are
+    written: on HDFS and S3 that is spent waiting.
+    """
+
+    def __init__(self, settings: DecodeSettings) -> None:
+        self._settings = settings
+        self._topic: str | None = None
+        self._open: dict[str, ParquetFile] = {}
+        self._rows: dict[str, list[Row]] = {}
+        self._pool = ThreadPoolExecutor(_CLOSED_AT_A_TIME)
+        self._closing: list[tuple[ParquetFile, Future[DataFile | None]]] = []
+
+    def begin(self, topic: str) -> None:
+        """What follows belongs to this topic."""
+        if topic != self._topic:
+            self._close_topic()
+            self._topic = topic
+
+    def add(self, decoded: DecodedRows) -> None:
+        """Write Arrow as one row group, and rows when there are enough of them.
+
+        A file that is long enough is finished.
+        """
+        table, rows = decoded
+        if isinstance(rows, list):
+            self._add(table, rows)
+        else:
+            self._write(table, rows)
+
+    def finish(self) -> tuple[DataFile, ...]:
+        """Close all files and name them."""
+        self._close_topic()
+        self._pool.shutdown()
+        files = [future.result() for _, future in self._closing]
+        return tuple(file for file in files if file is not None)
+
+    def _write(self, table: Table, rows: pa.RecordBatch) -> None:
+        if rows.num_rows == 0:
+            return
+        file = self._file(table)
+        file.write(rows)
+        if file.written_bytes >= self._settings.target_file_bytes:
+            self._close(table.name)
+
+    def _add(self, table: Table, rows: list[Row]) -> None:
+        most_rows = 1 if table is QUARANTINE else _MOST_BUFFERED_ROWS  # its rows hold raw bytes
+        waiting = self._rows.setdefault(table.name, [])
+        waiting += rows
+        written = len(waiting) - len(waiting) % most_rows
+        for start in range(0, written, most_rows):
+            self._file(table).write(_TO_ARROW[table.name](waiting[start : start + most_rows]))
+        del waiting[:written]
+
+    def _file(self, table: Table) -> ParquetFile:
+        file = self._open.get(table.name)
+        if file is None:
+            if self._topic is None:
+                raise RuntimeError("rows came before their topic")
+            settings = self._settings
+            file = ParquetFile(
+                settings.storage, settings.lake_path, table, self._topic, settings.compression_level
+            )
+            self._open[table.name] = file
+        return file
+
+    def _close_topic(self) -> None:
+        for table in (BATCHES, GAPS):
+            rows = self._rows.get(table.name)
+            if rows:
+                self._file(table).write(_TO_ARROW[table.name](rows))
+                rows.clear()
+        for name in list(self._open):
+            self._close(name)
+
+    def _close(self, name: str) -> None:
+        file = self._open.pop(name)
+        self._closing.append((file, self._pool.submit(file.close)))
+        if len(self._closing) > _MOST_WAITING:
+            wait([self._closing[-_MOST_WAITING - 1][1]])
+
+    def abandon(self) -> None:
+        """Delete everything that was written."""
+        for file in self._open.values():
+            file.abandon()
+        self._open.clear()
+        self._pool.shutdown()
+        settings = self._settings
+        for file, future in self._closing:
+            file.abandon()  # what could not be closed is still there
+            with contextlib.suppress(StorageError):  # then there is nothing to delete, or no way
+                done = future.result()
+                if done is not None:
+                    path = settings.storage.join(settings.lake_path, done.table, done.path)
+                    settings.storage.delete(path)
+        self._closing.clear()

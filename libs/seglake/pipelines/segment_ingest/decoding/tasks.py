@@ -1,0 +1,216 @@
+"""What a decode task is told and what it reports: plain values that cross to an executor."""
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from seglake.kafka_log.offset_gaps import GapCause
+from seglake.kafka_log.offset_ranges import OffsetRange
+from seglake.kafka_log.replica import PartitionKey, SegmentFile
+from seglake.kafka_log.segment_survey import LastBatch
+from seglake.lake.parquet_files import DataFile
+from seglake.segment_codec.errors import TailKind
+from seglake.segment_codec.transactions import Marker
+from seglake.storage.storage import Storage
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentSplit:
+    """Bytes [start, stop) of one segment; `start` is a batch start.
+
+    Attributes:
+        limit_offset: offsets from here on cannot be in the segment.
+        expected_offset: the end of the offsets before `start`.
+        start_crc: checksum that the batch at `start` had when it was surveyed, -1 unknown.
+        is_cleaned: the cleaner's checkpoint lies above the segment's base.
+        is_compacted: the cleaner has been here, so missing offsets are no loss.
+        next_offset: the end of the offsets before `stop`, as surveyed; 0 where that is in doubt.
+    """
+
+    file: SegmentFile
+    start: int
+    stop: int
+    limit_offset: int
+    expected_offset: int
+    start_crc: int
+    is_last: bool
+    is_cleaned: bool
+    is_compacted: bool
+    next_offset: int = 0
+
+    @property
+    def size_bytes(self) -> int:
+        return self.stop - self.start
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionSplit:
+    """A piece of one partition's log: segment splits in order, and the offsets wanted from them.
+
+    Attributes:
+        range_start, range_next: the range of offsets that one ledger row will cover; other
+            splits may belong to it.
+        log_start_offset: records below exist on the disk but not in the log. A marker below is
+            taken all the same: it may end what an earlier run took.
+        is_plain: the survey met nothing odd, so the walk may end at the first batch above.
+        markers: those inside, and behind it the next one of each producer: how transactions ended.
+        gap_cause: of a gap that is repaired; None where a log is taken for the first time.
+        cuts_end: a batch that reaches across the range's end is taken as far as it lies inside;
+            else it is left for a later run, whole.
+    """
+
+    key: PartitionKey
+    broker_id: int | None
+    segment_splits: tuple[SegmentSplit, ...]
+    range_start: int
+    range_next: int
+    log_start_offset: int
+    settled_offset: int
+    is_plain: bool
+    markers: tuple[Marker, ...]
+    gap_cause: GapCause | None = None
+    cuts_end: bool = False
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(segment_split.size_bytes for segment_split in self.segment_splits)
+
+    @property
+    def floor_offset(self) -> int:
+        """Data below is not taken."""
+        return max(self.range_start, self.log_start_offset)
+
+    def cut(self, first_offset: int, last_offset: int) -> OffsetRange:
+        """What of a batch lies in the range, and of one across the log start in the log."""
+        if self.range_start <= first_offset >= self.log_start_offset and (
+            last_offset < self.range_next
+        ):
+            return first_offset, last_offset + 1  # nearly every batch, of which there are many
+        is_below = last_offset < self.log_start_offset
+        floor = self.range_start if is_below else self.floor_offset
+        return max(first_offset, floor), min(last_offset + 1, self.range_next)
+
+
+@dataclass(frozen=True, slots=True)
+class DecodeSettings:
+    """What every task of a run needs besides its splits."""
+
+    storage: Storage
+    lake_path: str
+    source_id: str
+    run_id: str
+    attempt_id: str
+    started_at_us: int
+    takes_aborted: bool  # read_uncommitted
+    window_bytes: int
+    decoded_bytes: int
+    max_decompressed_batch_bytes: int
+    max_raw_bytes: int
+    target_file_bytes: int
+    compression_level: int
+
+
+@dataclass(frozen=True, slots=True)
+class DecodeTask:
+    """Several splits for one task, sorted by topic and partition."""
+
+    splits: tuple[PartitionSplit, ...]
+    settings: DecodeSettings
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(split.size_bytes for split in self.splits)
+
+    def of_attempt(self, attempt_id: str) -> "DecodeTask":
+        """The same task with the id that its rows are committed under."""
+        return replace(self, settings=replace(self.settings, attempt_id=attempt_id))
+
+
+class ByteCount(NamedTuple):
+    """Where the bytes of a split went; each lies in exactly one of these."""
+
+    sound: int = 0  # in batches, whatever came of their records
+    quarantined: int = 0
+    tail: int = 0
+    below: int = 0  # taken by an earlier run
+    above: int = 0  # left for a later one
+
+    @property
+    def total(self) -> int:
+        return sum(self)
+
+
+class Totals(NamedTuple):
+    """What came of a split; sums are over the rows in `records`.
+
+    `offsets` are those in the rows of `batches` and `gaps`, each clipped to the range.
+    The last three are of the decoded tables: rows whose bytes could not be read, records left
+    out because their transaction was aborted or has not ended, rows without a value that is or may
+    be a secret.
+    """
+
+    records: int = 0
+    batches: int = 0
+    quarantined_batches: int = 0
+    gaps: int = 0
+    offsets: int = 0
+    offset_sum: int = 0
+    key_bytes: int = 0
+    value_bytes: int = 0
+    replaced_header_names: int = 0
+    unread_internal: int = 0
+    unsettled_internal: int = 0
+    redacted: int = 0
+
+
+class TailReport(NamedTuple):
+    """How the last segment ended."""
+
+    kind: TailKind
+    segment: str
+    position: int
+    size_bytes: int
+    is_last_segment: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SplitReport:
+    """What a task found in one split.
+
+    Attributes:
+        first_offset, next_offset: from the first sound batch to the end of the last, clipped to
+            the range; None and None where there is none.
+        has_leading_defect, has_trailing_defect: damage before the first, behind the last of them.
+        is_compacted_at_start, is_compacted_at_end: the cleaner was at that edge.
+        cut_offset: first offset of a batch that reaches across the range's end, else None.
+        open_rows: rows whose transaction has not ended.
+    """
+
+    first_offset: int | None
+    next_offset: int | None
+    has_leading_defect: bool
+    has_trailing_defect: bool
+    is_compacted_at_start: bool
+    is_compacted_at_end: bool
+    cut_offset: int | None
+    bytes: ByteCount
+    totals: Totals
+    min_timestamp_ms: int | None
+    max_timestamp_ms: int | None
+    last_batch: LastBatch | None
+    markers: tuple[Marker, ...]
+    defects: tuple[tuple[str, int], ...]
+    missing_offsets: int
+    open_rows: int
+    tails: tuple[TailReport, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskReport:
+    """What one task wrote; `failures` are splits (by index) that could not be read, and why.
+
+    A failed split has None for a report and no rows in the files.
+    """
+
+    reports: tuple[SplitReport | None, ...]
+    files: tuple[DataFile, ...]
+    failures: tuple[tuple[int, str], ...]

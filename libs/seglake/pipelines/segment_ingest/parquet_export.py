@@ -1,0 +1,50 @@
+"""One conversion into plain Parquet, for people without Delta: an ingest whose logs go at its end.
+
+Effect. Whatever kills it before `_SUCCESS` leaves a folder that the next conversion refuses.
+"""
+
+from collections.abc import Callable, Sequence
+
+from seglake.lake.delta_tables import LakeTables
+from seglake.lake.lake_folder import SUCCESS
+from seglake.lake.plain_parquet import check_is_empty, to_plain_parquet
+from seglake.lake.tables import RECORDS
+from seglake.pipelines.segment_ingest.ingest import ingest
+from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
+from seglake.pipelines.segment_ingest.run_context import ScanContext
+
+
+def convert(
+    sources: Sequence[str],
+    lake: str,
+    scan: ScanContext,
+    *,
+    run_id: str | None = None,
+    dry_run: bool = False,
+    after: Callable[[str], None] = lambda step: None,
+) -> IngestSummary:
+    """Take what is in the sources into an empty folder; the arguments are those of `ingest`.
+
+    Raises:
+        LakeFolderError: the folder is not empty; nothing was touched.
+    """
+    storage, settings = scan.storage, scan.settings
+    path = storage.locate(lake)
+    check_is_empty(storage, path)
+    summary = ingest(
+        sources,
+        lake,
+        scan,
+        run_id=run_id,
+        dry_run=dry_run,
+        after=after,
+    )
+    if not dry_run:
+        tables = LakeTables(path, storage)
+        if storage.info(tables.path(RECORDS)) is None:  # nothing was selected
+            tables.create_missing(is_single_writer=settings.write.single_writer)
+        is_whole = not (summary.left_out or summary.findings.refused)
+        if not is_whole:
+            summary.notes.append(f"what was left out is not in {path}: it has no {SUCCESS}")
+        to_plain_parquet(tables, is_whole=is_whole)
+    return summary

@@ -1,0 +1,199 @@
+"""Which segments need a look at their headers, packed into tasks. Pure."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from seglake.kafka_log.leader_epochs import leader_epochs_of
+from seglake.kafka_log.read_policy import UpperBound
+from seglake.kafka_log.replica import Replica, SegmentFile, SnapshotFile
+from seglake.kafka_log.replica_selection import SurveyedReplica, leading
+from seglake.kafka_log.segment_survey import SegmentSurvey
+from seglake.kafka_log.transactions.hanging_transactions import EarlierRun
+from seglake.log_dirs.scan_request import SurveyRequest
+from seglake.log_tables.coverage import Coverage
+from seglake.pipelines.settings.settings import Settings
+from seglake.segment_codec.log_dir import OFFSET_MAX
+from seglake.storage.storage import Storage
+from seglake.task_engine.packing import packed
+
+_TASK_BYTES = 256 << 20
+_TASK_SEGMENTS = 256
+_MOST_SNAPSHOTS = 3  # to try: the newest may be damaged
+
+Group = tuple[SurveyRequest, ...]
+
+
+def is_due(copies: Sequence[Replica], coverage: Coverage, settings: Settings) -> bool:
+    """Whether the copies of a partition are worth a look.
+
+    One that may be chosen may have news, or leader epochs say that one parts from what was taken.
+    """
+    leaders = leading(copies)
+    if any(_may_have_news(copy, coverage, settings) for copy in leaders):
+        return True
+    covered = coverage.ranges(copies[0].key)
+    return bool(covered) and _part_below(copies, leaders[0], coverage, covered[-1][1])
+
+
+def _part_below(
+    copies: Sequence[Replica], leader: Replica, coverage: Coverage, covered_offset: int
+) -> bool:
+    leader_epochs = leader_epochs_of(leader.epochs)
+    last = leader.segments[-1].base_offset if leader.segments else 0
+    if coverage.same_log_until(leader.key, leader_epochs, last) < covered_offset:
+        return True
+    partings = [
+        (copy, leader_epochs.divergence_offset(leader_epochs_of(copy.epochs))) for copy in copies
+    ]
+    return any(
+        parting < covered_offset and _reaches_beyond(copy, parting) for copy, parting in partings
+    )
+
+
+def _reaches_beyond(copy: Replica, offset: int) -> bool:
+    """Whether a copy's log surely goes on behind an offset, or its newest epoch begins there."""
+    if copy.is_future or not copy.segments:
+        return False
+    has_newer_epoch = bool(copy.epochs) and copy.epochs[-1].start_offset >= offset
+    last = copy.segments[-1].base_offset
+    return has_newer_epoch or max(copy.checkpoints.high_watermark or 0, last) > offset
+
+
+def _may_have_news(replica: Replica, coverage: Coverage, settings: Settings) -> bool:
+    high_watermark = replica.checkpoints.high_watermark
+    is_bounded = settings.read.upper_bound is UpperBound.HIGH_WATERMARK
+    if not replica.segments:
+        return False
+    if not is_bounded or not high_watermark:
+        return True
+    return high_watermark > start_offset(replica, coverage, settings)
+
+
+def survey_groups(
+    replicas: Sequence[Replica], coverage: Coverage, settings: Settings, storage: Storage
+) -> list[Group]:
+    """The requests of all copies, in order, as many a task as its bytes allow."""
+    requests: list[SurveyRequest] = []
+    for replica in replicas:
+        begin = _begin(replica, coverage, settings)
+        for file in segments_to_survey(replica, coverage, settings):
+            requests.append(_request(replica, file, begin, settings, storage))
+            begin = begin._replace(snapshots=())  # with the first segment
+    groups = packed(requests, walked_bytes, _TASK_BYTES, most_items=_TASK_SEGMENTS)
+    return [tuple(group) for group in groups]
+
+
+def walked_bytes(request: SurveyRequest) -> int:
+    """How much of a segment a survey walks; little where the index leads to what is wanted."""
+    is_begun = request.walk_offset > request.base_offset and request.index_path is not None
+    return 0 if is_begun else request.size_bytes
+
+
+def with_surveys(
+    replicas: Sequence[Replica],
+    coverage: Coverage,
+    settings: Settings,
+    found: Sequence[Sequence[SegmentSurvey]],
+) -> list[SurveyedReplica]:
+    """The answers to `survey_groups`, by copy."""
+    answers = iter([survey for group in found for survey in group])
+    counts = [len(segments_to_survey(replica, coverage, settings)) for replica in replicas]
+    return [
+        SurveyedReplica(replica, tuple(next(answers) for _ in range(count)))
+        for replica, count in zip(replicas, counts, strict=True)
+    ]
+
+
+def segments_to_survey(
+    replica: Replica, coverage: Coverage, settings: Settings
+) -> tuple[SegmentFile, ...]:
+    """The last segments of a copy from the first on that may hold something wanted."""
+    segments = replica.segments
+    begin = _begin(replica, coverage, settings)
+    for index, following in enumerate(segments[1:]):
+        if following.base_offset > begin.walk_offset:
+            return segments[index:]
+    return segments[-1:]
+
+
+class _Begin(NamedTuple):
+    """Where what is wanted begins, where the walk does, and what was open by then."""
+
+    start_offset: int
+    walk_offset: int
+    snapshots: tuple[SnapshotFile, ...]
+
+
+def _begin(replica: Replica, coverage: Coverage, settings: Settings) -> _Begin:
+    start = start_offset(replica, coverage, settings)
+    walk_offset = _walk_offset(replica, start, earlier_run(replica, coverage, settings))
+    return _Begin(start, walk_offset, _snapshots(replica, walk_offset, settings))
+
+
+def earlier_run(replica: Replica, coverage: Coverage, settings: Settings) -> EarlierRun | None:
+    """How the run saw the log that took it up to where this one begins, None for a first one."""
+    start = start_offset(replica, coverage, settings)
+    return coverage.run_up_to(replica.key, start) if start > 0 else None
+
+
+def start_offset(replica: Replica, coverage: Coverage, settings: Settings) -> int:
+    """Below this nothing can be wanted; a time window needs the headers of the whole log."""
+    select = settings.select
+    if select.from_timestamp_ms is not None or select.to_timestamp_ms is not None:
+        return replica.log_start_offset
+    covered = coverage.ranges(replica.key)
+    if covered and covered[0][0] == 0:
+        return max(covered[0][1], 0)
+    return 0
+
+
+def _walk_offset(replica: Replica, start: int, earlier: EarlierRun | None) -> int:
+    """Where the headers must be read from, so that each open transaction is known.
+
+    That is where something is wanted; or lower, if an earlier run left a transaction open below:
+    there, or at a snapshot between, which has it.
+    """
+    if earlier is None or earlier.last_stable_offset >= start:
+        return start
+    snapshots = [file.offset for file in replica.snapshots if file.offset <= start]
+    return max([earlier.last_stable_offset, *snapshots[-1:]])
+
+
+def _snapshots(replica: Replica, walk_offset: int, settings: Settings) -> tuple[SnapshotFile, ...]:
+    """The newest of those whose offset lies where headers are read and all is replicated."""
+    high_watermark = replica.checkpoints.high_watermark
+    is_bounded = settings.read.upper_bound is UpperBound.HIGH_WATERMARK
+    limit = OFFSET_MAX if high_watermark is None or not is_bounded else high_watermark
+    usable = [snapshot for snapshot in replica.snapshots if walk_offset <= snapshot.offset <= limit]
+    return tuple(usable[::-1][:_MOST_SNAPSHOTS])
+
+
+def _request(
+    replica: Replica,
+    file: SegmentFile,
+    begin: _Begin,
+    settings: Settings,
+    storage: Storage,
+) -> SurveyRequest:
+    start = begin.start_offset
+    high_watermark = replica.checkpoints.high_watermark
+    breaks = {start, replica.log_start_offset, high_watermark or 0}
+    return SurveyRequest(
+        storage=storage,
+        path=file.path,
+        index_path=file.index_path,
+        size_bytes=file.size_bytes,
+        base_offset=file.base_offset,
+        is_last=file is replica.segments[-1],
+        is_cleaned=file.base_offset < (replica.checkpoints.cleaner_offset or 0),
+        settled_offset=replica.settled_offset,
+        start_offset=start,
+        run_breaks=tuple(sorted(breaks)),
+        split_bytes=settings.read.split_bytes,
+        window_bytes=settings.read.window_bytes,
+        from_ms=settings.select.from_timestamp_ms,
+        to_ms=settings.select.to_timestamp_ms,
+        walk_offset=begin.walk_offset,
+        transaction_index_path=file.transaction_index_path,
+        snapshots=begin.snapshots,
+    )

@@ -1,0 +1,1 @@
+"""Fills gaps from other replicas and from quarantined bytes."""

@@ -1,0 +1,220 @@
+"""Looks in a copy of a partition for sound batches where the lake has gaps. Runs in tasks. Effect.
+
+Only what a checksum proves counts. Replicas with the same leader epochs have the same batches, so a
+batch that reaches out of a gap must go on beside it: the driver sees whether it does. Damage is
+evidence where the lake has none: a gap whose cause lacks evidence is searched with its damage.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from seglake.kafka_log.batch_headers import last_batch_of
+from seglake.kafka_log.offset_ranges import OffsetRange
+from seglake.kafka_log.replica import SegmentFile
+from seglake.log_dirs.batch_search import walk_start
+from seglake.log_dirs.segment_side_files import anchors_of, read_index
+from seglake.pipelines.segment_ingest.repair.gap_search_values import (
+    Crossing,
+    FoundSpan,
+    Refused,
+    SearchRequest,
+)
+from seglake.segment_codec.errors import DefectError, SegmentCodecError
+from seglake.segment_codec.message_set import Wrapper
+from seglake.segment_codec.offset_order import OffsetOrder, Unit
+from seglake.segment_codec.record_batch import RecordBatch
+from seglake.segment_codec.reference_decoder import decode
+from seglake.segment_codec.segment import MOST_OFFSETS, Defect, SegmentBounds, SegmentWalk, Tail
+from seglake.segment_codec.window import Window
+from seglake.storage.errors import StorageError
+
+
+def search(requests: tuple[SearchRequest, ...]) -> list[list[FoundSpan]]:
+    """Search several copies, one after the other; a copy that cannot be read offers nothing."""
+    return [_search(request) for request in requests]
+
+
+def _search(request: SearchRequest) -> list[FoundSpan]:
+    spans: list[FoundSpan] = []
+    for index, file in enumerate(request.files):
+        following = request.files[index + 1] if index + 1 < len(request.files) else None
+        limit = file.base_offset + MOST_OFFSETS if following is None else following.base_offset
+        gaps = [
+            number
+            for number, (start, stop) in enumerate(request.gaps)
+            if start < limit and file.base_offset < stop
+        ]
+        if not gaps:
+            continue
+        count = len(spans)
+        try:
+            _search_file(request, index, limit, gaps, spans)
+        except (StorageError, SegmentCodecError):
+            del spans[count:]  # this time there is nothing to be had from it
+    return spans
+
+
+def _search_file(
+    request: SearchRequest,
+    file_index: int,
+    limit: int,
+    gaps: Sequence[int],
+    spans: list[FoundSpan],
+) -> None:
+    file = request.files[file_index]
+    index = read_index(request.storage, file.index_path, file.base_offset)
+    is_last = file_index + 1 == len(request.files)
+    position = 0
+    with request.storage.open_reader(file.path) as reader:
+        window = Window(reader, request.window_bytes, min(file.size_bytes, reader.size_bytes))
+        for number in gaps:
+            start, stop = request.gaps[number]
+            proved, _ = walk_start(request.storage, file, start - 1, window)
+            position = max(position, proved)
+            bounds = SegmentBounds(
+                base_offset=file.base_offset,
+                limit_offset=limit,
+                is_last=is_last,
+                settled_offset=stop,
+                anchors=lambda: anchors_of(index),
+                run_breaks=(start, stop),
+            )
+            collector = _Collector(request, number, file_index, spans)
+            for item in _items(window, bounds, position):
+                if isinstance(item, Defect):
+                    collector.damage(item)
+                    continue
+                is_behind = item.first_offset >= stop
+                if not is_behind:
+                    position = item.position
+                if not is_behind or isinstance(item, Wrapper):  # of which this is the last offset
+                    collector.sound(item)
+                if is_behind:
+                    break
+            collector.settle_damage(stop)
+
+
+class _Collector:
+    """Puts what lies in one gap and one segment into spans, in the order of the bytes."""
+
+    def __init__(
+        self, request: SearchRequest, gap: int, file_index: int, spans: list[FoundSpan]
+    ) -> None:
+        self._request = request
+        self._gap = gap
+        self._file_index = file_index
+        self._spans = spans
+        self._damage: list[Defect] = []  # until the next sound offset is known
+        self._is_open = False  # what was before is in the newest span, so what follows joins it
+
+    def damage(self, defect: Defect) -> None:
+        """Damage was met."""
+        self._damage.append(defect)
+
+    def sound(self, unit: Unit) -> None:
+        """A batch was met whose checksum holds."""
+        request, file = self._request, self._request.files[self._file_index]
+        first_offset = _first_offset(unit, request)
+        self.settle_damage(unit.first_offset if first_offset is None else first_offset)
+        if first_offset is not None and unit.last_offset >= request.stop_offset:
+            self._stop_telling(first_offset)
+        if first_offset is None or not _is_offered(unit, first_offset, request, self._gap, file):
+            self._is_open = False
+            return
+        start, stop = request.gaps[self._gap]
+        crc = last_batch_of(unit).crc
+        crossings = [Crossing(start - 1, crc)] if first_offset < start else []
+        crossings += [Crossing(stop, crc)] if unit.last_offset >= stop else []
+        offsets = max(first_offset, start), min(unit.last_offset + 1, stop)
+        if crossings:
+            self._is_open = False
+        self._open(unit.position, offsets[0]).take(unit, first_offset, offsets)
+        self._spans[-1].crossings = tuple(crossings)
+        self._is_open = not crossings
+
+    def settle_damage(self, next_offset: int) -> None:
+        """Tell of which damage the offsets may be in the gap: those before the next sound one."""
+        start, stop = self._request.gaps[self._gap]
+        for defect, (first, following) in zip(
+            self._damage, _regions(self._damage, next_offset), strict=True
+        ):
+            is_inside = first < stop and start < following
+            if is_inside and self._request.weak[self._gap]:
+                offset = max(start, defect.expected_offset)
+                self._open(defect.position, offset).take_damage(defect)
+                self._is_open = True
+            else:
+                self._is_open = False
+        self._damage.clear()
+
+    def _open(self, position: int, offset: int) -> FoundSpan:
+        """The newest span if what comes now joins it, else a new one."""
+        if not self._is_open:
+            place = self._gap, self._file_index
+            self._spans.append(FoundSpan(*place, position, position, offset, offset))
+        return self._spans[-1]
+
+    def _stop_telling(self, offset: int) -> None:
+        for span in self._spans:
+            if span.gap_index == self._gap and span.told_offset is None:
+                span.told_offset = offset
+
+
+def _regions(damage: Sequence[Defect], next_offset: int) -> list[OffsetRange]:
+    """Where the offsets of each may lie: up to the next that claims higher ones."""
+    regions: list[OffsetRange] = []
+    for first in reversed([_claimed(defect, next_offset) for defect in damage]):
+        behind = next_offset
+        if regions:
+            behind = regions[-1][0] if regions[-1][0] > first else regions[-1][1]
+        regions.append((first, behind))
+    return regions[::-1]
+
+
+def _claimed(defect: Defect, next_offset: int) -> int:
+    """Where damaged bytes begin, by their own word if it can be true."""
+    claimed = defect.base_offset
+    is_possible = claimed is not None and defect.expected_offset <= claimed < next_offset
+    return claimed if claimed is not None and is_possible else defect.expected_offset
+
+
+def _items(window: Window, bounds: SegmentBounds, position: int) -> Iterator[Unit | Defect]:
+    walk = SegmentWalk(window, bounds, OffsetOrder(bounds.base_offset))
+    for item in walk.items(position):
+        if not isinstance(item, Tail):
+            yield item
+
+
+def _first_offset(unit: Unit, request: SearchRequest) -> int | None:
+    """Where a batch begins; an old wrapper has to be decoded for it, None where that fails."""
+    if not isinstance(unit, Wrapper):
+        return unit.first_offset
+    try:
+        return decode(unit, request.most_decoded_bytes)[0].offset
+    except DefectError:
+        return None
+
+
+def _is_offered(
+    unit: Unit, first_offset: int, request: SearchRequest, gap: int, file: SegmentFile
+) -> bool:
+    start, stop = request.gaps[gap]
+    is_apart = unit.last_offset < start or first_offset >= stop
+    if is_apart or unit.last_offset >= request.stop_offset:
+        return False
+    known = Refused(file.name, file.origin_position + unit.position, unit.last_offset)
+    if known in request.misplaced:
+        return False
+    if known in request.faulty and not (request.is_replay and _decodes(unit, request)):
+        return False
+    if not isinstance(unit, RecordBatch) or unit.header.partition_leader_epoch < 0:
+        return True
+    epoch = request.leader_epochs.epoch_at(unit.first_offset)
+    return epoch is None or epoch == unit.header.partition_leader_epoch
+
+
+def _decodes(unit: Unit, request: SearchRequest) -> bool:
+    try:
+        decode(unit, request.most_decoded_bytes)
+    except DefectError:
+        return False
+    return True

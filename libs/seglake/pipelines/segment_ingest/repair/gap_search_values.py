@@ -1,0 +1,134 @@
+"""What is asked of a copy in a search for missing offsets, and what it has of them. Pure."""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from seglake.kafka_log.batch_headers import marker_of
+from seglake.kafka_log.leader_epochs import LeaderEpochs
+from seglake.kafka_log.offset_ranges import OffsetRange
+from seglake.kafka_log.replica import SegmentFile
+from seglake.kafka_log.segment_survey import DataSpan
+from seglake.segment_codec.offset_order import Unit
+from seglake.segment_codec.record_batch import RecordBatch
+from seglake.segment_codec.segment import Defect
+from seglake.segment_codec.transactions import Marker
+from seglake.storage.storage import Storage
+
+
+class Refused(NamedTuple):
+    """A batch whose checksum holds and which was quarantined all the same, by where it stands."""
+
+    segment: str
+    position: int
+    last_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """One copy of a partition, and the gaps to look for in it.
+
+    Attributes:
+        files: the copy's segments in order; offsets of the next one are not in a segment.
+        gaps: offset ranges, rising, apart from each other.
+        weak: of each gap, whether damage found in it tells more than the lake knows.
+        stop_offset: a batch that ends behind does not count.
+        leader_epochs: of the log that the lake has; batches of another epoch are not of that log.
+        misplaced: batches whose offsets are not believed.
+        faulty: batches that are damaged inside.
+        is_replay: offer of these what decodes now.
+        most_decoded_bytes: of one batch.
+    """
+
+    storage: Storage
+    files: tuple[SegmentFile, ...]
+    gaps: tuple[OffsetRange, ...]
+    weak: tuple[bool, ...]
+    stop_offset: int
+    leader_epochs: LeaderEpochs
+    misplaced: frozenset[Refused]
+    faulty: frozenset[Refused]
+    is_replay: bool
+    most_decoded_bytes: int
+    window_bytes: int
+
+    @property
+    def read_bytes(self) -> int:
+        """About what a search reads: the share of each segment that the gaps have in it."""
+        total = 0
+        for index, file in enumerate(self.files):
+            stop = self.files[index + 1].base_offset if index + 1 < len(self.files) else None
+            for start, following in self.gaps:
+                low = max(start, file.base_offset)
+                high = following if stop is None else min(following, stop)
+                if low < high:
+                    span = high - low if stop is None else stop - file.base_offset
+                    total += file.size_bytes * (high - low) // max(span, 1)
+        return total
+
+
+class Crossing(NamedTuple):
+    """A batch with this checksum reaches out of a gap and holds this offset beside it."""
+
+    offset: int
+    crc: int
+
+
+@dataclass(slots=True)
+class FoundSpan:
+    """What a copy has in a row inside one gap and one segment: bytes [start, stop).
+
+    Attributes:
+        sound_offsets, record_count: what its sound batches span there and hold.
+        is_whole: there is nothing in it but sound batches.
+        first_offset, next_offset: of the sound batches, as far as they lie in the gap, or where
+            damage without one stands.
+        base_offset: where the first of them begins, in the gap or before it.
+        crossings: of a batch that reaches out of the gap; it is alone in its span.
+        told_offset: from here on the copy says nothing of the gap, since a batch stands there that
+            does not count; None where there is no such.
+        events: markers, and the first transactional batch of a producer since its last marker.
+    """
+
+    gap_index: int
+    file_index: int
+    start: int
+    stop: int
+    first_offset: int
+    next_offset: int
+    sound_offsets: int = 0
+    record_count: int = 0
+    is_whole: bool = True
+    base_offset: int | None = None
+    crossings: tuple[Crossing, ...] = ()
+    told_offset: int | None = None
+    events: list[Marker | DataSpan] = field(default_factory=list)
+
+    def take_damage(self, defect: Defect) -> None:
+        """Add what lies behind."""
+        self.stop = defect.position + defect.size_bytes
+        self.is_whole = False
+
+    def take(self, unit: Unit, first_offset: int, offsets: OffsetRange) -> None:
+        """Add what lies behind; `offsets` are those of the batch that lie in the gap."""
+        self.stop = unit.position + unit.size_bytes
+        start, self.next_offset = offsets
+        if not self.sound_offsets:
+            self.first_offset, self.base_offset = start, first_offset
+        span = self.next_offset - start
+        self.sound_offsets += span
+        if isinstance(unit, RecordBatch):
+            self.record_count += min(unit.header.record_count, span)
+            _note_transaction(self.events, unit)
+        else:
+            self.record_count += span
+
+
+def _note_transaction(events: list[Marker | DataSpan], batch: RecordBatch) -> None:
+    header = batch.header
+    marker = marker_of(batch)
+    if marker is not None:
+        events.append(marker)
+    elif header.is_transactional and not header.is_control:
+        last = next((e for e in reversed(events) if e.producer_id == header.producer_id), None)
+        if not isinstance(last, DataSpan):
+            events.append(DataSpan(batch.first_offset, header.producer_id))

@@ -1,0 +1,125 @@
+"""Quarantined bytes as if they were copies of a log: what was refused once may be good now. Effect.
+
+The bytes are laid out as files in the lake's own folder, where every task can reach them.
+"""
+
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from seglake.kafka_log.leader_epochs import OPEN_END, LeaderEpochs
+from seglake.kafka_log.replica import (
+    Checkpoints,
+    PartitionKey,
+    Replica,
+    SegmentFile,
+)
+from seglake.lake.delta_tables import LakeTables
+from seglake.lake.parquet_rows import read_rows
+from seglake.lake.tables import QUARANTINE
+from seglake.log_tables.current_gaps import CurrentGap
+from seglake.pipelines.segment_ingest.repair.repair_sources import RepairSource
+from seglake.pipelines.segment_ingest.repair.repair_state import RepairState
+from seglake.pipelines.segment_ingest.repair.resolutions import is_sound_outside
+
+_UNKNOWN = Checkpoints(
+    has_high_watermarks=False,
+    high_watermark=None,
+    recovery_point=None,
+    log_start_offset=None,
+    cleaner_offset=None,
+    has_remote_tier=False,
+)
+
+_IDENTITY = ("broker_id", "segment", "position", "raw_sha256")
+
+Row = dict[str, Any]  # Any: the columns of a row have many types
+
+
+@contextmanager
+def quarantined_sources(
+    tables: LakeTables, source_id: str, state: RepairState
+) -> Iterator[list[RepairSource]]:
+    """A copy for each quarantined batch that may decode now; their files go with the block."""
+    wanted = {
+        tuple(row[name] for name in _IDENTITY): (key, row)
+        for key, rows in state.damage.items()
+        for row in rows
+        if is_sound_outside(row) and row["raw_is_complete"]
+    }
+    storage = tables.storage
+    folder = storage.join(tables.work_folder, "replay", uuid.uuid4().hex)
+    copies: list[RepairSource] = []
+    try:
+        for identity, raw in _quarantined_bytes(tables, source_id) if wanted else ():
+            key, row = wanted.pop(identity, (None, None))
+            if key is None or row is None:
+                continue
+            path = storage.join(folder, f"{len(wanted):06d}.log")
+            with storage.open_output(path) as output:
+                output.write(raw)
+            copies += _copy(key, row, path, len(raw), state.gaps[key])
+        yield copies
+    finally:
+        storage.delete_folder(folder)
+
+
+def _quarantined_bytes(
+    tables: LakeTables, source_id: str
+) -> Iterator[tuple[tuple[Any, ...], bytes]]:
+    """What of each quarantine row is kept, and its place and hash."""
+    for path in tables.file_paths(QUARANTINE):
+        for rows in read_rows(tables.storage, path, ["source_id", "raw", *_IDENTITY]):
+            for row in rows.to_pylist():
+                if row["source_id"] == source_id and row["raw"] is not None:
+                    yield tuple(row[name] for name in _IDENTITY), row["raw"]
+
+
+def _copy(
+    key: PartitionKey, row: Row, path: str, size_bytes: int, gaps: Sequence[CurrentGap]
+) -> list[RepairSource]:
+    """The bytes as a log of one segment; none where no gap is left that they could fill.
+
+    They say nothing of offsets that are not there for another reason than damage.
+    """
+    before, behind = row["previous_offset"], row["next_offset"]
+    own = tuple(
+        gap
+        for gap in gaps
+        if not gap.lacks_evidence
+        and (behind is None or gap.start_offset < behind)
+        and (before is None or gap.next_offset > before + 1)
+    )
+    if not own:
+        return []
+    claimed = own[0].start_offset if row["base_offset"] is None else row["base_offset"]
+    base_offset = min(own[0].start_offset, claimed)  # the batch may begin before the gap
+    file = SegmentFile(
+        base_offset=base_offset,
+        path=path,
+        name=row["segment"],
+        size_bytes=size_bytes,
+        index_path=None,
+        origin_position=row["position"],
+    )
+    replica = Replica(
+        key=key,
+        broker_id=row["broker_id"],
+        folder=path.rsplit("/", 1)[0],
+        is_future=False,
+        checkpoints=_UNKNOWN,
+        epochs=(),
+        segments=(file,),
+    )
+    parts = tuple((gap.start_offset, gap.next_offset) for gap in own)
+    return [
+        RepairSource(
+            replica=replica,
+            files=(file,),
+            gaps=own,
+            wanted=parts,
+            stop_offset=OPEN_END,
+            leader_epochs=LeaderEpochs(()),
+        )
+    ]

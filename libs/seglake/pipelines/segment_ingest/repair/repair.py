@@ -1,0 +1,170 @@
+"""Fills gaps of the lake from copies that have what was damaged or missing. Effect.
+
+Runs at the end of every ingest: whether a replica is given in the same run or in a later one makes
+no difference. Nothing is read unless the lake has a gap that a replica at hand could fill.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from seglake.kafka_log.offset_ranges import OffsetRange
+from seglake.kafka_log.replica import PartitionKey, Replica
+from seglake.pipelines.progress import show_count
+from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
+from seglake.pipelines.segment_ingest.committing.wave import WaveResult, run_wave
+from seglake.pipelines.segment_ingest.planning.plan import plan_waves
+from seglake.pipelines.segment_ingest.repair.quarantined_bytes import quarantined_sources
+from seglake.pipelines.segment_ingest.repair.repair_candidates import FoundRepairs, found_repairs
+from seglake.pipelines.segment_ingest.repair.repair_sources import repair_sources_of
+from seglake.pipelines.segment_ingest.repair.repair_state import RepairState, repair_state
+from seglake.pipelines.segment_ingest.repair.resolution_files import Resolutions
+from seglake.pipelines.segment_ingest.repair.transaction_contradictions import settled_otherwise
+from seglake.pipelines.segment_ingest.run_context import RunContext, decode_settings
+
+_MOST_ROUNDS = 3  # what one copy leaves, others may have
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepairResult:
+    """What repairs brought, or what they would bring.
+
+    Attributes:
+        results: gaps that were filled, as far as a replica had them.
+        unread: partitions that could not be read, and topics that another run took, with why.
+        contradicted: transactions that earlier runs took otherwise than repairs show they ended.
+        planned_gaps, planned_offsets: of a dry run, what would be filled.
+    """
+
+    results: tuple[RangeResult, ...] = ()
+    notes: tuple[str, ...] = ()
+    unread: Mapping[str, str] = field(default_factory=dict)
+    contradicted: tuple[str, ...] = ()
+    written_bytes: int = 0
+    planned_gaps: int = 0
+    planned_offsets: int = 0
+
+
+class _Filled(NamedTuple):
+    """What came of one search: the waves' results, and what a person should know."""
+
+    waves: tuple[WaveResult, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def committed(self) -> tuple[RangeResult, ...]:
+        return tuple(result for wave in self.waves for result in wave.committed)
+
+    @property
+    def lost(self) -> set[str]:
+        return {topic for wave in self.waves for topic in wave.lost}
+
+
+def repair(replicas: Iterable[Replica], context: RunContext) -> RepairResult:
+    """Fill from these replicas what the lake lacks of their partitions, as far as they have it."""
+    listed = list(replicas)
+    if not listed:
+        return RepairResult()
+    topics = {replica.key.topic for replica in listed}
+    rounds: list[_Filled] = []
+    for _ in range(_MOST_ROUNDS):
+        state = repair_state(context, topics, listed)
+        copies = repair_sources_of(listed, state.gaps, state.coverage, context.settings)
+        found = found_repairs(copies.candidates, state, context, is_replay=False)
+        rounds.append(_fill(found, state, context))
+        if not rounds[-1].committed and not rounds[-1].lost:
+            break
+    return _result(rounds, copies.notes, context)
+
+
+def repair_from_quarantine(topics: Iterable[str], context: RunContext) -> RepairResult:
+    """Fill from quarantined bytes what decodes now."""
+    state = repair_state(context, topics)
+    with quarantined_sources(context.tables, context.source_id, state) as copies:
+        found = found_repairs(copies, state, context, is_replay=True)
+        filled = _fill(found, state, context)
+    return _result([filled], (), context)
+
+
+def expected_repairs(
+    topics: Iterable[str],
+    replicas: Iterable[Replica],
+    context: RunContext,
+    *,
+    is_replay: bool,
+) -> RepairResult:
+    """What repairs would fill of the gaps that stand now; nothing is committed.
+
+    Args:
+        is_replay: also from quarantined bytes.
+    """
+    listed = list(replicas)
+    state = repair_state(context, topics, listed)
+    copies = repair_sources_of(listed, state.gaps, state.coverage, context.settings)
+    if is_replay:
+        with quarantined_sources(context.tables, context.source_id, state) as kept:
+            both = [*copies.candidates, *kept]
+            found = found_repairs(both, state, context, is_replay=True)
+    else:
+        found = found_repairs(copies.candidates, state, context, is_replay=False)
+    return RepairResult(
+        notes=(*copies.notes, *found.notes),
+        planned_gaps=found.filled_gaps,
+        planned_offsets=found.filled_offsets,
+    )
+
+
+def _fill(found: FoundRepairs, state: RepairState, context: RunContext) -> _Filled:
+    """Commit what was found as ranges of kind `repair`."""
+    if not found.ranges:
+        return _Filled((), found.notes)
+    settings = context.settings
+    waves = plan_waves(
+        found.ranges,
+        settings.write.wave_bytes,
+        settings.read.split_bytes,
+        decode_settings(context),
+    )
+    context.reporter.step(f"repairing {show_count(len(found.ranges), 'gap')}")
+    resolutions = Resolutions(state, context)
+    results = []
+    for wave in waves:
+        result = run_wave(wave, state.generations, context, extra_files=resolutions.files)
+        resolutions.settle(result.committed)
+        results.append(result)
+    return _Filled(tuple(results), found.notes)
+
+
+def _result(rounds: Sequence[_Filled], notes: Sequence[str], context: RunContext) -> RepairResult:
+    results = [result for filled in rounds for result in filled.committed]
+    unread = {
+        name: reason
+        for filled in rounds
+        for wave in filled.waves
+        for name, reason in wave.left_out.items()
+    }
+    for topic in rounds[-1].lost:
+        unread[topic] = f"{topic}: a concurrent run committed first; run again to fill its gaps"
+    return RepairResult(
+        results=tuple(results),
+        notes=(*(note for filled in rounds for note in filled.notes), *notes),
+        unread=unread,
+        contradicted=tuple(_contradicted(results, context)),
+        written_bytes=sum(wave.written_bytes for filled in rounds for wave in filled.waves),
+    )
+
+
+def _contradicted(results: Iterable[RangeResult], context: RunContext) -> list[str]:
+    """Which transactions earlier runs took otherwise than repairs show that they ended."""
+    repaired: dict[PartitionKey, list[OffsetRange]] = {}
+    for result in results:
+        offsets = result.plan.start_offset, result.next_offset
+        repaired.setdefault(result.plan.key, []).append(offsets)
+    if not repaired:
+        return []
+    state = repair_state(context, {key.topic for key in repaired})
+    found = []
+    for key, ranges in repaired.items():
+        holes = [(gap.start_offset, gap.next_offset) for gap in state.gaps.get(key, ())]
+        found += settled_otherwise(key, ranges, holes, state.coverage, context)
+    return found

@@ -1,0 +1,166 @@
+"""Searches copies for what the lake lacks, and plans the repairs. Effect: reads."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from seglake.kafka_log.replica import PartitionKey
+from seglake.kafka_log.transactions.missing_markers import MissingMarkers, missing_markers
+from seglake.log_tables.batch_lookup import IngestedBatches
+from seglake.pipelines.progress import show_count
+from seglake.pipelines.segment_ingest.planning.plan import RangePlan
+from seglake.pipelines.segment_ingest.repair.gap_neighbours import goes_on, is_contradicted
+from seglake.pipelines.segment_ingest.repair.gap_search import search
+from seglake.pipelines.segment_ingest.repair.gap_search_values import (
+    FoundSpan,
+    Refused,
+    SearchRequest,
+)
+from seglake.pipelines.segment_ingest.repair.repair_plan import (
+    CandidateReplica,
+    known_log,
+    repair_plans,
+)
+from seglake.pipelines.segment_ingest.repair.repair_sources import RepairSource
+from seglake.pipelines.segment_ingest.repair.repair_state import RepairState
+from seglake.pipelines.segment_ingest.repair.resolutions import is_misplaced, is_sound_outside
+from seglake.pipelines.segment_ingest.repair.transaction_contradictions import lake_markers
+from seglake.pipelines.segment_ingest.repair.transaction_files import read_end_files
+from seglake.pipelines.segment_ingest.run_context import RunContext
+from seglake.task_engine.packing import run_small_inline
+
+_MOST_INLINE_BYTES = 64 << 20
+
+
+class FoundRepairs(NamedTuple):
+    """What copies have of the gaps.
+
+    Attributes:
+        ranges: what is to be committed.
+        filled_gaps, filled_offsets: how many of them hold sound batches, and what these span.
+        notes: what a person should know of what is not filled.
+    """
+
+    ranges: tuple[RangePlan, ...]
+    filled_gaps: int
+    filled_offsets: int
+    notes: tuple[str, ...]
+
+
+def found_repairs(
+    copies: Sequence[RepairSource], state: RepairState, context: RunContext, *, is_replay: bool
+) -> FoundRepairs:
+    """Search the copies.
+
+    Args:
+        is_replay: also look at batches that failed inside before, and take those that decode now.
+    """
+    requests = [_request(copy, state, context, is_replay=is_replay) for copy in copies]
+    found = _searched(requests, context)
+    taken = IngestedBatches(context.tables, context.source_id, state.coverage)
+    notes: list[str] = []
+    candidates: dict[PartitionKey, list[CandidateReplica]] = {}
+    for copy, spans in zip(copies, found, strict=True):
+        if spans:
+            candidate = _candidate(copy, spans, state, taken, context, notes)
+            candidates.setdefault(copy.gaps[0].key, []).append(candidate)
+    return _planned(candidates, state, context, notes)
+
+
+def _candidate(
+    copy: RepairSource,
+    spans: Sequence[FoundSpan],
+    state: RepairState,
+    taken: IngestedBatches,
+    context: RunContext,
+    notes: list[str],
+) -> CandidateReplica:
+    """What a copy has in gaps whose neighbours are the same batches there and in the lake."""
+    window_bytes = context.settings.read.window_bytes
+    other = {
+        index
+        for index in {span.gap_index for span in spans}
+        if is_contradicted(copy, copy.gaps[index], taken, context.storage, window_bytes)
+    }
+    if other:
+        notes.append(
+            f"{copy.gaps[0].key}: {show_count(len(other), 'gap')} not filled from "
+            f"{copy.replica.folder}, which has other batches beside it than the lake"
+        )
+    gaps = state.gaps[copy.gaps[0].key]
+    offered = (
+        span
+        for span in spans
+        if span.gap_index not in other
+        and all(goes_on(crossing, gaps, taken, state.coverage) for crossing in span.crossings)
+    )
+    return CandidateReplica(copy, tuple(offered))
+
+
+def _request(
+    copy: RepairSource, state: RepairState, context: RunContext, *, is_replay: bool
+) -> SearchRequest:
+    damage = [
+        row
+        for row in state.damage.get(copy.gaps[0].key, [])
+        if row["broker_id"] == copy.replica.broker_id
+    ]
+    return SearchRequest(
+        storage=context.storage,
+        files=copy.files,
+        gaps=copy.wanted,
+        weak=tuple(gap.lacks_evidence for gap in copy.gaps),
+        stop_offset=copy.stop_offset,
+        leader_epochs=copy.leader_epochs,
+        misplaced=_refused(row for row in damage if is_misplaced(row)),
+        faulty=_refused(row for row in damage if is_sound_outside(row)),
+        is_replay=is_replay,
+        most_decoded_bytes=context.settings.limits.max_decompressed_batch_bytes,
+        window_bytes=context.settings.read.window_bytes,
+    )
+
+
+# Any: the columns of a row have many types.
+def _refused(rows: Iterable[Mapping[str, Any]]) -> frozenset[Refused]:
+    return frozenset(
+        Refused(row["segment"], row["position"], row["last_offset"])
+        for row in rows
+        if row["last_offset"] is not None
+    )
+
+
+def _searched(requests: Sequence[SearchRequest], context: RunContext) -> list[list[FoundSpan]]:
+    is_small = sum(request.read_bytes for request in requests) <= _MOST_INLINE_BYTES
+    if not is_small:
+        context.reporter.step("looking for missing offsets in other replicas")
+    groups = [(request,) for request in requests]
+    answers = run_small_inline(context.engine, search, groups, is_small=is_small)
+    return [answer[0] for answer in answers]
+
+
+def _planned(
+    candidates: Mapping[PartitionKey, Sequence[CandidateReplica]],
+    state: RepairState,
+    context: RunContext,
+    notes: list[str],
+) -> FoundRepairs:
+    ranges: list[RangePlan] = []
+    filled_gaps = filled_offsets = 0
+    for key, own in candidates.items():
+        has_transactions = any(span.events for candidate in own for span in candidate.spans)
+        markers = lake_markers(key, state.coverage, context) if has_transactions else []
+        log = known_log(own, state.gaps[key], markers, state.coverage.ranges(key))
+        lost = MissingMarkers()
+        if log.waiting:
+            copies = [candidate.copy for candidate in own if candidate.spans]
+            lost = missing_markers(log, read_end_files(copies, log, context.storage))
+            notes += lost.notes
+        plans = repair_plans(own, state.gaps[key], log, lost)
+        ranges += plans.ranges
+        filled_gaps += sum(offsets > 0 for offsets in plans.filled_offsets)
+        filled_offsets += sum(plans.filled_offsets)
+        if plans.unsettled_offsets:
+            notes.append(
+                f"{key}: {show_count(plans.unsettled_offsets, 'offset')} of transactions stay "
+                "gaps, since what is missing may be how they ended"
+            )
+    return FoundRepairs(tuple(ranges), filled_gaps, filled_offsets, tuple(notes))

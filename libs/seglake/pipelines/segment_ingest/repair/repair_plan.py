@@ -1,0 +1,210 @@
+"""Which copy fills which part of a gap. Pure.
+
+A repair covers a whole gap again: what was found becomes rows, the rest is stated anew as a gap.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
+from seglake.kafka_log.segment_survey import DataSpan
+from seglake.kafka_log.transactions.missing_markers import KnownLog, MissingMarkers
+from seglake.log_tables.current_gaps import CurrentGap
+from seglake.pipelines.segment_ingest.decoding.tasks import PartitionSplit, SegmentSplit
+from seglake.pipelines.segment_ingest.planning.plan import RangePlan, RemainingGap
+from seglake.pipelines.segment_ingest.repair.gap_search_values import FoundSpan
+from seglake.pipelines.segment_ingest.repair.repair_sources import RepairSource
+from seglake.segment_codec.segment import MOST_OFFSETS
+from seglake.segment_codec.transactions import Marker, Markers
+
+
+class CandidateReplica(NamedTuple):
+    """What one copy has to offer; the spans' indexes are into those of the copy."""
+
+    copy: RepairSource
+    spans: tuple[FoundSpan, ...]
+
+
+class _Choice(NamedTuple):
+    copy: RepairSource
+    span: FoundSpan
+
+    @property
+    def gap(self) -> CurrentGap:
+        return self.copy.gaps[self.span.gap_index]
+
+
+class Plans(NamedTuple):
+    """The repairs of one partition.
+
+    Attributes:
+        filled_offsets: of each range, what sound batches span in it.
+        unsettled_offsets: what was found and cannot be told the end of.
+    """
+
+    ranges: tuple[RangePlan, ...]
+    filled_offsets: tuple[int, ...]
+    unsettled_offsets: int
+
+
+def known_log(
+    candidates: Sequence[CandidateReplica],
+    gaps: Sequence[CurrentGap],
+    markers: Iterable[Marker],
+    covered: Sequence[OffsetRange],
+) -> KnownLog:
+    """What the lake and the offers have of one partition together.
+
+    Args:
+        gaps: all of the partition.
+        markers: all that the lake knows of the partition.
+    """
+    events = [
+        event for candidate in candidates for span in candidate.spans for event in span.events
+    ]
+    known = sorted({*markers, *(event for event in events if isinstance(event, Marker))})
+    between = subtracted((covered[0][0], covered[-1][1]), covered)
+    holes = merged([*_holes_left(candidates, gaps), *between])
+    ends = Markers(known)
+    log = KnownLog(
+        key=gaps[0].key,
+        markers=tuple(known),
+        ends=ends,
+        holes=tuple(holes),
+        covered_offset=covered[-1][1],
+        waiting=(),
+    )
+    data = {event for event in events if isinstance(event, DataSpan)}
+    return log._replace(waiting=tuple(sorted(each for each in data if log.holes_behind(each))))
+
+
+def repair_plans(
+    candidates: Sequence[CandidateReplica],
+    gaps: Iterable[CurrentGap],
+    log: KnownLog,
+    lost: MissingMarkers,
+) -> Plans:
+    """The ranges that repair the gaps of one partition, in the order of their offsets.
+
+    A batch of a transaction counts only if nothing is missing between it and the marker that ends
+    the transaction, or if it is proved how that ended: else the one that really did may be gone.
+    """
+    markers = tuple(sorted({*log.markers, *lost.markers}))
+    by_gap: dict[CurrentGap, list[list[_Choice]]] = {}
+    unsettled = 0
+    for candidate in candidates:
+        own: dict[CurrentGap, list[_Choice]] = {}
+        for choice in (_Choice(candidate.copy, span) for span in candidate.spans):
+            if _is_settled(choice.span, log, lost):
+                own.setdefault(choice.gap, []).append(choice)
+            else:
+                unsettled += choice.span.sound_offsets
+        for gap, choices in own.items():
+            by_gap.setdefault(gap, []).append(choices)
+    gaps_filled = sorted(by_gap, key=lambda gap: gap.start_offset)
+    chosen = [_chosen(gap, by_gap[gap]) for gap in gaps_filled]
+    return Plans(
+        tuple(_plan(gap, own, markers) for gap, own in zip(gaps_filled, chosen, strict=True)),
+        tuple(sum(each.span.sound_offsets for each in choice) for choice in chosen),
+        unsettled,
+    )
+
+
+def _holes_left(
+    candidates: Sequence[CandidateReplica], gaps: Iterable[CurrentGap]
+) -> list[OffsetRange]:
+    """What no copy has of the gaps."""
+    found = merged(
+        (span.first_offset, span.next_offset)
+        for candidate in candidates
+        for span in candidate.spans
+        if span.is_whole
+    )
+    return [hole for gap in gaps for hole in subtracted((gap.start_offset, gap.next_offset), found)]
+
+
+def _is_settled(span: FoundSpan, log: KnownLog, lost: MissingMarkers) -> bool:
+    data = [event for event in span.events if isinstance(event, DataSpan)]
+    return all(
+        each in lost.settled
+        or (not log.holes_behind(each) and log.ends.next_marker(each.producer_id, each.offset))
+        for each in data
+    )
+
+
+def _chosen(gap: CurrentGap, by_copy: Sequence[list[_Choice]]) -> list[_Choice]:
+    """The spans of the copy that has most, and where the rest is damaged what others have of it.
+
+    Where the cause of a gap lacks evidence, the replica tells what the holes are, so it has to be
+    one replica alone; the next repair takes what it leaves.
+    """
+    ranked = sorted(by_copy, key=lambda own: -sum(each.span.record_count for each in own))
+    if gap.lacks_evidence:
+        return ranked[0]
+    taken: list[_Choice] = []
+    for choice in (choice for choices in ranked for choice in choices):
+        if all(_is_apart(choice.span, other.span) for other in taken):
+            taken.append(choice)
+    return sorted(taken, key=lambda choice: choice.span.first_offset)
+
+
+def _is_apart(one: FoundSpan, other: FoundSpan) -> bool:
+    return one.next_offset <= other.first_offset or other.next_offset <= one.first_offset
+
+
+def _plan(gap: CurrentGap, choices: Sequence[_Choice], markers: tuple[Marker, ...]) -> RangePlan:
+    replica = choices[0].copy.replica
+    log_start = replica.log_start_offset
+    explained = _explained_range(choices[0]) if gap.lacks_evidence else None
+    return RangePlan(
+        key=gap.key,
+        start_offset=gap.start_offset,
+        next_offset=gap.next_offset,
+        splits=tuple(_split(gap, choice, markers) for choice in choices),
+        log_start_offset=log_start,
+        remote_offset=log_start,
+        first_log_start_offset=log_start,
+        cleaner_offset=replica.checkpoints.cleaner_offset or 0,
+        remaining_gap=RemainingGap(gap.cause, explained),
+    )
+
+
+def _explained_range(choice: _Choice) -> OffsetRange:
+    """Of which part of a gap the copy knows why it is there."""
+    start, stop = choice.copy.wanted[choice.span.gap_index]
+    return start, stop if choice.span.told_offset is None else min(stop, choice.span.told_offset)
+
+
+def _split(gap: CurrentGap, choice: _Choice, markers: tuple[Marker, ...]) -> PartitionSplit:
+    copy, span = choice
+    file = copy.files[span.file_index]
+    is_last = span.file_index + 1 == len(copy.files)
+    limit = (
+        file.base_offset + MOST_OFFSETS if is_last else copy.files[span.file_index + 1].base_offset
+    )
+    cleaner_offset = copy.replica.checkpoints.cleaner_offset or 0
+    begun = gap.start_offset if span.base_offset is None else span.base_offset
+    piece = SegmentSplit(
+        file=file,
+        start=span.start,
+        stop=span.stop,
+        limit_offset=limit,
+        expected_offset=min(gap.start_offset, begun),
+        start_crc=-1,
+        is_last=is_last,
+        is_cleaned=file.base_offset < cleaner_offset,
+        is_compacted=limit <= cleaner_offset,
+    )
+    return PartitionSplit(
+        key=gap.key,
+        broker_id=copy.replica.broker_id,
+        segment_splits=(piece,),
+        range_start=gap.start_offset,
+        range_next=gap.next_offset,
+        log_start_offset=copy.replica.log_start_offset,
+        settled_offset=gap.next_offset,
+        is_plain=False,
+        markers=markers,
+        gap_cause=None if gap.lacks_evidence else gap.cause,
+        cuts_end=True,
+    )

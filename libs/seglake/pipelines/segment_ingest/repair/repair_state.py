@@ -1,0 +1,80 @@
+"""What the lake lacks, as read before a repair. Effect: reads tables."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from seglake.kafka_log.replica import PartitionKey, Replica
+from seglake.lake.tables import GAPS, QUARANTINE
+from seglake.log_tables.coverage import Coverage
+from seglake.log_tables.current_gaps import GAP_COLUMNS, CurrentGap, fillable_gaps
+from seglake.pipelines.segment_ingest.repair.resolutions import QUARANTINE_COLUMNS, unresolved
+from seglake.pipelines.segment_ingest.run_context import RunContext, published
+
+Rows = list[dict[str, Any]]  # Any: the columns of a row have many types
+
+
+@dataclass(frozen=True, slots=True)
+class RepairState:
+    """What a repair goes by.
+
+    Attributes:
+        generations: published, of each topic; read before the rest.
+        damage: unresolved rows of `quarantine` by partition, without bytes.
+    """
+
+    generations: dict[str, int]
+    coverage: Coverage
+    gaps: Mapping[PartitionKey, Sequence[CurrentGap]]
+    damage: Mapping[PartitionKey, Rows]
+
+    @property
+    def left_spans(self) -> dict[str, int]:
+        """Damaged spans that nothing resolved yet, by defect code."""
+        counts: dict[str, int] = {}
+        for row in (row for rows in self.damage.values() for row in rows):
+            counts[row["defect_code"]] = counts.get(row["defect_code"], 0) + 1
+        return counts
+
+    @property
+    def left_offsets(self) -> dict[tuple[str, str], int]:
+        """Offsets of gaps, by partition and cause."""
+        counts: dict[tuple[str, str], int] = {}
+        for gap in (gap for gaps in self.gaps.values() for gap in gaps):
+            place = str(gap.key), str(gap.cause)
+            counts[place] = counts.get(place, 0) + gap.next_offset - gap.start_offset
+        return counts
+
+
+def repair_state(
+    context: RunContext, topics: Iterable[str], replicas: Iterable[Replica] = ()
+) -> RepairState:
+    """Read the gaps of some topics that a copy could fill, and the damage that made them.
+
+    Args:
+        replicas: a topic whose id the lake does not know takes the one that these name.
+    """
+    wanted = set(topics)
+    generations, coverage = published(context, sorted(wanted))
+    for topic, topic_id in _only_ids(replicas).items():
+        coverage.adopt(topic, topic_id)
+    rows = context.tables.rows(GAPS, context.source_id, GAP_COLUMNS).to_pylist()
+    gaps = fillable_gaps((row for row in rows if row["topic"] in wanted), coverage)
+    damage: dict[PartitionKey, Rows] = {}
+    if gaps:
+        found = context.tables.rows(QUARANTINE, context.source_id, QUARANTINE_COLUMNS).to_pylist()
+        for row in unresolved(found):
+            key = PartitionKey(row["topic"], row["partition"], row["topic_id"])
+            key = coverage.joined_key(key)
+            if key in gaps:
+                damage.setdefault(key, []).append({**row, "topic_id": key.topic_id})
+    return RepairState(generations, coverage, gaps, damage)
+
+
+def _only_ids(replicas: Iterable[Replica]) -> dict[str, str]:
+    """The topic ids of folders, of topics for which they name one and no other."""
+    ids: dict[str, set[str]] = {}
+    for replica in replicas:
+        if replica.key.topic_id is not None and not replica.takes_id_of_lake:
+            ids.setdefault(replica.key.topic, set()).add(replica.key.topic_id)
+    return {topic: own.pop() for topic, own in ids.items() if len(own) == 1}

@@ -1,0 +1,68 @@
+"""Writes the rows that resolve damage, wave by wave. Effect: writes."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from seglake.kafka_log.replica import PartitionKey
+from seglake.lake.parquet_files import DataFile
+from seglake.lake.tables import QUARANTINE
+from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
+from seglake.pipelines.segment_ingest.committing.wave import write_rows
+from seglake.pipelines.segment_ingest.repair.repair_state import RepairState
+from seglake.pipelines.segment_ingest.repair.resolutions import (
+    identity_of,
+    resolution_rows,
+    resolutions_table,
+)
+from seglake.pipelines.segment_ingest.run_context import RunContext
+
+_Identity = tuple[Any, ...]  # Any: the columns of a row have many types
+
+
+class Resolutions:
+    """The damage of a lake that the waves of a repair resolve.
+
+    Damage may have holes in several waves: the one that fills the last of them resolves it. So
+    `settle` has to be told of each commit.
+    """
+
+    def __init__(self, state: RepairState, context: RunContext) -> None:
+        self._state = state
+        self._context = context
+        self._committed: list[RangeResult] = []
+        self._resolved: set[_Identity] = set()
+        self._written: dict[str, set[_Identity]] = {}  # by topic, and not committed yet
+
+    def files(self, results: Sequence[RangeResult]) -> dict[str, list[DataFile]]:
+        """The files of rows that resolve damage if these are committed, by topic."""
+        self._written.clear()
+        files: dict[str, list[DataFile]] = {}
+        for key in sorted({_key(result) for result in results}, key=str):
+            rows = self._rows(key, results)
+            if rows:
+                table = resolutions_table(rows)
+                own = write_rows(self._context, QUARANTINE, key.topic, table)
+                files.setdefault(key.topic, []).extend(own)
+                self._written.setdefault(key.topic, set()).update(map(identity_of, rows))
+        return files
+
+    def settle(self, committed: Iterable[RangeResult]) -> None:
+        """Some of what `files` was asked for was committed, the rest was not."""
+        listed = list(committed)
+        self._committed += listed
+        for topic in {_key(result).topic for result in listed}:
+            self._resolved |= self._written.pop(topic, set())
+
+    def _rows(self, key: PartitionKey, results: Sequence[RangeResult]) -> list[dict[str, Any]]:
+        damage = self._state.damage.get(key, [])
+        return resolution_rows(
+            [result for result in (*self._committed, *results) if _key(result) == key],
+            [row for row in damage if identity_of(row) not in self._resolved],
+            self._state.gaps[key],
+            self._context.run_id,
+            self._context.started_at_us,
+        )
+
+
+def _key(result: RangeResult) -> PartitionKey:
+    return result.plan.key

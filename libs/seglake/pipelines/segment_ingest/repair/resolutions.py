@@ -1,0 +1,171 @@
+"""Says of quarantined bytes that their offsets are in the tables now. Pure.
+
+Nothing is changed in a table: a resolution is another row with the same place and hash.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from seglake.kafka_log.leader_epochs import OPEN_END
+from seglake.kafka_log.offset_gaps import GapCause
+from seglake.kafka_log.offset_ranges import OffsetRange
+from seglake.lake.tables import QUARANTINE
+from seglake.log_tables.current_gaps import CurrentGap
+from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
+from seglake.segment_codec.errors import DefectCode
+
+# All but the bytes, which stand in the first row.
+QUARANTINE_COLUMNS = tuple(name for name in QUARANTINE.schema.names if name != "raw")
+
+# A checksum that holds says nothing about these: the bytes will be refused again.
+_SOUND_OUTSIDE = frozenset(
+    {
+        DefectCode.UNSUPPORTED_CODEC,
+        DefectCode.DECOMPRESSION_FAILED,
+        DefectCode.DECOMPRESSION_LIMIT,
+        DefectCode.MALFORMED_RECORD,
+        DefectCode.RECORD_COUNT_MISMATCH,
+        DefectCode.INNER_CRC_MISMATCH,
+        DefectCode.NESTED_WRAPPER,
+    }
+)
+
+_MISPLACED = frozenset({DefectCode.OFFSET_OUT_OF_ORDER, DefectCode.OFFSET_OUT_OF_SEGMENT})
+
+Row = Mapping[str, Any]
+
+
+class Resolution(StrEnum):
+    """How the offsets of quarantined bytes came into the tables after all."""
+
+    REPLAYED = "replayed"  # from the same bytes
+    SIBLING = "sibling"  # from another copy
+
+
+class _Filled(NamedTuple):
+    """Offsets that a repair filled, and the bytes that it took them from."""
+
+    offsets: OffsetRange
+    broker_id: int | None
+    segment: str
+    bytes: range
+
+
+def unresolved(rows: Iterable[Row]) -> list[Row]:
+    """The rows of damage that no later row resolves; sound bytes of another log are none."""
+    listed = [row for row in rows if row["defect_code"] != DefectCode.REPLICA_CONFLICT]
+    done = {identity_of(row) for row in listed if row["resolution"] is not None}
+    return [row for row in listed if row["resolution"] is None and identity_of(row) not in done]
+
+
+def is_sound_outside(row: Row) -> bool:
+    """Whether the checksum of the quarantined batch holds, so that it fails inside."""
+    return row["defect_code"] in _SOUND_OUTSIDE
+
+
+def is_misplaced(row: Row) -> bool:
+    """Whether only the offsets of the quarantined batch are not believed."""
+    return row["defect_code"] in _MISPLACED
+
+
+def resolution_rows(
+    results: Sequence[RangeResult],
+    rows: Iterable[Row],
+    gaps: Iterable[CurrentGap],
+    run_id: str,
+    now_us: int,
+) -> list[dict[str, Any]]:
+    """The rows that resolve what the repairs of one partition filled.
+
+    Args:
+        rows: of its unresolved damage.
+        gaps: that stood before the repairs.
+    """
+    filled = [each for result in results for each in _filled(result)]
+    left = _left(results, gaps)
+    found = []
+    for row in rows:
+        region = _between(row)
+        own = [each for each in filled if _overlap(each.offsets, region)]
+        if own and not any(_overlap(hole, region) for hole in left):
+            stamp = {"resolution": _kind(row, own), "run_id": run_id, "quarantined_at": now_us}
+            found.append({**row, **stamp})
+    return found
+
+
+def resolutions_table(rows: Sequence[Mapping[str, Any]]) -> pa.RecordBatch:
+    """The rows as Arrow, without bytes."""
+    return pa.RecordBatch.from_pylist([{**row} for row in rows], schema=QUARANTINE.file_schema)
+
+
+def _filled(result: RangeResult) -> list[_Filled]:
+    return [
+        _Filled(
+            (report.first_offset, report.next_offset),
+            split.broker_id,
+            split.segment_splits[0].file.name,
+            range(
+                split.segment_splits[0].file.origin_position + split.segment_splits[0].start,
+                split.segment_splits[0].file.origin_position + split.segment_splits[0].stop,
+            ),
+        )
+        for split, report in zip(result.plan.splits, result.reports, strict=True)
+        if report.first_offset is not None and report.next_offset is not None
+    ]
+
+
+def _left(results: Sequence[RangeResult], gaps: Iterable[CurrentGap]) -> list[OffsetRange]:
+    """Where offsets may still be missing for damage."""
+    repaired = {result.plan.start_offset for result in results}
+    left = [
+        (gap.start_offset, gap.next_offset)
+        for gap in gaps
+        if gap.cause is GapCause.QUARANTINED and gap.start_offset not in repaired
+    ]
+    for result in results:
+        left += [
+            (gap.start_offset, gap.next_offset)
+            for gap in result.gaps
+            if gap.cause is GapCause.QUARANTINED
+        ]
+        left += [
+            (report.first_offset, report.next_offset)  # its own holes are in the tables only
+            for report in result.reports
+            if report.totals.gaps
+            and report.first_offset is not None
+            and report.next_offset is not None
+        ]
+    return left
+
+
+def _between(row: Row) -> OffsetRange:
+    """Between the sound neighbours of damaged bytes: while any of it is missing, they tell why.
+
+    Where a neighbour is not known, what the bytes claim to be stands for it.
+    """
+    before, behind = row["previous_offset"], row["next_offset"]
+    base, last = row["base_offset"], row["last_offset"]
+    start = before + 1 if before is not None else base or 0
+    stop = OPEN_END if last is None else last + 1
+    return start, stop if behind is None else behind
+
+
+def _overlap(one: OffsetRange, other: OffsetRange) -> bool:
+    return max(one[0], other[0]) < min(one[1], other[1])
+
+
+def _kind(row: Row, filled: Sequence[_Filled]) -> str:
+    is_same = any(
+        (row["broker_id"], row["segment"]) == (each.broker_id, each.segment)
+        and row["position"] in each.bytes
+        for each in filled
+    )
+    return str(Resolution.REPLAYED if is_same else Resolution.SIBLING)
+
+
+def identity_of(row: Row) -> tuple[Any, ...]:
+    """The same bytes at the same place."""
+    return (row["broker_id"], row["segment"], row["position"], row["raw_sha256"])

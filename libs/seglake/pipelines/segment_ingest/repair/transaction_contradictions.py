@@ -1,0 +1,126 @@
+"""How transactions ended, as far as the tables know. Effect: reads tables.
+
+A run settles what it takes by the markers that it can read. What a repair brings may show that it
+was wrong: rows are final, so that a person has to be told.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seglake.kafka_log.offset_gaps import GapCause
+from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
+from seglake.kafka_log.replica import PartitionKey
+from seglake.lake.parquet_rows import Within, read_rows
+from seglake.lake.tables import BATCHES, GAPS
+from seglake.log_tables.coverage import Coverage
+from seglake.pipelines.segment_ingest.run_context import RunContext
+from seglake.segment_codec.control_record import ControlType
+from seglake.segment_codec.transactions import Marker, Markers, TransactionState
+
+_KEY_COLUMNS = ("source_id", "topic_id", "partition")
+_MARKER_COLUMNS = (*_KEY_COLUMNS, "base_offset", "producer_id", "control_type")
+_DATA_COLUMNS = (*_KEY_COLUMNS, "base_offset", "last_offset", "producer_id", "transaction_state")
+_GAP_COLUMNS = ("topic_id", "topic", "partition", "start_offset", "next_offset", "cause")
+_ENDS = (ControlType.COMMIT, ControlType.ABORT)
+_SETTLED = (TransactionState.COMMITTED, TransactionState.ABORTED)
+
+Row = Mapping[str, Any]  # Any: the columns of a row have many types
+
+
+class _Transaction(NamedTuple):
+    """One that was ingested as `state`, by the marker that ends it."""
+
+    marker: Marker
+    state: str
+
+
+def lake_markers(key: PartitionKey, coverage: Coverage, context: RunContext) -> list[Marker]:
+    """The ends of transactions that the lake knows of a partition; batches are not held."""
+    rows = _rows(key, coverage, context, _MARKER_COLUMNS, "control_type", _ENDS)
+    return [
+        Marker(row["base_offset"], row["producer_id"], row["control_type"] == ControlType.COMMIT)
+        for row in rows
+    ]
+
+
+def settled_otherwise(
+    key: PartitionKey,
+    repaired: Sequence[OffsetRange],
+    holes: Sequence[OffsetRange],
+    coverage: Coverage,
+    context: RunContext,
+) -> list[str]:
+    """The transactions that earlier runs took as something else than their markers say, in words.
+
+    Args:
+        repaired: offsets that have come since; only what they tell of is looked at.
+        holes: offsets that are still not there for another reason than the cleaner. What is in
+            front of one may have ended in it, and so in what the cleaner took.
+    """
+    known = lake_markers(key, coverage, context)
+    if not known:
+        return []
+    markers = Markers(known)
+    cleaned = _cleaned(key, coverage, context)
+    unknown = merged([*holes, *cleaned, *_not_covered(key, coverage)])
+    found: dict[_Transaction, list[int]] = {}
+    for row in _rows(key, coverage, context, _DATA_COLUMNS, "transaction_state", _SETTLED):
+        marker = markers.next_marker(row["producer_id"], row["base_offset"])
+        if marker is None or row["transaction_state"] == marker.state:
+            continue
+        between = row["last_offset"] + 1, marker.offset
+        is_told = any(start <= marker.offset and between[0] < stop for start, stop in repaired)
+        if is_told and not any(start < between[1] and between[0] < stop for start, stop in unknown):
+            transaction = _Transaction(marker, row["transaction_state"])
+            found.setdefault(transaction, []).append(row["base_offset"])
+    return [_said(key, *each, min(offsets)) for each, offsets in sorted(found.items())]
+
+
+def _said(key: PartitionKey, marker: Marker, state: str, first_offset: int) -> str:
+    return (
+        f"{key}: producer {marker.producer_id}'s transaction from offset {first_offset} on was "
+        f"{marker.state} at offset {marker.offset}, and an earlier run ingested it as {state}: its "
+        "rows stay as they are"
+    )
+
+
+def _not_covered(key: PartitionKey, coverage: Coverage) -> list[OffsetRange]:
+    """What lies between the ranges that were taken."""
+    ranges = coverage.ranges(key)
+    return subtracted((ranges[0][0], ranges[-1][1]), ranges) if ranges else []
+
+
+def _cleaned(key: PartitionKey, coverage: Coverage, context: RunContext) -> list[OffsetRange]:
+    """The gaps of a partition that the cleaner made."""
+    rows = context.tables.rows(GAPS, context.source_id, _GAP_COLUMNS).to_pylist()
+    return [
+        (row["start_offset"], row["next_offset"])
+        for row in rows
+        if row["cause"] == GapCause.COMPACTED
+        and coverage.joined_key(PartitionKey(row["topic"], row["partition"], row["topic_id"]))
+        == key
+    ]
+
+
+def _rows(
+    key: PartitionKey,
+    coverage: Coverage,
+    context: RunContext,
+    columns: Sequence[str],
+    column: str,
+    values: Sequence[str],
+) -> Iterator[Row]:
+    """The rows of `batches` of a partition that have one of some texts in a column."""
+    tables = context.tables
+    only = [Within("partition", key.partition, key.partition)]
+    wanted = pa.array([str(value) for value in values])
+    for path in tables.file_paths(BATCHES, topic=key.topic):
+        for rows in read_rows(tables.storage, path, columns, only):
+            texts = rows.column(column).cast(pa.string())
+            for row in rows.filter(pc.is_in(texts, value_set=wanted)).to_pylist():
+                own = PartitionKey(key.topic, key.partition, row["topic_id"])
+                if row["source_id"] == context.source_id and coverage.joined_key(own) == key:
+                    yield row

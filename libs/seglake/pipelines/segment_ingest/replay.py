@@ -1,0 +1,116 @@
+"""The order of a replay: gaps are filled from kept bytes and from other copies. Effect."""
+
+import time
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from seglake.kafka_log.read_policy import Isolation
+from seglake.kafka_log.replica import Replica
+from seglake.lake.delta_commit import recover
+from seglake.lake.delta_tables import LakeTables
+from seglake.lake.lake_folder import opening
+from seglake.log_dirs.discovery import discover
+from seglake.pipelines.segment_ingest.repair.repair import (
+    expected_repairs,
+    repair,
+    repair_from_quarantine,
+)
+from seglake.pipelines.segment_ingest.repair.repair_state import repair_state
+from seglake.pipelines.segment_ingest.report.replay_summary import ReplaySummary
+from seglake.pipelines.segment_ingest.run_context import RunContext, ScanContext, published
+
+
+def replay(
+    lake: str,
+    sources: Sequence[str],
+    scan: ScanContext,
+    *,
+    run_id: str | None = None,
+    dry_run: bool = False,
+    after: Callable[[str], None] = lambda step: None,
+) -> ReplaySummary:
+    """Decode again what lies in quarantine, and take what other copies have of it, exactly once.
+
+    Args:
+        sources: log dirs with other copies; none: only the bytes kept in the lake.
+        dry_run: only say what would be filled; nothing is committed. Bytes that are decoded again
+            lie in the lake's work folder meanwhile.
+        after: called with the name of each step of a commit, for tests that stop there.
+
+    Raises:
+        LakeFolderError, WrongSourceError, UnsafeStoreError: a wrong call; nothing was touched.
+        SeglakeError: the lake or a worker failed; what was committed stays, run again.
+    """
+    started = time.monotonic()
+    storage, settings, reporter = scan.storage, scan.settings, scan.reporter
+    lake_path = storage.locate(lake)
+    tables = LakeTables(lake_path, storage)
+    with opening(lake_path):
+        tables.require()
+        source_ids = tables.source_ids()
+    if not (dry_run or settings.write.single_writer):
+        tables.require_safe_commits()
+    summary = ReplaySummary(run_id or uuid.uuid4().hex, lake_path, dry_run)
+    replicas: dict[str, tuple[Replica, ...]] = {}
+    if sources:
+        reporter.step("listing the sources")
+        discovery = discover(
+            sources,
+            storage,
+            takes_topic=settings.select.takes_topic,
+            source_id=settings.source.source_id,
+        )
+        replicas[discovery.source_id] = discovery.replicas
+        summary.notes += discovery.notes
+        summary.left_out |= discovery.unreadable
+    summary.notes += [
+        f"the lake has nothing of cluster {source_id}, so its disks fill no gap"
+        for source_id in replicas
+        if source_id not in source_ids
+    ]
+    for source_id in source_ids:
+        if not dry_run:
+            recover(tables, source_id)
+        context = RunContext(
+            scan=scan,
+            tables=tables,
+            source_id=source_id,
+            run_id=summary.run_id,
+            started_at_us=time.time_ns() // 1000,
+            after=after,
+        )
+        _replay_source(replicas.get(source_id, ()), context, summary)
+    reporter.clear()
+    summary.seconds = round(time.monotonic() - started, 3)
+    return summary
+
+
+def _replay_source(
+    replicas: Iterable[Replica], context: RunContext, summary: ReplaySummary
+) -> None:
+    """Fill the gaps of one source, its topics by the isolation that they were taken with."""
+    _, coverage = published(context, [])
+    topics = [topic for topic in coverage.topics() if context.settings.select.takes_topic(topic)]
+    for isolation in Isolation:
+        own = [topic for topic in topics if coverage.isolation(topic) == isolation]
+        if own:
+            read = replace(context.settings.read, isolation=isolation)
+            settings = replace(context.settings, read=read)
+            copies = [replica for replica in replicas if replica.key.topic in own]
+            scan = replace(context.scan, settings=settings)
+            _replay_topics(own, copies, replace(context, scan=scan), summary)
+
+
+def _replay_topics(
+    topics: Sequence[str],
+    replicas: Sequence[Replica],
+    context: RunContext,
+    summary: ReplaySummary,
+) -> None:
+    if summary.is_dry_run:
+        summary.add(expected_repairs(topics, replicas, context, is_replay=True))
+    else:
+        summary.add(repair(replicas, context), repair_from_quarantine(topics, context))
+    left = repair_state(context, topics)
+    summary.add_left(left.left_spans, left.left_offsets)

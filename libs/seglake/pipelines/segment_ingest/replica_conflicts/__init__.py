@@ -1,0 +1,1 @@
+"""Replicas that contradict each other or the lake."""

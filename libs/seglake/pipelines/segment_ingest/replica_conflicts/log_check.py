@@ -1,0 +1,225 @@
+"""Finds out whether each log is still the one that the lake has. Effect: reads a few batches.
+
+Where a folder and the ledger name the topic id, that is known: nothing is read, but where the log
+has grown, the batch that was taken last, to see whether an election went against it.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from seglake.kafka_log.leader_epochs import leader_epochs_of
+from seglake.kafka_log.log_identity import (
+    FoundBatch,
+    Likeness,
+    ShorterLog,
+    contradiction_note,
+    likeness,
+    lost_to_newer_epoch,
+    may_be_cleaned,
+    newer_epoch_note,
+    refusal,
+)
+from seglake.kafka_log.replica import PartitionKey, Replica
+from seglake.kafka_log.segment_survey import LastBatch
+from seglake.log_dirs.batch_search import (
+    Answer,
+    BatchRequest,
+    LogEnd,
+    find_batch,
+    find_batches,
+    request_for,
+)
+from seglake.log_tables.batch_lookup import IngestedBatches
+from seglake.log_tables.coverage import Coverage, Frontier
+from seglake.pipelines.segment_ingest.planning.plan import SurveyedPartition, wanted_ranges
+from seglake.pipelines.segment_ingest.run_context import RunContext
+from seglake.task_engine.packing import packed, run_small_inline
+
+_MOST_INLINE = 64
+_TASK_REQUESTS = 256
+
+
+@dataclass(slots=True)
+class LogCheck:
+    """Logs from which nothing is taken, with the reason, and what else a person should know.
+
+    `lost_to_newer_epoch` are those that lost an election to what was ingested: what they have
+    beyond that is lost as well.
+    `shorter` are those that end below what was taken and are the same log so far as is known.
+    """
+
+    refused: dict[PartitionKey, str] = field(default_factory=dict)
+    lost_to_newer_epoch: set[PartitionKey] = field(default_factory=set)
+    shorter: list[ShorterLog] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    replica: Replica
+    frontier: Frontier
+    is_named: bool  # the topic id is known on the disk and in the ledger, so it is this log
+    shorter: list[ShorterLog]  # it, if it is shorter than what was taken
+
+
+class _Pair(NamedTuple):
+    """A batch of the lake, and what the disk has at its place."""
+
+    taken: LastBatch
+    found: FoundBatch
+
+
+def check_logs(
+    replicas: Iterable[Replica],
+    partitions: Sequence[SurveyedPartition],
+    coverage: Coverage,
+    context: RunContext,
+) -> LogCheck:
+    """Compare the chosen copy of each partition with what was taken of it before.
+
+    Args:
+        replicas: the chosen copies; `partitions` those of them that were surveyed.
+    """
+    surveyed = {partition.replica.key: partition for partition in partitions}
+    check = LogCheck()
+    doubts: list[tuple[_Case, BatchRequest]] = []
+    for replica in replicas:
+        frontier = coverage.frontier(replica.key)
+        if frontier is None:
+            continue
+        is_id_known = replica.key.topic_id is not None and not replica.takes_id_of_lake
+        partition = surveyed.get(replica.key)
+        case = _Case(
+            replica,
+            frontier,
+            is_id_known and frontier.has_topic_id,
+            _if_shorter(replica, frontier, partition),
+        )
+        if case.is_named:
+            check.shorter += case.shorter
+        has_news = partition is not None and bool(wanted_ranges(partition, context.settings))
+        request = _request(case, context) if has_news or not case.is_named else None
+        if request is not None:
+            doubts.append((case, request))
+    lake = IngestedBatches(context.tables, context.source_id, coverage)
+    answers = _answers([request for _, request in doubts], context)
+    for (case, _), answer in zip(doubts, answers, strict=True):
+        _judge(case, answer, lake, context, check)
+    return check
+
+
+def _if_shorter(
+    replica: Replica, frontier: Frontier, partition: SurveyedPartition | None
+) -> list[ShorterLog]:
+    high_watermark = replica.checkpoints.high_watermark
+    if partition is not None:
+        end, said = partition.bounds.log_end_offset, "its log ends at"
+    elif high_watermark is not None:  # the log itself was not looked at
+        end, said = high_watermark, "its high watermark is"
+    else:
+        return []
+    is_shorter = end < frontier.next_offset
+    return [_shorter(replica, frontier, f"{said} {end}")] if is_shorter else []
+
+
+def _shorter(replica: Replica, frontier: Frontier, end: str) -> ShorterLog:
+    taken = None if frontier.last_batch is None else frontier.last_batch.leader_epoch
+    known = leader_epochs_of(replica.epochs).last_epoch
+    has_older_epoch = bool(replica.epochs) and taken is not None and known < taken
+    return ShorterLog(replica, end, frontier.next_offset, has_older_epoch)
+
+
+def _request(case: _Case, context: RunContext) -> BatchRequest | None:
+    batch = case.frontier.last_batch
+    return None if batch is None else _request_at(case.replica, batch.base_offset, context)
+
+
+def _request_at(replica: Replica, offset: int, context: RunContext) -> BatchRequest | None:
+    window_bytes = context.settings.read.window_bytes
+    return request_for(replica, offset, context.storage, window_bytes)
+
+
+def _answers(requests: Sequence[BatchRequest], context: RunContext) -> list[Answer]:
+    packs = packed(requests, lambda request: 1, _TASK_REQUESTS)
+    found = run_small_inline(
+        context.engine,
+        find_batches,
+        [tuple(pack) for pack in packs],
+        is_small=len(requests) <= _MOST_INLINE,
+        on_done=context.reporter.counting("comparing", [0] * len(packs)),
+    )
+    return [answer for answers in found for answer in answers]
+
+
+def _judge(
+    case: _Case, answer: Answer, lake: IngestedBatches, context: RunContext, check: LogCheck
+) -> None:
+    """Note or refuse a log by what it has where the lake has the batch that was taken last.
+
+    A log that ends before is judged by the last offset that it shares with the lake.
+    """
+    replica, shorter = case.replica, [] if case.is_named else case.shorter
+    pair = _pair(case.frontier.last_batch, answer)
+    if isinstance(answer, LogEnd):
+        if case.is_named:
+            return  # it is noted already
+        end = answer.next_offset
+        shorter = shorter or [_shorter(replica, case.frontier, f"its log ends at {end}")]
+        pair = _last_common(replica, end, lake, context)
+    if pair is None or not _differ(pair, replica, lake):
+        if pair is not None:  # its last batch is one of those that were taken
+            shorter = [each._replace(has_older_epoch=False) for each in shorter]
+        check.shorter += shorter
+    elif case.is_named or _begins_alike(replica, lake, context):
+        if lost_to_newer_epoch(pair.taken, pair.found.header):
+            check.lost_to_newer_epoch.add(replica.key)
+            check.notes.append(newer_epoch_note(replica, pair.taken, pair.found.header))
+        else:
+            check.notes.append(contradiction_note(replica, pair.taken, pair.found.header))
+    else:
+        check.refused[replica.key] = refusal(replica, pair.taken, pair.found.header)
+
+
+def _pair(taken: LastBatch | None, answer: Answer) -> _Pair | None:
+    return _Pair(taken, answer) if taken is not None and isinstance(answer, FoundBatch) else None
+
+
+def _last_common(
+    replica: Replica, log_end_offset: int, lake: IngestedBatches, context: RunContext
+) -> _Pair | None:
+    """What both have at the end of a log that is shorter than what was taken."""
+    taken = lake.holding(replica.key, log_end_offset - 1)
+    if taken is None:
+        return None
+    offset = min(taken.header.base_offset, log_end_offset - 1)
+    return _pair(taken.header, _found_at(replica, offset, context))
+
+
+def _differ(pair: _Pair, replica: Replica, lake: IngestedBatches) -> bool:
+    """Whether the two cannot be of one log."""
+    taken, found = pair
+    if likeness(taken, found) is not Likeness.OTHER:
+        return False
+    row = lake.holding(replica.key, taken.base_offset)
+    return row is None or not may_be_cleaned(
+        row,
+        found,
+        replica.checkpoints.cleaner_offset,
+        lake_is_compacted=lake.has_compacted_gaps(replica.key),
+    )
+
+
+def _begins_alike(replica: Replica, lake: IngestedBatches, context: RunContext) -> bool:
+    """Whether the first batch on the disk is one that was taken: then only its end is another."""
+    first = _found_at(replica, replica.log_start_offset, context)
+    if not isinstance(first, FoundBatch):
+        return False
+    start = max(first.header.base_offset, replica.log_start_offset)
+    taken = lake.holding(replica.key, start)
+    return taken is not None and likeness(taken.header, first) is Likeness.SAME
+
+
+def _found_at(replica: Replica, offset: int, context: RunContext) -> Answer:
+    request = _request_at(replica, offset, context)
+    return None if request is None else find_batch(request)

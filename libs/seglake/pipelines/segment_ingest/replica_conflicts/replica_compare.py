@@ -1,0 +1,270 @@
+"""Compares a copy's batches with those of the log that the tables follow. Runs in tasks. Effect.
+
+In one leader epoch one broker wrote, so the same offsets have the same bytes in every copy; where
+they differ, or where a copy kept a tail that lost an election, its batches are conflicts. Damage
+is none: what fails its checksum on either side says nothing.
+"""
+
+from collections import Counter
+from collections.abc import Generator, Iterator
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from seglake.kafka_log.offset_ranges import OffsetRange
+from seglake.kafka_log.replica import PartitionKey, Replica
+from seglake.lake.parquet_files import DataFile
+from seglake.lake.tables import QUARANTINE
+from seglake.log_dirs.batch_walk import BatchHead, LogHeads
+from seglake.log_tables.quarantine_rows import (
+    QuarantinePlace,
+    RawBytes,
+    hash_of,
+    most_raw_bytes,
+    quarantine_row,
+)
+from seglake.pipelines.segment_ingest.decoding.decoded_rows import DecodedRows, Row
+from seglake.pipelines.segment_ingest.decoding.table_files import TableFiles
+from seglake.pipelines.segment_ingest.decoding.tasks import DecodeSettings
+from seglake.segment_codec.errors import DefectCode, SegmentCodecError
+from seglake.segment_codec.segment import Defect
+from seglake.storage.errors import StorageError
+from seglake.storage.storage import Storage
+
+
+@dataclass(frozen=True, slots=True)
+class CompareRequest:
+    """A copy of a partition, and what to hold it against.
+
+    Attributes:
+        ours: the copy that was read, or the batches that the lake has there, in order.
+        offsets: batches of `theirs` count that begin in here.
+        divergence_offset: from here on `theirs` is the log of a leader that lost an election.
+    """
+
+    storage: Storage
+    ours: Replica | tuple[BatchHead, ...]
+    theirs: Replica
+    offsets: OffsetRange
+    divergence_offset: int
+
+    @property
+    def walked_bytes(self) -> int:
+        """The segments whose headers are read; little of one that an index leads into."""
+        sides = [each for each in (self.ours, self.theirs) if isinstance(each, Replica)]
+        return sum(_walked_bytes(side, self.offsets) for side in sides)
+
+
+class ConflictKind(StrEnum):
+    """What is wrong with a batch of another copy."""
+
+    LOST = "lost"  # its leader lost an election: normal in Kafka
+    CONTRADICTS = "contradicts"  # its leader won one, against rows that were ingested before
+    DIFFERS = "differs"  # the same leader wrote it, and yet the bytes are others
+
+
+class ConflictCount(NamedTuple):
+    """Batches of each kind."""
+
+    lost: int = 0
+    contradicts: int = 0
+    differs: int = 0
+
+    def plus(self, other: "ConflictCount") -> "ConflictCount":
+        """The sums."""
+        return ConflictCount(*map(sum, zip(self, other, strict=True)))
+
+    def __str__(self) -> str:
+        said = (
+            (self.lost, "batches of a replica lost an election"),
+            (self.contradicts, "batches won an election against rows that were ingested before"),
+            (self.differs, "batches of a replica differ though the same leader wrote them"),
+        )
+        return ", ".join(f"{count} {what}" for count, what in said if count)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordRequest:
+    """Conflicts to be written to `quarantine`.
+
+    `known` are those that it has: segment, position, and hash of the bytes.
+    """
+
+    compare: CompareRequest
+    key: PartitionKey
+    known: frozenset[tuple[str, int, str]]
+    settings: DecodeSettings
+
+
+class RecordReport(NamedTuple):
+    """What was written of one copy."""
+
+    written: ConflictCount
+    files: tuple[DataFile, ...]
+
+
+class _Conflict(NamedTuple):
+    kind: ConflictKind
+    theirs: BatchHead
+    ours: BatchHead | None  # None where there is nothing
+
+
+def _walked_bytes(copy: Replica, offsets: OffsetRange) -> int:
+    start, stop = offsets
+    begun = [file for file in copy.segments if file.base_offset <= start][-1:]
+    inside = [file for file in copy.segments if start < file.base_offset < stop]
+    return sum(f.size_bytes for f in inside) + sum(
+        f.size_bytes for f in begun if f.base_offset == start or f.index_path is None
+    )
+
+
+def count_conflicts(requests: tuple[CompareRequest, ...]) -> list[ConflictCount]:
+    """How many conflicts there are in each; nothing is written."""
+    return [_count(request) for request in requests]
+
+
+def record_conflicts(requests: tuple[RecordRequest, ...]) -> list[RecordReport]:
+    """Write the conflicts that are not known, one row for each batch."""
+    return [_record(request) for request in requests]
+
+
+def _count(request: CompareRequest) -> ConflictCount:
+    log = _log_of(request.storage, request.theirs)
+    return _counted(Counter(conflict.kind for conflict in _conflicts(request, log)))
+
+
+def _record(request: RecordRequest) -> RecordReport:
+    compare, settings = request.compare, request.settings
+    log = _log_of(compare.storage, compare.theirs)
+    files = TableFiles(settings)
+    files.begin(request.key.topic)
+    kinds: Counter[ConflictKind] = Counter()
+    try:
+        for conflict in _conflicts(compare, log):
+            most_bytes = most_raw_bytes(request.key.topic, settings.max_raw_bytes)
+            content = log.content(conflict.theirs, most_bytes)
+            place = _place(log, request)
+            position = place.origin_position + conflict.theirs.position
+            if (place.segment, position, hash_of(content)) not in request.known:
+                files.add(DecodedRows(QUARANTINE, [_row(conflict, content, place)]))
+                kinds[conflict.kind] += 1
+    except BaseException:
+        files.abandon()
+        raise
+    return RecordReport(_counted(kinds), files.finish())
+
+
+def _counted(kinds: Counter[ConflictKind]) -> ConflictCount:
+    return ConflictCount(**{str(kind): kinds[kind] for kind in ConflictKind})
+
+
+def _log_of(storage: Storage, replica: Replica) -> LogHeads:
+    return LogHeads(storage, replica.segments, replica.checkpoints.cleaner_offset or 0)
+
+
+def _conflicts(request: CompareRequest, log: LogHeads) -> Iterator[_Conflict]:
+    """What differs, each given while `log` stands at it.
+
+    A file that goes away meanwhile ends it: what is left of the copy is no use to anyone.
+    """
+    with suppress(StorageError, SegmentCodecError):
+        yield from _compared(request, log)
+
+
+def _compared(request: CompareRequest, log: LogHeads) -> Iterator[_Conflict]:
+    """Both logs in step, batch by batch."""
+    reference: LogHeads | None = None
+    heads: Generator[BatchHead, None, None]
+    if isinstance(request.ours, Replica):
+        reference = _log_of(request.storage, request.ours)
+        heads = reference.between(request.offsets)
+    else:
+        heads = (head for head in request.ours)
+    with closing(heads), closing(log.between(request.offsets)) as others:
+        ours = next(heads, None)
+        for theirs in others:
+            while ours is not None and ours.last_offset < theirs.first_offset:
+                ours = next(heads, None)
+            met = None if ours is None or ours.first_offset > theirs.last_offset else ours
+            is_beyond = theirs.last_offset >= request.divergence_offset
+            if not _is_conflict(theirs, met, is_beyond=is_beyond) or not log.is_sound(theirs):
+                continue
+            if met is not None and reference is not None and not reference.is_sound(met):
+                if not is_beyond:
+                    continue
+                met = None
+            yield _Conflict(_kind(theirs, met), theirs, met)
+
+
+def _is_conflict(theirs: BatchHead, ours: BatchHead | None, *, is_beyond: bool) -> bool:
+    if ours is None:
+        return is_beyond  # else the other side misses something
+    if (ours.last_offset, ours.crc) == (theirs.last_offset, theirs.crc):
+        return False
+    has_other_leader = None not in (ours.leader_epoch, theirs.leader_epoch) and (
+        ours.leader_epoch != theirs.leader_epoch
+    )
+    return is_beyond or has_other_leader or (ours.is_dense and theirs.is_dense)
+
+
+def _kind(theirs: BatchHead, ours: BatchHead | None) -> ConflictKind:
+    if ours is None:
+        return ConflictKind.LOST
+    if ours.leader_epoch is None or theirs.leader_epoch in (None, ours.leader_epoch):
+        return ConflictKind.DIFFERS
+    won = theirs.leader_epoch is not None and theirs.leader_epoch > ours.leader_epoch
+    return ConflictKind.CONTRADICTS if won else ConflictKind.LOST
+
+
+def _place(log: LogHeads, request: RecordRequest) -> QuarantinePlace:
+    settings, file = request.settings, log.file
+    if file is None:
+        raise RuntimeError("a conflict was met outside of a segment")
+    return QuarantinePlace(
+        source_id=settings.source_id,
+        key=request.key,
+        broker_id=request.compare.theirs.broker_id,
+        segment=file.name,
+        origin_position=file.origin_position,
+        run_id=settings.run_id,
+        quarantined_at_us=settings.started_at_us,
+    )
+
+
+def _row(conflict: _Conflict, content: bytes, place: QuarantinePlace) -> Row:
+    theirs = conflict.theirs
+    defect = Defect(
+        position=theirs.position,
+        size_bytes=theirs.size_bytes,
+        code=DefectCode.REPLICA_CONFLICT,
+        detail=_detail(conflict),
+        expected_offset=theirs.first_offset,
+        base_offset=theirs.first_offset,
+        last_offset=theirs.last_offset,
+        record_count=theirs.record_count,
+        magic=theirs.magic,
+        codec_id=theirs.codec_id,
+        expected_crc=theirs.crc,
+        computed_crc=theirs.crc,
+    )
+    raw = RawBytes(content, len(content) == theirs.size_bytes)
+    return quarantine_row(defect, raw, place, None, None)
+
+
+def _detail(conflict: _Conflict) -> str:
+    here = _shown(conflict.theirs)
+    if conflict.ours is None:
+        return f"{here} lost an election; the log that won has nothing valid there"
+    verbs = {
+        ConflictKind.LOST: "lost an election to",
+        ConflictKind.CONTRADICTS: "won an election, but the tables have",
+        ConflictKind.DIFFERS: "differs from",
+    }
+    return f"{here} {verbs[conflict.kind]} {_shown(conflict.ours)}"
+
+
+def _shown(head: BatchHead) -> str:
+    epoch = "no leader epoch" if head.leader_epoch is None else f"leader epoch {head.leader_epoch}"
+    offsets = f"offsets {head.first_offset} to {head.last_offset}"
+    return f"{epoch}, {offsets}, checksum {head.crc:#010x}"

@@ -1,0 +1,123 @@
+"""What of a log a run does not take, and why. Pure."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from seglake.kafka_log.read_policy import Isolation
+from seglake.kafka_log.transactions.hanging_transactions import age_ms
+from seglake.pipelines.progress import show_duration
+from seglake.pipelines.segment_ingest.planning.plan import SurveyedPartition
+from seglake.pipelines.settings.settings import Settings
+from seglake.segment_codec.errors import TailKind
+
+
+class OpenTransactionAction(StrEnum):
+    """What a run does about an open transaction."""
+
+    BLOCKS = "blocks"
+    SKIPPED = "skipped"
+    INCLUDED = "included"
+
+
+class StillOpen(NamedTuple):
+    """A transaction without an end, as the summary names it; an age of None is not known."""
+
+    partition: str
+    producer_id: int
+    first_offset: int
+    age_ms: int | None
+    action: OpenTransactionAction
+
+    def __str__(self) -> str:
+        begin = f"producer {self.producer_id} has a transaction open since offset "
+        if not self.age_ms:
+            return begin + str(self.first_offset)
+        age = show_duration(self.age_ms)
+        return f"{begin}{self.first_offset}, {age} before the newest record"
+
+
+_TAILS = {
+    TailKind.TORN: "a batch that the end of the file cuts off",
+    TailKind.ZERO: "zero bytes, as in a file that was made in advance",
+    TailKind.GARBAGE: "bytes that are no batch",
+    TailKind.UNFLUSHED: "a batch with a wrong checksum, above the high watermark",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadRange:
+    """Why a partition was not taken to the end of its log."""
+
+    partition: str
+    reason: str
+    from_offset: int
+    log_end_offset: int
+
+
+def _has_high_watermark(partition: SurveyedPartition) -> bool:
+    """Without one the bounds have a note of their own."""
+    return partition.bounds.high_watermark is not None
+
+
+def still_open(partition: SurveyedPartition, settings: Settings) -> list[StillOpen]:
+    """The open transactions of a log, the oldest first."""
+    bounds = partition.bounds
+    is_committed = settings.read.isolation is Isolation.READ_COMMITTED
+    return [
+        StillOpen(
+            partition=str(partition.replica.key),
+            producer_id=transaction.producer_id,
+            first_offset=transaction.first_offset,
+            age_ms=age_ms(transaction, bounds.newest_ms),
+            action=OpenTransactionAction.SKIPPED
+            if transaction in bounds.passed
+            else (OpenTransactionAction.BLOCKS if is_committed else OpenTransactionAction.INCLUDED),
+        )
+        for transaction in bounds.open_transactions
+    ]
+
+
+def unread_ranges(partition: SurveyedPartition, settings: Settings) -> list[UnreadRange]:
+    """What of a log lies above what this run takes, and why."""
+    bounds = partition.bounds
+    name = str(partition.replica.key)
+    found: list[UnreadRange] = []
+    upper = bounds.next_offset
+    waiting = [
+        each
+        for each in still_open(partition, settings)
+        if each.action is OpenTransactionAction.BLOCKS
+    ]
+
+    def add(reason: str, offset: int) -> None:
+        found.append(UnreadRange(name, reason, offset, bounds.log_end_offset))
+
+    if waiting and upper < bounds.log_end_offset:
+        others = f" ({len(waiting) - 1} more open)" if len(waiting) > 1 else ""
+        left = bounds.log_end_offset - upper
+        waits = "1 offset waits" if left == 1 else f"{left} offsets wait"
+        add(f"{waiting[0]}; {waits} for its end{others}", upper)
+    elif upper < bounds.log_end_offset and _has_high_watermark(partition):
+        left = bounds.log_end_offset - upper
+        lie = "1 offset lies" if left == 1 else f"{left} offsets lie"
+        add(f"{lie} above the high watermark {upper}", upper)
+    tail = partition.surveys[-1].tail if partition.surveys else None
+    if tail is not None:
+        add(f"the last segment ends in {tail} ({_TAILS[tail]})", bounds.log_end_offset)
+    return found + _lost_tails(partition)
+
+
+def _lost_tails(partition: SurveyedPartition) -> list[UnreadRange]:
+    """What other copies have that lost an election, above all that is covered."""
+    covered_offset = max([partition.bounds.next_offset, *(stop for _, stop in partition.covered)])
+    found: list[UnreadRange] = []
+    for other in partition.other_replicas:
+        start, stop = max(other.divergence_offset, covered_offset), other.log_end_offset
+        if start < stop:
+            reason = (
+                f"offsets {start} to {stop - 1} in {other.replica.folder} lost an election; they "
+                "are listed in quarantine when the log has come so far"
+            )
+            found.append(UnreadRange(str(partition.replica.key), reason, start, stop))
+    return found

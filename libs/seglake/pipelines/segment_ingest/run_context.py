@@ -1,0 +1,102 @@
+"""What every step of a run needs. Values."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from seglake.kafka_log.read_policy import Isolation
+from seglake.lake.delta_commit import versions
+from seglake.lake.delta_tables import LakeTables
+from seglake.log_tables.coverage import Coverage
+from seglake.pipelines.progress import RunReporter
+from seglake.pipelines.segment_ingest.decoding.tasks import DecodeSettings
+from seglake.pipelines.settings.settings import Settings
+from seglake.storage.storage import Storage
+from seglake.task_engine.engine import Engine
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScanContext:
+    """What it takes to read logs: where they lie, what is wanted of them, and who works."""
+
+    storage: Storage
+    settings: Settings
+    engine: Engine
+    reporter: RunReporter
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunContext:
+    """What it takes to write to a lake as well; the clock is read where it is made.
+
+    Attributes:
+        after: called with the name of each step of a commit, for tests that stop there.
+    """
+
+    scan: ScanContext
+    tables: LakeTables
+    source_id: str
+    run_id: str
+    started_at_us: int
+    after: Callable[[str], None]
+    is_dry_run: bool = False
+
+    @property
+    def storage(self) -> Storage:
+        """Serves the sources and the lake."""
+        return self.scan.storage
+
+    @property
+    def settings(self) -> Settings:
+        return self.scan.settings
+
+    @property
+    def engine(self) -> Engine:
+        return self.scan.engine
+
+    @property
+    def reporter(self) -> RunReporter:
+        return self.scan.reporter
+
+
+def published(context: RunContext, topics: Sequence[str]) -> tuple[dict[str, int], Coverage]:
+    """The published generation of each topic, and then what is covered: in this order, so that a
+    commit in between makes ours fail. One that is decided and not in the ledger yet does so too."""
+    tables = context.tables
+    if not tables.exists():
+        return dict.fromkeys(topics, 0), Coverage([])
+    found = versions(tables, context.source_id, topics)
+    generations = {topic: version.checkpoints for topic, version in found.items()}
+    return generations, Coverage(tables.ledger(context.source_id).to_pylist())
+
+
+def decode_settings(context: RunContext) -> DecodeSettings:
+    """What the tasks of a run need to know of it; each attempt to commit adds its own id."""
+    return decode_settings_of(
+        context.scan,
+        lake_path=context.tables.lake_path,
+        source_id=context.source_id,
+        run_id=context.run_id,
+        started_at_us=context.started_at_us,
+    )
+
+
+def decode_settings_of(
+    scan: ScanContext, *, lake_path: str, source_id: str, run_id: str, started_at_us: int
+) -> DecodeSettings:
+    """What tasks need to know that decode logs, for a lake or for a query."""
+    settings = scan.settings
+    return DecodeSettings(
+        storage=scan.storage,
+        lake_path=lake_path,
+        source_id=source_id,
+        run_id=run_id,
+        attempt_id="",
+        started_at_us=started_at_us,
+        takes_aborted=settings.read.isolation is Isolation.READ_UNCOMMITTED,
+        window_bytes=settings.read.window_bytes,
+        decoded_bytes=settings.read.decoded_bytes,
+        max_decompressed_batch_bytes=settings.limits.max_decompressed_batch_bytes,
+        max_raw_bytes=settings.quarantine.max_raw_bytes,
+        target_file_bytes=settings.write.target_file_bytes,
+        compression_level=settings.write.compression_level,
+    )

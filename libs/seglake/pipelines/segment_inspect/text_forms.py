@@ -1,0 +1,111 @@
+"""How single values look to a person: times, payloads, names, producers."""
+
+from datetime import UTC, datetime, timedelta
+
+from seglake.pipelines.segment_inspect.findings import BatchFound, RecordFound
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_EARLIEST_MS = -62_135_596_800_000  # 0001-01-01
+_LATEST_MS = 253_402_300_799_999  # 9999-12-31
+_MOST_SHOWN_BYTES = 160
+
+
+def time_text(time_ms: int | None) -> str:
+    """A time in UTC; the raw number where the year has not four digits, '-' for none."""
+    if time_ms is None or time_ms == -1:
+        return "-"
+    if not _EARLIEST_MS <= time_ms <= _LATEST_MS:
+        return f"{time_ms} ms"
+    time = _EPOCH + timedelta(milliseconds=time_ms)
+    return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def payload_text(data: bytes | None) -> str:
+    """A key or value: quoted text where it is text, else hex; long ones are cut."""
+    if data is None:
+        return "null"
+    shown = data[:_MOST_SHOWN_BYTES]
+    rest = f"... ({len(data)} bytes)" if len(shown) < len(data) else ""
+    text = shown.decode("utf-8", errors="ignore" if rest else "replace")
+    if "\ufffd" in text or not all(each.isprintable() or each in "\n\t" for each in text):
+        return f"0x{shown.hex()}{rest}"
+    return '"' + text.replace("\\", "\\\\").replace("\n", "\\n").replace("\t", "\\t") + f'"{rest}'
+
+
+def name_text(name: str) -> str:
+    """A name from the disk, without what would move the cursor."""
+    if name.isprintable():
+        return name
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in name)
+
+
+def offsets_text(found: BatchFound) -> str:
+    """First and last offset; a wrapper's first is not known before it is decoded."""
+    if found.base_offset is None:
+        return f"?-{found.last_offset}"
+    if found.base_offset == found.last_offset:
+        return str(found.last_offset)
+    return f"{found.base_offset}-{found.last_offset}"
+
+
+def producer_text(found: BatchFound) -> str:
+    """Producer id, epoch and sequence."""
+    if found.producer_id is None:
+        return "-"
+    parts = (found.producer_id, found.producer_epoch, found.base_sequence)
+    return "/".join("-" if part is None else str(part) for part in parts)
+
+
+def flags_text(found: BatchFound) -> str:
+    """What else a batch's header says."""
+    flags = [f"v{found.magic}"]
+    if found.leader_epoch is not None:
+        flags.append(f"epoch {found.leader_epoch}")
+    if found.timestamp_type == 1:
+        flags.append("append time")
+    if found.is_transactional:
+        flags.append("transactional")
+    if found.is_control:
+        flags.append(f"control {found.control_type or ''}".rstrip())
+    if found.delete_horizon_ms is not None:
+        flags.append(f"delete horizon {time_text(found.delete_horizon_ms)}")
+    if found.record_count == 0:
+        flags.append("empty")
+    return ", ".join(flags)
+
+
+def record_text(found: RecordFound, *, with_payload: bool) -> str:
+    """One record on one line."""
+    head = f"offset {found.offset}  {time_text(found.timestamp_ms)}"
+    if not with_payload:
+        sizes = f"key {_size_text(found.key)}  value {_size_text(found.value)}"
+        return f"{head}  {sizes}  headers {len(found.headers)}"
+    line = f"{head}  key {payload_text(found.key)}  value {payload_text(found.value)}"
+    headers = [f"{payload_text(each.key)}={payload_text(each.value)}" for each in found.headers]
+    return f"{line}  headers {' '.join(headers)}" if headers else line
+
+
+def counts_text(counts: dict[str, int]) -> str:
+    """Names with their counts, the most frequent first."""
+    ordered = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+    return ", ".join(f"{name} {count}" for name, count in ordered) or "none"
+
+
+def entries_text(count: int) -> str:
+    """How many entries a file has."""
+    return "1 entry" if count == 1 else f"{count} entries"
+
+
+def entry_text(fields: dict[str, object]) -> str:
+    """An entry of an index or side file on one line."""
+    return "  ".join(_field_text(name, value) for name, value in fields.items())
+
+
+def _field_text(name: str, value: object) -> str:
+    if name.endswith("_ms") and isinstance(value, int):
+        return f"{name.removesuffix('_ms')} {time_text(value)}"
+    return f"{name} {'-' if value is None else value}"
+
+
+def _size_text(data: bytes | None) -> str:
+    return "null" if data is None else f"{len(data)} bytes"

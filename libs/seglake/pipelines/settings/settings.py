@@ -1,0 +1,229 @@
+"""The frozen settings of an ingest run; the one owner of every default.
+
+`Settings.from_mappings` is strict: what it does not know, it refuses. Every value is checked again
+when a section is constructed in code, so no run can hold settings that contradict each other.
+The keys are explained in conf/README.md; a test compares that table with these classes.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Self, get_type_hints
+
+from seglake.kafka_log.read_policy import Isolation, ReadPolicy, UpperBound
+from seglake.pipelines.settings.layers import Layer, choose
+from seglake.pipelines.settings.values import Properties, SettingsError
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+_SOURCE_ID = re.compile(r"[A-Za-z0-9_-]+")
+_INTERNAL_PREFIX = "__"
+_MIB = 1024 * 1024
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class LakeFormat(StrEnum):
+    """What the tables are."""
+
+    DELTA = "delta"
+    PARQUET = "parquet"
+
+
+def _number(default: int, *, at_least: int = 1, at_most: int | None = None) -> int:
+    return field(default=default, metadata={"at_least": at_least, "at_most": at_most})
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSettings:
+    """Whose log dirs these are."""
+
+    source_id: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.source_id is not None and not _SOURCE_ID.fullmatch(self.source_id):
+            problem = f"may hold letters, digits, _ and - only; got {self.source_id!r}"
+            raise SettingsError("source.source_id", problem)
+
+
+@dataclass(frozen=True, slots=True)
+class SelectSettings:
+    """Which topics and which times are taken."""
+
+    topics: tuple[str, ...] = ()
+    internal_topics: bool = False
+    from_timestamp: datetime | None = None
+    to_timestamp: datetime | None = None
+
+    def __post_init__(self) -> None:
+        included, excluded = _included_and_excluded(self.topics)
+        if "" in included or "" in excluded:
+            raise SettingsError("select.topics", "a topic glob is empty")
+        for glob in included:
+            if glob in excluded:
+                raise SettingsError("select.topics", f"{glob!r} is both included and excluded")
+            if glob.startswith(_INTERNAL_PREFIX) and not self.internal_topics:
+                problem = f"{glob!r} names internal topics, but select.internal_topics is false"
+                raise SettingsError("select.topics", problem, other_key="select.internal_topics")
+        start, end = self.from_timestamp, self.to_timestamp
+        if start is not None and end is not None and start >= end:
+            problem = f"{end.isoformat()} must lie after from_timestamp {start.isoformat()}"
+            raise SettingsError("select.to_timestamp", problem, other_key="select.from_timestamp")
+
+    @property
+    def from_timestamp_ms(self) -> int | None:
+        """The first millisecond of the window, None for no lower limit."""
+        return None if self.from_timestamp is None else _milliseconds(self.from_timestamp)
+
+    @property
+    def to_timestamp_ms(self) -> int | None:
+        """The first millisecond behind the window, None for no upper limit."""
+        return None if self.to_timestamp is None else _milliseconds(self.to_timestamp)
+
+    def takes_topic(self, topic: str) -> bool:
+        """Whether a topic is selected: exclusion wins, and no inclusion means every topic."""
+        if topic.startswith(_INTERNAL_PREFIX) and not self.internal_topics:
+            return False
+        included, excluded = _included_and_excluded(self.topics)
+        if any(fnmatchcase(topic, glob) for glob in excluded):
+            return False
+        return not included or any(fnmatchcase(topic, glob) for glob in included)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadSettings:
+    """How segments are read and cut into tasks."""
+
+    isolation: Isolation = Isolation.READ_COMMITTED
+    upper_bound: UpperBound = UpperBound.HIGH_WATERMARK
+    split_bytes: int = _number(64 * _MIB)
+    window_bytes: int = _number(4 * _MIB, at_least=64 * 1024)
+    decoded_bytes: int = _number(24 * _MIB)
+
+    def __post_init__(self) -> None:
+        _check_bounds("read", self)
+        if self.window_bytes > self.split_bytes:
+            problem = f"{self.window_bytes} is above read.split_bytes {self.split_bytes}"
+            raise SettingsError("read.window_bytes", problem, other_key="read.split_bytes")
+
+
+@dataclass(frozen=True, slots=True)
+class WriteSettings:
+    """What the tables are, and how much goes into a file and into a commit."""
+
+    format: LakeFormat = LakeFormat.DELTA
+    wave_bytes: int = _number(64 * 1024 * _MIB)
+    target_file_bytes: int = _number(256 * _MIB)
+    compression_level: int = _number(1, at_most=22)
+    single_writer: bool = False
+
+    def __post_init__(self) -> None:
+        _check_bounds("write", self)
+
+
+@dataclass(frozen=True, slots=True)
+class QuarantineSettings:
+    """What is kept of damaged bytes."""
+
+    max_raw_bytes: int = _number(_MIB, at_least=0)
+
+    def __post_init__(self) -> None:
+        _check_bounds("quarantine", self)
+
+
+@dataclass(frozen=True, slots=True)
+class LimitsSettings:
+    """What is refused, and what makes a run end with exit code 3."""
+
+    max_decompressed_batch_bytes: int = _number(64 * _MIB)
+    fail_on_quarantine: bool = False
+    fail_on_unexplained_gap: bool = False
+    hanging_transaction_after: timedelta | None = None
+    local_processes: int = _number(0, at_least=0)
+
+    def __post_init__(self) -> None:
+        _check_bounds("limits", self)
+        after = self.hanging_transaction_after
+        if after is not None and after <= timedelta(0):
+            raise SettingsError("limits.hanging_transaction_after", "must be longer than nothing")
+
+    @property
+    def hanging_transaction_after_ms(self) -> int | None:
+        """The same in milliseconds, None to wait for ever."""
+        after = self.hanging_transaction_after
+        return None if after is None else after // timedelta(milliseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class SparkSettings:
+    """Where Spark runs, and its own properties."""
+
+    master: str = "local[*]"
+    properties: Properties = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything a person may choose about an ingest run; pickles, so tasks can carry it."""
+
+    source: SourceSettings = field(default_factory=SourceSettings)
+    select: SelectSettings = field(default_factory=SelectSettings)
+    read: ReadSettings = field(default_factory=ReadSettings)
+    write: WriteSettings = field(default_factory=WriteSettings)
+    quarantine: QuarantineSettings = field(default_factory=QuarantineSettings)
+    limits: LimitsSettings = field(default_factory=LimitsSettings)
+    spark: SparkSettings = field(default_factory=SparkSettings)
+
+    def __post_init__(self) -> None:
+        if self.read.split_bytes > self.write.wave_bytes:
+            problem = f"{self.write.wave_bytes} is below read.split_bytes {self.read.split_bytes}"
+            raise SettingsError("write.wave_bytes", problem, other_key="read.split_bytes")
+
+    @property
+    def read_policy(self) -> ReadPolicy:
+        """How far logs are read."""
+        return ReadPolicy(
+            isolation=self.read.isolation,
+            upper_bound=self.read.upper_bound,
+            hanging_after_ms=self.limits.hanging_transaction_after_ms,
+        )
+
+    @classmethod
+    def from_mappings(cls, layers: Sequence[Layer]) -> Self:
+        """Lay mappings of sections over the defaults, later ones on top.
+
+        A list replaces the list below it; `spark.properties` are merged name by name.
+
+        Raises:
+            SettingsError: an unknown section or key, a wrong type or value, a contradiction;
+                names key and origin.
+        """
+        sections = get_type_hints(cls)
+        chosen = choose(sections, layers)
+        try:
+            return cls(**{name: sections[name](**given) for name, given in chosen.values.items()})
+        except SettingsError as error:
+            raise chosen.blamed(error) from None
+
+
+def _included_and_excluded(globs: Sequence[str]) -> tuple[list[str], list[str]]:
+    included = [glob for glob in globs if not glob.startswith("!")]
+    return included, [glob[1:] for glob in globs if glob.startswith("!")]
+
+
+def _milliseconds(moment: datetime) -> int:
+    """The first whole millisecond not before `moment`, since the epoch."""
+    return -((_EPOCH - moment) // timedelta(milliseconds=1))
+
+
+def _check_bounds(section: str, values: "DataclassInstance") -> None:
+    for bounded in fields(values):
+        key, value = f"{section}.{bounded.name}", getattr(values, bounded.name)
+        at_least, at_most = bounded.metadata.get("at_least"), bounded.metadata.get("at_most")
+        if at_least is not None and value < at_least:
+            raise SettingsError(key, f"must be at least {at_least}, got {value}")
+        if at_most is not None and value > at_most:
+            raise SettingsError(key, f"must be at most {at_most}, got {value}")

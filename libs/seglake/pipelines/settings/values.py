@@ -1,0 +1,141 @@
+"""Reads single setting values strictly: what TOML may hold for a key of a given type.
+
+Nothing is coerced: `"5"` is no number and `1` is no switch. A timestamp is a TOML date-time or
+ISO-8601 text; without a zone it means UTC. A duration is a number with its unit, as text.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC, date, datetime, timedelta
+from enum import StrEnum
+from functools import partial
+from typing import Any
+
+from seglake.errors import WrongCallError
+
+_DURATION = re.compile(r"([0-9]{1,9}) ?(s|min|h|d)")
+_DURATION_UNITS = {"s": "seconds", "min": "minutes", "h": "hours", "d": "days"}
+
+Properties = tuple[tuple[str, str], ...]
+"""(name, value) pairs sorted by name: a table of texts that is frozen and pickles."""
+
+
+class SettingsError(WrongCallError):
+    """A setting is unknown, has a wrong type or value, or contradicts another.
+
+    Attributes:
+        key: `section.key`.
+        problem: what is wrong and what was expected.
+        other_key: the setting that `key` contradicts, if it is that.
+        origin: the files or options the values came from; None for values set in code.
+    """
+
+    def __init__(
+        self, key: str, problem: str, *, other_key: str | None = None, origin: str | None = None
+    ) -> None:
+        super().__init__(key, problem)
+        self.key = key
+        self.problem = problem
+        self.other_key = other_key
+        self.origin = origin
+
+    def __str__(self) -> str:
+        place = f" (from {self.origin})" if self.origin else ""
+        return f"setting {self.key}{place}: {self.problem}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        make = partial(SettingsError, other_key=self.other_key, origin=self.origin)
+        return make, (self.key, self.problem)
+
+
+def read_value(kind: object, key: str, value: object) -> object:
+    """Read `value` as the type a settings field is annotated with.
+
+    Raises:
+        SettingsError: the value has another type, or is not one of the choices.
+        TypeError: no setting may have the type `kind`.
+    """
+    reader = _READERS.get(kind)
+    if reader is not None:
+        return reader(key, value)
+    if isinstance(kind, type) and issubclass(kind, StrEnum):
+        return _read_choice(kind, key, value)
+    raise TypeError(f"{key}: no setting can have the type {kind}")
+
+
+def _read_switch(key: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise _wrong_type(key, "true or false", value)
+    return value
+
+
+def _read_number(key: str, value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise _wrong_type(key, "a whole number", value)
+    return value
+
+
+def _read_text(key: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise _wrong_type(key, "a text in quotes", value)
+    if not value:
+        raise SettingsError(key, "expected a text, got an empty one")
+    return value
+
+
+def _read_texts(key: str, value: object) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple):
+        raise _wrong_type(key, "a list of texts", value)
+    return tuple(_read_text(key, item) for item in value)
+
+
+def _read_properties(key: str, value: object) -> Properties:
+    if not isinstance(value, Mapping):
+        raise _wrong_type(key, "a table of texts", value)
+    return tuple(sorted((name, _read_text(f"{key}.{name}", item)) for name, item in value.items()))
+
+
+def _read_timestamp(key: str, value: object) -> datetime:
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            raise SettingsError(key, f"{value!r} is no ISO-8601 timestamp") from None
+    elif isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime(value.year, value.month, value.day, tzinfo=UTC)
+    if not isinstance(value, datetime):
+        raise _wrong_type(key, "an ISO-8601 timestamp", value)
+    return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
+
+
+def _read_duration(key: str, value: object) -> timedelta:
+    match = _DURATION.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        raise _wrong_type(key, 'a duration such as "90s", "15min", "2h" or "7d"', value)
+    return timedelta(**{_DURATION_UNITS[match[2]]: int(match[1])})
+
+
+def _read_choice(kind: type[StrEnum], key: str, value: object) -> StrEnum:
+    choices = ", ".join(kind)
+    if not isinstance(value, str):
+        raise _wrong_type(key, f"one of {choices}", value)
+    try:
+        return kind(value)
+    except ValueError:
+        raise SettingsError(key, f"expected one of {choices}; got {value!r}") from None
+
+
+def _wrong_type(key: str, expected: str, value: object) -> SettingsError:
+    return SettingsError(key, f"expected {expected}, got {value!r}")
+
+
+_READERS: Mapping[object, Callable[[str, object], object]] = {
+    bool: _read_switch,
+    int: _read_number,
+    str: _read_text,
+    str | None: _read_text,
+    tuple[str, ...]: _read_texts,
+    Properties: _read_properties,
+    datetime | None: _read_timestamp,
+    timedelta | None: _read_duration,
+}

@@ -1,0 +1,154 @@
+"""What the compiled loops share: integers, varints, CRC-32, Arrow's binary views, and statuses.
+
+numba checks no bounds, so each loop does: no index is used before it was compared with its end. A
+kernel never raises; it answers with a status from here, which `columns` turns into a defect.
+
+A binary view is four int32: the length, then up to twelve bytes inline, or the first four bytes,
+the number of the buffer (always 0) and the place in it.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+
+from seglake.segment_codec._checksum import slicing_tables
+
+Array = Any  # numba compiles for the types that come
+Int = Any  # a machine integer inside a kernel, of the width that the code names
+
+_CRC32 = slicing_tables()
+_BAD = -(1 << 62)  # no length or delta of 32 bits can be this
+
+OK = 0
+VARINT = 1
+RECORD_LENGTH = 2
+OFFSET_DELTA = 3
+KEY_LENGTH = 4
+VALUE_LENGTH = 5
+HEADER_COUNT = 6
+HEADER_KEY_LENGTH = 7
+HEADER_VALUE_LENGTH = 8
+RECORD_REST = 9
+TOO_FEW_RECORDS = 10
+TOO_MANY_BYTES = 11
+INNER_CRC = 12
+NESTED = 13
+INNER_SIZE = 14
+INNER_CUT = 15
+INNER_MAGIC = 16
+MESSAGE_LENGTHS = 17
+INNER_OFFSETS = 18
+WRAPPER_OFFSET = 19
+TAKEN = 20
+
+
+def compiled(kernel: Callable[..., Any]) -> Any:  # a type of numba's, which has none for mypy
+    """Compile a kernel at its first call, and keep it for other processes.
+
+    Where numba may write neither beside the code nor in a home, each process compiles it anew.
+    """
+    try:
+        return numba.njit(cache=True, nogil=True)(kernel)
+    except RuntimeError:  # it has no folder to keep it in
+        return numba.njit(nogil=True)(kernel)
+
+
+@numba.njit(inline="always")
+def varint(data: Array, p: Int, stop: Int) -> tuple[Int, Int]:
+    """A 32-bit zig-zag varint and the index behind it, or (_, -1)."""
+    value = np.int64(0)
+    shift = 0
+    while p < stop and shift < 35:
+        byte = np.int64(data[p])
+        p += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            value &= 0xFFFFFFFF
+            return (value >> 1) ^ -(value & 1), p
+        shift += 7
+    return np.int64(_BAD), -1
+
+
+@numba.njit(inline="always")
+def varlong(data: Array, p: Int, stop: Int) -> tuple[Int, Int]:
+    value = np.int64(0)
+    shift = 0
+    while p < stop and shift < 70:
+        byte = np.int64(data[p])
+        p += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return ((value >> 1) & 0x7FFFFFFFFFFFFFFF) ^ -(value & 1), p
+        shift += 7
+    return np.int64(_BAD), -1
+
+
+@numba.njit(inline="always")
+def int32(data: Array, p: Int) -> Int:
+    return np.int64(
+        np.int32(
+            np.uint32(data[p]) << 24
+            | np.uint32(data[p + 1]) << 16
+            | np.uint32(data[p + 2]) << 8
+            | np.uint32(data[p + 3])
+        )
+    )
+
+
+@numba.njit(inline="always")
+def int64(data: Array, p: Int) -> Int:
+    value = np.uint64(0)
+    for i in range(8):
+        value = value << np.uint64(8) | np.uint64(data[p + i])
+    return np.int64(value)
+
+
+@numba.njit(inline="always")
+def set_view(views: Array, row: Int, data: Array, p: Int, length: Int) -> None:
+    views[row, 0] = length
+    views[row, 1] = 0
+    views[row, 2] = 0
+    views[row, 3] = 0
+    if length <= 12:
+        for i in range(length):
+            views[row, 1 + (i >> 2)] |= np.int32(data[p + i]) << np.int32((i & 3) * 8)
+    else:
+        for i in range(4):
+            views[row, 1] |= np.int32(data[p + i]) << np.int32(i * 8)
+        views[row, 3] = p
+
+
+@numba.njit(inline="always")
+def copy(target: Array, at: Int, data: Array, p: Int, length: Int) -> None:
+    for i in range(length):
+        target[at + i] = data[p + i]
+
+
+@numba.njit(inline="always")
+def crc32(data: Array, start: Int, stop: Int) -> Int:
+    crc = np.uint32(0xFFFFFFFF)
+    p = start
+    while p + 8 <= stop:
+        low = crc ^ (
+            np.uint32(data[p])
+            | np.uint32(data[p + 1]) << 8
+            | np.uint32(data[p + 2]) << 16
+            | np.uint32(data[p + 3]) << 24
+        )
+        crc = np.uint32(
+            _CRC32[7, low & 0xFF]
+            ^ _CRC32[6, low >> 8 & 0xFF]
+            ^ _CRC32[5, low >> 16 & 0xFF]
+            ^ _CRC32[4, low >> 24 & 0xFF]
+            ^ _CRC32[3, data[p + 4]]
+            ^ _CRC32[2, data[p + 5]]
+            ^ _CRC32[1, data[p + 6]]
+            ^ _CRC32[0, data[p + 7]]
+        )
+        p += 8
+    while p < stop:
+        crc = np.uint32(_CRC32[0, (crc ^ data[p]) & 0xFF] ^ (crc >> 8))
+        p += 1
+    return np.uint32(crc ^ np.uint32(0xFFFFFFFF))

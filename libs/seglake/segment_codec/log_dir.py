@@ -1,0 +1,302 @@
+"""Names in a broker's log dir: partition folders, segment files, and which of them count.
+
+Names only: nothing here lists or opens. A log dir holds one folder per partition replica::
+
+    <topic>-<partition>                        live; the last '-' parts the two
+    <topic>-<partition>.<32 hex>-delete        deletion pending; the topic may be cut short
+    <topic>-<partition>.<32 hex>-future        being copied to another disk of the same broker
+    <topic>-<partition>.<32 hex>-stray         no longer this broker's; the topic may be cut short
+
+A folder holds segment files, the 20 digits being a record offset, and a few others::
+
+    <20 digits>.<kind>            in use; kinds are log, index, timeindex, txnindex, snapshot
+    <20 digits>.<kind>.deleted    removed, about to be unlinked
+    <20 digits>.<kind>.cleaned    output of a cleaning or a split that stopped
+    <20 digits>.<kind>.swap       finished output, not yet renamed
+
+Source: apache/kafka 1eb7644, LocalLog, LogFileUtils, Topic; `plan_swaps` follows the first three
+passes of LogLoader.java at apache/kafka 0c37e22.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from seglake.segment_codec.errors import SegmentCodecError
+
+TOPIC_MAX_LENGTH = 249
+FOLDER_NAME_MAX_LENGTH = 255
+PARTITION_MAX = 2**31 - 1
+OFFSET_MAX = 2**63 - 1
+
+_TOPIC = re.compile(rf"[a-zA-Z0-9._-]{{1,{TOPIC_MAX_LENGTH}}}")
+_PARTITION = re.compile(r"0|[1-9][0-9]{0,9}")
+_FOLDER_SUFFIX = re.compile(r"(.+)\.[0-9a-f]{32}-(delete|future|stray)", re.DOTALL)
+_FILE_NAME = re.compile(
+    r"([0-9]{20})\.(log|index|timeindex|txnindex|snapshot)(?:\.(deleted|cleaned|swap))?"
+)
+
+
+class SideFile(StrEnum):
+    """The files beside the segments: the first six in a log dir, the others in a folder."""
+
+    META_PROPERTIES = "meta.properties"
+    HIGH_WATERMARKS = "replication-offset-checkpoint"
+    RECOVERY_POINTS = "recovery-point-offset-checkpoint"
+    LOG_START_OFFSETS = "log-start-offset-checkpoint"
+    CLEANER_OFFSETS = "cleaner-offset-checkpoint"
+    CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
+    LEADER_EPOCHS = "leader-epoch-checkpoint"
+    PARTITION_METADATA = "partition.metadata"
+    QUORUM_STATE = "quorum-state"
+
+
+_SIDE_FILES = frozenset(SideFile)
+_KRAFT_SNAPSHOT_SUFFIXES = (".checkpoint", ".checkpoint.part", ".checkpoint.deleted")
+_KRAFT_SNAPSHOT = re.compile(r"([0-9]{20})-([0-9]{10})\.checkpoint")
+
+
+class FolderKind(StrEnum):
+    """What a partition folder is to its broker."""
+
+    LIVE = "live"
+    DELETE = "delete"
+    FUTURE = "future"
+    STRAY = "stray"
+
+
+class FileKind(StrEnum):
+    """The files of one segment; a snapshot need not lie at a segment's base offset."""
+
+    LOG = "log"
+    INDEX = "index"
+    TIMEINDEX = "timeindex"
+    TXNINDEX = "txnindex"
+    SNAPSHOT = "snapshot"
+
+
+class FileState(StrEnum):
+    """How far a file's making or removal has got."""
+
+    LIVE = "live"
+    DELETED = "deleted"
+    CLEANED = "cleaned"
+    SWAP = "swap"
+
+
+class SkipReason(StrEnum):
+    """Why a segment file is not read."""
+
+    DELETED = "deleted"
+    UNFINISHED_CLEANING = "unfinished_cleaning"
+    UNFINISHED_SPLIT = "unfinished_split"
+    REPLACED_BY_SWAP = "replaced_by_swap"
+
+
+class TopicPartition(NamedTuple):
+    """A topic's name and the number of one of its partitions."""
+
+    topic: str
+    partition: int
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionFolder:
+    """A partition folder's name, read; part of the topic if not `topic_is_complete`."""
+
+    topic: str
+    partition: int
+    kind: FolderKind
+    topic_is_complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentFileName:
+    """A segment file's name, read; `str` gives the name back.
+
+    `base_offset` is the number in the name. For a snapshot it is the offset after the last
+    included.
+    """
+
+    base_offset: int
+    kind: FileKind
+    state: FileState
+
+    def __str__(self) -> str:
+        suffix = "" if self.state is FileState.LIVE else f".{self.state}"
+        return f"{self.base_offset:020d}.{self.kind}{suffix}"
+
+
+class MetadataSnapshotName(NamedTuple):
+    """The name of a snapshot of the KRaft log: what all records below `end_offset` add up to."""
+
+    end_offset: int
+    epoch: int
+
+
+class SkippedFile(NamedTuple):
+    """A segment file that is not read, and why."""
+
+    file: SegmentFileName
+    reason: SkipReason
+
+
+@dataclass(frozen=True, slots=True)
+class FolderPlan:
+    """What to make of the files of one partition folder; each name given is in one of the four.
+
+    Attributes:
+        read: by base offset and kind, each pair once; a `.swap` file stands for what it replaces.
+        superseded: segment files that are not read.
+        side_files: names known to be no segment's, such as `leader-epoch-checkpoint`.
+        unknown: names that Kafka does not give, to be reported.
+    """
+
+    read: tuple[SegmentFileName, ...]
+    superseded: tuple[SkippedFile, ...]
+    side_files: tuple[str, ...]
+    unknown: tuple[str, ...]
+
+
+class MissingSwapEndError(SegmentCodecError):
+    """A folder cannot be planned before the end of each of its usable `.swap` logs is known."""
+
+    def __init__(self, *, file: SegmentFileName) -> None:
+        self.file = file
+        super().__init__(f"the next offset of {file} was not given: read the log and pass it")
+
+
+def is_legal_topic(topic: str) -> bool:
+    """Whether Kafka lets a topic have this name."""
+    return _TOPIC.fullmatch(topic) is not None and topic not in {".", ".."}
+
+
+def parse_folder_name(name: str) -> PartitionFolder | None:
+    """Read the name of a folder in a log dir; None when it is no partition's."""
+    kind = FolderKind.LIVE
+    replica = name
+    if suffixed := _FOLDER_SUFFIX.fullmatch(name):
+        replica, kind = suffixed[1], FolderKind(suffixed[2])
+    topic, _, digits = replica.rpartition("-")
+    if not is_legal_topic(topic) or _PARTITION.fullmatch(digits) is None:
+        return None
+    if int(digits) > PARTITION_MAX:
+        return None
+    may_be_cut = kind in {FolderKind.DELETE, FolderKind.STRAY}
+    is_complete = not may_be_cut or len(name) < FOLDER_NAME_MAX_LENGTH
+    return PartitionFolder(topic, int(digits), kind, is_complete)
+
+
+def parse_file_name(name: str) -> SegmentFileName | None:
+    """Read the name of a segment file; None for any other file, or digits that are not ASCII."""
+    match = _FILE_NAME.fullmatch(name)
+    if match is None or int(match[1]) > OFFSET_MAX:
+        return None
+    return SegmentFileName(int(match[1]), FileKind(match[2]), FileState(match[3] or "live"))
+
+
+def usable_swap_logs(names: Iterable[str]) -> tuple[SegmentFileName, ...]:
+    """The `.log.swap` files whose next offsets `plan_swaps` will ask for, by base offset."""
+    files = _segment_files(names)
+    limit = _split_limit(files)
+    return tuple(
+        file
+        for file in files
+        if file.state is FileState.SWAP and file.kind is FileKind.LOG and file.base_offset < limit
+    )
+
+
+def plan_swaps(names: Iterable[str], swap_next_offsets: Mapping[int, int]) -> FolderPlan:
+    """Decide which files of a partition folder are read, as a starting broker would.
+
+    A cleaner or a split writes `.cleaned`, renames to `.swap`, removes what is replaced and renames
+    again; wherever it was stopped, either the old files or the new ones are whole. So `.deleted`
+    and `.cleaned` are dropped; beside any `.cleaned` a `.swap` at or above the lowest of them
+    belongs to an unfinished split and is dropped too; the other `.swap` files replace every file
+    whose number lies in [lowest base offset, highest next offset) of the `.swap` logs.
+
+    Args:
+        names: the folder's files, in any order; folders left out.
+        swap_next_offsets: base offset of each of `usable_swap_logs` to the offset after its last
+            record (the base offset itself when it has no batch).
+
+    Raises:
+        MissingSwapEndError: a usable `.swap` log is not in `swap_next_offsets`.
+    """
+    names = sorted(set(names))
+    files = _segment_files(names)
+    limit = _split_limit(files)
+    replaced = _replaced_offsets(usable_swap_logs(names), swap_next_offsets)
+    renamed = {
+        (file.base_offset, file.kind)
+        for file in files
+        if file.state is FileState.SWAP and file.base_offset < limit
+    }
+    read: list[SegmentFileName] = []
+    superseded: list[SkippedFile] = []
+    for file in files:
+        reason = _skip_reason(file, limit, replaced, renamed)
+        if reason is None:
+            read.append(file)
+        else:
+            superseded.append(SkippedFile(file, reason))
+    others = [name for name in names if parse_file_name(name) is None]
+    return FolderPlan(
+        read=tuple(read),
+        superseded=tuple(superseded),
+        side_files=tuple(name for name in others if _is_side_file(name)),
+        unknown=tuple(name for name in others if not _is_side_file(name)),
+    )
+
+
+def _segment_files(names: Iterable[str]) -> list[SegmentFileName]:
+    kinds = list(FileKind)
+    files = [file for name in set(names) if (file := parse_file_name(name)) is not None]
+    return sorted(files, key=lambda file: (file.base_offset, kinds.index(file.kind), file.state))
+
+
+def _split_limit(files: list[SegmentFileName]) -> int:
+    """The offset from which on `.swap` files belong to an unfinished split."""
+    cleaned = (file.base_offset for file in files if file.state is FileState.CLEANED)
+    return min(cleaned, default=OFFSET_MAX + 1)
+
+
+def _replaced_offsets(
+    swap_logs: tuple[SegmentFileName, ...], swap_next_offsets: Mapping[int, int]
+) -> range:
+    """The file numbers that the `.swap` logs replace; a half-open range, one for all of them."""
+    for file in swap_logs:
+        if file.base_offset not in swap_next_offsets:
+            raise MissingSwapEndError(file=file)
+    if not swap_logs:
+        return range(0)
+    start = min(file.base_offset for file in swap_logs)
+    return range(start, max(swap_next_offsets[file.base_offset] for file in swap_logs))
+
+
+def _skip_reason(
+    file: SegmentFileName, limit: int, replaced: range, renamed: set[tuple[int, FileKind]]
+) -> SkipReason | None:
+    match file.state:
+        case FileState.DELETED:
+            return SkipReason.DELETED
+        case FileState.CLEANED:
+            return SkipReason.UNFINISHED_CLEANING
+        case FileState.SWAP:
+            return SkipReason.UNFINISHED_SPLIT if file.base_offset >= limit else None
+        case FileState.LIVE:
+            is_replaced = file.base_offset in replaced or (file.base_offset, file.kind) in renamed
+            return SkipReason.REPLACED_BY_SWAP if is_replaced else None
+
+
+def parse_metadata_snapshot_name(name: str) -> MetadataSnapshotName | None:
+    """Read the name of a finished snapshot of the KRaft log; None for any other."""
+    match = _KRAFT_SNAPSHOT.fullmatch(name)
+    return None if match is None else MetadataSnapshotName(int(match[1]), int(match[2]))
+
+
+def _is_side_file(name: str) -> bool:
+    """Known by its whole name, a rewrite in progress, or a snapshot of the KRaft log."""
+    return name in _SIDE_FILES or name.endswith((".tmp", *_KRAFT_SNAPSHOT_SUFFIXES))

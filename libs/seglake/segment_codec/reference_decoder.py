@@ -1,0 +1,200 @@
+"""The plain decoder of record bytes, written from the layout tables, one object per record.
+
+It is the slow twin of the columnar decoder: the same tests run over both. It also serves where
+single records are wanted: markers, and a person's look into a segment.
+"""
+
+from seglake.segment_codec._checksum import crc32
+from seglake.segment_codec._varint import read_varint, read_varlong
+from seglake.segment_codec.errors import DefectCode, DefectError
+from seglake.segment_codec.message_set import (
+    CHECKSUM_START,
+    CODEC_MASK,
+    LENGTH,
+    PREFIX,
+    PREFIX_BYTES,
+    SIZE_STOP,
+    SMALLEST_SIZE,
+    TIMESTAMP,
+    MessageRun,
+    Wrapper,
+    wrapped_messages,
+)
+from seglake.segment_codec.offset_order import Unit
+from seglake.segment_codec.record import Record, RecordHeader
+from seglake.segment_codec.record_batch import RecordBatch, plain_records
+
+_SMALLEST_RECORD_BODY_BYTES = 6
+
+
+def decode(unit: Unit, max_decompressed_bytes: int) -> list[Record]:
+    """All records of one unit, control records included.
+
+    Raises:
+        DefectError: with the code under which the unit is quarantined.
+    """
+    match unit:
+        case RecordBatch():
+            return _batch_records(unit, plain_records(unit, max_decompressed_bytes))
+        case Wrapper():
+            return _wrapper_records(
+                unit, memoryview(wrapped_messages(unit, max_decompressed_bytes))
+            )
+        case MessageRun():
+            return _messages(unit.data)
+        case _:
+            raise TypeError(f"no unit of a log: {unit!r}")
+
+
+def _batch_records(batch: RecordBatch, data: bytes | memoryview) -> list[Record]:
+    records: list[Record] = []
+    position, last_delta = 0, -1
+    header = batch.header
+    for _ in range(header.record_count):
+        if position == len(data):
+            raise _miscounted("the payload holds fewer records than the header says")
+        length, position = read_varint(data, position, len(data))
+        if not _SMALLEST_RECORD_BODY_BYTES <= length <= len(data) - position:
+            raise _malformed(f"a record of {length} bytes in the {len(data) - position} left")
+        delta, record = _record(data, position, position + length, batch)
+        if not last_delta < delta <= header.last_offset_delta:
+            raise _malformed(f"offset delta {delta} after {last_delta}")
+        records.append(record)
+        position, last_delta = position + length, delta
+    if position != len(data):
+        raise _miscounted(f"{len(data) - position} bytes are left behind the last record")
+    return records
+
+
+def _record(
+    data: bytes | memoryview, position: int, end: int, batch: RecordBatch
+) -> tuple[int, Record]:
+    timestamp_delta, position = read_varlong(data, position + 1, end)
+    delta, position = read_varint(data, position, end)
+    key, position = _field(data, position, end, "key")
+    value, position = _field(data, position, end, "value")
+    count, position = read_varint(data, position, end)
+    if not 0 <= count <= end - position:
+        raise _malformed(f"{count} headers in {end - position} bytes")
+    headers: list[RecordHeader] = []
+    for _ in range(count):
+        name, position = _field(data, position, end, "header key")
+        if name is None:
+            raise _malformed("a header's key is null")
+        content, position = _field(data, position, end, "header value")
+        headers.append(RecordHeader(name, content))
+    if position != end:
+        raise _malformed(f"a record is {end - position} bytes longer than what it holds")
+    header = batch.header
+    timestamp_ms = (
+        header.max_timestamp_ms
+        if header.is_log_append_time
+        else _wrapped_int64(header.base_timestamp_ms + timestamp_delta)
+    )
+    return delta, Record(header.base_offset + delta, timestamp_ms, key, value, tuple(headers))
+
+
+def _field(
+    data: bytes | memoryview, position: int, end: int, what: str
+) -> tuple[bytes | None, int]:
+    length, position = read_varint(data, position, end)
+    if length < 0:
+        return None, position
+    if length > end - position:
+        raise _malformed(f"a {what} of {length} bytes in the {end - position} left")
+    return bytes(data[position : position + length]), position + length
+
+
+def _wrapper_records(wrapper: Wrapper, data: memoryview) -> list[Record]:
+    inner = _messages(data)
+    last = inner[-1].offset
+    if wrapper.magic == 1:
+        shift = wrapper.last_offset - last
+    else:
+        shift = 0 if wrapper.last_offset == last else -1
+    if shift < 0:
+        raise _malformed(f"wrapper offset {wrapper.last_offset}, last inner offset {last}")
+    time_ms = wrapper.timestamp_ms if wrapper.is_log_append_time else None
+    return [
+        record._replace(
+            offset=record.offset + shift,
+            timestamp_ms=_time_in_wrapper(wrapper, record) if time_ms is None else time_ms,
+        )
+        for record in inner
+    ]
+
+
+def _time_in_wrapper(wrapper: Wrapper, record: Record) -> int | None:
+    """Magic 0 inside magic 1 has no time, which Kafka gives as -1 there."""
+    return -1 if wrapper.magic == 1 and record.timestamp_ms is None else record.timestamp_ms
+
+
+def _messages(data: memoryview) -> list[Record]:
+    records: list[Record] = []
+    position = 0
+    while position < len(data):
+        end = _checked_message_end(data, position)
+        offset, _, _, magic, _ = PREFIX.unpack_from(data, position)
+        at = position + PREFIX_BYTES
+        timestamp_ms: int | None = None
+        if magic == 1:
+            (timestamp_ms,) = TIMESTAMP.unpack_from(data, at)
+            at += TIMESTAMP.size
+        key, at = _message_field(data, at, end)
+        value, at = _message_field(data, at, end)
+        if at != end:
+            raise _malformed(f"a message is {end - at} bytes longer than key and value")
+        if records and offset <= records[-1].offset:
+            raise _malformed(f"inner offset {offset} after {records[-1].offset}")
+        if not records and offset < 0:
+            raise _malformed(f"inner offset {offset}")
+        records.append(Record(offset, timestamp_ms, key, value, ()))
+        position = end
+    return records
+
+
+def _checked_message_end(data: memoryview, position: int) -> int:
+    left = len(data) - position
+    if left < SIZE_STOP:
+        raise _malformed("the last inner message is cut")
+    size = LENGTH.unpack_from(data, position + 8)[0]
+    if size < SMALLEST_SIZE:
+        raise _malformed(f"an inner message of size {size}")
+    if size > left - SIZE_STOP:
+        raise _malformed("the last inner message is cut")
+    end = position + SIZE_STOP + int(size)
+    _, _, crc, magic, attributes = PREFIX.unpack_from(data, position)
+    if magic not in (0, 1):
+        raise _malformed(f"an inner message of magic {magic}")
+    if magic == 1 and size < SMALLEST_SIZE + TIMESTAMP.size:
+        raise _malformed(f"an inner message of size {size}")
+    if crc32(data[position + CHECKSUM_START : end]) != crc:
+        raise DefectError(DefectCode.INNER_CRC_MISMATCH, "an inner message fails its checksum")
+    if attributes & CODEC_MASK:
+        raise DefectError(DefectCode.NESTED_WRAPPER, "an inner message is a wrapper itself")
+    return end
+
+
+def _message_field(data: memoryview, at: int, end: int) -> tuple[bytes | None, int]:
+    if end - at < LENGTH.size:
+        raise _malformed("a message ends inside a length")
+    (length,) = LENGTH.unpack_from(data, at)
+    at += LENGTH.size
+    if length < 0:
+        return None, at
+    if length > end - at:
+        raise _malformed(f"a field of {length} bytes in the {end - at} left")
+    return bytes(data[at : at + length]), at + length
+
+
+def _wrapped_int64(value: int) -> int:
+    """Java adds two longs with wrap-around."""
+    return (value + (1 << 63)) % (1 << 64) - (1 << 63)
+
+
+def _malformed(detail: str) -> DefectError:
+    return DefectError(DefectCode.MALFORMED_RECORD, detail)
+
+
+def _miscounted(detail: str) -> DefectError:
+    return DefectError(DefectCode.RECORD_COUNT_MISMATCH, detail)

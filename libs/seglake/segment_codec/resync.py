@@ -1,0 +1,234 @@
+"""Finding the way again behind bytes that do not say how long they are.
+
+A forward scan looks for something like a header, and the checksum decides. A value may itself hold
+whole batches (a topic of backups, a tool's test data), so a find must also lead on: the chain of
+sound batches that begins with it has to touch a place known to be a batch start, or to reach the
+end of the file or a header that continues the offsets.
+"""
+
+import struct
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from seglake.segment_codec import _message_kernels, message_set, record_batch
+from seglake.segment_codec._checksum import crc32, crc32c
+from seglake.segment_codec._varint import read_varint
+from seglake.segment_codec.window import Window
+
+_PREFIX = struct.Struct(">qiIb")
+_PREFIX_BYTES = 17
+_OFFSET = struct.Struct(">q")
+_PIECE_BYTES = 1 << 20
+_CHECKSUM_PIECE_BYTES = 4 << 20
+
+
+def is_zero(window: Window, position: int, size_bytes: int) -> bool:
+    """Whether all these bytes are zero."""
+    stop = position + size_bytes
+    while position < stop:
+        piece = window.view(position, min(_PIECE_BYTES, stop - position))
+        if np.frombuffer(piece, np.uint8).any():
+            return False
+        position += len(piece)
+    return True
+
+
+def stands_header(window: Window, position: int, *, may_be_cut: bool) -> bool:
+    """Whether the file ends here, is zero from here on, or goes on with a header that may be right.
+
+    Args:
+        may_be_cut: the batch may be longer than the file, as in the last segment.
+    """
+    left = window.size_bytes - position
+    if left < _PREFIX_BYTES:
+        return left == 0 or may_be_cut or is_zero(window, position, left)
+    offset, length, _, magic = _PREFIX.unpack_from(window.view(position, _PREFIX_BYTES))
+    if 0 <= magic <= 2 and length >= _smallest_length(magic) and offset >= 0:
+        return may_be_cut or length <= left - record_batch.LENGTH_STOP
+    return length == 0 and is_zero(window, position, left)
+
+
+def batch_checksum(window: Window, position: int, size_bytes: int, magic: int) -> int:
+    """The checksum of a batch or message as its bytes are, taken in pieces.
+
+    A damaged length may claim most of the file, which need not be in memory to be refuted.
+    """
+    checksum = crc32c if magic == 2 else crc32
+    start = record_batch.CHECKSUM_START if magic == 2 else message_set.CHECKSUM_START
+    crc, stop = 0, position + size_bytes
+    # From its first byte: who wants the whole batch next finds it there, and reads nothing twice.
+    window.view(position, min(_CHECKSUM_PIECE_BYTES, size_bytes))
+    position += start
+    while position < stop:
+        piece = window.view(position, min(_CHECKSUM_PIECE_BYTES, stop - position))
+        crc = checksum(piece, crc)
+        position += len(piece)
+    return crc
+
+
+class _Search(NamedTuple):
+    start: int
+    low_offset: int
+    found: int | None
+
+
+class Resync:
+    """Finds the next sound batch of one segment.
+
+    Args:
+        stop: a batch start or the end of the file; nothing beyond is looked at.
+        limit_offset: offsets from here on cannot be in the segment.
+        anchors: gives positions that may be batch starts; one counts when a sound batch begins
+            there.
+    """
+
+    def __init__(
+        self,
+        window: Window,
+        stop: int,
+        limit_offset: int,
+        anchors: Callable[[], tuple[int, ...]],
+    ) -> None:
+        self._window = window
+        self._stop = stop
+        self._limit_offset = limit_offset
+        self._load_anchors = anchors
+        self._anchors: frozenset[int] | None = None
+        self._last = _Search(0, 0, 0)
+
+    def next_sound(self, start: int, low_offset: int) -> int | None:
+        """The first position from `start` on where the log goes on, or None.
+
+        Time is linear in the bytes looked at: no batch is proved twice, and an answer holds for
+        every later start in front of it, so a row of damaged batches is searched once.
+
+        Args:
+            low_offset: the batch found has no lower offset.
+        """
+        last = self._last
+        is_known = last.low_offset == low_offset and last.start <= start
+        if is_known and (last.found is None or start <= last.found):
+            return last.found
+        self._last = _Search(start, low_offset, self._search(start, low_offset))
+        return self._last.found
+
+    def is_sound(self, position: int, low_offset: int) -> bool:
+        """Whether a batch or message whose checksum holds begins here."""
+        return self._proved(position, low_offset) is not None
+
+    def _search(self, start: int, low_offset: int) -> int | None:
+        if self._anchors is None:
+            self._anchors = frozenset(self._load_anchors())
+        may_be_old = self._may_be_old(start - 1)
+        seen: set[int] = set()
+        for candidate in self._candidates(start, low_offset):
+            if candidate in seen:
+                continue
+            value_stops = self._value_stops(candidate, may_be_old)
+            if self._leads_on(candidate, low_offset, seen, value_stops):
+                return candidate
+        return None
+
+    def _may_be_old(self, damaged: int) -> bool:
+        """Whether what is damaged may be an old message; its magic byte may be damaged too."""
+        if damaged < 0 or self._stop - damaged < _PREFIX_BYTES:
+            return True
+        return int(self._window.view(damaged, _PREFIX_BYTES)[_PREFIX_BYTES - 1]) != 2
+
+    def _candidates(self, start: int, low_offset: int) -> Iterator[int]:
+        piece_start = start
+        while self._stop - piece_start >= _PREFIX_BYTES:
+            piece = self._window.view(piece_start, min(_PIECE_BYTES, self._stop - piece_start))
+            data = np.frombuffer(piece, np.uint8)
+            left = self._stop - piece_start
+            place = _message_kernels.find_header(data, 0, left, low_offset, self._limit_offset)
+            while place >= 0:
+                yield piece_start + place
+                place = _message_kernels.find_header(
+                    data, place + 1, left, low_offset, self._limit_offset
+                )
+            if len(piece) == left:
+                return
+            piece_start += len(piece) - record_batch.HEADER_BYTES + 1
+
+    def _leads_on(
+        self, start: int, low_offset: int, seen: set[int], value_stops: frozenset[int]
+    ) -> bool:
+        """Whether sound batches lead from here to where the log goes on."""
+        anchors = self._anchors or frozenset()
+        position = start
+        while position < self._stop:
+            if position in seen:
+                return False
+            step = self._proved(position, low_offset)
+            if step is None:
+                break
+            seen.add(position)
+            if position in anchors:
+                return True
+            size_bytes, low_offset = step
+            position += size_bytes
+            if position in value_stops:
+                return False
+        return position != start and self._goes_on(position, low_offset)
+
+    def _value_stops(self, position: int, may_be_old: bool) -> frozenset[int]:
+        """Where a value that begins here would end, by what would then be its length field.
+
+        An int32 in the old formats, a varint of some bytes in the new one. Behind a value the log
+        may well go on: it is the last field of an old message, and nearly so of a new one, which
+        ends with a count of headers and so never at the end of the file.
+        """
+        before = bytes(self._window.view(max(0, position - 5), min(5, position)))
+        old = int.from_bytes(before[-4:], "big", signed=True) if may_be_old else 0
+        new = [
+            read_varint(before, len(before) - count, len(before))[0]
+            for count in range(2, len(before) + 1)
+            if before[-1] < 0x80 and all(byte >= 0x80 for byte in before[-count:-1])
+        ]
+        stops = {position + length for length in new if length > 0} - {self._stop}
+        return frozenset(stops | ({position + old} if old > 0 else set()))
+
+    def _goes_on(self, position: int, low_offset: int) -> bool:
+        left = self._stop - position
+        if left < _OFFSET.size:
+            return left == 0
+        (offset,) = _OFFSET.unpack(self._window.view(position, _OFFSET.size))
+        is_next = low_offset <= offset < self._limit_offset
+        if left < _PREFIX_BYTES:
+            return bool(is_next)
+        _, length, _, magic = _PREFIX.unpack_from(self._window.view(position, _PREFIX_BYTES))
+        if is_next and 0 <= magic <= 2:
+            # A length that cannot be is damaged, or no length at all: then the offset must fit.
+            return bool(length >= _smallest_length(magic) or offset == low_offset)
+        return length == 0 and is_zero(self._window, position, left)
+
+    def _proved(self, position: int, low_offset: int) -> tuple[int, int] | None:
+        """Size and end offset of the batch at `position`, if its checksum holds."""
+        left = self._stop - position
+        if left < _PREFIX_BYTES:
+            return None
+        offset, length, crc, magic = _PREFIX.unpack_from(self._window.view(position, _PREFIX_BYTES))
+        size_bytes = record_batch.LENGTH_STOP + length
+        if not 0 <= magic <= 2 or length < _smallest_length(magic) or size_bytes > left:
+            return None
+        if not low_offset <= offset < self._limit_offset:
+            return None
+        if magic < 2:
+            is_sound = batch_checksum(self._window, position, size_bytes, magic) == crc
+            return (size_bytes, offset + 1) if is_sound else None
+        header = record_batch.BatchHeader._make(
+            record_batch.HEADER.unpack_from(self._window.view(position, record_batch.HEADER_BYTES))
+        )
+        if (
+            header.last_offset_delta < 0
+            or batch_checksum(self._window, position, size_bytes, magic) != header.crc
+        ):
+            return None
+        return size_bytes, header.last_offset + 1
+
+
+def _smallest_length(magic: int) -> int:
+    return record_batch.SMALLEST_LENGTH if magic == 2 else message_set.SMALLEST_SIZE

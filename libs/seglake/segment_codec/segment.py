@@ -1,0 +1,392 @@
+"""The walk through one segment file: sound batches, defects, and how it ends.
+
+Every format keeps offset, length and magic in the same 17 bytes, so one walk steps through all of
+them. Each byte from the start of a walk to its end lies in exactly one item.
+
+What is checked, in this order: length, magic, checksum, then where the offsets stand. What lies
+inside a batch is checked by whoever decodes it. Source of the rules for the end of a file:
+apache/kafka 1eb7644, FileLogInputStream.java, LogSegment.recover.
+"""
+
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from seglake.segment_codec import _message_kernels, message_set, record_batch
+from seglake.segment_codec.errors import DefectCode, DefectError, TailKind
+from seglake.segment_codec.message_set import MessageRun, Wrapper
+from seglake.segment_codec.offset_order import OffsetOrder, Unit
+from seglake.segment_codec.record_batch import BatchHeader, RecordBatch
+from seglake.segment_codec.resync import Resync, batch_checksum, is_zero, stands_header
+from seglake.segment_codec.window import Window
+
+PREFIX = struct.Struct(">qiib")  # offset, length, four bytes that differ by format, magic
+PREFIX_BYTES = PREFIX.size
+MOST_OFFSETS = 1 << 31  # an index entry holds a 31-bit offset, so no segment spans more
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentBounds:
+    """What is known of a segment besides its bytes.
+
+    Attributes:
+        base_offset: from the file name.
+        limit_offset: offsets from here on cannot be in this segment: the next one's first offset,
+            or in the last segment the log end, where it is known.
+        is_last: no later segment exists, so the end may be torn without being damaged.
+        settled_offset: high watermark or recovery point, the higher; a bad checksum below it is
+            damage, above it a write may just not have reached the disk.
+        anchors: gives the positions that the offset index names as batch starts; hints, proved
+            before use, and asked for only where there is damage.
+        run_breaks: offsets at which a run of messages ends, so that none reaches across.
+        may_have_holes: the cleaner may have taken messages out of the middle of a run; where it
+            was not, a run ends at a hole, so that the hole is seen.
+    """
+
+    base_offset: int
+    limit_offset: int
+    is_last: bool
+    settled_offset: int
+    anchors: Callable[[], tuple[int, ...]] = tuple
+    run_breaks: tuple[int, ...] = ()
+    may_have_holes: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Defect:
+    """Bytes that are not records; offsets, counts and checksums are claims, None where unknown.
+
+    `expected_offset` is the end of what was sound before the place.
+    """
+
+    position: int
+    size_bytes: int
+    code: DefectCode
+    detail: str
+    expected_offset: int
+    base_offset: int | None = None
+    last_offset: int | None = None
+    record_count: int | None = None
+    magic: int | None = None
+    codec_id: int | None = None
+    expected_crc: int | None = None
+    computed_crc: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """Bytes behind the last batch that are not damage; they reach to the end of the file."""
+
+    position: int
+    size_bytes: int
+    kind: TailKind
+
+
+Item = Unit | Defect | Tail
+
+
+class SegmentWalk:
+    """Walks one segment, from any batch start on.
+
+    Args:
+        window: bytes of the file; borrowed.
+        bounds: see `SegmentBounds`.
+        order: of the partition; carried from segment to segment by the caller.
+        stop: where to stop, a proved batch start or the end of the file.
+        headers_only: believe every checksum but that of a marker, or of what may be a damaged one,
+            and leave payloads unread: views in the items are empty then. For a survey, which walks
+            again in full where it met a fault.
+    """
+
+    def __init__(
+        self,
+        window: Window,
+        bounds: SegmentBounds,
+        order: OffsetOrder,
+        *,
+        stop: int | None = None,
+        headers_only: bool = False,
+    ) -> None:
+        self._window = window
+        self._bounds = bounds
+        self._order = order
+        self._stop = window.size_bytes if stop is None else stop
+        self._headers_only = headers_only
+        self._resync = Resync(window, self._stop, bounds.limit_offset, bounds.anchors)
+        self._run = np.zeros(5, np.int64)
+
+    def items(self, position: int = 0) -> Iterator[Item]:
+        """What lies at `position`, a batch start, and behind it, in the order of the bytes."""
+        while position < self._stop:
+            item = self._item(position)
+            if not isinstance(item, Defect | Tail):
+                item = self._in_its_place(item)
+            yield item
+            position += item.size_bytes
+
+    def _item(self, position: int) -> Item:
+        left = self._stop - position
+        if left < PREFIX_BYTES:
+            return self._unreadable(position)
+        prefix = self._window.view(position, PREFIX_BYTES)
+        offset, length, _, magic = PREFIX.unpack_from(prefix)
+        smallest = record_batch.SMALLEST_LENGTH if magic == 2 else message_set.SMALLEST_SIZE
+        if length < smallest or length > left - record_batch.LENGTH_STOP:
+            return self._unreadable(position)
+        size_bytes = record_batch.LENGTH_STOP + length
+        if magic == 2:
+            return self._record_batch(position, size_bytes)
+        if magic in (0, 1):
+            return self._message(position, size_bytes)
+        if not self._is_length_right(position, size_bytes):
+            return self._unreadable(position)
+        return self._defect(
+            position,
+            size_bytes,
+            DefectCode.UNSUPPORTED_MAGIC,
+            f"magic {magic}",
+            base_offset=offset,
+            magic=magic,
+        )
+
+    def _record_batch(self, position: int, size_bytes: int) -> Item:
+        header = BatchHeader._make(
+            record_batch.HEADER.unpack_from(self._window.view(position, record_batch.HEADER_BYTES))
+        )
+        if self._headers_only and record_batch.is_surely_data(header, size_bytes):
+            return RecordBatch(position, size_bytes, header, memoryview(b""))
+        computed = batch_checksum(self._window, position, size_bytes, 2)
+        if computed != header.crc:
+            return self._bad_checksum(
+                position, size_bytes, header.base_offset, 2, header.crc, computed
+            )
+        if header.last_offset_delta < 0:
+            return self._defect(
+                position,
+                size_bytes,
+                DefectCode.MALFORMED_RECORD,
+                f"last offset delta is {header.last_offset_delta}",
+                base_offset=header.base_offset,
+                record_count=header.record_count,
+                magic=2,
+                codec_id=header.codec_id,
+            )
+        data = self._window.view(position, size_bytes)
+        return RecordBatch(position, size_bytes, header, data[record_batch.HEADER_BYTES :])
+
+    def _message(self, position: int, size_bytes: int) -> Item:
+        head = self._window.view(position, message_set.PREFIX_BYTES)
+        offset, _, crc, magic, attributes = message_set.PREFIX.unpack_from(head)
+        is_wrapper = attributes & message_set.CODEC_MASK != 0
+        if not is_wrapper:
+            run = self._message_run(position, size_bytes, offset, magic, attributes)
+            if run is not None:
+                return run
+        computed = batch_checksum(self._window, position, size_bytes, magic)
+        if computed != crc:
+            return self._bad_checksum(position, size_bytes, offset, magic, crc, computed)
+        data = self._window.view(position, size_bytes)
+        try:
+            value = message_set.body(data, magic)[1]
+        except DefectError as error:
+            return self._defect(
+                position, size_bytes, error.code, error.detail, base_offset=offset, magic=magic
+            )
+        if not is_wrapper:
+            return self._lone_message(position, data)
+        timestamp_ms: int | None = None
+        if magic == 1:
+            (timestamp_ms,) = message_set.TIMESTAMP.unpack_from(data, message_set.PREFIX_BYTES)
+        return Wrapper(position, size_bytes, magic, offset, crc, attributes, timestamp_ms, value)
+
+    def _message_run(
+        self, position: int, size_bytes: int, offset: int, magic: int, attributes: int
+    ) -> MessageRun | None:
+        """The run of messages in order that begins here, if one does."""
+        most = min(max(message_set.RUN_BYTES, size_bytes), self._stop - position)
+        low = self._order.next_offset
+        high = self._bounds.limit_offset
+        if offset < low:  # it came late: the run ends where the order is right again
+            low, high = offset, low
+        high = min((each for each in self._bounds.run_breaks if offset < each < high), default=high)
+        data = self._window.buffered(position, size_bytes, most)
+        while True:
+            _message_kernels.scan_messages(
+                np.frombuffer(data, np.uint8),
+                magic,
+                attributes & 0xFF,
+                low,
+                high,
+                self._bounds.may_have_holes,
+                self._run,
+            )
+            if len(data) == most or self._is_run_complete(data):
+                return self._run_of(position, data) if self._run[1] else None
+            data = self._window.view(position, most)
+
+    def _is_run_complete(self, data: memoryview) -> bool:
+        """Whether the run ended at a message that lies whole in `data`, not at its edge."""
+        rest = data[int(self._run[0]) :]
+        if len(rest) < message_set.PREFIX_BYTES:
+            return False
+        size = message_set.PREFIX.unpack_from(rest)[1]
+        return bool(0 <= size <= len(rest) - message_set.SIZE_STOP)
+
+    def _lone_message(self, position: int, data: memoryview) -> Item:
+        """A sound message whose offset fits nowhere; the order of offsets judges it."""
+        magic, attributes = data[16], data[17]
+        _message_kernels.scan_messages(
+            np.frombuffer(data, np.uint8),
+            magic,
+            attributes,
+            -(1 << 63) + 1,
+            1 << 62,
+            self._bounds.may_have_holes,
+            self._run,
+        )
+        if self._run[1]:
+            return self._run_of(position, data)
+        return self._defect(
+            position, len(data), DefectCode.OFFSET_OUT_OF_SEGMENT, "the offset is out of range"
+        )
+
+    def _run_of(self, position: int, data: memoryview) -> MessageRun:
+        size_bytes, count, first, last, largest = (int(value) for value in self._run)
+        _, _, crc, magic, attributes = message_set.PREFIX.unpack_from(data)
+        return MessageRun(
+            position,
+            size_bytes,
+            magic,
+            first,
+            last,
+            crc,
+            attributes,
+            count,
+            largest if magic == 1 else None,
+            data[:size_bytes],
+        )
+
+    def _in_its_place(self, unit: Unit) -> Item:
+        expected = self._order.next_offset
+        code = self._order.judge(unit, self._bounds.base_offset, self._bounds.limit_offset)
+        if code is None:
+            return unit
+        if code is DefectCode.OFFSET_OUT_OF_SEGMENT:
+            detail = (
+                f"offsets {unit.first_offset} to {unit.last_offset} in a segment of offsets "
+                f"{self._bounds.base_offset} to {self._bounds.limit_offset - 1}"
+            )
+        else:
+            detail = (
+                f"offsets {unit.first_offset} to {unit.last_offset} behind offset {expected - 1}, "
+                "taken before"
+            )
+        return Defect(
+            unit.position,
+            unit.size_bytes,
+            code,
+            detail,
+            expected,
+            unit.first_offset,
+            unit.last_offset,
+            magic=unit.magic,
+        )
+
+    def _bad_checksum(
+        self, position: int, size_bytes: int, offset: int, magic: int, expected: int, computed: int
+    ) -> Item:
+        is_unsettled = self._order.next_offset >= self._bounds.settled_offset
+        reaches_end = self._stop == self._window.size_bytes
+        may_be_unflushed = self._bounds.is_last and is_unsettled and reaches_end
+        if may_be_unflushed and not self._is_anything_behind(position):
+            return self._tail(position, TailKind.UNFLUSHED)
+        if not self._is_length_right(position, size_bytes):
+            return self._unreadable(position)
+        return self._defect(
+            position,
+            size_bytes,
+            DefectCode.CRC_MISMATCH,
+            f"the checksum is {computed:#010x}, the header says {expected:#010x}",
+            base_offset=offset,
+            magic=magic,
+            expected_crc=expected,
+            computed_crc=computed,
+        )
+
+    def _is_anything_behind(self, position: int) -> bool:
+        return self._resync.next_sound(position + 1, self._order.next_offset) is not None
+
+    def _is_length_right(self, position: int, size_bytes: int) -> bool:
+        """Whether a damaged batch ends where it says, judged by what stands there.
+
+        Many bytes look like a header. So one that is not proved itself counts only when no sound
+        batch begins earlier.
+        """
+        stop = position + size_bytes
+        if stop < self._stop:
+            if not stands_header(self._window, stop, may_be_cut=self._bounds.is_last):
+                return False
+            if self._resync.is_sound(stop, self._order.next_offset):
+                return True
+        found = self._resync.next_sound(position + 1, self._order.next_offset)
+        return found is None or found >= stop
+
+    def _unreadable(self, position: int) -> Item:
+        """No batch begins here although one should: the hole reaches to the next proved one."""
+        found = self._resync.next_sound(position + 1, self._order.next_offset)
+        if found is None and self._stop == self._window.size_bytes:
+            return self._end_of_file(position)
+        size_bytes = (self._stop if found is None else found) - position
+        if is_zero(self._window, position, size_bytes):
+            return self._defect(position, size_bytes, DefectCode.ZERO_FILLED, "all bytes are zero")
+        return self._defect(
+            position,
+            size_bytes,
+            DefectCode.BAD_LENGTH,
+            f"{self._length_claim(position)}; the next sound batch begins {size_bytes} bytes on",
+        )
+
+    def _end_of_file(self, position: int) -> Item:
+        size_bytes = self._window.size_bytes - position
+        is_torn = size_bytes < PREFIX_BYTES or self._is_cut(position)
+        if is_zero(self._window, position, size_bytes):
+            misses_offsets = self._order.next_offset < self._bounds.limit_offset
+            if self._bounds.is_last or not misses_offsets:
+                return self._tail(position, TailKind.ZERO)
+            return self._defect(position, size_bytes, DefectCode.ZERO_FILLED, "all bytes are zero")
+        if self._bounds.is_last:
+            return self._tail(position, TailKind.TORN if is_torn else TailKind.GARBAGE)
+        if is_torn:
+            detail = f"{size_bytes} bytes of a batch, then the file ends"
+            return self._defect(position, size_bytes, DefectCode.TRUNCATED_BATCH, detail)
+        return self._defect(
+            position, size_bytes, DefectCode.BAD_LENGTH, self._length_claim(position)
+        )
+
+    def _is_cut(self, position: int) -> bool:
+        """Whether a header that could be right stands here, of a batch longer than the file."""
+        offset, length, _, magic = PREFIX.unpack_from(self._window.view(position, PREFIX_BYTES))
+        smallest = record_batch.SMALLEST_LENGTH if magic == 2 else message_set.SMALLEST_SIZE
+        left = self._window.size_bytes - position - record_batch.LENGTH_STOP
+        last = self._bounds.base_offset + MOST_OFFSETS
+        in_order = self._order.next_offset <= offset < last
+        return magic in (0, 1, 2) and length >= smallest and length > left and in_order
+
+    def _length_claim(self, position: int) -> str:
+        head = self._window.view_up_to(position, PREFIX_BYTES)
+        if len(head) < PREFIX_BYTES:
+            return f"{len(head)} bytes are no header"
+        length = PREFIX.unpack_from(head)[1]
+        left = self._window.size_bytes - position - record_batch.LENGTH_STOP
+        return f"the length field says {length}, {left} bytes are left"
+
+    def _tail(self, position: int, kind: TailKind) -> Tail:
+        return Tail(position, self._window.size_bytes - position, kind)
+
+    def _defect(
+        self, position: int, size_bytes: int, code: DefectCode, detail: str, **claims: int | None
+    ) -> Defect:
+        """A defect here; the claims are the fields of `Defect` that may be None."""
+        return Defect(position, size_bytes, code, detail, self._order.next_offset, **claims)

@@ -1,0 +1,85 @@
+"""The one bounds-checked door to the bytes of a file."""
+
+from typing import Protocol
+
+from seglake.segment_codec.errors import OutOfBoundsError, SourceChangedError
+
+
+class ByteSource(Protocol):
+    """Where a window gets its bytes from; the size is fixed when the source is opened."""
+
+    @property
+    def size_bytes(self) -> int: ...
+
+    def read(self, position: int, length: int) -> bytes:
+        """Bytes [position, position + length), short only where the file ends."""
+        ...
+
+
+class BytesSource:
+    """A file that already lies in memory."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+
+    @property
+    def size_bytes(self) -> int:
+        return len(self._content)
+
+    def read(self, position: int, length: int) -> bytes:
+        return self._content[position : position + length]
+
+
+class Window:
+    """Reads a source in pieces and hands out views of them by file position.
+
+    Views stay valid when the window moves on: each keeps the piece it was cut from alive.
+
+    Args:
+        source: borrowed; the caller closes it.
+        read_bytes: how much to ask of the source at once; a longer view reads more.
+        size_bytes: how much of the source there is to see, when it may have grown meanwhile.
+    """
+
+    def __init__(
+        self, source: ByteSource, read_bytes: int = 4 << 20, size_bytes: int | None = None
+    ) -> None:
+        self.size_bytes = source.size_bytes if size_bytes is None else size_bytes
+        self._source = source
+        self._read_bytes = read_bytes
+        self._start = 0
+        self._stop = 0
+        self._piece = memoryview(b"")
+
+    def view(self, position: int, length: int) -> memoryview:
+        """The bytes [position, position + length).
+
+        Raises:
+            OutOfBoundsError: they do not all lie in the file.
+            SourceChangedError: the source no longer has them.
+        """
+        stop = position + length
+        if position < self._start or stop > self._stop:
+            self._move(position, length)
+        return self._piece[position - self._start : stop - self._start]
+
+    def view_up_to(self, position: int, length: int) -> memoryview:
+        """As `view`, cut at the end of the file."""
+        return self.view(position, min(length, self.size_bytes - position))
+
+    def buffered(self, position: int, least: int, most: int) -> memoryview:
+        """As `view` for `least` bytes, and as many more, up to `most`, as need no reading."""
+        self.view(position, least)
+        return self.view(position, min(most, self._stop - position))
+
+    def _move(self, position: int, length: int) -> None:
+        if position < 0 or length < 0 or position + length > self.size_bytes:
+            raise OutOfBoundsError(position=position, length=length, size_bytes=self.size_bytes)
+        wanted = min(max(length, self._read_bytes), self.size_bytes - position)
+        piece = self._source.read(position, wanted)
+        if len(piece) < wanted:
+            raise SourceChangedError(
+                position=position, expected_bytes=wanted, read_bytes=len(piece)
+            )
+        self._piece = memoryview(piece)
+        self._start, self._stop = position, position + wanted

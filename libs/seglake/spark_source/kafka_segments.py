@@ -1,0 +1,140 @@
+"""`spark.read.format("kafka_segments")`: Kafka's log segments as a DataFrame, without tables.
+
+Spark finds it by the package `pyspark_kafka_segments`. The planning runs in a Python process of the
+driver's machine, the decoding in tasks; both need the packages of seglake.
+"""
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, MutableMapping
+from typing import TYPE_CHECKING, cast
+
+from pyspark.sql.datasource import DataSource, DataSourceReader, Filter, InputPartition
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
+
+from seglake.environment.setting_files import Layer, assignment_layers, option_layer
+from seglake.environment.storages import open_storages
+from seglake.errors import WrongCallError
+from seglake.pipelines.segment_ingest.decoding.tasks import DecodeTask
+from seglake.pipelines.segment_ingest.query.read_plan import Wanted, plan_reads
+from seglake.pipelines.segment_ingest.query.record_stream import SCHEMA, records_of
+from seglake.pipelines.settings.settings import Settings
+from seglake.spark_source.pushed_filters import wanted_by
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_SETTINGS = {
+    "internal_topics": "select.internal_topics",
+    "from_timestamp": "select.from_timestamp",
+    "to_timestamp": "select.to_timestamp",
+    "isolation": "read.isolation",
+    "upper_bound": "read.upper_bound",
+    "source_id": "source.source_id",
+}
+_SECTIONS = ("source.", "select.", "read.", "limits.")
+_OWN = frozenset({"path", "paths", "topics", "failondataloss"})
+_PUSHING_WORKER = "pyspark.sql.worker.data_source_pushdown_filters"
+
+
+class KafkaSegmentsSource(DataSource):
+    """Options: those of `seglake ingest` that choose what is read, and `failOnDataLoss`."""
+
+    def __init__(self, options: MutableMapping[str, str]) -> None:
+        # Spark's map forgets the case of the names, and a plain one pickles.
+        super().__init__({name.lower(): value for name, value in options.items()})
+
+    @classmethod
+    def name(cls) -> str:
+        return "kafka_segments"
+
+    def schema(self) -> StructType:
+        return from_arrow_schema(SCHEMA)
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        # Spark refuses a reader that takes filters where its own setting forbids it.
+        pushes = any(name.startswith(_PUSHING_WORKER) for name in _running_modules())
+        return (_PushingReader if pushes else _Reader)(dict(self.options))
+
+
+class _Partition(InputPartition):
+    """One task; an empty one stands for a query that reads nothing."""
+
+    def __init__(self, task: DecodeTask | None) -> None:
+        super().__init__(task)
+
+
+class _Reader(DataSourceReader):
+    def __init__(self, options: dict[str, str]) -> None:
+        self._options = options
+        self._fails_on_loss = _flag(options, "failondataloss", default=True)
+        self._wanted = Wanted()
+
+    def partitions(self) -> list[InputPartition]:
+        settings = Settings.from_mappings(_layers(self._options))
+        storage = open_storages(settings.spark.properties)
+        tasks = plan_reads(
+            _paths(self._options),
+            storage,
+            settings,
+            self._wanted,
+            fails_on_loss=self._fails_on_loss,
+        )
+        return [_Partition(task) for task in tasks] or [_Partition(None)]
+
+    def read(self, partition: InputPartition) -> "Iterator[pa.RecordBatch]":
+        task = cast("DecodeTask | None", partition.value)
+        if task is None:
+            return iter(())
+        return records_of(task, fails_on_loss=self._fails_on_loss)
+
+
+class _PushingReader(_Reader):
+    """Plans only what the filters leave; Spark still looks at each row itself."""
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
+        self._wanted = wanted_by(filters)
+        return filters
+
+
+def _running_modules() -> list[str]:
+    main = getattr(sys.modules.get("__main__"), "__spec__", None)
+    return [*sys.modules, "" if main is None else main.name]
+
+
+def _paths(options: dict[str, str]) -> list[str]:
+    if "paths" in options:
+        return [str(path) for path in json.loads(options["paths"])]
+    if "path" not in options:
+        raise WrongCallError("kafka_segments needs a path: load(path), or load([path, path])")
+    return [options["path"]]
+
+
+def _layers(options: dict[str, str]) -> list[Layer]:
+    layers: list[Layer] = []
+    for name, text in options.items():
+        if name == "topics":
+            globs = [glob.strip() for glob in text.split(",") if glob.strip()]
+            layers.append(option_layer("option topics", "select.topics", globs))
+        elif name == "internal_topics":
+            value = _flag(options, name, default=False)
+            layers.append(option_layer(f"option {name}", _SETTINGS[name], value))
+        elif name in _SETTINGS:
+            layers.append(option_layer(f"option {name}", _SETTINGS[name], text))
+        elif name.startswith(_SECTIONS):
+            layers += assignment_layers([f"{name}={text}"])
+        elif name not in _OWN:
+            known = ", ".join(sorted([*_SETTINGS, "topics", "failOnDataLoss"]))
+            raise WrongCallError(
+                f"kafka_segments has no option {name!r}: it has {known}, and the keys of the"
+                f" sections {', '.join(each.rstrip('.') for each in _SECTIONS)}"
+            )
+    return layers
+
+
+def _flag(options: dict[str, str], name: str, *, default: bool) -> bool:
+    text = options.get(name, str(default)).lower()
+    if text not in ("true", "false"):
+        raise WrongCallError(f"the option {name} is true or false, got {text!r}")
+    return text == "true"

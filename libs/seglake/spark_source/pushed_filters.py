@@ -1,0 +1,71 @@
+"""What filters that Spark pushes down leave to be read."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from pyspark.sql.datasource import (
+    EqualNullSafe,
+    EqualTo,
+    Filter,
+    GreaterThan,
+    GreaterThanOrEqual,
+    In,
+    LessThan,
+    LessThanOrEqual,
+)
+
+from seglake.pipelines.segment_ingest.query.read_plan import Wanted
+
+
+def wanted_by(filters: Iterable[Filter]) -> Wanted:
+    """The least that holds every row which all filters let through; unknown ones are passed over.
+
+    Comparisons with null let no row through, and Spark does not push them.
+    """
+    wanted = Wanted()
+    for each in filters:
+        wanted = _narrowed(wanted, each)
+    return wanted
+
+
+def _narrowed(wanted: Wanted, given: Filter) -> Wanted:
+    column = getattr(given, "attribute", ())
+    if column == ("topic",):
+        values = _values(given)
+        return wanted if values is None else wanted.with_topics(str(value) for value in values)
+    if column == ("partition",):
+        values = _values(given)
+        return wanted if values is None else wanted.with_partitions(int(v) for v in values)
+    if column == ("offset",):
+        return wanted.with_offsets(*_bounds(given))
+    return wanted
+
+
+def _values(given: Filter) -> list[Any] | None:
+    match given:
+        case EqualTo() | EqualNullSafe():
+            return [given.value]
+        case In():
+            return [value for value in given.value if value is not None]
+        case _:
+            return None
+
+
+def _bounds(given: Filter) -> tuple[int | None, int | None]:
+    """First offset and the one behind the last that may pass; None for no bound."""
+    match given:
+        case GreaterThan():
+            return given.value + 1, None
+        case GreaterThanOrEqual():
+            return given.value, None
+        case LessThan():
+            return None, given.value
+        case LessThanOrEqual():
+            return None, given.value + 1
+        case EqualTo() | EqualNullSafe():
+            return given.value, given.value + 1
+        case In():
+            offsets = [value for value in given.value if value is not None]
+            return (min(offsets), max(offsets) + 1) if offsets else (0, 0)
+        case _:
+            return None, None

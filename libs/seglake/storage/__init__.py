@@ -1,0 +1,1 @@
+"""Local disks, S3 and HDFS behind one port."""

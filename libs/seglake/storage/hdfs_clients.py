@@ -1,0 +1,146 @@
+"""Makes the clients of HDFS, and finds the name node that is active.
+
+A client waits without end for a name node that swallows what is sent to it, and tries those of a
+nameservice in their order. So all of them are asked at once, with a limit, before a client is made
+or delta-rs is called: delta-rs asks the first for each call anew, and where that one refuses the
+connection, its reads can wait for each other without end (deltalake 1.6.6 with hdfs-native 0.13.5:
+7 of 32 processes that opened five tables).
+"""
+
+import contextlib
+import threading
+import time
+from collections.abc import Mapping
+from concurrent.futures import Future, as_completed
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from seglake.storage.daemon_call import called
+from seglake.storage.errors import StoreSilentError
+from seglake.storage.hdfs_access import HdfsAccess, name_nodes, with_name_nodes
+from seglake.storage.hdfs_errors import error_of, is_answer
+
+if TYPE_CHECKING:
+    from hdfs_native import Client
+
+_KEPT = 32
+_ANSWER_SECONDS = 45
+_AGAIN_SECONDS = 1
+_AT_ONCE = {"dfs.client.failover.max.attempts": "0"}
+
+
+@lru_cache(maxsize=_KEPT)
+def client_of(access: HdfsAccess) -> "Client":
+    """One client for a file system in a process, once a name node has answered.
+
+    Raises:
+        StoreSilentError: no name node answers.
+        StorageError: it is another service, wants another user, or has no address.
+    """
+    return _client(access.uri, config_now(access))
+
+
+def config_now(access: HdfsAccess) -> dict[str, str]:
+    """What a client is told, with the name node first that answers now.
+
+    Raises:
+        StoreSilentError, StorageError: as `client_of`.
+    """
+    nodes = _nodes(access)
+    active = nodes.active()
+    if active is None:  # a stand-by may be about to take over
+        nodes.wait()
+        active = nodes.active()
+    others = [name for name in name_nodes(access) if name != active]
+    return with_name_nodes(access, [active, *others] if active else others)
+
+
+class _Question(NamedTuple):
+    asked_at_s: float
+    answer: "Future[None]"
+
+
+class _NameNodes:
+    """The name nodes of one nameservice, or the only one of a host, whose name is empty."""
+
+    def __init__(self, access: HdfsAccess) -> None:
+        self._access = access
+        self._names = name_nodes(access) or [""]
+        self._clients: dict[str, Client] = {}
+        self._questions: dict[str, _Question] = {}
+        self._lock = threading.Lock()
+
+    def active(self) -> str | None:
+        """The first that answers, of all asked at once; none where all say no.
+
+        While one says nothing, another may take over: those that said no are asked again.
+        """
+        end_s = time.monotonic() + _ANSWER_SECONDS
+        while time.monotonic() < end_s:
+            asked = self._ask()
+            with contextlib.suppress(TimeoutError):
+                for answer in as_completed(asked, _AGAIN_SECONDS):
+                    if answer.exception() is None:
+                        return asked[answer]
+                return None
+        raise self._silent()
+
+    def wait(self) -> None:
+        """See that one answers, as long as the client tries again by itself."""
+        access = self._access
+        try:
+            client = _client(access.server, dict(access.config))
+            called(lambda: _greet(client)).result(_ANSWER_SECONDS)
+        except TimeoutError:
+            raise self._silent() from None
+        except (OSError, RuntimeError) as error:
+            raise error_of("use", f"{access.uri}/", error, access.server) from None
+
+    def _ask(self) -> dict["Future[None]", str]:
+        """Put the question to each, but to those that have it and may still answer."""
+        now_s = time.monotonic()
+        with self._lock:
+            for name in self._names:
+                question = self._questions.get(name)
+                if question and question.asked_at_s < now_s - _ANSWER_SECONDS:
+                    self._clients.pop(name, None)  # its connection may be one to nowhere
+                elif question and not question.answer.done():
+                    continue
+                self._questions[name] = _Question(now_s, called(partial(self._greet, name)))
+            return {question.answer: name for name, question in self._questions.items()}
+
+    def _greet(self, name: str) -> None:
+        _greet(self._client(name))
+
+    def _client(self, name: str) -> "Client":
+        if name not in self._clients:
+            config = with_name_nodes(self._access, [name] if name else [])
+            self._clients[name] = _client(self._access.server, config | _AT_ONCE)
+        return self._clients[name]
+
+    def _silent(self) -> StoreSilentError:
+        server = self._access.server
+        reason = f"{server} does not answer: nothing came in {_ANSWER_SECONDS} s"
+        return StoreSilentError(action="use", path=f"{self._access.uri}/", reason=reason)
+
+
+@lru_cache(maxsize=_KEPT)
+def _nodes(access: HdfsAccess) -> _NameNodes:
+    return _NameNodes(access)
+
+
+def _client(uri: str, config: Mapping[str, str]) -> "Client":
+    from hdfs_native import Client
+
+    return Client(uri, config=dict(config))
+
+
+def _greet(client: "Client") -> None:
+    """Ask for the root, which need not be there for us."""
+    try:
+        client.get_file_info("/")
+    except FileNotFoundError:
+        pass
+    except (OSError, RuntimeError) as error:
+        if not is_answer(str(error)):
+            raise

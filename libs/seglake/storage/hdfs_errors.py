@@ -1,0 +1,158 @@
+"""Says in a few words what errors of the HDFS client mean. Pure.
+
+They hold the name of a Java exception and its message, with a stack behind it, or the words of
+the operating system. delta-rs has the same client inside, and wraps its texts in others.
+"""
+
+import re
+
+from seglake.storage.errors import (
+    NotFoundError,
+    PlaceError,
+    RefusedError,
+    StorageError,
+    StoreSilentError,
+)
+
+_RPC = re.compile(r"(?:\w+\.)+(?:\w+\$)?(\w+Exception)\W{1,4}(.*)", re.DOTALL)
+_STACK = re.compile(r"(\\n|\n|: at (org|java|javax)\.).*", re.DOTALL)
+_WRAPPED = re.compile(r".*(?:HdfsObjectStore error|communicating with HDFS): ", re.DOTALL)
+
+_MEANINGS = {  # of Java exceptions
+    "SafeModeException": "the name node is in safe mode and takes no changes: run again when an"
+    " administrator has ended it (hdfs dfsadmin -safemode get)",
+    "RetriableException": "the name node is starting or in safe mode: run again when it is ready",
+    "StandbyException": "the name node is a stand-by and none is active: give the name of the"
+    " nameservice instead of one host, or run again when one is active",
+    "NSQuotaExceededException": "the quota of names is used up",
+    "DSQuotaExceededException": "the quota of space is used up",
+    "QuotaByStorageTypeExceededException": "the quota of space is used up",
+}
+_KERBEROS = ("GSSAPI", "libgssapi", "SASLError", "NoSASLMechanism", "SaslException", "SASL error")
+
+_REFUSALS = (
+    "AccessControlException",
+    "AuthorizationException",
+    "ParentNotDirectoryException",
+    "No NameNode hosts",
+    "No viewfs fallback",
+    *_KERBEROS,
+)
+_SILENT = (
+    "Connection refused",
+    "Connection timed out",
+    "No route to host",
+    "Network is unreachable",
+    "failed to lookup address",
+)
+_OF_DATA_NODES = ("read", "write")  # one of them may be silent, and others not
+
+
+def error_of(action: str, path: str, error: Exception, uri: str) -> PlaceError:
+    """Our error for one of the client's; theirs have stacks of Java in them.
+
+    Args:
+        uri: scheme and authority that were asked.
+    """
+    if _is_folder(error):
+        return StorageError(action=action, path=path, reason="it is a folder")
+    if isinstance(error, FileNotFoundError):
+        return NotFoundError(action=action, path=path)
+    if isinstance(error, FileExistsError):
+        return StorageError(action=action, path=path, reason="File exists")
+    return failure(action, path, str(error), uri)
+
+
+def failure(action: str, path: str, text: str, uri: str) -> PlaceError:
+    """Our error for a text of the client's or of delta-rs.
+
+    Args:
+        uri: scheme and authority that were asked.
+    """
+    return _kind_of(action, text)(action=action, path=path, reason=_reason_of(text, uri))
+
+
+def _kind_of(action: str, text: str) -> type[StorageError | StoreSilentError]:
+    if any(word in text for word in _REFUSALS):
+        return RefusedError
+    is_silent = _is_silence(text) and action not in _OF_DATA_NODES
+    return StoreSilentError if is_silent else StorageError
+
+
+def _is_folder(error: Exception) -> bool:
+    """Whether what was to be read is no file; the client says that it is not found."""
+    return isinstance(error, IsADirectoryError) or str(error).startswith("Path is not a file")
+
+
+def is_answer(text: str) -> bool:
+    """Whether the name node works and only refuses the path."""
+    return "AccessControlException" in text
+
+
+def is_passing(text: str) -> bool:
+    """Whether it is no refusal of the name node, and may go well with other data nodes."""
+    return "RPCError" not in text
+
+
+def _is_silence(text: str) -> bool:
+    """Whether nobody listens; the client has tried again by itself."""
+    return "RPCError" not in text and any(word in text for word in _SILENT)
+
+
+def _reason_of(text: str, uri: str) -> str:
+    """What went wrong, and what to look at.
+
+    Args:
+        text: of the client's or delta-rs' error.
+        uri: scheme and authority that were asked.
+    """
+    if any(word in text for word in _KERBEROS):
+        return _kerberos(text, uri)
+    match = _RPC.search(text)
+    if match is None:
+        return _of_the_system(_WRAPPED.sub("", text), uri)
+    kind, message = match[1], _STACK.sub("", match[2]).replace('\\"', '"').strip('")')
+    if kind == "AccessControlException":
+        return f"{message}; HADOOP_USER_NAME, or Kerberos, says who asks"
+    if "could only be written to 0" in message:
+        return f"no data node of {uri} takes the block: they are down, or their disks are full"
+    meaning = _MEANINGS.get(kind)
+    return f"{message} ({kind})" if meaning is None else _with_first_sentence(meaning, message)
+
+
+def _with_first_sentence(meaning: str, message: str) -> str:
+    """A quota's message has the numbers."""
+    return f"{meaning}: {message}" if "quota" in meaning else meaning
+
+
+def _kerberos(text: str, uri: str) -> str:
+    said = " ".join(_STACK.sub("", text).split())[:200]
+    return (
+        f"{uri} wants Kerberos, and this process could not show a ticket: see that klist lists one"
+        f" (kinit gets it) and that the library libgssapi_krb5 is installed ({said})"
+    )
+
+
+def _of_the_system(text: str, uri: str) -> str:
+    plain = " ".join(text.split())
+    if "Connection refused" in plain:
+        return (
+            f"nothing listens at {uri}, or at a data node that it names: is one of them down, or"
+            " the port wrong?"
+        )
+    if "lookup address" in plain:
+        return (
+            f"the host of {uri} is not known, and hdfs-site.xml in HADOOP_CONF_DIR has no"
+            " nameservice of this name"
+        )
+    if "No NameNode hosts" in plain:
+        return f"hdfs-site.xml in HADOOP_CONF_DIR has no address of a name node for {uri}"
+    if "No viewfs fallback" in plain:
+        name = uri.partition("://")[2]
+        return (
+            "the mount table says nothing of the paths that it does not name: set"
+            f" fs.viewfs.mounttable.{name}.linkFallback"
+        )
+    if "listener disconnected" in plain or "UnexpectedEof" in plain or "early eof" in plain:
+        return f"what listens at {uri} breaks off: is it the RPC port of a name node?"
+    return plain

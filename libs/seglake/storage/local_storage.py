@@ -1,0 +1,227 @@
+"""The machine's own file system, or one that is mounted into it. Effect."""
+
+import contextlib
+import errno
+import os
+import posixpath
+import re
+import shutil
+import stat
+import uuid
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, Self
+
+from seglake.storage.errors import (
+    FileShrankError,
+    NotFoundError,
+    PlaceError,
+    RefusedError,
+    StorageError,
+    UnsupportedUriError,
+)
+from seglake.storage.storage import FileInfo, Reader, Storage
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
+_OUTPUT_BUFFER_BYTES = 1 << 20
+_REFUSALS = frozenset(
+    {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP}
+)
+_ERROR_NUMBER = re.compile(r"(?:\(os error |Os \{ code: )([0-9]+)")  # in texts of Rust
+
+
+@contextlib.contextmanager
+def _named(action: str, path: str) -> Iterator[None]:
+    """Turn the operating system's errors into ours, which name the action and the path."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise NotFoundError(action=action, path=path) from error
+    except OSError as error:
+        kind = RefusedError if error.errno in _REFUSALS else StorageError
+        raise kind(action=action, path=path, reason=error.strerror or str(error)) from error
+
+
+def _described(path: str, name: str, status: os.stat_result) -> FileInfo:
+    return FileInfo(
+        path=path,
+        name=name,
+        size_bytes=status.st_size,
+        modified_at_ms=status.st_mtime_ns // 1_000_000,
+        is_folder=stat.S_ISDIR(status.st_mode),
+    )
+
+
+class LocalStorage(Storage):
+    """Takes plain paths, `file:/path` and `file:///path`."""
+
+    def locate(self, uri: str) -> str:
+        match = _SCHEME.match(uri)
+        if match is None:
+            path = uri
+        elif match[1].lower() == "file":
+            path = _path_of_file_uri(uri, uri[match.end() :])
+        else:
+            raise _unsupported(uri)
+        if not path or "\0" in path:
+            raise _unsupported(uri)
+        return posixpath.normpath(posixpath.join(Path.cwd(), path)).replace("//", "/")
+
+    def list_folder(self, path: str) -> list[FileInfo]:
+        entries = []
+        with _named("list", path), os.scandir(path) as found:
+            for entry in found:
+                with contextlib.suppress(FileNotFoundError):
+                    status = entry.stat()
+                    if stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode):
+                        entries.append(_described(entry.path, entry.name, status))
+        entries.sort(key=lambda entry: entry.name)
+        return entries
+
+    def info(self, path: str) -> FileInfo | None:
+        try:
+            with _named("look at", path):
+                status = os.stat(path)  # noqa: PTH116  (Path costs as much as the call)
+        except NotFoundError:
+            return None
+        return _described(path, posixpath.basename(path), status)
+
+    def open_reader(self, path: str) -> Reader:
+        return _LocalReader(path)
+
+    def read_bytes(self, path: str) -> bytes:
+        with _named("read", path):
+            return Path(path).read_bytes()
+
+    def write_bytes(self, path: str, data: bytes) -> None:
+        target = Path(path)
+        self.make_folder(str(target.parent))
+        unfinished = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
+        with _named("write", path):
+            try:
+                with unfinished.open("xb") as file:
+                    file.write(data)
+                    file.flush()
+                    os.fsync(file.fileno())
+                unfinished.replace(target)
+            except BaseException:
+                unfinished.unlink(missing_ok=True)
+                raise
+            _sync_folder(target.parent)
+
+    def open_output(self, path: str) -> BinaryIO:
+        with _named("create", path):
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            return Path(path).open("xb", buffering=_OUTPUT_BUFFER_BYTES)
+
+    def failure(self, action: str, path: str, text: str) -> PlaceError:
+        number = _ERROR_NUMBER.search(text)
+        is_refusal = number is not None and int(number[1]) in _REFUSALS
+        kind = RefusedError if is_refusal else StorageError
+        return kind(action=action, path=path, reason=text)
+
+    def without_links(self, path: str) -> str:
+        return str(Path(path).resolve())
+
+    def delete(self, path: str) -> None:
+        with _named("delete", path):
+            Path(path).unlink(missing_ok=True)
+
+    def delete_folder(self, path: str) -> None:
+        with contextlib.suppress(NotFoundError), _named("delete", path):
+            shutil.rmtree(path)
+
+    def make_folder(self, path: str) -> None:
+        folder = Path(path)
+        with _named("make folder", path):
+            missing = [new for new in (folder, *folder.parents) if not new.exists()]
+            folder.mkdir(parents=True, exist_ok=True)
+            for new in missing:
+                _sync_folder(new.parent)
+
+    def sync(self, paths: Iterable[str]) -> None:
+        files = [Path(path) for path in paths]
+        for file in files:
+            with _named("sync", str(file)):
+                _sync_file(file)
+        folders = {file.parent for file in files}
+        # A partition folder may be as new as the file in it: its own name must last too.
+        for folder in sorted(folders | {folder.parent for folder in folders}):
+            with _named("sync", str(folder)):
+                _sync_folder(folder)
+
+
+def _sync_file(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+_sync_folder = _sync_file  # a folder is opened and synced like a file
+
+
+class _LocalReader:
+    """Reads by position, so threads may share it; the descriptor is closed on leaving `with`."""
+
+    def __init__(self, path: str) -> None:
+        with _named("open", path):
+            self._descriptor = os.open(path, os.O_RDONLY)
+            status = os.fstat(self._descriptor)
+        self._path = path
+        self._is_closed = False
+        self.size_bytes = status.st_size
+        if stat.S_ISDIR(status.st_mode):
+            self._close()
+            raise StorageError(action="open", path=path, reason="it is a folder")
+
+    def read(self, position: int, length: int) -> bytes:
+        end = min(position + length, self.size_bytes)
+        if position < 0 or position >= end:
+            return b""
+        with _named("read", self._path):
+            data = os.pread(self._descriptor, end - position, position)
+        while len(data) < end - position:
+            with _named("read", self._path):
+                more = os.pread(self._descriptor, end - position - len(data), position + len(data))
+            if not more:
+                raise FileShrankError(
+                    path=self._path,
+                    expected_bytes=self.size_bytes,
+                    found_bytes=position + len(data),
+                )
+            data += more
+        return data
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._close()
+
+    def _close(self) -> None:
+        if not self._is_closed:
+            self._is_closed = True
+            os.close(self._descriptor)
+
+
+def _path_of_file_uri(uri: str, rest: str) -> str:
+    if rest.startswith("//"):
+        host, slash, path = rest[2:].partition("/")
+        if host not in ("", "localhost"):
+            raise _unsupported(uri)
+        return slash + path
+    if not rest.startswith("/"):
+        raise _unsupported(uri)
+    return rest
+
+
+def _unsupported(uri: str) -> UnsupportedUriError:
+    return UnsupportedUriError(uri=uri, schemes=("a plain path", "file:/path", "file:///path"))

@@ -1,0 +1,248 @@
+"""How a bucket is reached: the one place that reads properties and environment variables for it.
+
+Pure. The names are Hadoop's S3A's, whose per-bucket forms win, and AWS's variables where S3A has
+nothing to say; obstore's and delta-rs' options are both made from the value that comes out.
+"""
+
+import re
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from seglake.storage.errors import RefusedError
+from seglake.storage.hadoop_properties import HadoopProperties
+
+# A wrong endpoint is told within a minute: one try that hangs, or several that fail fast.
+CONNECT_SECONDS = 5
+SILENCE_SECONDS = 15
+REQUEST_SECONDS = 30
+RETRY_SECONDS = 20
+MOST_RETRIES = 5
+
+_ACCESS_KEY, _SECRET_KEY = "access.key", "secret.key"  # of fs.s3a, or of a bucket there
+_DEFAULT_REGION = "us-east-1"
+_AMAZON_ENDPOINT = re.compile(r"s3[.-]([a-z]{2}-[a-z0-9-]+-[0-9])\.amazonaws\.com")
+
+# Last parts of class names, as `fs.s3a.aws.credentials.provider` lists them.
+_OF_PROPERTIES = frozenset({"SimpleAWSCredentialsProvider", "TemporaryAWSCredentialsProvider"})
+_OF_THE_MACHINE = frozenset(
+    {
+        "default",
+        "DefaultCredentialsProvider",
+        "DefaultAWSCredentialsProviderChain",
+        "EnvironmentVariableCredentialsProvider",
+        "ProfileCredentialsProvider",
+        "WebIdentityTokenFileCredentialsProvider",
+        "WebIdentityTokenCredentialsProvider",
+        "ContainerCredentialsProvider",
+        "InstanceProfileCredentialsProvider",
+        "IAMInstanceCredentialsProvider",
+    }
+)
+_ANONYMOUS = frozenset({"AnonymousAWSCredentialsProvider", "AnonymousCredentialsProvider"})
+
+VARIABLES = frozenset(
+    {
+        "AWS_ACCESS_KEY_ID",
+        "AWS_SECRET_ACCESS_KEY",
+        "AWS_SESSION_TOKEN",
+        "AWS_ENDPOINT_URL",
+        "AWS_ENDPOINT_URL_S3",
+        "AWS_REGION",
+        "AWS_DEFAULT_REGION",
+    }
+)
+"""Environment variables that may stand among the properties, under their own names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """An access key with its secret; shows neither."""
+
+    access_key: str = field(repr=False)
+    secret_key: str = field(repr=False)
+    session_token: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class S3Access:
+    """How to reach one bucket.
+
+    Attributes:
+        endpoint: with its scheme; None is Amazon's.
+        keys: None leaves them to the provider's own chain (web identity, container, machine).
+    """
+
+    bucket: str
+    endpoint: str | None
+    region: str
+    is_virtual_hosted: bool
+    is_anonymous: bool
+    keys: Keys | None
+
+    @property
+    def bucket_endpoint(self) -> str | None:
+        """The endpoint as the libraries want it: with the bucket where that is in the host."""
+        if self.endpoint is None or not self.is_virtual_hosted:
+            return self.endpoint
+        scheme, _, host = self.endpoint.partition("://")
+        return f"{scheme}://{self.bucket}.{host}"
+
+    @property
+    def place(self) -> str:
+        """The endpoint for a person."""
+        return self.endpoint or f"Amazon S3 in {self.region}"
+
+
+def access_of(properties: HadoopProperties, bucket: str) -> S3Access:
+    """Gather what the properties say of a bucket.
+
+    Raises:
+        RefusedError: the endpoint is none, an access key or its secret is missing, or keys come
+            from a provider that is not known.
+    """
+    keys, is_anonymous = _credentials(properties, bucket)
+    endpoint = _endpoint(properties, bucket)
+    return S3Access(
+        bucket=bucket,
+        endpoint=endpoint,
+        region=_region(properties, bucket, endpoint),
+        is_virtual_hosted=properties.get_of_bucket(bucket, "path.style.access") == "false",
+        is_anonymous=is_anonymous,
+        keys=keys,
+    )
+
+
+def delta_options(access: S3Access) -> dict[str, str]:
+    """What delta-rs needs; holds secrets."""
+    options = {
+        "aws_region": access.region,
+        "aws_virtual_hosted_style_request": str(access.is_virtual_hosted).lower(),
+        "aws_conditional_put": "etag",
+        "connect_timeout": f"{CONNECT_SECONDS}s",
+        "timeout": f"{REQUEST_SECONDS}s",
+        "max_retries": str(MOST_RETRIES),
+        "retry_timeout": f"{RETRY_SECONDS}s",
+    }
+    if access.bucket_endpoint is not None:
+        options["aws_endpoint_url"] = access.bucket_endpoint
+        options["aws_allow_http"] = str(access.bucket_endpoint.startswith("http:")).lower()
+    if access.is_anonymous:
+        options["aws_skip_signature"] = "true"
+    if access.keys is not None:
+        options["aws_access_key_id"] = access.keys.access_key
+        options["aws_secret_access_key"] = access.keys.secret_key
+        # Given in any case: else one from the environment, of other keys, would be sent along.
+        options["aws_session_token"] = access.keys.session_token or ""
+    return options
+
+
+def s3a_properties(access: S3Access) -> dict[str, str]:
+    """What Hadoop's S3A needs, said of the bucket alone; holds secrets."""
+    found = {
+        "endpoint.region": access.region,
+        "path.style.access": str(not access.is_virtual_hosted).lower(),
+    }
+    if access.endpoint is not None:
+        found["endpoint"] = access.endpoint
+        found["connection.ssl.enabled"] = str(access.endpoint.startswith("https:")).lower()
+    provider = "AnonymousAWSCredentialsProvider" if access.is_anonymous else None
+    if access.keys is not None:
+        found["access.key"] = access.keys.access_key
+        found["secret.key"] = access.keys.secret_key
+        provider = "SimpleAWSCredentialsProvider"
+        if access.keys.session_token is not None:
+            found["session.token"] = access.keys.session_token
+            provider = "TemporaryAWSCredentialsProvider"
+    if provider is not None:
+        found["aws.credentials.provider"] = f"org.apache.hadoop.fs.s3a.{provider}"
+    return {f"fs.s3a.bucket.{access.bucket}.{name}": value for name, value in found.items()}
+
+
+def _credentials(properties: HadoopProperties, bucket: str) -> tuple[Keys | None, bool]:
+    """Ask the providers in their order; the default order is S3A's."""
+    given = properties.get_of_bucket(bucket, "aws.credentials.provider") or ""
+    providers = [name.strip().rpartition(".")[2] for name in given.split(",") if name.strip()]
+    for provider in providers or ["TemporaryAWSCredentialsProvider", "default"]:
+        if provider in _ANONYMOUS:
+            return None, True
+        if provider in _OF_PROPERTIES:
+            keys = _keys_of_properties(properties, bucket)
+        elif provider in _OF_THE_MACHINE:
+            keys = _keys_of_environment(properties)
+        else:  # whose keys these were to be is not known: no others in their place
+            reason = f"its credentials provider {provider} is not known: give it another one of "
+            reason += ", ".join(sorted({*_OF_PROPERTIES, *_OF_THE_MACHINE} - {"default"}))
+            raise RefusedError(action="use", path=f"s3://{bucket}", reason=reason)
+        if keys is not None:
+            return keys, False
+    return None, False
+
+
+def _keys_of_properties(properties: HadoopProperties, bucket: str) -> Keys | None:
+    access_key = properties.get_of_bucket(bucket, _ACCESS_KEY)
+    secret_key = properties.get_of_bucket(bucket, _SECRET_KEY)
+    if access_key is None and secret_key is None:
+        return None
+    if secret_key is None:  # whose key this was to be is known: no other one in its place
+        raise _half_a_pair(properties, bucket, _ACCESS_KEY, _SECRET_KEY)
+    if access_key is None:
+        raise _half_a_pair(properties, bucket, _SECRET_KEY, _ACCESS_KEY)
+    return Keys(access_key, secret_key, properties.get_of_bucket(bucket, "session.token"))
+
+
+def _half_a_pair(
+    properties: HadoopProperties, bucket: str, given: str, lacking: str
+) -> RefusedError:
+    own = f"fs.s3a.bucket.{bucket}"
+    prefix = "fs.s3a" if properties.get(f"{own}.{given}") is None else own
+    reason = f"{prefix}.{lacking} is not set, and {prefix}.{given} is: set both or neither"
+    return RefusedError(action="use", path=f"s3://{bucket}", reason=reason)
+
+
+def _keys_of_environment(properties: HadoopProperties) -> Keys | None:
+    access_key, secret_key = (
+        properties.get("AWS_ACCESS_KEY_ID"),
+        properties.get("AWS_SECRET_ACCESS_KEY"),
+    )
+    if access_key is None or secret_key is None:
+        return None
+    return Keys(access_key, secret_key, properties.get("AWS_SESSION_TOKEN"))
+
+
+def _endpoint(properties: HadoopProperties, bucket: str) -> str | None:
+    given = (
+        properties.get_of_bucket(bucket, "endpoint")
+        or properties.get("AWS_ENDPOINT_URL_S3")
+        or properties.get("AWS_ENDPOINT_URL")
+    )
+    if given is None:
+        return None
+    if "://" not in given:
+        is_plain = properties.get_of_bucket(bucket, "connection.ssl.enabled") == "false"
+        given = f"{'http' if is_plain else 'https'}://{given}"
+    if not _is_endpoint(given):
+        reason = "its endpoint is no URL such as https://host:9000: check fs.s3a.endpoint"
+        raise RefusedError(action="use", path=f"s3://{bucket}", reason=reason)
+    return given.rstrip("/")
+
+
+def _is_endpoint(text: str) -> bool:
+    try:
+        url = urlsplit(text)
+        is_whole = url.port != 0 and bool(url.hostname)
+    except ValueError:
+        return False
+    return is_whole and url.scheme in ("http", "https") and "@" not in url.netloc
+
+
+def _region(properties: HadoopProperties, bucket: str, endpoint: str | None) -> str:
+    given = (
+        properties.get_of_bucket(bucket, "endpoint.region")
+        or properties.get("AWS_REGION")
+        or properties.get("AWS_DEFAULT_REGION")
+    )
+    if given is not None:
+        return given
+    host = urlsplit(endpoint or "").hostname or ""
+    match = _AMAZON_ENDPOINT.fullmatch(host)
+    return match[1] if match else _DEFAULT_REGION

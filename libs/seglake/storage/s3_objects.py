@@ -1,0 +1,197 @@
+"""Objects of an S3 bucket, read in ranges and put in parts, and the client for it. Effect.
+
+obstore is imported late: it is of no use to runs on local paths, and must not be loaded before a
+process forks.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from datetime import timedelta
+from functools import lru_cache
+from types import TracebackType
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+from seglake.storage import s3_access
+from seglake.storage.errors import FileShrankError, NotFoundError, PlaceError, StorageError
+from seglake.storage.remote_output import RemoteOutput
+from seglake.storage.s3_access import Keys, S3Access
+from seglake.storage.s3_errors import failure, is_out_of_range, no_bucket
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+    from obstore import GetOptions, WritableFile
+    from obstore.store import S3Config, S3Credential, S3Store
+
+_PART_BYTES = 8 << 20
+_PARTS_AT_A_TIME = 4
+_CLIENTS_KEPT = 32
+
+
+class Place(NamedTuple):
+    """A key in a bucket, and the way to it; the bucket's root has an empty key."""
+
+    store: "S3Store"
+    access: S3Access
+    key: str
+    path: str
+
+
+class S3Reader:
+    """Each read is a request of its own, so threads may share it.
+
+    The store is asked for the very object that was there at first, if it can tell objects apart.
+    """
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        with named("open", place):
+            found = place.store.head(place.key)
+        self._tag = found["e_tag"]
+        self.size_bytes = found["size"]
+
+    def read(self, position: int, length: int) -> bytes:
+        from obstore.exceptions import GenericError, PreconditionError
+
+        end = min(position + length, self.size_bytes)
+        if position < 0 or position >= end:
+            return b""
+        place = self._place
+        options: GetOptions = {"range": (position, end)}
+        if self._tag is not None:
+            options["if_match"] = self._tag
+        try:
+            with named("read", place, but_not=(PreconditionError, GenericError)):
+                data = bytes(place.store.get(place.key, options=options).bytes())
+        except PreconditionError:
+            raise self._changed(position) from None
+        except GenericError as error:
+            if is_out_of_range(error):
+                raise self._changed(position) from None
+            raise failed("read", place, error) from None
+        if len(data) < end - position:
+            raise self._changed(position + len(data))
+        return data
+
+    def _changed(self, reached: int) -> StorageError:
+        """Say what became of the object."""
+        path, now = self._place.path, S3Reader(self._place)
+        if now.size_bytes < self.size_bytes:
+            return FileShrankError(
+                path=path, expected_bytes=self.size_bytes, found_bytes=now.size_bytes
+            )
+        reason = f"it was replaced while it was read, at byte {reached}"
+        return StorageError(action="read", path=path, reason=reason)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Nothing is held open between requests."""
+
+
+class S3Output(RemoteOutput):
+    """A new object: put when it is closed, in parts if it is long; else there is nothing.
+
+    Parts that were sent before it was discarded are for the bucket's own clean-up.
+    """
+
+    def __init__(self, place: Place) -> None:
+        import obstore
+
+        super().__init__()
+        self._place = place
+        self._writer: WritableFile | None = obstore.open_writer(
+            place.store, place.key, buffer_size=_PART_BYTES, max_concurrency=_PARTS_AT_A_TIME
+        )
+
+    def _send(self, data: "ReadableBuffer") -> None:
+        if self._writer is None:
+            raise ValueError("write to a forgotten file")
+        with named("write", self._place):
+            self._writer.write(data)
+
+    def _finish(self) -> None:
+        if self._writer is not None:
+            with named("write", self._place):
+                self._writer.close()
+
+    def _forget(self) -> None:
+        self._writer = None
+
+
+@contextlib.contextmanager
+def named(
+    action: str, place: Place, *, but_not: tuple[type[Exception], ...] = ()
+) -> Iterator[None]:
+    """Turn the library's errors into ours, but for some that the caller wants to see.
+
+    Theirs is not kept as the cause: the store's answer in it may hold an access key.
+    """
+    from obstore.exceptions import BaseError
+
+    try:
+        yield
+    except but_not:
+        raise
+    except (BaseError, OSError) as error:
+        raise failed(action, place, error) from None
+
+
+def failed(action: str, place: Place, error: Exception) -> PlaceError:
+    if isinstance(error, FileNotFoundError) and not no_bucket(error):
+        return NotFoundError(action=action, path=place.path)
+    return failure(action, place.path, str(error), place.access)
+
+
+@lru_cache(maxsize=_CLIENTS_KEPT)
+def client_of(access: S3Access) -> "S3Store":
+    """One client for a bucket in a process: it keeps connections."""
+    from obstore.exceptions import BaseError
+    from obstore.store import S3Store
+
+    config: S3Config = {
+        "region": access.region,
+        "virtual_hosted_style_request": access.is_virtual_hosted,
+        "skip_signature": access.is_anonymous,
+    }
+    if access.bucket_endpoint is not None:
+        config["endpoint"] = access.bucket_endpoint
+    try:
+        return S3Store(
+            access.bucket,
+            config=config,
+            client_options={
+                "allow_http": (access.endpoint or "").startswith("http:"),
+                "connect_timeout": timedelta(seconds=s3_access.CONNECT_SECONDS),
+                "read_timeout": timedelta(seconds=s3_access.SILENCE_SECONDS),
+                "timeout": timedelta(seconds=s3_access.REQUEST_SECONDS),
+            },
+            retry_config={
+                "max_retries": s3_access.MOST_RETRIES,
+                "retry_timeout": timedelta(seconds=s3_access.RETRY_SECONDS),
+            },
+            credential_provider=None if access.keys is None else _Credentials(access.keys),
+        )
+    except (BaseError, ValueError) as error:
+        raise failure("use", f"s3://{access.bucket}", str(error), access) from None
+
+
+class _Credentials:
+    """Hands over the keys as they are: given as options, they would be mixed with the
+    environment's."""
+
+    def __init__(self, keys: Keys) -> None:
+        self._keys = keys
+
+    def __call__(self) -> "S3Credential":
+        return {
+            "access_key_id": self._keys.access_key,
+            "secret_access_key": self._keys.secret_key,
+            "token": self._keys.session_token,
+            "expires_at": None,
+        }

@@ -1,0 +1,193 @@
+"""S3, and what speaks like it: `s3://bucket/key`, also written `s3a://`. Effect.
+
+Folders are invented: one is there when a key lies below it. An object is put whole or not at all,
+and nothing has to be made durable afterwards.
+"""
+
+import contextlib
+import posixpath
+import uuid
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, BinaryIO, cast
+
+from seglake.storage import s3_access
+from seglake.storage.errors import (
+    LakeFolderError,
+    NotFoundError,
+    PlaceError,
+    RefusedError,
+    StorageError,
+    UnsupportedUriError,
+)
+from seglake.storage.hadoop_properties import HadoopProperties
+from seglake.storage.read_ahead import ReadAhead
+from seglake.storage.s3_errors import failure
+from seglake.storage.s3_objects import Place, S3Output, S3Reader, client_of, failed, named
+from seglake.storage.storage import FileInfo, Reader, Storage
+
+if TYPE_CHECKING:
+    from obstore import ObjectMeta
+
+S3_SCHEMES = ("s3", "s3a")
+_LISTED_AT_A_TIME = 1000
+
+
+class S3Storage(Storage):
+    """Serves every bucket, each with the endpoint and the keys that the properties give it."""
+
+    def __init__(self, properties: HadoopProperties) -> None:
+        self._properties = properties
+
+    def locate(self, uri: str) -> str:
+        scheme, colon, rest = uri.partition("://")
+        bucket, _, key = rest.partition("/")
+        if not colon or scheme.lower() not in S3_SCHEMES or not bucket or "\0" in uri:
+            raise UnsupportedUriError(uri=uri, schemes=("s3://bucket/key", "s3a://bucket/key"))
+        if "@" in bucket:
+            shown = f"{scheme}://...@{bucket.rpartition('@')[2]}/{key}"
+            raise UnsupportedUriError(uri=shown, schemes=("a location without a key in it",))
+        parts = posixpath.normpath(f"/{key}").strip("/")
+        return f"s3://{bucket}/{parts}".rstrip("/")
+
+    def list_folder(self, path: str) -> list[FileInfo]:
+        place = self._place(path)
+        with named("list", place):
+            found = place.store.list_with_delimiter(place.key or None)
+        objects = [item for item in found["objects"] if item["path"] != place.key]  # its marker
+        entries = [
+            FileInfo(
+                path=f"s3://{place.access.bucket}/{prefix}",
+                name=posixpath.basename(prefix),
+                size_bytes=0,
+                modified_at_ms=0,
+                is_folder=True,
+            )
+            for prefix in found["common_prefixes"]
+        ]
+        entries += [_described(place.access.bucket, each) for each in objects]
+        if not entries and not found["objects"] and place.key:
+            raise self._nothing_to_list(place)
+        entries.sort(key=lambda entry: entry.name)
+        return entries
+
+    def info(self, path: str) -> FileInfo | None:
+        from obstore.exceptions import PermissionDeniedError
+
+        place = self._place(path)
+        refusal: Exception | None = None
+        if place.key:
+            try:
+                with named("look at", place, but_not=(PermissionDeniedError,)):
+                    return _described(place.access.bucket, place.store.head(place.key))
+            except NotFoundError:
+                pass
+            except PermissionDeniedError as error:
+                refusal = error  # it has no reason; the next answer may
+        with named("look at", place):
+            pages = place.store.list(place.key or None, chunk_size=_LISTED_AT_A_TIME)
+            is_there = next(iter(pages), None) is not None or not place.key
+        if refusal is not None:
+            raise failed("look at", place, refusal) from None
+        return (
+            FileInfo(
+                path=path,
+                name=posixpath.basename(place.key),
+                size_bytes=0,
+                modified_at_ms=0,
+                is_folder=True,
+            )
+            if is_there
+            else None
+        )
+
+    def open_reader(self, path: str) -> Reader:
+        return ReadAhead(S3Reader(self._place(path)))
+
+    def read_bytes(self, path: str) -> bytes:
+        place = self._place(path)
+        with named("read", place):
+            return bytes(place.store.get(place.key).bytes())
+
+    def write_bytes(self, path: str, data: bytes) -> None:
+        place = self._place(path)
+        with named("write", place):
+            place.store.put(place.key, data, use_multipart=False)
+
+    def open_output(self, path: str) -> BinaryIO:
+        return cast(BinaryIO, S3Output(self._place(path)))
+
+    def discard(self, output: BinaryIO, path: str) -> None:
+        if isinstance(output, S3Output):
+            output.discard()
+
+    def delete(self, path: str) -> None:
+        place = self._place(path)
+        with contextlib.suppress(NotFoundError), named("delete", place):
+            place.store.delete(place.key)
+
+    def make_folder(self, path: str) -> None:
+        """Do nothing: a folder comes with its first object."""
+
+    def sync(self, paths: Iterable[str]) -> None:
+        """Do nothing: an object that was put is there to stay."""
+
+    def creates_exclusively(self, folder: str) -> bool:
+        """Create an object twice; a store that lets us may lose commits of two runs at a time."""
+        from obstore.exceptions import AlreadyExistsError
+
+        place = self._place(self.join(folder, f"probe-{uuid.uuid4().hex}"))
+        try:
+            for content in (b"first", b"second"):
+                with named("write", place, but_not=(AlreadyExistsError,)):
+                    place.store.put(place.key, content, mode="create")
+            is_exclusive = False
+        except AlreadyExistsError:
+            is_exclusive = True
+        try:
+            self.delete(place.path)
+        except RefusedError as error:  # something was touched by now
+            raise StorageError(action="delete", path=place.path, reason=error.reason) from None
+        return is_exclusive
+
+    def failure(self, action: str, path: str, text: str) -> PlaceError:
+        return failure(action, path, text, self._place(path).access)
+
+    def hadoop_uri(self, path: str) -> str:
+        return path.replace("s3://", "s3a://", 1)
+
+    def hadoop_properties(self, path: str) -> Mapping[str, str]:
+        return s3_access.s3a_properties(self._place(path).access)
+
+    def delta_options(self, path: str) -> Mapping[str, str]:
+        """Return what delta-rs needs to reach a path; holds secrets.
+
+        Raises:
+            LakeFolderError: delta-rs would write to another place: it takes the path for a URL.
+        """
+        if "#" in path or "?" in path:
+            raise LakeFolderError(path=path, reason="its name has a # or a question mark")
+        return s3_access.delta_options(self._place(path).access)
+
+    def _place(self, path: str) -> Place:
+        bucket, _, key = path.removeprefix("s3://").partition("/")
+        if not bucket or ":" in bucket:
+            raise RefusedError(action="use", path=path, reason="it names no bucket")
+        access = s3_access.access_of(self._properties, bucket)
+        return Place(client_of(access), access, key, path)
+
+    def _nothing_to_list(self, place: Place) -> StorageError:
+        info = self.info(place.path)
+        if info is not None and not info.is_folder:
+            return StorageError(action="list", path=place.path, reason="it is a file")
+        return NotFoundError(action="list", path=place.path)
+
+
+def _described(bucket: str, found: "ObjectMeta") -> FileInfo:
+    key = found["path"]
+    return FileInfo(
+        path=f"s3://{bucket}/{key}",
+        name=posixpath.basename(key),
+        size_bytes=found["size"],
+        modified_at_ms=int(found["last_modified"].timestamp() * 1000),
+        is_folder=False,
+    )

@@ -1,0 +1,156 @@
+"""What a place for files must be able to do: the port. Only its storages open, list and write.
+
+Listings show what is there: names that start with `_` or `.` and empty files too, which Spark's
+and Hadoop's listings hide. A storage pickles without its connections, so tasks may carry it.
+"""
+
+import contextlib
+import posixpath
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import BinaryIO, NamedTuple, Protocol, Self
+
+from seglake.storage.errors import NotFoundError, PlaceError, StorageError
+
+_NO_PAUSES_S = (0.0,) * 5
+
+
+class FileInfo(NamedTuple):
+    """One entry of a folder; size and time are those of the moment it was listed."""
+
+    path: str
+    name: str
+    size_bytes: int
+    modified_at_ms: int
+    is_folder: bool
+
+
+class Reader(Protocol):
+    """An open file of a size that was fixed when it was opened, though it may have grown since."""
+
+    @property
+    def size_bytes(self) -> int: ...
+
+    def read(self, position: int, length: int) -> bytes:
+        """Return the bytes of `[position, min(position + length, size_bytes))`.
+
+        Raises:
+            FileShrankError: the file no longer reaches that far.
+        """
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None: ...
+
+
+class Storage(ABC):
+    """What a place for files must be able to do; paths are those that `locate` returned.
+
+    Every method raises StorageError, NotFoundError where something should be there and is not,
+    RefusedError where trying again is of no use, and StoreSilentError where nobody answers.
+    """
+
+    @abstractmethod
+    def locate(self, uri: str) -> str:
+        """Return the absolute path of a URI, without a trailing slash; touches nothing.
+
+        As in Hadoop, percent signs are not decoded. Links are not resolved.
+
+        Raises:
+            UnsupportedUriError: another scheme, another host, or nothing at all.
+        """
+
+    @abstractmethod
+    def list_folder(self, path: str) -> list[FileInfo]:
+        """List one level, sorted by name: files and folders.
+
+        Left out is what vanishes meanwhile, and what is neither (a pipe, a link to nowhere).
+        """
+
+    @abstractmethod
+    def info(self, path: str) -> FileInfo | None:
+        """Describe a file or folder; None when there is none."""
+
+    @abstractmethod
+    def open_reader(self, path: str) -> Reader:
+        """Open a file for reads at any position; use it in a `with` block."""
+
+    @abstractmethod
+    def read_bytes(self, path: str) -> bytes:
+        """Return the whole content of a small file."""
+
+    @abstractmethod
+    def write_bytes(self, path: str, data: bytes) -> None:
+        """Put a whole file, durable on return; readers see the old content or the new, no mix."""
+
+    @abstractmethod
+    def open_output(self, path: str) -> BinaryIO:
+        """Create a file that is not there yet and its folder; the content is not yet durable."""
+
+    @abstractmethod
+    def delete(self, path: str) -> None:
+        """Make sure that no file is at the path; that none was there is fine."""
+
+    def delete_folder(self, path: str) -> None:
+        """Make sure that neither the folder nor anything below it is there."""
+        try:
+            entries = self.list_folder(path)
+        except NotFoundError:
+            return
+        for entry in entries:
+            if entry.is_folder:
+                self.delete_folder(entry.path)
+            else:
+                self.delete(entry.path)
+
+    def discard(self, output: BinaryIO, path: str) -> None:
+        """Give up an output that is not closed yet, so that no file is at its path."""
+        with contextlib.suppress(OSError, StorageError):
+            output.close()
+        self.delete(path)
+
+    @abstractmethod
+    def make_folder(self, path: str) -> None:
+        """Make sure that the folder and those above it exist, durable on return."""
+
+    @abstractmethod
+    def sync(self, paths: Iterable[str]) -> None:
+        """Make files, and their names in their folders, survive a power cut."""
+
+    def join(self, path: str, *names: str) -> str:
+        """Return the path of something below a folder; names may hold slashes."""
+        return posixpath.join(path, *names)
+
+    def without_links(self, path: str) -> str:
+        """Return where a path really leads; most storages have no links."""
+        return path
+
+    def creates_exclusively(self, folder: str) -> bool:
+        """Say whether of several writers that create one file only one can; may try it out."""
+        return True
+
+    def pauses_s(self, path: str) -> Sequence[float]:
+        """How long to wait before each try of a commit: one that failed may go well later."""
+        return _NO_PAUSES_S
+
+    def failure(self, action: str, path: str, text: str) -> PlaceError:
+        """Return our error for one of delta-rs at a path, of which only the text is known."""
+        return StorageError(action=action, path=path, reason=text)
+
+    def hadoop_uri(self, path: str) -> str:
+        """Return the path as Spark and other clients of Hadoop spell it."""
+        return path
+
+    def hadoop_properties(self, path: str) -> Mapping[str, str]:
+        """Return what a client of Hadoop must be told to reach a path; may hold secrets."""
+        return {}
+
+    def delta_options(self, path: str) -> Mapping[str, str]:
+        """Return what delta-rs needs to reach a path; may hold secrets."""
+        return {}

@@ -1,0 +1,1 @@
+"""Runs tasks: in local processes, or on Spark."""

@@ -1,0 +1,187 @@
+"""Runs one top-level function over many task descriptions: the port and its two engines. Effect.
+
+Functions are importable by name; tasks and results pickle. Both engines give the results in the
+order of the tasks and call `on_done` in the caller's thread with the number finished so far.
+A task may be run twice (a lost worker, a speculative copy); one result of it comes back.
+"""
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from types import TracebackType
+from typing import Protocol, Self, TypeVar
+
+from seglake.errors import SeglakeError
+from seglake.task_engine.errors import EngineError
+from seglake.task_engine.spark_engine import SparkEngine
+
+__all__ = ["Engine", "LocalEngine", "SparkEngine"]
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Engine(Protocol):
+    """Where tasks run."""
+
+    def start(self) -> None:
+        """Get ready for more than one task, without waiting for it; may be left out."""
+
+    def run(
+        self,
+        function: Callable[[T], R],
+        tasks: Sequence[T],
+        *,
+        on_done: Callable[[int], None],
+    ) -> list[R]:
+        """Run the function once for each task and return the results in the tasks' order.
+
+        Raises:
+            EngineError: a task raised, or its worker died; the others are given up.
+        """
+
+
+class LocalEngine:
+    """A pool of processes on this machine, started with the first run of more than one task.
+
+    The processes are spawned, never forked: delta-rs does not survive a fork. A single task runs
+    in the caller's own process. Use it in a `with` block; leaving it ends the processes.
+
+    Args:
+        processes: how many tasks run at a time.
+        initializer: called once in each worker before its first task, to import what is slow.
+    """
+
+    def __init__(self, processes: int, initializer: Callable[[], None] | None = None) -> None:
+        self._processes = processes
+        self._initializer = initializer
+        self._pool: ProcessPoolExecutor | None = None
+
+    def start(self) -> None:
+        """Begin to start the workers, without waiting for them."""
+        if self._pool is not None or self._processes < 2:
+            return
+        pool = self._opened_pool()
+        with _held_interrupts():
+            for _ in range(self._processes):
+                pool.submit(_do_nothing)
+
+    def run(
+        self,
+        function: Callable[[T], R],
+        tasks: Sequence[T],
+        *,
+        on_done: Callable[[int], None],
+    ) -> list[R]:
+        if len(tasks) > 1 and self._processes > 1:
+            return self._run_in_pool(function, tasks, on_done)
+        results = []
+        for index, task in enumerate(tasks):
+            try:
+                results.append(function(task))
+            except Exception as error:
+                raise _task_failed(error, index) from error
+            on_done(index + 1)
+        return results
+
+    def _run_in_pool(
+        self, function: Callable[[T], R], tasks: Sequence[T], on_done: Callable[[int], None]
+    ) -> list[R]:
+        try:
+            pool = self._opened_pool()
+            with _held_interrupts():
+                futures = [pool.submit(function, task) for task in tasks]
+            for count, future in enumerate(as_completed(futures), start=1):
+                _raise_failure(future, futures)
+                on_done(count)
+        except BrokenProcessPool as error:
+            self._terminate()
+            reason = "a worker process ended before its task did (killed, or out of memory)"
+            raise EngineError(engine="local", reason=reason) from error
+        except BaseException:
+            self._terminate()
+            raise
+        return [future.result() for future in futures]
+
+    def _opened_pool(self) -> ProcessPoolExecutor:
+        if self._pool is None:
+            self._pool = ProcessPoolExecutor(
+                self._processes,
+                mp_context=multiprocessing.get_context("spawn"),
+                initializer=_prepare_worker,
+                initargs=(self._initializer,),
+            )
+        return self._pool
+
+    def _terminate(self) -> None:
+        """End the workers in the middle of their tasks: what they leave is unreferenced files."""
+        pool, self._pool = self._pool, None
+        if pool is None:
+            return
+        # No public way before Python 3.14; the attribute is None once the pool has broken.
+        for process in list((pool._processes or {}).values()):
+            process.terminate()
+        pool.shutdown(wait=True, cancel_futures=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+@contextlib.contextmanager
+def _held_interrupts() -> Iterator[None]:
+    """Keep Ctrl-C waiting while workers come into being.
+
+    They inherit the mask, so none is hit before it has learned to leave Ctrl-C to the driver.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _raise_failure(future: Future[R], futures: Sequence[Future[R]]) -> None:
+    error = future.exception()
+    if isinstance(error, BrokenProcessPool):
+        raise error
+    if error is not None:
+        raise _task_failed(error, futures.index(future)) from error
+
+
+def _task_failed(error: BaseException, task_index: int) -> EngineError:
+    reason = str(error) if isinstance(error, SeglakeError) else f"{type(error).__name__}: {error}"
+    return EngineError(engine="local", reason=reason, task_index=task_index)
+
+
+def _do_nothing() -> None:
+    """A task that makes the pool start a worker."""
+
+
+def _prepare_worker(initializer: Callable[[], None] | None) -> None:
+    """Leave Ctrl-C to the driver, and end with the driver however that ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_driver, daemon=True).start()
+    if initializer is not None:
+        initializer()
+
+
+def _end_with_driver() -> None:
+    driver = multiprocessing.parent_process()
+    if driver is not None:
+        driver.join()
+        os._exit(1)

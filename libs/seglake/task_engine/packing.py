@@ -1,0 +1,44 @@
+"""Packs items into tasks, and runs few small tasks without an engine."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
+
+from seglake.task_engine.engine import Engine
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def packed(
+    items: Iterable[T],
+    size_of: Callable[[T], int],
+    most: int,
+    *,
+    most_items: int | None = None,
+) -> list[list[T]]:
+    """Items in order, as many a group as their sizes allow; one that is too large stands alone."""
+    groups: list[list[T]] = []
+    room = 0
+    for item in items:
+        size = size_of(item)
+        if not groups or size > room or len(groups[-1]) == most_items:
+            groups.append([])
+            room = most
+        groups[-1].append(item)
+        room -= size
+    return groups
+
+
+def run_small_inline(
+    engine: Engine,
+    function: Callable[[T], R],
+    tasks: Sequence[T],
+    *,
+    is_small: bool,
+    on_done: Callable[[int], None] = lambda count: None,
+) -> list[R]:
+    """Run small work in this process: it is done sooner than an engine starts."""
+    if is_small:
+        return [function(task) for task in tasks]
+    engine.start()  # for the tasks that follow, too
+    return engine.run(function, tasks, on_done=on_done)

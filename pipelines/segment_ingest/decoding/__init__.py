@@ -1,1 +1,0 @@
-"""The task: byte ranges to rows, and the rows to files."""

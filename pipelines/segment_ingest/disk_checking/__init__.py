@@ -1,1 +1,0 @@
-"""The lake's records against those on the disks."""

@@ -1,1 +1,0 @@
-"""Gaps of the lake, filled from other copies and from kept bytes."""

@@ -1,1 +1,0 @@
-"""What lies on the disks: listings and the small files beside the segments."""

@@ -1,1 +1,0 @@
-"""How transactions ended, and which have not."""

@@ -1,0 +1,65 @@
+"""What README and docs/audit.md show of runs is what runs print."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from seglake.cli.main import main
+
+_ROOT = Path(__file__).parents[2]
+_README = (_ROOT / "README.md").read_text("utf-8")
+_MEASURED = re.compile(r"[\d.]+ (KiB|s)\b")  # sizes and times, which differ a little
+
+
+def _section() -> str:
+    return _README.partition("\n## Try it\n")[2].partition("\n## ")[0]
+
+
+def _likened(line: str) -> str:
+    """Up to where README cuts it, without what was measured."""
+    return _MEASURED.sub("0", line.removesuffix(" ..."))
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "samples").symlink_to(_ROOT / "samples")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def _shown_runs() -> list[list[str]]:
+    """Each command of the second block, with the lines below it."""
+    block = _section().split("```")[3]
+    return [run.splitlines() for run in block.strip().split("$ ")[1:]]
+
+
+@pytest.mark.usefixtures("checkout")
+def test_runs_print_what_readme_shows(capsys: pytest.CaptureFixture[str]) -> None:
+    assert len(_shown_runs()) == 2
+    for command, *shown in _shown_runs():
+        assert main(shlex.split(command)[1:]) == 0
+        printed = [_likened(line) for line in capsys.readouterr().out.splitlines()]
+        for line in filter(None, shown):
+            assert any(said.startswith(_likened(line)) for said in printed), line
+
+
+def test_first_block_ingests(checkout: Path) -> None:
+    (command,) = re.findall(r"^seglake (ingest .*)$", _section(), re.MULTILINE)
+    assert main(shlex.split(command)) == 0
+    assert (checkout / "build" / "try" / "records" / "_delta_log").is_dir()
+
+
+def test_audit_prints_what_its_page_shows(
+    checkout: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The page shortens the lake's path, and leaves lines out."""
+    page = (_ROOT / "docs" / "audit.md").read_text("utf-8")
+    common = ["--source", "samples/broker-0", "--lake", "build/demo", "--engine", "local"]
+    assert main(["ingest", *common]) == 0
+    capsys.readouterr()
+    assert main(["audit", *common]) == 0
+    printed = capsys.readouterr().out.replace(f"{checkout}/", "").splitlines()
+    shown = page.partition("```\n")[2].partition("```")[0].splitlines()
+    assert [line for line in shown if line not in printed] == []

@@ -1,0 +1,172 @@
+"""What a person reads at the end of a run, and when somebody has to look."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from seglake.pipelines.progress import show_bytes
+from seglake.pipelines.segment_ingest.report.ingest_summary import RunCounts
+from seglake.pipelines.segment_ingest.report.run_report import limits_crossed
+from seglake.pipelines.segment_ingest.report.unread import UnreadRange
+from seglake.pipelines.settings.settings import Settings
+from support.encoder import Partition, Segment
+from support.faults import bad_crc, batch
+from support.lakes import ingested
+from support.made_logs import make_log_dir, write_over
+from support.summaries import made_summary
+
+
+def test_a_run_without_news_says_so() -> None:
+    text = made_summary(partitions=3, seconds=0.25).to_text()
+    assert text == "nothing new in 3 partitions of source (0.2 s)"
+
+
+def test_one_thing_is_not_spoken_of_as_many() -> None:
+    assert made_summary(partitions=1).to_text() == "nothing new in 1 partition of source (0.0 s)"
+    planned = {"is_dry_run": True, "planned_offsets": 1, "partitions": 1, "tasks": 1}
+    assert made_summary(**planned).to_text() == (
+        "dry run: 1 offset in 0 B of 0 of 1 partition would be ingested in 1 task; "
+        "nothing was written"
+    )
+    taken = {"partitions": 1, "taken": {"a-0"}, "topics": ["a"], "records": 1, "batches": 1}
+    assert made_summary(**taken, missing_offsets=1).to_text().splitlines() == [
+        "1 record in 1 batch from 1 of 1 partition of source: 0 B read, 0 B written, 0.0 s, 0 B/s",
+        "missing without a known cause: 1 offset",
+    ]
+
+
+def test_the_partitions_with_the_most_damage_are_named() -> None:
+    facts = {"quarantined": 8, "defects": {"crc_mismatch": 8}, "quarantined_bytes": 10}
+    damaged = {"orders-1": 1, "orders-3": 2}
+    line = made_summary(**facts, damaged=damaged).to_text().splitlines()[1]
+    assert line == "quarantined: 8 crc_mismatch (10 B) in orders-3 (2), orders-1 (1)"
+    damaged = {"b-0": 1, "a-0": 1, "c-0": 4, "d-0": 1, "e-0": 1}
+    line = made_summary(**facts, damaged=damaged).to_text().splitlines()[1]
+    assert line.endswith(" in c-0 (4), a-0 (1), b-0 (1) and 2 more")
+
+
+@pytest.mark.parametrize(
+    ("end", "said"),
+    [
+        (batch(10).data[:-1], "tail_torn (a batch that the end of the file cuts off)"),
+        (bytes(80), "tail_zero (zero bytes, as in a file that was made in advance)"),
+        (b"\xa5" * 80, "tail_garbage (bytes that are no batch)"),
+        (
+            bad_crc(batch(10)).data,
+            "tail_unflushed (a batch with a wrong checksum, above the high watermark)",
+        ),
+    ],
+)
+def test_how_a_log_ends_is_said_in_plain_words(
+    end: bytes, said: str, data: Path, lake: Path
+) -> None:
+    make_log_dir(data, {("orders", 0): [0, 10]})
+    with (data / "orders-0" / f"{0:020d}.log").open("ab") as file:
+        file.write(end)
+    (left,) = ingested(data, lake).findings.not_ingested_yet
+    assert left.reason == f"the last segment ends in {said}"
+
+
+def test_the_summary_counts_damage_by_partition(data: Path, lake: Path) -> None:
+    segments = [Segment(0, [batch(0), bad_crc(batch(2)), batch(4)])]
+    write_over(data, [Partition("orders", number, segments) for number in range(2)])
+    summary = ingested(data, lake)
+    assert summary.damaged == {"orders-0": 1, "orders-1": 1}
+
+
+def test_the_headline_has_the_counts() -> None:
+    text = made_summary(
+        partitions=3,
+        partitions_with_news=2,
+        taken={"a-0", "a-1"},
+        topics=["a"],
+        records=10,
+        batches=4,
+        read_bytes=3 << 20,
+        written_bytes=1 << 20,
+        seconds=1.5,
+    ).to_text()
+    assert text == (
+        "10 records in 4 batches from 2 of 3 partitions of source: 3.0 MiB read, 1.0 MiB written, "
+        "1.5 s, 2.0 MiB/s"
+    )
+
+
+def test_a_dry_run_says_what_would_be_taken() -> None:
+    text = made_summary(
+        is_dry_run=True, planned_offsets=9, planned_bytes=100, partitions=2, tasks=1
+    ).to_text()
+    assert text.startswith("dry run: 9 offsets in 100 B of 0 of 2 partitions would be ingested")
+
+
+def test_everything_a_person_should_know_has_a_line() -> None:
+    summary = made_summary(
+        recovered_topics=["a"],
+        quarantined=3,
+        quarantined_bytes=2048,
+        defects={"crc_mismatch": 2, "bad_length": 1},
+        damaged={"a-0": 3},
+        missing_offsets=7,
+        open_rows=5,
+        replaced_header_names=1,
+        not_ingested_yet=[UnreadRange("a-0", "it waits", 5, 9)],
+        left_out={"a-1": "a-1: it is gone"},
+        notes=["a note"],
+    )
+    assert summary.to_text().splitlines()[1:] == [
+        "completed the commit of an earlier run for a",
+        "quarantined: 1 bad_length, 2 crc_mismatch (2.0 KiB) in a-0 (3)",
+        "missing without a known cause: 7 offsets",
+        "rows of transactions that have not ended: 5",
+        "header names that are not UTF-8: 1",
+        "not ingested yet: a-0: it waits",
+        "left out: a-1: it is gone",
+        "note: a note",
+    ]
+    assert summary.exit_code == 3
+
+
+def test_long_lists_are_cut_for_a_person_and_whole_for_a_machine() -> None:
+    summary = made_summary(notes=[f"note {n}" for n in range(30)])
+    lines = summary.to_text().splitlines()
+    assert len(lines) == 22
+    assert lines[-1] == "note: … and 10 more (all of them with --json)"
+    (line,) = summary.to_json().splitlines()
+    assert len(json.loads(line)["notes"]) == 30
+    assert json.loads(line)["exit_code"] == 0
+
+
+@pytest.mark.parametrize(
+    ("limit", "facts"),
+    [
+        ("fail_on_quarantine", {"quarantined": 2}),
+        ("fail_on_unexplained_gap", {"missing_offsets": 2}),
+    ],
+)
+def test_a_limit_that_is_crossed_ends_with_exit_code_3(limit: str, facts: dict[str, int]) -> None:
+    strict = Settings.from_mappings([("t", {"limits": {limit: True}})])
+    for settings, given_facts, exit_code in (
+        (strict, facts, 3),
+        (strict, {}, 0),
+        (Settings(), facts, 0),
+    ):
+        crossed = limits_crossed(RunCounts(**given_facts), settings)
+        summary = made_summary(**given_facts, limits_crossed=crossed)
+        assert summary.exit_code == exit_code
+        assert (limit in summary.to_text()) == (exit_code == 3)
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (0, "0 B"),
+        (1023, "1023 B"),
+        (1024, "1.0 KiB"),
+        (5 << 20, "5.0 MiB"),
+        (3 << 29, "1.5 GiB"),
+        (1 << 50, "1024.0 TiB"),
+    ],
+)
+def test_bytes_are_shown_in_units(count: int, text: str) -> None:
+    assert show_bytes(count) == text

@@ -1,0 +1,73 @@
+"""What a person reads where a store refuses; the texts are those that obstore gave for servers."""
+
+import pytest
+
+from seglake.storage.errors import PlaceError, RefusedError, StorageError, StoreSilentError
+from seglake.storage.hadoop_properties import HadoopProperties
+from seglake.storage.s3_access import access_of
+from seglake.storage.s3_errors import failure
+
+_ACCESS = access_of(HadoopProperties({"fs.s3a.endpoint": "http://h:1"}), "b")
+_ANSWER = "Generic S3 error: Error performing GET http://h:1/b in 1ms - Server returned non-2xx"
+
+
+def answer(status: int, code: str = "") -> str:
+    body = f"<Error><Code>{code}</Code><AWSAccessKeyId>AKIA1</AWSAccessKeyId></Error>"
+    return f"{_ANSWER} status code: {status} Nope: {body if code else ''}\n\nDebug source:\nX {{}}"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "reason"),
+    [
+        (answer(404, "NoSuchBucket"), RefusedError, "there is no bucket b at http://h:1"),
+        (answer(403, "SignatureDoesNotMatch"), RefusedError, "refuses the secret key"),
+        (answer(403, "InvalidAccessKeyId"), RefusedError, "does not know the access key"),
+        (answer(400, "ExpiredToken"), RefusedError, "refuses the session token"),
+        (answer(403, "AccessDenied"), RefusedError, "does not permit it (AccessDenied, HTTP 403)"),
+        (
+            "Generic S3 error: DeleteObjects request failed for key x: No. (code: AccessDenied)",
+            RefusedError,
+            "http://h:1 does not permit it (AccessDenied): the key lacks a permission on bucket b",
+        ),
+        (answer(403), RefusedError, "does not permit it (HTTP 403)"),
+        (answer(301, "PermanentRedirect"), RefusedError, "the bucket b is not in us-east-1"),
+        (answer(404), RefusedError, "does not answer as an S3 store (HTTP 404)"),
+        (answer(503, "SlowDown"), StorageError, "is busy (HTTP 503)"),
+        (
+            answer(501, "NotImplemented"),
+            StorageError,
+            "http://h:1 refuses it (NotImplemented, HTTP 501)",
+        ),
+        (
+            "HTTP error: error sending request Debug: kind: Connect, x",
+            StoreSilentError,
+            "cannot be reached",
+        ),
+        ("... message: Connection refused", StoreSilentError, "nothing listens at http://h:1"),
+        ('ConnectError("dns error", x)', StoreSilentError, "the host of http://h:1 is not known"),
+        (
+            "HTTP error: error sending request Debug: kind: Connect, error: InvalidCertificate(X)",
+            RefusedError,
+            "the certificate of http://h:1 is not trusted",
+        ),
+        ("GET /certificates kind: Timeout", StoreSilentError, "does not answer in time"),
+        ("... kind: Timeout, ...", StoreSilentError, "does not answer in time"),
+        *(
+            (f"Error GET http://169.254.1.2/{said}", StorageError, "no credentials were found")
+            for said in ("latest/api/token", "x - status code: 404 No", "x: kind: Timeout")
+        ),
+        (
+            "Generic S3 error: Missing AccessKeyId",
+            RefusedError,
+            "only one of access key and secret key",
+        ),
+        ("something else\nentirely\n\nDebug source:\nX", StorageError, "something else entirely"),
+    ],
+)
+def test_reasons_name_what_to_look_at(text: str, kind: type[PlaceError], reason: str) -> None:
+    error = failure("list", "s3://b/x", text, _ACCESS)
+    assert type(error) is kind
+    found = error.reason
+    assert reason in found
+    assert "\n" not in found
+    assert "AKIA1" not in found

@@ -1,0 +1,22 @@
+"""Summaries of runs that never were, made from the flat names that `--json` has."""
+
+from dataclasses import fields
+from typing import Any
+
+from seglake.pipelines.segment_ingest.report.ingest_summary import (
+    Findings,
+    IngestSummary,
+    PlannedWork,
+    RunCounts,
+)
+
+
+# Any: the values have many types.
+def made_summary(**facts: Any) -> IngestSummary:
+    """A summary in which all but these facts are as of a run that met nothing."""
+    parts: dict[str, Any] = {}
+    for name, kind in (("planned", PlannedWork), ("counts", RunCounts), ("findings", Findings)):
+        own = {field.name: facts.pop(field.name) for field in fields(kind) if field.name in facts}
+        parts[name] = kind(**own)
+    named = {"run_id": "run", "source_id": "source", "lake": "/lake", **facts}
+    return IngestSummary(**named, **parts)

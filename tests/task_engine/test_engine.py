@@ -1,0 +1,155 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from seglake.storage.errors import OutputError
+from seglake.task_engine.engine import LocalEngine
+from seglake.task_engine.errors import EngineError
+from support import lake_tasks
+
+
+def ignore(count: int) -> None:
+    """Take no notice of progress."""
+
+
+def test_results_come_in_the_order_of_the_tasks() -> None:
+    with LocalEngine(2) as engine:
+        assert engine.run(lake_tasks.slow_square, range(5), on_done=ignore) == [0, 1, 4, 9, 16]
+
+
+def test_progress_counts_up_in_the_callers_thread() -> None:
+    counts: list[int] = []
+    threads: set[int] = set()
+
+    def on_done(count: int) -> None:
+        counts.append(count)
+        threads.add(threading.get_ident())
+
+    with LocalEngine(2) as engine:
+        engine.run(lake_tasks.slow_square, range(4), on_done=on_done)
+        engine.run(lake_tasks.slow_square, [7], on_done=on_done)
+    assert counts == [1, 2, 3, 4, 1]
+    assert threads == {threading.get_ident()}
+
+
+def test_no_tasks_give_no_results() -> None:
+    with LocalEngine(2) as engine:
+        assert engine.run(lake_tasks.slow_square, [], on_done=ignore) == []
+
+
+def test_single_task_runs_in_the_callers_process() -> None:
+    with LocalEngine(2) as engine:
+        assert engine.run(lake_tasks.pid_after, [0.0], on_done=ignore) == [os.getpid()]
+
+
+def test_several_tasks_run_in_several_other_processes() -> None:
+    with LocalEngine(2) as engine:
+        engine.start()
+        pids = engine.run(lake_tasks.pid_after, [0.5] * 4, on_done=ignore)
+    assert os.getpid() not in pids
+    assert len(set(pids)) == 2
+
+
+def test_one_process_means_the_callers_own() -> None:
+    with LocalEngine(1) as engine:
+        engine.start()
+        assert set(engine.run(lake_tasks.pid_after, [0.0] * 3, on_done=ignore)) == {os.getpid()}
+
+
+def test_early_start_does_not_wait_for_the_workers() -> None:
+    with LocalEngine(2) as engine:
+        before = time.monotonic()
+        engine.start()
+        assert time.monotonic() - before < 0.5
+        assert engine.run(lake_tasks.slow_square, [1, 2], on_done=ignore) == [1, 4]
+
+
+@pytest.mark.parametrize("tasks", [[2], [1, 2, 3]], ids=["own process", "workers"])
+def test_failure_names_the_task_and_carries_the_cause(tasks: list[int]) -> None:
+    with LocalEngine(2) as engine, pytest.raises(EngineError) as caught:
+        engine.run(lake_tasks.refuse_because, tasks, on_done=ignore)
+    assert caught.value.task_index == tasks.index(2)
+    assert caught.value.reason == "RuntimeError: task gave up"
+    assert isinstance(caught.value.__cause__, RuntimeError)
+
+
+def test_error_of_the_lake_comes_back_from_a_worker_with_its_text() -> None:
+    with LocalEngine(2) as engine, pytest.raises(EngineError) as caught:
+        engine.run(lake_tasks.fail_for_the_disk, [1, 2], on_done=ignore)
+    assert caught.value.reason.startswith("cannot write /lake/")
+    assert isinstance(caught.value.__cause__, OutputError)
+    assert caught.value.__cause__.reason == "No space left on device"
+
+
+def test_engine_runs_again_after_a_failure() -> None:
+    with LocalEngine(2) as engine:
+        with pytest.raises(EngineError):
+            engine.run(lake_tasks.refuse, [1, 2, 3], on_done=ignore)
+        assert engine.run(lake_tasks.refuse, [4, 5], on_done=ignore) == [4, 5]
+
+
+def test_failure_ends_the_other_tasks(tmp_path: Path) -> None:
+    path = tmp_path / "pid"
+    tasks = [(str(path), True), (str(path), False)]
+    with LocalEngine(2) as engine, pytest.raises(EngineError, match="first failure"):
+        engine.run(lake_tasks.fail_beside_another, tasks, on_done=ignore)
+    wait_until_ended([int(path.read_text())])
+
+
+def test_dead_worker_is_an_engine_error() -> None:
+    with LocalEngine(2) as engine:
+        with pytest.raises(EngineError, match="a worker process ended before its task did"):
+            engine.run(lake_tasks.die, [1, 2, 3], on_done=ignore)
+        assert engine.run(lake_tasks.refuse, [4, 5], on_done=ignore) == [4, 5]
+
+
+PROGRAM = """
+import sys
+from multiprocessing import active_children
+sys.path.insert(0, {folder!r})
+from support import lake_tasks
+from seglake.task_engine.engine import LocalEngine
+
+if __name__ == "__main__":
+    with LocalEngine(2) as engine:
+        engine.run(lake_tasks.pid_after, [0.0, 0.0], on_done=lambda count: None)
+        print([child.pid for child in active_children()], flush=True)
+        engine.run(lake_tasks.pid_after, [60.0, 60.0], on_done=lambda count: None)
+"""
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
+def test_workers_end_with_the_driver(tmp_path: Path, sent: signal.Signals) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM.format(folder=str(Path(__file__).parents[1])))
+    with subprocess.Popen(
+        [sys.executable, str(program)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as driver:
+        if driver.stdout is None:
+            raise ValueError("the driver's output is a pipe")
+        workers = json.loads(driver.stdout.readline())
+        driver.send_signal(sent)
+        driver.wait(10)
+        wait_until_ended(workers)
+
+
+def wait_until_ended(pids: list[int]) -> None:
+    deadline = time.monotonic() + 10
+    while any(is_running(pid) for pid in pids) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert [pid for pid in pids if is_running(pid)] == []
+
+
+def is_running(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
