@@ -49,7 +49,8 @@ $(STAMP): requirements-build.txt requirements-dev.txt pyproject.toml
 	@$(PIP) install --require-hashes -r requirements-build.txt
 	@$(PIP) install --require-hashes --no-build-isolation --only-binary :all: --no-binary pyspark -r requirements-dev.txt
 	@$(PIP) install --no-deps --no-build-isolation --editable .
-	@$(BIN)/seglake warm-up || echo "All but SQL works without; go on"
+	@$(BIN)/python -m seglake.segment_codec.warm
+	@$(BIN)/seglake warm-up --quiet || echo "Spark is not ready for SQL yet, as said above; go on"
 	@touch $@
 
 .PHONY: setup-airflow

@@ -15,7 +15,7 @@ from seglake_arguments import Window, audit_arguments, ingest_arguments
 from seglake_job import SeglakeJob
 from seglake_lakes import Lake
 from seglake_outcome import ExitCode
-from seglake_woken import page, teller
+from seglake_runbook import failure_callback, page
 
 _FIRST_DAY = datetime(2010, 1, 1, tzinfo=UTC)  # before any log; intervals from here can be asked
 _RUNS_AT_ONCE = 3
@@ -91,7 +91,7 @@ def _common(lake: Lake, *, audits: bool) -> dict[str, Any]:
             "retry_exponential_backoff": 2.0,  # a factor: 5, 10, 20 minutes
             "max_retry_delay": _LONGEST_WAIT,
             "execution_timeout": timedelta(hours=lake.timeout_hours),
-            "on_failure_callback": [teller(lake)],
+            "on_failure_callback": [failure_callback(lake)],
         },
     }
 

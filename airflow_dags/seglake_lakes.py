@@ -116,7 +116,7 @@ def lakes() -> tuple[Lake, ...]:
     if content or not is_list:
         raise LakesFileError(f"{path}: only [[lake]] tables are known here")
     found = tuple(_lake(table, f"{path}, lake {n}") for n, table in enumerate(tables, 1))
-    names = [found_item.name for found_item in found]
+    names = [item.name for item in found]
     if doubles := {name for name in names if names.count(name) > 1}:
         raise LakesFileError(f"{path}: each lake needs a `name` of its own, got {doubles} twice")
     return found

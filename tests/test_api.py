@@ -59,6 +59,8 @@ def test_audit_and_replay_of_a_lake(lake: Path) -> None:
 
 
 def test_inspect_yields_what_the_command_prints_as_json() -> None:
+    with pytest.raises(seglake.WrongCallError, match="no such file"):
+        seglake.inspect("/nowhere")
     lines = [*seglake.inspect(_PARTITION)]
     assert len(lines) > 1
     assert all(isinstance(line, dict) for line in lines)
@@ -73,6 +75,8 @@ def test_wrong_calls_are_of_one_class(tmp_path: Path) -> None:
         seglake.tables(tmp_path)
     with pytest.raises(seglake.WrongCallError, match="config takes a list"):
         seglake.ingest(_DISK, tmp_path, config="settings.toml")
+    with pytest.raises(seglake.WrongCallError, match="no engine 'Local'"):
+        seglake.ingest(_DISK, tmp_path, engine="Local")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="unexpected keyword argument 'topic'"):
         seglake.ingest(_DISK, tmp_path, topic="orders")  # type: ignore[call-arg]
     assert issubclass(seglake.WrongCallError, seglake.SeglakeError)
@@ -93,10 +97,8 @@ def test_a_running_spark_session_is_used_and_left_running(
 ) -> None:
     from pyspark import SparkContext
 
-    assert (
-        seglake.ingest(
-            _PARTITION, tmp_path, set=["read.split_bytes=65536", "read.window_bytes=65536"]
-        ).records
-        > 0
-    )
+    small = ["read.split_bytes=65536", "read.window_bytes=65536"]
+    assert seglake.ingest(_PARTITION, tmp_path, set=small).records > 0
     assert SparkContext._active_spark_context is not None
+    with pytest.raises(seglake.WrongCallError, match=r"spark\.master can have no effect"):
+        seglake.ingest(_PARTITION, tmp_path / "other", set=small, master="local[3]")

@@ -6,7 +6,6 @@ from dataclasses import fields
 from enum import StrEnum
 from pathlib import Path
 
-from seglake.pipelines.lake_query.scripts import duckdb_script, tables_script, views_script
 from seglake.pipelines.settings.settings import Settings
 
 CONF = Path(__file__).parents[1] / "conf"
@@ -78,10 +77,3 @@ def test_example_stays_valid_when_its_comments_are_taken_in() -> None:
     assert settings.source.source_id == "orders-cluster"
     assert settings.select.to_timestamp_ms == 1_769_904_000_000
     assert settings.spark.properties == (("spark.driver.memory", "4g"),)
-
-
-def test_sql_files_are_the_text_the_product_makes() -> None:
-    scripts = {"tables.sql": tables_script, "views.sql": views_script, "duckdb.sql": duckdb_script}
-    assert {name: (CONF / name).read_text("utf-8") for name in scripts} == {
-        name: script() for name, script in scripts.items()
-    }

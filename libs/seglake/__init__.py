@@ -31,6 +31,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]
+
+
 # Any: whatever has the name.
 def __getattr__(name: str) -> Any:
     """Import the functions when they are first used: tasks and commands need few of them."""

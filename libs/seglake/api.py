@@ -2,7 +2,8 @@
 
 Each does what the command of its name does, with the command's options as keywords, prints
 nothing, and returns what the command would have printed as an object. The command line calls the
-same functions.
+same functions. With the engine "spark", a Spark that runs in this process already is used; else one
+is started, for which SPARK_HOME, PYSPARK_PYTHON and PYSPARK_DRIVER_PYTHON are set and stay set.
 """
 
 import json
@@ -10,6 +11,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
@@ -156,14 +158,11 @@ def inspect(
     Raises:
         WrongCallError: nothing is there, or it cannot be inspected.
     """
-    import io
-
     from seglake.environment.storages import open_storages
-    from seglake.pipelines.segment_inspect.run import inspect as inspected
+    from seglake.pipelines.segment_inspect.run import inspected
 
-    out = io.StringIO()
-    inspected(str(path), open_storages(()), records=records, offset=offset, as_json=True, out=out)
-    return map(json.loads, out.getvalue().splitlines())
+    lines = inspected(str(path), open_storages(()), records=records, offset=offset)
+    return chain([next(lines)], lines)  # begun, so that a wrong call fails here
 
 
 def tables(lake: Place, **options: Unpack[SettingOptions]) -> "dict[str, DeltaTable]":

@@ -1,9 +1,20 @@
-"""The base of every exception that seglake raises on purpose.
+"""The base of every exception that seglake raises on purpose, and the exit codes.
 
 Bad bytes never come through here: they are rows. These are bad calls and a failing world.
 """
 
+from enum import IntEnum
 from typing import Any
+
+
+class ExitCode(IntEnum):
+    """What the caller of a command may rely on."""
+
+    DONE = 0
+    FAILED = 1  # safe to run again
+    WRONG_CALL = 2  # nothing was touched
+    LOOK = 3  # done and consistent, but a person should look
+    INTERRUPTED = 130
 
 
 class SeglakeError(Exception):

@@ -3,8 +3,9 @@
     cd tests && ../.venv/bin/python -m bench.compare_versions /before/.venv/bin/seglake \
         ../.venv/bin/seglake --renamed renamed.json
 
-`renamed.json` maps names and phrases of before to those of after. Tables are compared row by row, without what each run makes anew; summaries, audits and replays as
-the JSON that they print, with exit codes. Ends with 1 if anything differs.
+`renamed.json` maps names and phrases of before to those of after. Tables are compared row by row,
+without what each run makes anew; summaries, audits and replays as the JSON that they print, with
+exit codes. Ends with 1 if anything differs.
 """
 
 import argparse
@@ -34,14 +35,18 @@ def main() -> int:
     parser.add_argument("before", type=Path)
     parser.add_argument("after", type=Path)
     parser.add_argument("--renamed", type=Path, help="a JSON object: old name or phrase, new one")
+    parser.add_argument("--only", default="", help="names that begin so")
     arguments = parser.parse_args()
     renamed = json.loads(arguments.renamed.read_text("utf-8")) if arguments.renamed else {}
     differing = count = 0
+    lake = Path(tempfile.mkdtemp()) / "lake"  # of both, one after the other: texts name it
     for name, disk in _disks():
+        if not name.startswith(arguments.only):
+            continue
         for isolation in _ISOLATIONS:
             count += 1
             before, after = (
-                _converted(command, disk, isolation)
+                _converted(command, disk, lake, isolation)
                 for command in (arguments.before, arguments.after)
             )
             differences = _differences(_renamed(before, renamed), after)
@@ -61,11 +66,9 @@ def _disks() -> Iterator[tuple[str, Path]]:
 
 
 # Any: what JSON can hold.
-def _converted(command: Path, disk: Path, isolation: str) -> dict[str, Any]:
+def _converted(command: Path, disk: Path, lake: Path, isolation: str) -> dict[str, Any]:
     """All that one version makes of a disk, by a name of its own."""
-    folder = Path(tempfile.mkdtemp())
     try:
-        lake = folder / "lake"
         local = ("--engine", "local", "--json", "--set", "limits.local_processes=1")
         source = ("--source", str(disk), "--lake", str(lake))
         how = ("--isolation", isolation, "--internal-topics", "--source-id", "compared")
@@ -81,7 +84,7 @@ def _converted(command: Path, disk: Path, isolation: str) -> dict[str, Any]:
             found[log.parent.name] = sorted(str(_stripped(row)) for row in rows)
         return found
     finally:
-        shutil.rmtree(folder)
+        shutil.rmtree(lake, ignore_errors=True)
 
 
 def _ended(command: Path, *arguments: str) -> dict[str, Any]:

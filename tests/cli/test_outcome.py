@@ -8,8 +8,8 @@ from types import ModuleType
 import pytest
 
 from seglake.cli import audit_command, ingest_command, inspect_command, replay_command, sql_command
-from seglake.cli.outcome import ExitCode, run_job
-from seglake.errors import SeglakeError, WrongCallError
+from seglake.cli.outcome import run_job
+from seglake.errors import ExitCode, SeglakeError, WrongCallError
 from seglake.lake.errors import LakeRefusedError, NotALakeError, UnsafeStoreError
 from seglake.log_dirs.errors import WrongSourceError
 from seglake.pipelines.lake_query.errors import QueryFailedError, WrongQueryError

@@ -1,40 +1,21 @@
 """Where Delta's JARs come from; no test here reaches out to a network."""
 
-import os
 from pathlib import Path
 
 import pytest
 
 from seglake.environment.delta_jars import delta_jars, main
 from seglake.environment.errors import DeltaJarsError
-from seglake.environment.java_home import provide_java
-from seglake.environment.trust_store import trust_store, write_trust_store
+from seglake.environment.jar_fetch import AlteredJarError, Jar
+from support.java_stand_ins import ivy_java
 
 NAMES = ("delta-spark_4.2_2.13-4.4.0.jar", "delta-storage-4.4.0.jar")
 
 
 def make_ivy(home: Path, content: str) -> dict[str, str]:
-    """An environment whose Java, asked to run Ivy, writes `content` where Ivy would put the JAR."""
-    java = home / "bin" / "java"
-    java.parent.mkdir(parents=True)
-    java.write_text(
-        "#!/bin/sh\n"
-        "while [ $# -gt 0 ]; do\n"
-        "  case $1 in -retrieve) to=$2;; -dependency) name=$3-$4;; esac; shift\n"
-        "done\n"
-        f'printf "{content}" > "$(dirname "$to")/$name.jar"\n',
-        "utf-8",
-    )
-    java.chmod(0o755)
-    return {**os.environ, "JAVA_HOME": str(home), "XDG_CACHE_HOME": str(home / "cache")}
-
-
-@pytest.fixture
-def spark_home(tmp_path: Path) -> Path:
-    home = tmp_path / "spark"
-    (home / "jars").mkdir(parents=True)
-    (home / "jars" / "ivy-1.jar").touch()
-    return home
+    """An environment whose Java, run for Ivy, writes `content` where Ivy would put the JARs."""
+    write = f'for name in {" ".join(NAMES)}; do printf {content} > "$to/$name"; done'
+    return ivy_java(home, write)
 
 
 def test_named_folder_is_taken_as_it_is(tmp_path: Path, spark_home: Path) -> None:
@@ -76,7 +57,7 @@ def test_jars_of_the_cache_are_not_fetched_again(tmp_path: Path, spark_home: Pat
 
 def test_altered_jar_is_not_used(tmp_path: Path, spark_home: Path) -> None:
     environment = make_ivy(tmp_path / "java", "altered")
-    with pytest.raises(DeltaJarsError, match="altered on its way"):
+    with pytest.raises(AlteredJarError, match="altered on its way"):
         delta_jars(environment, spark_home)
     assert list((tmp_path / "java" / "cache").rglob("*.jar")) == []
 
@@ -85,7 +66,8 @@ def test_jar_that_is_as_expected_is_kept(
     tmp_path: Path, spark_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     digest = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"  # of "x"
-    monkeypatch.setattr("seglake.environment.delta_jars._SHA256", {"delta-storage": digest})
+    wanted = Jar("io.delta", "delta-storage", "4.4.0", digest)
+    monkeypatch.setattr("seglake.environment.delta_jars._JARS", (wanted,))
     environment = make_ivy(tmp_path / "java", "x")
     jars = delta_jars(environment, spark_home)
     assert [jar.read_text("utf-8") for jar in jars] == ["x"]
@@ -96,27 +78,3 @@ def test_no_network_is_explained(tmp_path: Path, spark_home: Path) -> None:
     environment = {"JAVA_HOME": "/nowhere", "XDG_CACHE_HOME": str(tmp_path)}
     with pytest.raises(DeltaJarsError, match=r"could not be fetched.*SEGLAKE_JARS"):
         delta_jars(environment, spark_home)
-
-
-def test_trust_store_has_java_s_layout() -> None:
-    content = trust_store([b"DER"])
-    assert content[:-20] == (
-        b"\xfe\xed\xfe\xed\0\0\0\2\0\0\0\1"
-        b"\0\0\0\2\0\1" + b"0" + b"\0" * 8 + b"\0\5X.509" + b"\0\0\0\3DER"
-    )
-
-
-@pytest.mark.spark
-def test_java_reads_the_trust_store(tmp_path: Path) -> None:
-    """Java's own keytool lists what was written, and accepts the digest."""
-    import subprocess
-
-    path = tmp_path / "trusted.jks"
-    if not write_trust_store(path):
-        pytest.fail("this machine trusts no certificate at all")
-    environment = dict(os.environ)
-    java = provide_java(environment)
-    command = [str(java), "-m", "java.base/sun.security.tools.keytool.Main", "-list"]
-    options = ["-keystore", str(path), "-storetype", "jks", "-storepass", "changeit"]
-    answer = subprocess.run([*command, *options], capture_output=True, text=True, check=True)
-    assert "trustedCertEntry" in answer.stdout

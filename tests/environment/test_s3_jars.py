@@ -1,40 +1,23 @@
 """Where the JARs for S3 come from; no test here reaches out to a network."""
 
-import os
 from pathlib import Path
 
 import pytest
 
 from seglake.environment import s3_jars as module
 from seglake.environment.errors import S3JarsError
+from seglake.environment.jar_fetch import Jar
 from seglake.environment.s3_jars import s3_jars
+from support.java_stand_ins import ivy_java
 
 _DIGEST_OF_X = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"
-
-
-@pytest.fixture
-def spark_home(tmp_path: Path) -> Path:
-    home = tmp_path / "spark"
-    (home / "jars").mkdir(parents=True)
-    (home / "jars" / "ivy-1.jar").touch()
-    return home
-
-
-def make_java(home: Path, *lines: str) -> dict[str, str]:
-    """An environment whose Java, asked to run Ivy, does this; `$to` is where JARs shall go."""
-    java = home / "bin" / "java"
-    java.parent.mkdir(parents=True)
-    script = 'while [ $# -gt 0 ]; do case $1 in -retrieve) to=$(dirname "$2");; esac; shift; done'
-    java.write_text("\n".join(["#!/bin/sh", script, *lines, ""]), "utf-8")
-    java.chmod(0o755)
-    return {**os.environ, "JAVA_HOME": str(home), "XDG_CACHE_HOME": str(home / "cache")}
 
 
 @pytest.fixture(autouse=True)
 def _wanted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two JARs are enough for a test."""
     names = (("hadoop-aws", "3.5.0"), ("s3", "2"))
-    jars = tuple(module._Jar("group", *name, _DIGEST_OF_X) for name in names)
+    jars = tuple(Jar("group", *name, _DIGEST_OF_X) for name in names)
     monkeypatch.setattr(module, "_JARS", jars)
 
 
@@ -47,7 +30,7 @@ def test_every_jar_has_a_version_and_a_sum(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_what_is_fetched_is_kept_and_not_fetched_again(tmp_path: Path, spark_home: Path) -> None:
     write = 'for name in hadoop-aws-3.5.0 s3-2; do printf x > "$to/$name.jar"; done'
-    environment = make_java(tmp_path / "java", write, f"echo ran >> {tmp_path}/runs")
+    environment = ivy_java(tmp_path / "java", write, f"echo ran >> {tmp_path}/runs")
     jars = s3_jars(environment, spark_home)
     assert [jar.name for jar in jars] == ["hadoop-aws-3.5.0.jar", "s3-2.jar"]
     assert all(jar.read_text() == "x" for jar in jars)
@@ -55,16 +38,8 @@ def test_what_is_fetched_is_kept_and_not_fetched_again(tmp_path: Path, spark_hom
     assert (tmp_path / "runs").read_text() == "ran\n"
 
 
-def test_an_altered_jar_is_not_used_and_no_other_is_kept(tmp_path: Path, spark_home: Path) -> None:
-    write = 'printf x > "$to/hadoop-aws-3.5.0.jar"; printf y > "$to/s3-2.jar"'
-    environment = make_java(tmp_path / "java", write)
-    with pytest.raises(S3JarsError, match="altered on its way"):
-        s3_jars(environment, spark_home)
-    assert list((tmp_path / "java" / "cache").rglob("*.jar")) == []
-
-
 def test_without_a_network_it_says_what_to_do(tmp_path: Path, spark_home: Path) -> None:
-    environment = make_java(tmp_path / "java", "exit 1")
+    environment = ivy_java(tmp_path / "java", "exit 1")
     with pytest.raises(S3JarsError, match=r"could not be fetched.*SEGLAKE_JARS"):
         s3_jars(environment, spark_home)
 

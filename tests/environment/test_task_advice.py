@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import NoReturn, TypeVar
 
 import pytest
+from pyspark import SparkContext
 
 from seglake.environment import engines, spark_session
 from seglake.environment.engines import open_engine
@@ -17,7 +18,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 # As Spark 4.2 says it.
-LACKING = "ModuleNotFoundError: No module named 'pipelines'"
+LACKING = "ModuleNotFoundError: No module named 'seglake'"
 REASONS = {
     LACKING: "make pack",
     "pyspark.errors.exceptions.base.PySparkRuntimeError: [PYTHON_VERSION_MISMATCH] Python in worker"
@@ -47,6 +48,7 @@ def run_that_fails(reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def context(*arguments: object, **options: object) -> Iterator[str]:
         yield reason
 
+    monkeypatch.setattr(SparkContext, "_active_spark_context", None)
     monkeypatch.setattr(spark_session, "spark_context", context)
     monkeypatch.setattr(engines, "SparkEngine", _Failing)
     with open_engine("spark", Settings(), verbosity=0) as engine:

@@ -14,33 +14,7 @@ from seglake.kafka_log.replica_selection import (
     notes_of,
     replicas_by_partition,
 )
-from seglake.log_tables.coverage import Coverage
-from seglake.pipelines.segment_ingest.planning.survey_plan import is_due
-from seglake.pipelines.settings.settings import Settings
-from seglake.segment_codec.checkpoint_files import EpochStart
-from support.planned import KEY, replica, survey
-
-
-def _epochs(*entries: tuple[int, int]) -> tuple[EpochStart, ...]:
-    return tuple(EpochStart(*entry) for entry in entries)
-
-
-def _copy(
-    broker_id: int,
-    end: int,
-    *epochs: tuple[int, int],
-    high_watermark: int | None = None,
-    log_start_offset: int | None = None,
-    is_future: bool = False,
-) -> Replica:
-    copy = replica(
-        (0, end),
-        broker_id=broker_id,
-        high_watermark=high_watermark,
-        log_start_offset=log_start_offset,
-        is_future=is_future,
-    )
-    return replace(copy, epochs=_epochs(*epochs))
+from support.planned import epoch_starts, replica, replica_with_epochs, survey
 
 
 def _surveyed(copy: Replica, *, is_plain: bool = True) -> SurveyedReplica:
@@ -69,23 +43,25 @@ def _siblings(choice: PartitionChoice) -> dict[int | None, tuple[int, int]]:
 
 
 def test_the_copy_of_the_newest_leader_is_read_though_it_is_the_shortest() -> None:
-    old = _copy(0, 230, (0, 0), (1, 170), high_watermark=230)
-    lost = _copy(1, 200, (0, 0), (1, 170), high_watermark=100)
-    new = _copy(2, 180, (0, 0), (4, 170), high_watermark=180)
+    old = replica_with_epochs(0, 230, (0, 0), (1, 170), high_watermark=230)
+    lost = replica_with_epochs(1, 200, (0, 0), (1, 170), high_watermark=100)
+    new = replica_with_epochs(2, 180, (0, 0), (4, 170), high_watermark=180)
     choice = _choice(old, lost, new)
     assert choice.chosen.broker_id == 2
     assert _siblings(choice) == {0: (170, 170), 1: (170, 170)}
 
 
 def test_of_one_epoch_the_copy_is_read_that_has_most() -> None:
-    choice = _choice(_copy(1, 90, (2, 0)), _copy(2, 200, (2, 0)), is_bounded=False)
+    choice = _choice(
+        replica_with_epochs(1, 90, (2, 0)), replica_with_epochs(2, 200, (2, 0)), is_bounded=False
+    )
     assert choice.chosen.broker_id == 2
     assert _siblings(choice) == {1: (90, OPEN_END)}
 
 
 def test_what_lies_above_the_high_watermark_makes_no_copy_better() -> None:
-    whole = _copy(1, 100, (0, 0), high_watermark=100)
-    longer = _copy(2, 150, (0, 0), high_watermark=90)
+    whole = replica_with_epochs(1, 100, (0, 0), high_watermark=100)
+    longer = replica_with_epochs(2, 150, (0, 0), high_watermark=90)
     (informed,) = replicas_by_partition([whole, longer])
     for is_bounded, broker_id in ((True, 1), (False, 2)):
         found = choose(
@@ -96,26 +72,28 @@ def test_what_lies_above_the_high_watermark_makes_no_copy_better() -> None:
 
 
 def test_an_epoch_that_only_the_batches_know_wins() -> None:
-    told = SurveyedReplica(_copy(1, 100, (0, 0)), (survey(0, 100),))
-    facts = _epochs((0, 0), (0, 40), (3, 50), (3, 90))
-    silent = SurveyedReplica(_copy(2, 100), (replace(survey(0, 100), epochs=facts),))
+    told = SurveyedReplica(replica_with_epochs(1, 100, (0, 0)), (survey(0, 100),))
+    facts = epoch_starts((0, 0), (0, 40), (3, 50), (3, 90))
+    silent = SurveyedReplica(replica_with_epochs(2, 100), (replace(survey(0, 100), epochs=facts),))
     choice = choose([told, silent], is_bounded=True)
     assert choice.chosen.broker_id == 2
     assert _siblings(choice) == {1: (50, 50)}
 
 
 def test_a_lone_batch_with_an_epoch_that_nobody_knows_is_not_believed() -> None:
-    facts = _epochs((0, 0), (0, 80), (9999, 90))
-    flipped = SurveyedReplica(_copy(1, 100, (0, 0)), (replace(survey(0, 100), epochs=facts),))
-    sound = SurveyedReplica(_copy(2, 100, (0, 0), (1, 50)), (survey(0, 100),))
+    facts = epoch_starts((0, 0), (0, 80), (9999, 90))
+    flipped = SurveyedReplica(
+        replica_with_epochs(1, 100, (0, 0)), (replace(survey(0, 100), epochs=facts),)
+    )
+    sound = SurveyedReplica(replica_with_epochs(2, 100, (0, 0), (1, 50)), (survey(0, 100),))
     assert choose([flipped, sound], is_bounded=True).chosen.broker_id == 2
 
 
 def test_a_copy_that_cannot_be_read_is_named_and_another_one_taken() -> None:
     gone = replace(survey(0, 100), missing="it is gone")
     copies = [
-        SurveyedReplica(_copy(1, 100, (0, 0)), (gone,)),
-        SurveyedReplica(_copy(2, 90, (0, 0)), (survey(0, 90),)),
+        SurveyedReplica(replica_with_epochs(1, 100, (0, 0)), (gone,)),
+        SurveyedReplica(replica_with_epochs(2, 90, (0, 0)), (survey(0, 90),)),
     ]
     choice = choose(copies, is_bounded=True)
     assert choice.chosen.broker_id == 2
@@ -126,15 +104,17 @@ def test_a_copy_that_cannot_be_read_is_named_and_another_one_taken() -> None:
 
 def test_the_newest_leaders_copy_is_waited_for_when_it_cannot_be_read() -> None:
     copies = [
-        SurveyedReplica(_copy(1, 100, (0, 0), (2, 90)), (replace(survey(0, 9), missing="gone"),)),
-        SurveyedReplica(_copy(2, 200, (0, 0), (1, 90)), (survey(0, 200),)),
+        SurveyedReplica(
+            replica_with_epochs(1, 100, (0, 0), (2, 90)), (replace(survey(0, 9), missing="gone"),)
+        ),
+        SurveyedReplica(replica_with_epochs(2, 200, (0, 0), (1, 90)), (survey(0, 200),)),
     ]
     assert choose(copies, is_bounded=True).chosen.broker_id == 1
 
 
 def test_an_unfinished_copy_counts_only_where_it_is_alone() -> None:
-    future = _copy(2, 200, (9, 0), is_future=True, high_watermark=200)
-    live = _copy(1, 100, (0, 0), high_watermark=80)
+    future = replica_with_epochs(2, 200, (9, 0), is_future=True, high_watermark=200)
+    live = replica_with_epochs(1, 100, (0, 0), high_watermark=80)
     choice = _choice(future, live)
     assert (choice.chosen.broker_id, choice.chosen.checkpoints.high_watermark) == (1, 80)
     assert notes_of([[future, live]], [choice]) == [
@@ -148,8 +128,8 @@ def test_an_unfinished_copy_counts_only_where_it_is_alone() -> None:
 def test_an_unfinished_copy_is_a_sibling_when_it_has_all_that_is_taken(
     end: int, is_sibling: bool
 ) -> None:
-    future = _copy(2, end, (0, 0), is_future=True)
-    choice = _choice(_copy(1, 100, (0, 0), high_watermark=80), future)
+    future = replica_with_epochs(2, end, (0, 0), is_future=True)
+    choice = _choice(replica_with_epochs(1, 100, (0, 0), high_watermark=80), future)
     assert bool(choice.other_replicas) == is_sibling
 
 
@@ -173,9 +153,11 @@ def test_a_copy_without_a_high_watermark_file_takes_that_of_another() -> None:
 
 def test_the_high_watermark_is_the_highest_that_a_copy_of_the_same_log_knows() -> None:
     choice = _choice(
-        _copy(0, 230, (0, 0), (1, 170), high_watermark=230),  # up to where it is the same log
-        _copy(1, 200, (0, 0), (4, 170), high_watermark=90),
-        _copy(2, 150, (0, 0), high_watermark=150),  # lags
+        replica_with_epochs(
+            0, 230, (0, 0), (1, 170), high_watermark=230
+        ),  # up to where it is the same log
+        replica_with_epochs(1, 200, (0, 0), (4, 170), high_watermark=90),
+        replica_with_epochs(2, 150, (0, 0), high_watermark=150),  # lags
     )
     assert (choice.chosen.broker_id, choice.chosen.checkpoints.high_watermark) == (1, 170)
 
@@ -186,54 +168,11 @@ def test_the_log_start_is_the_highest_that_a_copy_of_the_same_log_claims(
 ) -> None:
     """One above its own high watermark is no log start."""
     choice = _choice(
-        _copy(1, 100, (0, 0), high_watermark=90, log_start_offset=20),
-        _copy(2, 90, (0, 0), high_watermark=90, log_start_offset=claimed),
+        replica_with_epochs(1, 100, (0, 0), high_watermark=90, log_start_offset=20),
+        replica_with_epochs(2, 90, (0, 0), high_watermark=90, log_start_offset=claimed),
         is_bounded=False,
     )
     assert (choice.chosen.broker_id, choice.chosen.checkpoints.log_start_offset) == (1, expected)
 
 
 # --- which partitions are worth a look ----------------------------------------------------------
-
-
-def _coverage(next_offset: int, last_offset: int, epoch: int | None) -> Coverage:
-    row = {
-        "topic": KEY.topic,
-        "partition": KEY.partition,
-        "topic_id": None,
-        "kind": "ingest",
-        "start_offset": 0,
-        "next_offset": next_offset,
-        "generation": 1,
-        "isolation": "read_committed",
-        "last_stable_offset": next_offset,
-        "log_end_offset": next_offset,
-        "high_watermark": next_offset,
-        "upper_bound": "high_watermark",
-        "leader_epoch": epoch,
-        "last_batch_base_offset": last_offset,
-        "last_batch_crc": 1,
-    }
-    return Coverage([row])
-
-
-def _is_due(coverage: Coverage, *copies: Replica) -> bool:
-    ((*informed,),) = replicas_by_partition(copies)
-    return is_due(informed, coverage, Settings())
-
-
-def test_copies_are_looked_at_when_one_that_may_lead_has_news() -> None:
-    leader = _copy(1, 200, (0, 0), (4, 170), high_watermark=190)
-    lost = _copy(2, 230, (0, 0), (1, 170), high_watermark=230)
-    lagging = _copy(3, 150, (0, 0), high_watermark=150)
-    assert _is_due(_coverage(180, 175, 4), leader, lagging)
-    assert not _is_due(_coverage(190, 185, 4), leader, lagging)
-    assert not _is_due(_coverage(190, 185, 4), lagging)
-    assert _is_due(_coverage(190, 185, 4), leader, lost)  # its tail may not be recorded yet
-
-
-def test_copies_are_looked_at_when_an_election_went_against_what_was_taken() -> None:
-    leader = _copy(1, 180, (0, 0), (4, 170), high_watermark=180)
-    assert _is_due(_coverage(230, 225, 1), leader)
-    assert not _is_due(_coverage(230, 165, 0), leader)
-    assert not _is_due(_coverage(230, 225, None), leader)

@@ -1,13 +1,12 @@
 """Tables that were put back, dropped or written to by others are refused, not mended."""
 
-import json
 import shutil
 from pathlib import Path
 
 import pytest
 
 from seglake.lake.delta_commit import recover, versions
-from seglake.lake.errors import NotALakeError, RedoFileError, RedoMissingError, TablesDisagreeError
+from seglake.lake.errors import NotALakeError, RedoMissingError, TablesDisagreeError
 from seglake.lake.tables import CHECKPOINTS, Table
 from support.lake_drivers import commit
 from support.lake_rows import PLAIN_TABLES, SOURCE, Lake, lake_at, next_wave, wave
@@ -68,26 +67,3 @@ def test_ledger_put_back_by_one_generation_is_refused_for_want_of_a_redo_file(la
         recover(lake.tables, SOURCE, ["orders"])
     assert (caught.value.topic, caught.value.generation) == ("orders", 2)
     assert table_versions(lake) == before
-
-
-def test_foreign_file_among_the_redo_files_is_refused(lake: Lake) -> None:
-    folder = Path(lake.tables.redo_folder)
-    folder.mkdir(parents=True)
-    (folder / ".half-written.json").write_text("{")
-    (folder / "notes.txt").touch()
-    assert recover(lake.tables, SOURCE) == ()
-    for content in ("{", "[]", "{}", '{"format": 2}', '{"format": 1, "files": [{}]}'):
-        (folder / "x.json").write_text(content)
-        with pytest.raises(RedoFileError, match=r"x\.json"):
-            recover(lake.tables, SOURCE)
-
-
-def test_redo_file_of_another_format_is_refused(lake: Lake) -> None:
-    def be_newer(step: str) -> None:
-        if step == "redo":
-            (path,) = Path(lake.tables.redo_folder).iterdir()
-            path.write_text(json.dumps(json.loads(path.read_text()) | {"format": 2}))
-            with pytest.raises(RedoFileError, match="expected format 1"):
-                recover(lake.tables, SOURCE)
-
-    assert commit(lake, next_wave(lake, "orders", range(3)), after=be_newer) == (("orders",), ())

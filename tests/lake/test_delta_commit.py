@@ -7,7 +7,6 @@ from urllib.parse import unquote
 import pytest
 
 from seglake.lake.delta_commit import AppVersions, TopicWave, app_id, commit_wave, versions
-from seglake.lake.errors import DataFileError, WaveError
 from seglake.lake.tables import CHECKPOINTS, QUARANTINE, RECORDS
 from support.lake_drivers import commit
 from support.lake_rows import NOW_MS, PLAIN_TABLES, Lake, read_offsets, rows, wave, write_file
@@ -104,43 +103,6 @@ def test_topic_lost_after_the_redo_file_leaves_the_others_alone(lake: Lake) -> N
     assert_each_row_once(lake, "a", [0, 1])
     assert_each_row_once(lake, "b", [10, 11])
     assert redo_files(lake) == []
-
-
-def test_missing_file_is_refused_before_anything_is_committed(lake: Lake) -> None:
-    mine = wave(lake, "orders", 1, range(3))
-    (lake.path / "gaps" / mine.files[3].path).unlink()
-    with pytest.raises(DataFileError, match="no such file") as caught:
-        commit(lake, mine)
-    assert caught.value.found_bytes is None
-    assert (table_versions(lake), redo_files(lake)) == ([0] * len(PLAIN_TABLES), [])
-
-
-def test_file_of_another_size_is_refused_before_anything_is_committed(lake: Lake) -> None:
-    mine = wave(lake, "orders", 1, range(3))
-    with (lake.path / "records" / mine.files[0].path).open("ab") as file:
-        file.write(b"more")
-    with pytest.raises(DataFileError) as caught:
-        commit(lake, mine)
-    assert caught.value.found_bytes == caught.value.expected_bytes + 4
-    assert (table_versions(lake), redo_files(lake)) == ([0] * len(PLAIN_TABLES), [])
-
-
-def test_wrong_waves_are_refused(lake: Lake) -> None:
-    mine = wave(lake, "orders", 1, range(3))
-    wrong = {
-        "it comes twice": [mine, mine],
-        "belongs to records of orders": [mine._replace(topic="clicks")],
-        "is below 1": [mine._replace(generation=0)],
-        "comes twice": [mine._replace(files=(mine.files[0],) * 2)],
-        "belongs to views of orders": [
-            mine._replace(files=(mine.files[0]._replace(table="views"),))
-        ],
-        "is not the next after 0": [mine._replace(generation=2)],
-    }
-    for reason, waves in wrong.items():
-        with pytest.raises(WaveError, match=reason):
-            commit(lake, *waves)
-    assert (table_versions(lake), redo_files(lake)) == ([0] * len(PLAIN_TABLES), [])
 
 
 def test_files_are_durable_before_the_decision_and_log_entries_before_the_next_table(

@@ -10,9 +10,8 @@ from seglake.lake.delta_commit import AppVersions, recover, versions
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.errors import CommitUnknownError
 from seglake.lake.parquet_files import DataFile
-from seglake.lake.snapshots import read_snapshots
 from seglake.lake.tables import CHECKPOINTS, GAPS, RECORDS, Table
-from support.lake_drivers import commit
+from support.lake_drivers import commit, commit_after_the_first_table
 from support.lake_rows import PLAIN_TABLES, SOURCE, Lake, read_offsets, wave
 from support.lake_states import assert_each_row_once, generations, redo_files, table_versions
 
@@ -164,35 +163,12 @@ def test_rival_between_the_look_at_the_generations_and_the_commit_wins(
     assert_each_row_once(lake, "orders", [10, 11])
 
 
-def commit_after_the_first_table(lake: Lake, patch: pytest.MonkeyPatch) -> None:
-    """Let a whole wave be committed as soon as one table was opened."""
-    mine = wave(lake, "orders", 1, range(3))
-    open_table = LakeTables.open
-
-    def opened(self: LakeTables, table: Table) -> DeltaTable:
-        handle = open_table(self, table)
-        patch.undo()
-        commit(lake, mine)
-        return handle
-
-    patch.setattr(LakeTables, "open", opened)
-
-
 def test_generations_read_while_someone_commits_belong_together(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commit_after_the_first_table(lake, monkeypatch)
     found = versions(lake.tables, SOURCE, ["orders"])["orders"]
     assert (found.records, found.checkpoints) == (1, 0)
-
-
-def test_snapshots_taken_while_someone_commits_cover_no_more_than_they_hold(
-    lake: Lake, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    commit_after_the_first_table(lake, monkeypatch)
-    found = read_snapshots(lake.tables, [RECORDS, CHECKPOINTS])
-    assert found[RECORDS.name].generation(SOURCE, "orders") == 1
-    assert found[CHECKPOINTS.name].generation(SOURCE, "orders") == 0
 
 
 def test_other_topics_between_check_and_commit_do_not_disturb(

@@ -1,6 +1,5 @@
 import json
 import multiprocessing
-import re
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -10,19 +9,12 @@ import pytest
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
-from seglake.errors import SeglakeError
 from seglake.lake.app_versions import versions
 from seglake.lake.delta_tables import LakeTables
-from seglake.lake.errors import (
-    LakeRefusedError,
-    NotALakeError,
-    SchemaError,
-    TableRefusedError,
-    UnsafeStoreError,
-)
+from seglake.lake.errors import NotALakeError, SchemaError, TableRefusedError, UnsafeStoreError
 from seglake.lake.snapshots import read_snapshots
 from seglake.lake.tables import BATCHES, CHECKPOINTS, GAPS, RECORDS, TABLES, Table
-from seglake.storage.errors import LakeFolderError, RefusedError, StorageError
+from seglake.storage.errors import LakeFolderError, StorageError
 from seglake.storage.local_storage import LocalStorage
 from support.lake_drivers import commit, create_together
 from support.lake_rows import SOURCE, Lake, lake_at, new_lake, next_wave
@@ -243,39 +235,6 @@ def test_rows_are_read_from_the_files_that_may_hold_them(lake: Lake) -> None:
     assert Counter(found.column(0).to_pylist()) == Counter(range(10, 20))
     assert lake.tables.rows(BATCHES, "another", ["base_offset"]).num_rows == 0
     assert lake.tables.rows(BATCHES, SOURCE, ["base_offset"]).num_rows == 33
-
-
-@pytest.mark.parametrize("call", ["exists", "require", "create_missing"])
-@pytest.mark.parametrize(
-    ("said", "kind"),
-    [
-        ("Permission denied (os error 13)", LakeRefusedError),
-        ("Input/output error (os error 5)", StorageError),
-    ],
-)
-def test_place_that_refuses_us_is_told_where_the_lake_is_opened(
-    tmp_path: Path, call: str, said: str, kind: type[SeglakeError], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(path: str, options: object) -> bool:
-        raise OSError(said)
-
-    monkeypatch.setattr(DeltaTable, "is_deltatable", fail)
-    tables = lake_at(tmp_path / "lake").tables
-    with pytest.raises(kind, match=re.escape(said)) as caught:
-        getattr(tables, call)()
-    assert str(caught.value).count(str(tmp_path)) == 1
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_refusal_in_the_middle_of_a_run_is_none_of_the_opening(
-    lake: Lake, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(self: DeltaTable, app: str) -> int:
-        raise DeltaError("Kernel error: Permission denied (os error 13)")
-
-    monkeypatch.setattr(DeltaTable, "transaction_version", fail)
-    with pytest.raises(RefusedError, match="Permission denied"):
-        versions(lake.tables, SOURCE, ["orders"])
 
 
 def test_lake_that_lost_a_table_is_none_to_be_read(lake: Lake) -> None:

@@ -6,12 +6,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from seglake.lake.delta_commit import commit_wave
 from seglake.lake.parquet_rows import NULL_NUMBER, Within, numbers, read_rows
-from seglake.lake.snapshots import read_snapshots
-from seglake.lake.tables import CHECKPOINTS, GAPS, RECORDS, Table
+from seglake.lake.tables import GAPS
 from seglake.storage.errors import NotFoundError, StorageError
-from support.lake_rows import NOW_MS, SOURCE, Lake, new_attempt, next_wave, rows, write_file
+from support.lake_rows import Lake, rows, write_file
 
 _NAMES = ["topic", "partition", "start_offset", "next_offset", "cause"]
 
@@ -89,30 +87,3 @@ def test_what_cannot_be_read_is_one_error_with_the_path(lake: Lake, tmp_path: Pa
         _read(lake, str(tmp_path / "broken.parquet"))
     with pytest.raises(StorageError, match="it has no column key"):
         list(read_rows(lake.storage, _gap_file(lake, range(3)), ["key"]))
-
-
-def _commit(lake: Lake, topic: str, offsets: range) -> None:
-    wave = next_wave(lake, topic, offsets)
-    commit_wave(lake.tables, SOURCE, new_attempt(), "run", [wave], NOW_MS)
-
-
-def test_a_snapshot_names_the_files_with_topic_rows_and_bounds(lake: Lake) -> None:
-    _commit(lake, "orders", range(10, 20))
-    _commit(lake, "payments", range(5))
-    found = read_snapshots(lake.tables, [RECORDS, CHECKPOINTS])
-    orders, payments = sorted(found["records"].files, key=lambda file: file.topic or "")
-    assert (orders.topic, orders.row_count) == ("orders", 10)
-    assert orders.bounds["offset"] == (10, 19)
-    assert "timestamp" not in orders.bounds
-    assert Path(payments.path).stat().st_size == payments.size_bytes
-    assert [file.topic for file in found["checkpoints"].files] == [None, None]
-
-
-@pytest.mark.parametrize("table", [RECORDS, GAPS, CHECKPOINTS])
-def test_a_snapshot_knows_the_generation_of_each_topic(table: Table, lake: Lake) -> None:
-    for _ in range(2):
-        _commit(lake, "orders", range(10))
-    snapshot = read_snapshots(lake.tables, [table])[table.name]
-    assert snapshot.generation(SOURCE, "orders") == 2
-    assert snapshot.generation(SOURCE, "payments") == 0
-    assert snapshot.generation("another", "orders") == 0

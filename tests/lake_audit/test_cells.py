@@ -3,6 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from seglake.kafka_log.replica import PartitionKey
 from seglake.lake.parquet_rows import HIGHEST
 from seglake.pipelines.lake_audit.cells import Cell, TopicFile, cells_of
 from seglake.pipelines.lake_audit.ledger import LakePartition, LedgerRange, PartitionLedger
@@ -18,7 +19,7 @@ def _file(partition: int, start: int, row_count: int) -> TopicFile:
 
 def _ledger(partition: int) -> PartitionLedger:
     own = LedgerRange(0, 100, "ingest", 1, "attempt")
-    return PartitionLedger(LakePartition("c", "orders", partition, None), (own,))
+    return PartitionLedger(LakePartition("c", PartitionKey("orders", partition, None)), (own,))
 
 
 def _cells(files: list[TopicFile], most_rows: int, partitions: int = 3) -> list[Cell]:
@@ -60,7 +61,7 @@ def test_a_cell_has_the_files_that_may_hold_its_rows_and_its_ledger(
             assert file.path in cell.files["records"]
     for partition in range(3):
         (cell,) = _holding(cells, partition, 0)
-        assert partition in [ledger.partition.partition for ledger in cell.ledgers]
+        assert partition in [ledger.partition.key.partition for ledger in cell.ledgers]
 
 
 def test_a_heavy_partition_is_cut_where_its_rows_are() -> None:

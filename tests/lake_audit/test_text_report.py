@@ -1,38 +1,11 @@
 """What a person reads: the worst first, aligned, and long lists cut with a count."""
 
-import json
-
 from seglake.pipelines.lake_audit.gap_checks import GapCount, ShownGap
 from seglake.pipelines.lake_audit.lake_audit import LakeAudit
-from seglake.pipelines.lake_audit.ledger import LakePartition
-from seglake.pipelines.lake_audit.partition_audit import LeftAbove, LogMarks, PartitionAudit
+from seglake.pipelines.lake_audit.partition_audit import LeftAbove, PartitionAudit
 from seglake.pipelines.lake_audit.problems import Problem, ProblemKind
-from seglake.pipelines.lake_audit.quarantine_checks import QuarantineSums
-from seglake.pipelines.lake_audit.sums import RangeSums
 from seglake.pipelines.lake_audit.text_report import to_text
-
-
-def _partition(
-    number: int,
-    *,
-    topic_id: str | None = None,
-    covered: tuple[tuple[int, int], ...] = ((0, 10),),
-    gaps: dict[str, GapCount] | None = None,
-    shown: tuple[ShownGap, ...] = (),
-    left: LeftAbove | None = None,
-    problems: tuple[Problem, ...] = (),
-) -> PartitionAudit:
-    return PartitionAudit(
-        LakePartition("c", "orders", number, topic_id),
-        covered,
-        RangeSums(records=10),
-        gaps or {},
-        shown,
-        QuarantineSums(0, 0, {}, 0),
-        LogMarks(0, 10, 10, 10, "read_committed", "high_watermark", 1, "run"),
-        left,
-        problems,
-    )
+from support.partition_audits import partition_audit
 
 
 def _lines(*partitions: PartitionAudit, notes: tuple[str, ...] = ()) -> list[str]:
@@ -40,7 +13,7 @@ def _lines(*partitions: PartitionAudit, notes: tuple[str, ...] = ()) -> list[str
 
 
 def test_a_plain_partition_takes_two_lines() -> None:
-    assert _lines(_partition(3)) == [
+    assert _lines(partition_audit(3)) == [
         "/lake: 10 offsets covered in 1 partitions, 10 records: every offset is explained",
         "orders-3  covered  [0, 10): 10 offsets = 10 records",
         "          log      log start 0, high watermark 10, last stable offset 10, log end 10",
@@ -50,11 +23,11 @@ def test_a_plain_partition_takes_two_lines() -> None:
 def test_the_worst_comes_first() -> None:
     wrong = (Problem(ProblemKind.MISSING, 1, ("[3, 4)",)),)
     lines = _lines(
-        _partition(0),
-        _partition(1, left=LeftAbove(10, 12, "who knows")),
-        _partition(2, gaps={"deleted": GapCount(1, 5)}),
-        _partition(3, problems=wrong),
-        _partition(4, gaps={"compacted": GapCount(1, 5)}),
+        partition_audit(0),
+        partition_audit(1, left=LeftAbove(10, 12, "who knows")),
+        partition_audit(2, gaps={"deleted": GapCount(1, 5)}),
+        partition_audit(3, problems=wrong),
+        partition_audit(4, gaps={"compacted": GapCount(1, 5)}),
     )
     assert [line.split()[0] for line in lines if line.startswith("orders")] == [
         *("orders-3", "orders-2", "orders-1", "orders-0", "orders-4")
@@ -65,7 +38,7 @@ def test_the_worst_comes_first() -> None:
 
 
 def test_many_partitions_are_cut_with_a_count() -> None:
-    lines = _lines(*(_partition(number) for number in range(100)))
+    lines = _lines(*(partition_audit(number) for number in range(100)))
     assert lines[-1] == "and 60 more partitions, all explained (--json has them all)"
     assert len(lines) == 82
 
@@ -76,14 +49,16 @@ def test_many_examples_ranges_and_gaps_are_cut_with_a_count() -> None:
     ranges = tuple((start, start + 1) for start in range(0, 20, 2))
     gaps = tuple(ShownGap("remote", start, start + 1, None) for start in range(9))
     lines = _lines(
-        _partition(0, covered=ranges, gaps={"remote": GapCount(9, 9)}, shown=gaps, problems=(many,))
+        partition_audit(
+            0, covered=ranges, gaps={"remote": GapCount(9, 9)}, shown=gaps, problems=(many,)
+        )
     )
     assert any("[8, 9) and 5 more ranges" in line for line in lines)
     assert any(line.split() == ["and", "4", "more"] for line in lines)
 
 
 def test_two_partitions_of_one_name_are_told_apart() -> None:
-    lines = _lines(_partition(0, topic_id="first"), _partition(0))
+    lines = _lines(partition_audit(0, topic_id="first"), partition_audit(0))
     assert [line.split("  ")[0] for line in lines if line.startswith("orders")] == [
         "orders-0 (first of c)",
         "orders-0 (no id of c)",
@@ -92,21 +67,5 @@ def test_two_partitions_of_one_name_are_told_apart() -> None:
 
 def test_evidence_stands_beside_the_gap() -> None:
     shown = ShownGap("quarantined", 3, 4, "crc_mismatch at x.log, byte 7")
-    lines = _lines(_partition(0, gaps={"quarantined": GapCount(1, 1)}, shown=(shown,)))
+    lines = _lines(partition_audit(0, gaps={"quarantined": GapCount(1, 1)}, shown=(shown,)))
     assert "                   [3, 4) quarantined: crc_mismatch at x.log, byte 7" in lines
-
-
-def test_a_problem_of_the_lake_as_a_whole_is_a_reason_to_look_and_a_note_is_none() -> None:
-    assert LakeAudit("/lake", (_partition(0),), ("a file is gone",), ()).exit_code == 3
-    assert LakeAudit("/lake", (_partition(0),), (), ("a note",)).exit_code == 0
-
-
-def test_a_machine_is_told_everything() -> None:
-    wrong = (Problem(ProblemKind.MISSING, 1, ("[3, 4)",)),)
-    audit = LakeAudit("/lake", tuple(_partition(n, problems=wrong) for n in range(100)), (), ("n",))
-    facts = json.loads(json.dumps(audit.to_mapping()))
-    assert (facts["exit_code"], facts["records"], facts["notes"]) == (3, 1000, ["n"])
-    assert len(facts["partitions"]) == 100
-    assert facts["partitions"][0]["problems"] == [
-        {"kind": "missing", "count": 1, "examples": ["[3, 4)"]}
-    ]

@@ -4,8 +4,8 @@ import tracemalloc
 
 import pytest
 
-from seglake.segment_codec.columns import FAULTS, ColumnBuilder, UnitOutcome
-from seglake.segment_codec.errors import DefectCode, DefectError
+from seglake.segment_codec.columns import ColumnBuilder, UnitOutcome
+from seglake.segment_codec.errors import DefectError
 from seglake.segment_codec.offset_order import Unit
 from seglake.segment_codec.record import Record as Found
 from support.decoders import ANY_SIZE, HIGHEST, LOWEST, by_reference, records_of
@@ -78,7 +78,9 @@ def test_rows_of_a_flush_are_those_of_its_units_in_order(units: list[Unit]) -> N
     expected = [by_reference(unit) for unit in units]
     assert found == [record for records in expected for record in records]
     assert [outcome.record_count for outcome in outcomes] == list(map(len, expected))
-    assert [outcome.first_offset for outcome in outcomes] == [each[0].offset for each in expected]
+    assert [outcome.first_offset for outcome in outcomes] == [
+        records[0].offset for records in expected
+    ]
     assert outcomes[-1].row_stop == len(found)
 
 
@@ -122,7 +124,7 @@ def test_broken_batch_is_rolled_back_and_its_neighbours_stay(
 
 
 def test_wrapper_that_begins_inside_the_one_before_is_a_fault() -> None:
-    """Offsets 2 to 4, then 4 and 5; inside of each they count from 0, as magic 1 wants it."""
+    """Offsets 2 to 4, then 4 and 5; inside a wrapper they count from 0, as in magic 1."""
     units = [
         sound_unit(wrapper(offset, [Record(None, b"v")] * count, 1, Codec.GZIP))
         for offset, count in ((2, 3), (4, 2))
@@ -186,21 +188,10 @@ def test_flush_has_nothing_of_the_flushes_before_it() -> None:
         for unit in units:
             builder.add(unit, LOWEST, HIGHEST)
         columns, outcomes = builder.flush()
-        sound = [unit for unit in units if unit not in (broken_batch, broken_wrapper)]
-        assert [each.unit for each in outcomes if each.fault is None] == sound
-        assert records_of(columns) == [record for unit in sound for record in by_reference(unit)]
+        valid = [unit for unit in units if unit not in (broken_batch, broken_wrapper)]
+        assert [outcome.unit for outcome in outcomes if outcome.fault is None] == valid
+        assert records_of(columns) == [record for unit in valid for record in by_reference(unit)]
         assert len(outcomes) == len(units)
-
-
-def test_every_fault_of_the_kernels_has_a_code() -> None:
-    assert sorted(FAULTS) == list(range(1, len(FAULTS) + 1))
-    assert {code for code, _ in FAULTS.values()} == {
-        DefectCode.MALFORMED_RECORD,
-        DefectCode.RECORD_COUNT_MISMATCH,
-        DefectCode.INNER_CRC_MISMATCH,
-        DefectCode.OFFSET_OUT_OF_ORDER,
-        DefectCode.NESTED_WRAPPER,
-    }
 
 
 def test_append_time_is_for_the_rows_of_its_batch_only() -> None:

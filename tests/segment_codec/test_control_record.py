@@ -14,7 +14,7 @@ def record(key: bytes | None) -> Record:
 
 def test_first_record_decides_by_the_number_in_its_key() -> None:
     numbers = {number: control_type([record(b"\0\5\0" + bytes([number]))]) for number in range(8)}
-    known = {each.value: ControlType(each.name.lower()) for each in control.ControlType}
+    known = {kind.value: ControlType(kind.name.lower()) for kind in control.ControlType}
     assert numbers == known | {7: ControlType.UNKNOWN}
 
 

@@ -52,7 +52,7 @@ def test_decoders_give_what_a_consumer_got(scenario: str) -> None:
 
 
 def units_in(folder: Path) -> list[Unit]:
-    """The sound units of a folder, segment by segment; no broker wrote a defect."""
+    """The valid units of a folder, segment by segment; no broker wrote a defect."""
     logs = sorted(folder.glob("*.log"))
     order = OffsetOrder(int(logs[0].stem))
     units: list[Unit] = []
@@ -60,7 +60,7 @@ def units_in(folder: Path) -> list[Unit]:
         content = path.read_bytes()
         base = int(path.stem)
         is_last = number == len(logs)
-        bounds = SegmentBounds(base, base + MOST_OFFSETS, is_last, settled_offset=0)
+        bounds = SegmentBounds(base, base + MOST_OFFSETS, is_last, durable_offset=0)
         items = list(SegmentWalk(Window(BytesSource(content)), bounds, order).items())
         check_tiling(items, 0, len(content))
         for item in items:

@@ -50,9 +50,9 @@ def pairs(partition: DumpedPartition) -> Iterator[Pair]:
     """Each dumped record with the one on the disk; none may be left over on either side."""
     names = {dumped.file_name: None for dumped in partition.records}
     for name in names:
-        dumped = [each for each in partition.records if each.file_name == name]
+        dumped = [record for record in partition.records if record.file_name == name]
         records = records_of((partition.folder / name).read_bytes())
-        assert [each.offset for each in records] == [each.offset for each in dumped]
+        assert [record.offset for record in records] == [record.offset for record in dumped]
         yield from map(Pair, records, dumped)
 
 
@@ -96,15 +96,15 @@ def assert_same(found: CoordinatorRecord, dumped: DumpedRecord) -> None:
     if dumped.value is None:
         assert found.value_fields == {}
         return
-    told = dumped.value["data"]
+    expected = dumped.value["data"]
     if "version" in dumped.value:
         assert str(found.value_version) == dumped.value["version"]
-        assert bare(found.value_fields) == bare(told)
+        assert bare(found.value_fields) == bare(expected)
         return
     fields = dict(found.value_fields)
-    assert partitions_of(fields.pop("transactionPartitions")) == told.pop("partitions")
+    assert partitions_of(fields.pop("transactionPartitions")) == expected.pop("partitions")
     assert fields.pop("transactionStartTimestampMs")
-    assert fields == told
+    assert fields == expected
 
 
 def assert_same_metadata(found: MetadataRecord, dumped: DumpedRecord) -> None:
@@ -123,7 +123,7 @@ def renamed(key: Fields) -> Fields:
 def bare(fields: object) -> object:
     """Without the bytes that the tool takes apart."""
     if isinstance(fields, list):
-        return [bare(each) for each in fields]
+        return [bare(field) for field in fields]
     if not isinstance(fields, dict):
         return fields
     return {name: bare(value) for name, value in fields.items() if name not in EMBEDDED}

@@ -1,4 +1,4 @@
-"""Where compiled kernels are kept, asked in processes of their own: numba looks at import."""
+"""Where compiled kernels are cached, in new processes: numba decides at import."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ print(*{kernel._cache.cache_path for kernel in [*kernels, _message_kernels.find_
 
 
 def kept_in(**environment: str) -> str:
-    path = os.pathsep.join(each for each in sys.path if each)
+    path = os.pathsep.join(folder for folder in sys.path if folder)
     done = subprocess.run(
         [sys.executable, "-c", KEPT_IN],
         env={**os.environ, "PYTHONPATH": path, **environment},
@@ -25,10 +25,10 @@ def kept_in(**environment: str) -> str:
     return done.stdout.strip()
 
 
-def test_kernels_are_kept_where_numba_is_told(tmp_path: Path) -> None:
+def test_kernels_are_cached_where_numba_cache_dir_says(tmp_path: Path) -> None:
     assert Path(kept_in(NUMBA_CACHE_DIR=str(tmp_path))).parent == tmp_path
 
 
-def test_kernels_need_no_place_to_be_kept_in() -> None:
+def test_kernels_work_without_a_cache() -> None:
     nowhere = "ZipCacheLocator"  # takes code in zip files only
     assert kept_in(NUMBA_CACHE_LOCATOR_CLASSES=nowhere) == "None"

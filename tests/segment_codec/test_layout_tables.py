@@ -52,7 +52,7 @@ def tables(module: ModuleType) -> list[list[Field]]:
 )
 def test_layout_table_is_the_struct(module: ModuleType, structs: list[struct.Struct]) -> None:
     assert [">" + "".join(CODES[field.type] for field in table) for table in tables(module)] == [
-        each.format for each in structs
+        layout.format for layout in structs
     ]
     for table in tables(module):
         codes = [CODES[field.type] for field in table]

@@ -237,7 +237,7 @@ def test_swap_whose_end_is_not_given_is_refused() -> None:
     assert caught.value.file.base_offset == 50
 
 
-def test_side_files_are_told_from_unknown_ones() -> None:
+def test_side_files_are_distinguished_from_unknown_ones() -> None:
     side_files = [
         "00000000000000000053-0000000001.checkpoint",
         "00000000000000000053-0000000001.checkpoint.deleted",

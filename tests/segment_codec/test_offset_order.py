@@ -1,4 +1,4 @@
-"""Which offsets of a partition were taken, against a plain set of them."""
+"""Which offsets of a partition were accepted, against a plain set of them."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,17 +16,17 @@ def unit(first: int, last: int) -> RecordBatch:
 
 
 @given(st.lists(st.tuples(st.integers(0, 60), st.integers(0, 6)), max_size=40))
-def test_a_batch_is_taken_when_no_offset_of_it_was(spans: list[tuple[int, int]]) -> None:
+def test_a_batch_is_accepted_when_none_of_its_offsets_was(spans: list[tuple[int, int]]) -> None:
     order = OffsetOrder(0)
-    taken: set[int] = set()
+    accepted: set[int] = set()
     for first, more in spans:
         offsets = set(range(first, first + more + 1))
         code = order.judge(unit(first, first + more), 0, LIMIT)
-        assert (code is None) == taken.isdisjoint(offsets)
+        assert (code is None) == accepted.isdisjoint(offsets)
         assert code in (None, DefectCode.OFFSET_OUT_OF_ORDER)
         if code is None:
-            taken |= offsets
-        assert order.next_offset == max(taken, default=-1) + 1
+            accepted |= offsets
+        assert order.next_offset == max(accepted, default=-1) + 1
 
 
 def test_segment_bounds_are_half_open() -> None:
@@ -78,12 +78,12 @@ def test_nothing_is_missing_between_a_late_batch_and_a_proved_one(
     spans: list[tuple[int, int]],
 ) -> None:
     order = OffsetOrder(0)
-    taken: list[range] = []
+    accepted: list[range] = []
     for first, more in spans:
         if order.judge(unit(first, first + more), 0, LIMIT) is None:
-            taken.append(range(first, first + more + 1))
-    offsets = {offset for span in taken for offset in span}
-    for index, early in enumerate(taken):
-        for late in taken[index + 1 :]:
+            accepted.append(range(first, first + more + 1))
+    offsets = {offset for span in accepted for offset in span}
+    for index, early in enumerate(accepted):
+        for late in accepted[index + 1 :]:
             if late.stop <= early.start and early.stop <= order.proved_offset:
                 assert offsets.issuperset(range(late.stop, early.start))

@@ -32,7 +32,7 @@ def spans(items: list[Item]) -> list[tuple[str, int]]:
     ]
 
 
-def test_bad_length_reaches_to_the_next_sound_batch() -> None:
+def test_bad_length_reaches_to_the_next_valid_batch() -> None:
     content = laid_out(batch(0), lengthless(batch(1)), batch(2), batch(3))
     size_bytes = len(batch(1).data)
     assert spans(walked(content)) == [
@@ -65,7 +65,7 @@ def test_old_formats_are_found_again_too(codec: Codec) -> None:
     ids=["batch", "batch_of_two", "batch_key", "v0", "v1_key", "v1_both"],
 )
 @pytest.mark.parametrize("end", [b"", bytes(99), batch(5).data], ids=["end", "zeros", "more"])
-def test_batches_inside_a_value_are_never_taken_for_real(
+def test_batches_inside_a_value_are_never_mistaken_for_real_ones(
     outer: Callable[[bytes], EncodedBatch], end: bytes, is_last: bool
 ) -> None:
     value = laid_out(batch(2, b"inside"), batch(3, b"inside"), message(4, Record(b"inside"), 0))
@@ -87,7 +87,7 @@ def test_two_damaged_places() -> None:
     assert kinds == ["unit", "bad_length", "unit", "unit", "bad_length", "unit"]
 
 
-def test_sound_batch_between_two_damaged_headers() -> None:
+def test_valid_batch_between_two_damaged_headers() -> None:
     parts: Parts = [batch(0), lengthless(batch(1)), batch(2), b"\xa5" * 70, batch(3), batch(4)]
     content = laid_out(*parts)
     assert [unit.first_offset for unit in units_of(walked(content))] == [0, 3, 4]
@@ -162,7 +162,7 @@ def test_zeroed_page_costs_the_batches_it_touches() -> None:
     assert [item.code for item in items if isinstance(item, Defect)] == [DefectCode.BAD_LENGTH]
 
 
-def test_wrong_length_that_lands_on_something_like_a_header_costs_no_sound_batch() -> None:
+def test_wrong_length_that_lands_on_something_like_a_header_costs_no_valid_batch() -> None:
     lookalike = (7).to_bytes(8, "big") + (40).to_bytes(4, "big") + bytes(4) + b"\0" + bytes(60)
     behind = [batch(1), batch(2, lookalike), batch(3)]
     place = laid_out(*behind).index(lookalike)
@@ -173,7 +173,7 @@ def test_wrong_length_that_lands_on_something_like_a_header_costs_no_sound_batch
     assert found == [1, 2, 3]
 
 
-def test_wrong_length_that_lands_on_the_end_costs_no_sound_batch() -> None:
+def test_wrong_length_that_lands_on_the_end_costs_no_valid_batch() -> None:
     behind = laid_out(batch(1), batch(2))
     broken = batch(0).data[:8] + (len(batch(0).data + behind) - 12).to_bytes(4, "big")
     content = broken + batch(0).data[12:40] + b"\xfe" + batch(0).data[41:] + behind

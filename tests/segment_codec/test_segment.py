@@ -26,7 +26,7 @@ from support.faults import bad_crc, batch, codes, with_length
 from support.walks import laid_out, units_of, walked
 
 
-def test_batch_that_came_late_is_taken_once() -> None:
+def test_batch_that_came_late_is_read_once() -> None:
     content = laid_out(batch(0), batch(6), batch(2), batch(4), batch(2), batch(8))
     items = walked(content)
     assert [unit.first_offset for unit in units_of(items)] == [0, 6, 2, 4, 8]
@@ -55,7 +55,7 @@ class _Counting(BytesSource):
 def test_a_walk_reads_nothing_twice_but_the_batches_that_windows_cut() -> None:
     content = laid_out(*(batch(offset, count=40) for offset in range(0, 4000, 40)))
     source = _Counting(content)
-    bounds = SegmentBounds(0, 4000, is_last=True, settled_offset=0)
+    bounds = SegmentBounds(0, 4000, is_last=True, durable_offset=0)
     walk = SegmentWalk(Window(source, len(content) // 7), bounds, OffsetOrder(0))
     assert len(units_of(list(walk.items()))) == 100
     assert source.read_bytes < 1.1 * len(content)
@@ -72,10 +72,10 @@ def test_order_goes_on_in_the_next_segment() -> None:
 
 
 @pytest.mark.parametrize("breaks", [(), (3,), (1, 3, 5), (0, 99)], ids=str)
-def test_run_ends_where_it_is_told_to(breaks: tuple[int, ...]) -> None:
+def test_run_ends_at_its_breaks(breaks: tuple[int, ...]) -> None:
     content = laid_out(*(message(offset, Record(None, b"v"), 0) for offset in range(6)))
     runs = units_of(walked(content, run_breaks=breaks))
-    inside = [0, *(each for each in breaks if 0 < each < 6)]
+    inside = [0, *(stop for stop in breaks if 0 < stop < 6)]
     assert [run.first_offset for run in runs] == inside
     assert sum(run.message_count for run in runs if isinstance(run, MessageRun)) == 6
 
@@ -99,7 +99,7 @@ def test_run_holds_messages_of_one_kind(other: EncodedBatch) -> None:
 @pytest.mark.parametrize(("may_have_holes", "spans"), [(True, [(0, 3)]), (False, [(0, 1), (3, 3)])])
 def test_run_has_holes_where_it_may(may_have_holes: bool, spans: list[tuple[int, int]]) -> None:
     content = laid_out(*(message(offset, Record(None, b"v"), 1) for offset in (0, 1, 3)))
-    bounds = SegmentBounds(0, 4, is_last=True, settled_offset=0, may_have_holes=may_have_holes)
+    bounds = SegmentBounds(0, 4, is_last=True, durable_offset=0, may_have_holes=may_have_holes)
     walk = SegmentWalk(Window(BytesSource(content)), bounds, OffsetOrder(0))
     runs = units_of(walk.items())
     assert [(run.first_offset, run.last_offset) for run in runs] == spans
@@ -132,7 +132,7 @@ def test_damage_before_a_stop_ends_at_the_stop() -> None:
     assert (item.code, item.size_bytes) == (DefectCode.BAD_LENGTH, stop)
 
 
-def test_headers_only_is_the_full_walk_on_sound_data() -> None:
+def test_headers_only_is_the_full_walk_on_valid_data() -> None:
     marker = end_marker(8, ControlType.COMMIT, producer_id=3)
     content = laid_out(
         batch(0),

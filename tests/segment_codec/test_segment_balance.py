@@ -33,7 +33,7 @@ def contents(units: Iterable[Unit]) -> list[tuple[bytes | None, bytes | None]]:
 
 @REPEATABLE
 @given(segments(), st.sampled_from([SMALL_WINDOW, 1 << 20]))
-def test_sound_segment_is_all_units(batches: list[EncodedBatch], window_bytes: int) -> None:
+def test_valid_segment_is_all_units(batches: list[EncodedBatch], window_bytes: int) -> None:
     content = laid_out(*batches)
     items = walked(content, base_offset=batches[0].base_offset, window_bytes=window_bytes)
     assert items == sound_units(content, batches[0].base_offset)
@@ -114,9 +114,9 @@ def is_plain(batch: EncodedBatch) -> bool:
 
 
 def is_out(items: Iterable[Item], position: int, size_bytes: int) -> bool:
-    """Whether a sound unit is these bytes, or a defect of place only; a run may hold more of them.
+    """Whether a valid unit is these bytes, or a defect of place only; a run may hold more of them.
 
-    A sound unit that covers only some of them began with equal bytes: no one could tell.
+    A valid unit that covers only some of them began with equal bytes: no one could tell.
     """
     for item in items:
         if item.position <= position < item.position + item.size_bytes:

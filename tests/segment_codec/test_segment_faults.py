@@ -125,8 +125,8 @@ def test_fault_has_its_code_and_costs_no_other_batch(case: Case, is_last: bool) 
     for defect in defective:
         assert (defect.position, defect.expected_offset) == (len(start), 2)
         assert defect.size_bytes == len(content) - len(start) - len(case.behind)
-    sound = [unit.first_offset for unit in units_of(items) if unit.position != len(start)]
-    assert sound == ([0, 4, 6] if case.behind else [0])
+    valid = [unit.first_offset for unit in units_of(items) if unit.position != len(start)]
+    assert valid == ([0, 4, 6] if case.behind else [0])
 
 
 TAILS: dict[str, tuple[bytes, TailKind]] = {
@@ -158,7 +158,7 @@ def test_every_tail_has_a_case() -> None:
 @pytest.mark.parametrize(("end", "kind"), TAILS.values(), ids=TAILS.keys())
 def test_end_of_the_last_segment_is_a_tail(end: bytes, kind: TailKind) -> None:
     start = laid_out(batch(0))
-    items = walked(start + end, is_last=True, settled_offset=2)
+    items = walked(start + end, is_last=True, durable_offset=2)
     assert items[1:] == [Tail(len(start), len(end), kind)]
 
 
@@ -192,15 +192,15 @@ def test_zeros_end_an_earlier_segment_unharmed_when_no_offset_is_missing() -> No
 
 def test_bad_checksum_below_the_settled_offset_is_damage() -> None:
     content = laid_out(batch(0), bad_crc(batch(2)))
-    for settled_offset in (0, 2):
-        (tail,) = walked(content, is_last=True, settled_offset=settled_offset)[1:]
+    for durable_offset in (0, 2):
+        (tail,) = walked(content, is_last=True, durable_offset=durable_offset)[1:]
         assert isinstance(tail, Tail)
-    (defect,) = walked(content, is_last=True, settled_offset=3)[1:]
+    (defect,) = walked(content, is_last=True, durable_offset=3)[1:]
     assert isinstance(defect, Defect)
     assert defect.code is DefectCode.CRC_MISMATCH
 
 
-def test_bad_checksum_before_a_sound_batch_is_damage_in_the_last_segment_too() -> None:
+def test_bad_checksum_before_a_valid_batch_is_damage_in_the_last_segment_too() -> None:
     content = laid_out(batch(0), bad_crc(batch(2)), batch(4))
     assert codes(walked(content, is_last=True), 1 << 20) == [DefectCode.CRC_MISMATCH]
 

@@ -9,7 +9,16 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-FILES = ("test_decoders.py", "test_decoder_defects.py", "test_columns.py", "test_segment.py")
+FILES = (
+    "test_decoders.py",
+    "test_decoder_defects.py",
+    "test_record_batch.py",
+    "test_record_kernel.py",
+    "test_message_set.py",
+    "test_message_kernels.py",
+    "test_columns.py",
+    "test_segment.py",
+)
 
 
 def test_decoder_tests_pass_with_the_compiler_off() -> None:

@@ -11,15 +11,7 @@ import pytest
 from support import broker_disks
 from support.accounts import imbalances_of
 from support.cases import cases, every
-from support.encoder import (
-    EncodedBatch,
-    Header,
-    Partition,
-    Record,
-    Segment,
-    record_batch,
-    write_checkpoint,
-)
+from support.encoder import EncodedBatch, Partition, Record, Segment, record_batch, write_checkpoint
 from support.lakes import ingested, ingested_in_pieces, oracle_record, read_table
 from support.made_logs import write_over
 from support.meanwhile import Meanwhile, once
@@ -211,19 +203,6 @@ def test_a_range_without_a_batch_is_compacted_where_the_cleaner_was_above_it(
     ingested(data, lake)
     assert gaps_taken(lake) == [(0, 50, cause)]
     assert imbalances_of(lake) == []
-
-
-def test_a_batch_with_a_delete_horizon_has_no_base_time(data: Path, lake: Path) -> None:
-    """The cleaner puts the one where the other was."""
-    times_ms = [1_700_000_000_000, 1_700_000_000_007]
-    batch = record_batch(
-        0, [Record(b"k", None, ms) for ms in times_ms], Header(delete_horizon_ms=1_700_000_086_400)
-    )
-    write_over(data, [Partition("orders", 0, [Segment(0, [batch])])])
-    ingested(data, lake)
-    (row,) = read_table(lake, "batches")
-    assert (row["base_timestamp_ms"], row["delete_horizon_ms"]) == (None, 1_700_000_086_400)
-    assert sorted(row["timestamp_ms"] for row in read_table(lake, "records")) == times_ms
 
 
 @pytest.mark.parametrize("is_first_cleaned", [True, False])

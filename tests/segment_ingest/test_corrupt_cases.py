@@ -20,9 +20,7 @@ from support.corrupt_outcomes import (
     corrupt_outcome,
     outcome_names,
 )
-from support.encoder import Partition, Record, Segment, record_batch
 from support.lakes import Row, ingested, oracle_record, read_table
-from support.made_logs import FIRST_MS, write_over
 from support.oracle import expected_records
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -79,26 +77,6 @@ def test_timestamps_are_the_milliseconds_or_null(converted: Converted) -> None:
             assert row["timestamp"] == _EPOCH + timedelta(milliseconds=time_ms)
 
 
-def test_times_before_1970_and_none_are_told_apart(data: Path, lake: Path) -> None:
-    """-1 is Kafka's for no time; what no table can hold is only in `timestamp_ms`."""
-    times_ms = [-2, _FIRST_MS, _FIRST_MS - 1, -1]
-    batches = [
-        record_batch(offset, [Record(b"k", b"v", time_ms)])
-        for offset, time_ms in enumerate(times_ms)
-    ]
-    write_over(data, [Partition("orders", 0, [Segment(0, batches)])])
-    ingested(data, lake)
-    rows = sorted(read_table(lake, "records"), key=lambda row: row["offset"])
-    first = datetime(1, 1, 1, tzinfo=UTC)
-    assert [row["timestamp"] for row in rows] == [
-        _EPOCH - timedelta(milliseconds=2),
-        first,
-        None,
-        None,
-    ]
-    assert [row["timestamp_ms"] for row in rows] == times_ms
-
-
 def test_each_defect_is_one_quarantine_row(converted: Converted) -> None:
     folder = converted.expected.case.folder.name
     found = [
@@ -119,18 +97,6 @@ def test_quarantine_keeps_the_damaged_bytes(converted: Converted) -> None:
         damaged = log.read_bytes()[row["position"] :][: row["length_bytes"]]
         assert row["raw_is_complete"]
         assert row["raw"] == damaged
-
-
-def test_quarantine_keeps_no_more_of_the_damaged_bytes_than_the_settings_say(
-    data: Path, lake: Path
-) -> None:
-    batch = record_batch(0, [Record(b"k", bytes(4000), FIRST_MS)])
-    damaged = batch._replace(data=batch.data[:-1] + b"\xff")
-    write_over(data, [Partition("orders", 0, [Segment(0, [damaged])], high_watermark=1)])
-    ingested(data, lake, quarantine={"max_raw_bytes": 1000})
-    (row,) = read_table(lake, "quarantine")
-    assert (row["raw"], row["raw_is_complete"]) == (damaged.data[:1000], False)
-    assert row["length_bytes"] == len(damaged.data)
 
 
 def test_each_hole_is_one_gap_with_its_cause(converted: Converted) -> None:

@@ -7,9 +7,7 @@ import pytest
 
 from support.conversions import DAMAGED_COPIES
 from support.corrupt_outcomes import ClosedTail, CorruptOutcome, ExpectedDefect, corrupt_outcome
-from support.looks import as_consumed
-
-Line = dict[str, Any]
+from support.looks import Line, as_consumed
 
 
 @pytest.fixture(scope="module", params=DAMAGED_COPIES)

@@ -14,8 +14,6 @@ from support import broker_disks, oracle
 from support.broker_disks import SCENARIOS
 from support.looks import as_consumed
 
-Line = dict[str, Any]
-
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_records_of_a_folder_are_those_of_a_consumer(scenario: str, json_look: Any) -> None:
@@ -58,20 +56,6 @@ def test_batches_of_a_log_dir_are_those_of_its_segments(
     ]
     assert single == whole
     assert len(whole) > 100
-
-
-def test_log_start_cuts_records_but_not_batches(json_look: Any) -> None:
-    scenario, copy = "07_delete_records", broker_disks.copies("07_delete_records")[0]
-    cut = 0
-    for facts in broker_disks.partitions(scenario, copy):
-        folder = broker_disks.log_dir(scenario, copy) / f"{facts.topic}-{facts.partition}"
-        lines = json_look(folder, records=True)
-        summary = lines[-1]
-        offsets = [line["offset"] for line in lines if line["type"] == "record"]
-        assert summary["log_start_offset"] == facts.log_start_offset
-        assert all(offset >= facts.log_start_offset for offset in offsets)
-        cut += summary["records"] - len(offsets)
-    assert cut > 0
 
 
 def test_unread_leftovers_are_told_with_their_reason(json_look: Any) -> None:

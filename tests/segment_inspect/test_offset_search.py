@@ -23,18 +23,11 @@ from support.encoder import (
     write_log_dir,
 )
 from support.encoder import OffsetEntry as Entry
-
-Line = dict[str, Any]
-TIME_MS = 1_700_000_000_000
-LOG = "00000000000000000000.log"
+from support.looks import LOG, TIME_MS, of_type
 
 
 def records(count: int) -> list[Record]:
     return [Record(b"k%d" % n, b"v%d" % n, TIME_MS + n) for n in range(count)]
-
-
-def of_type(lines: list[Line], type_: str) -> list[Line]:
-    return [line for line in lines if line["type"] == type_]
 
 
 @pytest.mark.parametrize(

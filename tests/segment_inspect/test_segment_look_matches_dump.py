@@ -22,9 +22,9 @@ from seglake.segment_codec import log_dir
 from support import broker_disks
 from support.broker_disks import SCENARIOS
 from support.dumps import Dump, DumpBatch, DumpRecord
+from support.looks import Line, of_type
 from support.oracle import dumped_folders
 
-Line = dict[str, Any]
 TIMESTAMP_TYPES = {0: "CreateTime", 1: "LogAppendTime", -1: "NoTimestampType"}
 
 
@@ -41,10 +41,6 @@ def looks(request: pytest.FixtureRequest, json_look: Any) -> list[tuple[Path, Du
     return [
         (path, dump, json_look(path, records=True)) for path, dump in dumped_segments(request.param)
     ]
-
-
-def of_type(lines: list[Line], type_: str) -> list[Line]:
-    return [line for line in lines if line["type"] == type_]
 
 
 def is_run(line: Line) -> bool:

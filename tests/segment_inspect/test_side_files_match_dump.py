@@ -15,9 +15,9 @@ from seglake.segment_codec.log_dir import FileKind
 from support import broker_disks
 from support.broker_disks import SCENARIOS
 from support.dumps import Dump, DumpProducer
+from support.looks import Line
 from support.oracle import dumped_folders
 
-Line = dict[str, Any]
 FOUND_KINDS = (FileKind.INDEX, FileKind.TIMEINDEX, FileKind.TXNINDEX, FileKind.SNAPSHOT)
 
 

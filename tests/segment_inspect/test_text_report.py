@@ -1,14 +1,11 @@
 """What a person sees, line by line, for each kind of file."""
 
-import io
 import uuid
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from seglake.pipelines.segment_inspect.run import inspect
-from seglake.storage.local_storage import LocalStorage
 from support.encoder import (
     Aborted,
     Codec,
@@ -25,8 +22,8 @@ from support.encoder import (
     wrapper,
     write_log_dir,
 )
+from support.looks import TIME_MS
 
-TIME_MS = 1_700_000_000_000
 FIRST = "orders-0/00000000000000000000.log"
 SECOND = "orders-0/00000000000000000010.log"
 PAIR = [Record(b"k", b"one", TIME_MS, (("h", b"x"),)), Record(None, b"\x00\xff", TIME_MS + 5)]
@@ -118,23 +115,6 @@ def test_a_side_file_is_a_line_per_entry(log_dir: Path, text_look: Any) -> None:
     )
     lines = [line for name in names for line in shown(text_look(log_dir / name), log_dir)]
     assert lines == golden("side_files")
-
-
-def test_what_an_encoding_lacks_is_escaped(tmp_path: Path) -> None:
-    path = tmp_path / "00000000000000000000.log"
-    record = Record("\u00e9".encode(), b"\x1b[31m", TIME_MS)
-    path.write_bytes(record_batch(0, [record]).data)
-    raw = io.BytesIO()
-    out = io.TextIOWrapper(raw, encoding="ascii")
-    inspect(str(path), LocalStorage(), records=True, offset=None, as_json=False, out=out)
-    out.flush()
-    assert b'key "\\xe9"  value 0x1b5b33316d' in raw.getvalue()
-
-
-def test_a_long_value_is_cut_for_a_person(tmp_path: Path, text_look: Any) -> None:
-    path = tmp_path / "00000000000000000000.log"
-    path.write_bytes(record_batch(0, [Record(b"k", b"x" * 5000, TIME_MS)]).data)
-    assert f'value "{"x" * 160}"... (5000 bytes)' in text_look(path, records=True)
 
 
 def test_a_batch_that_the_high_watermark_cuts_is_marked(tmp_path: Path, text_look: Any) -> None:

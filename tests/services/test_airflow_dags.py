@@ -105,7 +105,7 @@ def test_params_are_closed_and_begin_with_what_the_file_says(facts: Facts) -> No
 
 
 def test_the_page_for_the_person_who_is_woken_is_the_documentation(facts: Facts) -> None:
-    page = (DAGS / "seglake_woken.md").read_text("utf-8")
+    page = (DAGS / "seglake_runbook.md").read_text("utf-8")
     for dag in facts["dags"].values():
         assert dag["doc"].endswith(page)
     assert (

@@ -29,7 +29,7 @@ def test_workers_without_our_packages_are_named_with_what_to_do(
 ) -> None:
     command = ingest_command(SAMPLE, tmp_path / "lake", cluster.master_url)
     said = only_line(run(command, BARE_PYTHON))
-    assert "No module named 'pipelines'. The Python of the workers has no seglake" in said
+    assert "No module named 'seglake'. The Python of the workers has no seglake" in said
     assert "make pack" in said
 
 

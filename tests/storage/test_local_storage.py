@@ -5,14 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from seglake.errors import SeglakeError
 from seglake.storage.errors import (
     FileShrankError,
     NotFoundError,
-    PlaceError,
     RefusedError,
     StorageError,
-    StoreSilentError,
     UnsupportedUriError,
 )
 from seglake.storage.local_storage import LocalStorage
@@ -242,17 +239,3 @@ def test_storage_goes_to_tasks(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"abc")
     copy = pickle.loads(pickle.dumps(STORAGE))
     assert copy.read_bytes(copy.join(str(tmp_path), "file")) == b"abc"
-
-
-def test_errors_share_one_base() -> None:
-    assert issubclass(NotFoundError, StorageError)
-    assert issubclass(StorageError, SeglakeError)
-
-
-def test_whoever_goes_on_without_one_file_does_not_go_on_with_a_silent_store() -> None:
-    assert issubclass(StoreSilentError, PlaceError)
-    assert not issubclass(StoreSilentError, StorageError)
-    silent = StoreSilentError(action="read", path="x", reason="y")
-    assert str(silent) == str(StorageError(action="read", path="x", reason="y"))
-    copy = pickle.loads(pickle.dumps(silent))
-    assert (str(copy), copy.path) == (str(silent), "x")

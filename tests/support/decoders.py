@@ -7,11 +7,13 @@ turned back into records. Where it tells a time as -1 because there is none, so 
 from collections.abc import Callable, Iterable
 
 from seglake.segment_codec.columns import ColumnBuilder, Columns
-from seglake.segment_codec.errors import DefectError
+from seglake.segment_codec.errors import DefectCode, DefectError
 from seglake.segment_codec.offset_order import Unit
 from seglake.segment_codec.record import Record, RecordHeader
 from seglake.segment_codec.record_batch import RecordBatch
 from seglake.segment_codec.reference_decoder import decode
+from support.encoder import EncodedBatch
+from support.walks import sound_unit
 
 ANY_SIZE = 64 << 20
 LOWEST = -(1 << 63)
@@ -51,6 +53,18 @@ def by_both(unit: Unit, max_bytes: int = ANY_SIZE) -> list[Record] | DefectError
     else:
         assert found == expected, unit
     return expected
+
+
+def decoded(decoder: Decoder, batch: EncodedBatch | bytes, base_offset: int = 0) -> list[Record]:
+    """The records of one sound batch by one of the decoders."""
+    return decoder(sound_unit(batch, base_offset), ANY_SIZE)
+
+
+def code_of(batch: EncodedBatch | bytes, max_bytes: int = ANY_SIZE) -> DefectCode:
+    """The defect that both decoders find in a batch whose checksum holds."""
+    outcome = by_both(sound_unit(batch), max_bytes)
+    assert isinstance(outcome, DefectError), outcome
+    return outcome.code
 
 
 def records_by_columns(units: Iterable[Unit], flush_bytes: int = 1 << 20) -> list[Record]:

@@ -5,7 +5,12 @@ from collections.abc import Callable
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
+import pytest
+from deltalake import DeltaTable
+
 from seglake.lake.delta_commit import TopicWave, commit_wave, recover
+from seglake.lake.delta_tables import LakeTables
+from seglake.lake.tables import Table
 from support.lake_rows import NOW_MS, SOURCE, Lake, lake_at, new_attempt, new_lake, next_wave, wave
 
 EXIT_CODE_OF_THE_DEAD = 9
@@ -68,3 +73,17 @@ def recover_together(path: Path, barrier: Barrier) -> None:
 def create_together(path: Path, barrier: Barrier) -> None:
     barrier.wait(60)
     new_lake(path)
+
+
+def commit_after_the_first_table(lake: Lake, patch: pytest.MonkeyPatch) -> None:
+    """Let a whole wave be committed as soon as one table was opened."""
+    mine = wave(lake, "orders", 1, range(3))
+    open_table = LakeTables.open
+
+    def opened(self: LakeTables, table: Table) -> DeltaTable:
+        handle = open_table(self, table)
+        patch.undo()
+        commit(lake, mine)
+        return handle
+
+    patch.setattr(LakeTables, "open", opened)

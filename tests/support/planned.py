@@ -1,17 +1,20 @@
 """Values of the ingest pipeline as a test wants them; nothing lies on any disk."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
+from seglake.kafka_log.leader_epochs import leader_epochs_of
 from seglake.kafka_log.log_bounds import bounds_of
 from seglake.kafka_log.offset_ranges import OffsetRange
-from seglake.kafka_log.replica import (
-    Checkpoints,
-    PartitionKey,
-    Replica,
-    SegmentFile,
+from seglake.kafka_log.replica import Checkpoints, PartitionKey, Replica, SegmentFile
+from seglake.kafka_log.replica_selection import OtherReplica, PartitionChoice
+from seglake.kafka_log.segment_survey import (
+    DataSpan,
+    SegmentSurvey,
+    SegmentTransactions,
+    SplitPoint,
 )
-from seglake.kafka_log.segment_survey import DataSpan, SegmentSurvey, SplitPoint
 from seglake.pipelines.segment_ingest.decoding.tasks import (
     ByteCount,
     DecodeSettings,
@@ -90,10 +93,7 @@ def survey(
         splits=tuple(splits) if is_plain else (SplitPoint(0, start, start, -1),),
         is_plain=is_plain,
         is_cut_open=is_cut_open,
-        has_compacted_batch=False,
-        events=events,
-        last_batch=None,
-        tail=None,
+        transactions=SegmentTransactions(events),
         from_offset=window[0],
         to_offset=window[1],
     )
@@ -124,13 +124,19 @@ def surveyed(
         for start, stop in pairwise(edges)
     )
     bounds = bounds_of(copy, surveys, (settings or Settings()).read_policy)
-    return SurveyedPartition(copy, surveys, bounds, tuple(covered))
+    choice = PartitionChoice(copy, surveys, leader_epochs_of(copy.epochs), (), ())
+    return SurveyedPartition(choice, bounds, tuple(covered))
 
 
 def decode_settings() -> DecodeSettings:
     """Settings of tasks that nobody runs."""
     sizes = (1 << 20, 1 << 20, 1 << 20, 1 << 20, 1 << 20)
     return DecodeSettings(LocalStorage(), "/lake", "source", "run", "attempt", 0, True, *sizes, 1)
+
+
+def beside(partition: SurveyedPartition, *others: OtherReplica) -> SurveyedPartition:
+    """The same partition, with other replicas of it."""
+    return replace(partition, choice=replace(partition.choice, other_replicas=others))
 
 
 def report(
@@ -156,12 +162,33 @@ def report(
         cut_offset,
         ByteCount(sound=size_bytes),
         Totals(records=records, offsets=(next_offset or 0) - (first_offset or 0)),
-        None,
-        None,
-        None,
-        markers,
-        (),
-        missing_offsets,
-        0,
-        (),
+        times_ms=None,
+        last_batch=None,
+        markers=markers,
+        defects=(),
+        missing_offsets=missing_offsets,
+        open_rows=0,
+        tails=(),
     )
+
+
+def epoch_starts(*entries: tuple[int, int]) -> tuple[EpochStart, ...]:
+    return tuple(EpochStart(*entry) for entry in entries)
+
+
+def replica_with_epochs(
+    broker_id: int,
+    end: int,
+    *epochs: tuple[int, int],
+    high_watermark: int | None = None,
+    log_start_offset: int | None = None,
+    is_future: bool = False,
+) -> Replica:
+    copy = replica(
+        (0, end),
+        broker_id=broker_id,
+        high_watermark=high_watermark,
+        log_start_offset=log_start_offset,
+        is_future=is_future,
+    )
+    return replace(copy, epochs=epoch_starts(*epochs))

@@ -28,7 +28,7 @@ def walked(
     base_offset: int = 0,
     limit_offset: int | None = None,
     is_last: bool = False,
-    settled_offset: int = 0,
+    durable_offset: int = 0,
     anchors: Sequence[int] = (),
     run_breaks: Sequence[int] = (),
     order: OffsetOrder | None = None,
@@ -42,7 +42,7 @@ def walked(
         base_offset=base_offset,
         limit_offset=base_offset + MOST_OFFSETS if limit_offset is None else limit_offset,
         is_last=is_last,
-        settled_offset=settled_offset,
+        durable_offset=durable_offset,
         anchors=lambda: tuple(anchors),
         run_breaks=tuple(run_breaks),
     )

@@ -42,19 +42,19 @@ def ingest_parser() -> argparse.ArgumentParser:
     add("--to-timestamp", metavar="TIME", help="the first time not ingested")
     add(
         "--isolation",
-        choices=[str(each) for each in Isolation],
+        choices=[str(choice) for choice in Isolation],
         metavar="LEVEL",
         help=" | ".join(Isolation),
     )
     add(
         "--upper-bound",
-        choices=[str(each) for each in UpperBound],
+        choices=[str(choice) for choice in UpperBound],
         metavar="BOUND",
         help=" | ".join(UpperBound),
     )
     add(
         "--format",
-        choices=[str(each) for each in LakeFormat],
+        choices=[str(choice) for choice in LakeFormat],
         metavar="FORMAT",
         help="delta, or parquet: one conversion into an empty folder",
     )

@@ -18,7 +18,7 @@ from collections.abc import Mapping, MutableMapping, Sequence
 from pathlib import Path
 
 from seglake.cli.main import COMMANDS
-from seglake.cli.outcome import ExitCode
+from seglake.errors import ExitCode
 
 KERNELS_VARIABLE = "SEGLAKE_KERNELS"
 """Names the folder of the image with the compiled kernels, in the form of numba's cache."""

@@ -5,26 +5,16 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from enum import IntEnum
 from types import TracebackType
 from typing import NoReturn
 
-from seglake.errors import SeglakeError, WrongCallError
+from seglake.environment.interrupts import ends_process
+from seglake.errors import ExitCode, SeglakeError, WrongCallError
 
 _RUST_LOG = "RUST_LOG"  # the clients of HDFS print warnings beside the errors that they raise
 _VERBOSE = frozenset({"-v", "-vv", "-vvv", "--verbose"})
 _INTERRUPTED = "seglake: interrupted"
 _WRITING_INTERRUPTED = f"{_INTERRUPTED}; what was committed stays, the rest can be run again"
-
-
-class ExitCode(IntEnum):
-    """What the caller of a command may rely on."""
-
-    DONE = 0
-    FAILED = 1  # safe to run again
-    WRONG_CALL = 2  # nothing was touched
-    LOOK = 3  # done and consistent, but a person should look
-    INTERRUPTED = 130
 
 
 def run_job(job: Callable[[], int], *, verbose: bool, writes: bool) -> int:
@@ -63,6 +53,7 @@ def exit_with(main: Callable[[Sequence[str]], int]) -> NoReturn:
     then, and an audit that was done has been seen to end with SIGABRT there.
     """
     sys.excepthook = _explain_fault
+    ends_process.set(True)
     try:
         code = main(sys.argv[1:])
     except SystemExit as ended:  # argparse has printed help, or what is wrong with the arguments

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from functools import partial
 
 from seglake.cli.arguments import settings_of, sql_parser
-from seglake.cli.outcome import ExitCode, run_job
+from seglake.cli.outcome import run_job
+from seglake.errors import ExitCode
 
 
 def main(argv: Sequence[str]) -> int:

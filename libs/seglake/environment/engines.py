@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TypeVar
 
-from seglake.environment.errors import WorkersUnfitError
+from seglake.environment.errors import SparkStartError, WorkersUnfitError
 from seglake.environment.spark_submit import is_submitted
 from seglake.environment.task_advice import advice_on
-from seglake.pipelines.settings.settings import Settings
+from seglake.errors import WrongCallError
+from seglake.pipelines.settings.settings import Settings, SparkSettings
 from seglake.task_engine.engine import Engine, LocalEngine, SparkEngine
 from seglake.task_engine.errors import EngineError
 
@@ -21,11 +22,14 @@ def open_engine(kind: str, settings: Settings, *, verbosity: int) -> Iterator[En
     """Open `local` worker processes or `spark`; they end with the block.
 
     Raises:
+        WrongCallError: there is no such engine.
         SeglakeError: Spark does not start.
     """
     if kind == "local":
         with LocalEngine(settings.limits.local_processes or os.cpu_count() or 1) as engine:
             yield engine
+    elif kind != "spark":
+        raise WrongCallError(f"there is no engine {kind!r}: take spark or local")
     else:
         with ExitStack() as stack:
             late = _LateSparkEngine(settings, verbosity, stack)
@@ -70,14 +74,37 @@ class _LateSparkEngine:
             # Imported here: runs without tasks must not wait for PySpark.
             from pyspark import SparkContext
 
-            from seglake.environment.spark_session import spark_context
+            from seglake.environment.spark_session import is_ours, spark_context
 
             running = SparkContext._active_spark_context
-            if running is not None:  # a notebook's: it is left as it is
+            if running is None:
+                context = spark_context(
+                    self._settings.spark, application="ingest", verbosity=self._verbosity
+                )
+                self._engine = SparkEngine(self._stack.enter_context(context))
+            else:  # a notebook's: it is left as it is
+                _check_fits(self._settings, is_ours=is_ours(running))
                 self._engine = SparkEngine(running)
-                return self._engine
-            context = spark_context(
-                self._settings.spark, application="ingest", verbosity=self._verbosity
-            )
-            self._engine = SparkEngine(self._stack.enter_context(context))
         return self._engine
+
+
+def _check_fits(settings: Settings, *, is_ours: bool) -> None:
+    """See that a Spark that runs already can do what is asked.
+
+    Raises:
+        SparkStartError: it is of another call of ours, which ends it, or was interrupted.
+        WrongCallError: the settings say something of Spark, for which it is too late.
+    """
+    if is_ours:
+        raise SparkStartError(
+            "Spark runs in this process for another call of seglake, or is left of one that was"
+            " interrupted: wait for that call, or start a new process."
+        )
+    late = [name for name, _ in settings.spark.properties if not name.startswith("spark.hadoop.")]
+    if settings.spark.master != SparkSettings().master:
+        late.append("spark.master")
+    if late:
+        raise WrongCallError(
+            f"a Spark session runs in this process already, so {late[0]} can have no effect: set it"
+            " where that session is made, or stop the session."
+        )

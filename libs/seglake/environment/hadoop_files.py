@@ -55,7 +55,7 @@ def _properties_of(path: Path) -> dict[str, str]:
         root = ElementTree.fromstring(text)
     except ElementTree.ParseError as error:
         raise WrongCallError(f"{path} is not XML: {error}") from None
-    pairs = ((each.findtext("name"), each.findtext("value")) for each in root.iter("property"))
+    pairs = ((entry.findtext("name"), entry.findtext("value")) for entry in root.iter("property"))
     return {name.strip(): value for name, value in pairs if name and value is not None}
 
 

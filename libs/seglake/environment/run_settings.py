@@ -52,20 +52,20 @@ def settings_of(
         shown: how an error names an option to the caller.
 
     Raises:
-        WrongCallError: an option is unknown, a file or an assignment cannot be read, or two options
-            exclude each other.
+        WrongCallError: a file or an assignment cannot be read, or two options exclude each other.
         SettingsError: a key or a value is refused.
     """
     if options.get("engine", "spark") == "local" and options.get("master") is not None:
-        raise WrongCallError("--master names a Spark cluster, but --engine local runs no Spark")
-    own = [
+        raise WrongCallError(
+            f"{shown('master')} names a Spark cluster, but {shown('engine')} local runs no Spark"
+        )
+    layers = [
         option_layer(shown(name), key, options[name])
         for name, key in _KEYS.items()
         if options.get(name) is not None
     ]
-    return Settings.from_mappings(
-        [*file_layers(_texts(options, "config")), *assignment_layers(_texts(options, "set")), *own]
-    )
+    files, assignments = _texts(options, "config"), _texts(options, "set")
+    return Settings.from_mappings([*file_layers(files), *assignment_layers(assignments), *layers])
 
 
 def _texts(options: Mapping[str, object], name: str) -> list[str]:

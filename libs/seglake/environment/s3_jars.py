@@ -1,30 +1,19 @@
 """Effect: finds the JARs with which Spark reads lakes on S3, or fetches them once.
 
 Hadoop's S3A asks for Amazon's whole kit as one JAR of 686 MB. With the few parts of it that S3A
-uses it is 14 MB, and all that Spark does not have itself. Spark's own Ivy fetches them, into a
-folder of the user's, and their checksums are compared with ours.
+uses it is 14 MB, and all that Spark does not have itself.
 """
 
-import os
-import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping
-from hashlib import sha256
-from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
 
-from seglake.environment.delta_jars import FOLDER_VARIABLE
 from seglake.environment.errors import S3JarsError
-from seglake.environment.java_home import cache_folder, provide_java
-from seglake.environment.trust_store import write_trust_store
-from seglake.errors import SeglakeError
+from seglake.environment.jar_fetch import FOLDER_VARIABLE, Jar, NotFetchedError, fetched, print_jars
 
 _HADOOP_VERSION = "3.5.0"  # of the Hadoop in Spark
 _SDK_VERSION = "2.35.4"
 _SDK = "software.amazon.awssdk"
-_FETCH_SECONDS = 600
 
 # Module and SHA-256, a line each.
 _PARTS_OF_SDK = """\
@@ -63,50 +52,39 @@ utils-lite e004806def5e22ec98edc48a133ff3317166255e1ba29d93d129e9fdfa64a7be
 """
 
 
-class _Jar(NamedTuple):
-    group: str
-    module: str
-    version: str
-    digest: str  # SHA-256
-
-    @property
-    def name(self) -> str:
-        return f"{self.module}-{self.version}.jar"
-
-
 _JARS = (
-    _Jar(
+    Jar(
         "software.amazon.s3.analyticsaccelerator",
         "analyticsaccelerator-s3",
         "1.3.1",
         "4959a9747cbb479c73c3ffbcd479bee5b014f8b2880994585a8693fb9d24675e",
     ),
-    _Jar(
+    Jar(
         "software.amazon.eventstream",
         "eventstream",
         "1.0.1",
         "0c37d8e696117f02c302191b8110b0d0eb20fa412fce34c3a269ec73c16ce822",
     ),
-    _Jar(
+    Jar(
         "org.apache.hadoop",
         "hadoop-aws",
         _HADOOP_VERSION,
         "66bd9eefb938b1a1657487324b63c13df2d8b17164a1dd24e0ef37b905bc5baa",
     ),
-    _Jar(
+    Jar(
         "org.reactivestreams",
         "reactive-streams",
         "1.0.4",
         "f75ca597789b3dac58f61857b9ac2e1034a68fa672db35055a8fb4509e325f28",
     ),
-    _Jar(
+    Jar(
         "org.wildfly.openssl",
         "wildfly-openssl",
         "2.2.5.Final",
         "71fb7932f99a727edb23c5a2cb8c6855ac7196fad41aa0669b3998e277165154",
     ),
     *(
-        _Jar(_SDK, line.split()[0], _SDK_VERSION, line.split()[1])
+        Jar(_SDK, line.split()[0], _SDK_VERSION, line.split()[1])
         for line in _PARTS_OF_SDK.splitlines()
     ),
 )
@@ -121,6 +99,7 @@ def s3_jars(environment: Mapping[str, str], spark_home: Path) -> list[Path]:
 
     Raises:
         S3JarsError: they are not there and cannot be fetched.
+        AlteredJarError: what was fetched is not what was wanted.
     """
     if folder := environment.get(FOLDER_VARIABLE):
         if not any(Path(folder).glob("hadoop-aws-*.jar")):
@@ -132,90 +111,20 @@ def s3_jars(environment: Mapping[str, str], spark_home: Path) -> list[Path]:
         return []
     if any((spark_home / "jars").glob("hadoop-aws-*.jar")):
         return []
-    folder_of_user = cache_folder(environment) / f"s3a-{_HADOOP_VERSION}-{_SDK_VERSION}"
-    jars = [folder_of_user / jar.name for jar in _JARS]
-    if not all(jar.exists() for jar in jars):
-        _fetch_into(folder_of_user, environment, spark_home)
-    return jars
-
-
-def _fetch_into(folder: Path, environment: Mapping[str, str], spark_home: Path) -> None:
-    """Fetch into a folder beside it, then move file by file: several processes may do this."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="fetch-", dir=folder) as name:
-        scratch = Path(name)
-        _fetch(scratch, Path(environment["JAVA_HOME"], "bin", "java"), spark_home)
-        for jar in _JARS:
-            computed = sha256((scratch / jar.name).read_bytes()).hexdigest()
-            if computed != jar.digest:
-                raise S3JarsError(
-                    f"the file fetched as {jar.name} has the SHA-256 {computed}, expected"
-                    f" {jar.digest}: it was altered on its way, and is not used."
-                )
-        for jar in _JARS:
-            (scratch / jar.name).replace(folder / jar.name)
-
-
-def _fetch(scratch: Path, java: Path, spark_home: Path) -> None:
-    """Fetch all, with what Java trusts, and failing that with what the machine trusts."""
-    wanted = scratch / "ivy.xml"
-    wanted.write_text(_ivy_file(), "utf-8")
-    if _runs(_ivy_command(wanted, scratch, java, spark_home, []), scratch):
-        return
-    trusted = write_trust_store(scratch / "trusted.jks")
-    if not trusted or not _runs(_ivy_command(wanted, scratch, java, spark_home, trusted), scratch):
+    try:
+        return fetched(_JARS, f"s3a-{_HADOOP_VERSION}-{_SDK_VERSION}", environment, spark_home)
+    except NotFetchedError as error:
         raise S3JarsError(
             f"reading a lake on S3 with Spark needs hadoop-aws-{_HADOOP_VERSION}.jar and the parts"
-            f" of Amazon's SDK {_SDK_VERSION} that it uses, and they could not be fetched from"
-            " Maven Central. Is there a way to the internet? If not, put them into a folder,"
-            f" together with the JARs of Delta, and name it in {FOLDER_VARIABLE}."
-        )
-
-
-def _ivy_file() -> str:
-    wanted = "".join(
-        f'<dependency org="{jar.group}" name="{jar.module}" rev="{jar.version}"'
-        ' transitive="false" conf="default->master"/>'
-        for jar in _JARS
-    )
-    return (
-        '<ivy-module version="2.0"><info organisation="seglake" module="s3a"/>'
-        '<configurations><conf name="default"/></configurations>'
-        f"<dependencies>{wanted}</dependencies></ivy-module>"
-    )
-
-
-def _ivy_command(
-    wanted: Path, scratch: Path, java: Path, spark_home: Path, java_options: list[str]
-) -> list[str]:
-    """Ivy as Spark ships it; every file it makes stays in `scratch`."""
-    ivy = next((spark_home / "jars").glob("ivy-*.jar"), spark_home / "jars" / "ivy.jar")
-    where = ["-cache", scratch / "cache", "-retrieve", scratch / "[artifact]-[revision].[ext]"]
-    what = ["-ivy", wanted, "-types", "jar"]
-    return [str(part) for part in (java, *java_options, "-jar", ivy, "-warn", *where, *what)]
-
-
-def _runs(command: list[str], scratch: Path) -> bool:
-    try:
-        subprocess.run(command, capture_output=True, timeout=_FETCH_SECONDS, check=True)
-    except (OSError, subprocess.SubprocessError):
-        return False
-    return all((scratch / jar.name).exists() for jar in _JARS)
+            f" of Amazon's SDK {_SDK_VERSION} that it uses, and {error}. Is there a way to the"
+            " internet? If not, put them into a folder, together with the JARs of Delta, and name"
+            f" it in {FOLDER_VARIABLE}."
+        ) from error
 
 
 def main() -> int:
     """Print the JARs as `--jars` of spark-submit takes them, fetched if need be."""
-    spark = find_spec("pyspark")
-    environment = dict(os.environ)
-    try:
-        provide_java(environment)
-        if spark is not None and spark.origin is not None:
-            jars = s3_jars(environment, Path(spark.origin).parent)
-            sys.stdout.write(f"{','.join(map(str, jars))}\n")
-    except SeglakeError as error:
-        sys.stderr.write(f"seglake: {error}\n")
-        return 1
-    return 0
+    return print_jars(s3_jars, ",")
 
 
 if __name__ == "__main__":

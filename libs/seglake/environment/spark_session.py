@@ -6,11 +6,11 @@ Under spark-submit the JVM runs already: its master and properties are kept, our
 import logging
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from weakref import WeakSet
 
-import pyspark
 from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.logger import PySparkLogger
@@ -18,6 +18,7 @@ from pyspark.sql import SparkSession
 
 from seglake.environment.delta_jars import delta_jars
 from seglake.environment.errors import SparkStartError
+from seglake.environment.jar_fetch import spark_home
 from seglake.environment.java_home import provide_java
 from seglake.environment.s3_jars import s3_jars
 from seglake.environment.spark_start import (
@@ -58,6 +59,9 @@ _DELTA = {
 }
 
 
+_OURS: "WeakSet[SparkContext]" = WeakSet()
+
+
 @contextmanager
 def spark_context(
     settings: SparkSettings, *, application: str, verbosity: int
@@ -73,8 +77,14 @@ def spark_context(
     conf = _configuration(settings, application, verbosity)
     _choose_python_of_workers(conf)
     context = start_context(conf)
+    _OURS.add(context)
     with _stopped_after(context):
         yield context
+
+
+def is_ours(context: SparkContext) -> bool:
+    """Whether a context was started here, and not by whoever called."""
+    return context in _OURS
 
 
 @contextmanager
@@ -103,7 +113,7 @@ def delta_session(
     _choose_python_of_workers(conf)
     _add_delta(conf)
     if lake.startswith(_S3A):
-        _add_s3a(conf)
+        _add_jars(conf, "hadoop-aws", s3_jars)
     context = start_context(conf)
     _tell_hadoop(context, hadoop or {})
     session = start(SparkSession.builder.getOrCreate, _master(conf))
@@ -136,7 +146,7 @@ def _prepare_environment() -> None:
     if is_submitted():
         return
     provide_java(os.environ)
-    os.environ["SPARK_HOME"] = str(_spark_home())
+    os.environ["SPARK_HOME"] = str(spark_home())
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
 
 
@@ -188,24 +198,20 @@ def _configuration(settings: SparkSettings, application: str, verbosity: int) ->
 
 
 def _add_delta(conf: SparkConf) -> None:
-    """Let Spark know Delta; a JVM that runs already cannot be given JARs any more."""
     for name, value in (_DELTA | (_LOCAL_SQL if _is_local(_master(conf)) else {})).items():
         conf.setIfMissing(name, value)
-    given = conf.get("spark.jars") or ""
-    packages = conf.get("spark.jars.packages") or ""
-    if is_submitted() or "delta-spark" in f"{given} {packages}":
-        return
-    jars = [str(jar) for jar in delta_jars(os.environ, _spark_home())]
-    conf.set("spark.jars", ",".join([*jars, *filter(None, [given])]))
+    _add_jars(conf, "delta-spark", delta_jars)
 
 
-def _add_s3a(conf: SparkConf) -> None:
-    """Let Spark know S3; a JVM that runs already cannot be given JARs any more."""
+def _add_jars(
+    conf: SparkConf, module: str, find: Callable[[Mapping[str, str], Path], list[Path]]
+) -> None:
+    """Add JARs unless `module` is given; a JVM that runs already cannot be given any more."""
     given = conf.get("spark.jars") or ""
     packages = conf.get("spark.jars.packages") or ""
-    if is_submitted() or "hadoop-aws" in f"{given} {packages}":
+    if is_submitted() or module in f"{given} {packages}":
         return
-    jars = [str(jar) for jar in s3_jars(os.environ, _spark_home())]
+    jars = [str(jar) for jar in find(os.environ, spark_home())]
     conf.set("spark.jars", ",".join([*jars, *filter(None, [given])]))
 
 
@@ -223,34 +229,34 @@ def _master(conf: SparkConf) -> str:
 
 def _require_delta(session: SparkSession) -> None:
     """Load Delta's classes: Spark itself only warns when they are missing, and fails later."""
-    load = session.sparkContext._jvm.org.apache.spark.util.Utils.classForName  # type: ignore[union-attr]  # only None before a start
     for class_name in _DELTA.values():
-        try:
-            load(class_name, True, False)
-        except Py4JError as error:
-            raise SparkStartError(
-                f"Spark {session.version} runs, but without Delta: its class {class_name} cannot be"
-                " loaded. Under spark-submit add --packages"
-                " io.delta:delta-spark_4.2_2.13:4.4.0 or the same as --jars; else see that"
-                " spark.jars in the settings holds the Delta JARs that fit this Spark."
-            ) from error
+        _require_class(
+            session,
+            class_name,
+            f"runs, but without Delta: its class {class_name} cannot be loaded. Under spark-submit"
+            " add --packages io.delta:delta-spark_4.2_2.13:4.4.0 or the same as --jars; else see"
+            " that spark.jars in the settings holds the Delta JARs that fit this Spark.",
+        )
 
 
 def _require_s3a(session: SparkSession) -> None:
     """Load Hadoop's classes for S3, which only a JVM that was running before us may lack."""
+    _require_class(
+        session,
+        _S3A_CLASS,
+        f"runs, but cannot read S3: its class {_S3A_CLASS} cannot be loaded. Under spark-submit add"
+        " what `python -m seglake.environment.s3_jars` prints to --jars; else see that spark.jars"
+        " in the settings has all that hadoop-aws needs.",
+    )
+
+
+def _require_class(session: SparkSession, class_name: str, lacking: str) -> None:
+    """Load a class of Java's; `lacking` says what to do where that fails."""
     load = session.sparkContext._jvm.org.apache.spark.util.Utils.classForName  # type: ignore[union-attr]  # only None before a start
     try:
-        load(_S3A_CLASS, True, False)
+        load(class_name, True, False)
     except Py4JError as error:
-        raise SparkStartError(
-            f"Spark {session.version} runs, but cannot read S3: its class {_S3A_CLASS} cannot be"
-            " loaded. Under spark-submit add what `python -m seglake.environment.s3_jars` prints to"
-            " --jars; else see that spark.jars in the settings has all that hadoop-aws needs."
-        ) from error
-
-
-def _spark_home() -> Path:
-    return Path(pyspark.__file__).parent
+        raise SparkStartError(f"Spark {session.version} {lacking}") from error
 
 
 def _is_local(master: str) -> bool:

@@ -21,6 +21,7 @@ from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
 
 from seglake.environment.errors import SparkStartError
+from seglake.environment.interrupts import ends_process
 from seglake.environment.spark_submit import is_submitted
 from seglake.storage.daemon_call import called
 
@@ -58,7 +59,7 @@ def start_context(conf: SparkConf) -> SparkContext:
 
 
 def start(create: Callable[[], _Started], master: str) -> _Started:
-    """Start a part of Spark; Ctrl-C ends the process at once.
+    """Start a part of Spark; Ctrl-C ends the process of a command at once.
 
     It runs in a thread of its own, so that a master that does not answer can be given up. PySpark's
     own handler for Ctrl-C, which talks to the JVM from within, is not set in such a thread.
@@ -66,9 +67,9 @@ def start(create: Callable[[], _Started], master: str) -> _Started:
     Raises:
         SparkStartError: it does not start, or not in time.
     """
-    in_main_thread = threading.current_thread() is threading.main_thread()
+    leaves = ends_process.get() and threading.current_thread() is threading.main_thread()
     before = signal.getsignal(signal.SIGINT)
-    if in_main_thread:
+    if leaves:
         signal.signal(signal.SIGINT, lambda number, frame: _leave_interrupted())
     try:
         is_standalone = master.startswith(_STANDALONE)
@@ -85,7 +86,7 @@ def start(create: Callable[[], _Started], master: str) -> _Started:
             " what its JVM says."
         ) from error
     finally:
-        if in_main_thread:
+        if leaves:
             signal.signal(signal.SIGINT, before)
 
 

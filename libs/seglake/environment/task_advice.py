@@ -2,7 +2,7 @@
 
 import re
 
-_PACK = "`make pack` makes one to ship; see README.md, A Spark cluster"
+_PACK = "`make pack` makes one to ship; see docs/cluster.md"
 _ADVICE = {
     r"ModuleNotFoundError: ": "The Python of the workers has no seglake, or not all that it needs:"
     f" ship an environment that has ({_PACK}), or have PYSPARK_PYTHON name one of the workers.",

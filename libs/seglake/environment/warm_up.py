@@ -7,13 +7,14 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from seglake.environment.delta_jars import delta_jars
+from seglake.environment.jar_fetch import spark_home
 from seglake.environment.java_home import provide_java
 from seglake.environment.s3_jars import s3_jars
 
 _KERNEL = "_record_kernel.*.nbi"  # the index of numba's cache for the largest kernel
 _FIRST_RUN = (
-    "compiling the decoder, once after an install (about half a minute; `seglake warm-up` does"
-    " it ahead)"
+    "the decoder is compiled when it is first needed (some ten seconds; `seglake warm-up` does it"
+    " ahead)"
 )
 
 
@@ -29,17 +30,16 @@ def warm_up(tell: Callable[[str], None], *, with_s3: bool) -> None:
     """
     from seglake.segment_codec.warm import warm
 
-    tell("compiling the decoder (about half a minute)")
+    tell("compiling the decoder (some ten seconds)")
     warm()
     environment = dict(os.environ)
     tell("looking for a Java")
     tell(f"Java: {provide_java(environment)}")
     tell("fetching Delta's JARs for Spark, unless they are there")
-    spark_home = _spark_home()
-    delta_jars(environment, spark_home)
+    delta_jars(environment, spark_home())
     if with_s3:
         tell("fetching the JARs with which Spark reads S3, unless they are there")
-        s3_jars(environment, spark_home)
+        s3_jars(environment, spark_home())
 
 
 def say_if_first_run(environment: Mapping[str, str]) -> None:
@@ -57,8 +57,3 @@ def kernels_are_compiled(environment: Mapping[str, str]) -> bool:
     beside = Path(codec.origin or "").with_name("__pycache__") if codec is not None else Path()
     cache = environment.get("XDG_CACHE_HOME") or str(Path(environment.get("HOME", "/"), ".cache"))
     return any(beside.glob(_KERNEL)) or any(Path(cache, "numba").rglob(_KERNEL))
-
-
-def _spark_home() -> Path:
-    spark = find_spec("pyspark")
-    return Path((spark.origin if spark is not None else None) or "").parent

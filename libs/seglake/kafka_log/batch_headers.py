@@ -2,11 +2,12 @@
 
 from seglake.kafka_log.segment_survey import LastBatch
 from seglake.segment_codec.control_record import ControlType, control_type
-from seglake.segment_codec.errors import DefectError
+from seglake.segment_codec.errors import DefectCode, DefectError
 from seglake.segment_codec.message_set import MessageRun, Wrapper
 from seglake.segment_codec.offset_order import Unit
 from seglake.segment_codec.record_batch import RecordBatch
 from seglake.segment_codec.reference_decoder import decode
+from seglake.segment_codec.segment import Defect
 from seglake.segment_codec.transactions import Marker
 
 MOST_CONTROL_BYTES = 1 << 20  # a control batch that decompresses to more is damage
@@ -42,3 +43,20 @@ def last_batch_of(unit: Unit) -> LastBatch:
         epoch = unit.header.partition_leader_epoch
         return LastBatch(unit.first_offset, unit.header.crc, None if epoch < 0 else epoch)
     return LastBatch(unit.first_offset, unit.crc, None)
+
+
+def defect_of(unit: Unit, code: DefectCode, detail: str) -> Defect:
+    """The defect of a batch whose checksum holds."""
+    header = unit.header if isinstance(unit, RecordBatch) else None
+    return Defect(
+        unit.position,
+        unit.size_bytes,
+        code,
+        detail,
+        expected_offset=unit.first_offset,
+        base_offset=None if header is None else unit.first_offset,
+        last_offset=unit.last_offset,
+        record_count=None if header is None else header.record_count,
+        magic=unit.magic,
+        codec_id=None if header is None else header.codec_id,
+    )

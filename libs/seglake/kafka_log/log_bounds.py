@@ -120,10 +120,10 @@ def _log_end(replica: Replica, surveys: Sequence[SegmentSurvey]) -> int:
 
 def _note_what_is_gone(replica: Replica, log_end: int, notes: list[str]) -> None:
     """The broker's own checkpoints may prove more records than the disk still has."""
-    if replica.settled_offset > log_end:
+    if replica.durable_offset > log_end:
         notes.append(
-            f"{replica.key}: the broker's checkpoints say {replica.settled_offset} and the disk "
-            f"ends at {log_end}: {replica.settled_offset - log_end} offsets are not on this disk"
+            f"{replica.key}: the broker's checkpoints say {replica.durable_offset} and the disk "
+            f"ends at {log_end}: {replica.durable_offset - log_end} offsets are not on this disk"
         )
 
 

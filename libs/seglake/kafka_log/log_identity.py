@@ -12,8 +12,8 @@ from seglake.kafka_log.replica import Replica
 from seglake.kafka_log.segment_survey import LastBatch
 
 
-class FoundBatch(NamedTuple):
-    """The first sound batch of a segment that ends at or behind a wanted offset.
+class LogBatch(NamedTuple):
+    """A sound batch of a log, on a disk or as the lake has it.
 
     Attributes:
         header: as the ledger keeps it; its base offset is the last one of a wrapper.
@@ -21,17 +21,6 @@ class FoundBatch(NamedTuple):
         is_whole: it holds a record for each offset from the first to the last and has no delete
             horizon, so the cleaner may have left it as it was.
     """
-
-    header: LastBatch
-    first_offset: int
-    last_offset: int
-    magic: int
-    is_wrapper: bool
-    is_whole: bool
-
-
-class IngestedBatch(NamedTuple):
-    """A batch as the lake has it; the attributes are those of `FoundBatch`."""
 
     header: LastBatch
     first_offset: int
@@ -49,7 +38,7 @@ class Likeness(Enum):
     UNKNOWN = auto()  # nothing, or nothing that tells
 
 
-def likeness(taken: LastBatch, found: FoundBatch | None) -> Likeness:
+def likeness(taken: LastBatch, found: LogBatch | None) -> Likeness:
     """Compare a batch that was taken with what the disk has at or behind its base offset."""
     if found is None:
         return Likeness.UNKNOWN
@@ -64,7 +53,11 @@ def likeness(taken: LastBatch, found: FoundBatch | None) -> Likeness:
 
 
 def may_be_cleaned(
-    taken: IngestedBatch, found: FoundBatch, cleaner_offset: int | None, *, lake_is_compacted: bool
+    taken: LogBatch,
+    found: LogBatch,
+    cleaner_offset: int | None,
+    *,
+    lake_is_compacted: bool,
 ) -> bool:
     """Whether two batches that differ may be one that the cleaner has rewritten, on this disk or
     on the one that was read before.
@@ -78,7 +71,7 @@ def may_be_cleaned(
     if taken.magic != found.magic:  # a broker from 4.0 on cleans old formats into the new one
         was_cleaned = lake_is_compacted or not taken.is_whole
         return cleaner_offset is not None or was_cleaned
-    spans = [range(each.first_offset, each.last_offset + 1) for each in (taken, found)]
+    spans = [range(batch.first_offset, batch.last_offset + 1) for batch in (taken, found)]
     if taken.is_wrapper or found.is_wrapper:
         return _is_part(*spans) and not (spans[0] == spans[1] and taken.is_whole and found.is_whole)
     # A batch keeps its first and last offset, and a message that stays is not rewritten at all.

@@ -5,11 +5,12 @@ from collections.abc import Iterable
 OffsetRange = tuple[int, int]
 
 
-def merged(ranges: Iterable[OffsetRange]) -> list[OffsetRange]:
-    """Half-open ranges in order, those that touch made one."""
+def merged(ranges: Iterable[OffsetRange], *, joins_touching: bool = True) -> list[OffsetRange]:
+    """Half-open ranges in order, those that share an offset made one, and those that touch unless
+    `joins_touching` is False; empty ones are left out."""
     result: list[OffsetRange] = []
     for start, stop in sorted(ranges):
-        if result and start <= result[-1][1]:
+        if result and (start < result[-1][1] or (joins_touching and start == result[-1][1])):
             result[-1] = (result[-1][0], max(stop, result[-1][1]))
         elif start < stop:
             result.append((start, stop))

@@ -53,12 +53,20 @@ class Checkpoints:
     below the first segment: what is between them is in remote storage only.
     """
 
-    has_high_watermarks: bool
-    high_watermark: int | None
-    recovery_point: int | None
-    log_start_offset: int | None
-    cleaner_offset: int | None
-    has_remote_tier: bool
+    has_high_watermarks: bool = False
+    high_watermark: int | None = None
+    recovery_point: int | None = None
+    log_start_offset: int | None = None
+    cleaner_offset: int | None = None
+    has_remote_tier: bool = False
+
+    @property
+    def durable_offset(self) -> int:
+        """Below this a record was proved replicated or synced to disk."""
+        return max(self.high_watermark or 0, self.recovery_point or 0)
+
+
+NO_CHECKPOINTS = Checkpoints()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +100,6 @@ class Replica:
         return max(first, self.checkpoints.log_start_offset or 0)
 
     @property
-    def settled_offset(self) -> int:
+    def durable_offset(self) -> int:
         """Below this a record was proved replicated or synced to disk."""
-        return max(self.checkpoints.high_watermark or 0, self.checkpoints.recovery_point or 0)
+        return self.checkpoints.durable_offset

@@ -108,9 +108,9 @@ def choose(copies: Sequence[SurveyedReplica], *, is_bounded: bool) -> PartitionC
     """
     best, *rest = sorted(copies, key=lambda copy: _rank(copy, is_bounded=is_bounded))
     useful_end = _useful_end(best, is_bounded=is_bounded)
-    leader_epochs = _surveyed_lineage(best)
+    leader_epochs = _surveyed_epochs(best)
     other_replicas = tuple(
-        _sibling(copy, leader_epochs)
+        _other(copy, leader_epochs)
         for copy in rest
         if not copy.replica.is_future or _is_complete(copy, useful_end)
     )
@@ -138,10 +138,10 @@ def _rank(copy: SurveyedReplica, *, is_bounded: bool) -> tuple[bool, int, bool, 
     """Lowest is best."""
     return (
         copy.replica.is_future,
-        -_surveyed_lineage(copy).last_epoch,
+        -_surveyed_epochs(copy).last_epoch,
         bool(_unreadable(copy)),
         -_useful_end(copy, is_bounded=is_bounded),
-        sum(max(len(survey.damage), not survey.is_plain) for survey in copy.surveys),
+        sum(max(len(survey.transactions.damage), not survey.is_plain) for survey in copy.surveys),
         -sound_end(copy.surveys),
         copy.replica.folder,
     )
@@ -161,18 +161,18 @@ def _is_complete(copy: SurveyedReplica, useful_end: int) -> bool:
     return sound_end(copy.surveys) >= useful_end and not _unreadable(copy)
 
 
-def _sibling(copy: SurveyedReplica, leader_epochs: LeaderEpochs) -> OtherReplica:
-    own = _surveyed_lineage(copy)
+def _other(copy: SurveyedReplica, leader_epochs: LeaderEpochs) -> OtherReplica:
+    seen = _surveyed_epochs(copy)
     return OtherReplica(
         replica=copy.replica,
         surveys=copy.surveys,
         log_end_offset=sound_end(copy.surveys),
-        divergence_offset=leader_epochs.divergence_offset(own),
-        common_next_offset=leader_epochs.common_next_offset(own),
+        divergence_offset=leader_epochs.divergence_offset(seen),
+        common_next_offset=leader_epochs.common_next_offset(seen),
     )
 
 
-def _surveyed_lineage(copy: SurveyedReplica) -> LeaderEpochs:
+def _surveyed_epochs(copy: SurveyedReplica) -> LeaderEpochs:
     """The leader epochs of a copy, by its checkpoint file and by its batches.
 
     Where damage may hide the end of the log, no epoch of the file is taken for an old one.
@@ -181,7 +181,7 @@ def _surveyed_lineage(copy: SurveyedReplica) -> LeaderEpochs:
     if _unreadable(copy):
         end = OPEN_END
     elif copy.surveys and copy.surveys[-1].is_cut_open:
-        end = max(end, copy.replica.settled_offset)
+        end = max(end, copy.replica.durable_offset)
     seen = [fact for survey in copy.surveys for fact in survey.epochs]
     return leader_epochs_of(copy.replica.epochs, end, seen)
 
@@ -192,9 +192,9 @@ def _leader_epochs(copy: Replica) -> LeaderEpochs:
 
 def _informed(copy: Replica, copies: Sequence[Replica]) -> Replica:
     """The copy with what the others' checkpoint files prove of the log that they share with it."""
-    own = copy.checkpoints
-    marks = [own.high_watermark]
-    starts = [own.log_start_offset]
+    checkpoints = copy.checkpoints
+    marks = [checkpoints.high_watermark]
+    starts = [checkpoints.log_start_offset]
     for other in copies:
         if other is copy or other.is_future or other.checkpoints.high_watermark is None:
             continue
@@ -210,8 +210,8 @@ def _informed(copy: Replica, copies: Sequence[Replica]) -> Replica:
     return replace(
         copy,
         checkpoints=replace(
-            own,
-            has_high_watermarks=own.has_high_watermarks or high_watermark is not None,
+            checkpoints,
+            has_high_watermarks=checkpoints.has_high_watermarks or high_watermark is not None,
             high_watermark=high_watermark,
             log_start_offset=max((start for start in starts if start is not None), default=None),
         ),

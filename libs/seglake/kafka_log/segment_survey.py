@@ -26,6 +26,9 @@ class DataSpan(NamedTuple):
     timestamp_ms: int | None = None  # its newest record's
 
 
+Event = Marker | DataSpan
+
+
 class DamagedSpan(NamedTuple):
     """Offsets that are not there, where a marker may have been; None: up to the next segment."""
 
@@ -57,7 +60,20 @@ class TransactionFiles:
     notes: tuple[str, ...] = ()
 
 
-NO_TRANSACTION_FILES = TransactionFiles()
+class SegmentTransactions(NamedTuple):
+    """What a survey learned of the transactions in a segment.
+
+    Attributes:
+        events: in the order of their offsets.
+        damage: offsets that damage hides, or that are skipped where no cleaner was; in order.
+    """
+
+    events: tuple[Event, ...] = ()
+    damage: tuple[DamagedSpan, ...] = ()
+    files: TransactionFiles = TransactionFiles()
+
+
+NO_TRANSACTIONS = SegmentTransactions()
 
 
 class LastBatch(NamedTuple):
@@ -84,7 +100,6 @@ class SegmentSurvey:
             the window's begin and end, None when there is none.
         walk_offset: what lies below was left out of the walk, None for nothing.
         newest_ms: the newest time of all batches that were walked, None when they have none.
-        damage: offsets that damage hides, or that are skipped where no cleaner was; in order.
         epochs: leader epochs as the batches have them: of those in a row with the same one, the
             first and the last.
     """
@@ -93,18 +108,15 @@ class SegmentSurvey:
     first_offset: int | None
     next_offset: int
     highest_offset: int
-    splits: tuple[SplitPoint, ...]
     is_plain: bool
-    is_cut_open: bool
-    has_compacted_batch: bool
-    events: tuple[Marker | DataSpan, ...]
-    last_batch: LastBatch | None
-    tail: TailKind | None
-    from_offset: int | None
-    to_offset: int | None
+    splits: tuple[SplitPoint, ...] = ()
+    is_cut_open: bool = False
+    has_compacted_batch: bool = False
+    tail: TailKind | None = None
+    from_offset: int | None = None
+    to_offset: int | None = None
     walk_offset: int | None = None
     newest_ms: int | None = None
-    damage: tuple[DamagedSpan, ...] = ()
-    transaction_files: TransactionFiles = NO_TRANSACTION_FILES
+    transactions: SegmentTransactions = NO_TRANSACTIONS
     epochs: tuple[EpochStart, ...] = ()
     missing: str | None = None

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.errors import TablesDisagreeError
-from seglake.lake.tables import CHECKPOINTS, RECORDS, tables_of
+from seglake.lake.tables import tables_of
 
 
 class AppVersions(NamedTuple):
@@ -64,14 +64,9 @@ def _read_once(tables: LakeTables, source_id: str, topics: Iterable[str]) -> dic
         }
     found = {}
     for topic in wanted:
-        own = tables_of([topic])
-        chain = [by_table[table.name][topic] for table in own]
-        followers = min(
-            by_table[table.name][topic] for table in own if table not in (RECORDS, CHECKPOINTS)
-        )
-        found[topic] = AppVersions(
-            by_table[RECORDS.name][topic], followers, by_table[CHECKPOINTS.name][topic]
-        )
+        # Records first, checkpoints last.
+        chain = [by_table[table.name][topic] for table in tables_of([topic])]
+        found[topic] = AppVersions(chain[0], min(chain[1:-1]), chain[-1])
         if chain != sorted(chain, reverse=True):
             reason = (
                 f"no table may be ahead of one that is committed before it, but they are {chain}"

@@ -60,8 +60,7 @@ def commit_wave(
     """Commit the topics of a wave together; on return the committed ones are published.
 
     A topic is lost when its generation is taken, or the one before it is not complete: recover,
-    read the ledger again and plan anew; its files stay and may be committed under the next
-    generation.
+    read the ledger again and plan anew. Its files may be committed under the next generation.
 
     Args:
         attempt_id: made anew by each attempt; stands in the commits and proves whose they are.
@@ -69,24 +68,24 @@ def commit_wave(
 
     Raises:
         WaveError, DataFileError: nothing was committed.
-        CommitUnknownError: a commit failed and cannot be shown to have happened or not.
+        CommitUnknownError: a commit failed and may yet have happened.
     """
     check_files(tables, waves)
     due = {wave.topic: wave for wave in waves}
     lost: list[str] = []
     while True:
-        late = _late_topics(tables, source_id, due.values())
-        lost += late
-        due = {topic: wave for topic, wave in due.items() if topic not in late}
+        for topic in _late_topics(tables, source_id, due.values()):
+            lost.append(topic)
+            del due[topic]
         if not due:
-            return Outcome(committed=(), lost=tuple(lost))
+            return Outcome((), tuple(lost))
         redo = Redo(
             source_id=source_id,
             attempt_id=attempt_id,
             commit_id=uuid.uuid4().hex,
             run_id=run_id,
             created_at_ms=now_ms,
-            generations={wave.topic: wave.generation for wave in due.values()},
+            generations={topic: wave.generation for topic, wave in due.items()},
             files=tuple(file for wave in due.values() for file in wave.files),
         )
         redo_file.write(tables.storage, tables.redo_folder, redo)
@@ -94,7 +93,6 @@ def commit_wave(
         if _decide(tables, redo):
             break
         redo_file.delete(tables.storage, tables.redo_folder, redo)
-    after(RECORDS.name)
     _follow(tables, redo, tuple(due), after)
     redo_file.delete(tables.storage, tables.redo_folder, redo)
     after("cleaned")
@@ -181,7 +179,7 @@ def _follow(
     for table in tables_of(topics):
         if table != RECORDS:
             _follow_one(tables, table, redo, [topic for topic in topics if table.serves(topic)])
-            after(table.name)
+        after(table.name)
 
 
 def _follow_one(tables: LakeTables, table: Table, redo: Redo, topics: Sequence[str]) -> None:

@@ -9,7 +9,6 @@ of a few pages beside the rows it was given.
 
 import re
 import uuid
-from types import TracebackType
 from typing import BinaryIO, NamedTuple, Self
 
 import pyarrow as pa
@@ -180,12 +179,7 @@ class ParquetFile:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.abandon()
 
 

@@ -74,7 +74,7 @@ def _row_groups(
 
 
 def _may_hold(group: pq.RowGroupMetaData, only: Sequence[Within]) -> bool:
-    conditions = {each.column: each for each in only}
+    conditions = {condition.column: condition for condition in only}
     for index in range(group.num_columns):
         column = group.column(index)
         condition = conditions.get(column.path_in_schema)

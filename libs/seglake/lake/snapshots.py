@@ -3,7 +3,7 @@
 Runs on the driver; memory grows with the number of files.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 from urllib.parse import unquote
@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from seglake.lake.app_versions import app_id
 from seglake.lake.delta_tables import LakeTables
+from seglake.lake.parquet_rows import Within
 from seglake.lake.tables import Table
 
 Bounds = Mapping[str, tuple[int, int]]
@@ -31,6 +32,11 @@ class StoredFile(NamedTuple):
     size_bytes: int
     row_count: int | None
     bounds: Bounds
+
+    def may_hold(self, conditions: Iterable[Within]) -> bool:
+        """Whether a row may meet all conditions, as far as the bounds tell."""
+        known = self.bounds
+        return all(c.column not in known or c.may_hold(*known[c.column]) for c in conditions)
 
 
 class Snapshot:

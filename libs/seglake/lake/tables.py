@@ -4,7 +4,8 @@ All columns are nullable. Times are UTC with microseconds; Kafka's raw milliseco
 them. Ranges are half-open.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 import pyarrow as pa
@@ -13,8 +14,6 @@ from seglake.lake.errors import SchemaError
 
 # The stubs make fields generic in their type; a column of any type is meant.
 _Field: TypeAlias = "pa.Field[Any]"
-
-_TIMESTAMP = pa.timestamp("us", tz="UTC")
 
 HEADERS_TYPE = pa.list_(
     pa.field("element", pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())]))
@@ -42,33 +41,24 @@ class Table(NamedTuple):
         """The columns inside a data file: those that the folder's name does not carry."""
         return pa.schema([field for field in self.schema if field.name not in self.partition_by])
 
+    # Any: columns have values of many types.
+    def to_arrow(self, rows: Iterable[Sequence[Any]]) -> pa.RecordBatch:
+        """At least one row, its values in the order of `file_schema`, as Arrow."""
+        schema, columns = self.file_schema, zip(*rows, strict=True)
+        arrays = [pa.array(column, f.type) for column, f in zip(columns, schema, strict=True)]
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
 
 def _columns(kind: pa.DataType, names: str) -> list[_Field]:
     return [pa.field(name, kind) for name in names.split()]
 
 
-def _int(names: str) -> list[_Field]:
-    return _columns(pa.int32(), names)
-
-
-def _bigint(names: str) -> list[_Field]:
-    return _columns(pa.int64(), names)
-
-
-def _string(names: str) -> list[_Field]:
-    return _columns(pa.string(), names)
-
-
-def _binary(names: str) -> list[_Field]:
-    return _columns(pa.binary(), names)
-
-
-def _boolean(names: str) -> list[_Field]:
-    return _columns(pa.bool_(), names)
-
-
-def _timestamp(names: str) -> list[_Field]:
-    return _columns(_TIMESTAMP, names)
+_int = partial(_columns, pa.int32())
+_bigint = partial(_columns, pa.int64())
+_string = partial(_columns, pa.string())
+_binary = partial(_columns, pa.binary())
+_boolean = partial(_columns, pa.bool_())
+_timestamp = partial(_columns, pa.timestamp("us", tz="UTC"))
 
 
 RECORDS = Table(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from seglake.kafka_log.batch_headers import last_batch_of
-from seglake.kafka_log.log_identity import FoundBatch
+from seglake.kafka_log.log_identity import LogBatch
 from seglake.kafka_log.replica import Replica, SegmentFile
 from seglake.log_dirs.segment_side_files import read_index
 from seglake.segment_codec.errors import DefectError, SegmentCodecError
@@ -44,7 +44,7 @@ class LogEnd(NamedTuple):
     next_offset: int
 
 
-Answer = FoundBatch | LogEnd | None
+Answer = LogBatch | LogEnd | None
 
 
 def request_for(
@@ -94,7 +94,7 @@ def _walk(request: BatchRequest, window: Window, *, headers_only: bool) -> Answe
             if headers_only:
                 return None
         elif not isinstance(item, Tail) and item.last_offset >= offset:
-            is_proved = not headers_only or _is_sound(window, item.position)
+            is_proved = not headers_only or _unit_at(window, item.position) is not None
             return _found(item) if is_proved else None
     return LogEnd(order.next_offset)
 
@@ -102,16 +102,12 @@ def _walk(request: BatchRequest, window: Window, *, headers_only: bool) -> Answe
 def walk_start(storage: Storage, file: SegmentFile, offset: int, window: Window) -> tuple[int, int]:
     """Position and offset of a sound batch at or before an offset, as the offset index has it; the
     segment's start where that does not help."""
-    entry = read_index(storage, file.index_path, file.base_offset).lookup(offset)
+    entry = read_index(storage, file).lookup(offset)
     if entry is not None and entry.position < window.size_bytes:
         unit = _unit_at(window, entry.position)
         if unit is not None and file.base_offset <= unit.first_offset <= offset:
             return entry.position, unit.first_offset
     return 0, file.base_offset
-
-
-def _is_sound(window: Window, position: int) -> bool:
-    return _unit_at(window, position) is not None
 
 
 def _unit_at(window: Window, position: int) -> Unit | None:
@@ -121,7 +117,7 @@ def _unit_at(window: Window, position: int) -> Unit | None:
     return None if isinstance(item, Defect | Tail) else item
 
 
-def _found(unit: Unit) -> FoundBatch:
+def _found(unit: Unit) -> LogBatch:
     first_offset, count = unit.first_offset, unit.last_offset - unit.first_offset + 1
     is_whole = True
     match unit:
@@ -136,7 +132,7 @@ def _found(unit: Unit) -> FoundBatch:
             else:
                 first_offset = records[0].offset
                 is_whole = len(records) == unit.last_offset - first_offset + 1
-    return FoundBatch(
+    return LogBatch(
         header=last_batch_of(unit),
         first_offset=first_offset,
         last_offset=unit.last_offset,

@@ -7,15 +7,8 @@ The source is never written to.
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from seglake.kafka_log.replica import (
-    Checkpoints,
-    PartitionKey,
-    Replica,
-    SegmentFile,
-    SnapshotFile,
-)
+from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.log_dirs.errors import SourceVanishedError, WrongSourceError
-from seglake.log_dirs.header_scan import survey_segment
 from seglake.log_dirs.log_dir_files import (
     LogDirFiles,
     read_epochs,
@@ -23,26 +16,20 @@ from seglake.log_dirs.log_dir_files import (
     read_topic_id,
 )
 from seglake.log_dirs.log_dir_search import FoundLogDir
-from seglake.log_dirs.scan_request import SurveyRequest
+from seglake.log_dirs.partition_files import partition_files
 from seglake.log_dirs.source_search import find_sources, refused_or_failed
 from seglake.segment_codec.log_dir import (
-    FileKind,
     FolderKind,
     PartitionFolder,
-    SegmentFileName,
+    SideFile,
     TopicPartition,
     parse_folder_name,
     parse_metadata_snapshot_name,
-    plan_swaps,
-    usable_swap_logs,
 )
-from seglake.segment_codec.producer_snapshot import EMPTY_SNAPSHOT_BYTES
 from seglake.storage.errors import StorageError
 from seglake.storage.storage import FileInfo, Storage
 
 TopicFilter = Callable[[str], bool]
-
-_WINDOW_BYTES = 4 << 20  # where the headers of a `.swap` do not suffice
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,21 +114,26 @@ def _log_dir_files(
     files: dict[str, LogDirFiles] = {}
     failed: dict[str, StorageError] = {}
     for log_dir in found:
-        own_notes: list[str] = []
+        said: list[str] = []
         try:
-            own = read_log_dir_files(storage, log_dir.path, log_dir.entries, own_notes)
+            read = read_log_dir_files(storage, log_dir.entries, said)
         except StorageError as error:
             failed[log_dir.path] = error
         else:
-            files[log_dir.path] = own
-            notes += own_notes
+            files[log_dir.path] = read
+            notes += said
+            if all(entry.name != SideFile.HIGH_WATERMARKS for entry in log_dir.entries):
+                notes.append(
+                    f"{log_dir.path} has no {SideFile.HIGH_WATERMARKS}: logs are ingested to"
+                    " their end"
+                )
     return files, failed
 
 
 def _source_id(
     files: dict[str, LogDirFiles], failed: dict[str, StorageError], given: str | None
 ) -> str:
-    named = {path: each.cluster_id for path, each in files.items() if each.cluster_id}
+    named = {path: read.cluster_id for path, read in files.items() if read.cluster_id}
     cluster_ids = set(named.values())
     if len(cluster_ids) > 1:
         listed = ", ".join(f"{path} ({cluster})" for path, cluster in sorted(named.items()))
@@ -185,9 +177,10 @@ def _replicas(
         if folder.kind in (FolderKind.DELETE, FolderKind.STRAY):
             given_up.append(f"{folder.topic}-{folder.partition}")
         else:
+            path = storage.join(log_dir.path, name)
             listing = log_dir.partition_folders[name]
             try:
-                replica = _replica(storage, log_dir.path, name, folder, listing, files, notes)
+                replica = _replica(storage, path, folder, listing, files, notes)
             except (SourceVanishedError, StorageError) as error:
                 log_dir.unreadable[name] = str(error)
             else:
@@ -202,37 +195,26 @@ def _replicas(
 
 def _replica(
     storage: Storage,
-    log_dir_path: str,
-    name: str,
+    path: str,
     folder: PartitionFolder,
     listing: tuple[FileInfo, ...],
     files: LogDirFiles,
     notes: list[str],
 ) -> Replica:
-    path = storage.join(log_dir_path, name)
-    by_name = {entry.name: entry for entry in listing if not entry.is_folder}
-    plan = plan_swaps(by_name, _swap_ends(storage, by_name))
-    if plan.unknown:
-        notes.append(f"{path} holds files that are not Kafka's: {', '.join(plan.unknown)}")
-    segments = _segments(name, plan.read, by_name)
+    content = partition_files(storage, path, listing)
+    if content.unknown:
+        notes.append(f"{path} holds files that are not Kafka's: {', '.join(content.unknown)}")
     topic_partition = TopicPartition(folder.topic, folder.partition)
-    high_watermark = (files.high_watermarks or {}).get(topic_partition, _committed_end(by_name))
+    topic_id = read_topic_id(storage, content.by_name, notes)
     return Replica(
-        key=PartitionKey(folder.topic, folder.partition, read_topic_id(storage, by_name, notes)),
+        key=PartitionKey(folder.topic, folder.partition, topic_id),
         broker_id=files.broker_id,
         folder=path,
         is_future=folder.kind is FolderKind.FUTURE,
-        checkpoints=Checkpoints(
-            has_high_watermarks=files.high_watermarks is not None or high_watermark is not None,
-            high_watermark=high_watermark,
-            recovery_point=(files.recovery_points or {}).get(topic_partition),
-            log_start_offset=(files.log_start_offsets or {}).get(topic_partition),
-            cleaner_offset=(files.cleaner_offsets or {}).get(topic_partition),
-            has_remote_tier=files.has_remote_tier,
-        ),
-        epochs=read_epochs(storage, by_name, notes),
-        segments=segments,
-        snapshots=_snapshots(plan.read, by_name),
+        checkpoints=files.checkpoints_of(topic_partition, _committed_end(content.by_name)),
+        epochs=read_epochs(storage, content.by_name, notes),
+        segments=content.segments,
+        snapshots=content.snapshots,
     )
 
 
@@ -242,77 +224,6 @@ def _committed_end(names: Iterable[str]) -> int | None:
     snapshots = [parse_metadata_snapshot_name(name) for name in names]
     return max(
         (snapshot.end_offset for snapshot in snapshots if snapshot is not None), default=None
-    )
-
-
-def _segments(
-    folder_name: str, read: Sequence[SegmentFileName], by_name: dict[str, FileInfo]
-) -> tuple[SegmentFile, ...]:
-    paths = {(file.base_offset, file.kind): by_name[str(file)].path for file in read}
-    segments = []
-    for file in read:
-        if file.kind is not FileKind.LOG:
-            continue
-        entry = by_name[str(file)]
-        segments.append(
-            SegmentFile(
-                base_offset=file.base_offset,
-                path=entry.path,
-                name=f"{folder_name}/{file}",
-                size_bytes=entry.size_bytes,
-                index_path=paths.get((file.base_offset, FileKind.INDEX)),
-                transaction_index_path=paths.get((file.base_offset, FileKind.TXNINDEX)),
-            )
-        )
-    return tuple(sorted(segments, key=lambda segment: segment.base_offset))
-
-
-def _snapshots(
-    read: Sequence[SegmentFileName], by_name: dict[str, FileInfo]
-) -> tuple[SnapshotFile, ...]:
-    """The producer snapshots, by offset; those without a producer tell nothing and are left out."""
-    found = [
-        SnapshotFile(file.base_offset, by_name[str(file)].path)
-        for file in read
-        if file.kind is FileKind.SNAPSHOT and by_name[str(file)].size_bytes != EMPTY_SNAPSHOT_BYTES
-    ]
-    return tuple(sorted(found))
-
-
-def _swap_ends(storage: Storage, by_name: dict[str, FileInfo]) -> dict[int, int]:
-    """Where each finished cleaner output ends: it stands for all segments up to there.
-
-    Raises:
-        SourceVanishedError: it went while we looked, or cannot be read.
-    """
-    ends: dict[int, int] = {}
-    for file in usable_swap_logs(by_name):
-        entry = by_name[str(file)]
-        survey = survey_segment(_swap_request(storage, entry, file.base_offset))
-        if survey.missing is not None:
-            raise SourceVanishedError(survey.missing)
-        ends[file.base_offset] = survey.highest_offset
-    return ends
-
-
-def _swap_request(storage: Storage, entry: FileInfo, base_offset: int) -> SurveyRequest:
-    """Only where the offsets end is wanted; nothing is cut, and everything may be missing."""
-    return SurveyRequest(
-        storage=storage,
-        path=entry.path,
-        index_path=None,
-        size_bytes=entry.size_bytes,
-        base_offset=base_offset,
-        is_last=True,
-        is_cleaned=True,
-        settled_offset=0,
-        start_offset=0,
-        run_breaks=(),
-        split_bytes=entry.size_bytes + 1,
-        window_bytes=_WINDOW_BYTES,
-        from_ms=None,
-        to_ms=None,
-        walk_offset=0,
     )
 
 

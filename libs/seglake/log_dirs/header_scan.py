@@ -5,8 +5,7 @@ walks the segment again in full, checksums included. Only what a checksum proves
 work: a split point is a batch whose checksum holds.
 """
 
-from seglake.kafka_log.batch_headers import last_batch_of
-from seglake.kafka_log.segment_survey import SegmentSurvey, SplitPoint
+from seglake.kafka_log.segment_survey import SegmentSurvey, SegmentTransactions, SplitPoint
 from seglake.log_dirs.header_walk import Collected, can_be_believed, walk_segment
 from seglake.log_dirs.scan_request import SurveyRequest
 from seglake.log_dirs.segment_side_files import read_transaction_files
@@ -25,10 +24,11 @@ def survey_segments(requests: tuple[SurveyRequest, ...]) -> list[SegmentSurvey]:
 def survey_segment(request: SurveyRequest) -> SegmentSurvey:
     """Survey one segment. A file that is gone or cut is an answer, not an error."""
     try:
-        with request.storage.open_reader(request.path) as reader:
-            if reader.size_bytes != request.size_bytes and not request.is_last:
-                return _missing(request, f"{request.path} changed its size after it was listed")
-            size_bytes = min(reader.size_bytes, request.size_bytes)
+        file = request.file
+        with request.storage.open_reader(file.path) as reader:
+            if reader.size_bytes != file.size_bytes and not request.is_last:
+                return _missing(request, f"{file.path} changed its size after it was listed")
+            size_bytes = min(reader.size_bytes, file.size_bytes)
             headers = Window(reader, _HEADER_READ_BYTES, size_bytes)
             found = walk_segment(request, headers, headers_only=True)
             if not can_be_believed(found, headers):
@@ -40,54 +40,47 @@ def survey_segment(request: SurveyRequest) -> SegmentSurvey:
 
 
 def _missing(request: SurveyRequest, reason: str) -> SegmentSurvey:
+    base_offset = request.file.base_offset
     return SegmentSurvey(
         size_bytes=0,
         first_offset=None,
-        next_offset=request.base_offset,
-        highest_offset=request.base_offset,
-        splits=(),
+        next_offset=base_offset,
+        highest_offset=base_offset,
         is_plain=False,
-        is_cut_open=False,
-        has_compacted_batch=False,
-        events=(),
-        last_batch=None,
-        tail=None,
-        from_offset=None,
-        to_offset=None,
         missing=reason,
     )
 
 
 def _survey(request: SurveyRequest, size_bytes: int, found: Collected) -> SegmentSurvey:
-    last = found.last
+    file, last, order = request.file, found.last, found.order
     splits = tuple(found.splits)
     if found.is_faulty:
         # Cutting at a place whose neighbours are in doubt could lose a batch: one piece, whole.
-        splits = (SplitPoint(0, request.base_offset, request.base_offset, -1),)
-    files = read_transaction_files(
-        request.storage, request.transaction_index_path, request.base_offset, request.snapshots
+        splits = (SplitPoint(0, file.base_offset, file.base_offset, -1),)
+    is_cleaned = request.is_cleaned or found.has_compacted_batch
+    transactions = SegmentTransactions(
+        found.transactions.events(),
+        found.transactions.damage(is_cleaned=is_cleaned),
+        read_transaction_files(
+            request.storage, file.transaction_index_path, file.base_offset, request.snapshots
+        ),
     )
     return SegmentSurvey(
         size_bytes=size_bytes,
         first_offset=found.first_offset,
         next_offset=(
-            request.base_offset if last is None else max(last.last_offset + 1, found.proved_offset)
+            file.base_offset if last is None else max(last.last_offset + 1, order.proved_offset)
         ),
-        highest_offset=request.base_offset if last is None else found.highest_offset,
+        highest_offset=file.base_offset if last is None else order.next_offset,
         splits=splits,
         is_plain=not found.is_faulty,
         is_cut_open=found.is_cut_open,
         has_compacted_batch=found.has_compacted_batch,
-        events=found.transactions.events(),
-        last_batch=None if last is None else last_batch_of(last),
         tail=None if found.tail is None else found.tail.kind,
         from_offset=found.from_offset,
         to_offset=found.to_offset,
         walk_offset=found.base_offset,
         newest_ms=found.newest_ms,
-        damage=found.transactions.damage(
-            is_cleaned=request.is_cleaned or found.has_compacted_batch
-        ),
-        transaction_files=files,
-        epochs=tuple(found.epochs),
+        transactions=transactions,
+        epochs=tuple(found.epochs.starts),
     )

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from seglake.kafka_log.batch_headers import max_timestamp_ms
 from seglake.kafka_log.segment_survey import SplitPoint
 from seglake.kafka_log.transactions.transaction_events import TransactionEvents
+from seglake.log_dirs.batch_search import walk_start
 from seglake.log_dirs.scan_request import SurveyRequest
 from seglake.log_dirs.segment_side_files import anchors_of, read_index
 from seglake.segment_codec.checkpoint_files import EpochStart
 from seglake.segment_codec.message_set import MessageRun, Wrapper
-from seglake.segment_codec.offset_index import OffsetIndex
 from seglake.segment_codec.offset_order import OffsetOrder, Unit
 from seglake.segment_codec.record_batch import RecordBatch
 from seglake.segment_codec.segment import (
@@ -23,8 +23,28 @@ from seglake.segment_codec.segment import (
 from seglake.segment_codec.window import Window
 
 
-def _index(request: SurveyRequest) -> OffsetIndex:
-    return read_index(request.storage, request.index_path, request.base_offset)
+@dataclass(slots=True)
+class EpochRuns:
+    """Of batches in a row with the same leader epoch: the first and the last."""
+
+    starts: list[EpochStart] = field(default_factory=list)
+    epoch: int = -1
+
+    def add(self, batch: RecordBatch, last: Unit | None) -> None:
+        """A batch was met; `last` is what came before it."""
+        epoch = batch.header.partition_leader_epoch
+        if epoch != self.epoch:
+            self.end(last)
+            self.epoch = epoch
+            if epoch >= 0:
+                self.starts.append(EpochStart(epoch, batch.first_offset))
+
+    def end(self, last: Unit | None) -> None:
+        """Name the last batch of those in a row, unless it is the first."""
+        if self.epoch < 0 or not isinstance(last, RecordBatch):
+            return
+        if last.first_offset != self.starts[-1].start_offset:
+            self.starts.append(EpochStart(self.epoch, last.first_offset))
 
 
 @dataclass(slots=True)
@@ -33,13 +53,12 @@ class Collected:
 
     base_offset: int
     is_proved: bool  # every batch by its checksum
+    order: OffsetOrder
     transactions: TransactionEvents
     first_offset: int | None = None
     last: Unit | None = None
     splits: list[SplitPoint] = field(default_factory=list)
     has_compacted_batch: bool = False
-    highest_offset: int = 0
-    proved_offset: int = 0
     is_faulty: bool = False
     is_cut_open: bool = False
     tail: Tail | None = None
@@ -47,34 +66,34 @@ class Collected:
     to_offset: int | None = None
     newest_ms: int | None = None
     newest: RecordBatch | None = None  # until it is proved
-    epochs: list[EpochStart] = field(default_factory=list)
-    epoch: int = -1
+    epochs: EpochRuns = field(default_factory=EpochRuns)
 
 
 def walk_segment(request: SurveyRequest, window: Window, *, headers_only: bool) -> Collected:
     """Walk the segment; by its headers only up to the first fault."""
+    file = request.file
     bounds = SegmentBounds(
-        base_offset=request.base_offset,
-        limit_offset=request.base_offset + MOST_OFFSETS,
+        base_offset=file.base_offset,
+        limit_offset=file.base_offset + MOST_OFFSETS,
         is_last=request.is_last,
-        settled_offset=request.settled_offset,
-        anchors=lambda: anchors_of(_index(request)),
+        durable_offset=request.durable_offset,
+        anchors=lambda: anchors_of(read_index(request.storage, file)),
         run_breaks=request.run_breaks,
         may_have_holes=request.is_cleaned,
     )
-    start = _known_start(request, window) if headers_only else None
-    position, base_offset = start or (0, request.base_offset)
+    position, base_offset = 0, file.base_offset
+    if headers_only and request.walk_offset > base_offset:  # a proved batch below what is wanted
+        position, base_offset = walk_start(request.storage, file, request.walk_offset - 1, window)
     order = OffsetOrder(base_offset)
     walk = SegmentWalk(window, bounds, order, headers_only=headers_only)
     transactions = TransactionEvents(base_offset, is_in_order=headers_only)
-    found = Collected(base_offset, not headers_only, transactions)
+    found = Collected(base_offset, not headers_only, order, transactions)
     for item in walk.items(position):
         _collect(found, item, request, window)
         if headers_only and isinstance(item, Defect):
             break
     found.transactions.end()
-    _end_epoch(found)
-    found.highest_offset, found.proved_offset = order.next_offset, order.proved_offset
+    found.epochs.end(found.last)
     return found
 
 
@@ -90,21 +109,6 @@ def can_be_believed(found: Collected, window: Window) -> bool:
     if found.transactions.events():
         decisive.append(found.newest)
     return all(unit is None or _is_proved(window, unit) for unit in decisive)
-
-
-def _known_start(request: SurveyRequest, window: Window) -> tuple[int, int] | None:
-    """Where the walk may begin instead of at 0: a proved batch at or below what is wanted."""
-    if request.walk_offset <= request.base_offset:
-        return None
-    entry = _index(request).lookup(request.walk_offset - 1)
-    if entry is None or entry.position >= window.size_bytes:
-        return None
-    bounds = SegmentBounds(request.base_offset, request.walk_offset, False, 0)
-    order = OffsetOrder(request.base_offset)
-    unit = next(SegmentWalk(window, bounds, order).items(entry.position))
-    if isinstance(unit, Defect | Tail):
-        return None
-    return entry.position, unit.first_offset
 
 
 def _collect(found: Collected, item: Item, request: SurveyRequest, window: Window) -> None:
@@ -125,9 +129,8 @@ def _collect(found: Collected, item: Item, request: SurveyRequest, window: Windo
     _note_time(found, item, request)
     found.transactions.sound(item)
     if isinstance(item, RecordBatch):
-        header = item.header
-        found.has_compacted_batch |= header.record_count <= header.last_offset_delta
-        _note_epoch(found, header.partition_leader_epoch, header.base_offset)
+        found.has_compacted_batch |= item.header.record_count <= item.header.last_offset_delta
+        found.epochs.add(item, found.last)
     found.last = item
 
 
@@ -166,23 +169,6 @@ def _note_time(found: Collected, unit: Unit, request: SurveyRequest) -> None:
         found.from_offset = first
     if request.to_ms is not None and found.to_offset is None and newest_ms >= request.to_ms:
         found.to_offset = first
-
-
-def _note_epoch(found: Collected, epoch: int, first_offset: int) -> None:
-    if epoch != found.epoch:
-        _end_epoch(found)
-        found.epoch = epoch
-        if epoch >= 0:
-            found.epochs.append(EpochStart(epoch, first_offset))
-
-
-def _end_epoch(found: Collected) -> None:
-    """Name the last batch of those in a row, unless it is the first."""
-    last = found.last
-    if found.epoch < 0 or not isinstance(last, RecordBatch):
-        return
-    if last.first_offset != found.epochs[-1].start_offset:
-        found.epochs.append(EpochStart(found.epoch, last.first_offset))
 
 
 def _is_proved(window: Window, unit: Unit) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
+from seglake.kafka_log.replica import Checkpoints
 from seglake.segment_codec.checkpoint_files import (
     CheckpointFileError,
     EpochStart,
@@ -18,7 +19,7 @@ from seglake.segment_codec.checkpoint_files import (
     parse_partition_metadata,
 )
 from seglake.segment_codec.log_dir import SideFile, TopicPartition
-from seglake.storage.errors import NotFoundError
+from seglake.storage.errors import NotFoundError, StorageError
 from seglake.storage.storage import FileInfo, Storage
 
 T = TypeVar("T")
@@ -27,9 +28,9 @@ _REMOTE_CACHE = "remote-log-index-cache"  # a folder that brokers with remote st
 Offsets = dict[TopicPartition, int]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LogDirFiles:
-    """A log dir's own files; None where one is missing or not believed.
+    """What the files of a log dir say; None where one is missing or ignored.
 
     `has_remote_tier` says that the broker keeps older segments in remote storage as well.
     """
@@ -42,11 +43,31 @@ class LogDirFiles:
     cleaner_offsets: Offsets | None
     has_remote_tier: bool
 
+    def checkpoints_of(
+        self, partition: TopicPartition, committed_end: int | None = None
+    ) -> Checkpoints:
+        """What the files say of one partition; `committed_end` stands in for a high watermark."""
+        high_watermark = (self.high_watermarks or {}).get(partition, committed_end)
+        return Checkpoints(
+            has_high_watermarks=self.high_watermarks is not None or high_watermark is not None,
+            high_watermark=high_watermark,
+            recovery_point=(self.recovery_points or {}).get(partition),
+            log_start_offset=(self.log_start_offsets or {}).get(partition),
+            cleaner_offset=(self.cleaner_offsets or {}).get(partition),
+            has_remote_tier=self.has_remote_tier,
+        )
+
 
 def read_log_dir_files(
-    storage: Storage, path: str, entries: Iterable[FileInfo], notes: list[str]
+    storage: Storage,
+    entries: Iterable[FileInfo],
+    notes: list[str],
+    tolerated: type[StorageError] = NotFoundError,
 ) -> LogDirFiles:
-    """Read what a log dir says of itself; what is ignored as implausible is added to the notes.
+    """Read what a log dir says of itself; a file that is ignored is added to the notes.
+
+    Args:
+        tolerated: a file that cannot be read for this reason counts as missing.
 
     Raises:
         StorageError: a file is there and cannot be read.
@@ -55,11 +76,10 @@ def read_log_dir_files(
     by_name = {entry.name: entry for entry in listed if not entry.is_folder}
 
     def offsets(file: SideFile) -> Offsets | None:
-        return _read(storage, by_name, file, parse_offset_checkpoint, notes)
+        return _read(files, file, parse_offset_checkpoint)
 
-    broker = _read(storage, by_name, SideFile.META_PROPERTIES, parse_meta_properties, notes)
-    if SideFile.HIGH_WATERMARKS not in by_name:
-        notes.append(f"{path} has no {SideFile.HIGH_WATERMARKS}: logs are ingested to their end")
+    files = _SmallFiles(storage, by_name, notes, tolerated)
+    broker = _read(files, SideFile.META_PROPERTIES, parse_meta_properties)
     return LogDirFiles(
         cluster_id=None if broker is None else broker.cluster_id,
         broker_id=None if broker is None else broker.broker_id,
@@ -72,15 +92,21 @@ def read_log_dir_files(
 
 
 def read_topic_id(
-    storage: Storage, by_name: Mapping[str, FileInfo], notes: list[str]
+    storage: Storage,
+    by_name: Mapping[str, FileInfo],
+    notes: list[str],
+    tolerated: type[StorageError] = NotFoundError,
 ) -> str | None:
     """The topic id of a partition folder; brokers before 2.8 wrote none.
+
+    Args:
+        tolerated: as for `read_log_dir_files`.
 
     Raises:
         StorageError: the file is there and cannot be read.
     """
-    file = SideFile.PARTITION_METADATA
-    metadata = _read(storage, by_name, file, parse_partition_metadata, notes)
+    files = _SmallFiles(storage, by_name, notes, tolerated)
+    metadata = _read(files, SideFile.PARTITION_METADATA, parse_partition_metadata)
     return None if metadata is None else metadata.topic_id
 
 
@@ -92,23 +118,28 @@ def read_epochs(
     Raises:
         StorageError: the file is there and cannot be read.
     """
-    return _read(storage, by_name, SideFile.LEADER_EPOCHS, parse_leader_epochs, notes) or ()
+    files = _SmallFiles(storage, by_name, notes, NotFoundError)
+    return _read(files, SideFile.LEADER_EPOCHS, parse_leader_epochs) or ()
 
 
-def _read(
-    storage: Storage,
-    by_name: Mapping[str, FileInfo],
-    file: SideFile,
-    parse: Callable[[bytes], T],
-    notes: list[str],
-) -> T | None:
-    entry = by_name.get(file)
+@dataclass(frozen=True, slots=True)
+class _SmallFiles:
+    """The files of one folder, as listed; `tolerated` is why one of them may count as missing."""
+
+    storage: Storage
+    by_name: Mapping[str, FileInfo]
+    notes: list[str]
+    tolerated: type[StorageError]
+
+
+def _read(files: _SmallFiles, file: SideFile, parse: Callable[[bytes], T]) -> T | None:
+    entry = files.by_name.get(file)
     if entry is None:
         return None
     try:
-        return parse(storage.read_bytes(entry.path))
+        return parse(files.storage.read_bytes(entry.path))
     except CheckpointFileError as error:
-        notes.append(f"{entry.path} is ignored as implausible: {error}")
-    except NotFoundError as error:  # it went since the folder was listed
-        notes.append(f"{error}; it counts as missing")
+        files.notes.append(f"{entry.path} is ignored as implausible: {error}")
+    except files.tolerated as error:  # at least a file that went since the folder was listed
+        files.notes.append(f"{error}; it counts as missing")
     return None

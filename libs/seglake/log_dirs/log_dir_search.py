@@ -4,6 +4,7 @@ A log dir is a folder with broker files or with partition folders in it; a parti
 whose name says so and that holds segment files, since `broker-0` could be either by its name.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from seglake.segment_codec.log_dir import SideFile, parse_file_name, parse_folder_name
@@ -49,7 +50,7 @@ def find_log_dirs(
     """
     entries = tuple(storage.list_folder(path))
     parent, _, name = storage.without_links(path).rpartition("/")
-    if _is_partition_folder(name, entries):
+    if is_partition_folder(name, entries):
         parent = parent or "/"
         if parent not in parents:
             parents[parent] = tuple(storage.list_folder(parent))
@@ -60,14 +61,14 @@ def find_log_dirs(
 def _search(
     storage: Storage, path: str, entries: tuple[FileInfo, ...], levels: int, closed: Closed
 ) -> list[FoundLogDir]:
-    folders, unreadable = _list_folders(storage, entries)
+    folders, unreadable = list_folders(storage, entries)
     partitions = {
-        name: listing for name, listing in folders.items() if _is_partition_folder(name, listing)
+        name: listing for name, listing in folders.items() if is_partition_folder(name, listing)
     }
     empty = {
         name: () for name, listing in folders.items() if not listing and parse_folder_name(name)
     }
-    if partitions or any(entry.name in _LOG_DIR_FILES for entry in entries):
+    if partitions or has_log_dir_files(entries):
         # Other folders of a log dir hold no partition: nothing is lost by those.
         lost = {name: str(why) for name, why in unreadable.items() if parse_folder_name(name)}
         return [FoundLogDir(path, entries, {**partitions, **empty}, lost)]
@@ -83,7 +84,7 @@ def _search(
     ]
 
 
-def _list_folders(
+def list_folders(
     storage: Storage, entries: tuple[FileInfo, ...]
 ) -> tuple[Listings, dict[str, StorageError]]:
     """What lies in the folders, and which of them cannot be listed, by name."""
@@ -101,7 +102,13 @@ def _list_folders(
     return folders, unreadable
 
 
-def _is_partition_folder(name: str, entries: tuple[FileInfo, ...]) -> bool:
+def has_log_dir_files(entries: Iterable[FileInfo]) -> bool:
+    """Whether the files that a broker keeps in a log dir are among these."""
+    return any(entry.name in _LOG_DIR_FILES for entry in entries)
+
+
+def is_partition_folder(name: str, entries: Iterable[FileInfo]) -> bool:
+    """Whether a folder is a partition's by its name and by what lies in it; an empty one is not."""
     if parse_folder_name(name) is None:
         return False
     return any(

@@ -31,13 +31,12 @@ def retryable_replicas(
         for copies in by_partition.values()
         if all(copy.folder in there for copy in copies)
         and any(_is_explained(copy, there[copy.folder]) for copy in copies)
-        and all(_may_be_read(copy, there[copy.folder]) for copy in copies)
+        and all(
+            _is_explained(copy, there[copy.folder]) or _is_unchanged(copy, there[copy.folder])
+            for copy in copies
+        )
         for copy in copies
     ]
-
-
-def _may_be_read(before: Replica, now: Replica) -> bool:
-    return _is_explained(before, now) or _is_unchanged(before, now)
 
 
 def _is_unchanged(before: Replica, now: Replica) -> bool:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from seglake.kafka_log.replica import SnapshotFile
+from seglake.kafka_log.replica import SegmentFile, SnapshotFile
 from seglake.storage.storage import Storage
 
 
@@ -20,19 +20,15 @@ class SurveyRequest:
     """
 
     storage: Storage
-    path: str
-    index_path: str | None
-    size_bytes: int
-    base_offset: int
+    file: SegmentFile
     is_last: bool
     is_cleaned: bool
-    settled_offset: int
-    start_offset: int
-    run_breaks: tuple[int, ...]
     split_bytes: int
     window_bytes: int
-    from_ms: int | None
-    to_ms: int | None
-    walk_offset: int
-    transaction_index_path: str | None = None
+    durable_offset: int = 0
+    start_offset: int = 0
+    run_breaks: tuple[int, ...] = ()
+    from_ms: int | None = None
+    to_ms: int | None = None
+    walk_offset: int = 0
     snapshots: tuple[SnapshotFile, ...] = ()

@@ -1,6 +1,6 @@
 """The small files beside a segment. Effect: reads them."""
 
-from seglake.kafka_log.replica import SnapshotFile
+from seglake.kafka_log.replica import SegmentFile, SnapshotFile
 from seglake.kafka_log.segment_survey import OpenTransactions, TransactionFiles
 from seglake.segment_codec.offset_index import OffsetIndex
 from seglake.segment_codec.offset_index import parse as parse_offset_index
@@ -12,14 +12,20 @@ from seglake.storage.errors import StorageError
 from seglake.storage.storage import Storage
 
 
-def read_index(storage: Storage, index_path: str | None, base_offset: int) -> OffsetIndex:
-    """A segment's offset index; an empty one where there is none to be read."""
-    if index_path is None:
-        return OffsetIndex(base_offset, (), None)
+def read_index(storage: Storage, file: SegmentFile, notes: list[str] | None = None) -> OffsetIndex:
+    """A segment's offset index; an empty one where there is none to be read.
+
+    Args:
+        notes: gets why an index that is there cannot be read.
+    """
+    if file.index_path is None:
+        return OffsetIndex(file.base_offset, (), None)
     try:
-        return parse_offset_index(storage.read_bytes(index_path), base_offset)
-    except StorageError:
-        return OffsetIndex(base_offset, (), None)
+        return parse_offset_index(storage.read_bytes(file.index_path), file.base_offset)
+    except StorageError as error:
+        if notes is not None:
+            notes.append(f"{error}; the segment is read without its index")
+        return OffsetIndex(file.base_offset, (), None)
 
 
 def anchors_of(index: OffsetIndex) -> tuple[int, ...]:
@@ -44,16 +50,21 @@ def read_transaction_files(
     return TransactionFiles(aborted, index_path is not None, found, tuple(notes))
 
 
-def _read_aborted(
-    storage: Storage, path: str | None, base_offset: int, notes: list[str]
-) -> tuple[AbortedTransaction, ...] | None:
-    if path is None:
-        return None
+def _content(storage: Storage, path: str, notes: list[str]) -> bytes | None:
     try:
-        index = parse_transaction_index(storage.read_bytes(path))
+        return storage.read_bytes(path)
     except StorageError as error:
         notes.append(f"{error}; it counts as missing")
         return None
+
+
+def _read_aborted(
+    storage: Storage, path: str | None, base_offset: int, notes: list[str]
+) -> tuple[AbortedTransaction, ...] | None:
+    content = None if path is None else _content(storage, path, notes)
+    if content is None:
+        return None
+    index = parse_transaction_index(content)
     damage = index.damage
     if damage is None and index.entries and index.entries[0].last_offset < base_offset:
         damage = f"marker {index.entries[0].last_offset} is not of this segment"
@@ -66,11 +77,10 @@ def _read_aborted(
 def _read_snapshot(
     storage: Storage, file: SnapshotFile, notes: list[str]
 ) -> OpenTransactions | None:
-    try:
-        snapshot = parse_snapshot(storage.read_bytes(file.path))
-    except StorageError as error:
-        notes.append(f"{error}; it counts as missing")
+    content = _content(storage, file.path, notes)
+    if content is None:
         return None
+    snapshot = parse_snapshot(content)
     found = tuple(
         OpenTransaction(entry.producer_id, entry.current_txn_first_offset, entry.timestamp_ms)
         for entry in snapshot.entries

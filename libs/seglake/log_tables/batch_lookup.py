@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
-from seglake.kafka_log.log_identity import IngestedBatch
+from seglake.kafka_log.log_identity import LogBatch
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.replica import PartitionKey
 from seglake.kafka_log.segment_survey import LastBatch
@@ -38,7 +38,7 @@ class IngestedBatches:
         self._source_id = source_id
         self._coverage = coverage
 
-    def holding(self, key: PartitionKey, offset: int) -> IngestedBatch | None:
+    def holding(self, key: PartitionKey, offset: int) -> LogBatch | None:
         """The batch that an offset lies in, None where the lake has none."""
         only = (
             Within("partition", key.partition, key.partition),
@@ -48,21 +48,19 @@ class IngestedBatches:
         for path in self._paths(key.topic, only):
             for rows in read_rows(self._tables.storage, path, _BATCH_COLUMNS, only):
                 for row in rows.to_pylist():
-                    if self._is_of({"topic": key.topic, **row}, key):
+                    if row["source_id"] == self._source_id and self._key(row, key.topic) == key:
                         return _taken(row)
         return None
 
     def has_compacted_gaps(self, key: PartitionKey) -> bool:
-        """Whether the cleaner had been at what was taken of a partition."""
+        """Whether the cleaner had been at what was ingested of a partition."""
         return key in self._compacted
 
     @cached_property
     def _compacted(self) -> frozenset[PartitionKey]:
         rows = self._tables.rows(GAPS, self._source_id, _GAP_COLUMNS).to_pylist()
         return frozenset(
-            self._coverage.joined_key(_key(row))
-            for row in rows
-            if row["cause"] == GapCause.COMPACTED
+            self._key(row, row["topic"]) for row in rows if row["cause"] == GapCause.COMPACTED
         )
 
     @cached_property
@@ -74,28 +72,20 @@ class IngestedBatches:
         return [
             file.path
             for file in self._snapshot.files
-            if file.topic == topic
-            and all(
-                each.column not in file.bounds or each.may_hold(*file.bounds[each.column])
-                for each in only
-            )
+            if file.topic == topic and file.may_hold(only)
         ]
 
-    def _is_of(self, row: dict[str, Any], key: PartitionKey) -> bool:
-        is_own = row["source_id"] == self._source_id
-        return is_own and self._coverage.joined_key(_key(row)) == key
+    def _key(self, row: dict[str, Any], topic: str) -> PartitionKey:
+        key = PartitionKey(topic, row["partition"], row["topic_id"])
+        return self._coverage.joined_key(key)
 
 
-def _key(row: dict[str, Any]) -> PartitionKey:
-    return PartitionKey(row["topic"], row["partition"], row["topic_id"])
-
-
-def _taken(row: dict[str, Any]) -> IngestedBatch:
+def _taken(row: dict[str, Any]) -> LogBatch:
     # The ledger and a walk know an old wrapper by its last offset, the only one in its header.
     is_wrapper = row["magic"] < 2 and row["codec"] != "none"
     offset = row["last_offset"] if is_wrapper else row["base_offset"]
     span = row["last_offset"] - row["base_offset"] + 1
-    return IngestedBatch(
+    return LogBatch(
         header=LastBatch(offset, row["crc"], row["leader_epoch"]),
         first_offset=row["base_offset"],
         last_offset=row["last_offset"],

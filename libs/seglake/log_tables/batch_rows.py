@@ -3,12 +3,10 @@
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-import pyarrow as pa
-
-from seglake.lake.tables import BATCHES
+from seglake.log_tables.record_rows import Origin
 from seglake.segment_codec.codec import CODECS
 from seglake.segment_codec.control_record import ControlType
-from seglake.segment_codec.message_set import CODEC_MASK, MessageRun, Wrapper
+from seglake.segment_codec.message_set import CODEC_MASK, Wrapper
 from seglake.segment_codec.offset_order import Unit
 from seglake.segment_codec.record_batch import RecordBatch
 from seglake.segment_codec.transactions import TransactionState
@@ -44,69 +42,71 @@ class BatchOutcome(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a batch was found, and whose it is."""
+    """Where a batch or damage was found, whose it is, and when the run began."""
 
-    source_id: str
-    topic_id: str | None
-    partition: int
+    origin: Origin
     broker_id: int | None
     segment: str
     origin_position: int  # of the file that was read, in its segment
-    run_id: str
+    started_at_us: int
+
+
+class HeaderColumns(NamedTuple):
+    """The columns that a batch's header gives; None for what its format does not have."""
+
+    timestamp_type: int  # Kafka's number: 0 create, 1 log append, -1 none
+    base_timestamp_ms: int | None
+    max_timestamp_ms: int | None
+    delete_horizon_ms: int | None
+    leader_epoch: int | None
+    producer_id: int | None
+    producer_epoch: int | None
+    base_sequence: int | None
+    is_transactional: bool
+    is_control: bool
+    crc: int
 
 
 def batch_row(outcome: BatchOutcome, place: Place) -> tuple[Any, ...]:
     """The row's values in the order of the file's columns."""
-    unit = outcome.unit
-    header = _batch_fields(unit) if isinstance(unit, RecordBatch) else _legacy_fields(unit)
-    (
-        timestamp_type,
-        base_timestamp_ms,
-        max_timestamp_ms,
-        delete_horizon_ms,
-        epoch,
-        producer_id,
-        producer_epoch,
-        base_sequence,
-        is_transactional,
-        is_control,
-        crc,
-    ) = header
+    unit, origin = outcome.unit, place.origin
+    header = _header_values(unit)
     return (
-        place.source_id,
-        place.topic_id,
-        place.partition,
+        origin.source_id,
+        origin.key.topic_id,
+        origin.key.partition,
         outcome.first_offset,
         outcome.last_offset,
         outcome.record_count,
         outcome.row_count,
         unit.magic,
-        _codec_name(unit),
+        codec_name(unit),
         unit.size_bytes,
         outcome.uncompressed_bytes,
-        timestamp_type,
-        base_timestamp_ms,
-        max_timestamp_ms,
-        delete_horizon_ms,
-        epoch,
-        producer_id,
-        producer_epoch,
-        base_sequence,
-        is_transactional,
-        is_control,
+        *header[:-1],
         outcome.control_type,
         outcome.transaction_state,
-        crc,
+        header[-1],
         place.broker_id,
         place.segment,
         place.origin_position + unit.position,
         outcome.state,
-        place.run_id,
+        origin.run_id,
     )
 
 
-def _batch_fields(batch: RecordBatch) -> tuple[Any, ...]:
-    header = batch.header
+def header_columns(unit: Unit) -> HeaderColumns:
+    """What the header of a batch, or of the first message of a run, gives."""
+    return HeaderColumns._make(_header_values(unit))
+
+
+def _header_values(unit: Unit) -> tuple[Any, ...]:
+    """In the order of `HeaderColumns`."""
+    if not isinstance(unit, RecordBatch):
+        time_ms = unit.timestamp_ms if isinstance(unit, Wrapper) else unit.max_timestamp_ms
+        kind = -1 if unit.magic == 0 else int(unit.is_log_append_time)
+        return (kind, None, time_ms, None, None, None, None, None, False, False, unit.crc)
+    header = unit.header
     base_ms: int | None = header.base_timestamp_ms
     horizon_ms: int | None = None
     if header.has_delete_horizon:
@@ -126,13 +126,7 @@ def _batch_fields(batch: RecordBatch) -> tuple[Any, ...]:
     )
 
 
-def _legacy_fields(unit: Wrapper | MessageRun) -> tuple[Any, ...]:
-    time_ms = unit.timestamp_ms if isinstance(unit, Wrapper) else unit.max_timestamp_ms
-    kind = -1 if unit.magic == 0 else int(unit.is_log_append_time)
-    return (kind, None, time_ms, None, None, None, None, None, False, False, unit.crc)
-
-
-def _codec_name(unit: Unit) -> str | None:
+def codec_name(unit: Unit) -> str | None:
     """None for an id that Kafka has not given out, as a batch may have that is not decoded."""
     match unit:
         case RecordBatch():
@@ -141,17 +135,14 @@ def _codec_name(unit: Unit) -> str | None:
             codec_id = unit.attributes & CODEC_MASK
         case _:
             codec_id = 0
+    return name_of_codec(codec_id)
+
+
+def name_of_codec(codec_id: int) -> str | None:
+    """The name of a codec, None for an id that Kafka has not given out."""
     return _CODEC_NAMES[codec_id] if codec_id < len(_CODEC_NAMES) else None
 
 
 def _known(value: int) -> int | None:
     """Kafka writes -1 for what a batch does not have."""
     return None if value == -1 else value
-
-
-def batches_table(rows: list[tuple[Any, ...]]) -> pa.RecordBatch:
-    """The collected rows as Arrow."""
-    schema = BATCHES.file_schema
-    columns = zip(*rows, strict=True)
-    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)

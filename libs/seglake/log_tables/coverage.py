@@ -1,4 +1,4 @@
-"""What earlier runs have taken, as the ledger says."""
+"""What earlier runs have ingested, as the ledger says."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -15,12 +15,12 @@ from seglake.kafka_log.transactions.hanging_transactions import EarlierRun
 class RangeKind(StrEnum):
     """What a row of the ledger stands for."""
 
-    INGEST = "ingest"  # offsets taken for the first time
+    INGEST = "ingest"  # offsets ingested for the first time
     REPAIR = "repair"  # a gap, filled as far as another copy could
 
 
 class Frontier(NamedTuple):
-    """How far a partition was taken.
+    """How far a partition was ingested.
 
     Attributes:
         last_batch: the one with the highest offset, None when the ledger has only gaps.
@@ -73,11 +73,11 @@ class Coverage:
         )
 
     def isolation(self, topic: str) -> str | None:
-        """With which isolation the topic was taken first."""
+        """With which isolation the topic was ingested first."""
         return self._isolations.get(topic)
 
     def topics(self) -> list[str]:
-        """The topics of which something was taken, sorted."""
+        """The topics of which something was ingested, sorted."""
         return sorted(self._isolations)
 
     def adopt(self, topic: str, topic_id: str) -> None:
@@ -87,8 +87,8 @@ class Coverage:
     def latest_topic_id(self, topic: str, partition: int) -> str | None:
         """The topic id of the partition's newest row that has one, else of the topic's."""
         rows = self._rows.get((topic, partition), [])
-        own = [row["topic_id"] for row in rows if row["topic_id"] is not None]
-        ids = own or self._topic_ids.get(topic, [])
+        named = [row["topic_id"] for row in rows if row["topic_id"] is not None]
+        ids = named or self._topic_ids.get(topic, [])
         return ids[-1] if ids else None
 
     def ranges(self, key: PartitionKey) -> list[OffsetRange]:
@@ -96,7 +96,7 @@ class Coverage:
         return merged((row["start_offset"], row["next_offset"]) for row in self._ingested(key))
 
     def frontier(self, key: PartitionKey) -> Frontier | None:
-        """How far a partition was taken; None when nothing was."""
+        """How far a partition was ingested; None when nothing was."""
         rows = self._ingested(key)
         if not rows:
             return None
@@ -113,7 +113,13 @@ class Coverage:
     def run_up_to(self, key: PartitionKey, offset: int) -> EarlierRun | None:
         """How the newest run that took a range which ends at an offset saw the partition's log."""
         rows = [row for row in self._ingested(key) if row["next_offset"] == offset]
-        return _earlier_run(rows[-1]) if rows else None
+        if not rows:
+            return None
+        row = rows[-1]
+        upper = row["log_end_offset"]
+        if row["upper_bound"] != "log_end" and row["high_watermark"] is not None:
+            upper = min(upper, row["high_watermark"])
+        return EarlierRun(row["next_offset"], row["last_stable_offset"], upper)
 
     def joined_key(self, key: PartitionKey) -> PartitionKey:
         """The key with the topic id that rows without one belong to: the topic's first."""
@@ -123,40 +129,40 @@ class Coverage:
     def same_log_until(
         self, key: PartitionKey, leader_epochs: LeaderEpochs, log_end_offset: int
     ) -> int:
-        """Up to where a copy with these leader epochs has the log that was taken, exclusive.
+        """Up to where a copy with these leader epochs has the log that was ingested, exclusive.
 
         Args:
             log_end_offset: the copy's log reaches at least so far; an older one may just not know
                 of the epochs behind it.
         """
         limit = OPEN_END
-        for row in self._own(key):
-            taken, offset = row["leader_epoch"], row["last_batch_base_offset"]
-            known = None if taken is None else leader_epochs.epoch_at(offset)
-            if known is None or known == taken:
+        for row in self._rows_of(key):
+            epoch, offset = row["leader_epoch"], row["last_batch_base_offset"]
+            known = None if epoch is None else leader_epochs.epoch_at(offset)
+            if known is None or known == epoch:
                 continue
-            if known > taken:  # what was taken lost an election, where the newer epoch began
-                limit = min(limit, leader_epochs.end_of(taken))
+            if known > epoch:  # what was ingested lost an election, where the newer epoch began
+                limit = min(limit, leader_epochs.end_of(epoch))
             elif offset < log_end_offset:
                 limit = 0
         return limit
 
     def is_current_gap(self, key: PartitionKey, start_offset: int, attempt_id: str) -> bool:
         """Whether no repair came after the attempt that wrote a gap which starts there."""
-        own, repaired = 0, 0
-        for row in self._own(key):
+        written, repaired = 0, 0
+        for row in self._rows_of(key):
             if row["start_offset"] <= start_offset < row["next_offset"]:
                 if row["attempt_id"] == attempt_id:
-                    own = row["generation"]
+                    written = row["generation"]
                 if row["kind"] == "repair":
                     repaired = row["generation"]
-        return repaired <= own
+        return repaired <= written
 
     def _ingested(self, key: PartitionKey) -> list[Mapping[str, Any]]:
-        """The rows of what was taken for the first time."""
-        return [row for row in self._own(key) if row["kind"] == "ingest"]
+        """The rows of what was ingested for the first time."""
+        return [row for row in self._rows_of(key) if row["kind"] == "ingest"]
 
-    def _own(self, key: PartitionKey) -> list[Mapping[str, Any]]:
+    def _rows_of(self, key: PartitionKey) -> list[Mapping[str, Any]]:
         ids = self._topic_ids.get(key.topic)
         first_id = ids[0] if ids else key.topic_id
         return [
@@ -164,13 +170,6 @@ class Coverage:
             for row in self._rows.get((key.topic, key.partition), [])
             if (row["topic_id"] or first_id) == key.topic_id
         ]
-
-
-def _earlier_run(row: Mapping[str, Any]) -> EarlierRun:
-    upper = row["log_end_offset"]
-    if row["upper_bound"] != "log_end" and row["high_watermark"] is not None:
-        upper = min(upper, row["high_watermark"])
-    return EarlierRun(row["next_offset"], row["last_stable_offset"], upper)
 
 
 def with_known_id(replica: Replica, coverage: Coverage) -> Replica:

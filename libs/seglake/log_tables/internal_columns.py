@@ -36,7 +36,7 @@ Interpreter: TypeAlias = "Callable[[bytes | None, bytes | None], Interpreted]"
 def consumer_offset(key: bytes | None, value: bytes | None) -> Interpreted:
     """A row of `consumer_offsets`."""
     record = group_record(key, value)
-    named, told = record.key_fields, record.value_fields
+    named, fields = record.key_fields, record.value_fields
     values = _envelope(record, key, value)
     values |= {
         "kind": record.kind,
@@ -47,36 +47,36 @@ def consumer_offset(key: bytes | None, value: bytes | None) -> Interpreted:
     }
     if record.kind == GroupKind.OFFSET_COMMIT:
         values |= {
-            "offset": told.get("offset"),
-            "leader_epoch": _known(told.get("leaderEpoch")),
-            "metadata": told.get("metadata"),
-            "topic_id": told.get("topicId"),
-            "commit_timestamp_ms": _known(told.get("commitTimestamp")),
-            "expire_timestamp_ms": _known(told.get("expireTimestamp")),
+            "offset": fields.get("offset"),
+            "leader_epoch": _known(fields.get("leaderEpoch")),
+            "metadata": fields.get("metadata"),
+            "topic_id": fields.get("topicId"),
+            "commit_timestamp_ms": _known(fields.get("commitTimestamp")),
+            "expire_timestamp_ms": _known(fields.get("expireTimestamp")),
         }
     else:
-        values["detail"] = _json(told)
+        values["detail"] = _json(fields)
     return Interpreted(values, record.unread_reason is not None, False, False)
 
 
 def transaction_state(key: bytes | None, value: bytes | None) -> Interpreted:
     """A row of `transaction_state`."""
     record = transaction_record(key, value)
-    told = record.value_fields
+    fields = record.value_fields
     values = _envelope(record, key, value)
     values |= {
         "transactional_id": record.key_fields.get("transactionalId"),
-        "producer_id": _known(told.get("producerId")),
-        "producer_epoch": _known(told.get("producerEpoch")),
-        "timeout_ms": told.get("transactionTimeoutMs"),
-        "state": _state(told.get("transactionStatus")),
-        "partitions": _partitions(told.get("transactionPartitions")),
-        "last_update_timestamp_ms": _known(told.get("transactionLastUpdateTimestampMs")),
-        "start_timestamp_ms": _known(told.get("transactionStartTimestampMs")),
-        "previous_producer_id": _known(told.get("previousProducerId")),
-        "next_producer_id": _known(told.get("nextProducerId")),
-        "next_producer_epoch": _known(told.get("nextProducerEpoch")),
-        "client_transaction_version": told.get("clientTransactionVersion"),
+        "producer_id": _known(fields.get("producerId")),
+        "producer_epoch": _known(fields.get("producerEpoch")),
+        "timeout_ms": fields.get("transactionTimeoutMs"),
+        "state": _state(fields.get("transactionStatus")),
+        "partitions": _partitions(fields.get("transactionPartitions")),
+        "last_update_timestamp_ms": _known(fields.get("transactionLastUpdateTimestampMs")),
+        "start_timestamp_ms": _known(fields.get("transactionStartTimestampMs")),
+        "previous_producer_id": _known(fields.get("previousProducerId")),
+        "next_producer_id": _known(fields.get("nextProducerId")),
+        "next_producer_epoch": _known(fields.get("nextProducerEpoch")),
+        "client_transaction_version": fields.get("clientTransactionVersion"),
     }
     return Interpreted(values, record.unread_reason is not None, False, False)
 

@@ -3,15 +3,14 @@
 import hashlib
 from typing import Any, NamedTuple
 
-import pyarrow as pa
-
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.replica import PartitionKey
-from seglake.lake.tables import CLUSTER_METADATA, GAPS, QUARANTINE, Table
-from seglake.segment_codec.codec import Codec
+from seglake.lake.tables import CLUSTER_METADATA, QUARANTINE
+from seglake.log_tables.batch_rows import Place, name_of_codec
 from seglake.segment_codec.errors import DefectCode
 from seglake.segment_codec.segment import Defect
 
+# A starting broker looks at frames, not into them: at these it would cut the log.
 _STOPS_RECOVERY = frozenset(
     {
         DefectCode.BAD_LENGTH,
@@ -35,22 +34,10 @@ def most_raw_bytes(topic: str, max_raw_bytes: int) -> int:
     return 0 if CLUSTER_METADATA.serves(topic) else max_raw_bytes
 
 
-class QuarantinePlace(NamedTuple):
-    """Where damage was found, and when."""
-
-    source_id: str
-    key: PartitionKey
-    broker_id: int | None
-    segment: str
-    origin_position: int  # of the file that was read, in its segment
-    run_id: str
-    quarantined_at_us: int
-
-
 def quarantine_row(
     defect: Defect,
     raw: RawBytes,
-    place: QuarantinePlace,
+    place: Place,
     previous_offset: int | None,
     next_offset: int | None,
 ) -> tuple[Any, ...]:
@@ -60,45 +47,49 @@ def quarantine_row(
         previous_offset: last sound offset before the damage, None when there is none.
         next_offset: first sound offset behind it, None when there is none.
     """
-    return (
-        place.source_id,
-        place.key.topic_id,
-        place.key.topic,
-        place.key.partition,
-        place.broker_id,
-        place.segment,
-        place.origin_position + defect.position,
-        defect.size_bytes,
-        defect.code,
-        defect.detail,
-        defect.base_offset,
-        defect.last_offset,
-        defect.record_count,
-        defect.magic,
-        _codec_name(defect.codec_id),
-        defect.expected_crc,
-        defect.computed_crc,
-        previous_offset,
-        next_offset,
-        raw.content,
-        hash_of(raw.content),
-        raw.is_complete,
-        defect.code in _STOPS_RECOVERY,
-        None,
-        place.run_id,
-        place.quarantined_at_us,
-    )
+    source_id, key, run_id = place.origin
+    columns = {
+        **damage_columns(defect, raw),
+        "source_id": source_id,
+        "topic_id": key.topic_id,
+        "topic": key.topic,
+        "partition": key.partition,
+        "broker_id": place.broker_id,
+        "segment": place.segment,
+        "position": place.origin_position + defect.position,
+        "previous_offset": previous_offset,
+        "next_offset": next_offset,
+        "resolution": None,
+        "run_id": run_id,
+        "quarantined_at": place.started_at_us,
+    }
+    return tuple(columns[name] for name in QUARANTINE.schema.names)
+
+
+def damage_columns(defect: Defect, raw: RawBytes) -> dict[str, Any]:
+    """The columns that the damaged bytes themselves give; `position` is that in their file."""
+    return {
+        "position": defect.position,
+        "length_bytes": defect.size_bytes,
+        "defect_code": defect.code,
+        "defect_detail": defect.detail,
+        "base_offset": defect.base_offset,
+        "last_offset": defect.last_offset,
+        "record_count": defect.record_count,
+        "magic": defect.magic,
+        "codec": None if defect.codec_id is None else name_of_codec(defect.codec_id),
+        "expected_crc": defect.expected_crc,
+        "computed_crc": defect.computed_crc,
+        "raw": raw.content,
+        "raw_sha256": hash_of(raw.content),
+        "raw_is_complete": raw.is_complete,
+        "kafka_would_truncate": defect.code in _STOPS_RECOVERY,
+    }
 
 
 def hash_of(content: bytes) -> str:
     """What `raw_sha256` has of the bytes that are kept."""
     return hashlib.sha256(content).hexdigest()
-
-
-def _codec_name(codec_id: int | None) -> str | None:
-    if codec_id is None or codec_id > Codec.ZSTD:
-        return None
-    return Codec(codec_id).name.lower()
 
 
 class RowStamp(NamedTuple):
@@ -130,20 +121,3 @@ def gap_row(
         stamp.run_id,
         stamp.attempt_id,
     )
-
-
-def quarantine_table(rows: list[tuple[Any, ...]]) -> pa.RecordBatch:
-    """The collected rows as Arrow."""
-    return _table(QUARANTINE, rows)
-
-
-def gaps_table(rows: list[tuple[Any, ...]]) -> pa.RecordBatch:
-    """The collected rows as Arrow."""
-    return _table(GAPS, rows)
-
-
-def _table(table: Table, rows: list[tuple[Any, ...]]) -> pa.RecordBatch:
-    schema = table.file_schema
-    columns = zip(*rows, strict=True)
-    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)

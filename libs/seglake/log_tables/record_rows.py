@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from seglake.kafka_log.replica import PartitionKey
 from seglake.lake.tables import HEADERS_TYPE, RECORDS
 from seglake.segment_codec.columns import Columns
 from seglake.segment_codec.transactions import TransactionState
@@ -26,8 +27,7 @@ class Origin(NamedTuple):
     """What all rows of one partition share."""
 
     source_id: str
-    topic_id: str | None
-    partition: int
+    key: PartitionKey
     run_id: str
 
 
@@ -56,14 +56,14 @@ def record_rows(
     arrays = {
         "key": _views(columns.has_key, columns.key_views, payload),
         "value": _views(columns.has_value, columns.value_views, payload),
-        "partition": _constant(origin.partition, pa.int32(), count),
+        "partition": _constant(origin.key.partition, pa.int32(), count),
         "offset": pa.array(columns.offsets),
         "timestamp": timestamps(columns.timestamps_ms),
         "timestampType": _dictionary(types, pa.array(_TIMESTAMP_TYPES, pa.int32())),
         "headers": headers,
         "timestamp_ms": pa.array(columns.timestamps_ms, mask=_mask(types == 2)),
         "source_id": _constant(origin.source_id, pa.string(), count),
-        "topic_id": _constant(origin.topic_id, pa.string(), count),
+        "topic_id": _constant(origin.key.topic_id, pa.string(), count),
         "transaction_state": _dictionary(states, pa.array([str(s) for s in _STATES])),
         "batch_base_offset": pa.array(base_offsets),
         "run_id": _constant(origin.run_id, pa.string(), count),

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 
 def crc32c(data: memoryview | bytes, before: int = 0) -> int:
-    """CRC-32C of the bytes, unsigned; `before` is that of the bytes in front of them."""
+    """CRC-32C of the bytes, unsigned; `before` is that of the bytes before them."""
     return _crc32c.crc32c(data, before)
 
 
@@ -26,7 +26,7 @@ def slicing_tables() -> NDArray[np.uint32]:
     """The (8, 256) tables with which a kernel takes eight bytes of CRC-32 a step.
 
     Table 0 is the classic byte table of the reflected polynomial EDB88320; table k holds the effect
-    of a byte that lies k places further ahead.
+    of a byte that is k places earlier.
     """
     tables = np.zeros((8, 256), np.uint32)
     for byte in range(256):

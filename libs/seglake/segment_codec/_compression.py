@@ -1,7 +1,7 @@
 """Bounded decompression of what a batch carries.
 
-Nothing on disk bounds how far a payload expands, and a frame's own claims may lie: every path here
-stops at `max_bytes` without allocating more.
+Nothing on disk bounds how far a payload expands, and a frame may lie about its size: every path
+here stops at `max_bytes` without allocating more.
 """
 
 import struct
@@ -46,7 +46,7 @@ def _failed(codec: str, reason: object) -> DefectError:
     return DefectError(DefectCode.DECOMPRESSION_FAILED, f"{codec}: {reason}")
 
 
-_GZIP_PIECE_BYTES = 64 << 10  # the library copies what lies behind a member, each time
+_GZIP_PIECE_BYTES = 64 << 10  # the library copies everything after a member, every time
 
 
 def _gzip(data: memoryview, max_bytes: int) -> bytes:
@@ -157,7 +157,7 @@ def _with_right_header_checksum(data: memoryview) -> bytes | memoryview:
     """An lz4 frame of magic 0 with the header checksum that libraries ask for.
 
     Kafka up to 0.9 also hashed the four magic bytes, and writes magic 0 so until today
-    (KAFKA-3160); its reader does not look at the checksum for magic 0, so neither may we.
+    (KAFKA-3160); its reader ignores the checksum in magic 0, and so must this.
     """
     if len(data) < 7 or data[:4] != _LZ4_MAGIC:
         return data

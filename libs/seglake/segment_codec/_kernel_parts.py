@@ -1,7 +1,7 @@
 """What the compiled loops share: integers, varints, CRC-32, Arrow's binary views, and statuses.
 
-numba checks no bounds, so each loop does: no index is used before it was compared with its end. A
-kernel never raises; it answers with a status from here, which `columns` turns into a defect.
+numba checks no bounds, so the loops do: no index is used before it was compared with its end. A
+kernel never raises; it returns a status from here, which `_kernel_faults` turns into a defect.
 
 A binary view is four int32: the length, then up to twelve bytes inline, or the first four bytes,
 the number of the buffer (always 0) and the place in it.
@@ -19,8 +19,9 @@ Array = Any  # numba compiles for the types that come
 Int = Any  # a machine integer inside a kernel, of the width that the code names
 
 _CRC32 = slicing_tables()
-_BAD = -(1 << 62)  # no length or delta of 32 bits can be this
+_NO_VALUE = -(1 << 62)  # no length or delta of 32 bits can be this
 
+# Statuses. A helper that reads returns the index after what it read, or minus one of these.
 OK = 0
 VARINT = 1
 RECORD_LENGTH = 2
@@ -41,23 +42,34 @@ INNER_MAGIC = 16
 MESSAGE_LENGTHS = 17
 INNER_OFFSETS = 18
 WRAPPER_OFFSET = 19
-TAKEN = 20
+REPEATED_OFFSETS = 20
+
+
+# The loops allocate nothing, so numba need not count references. Where it does, taking an array
+# out of a named tuple costs two atomic instructions, and the loops become three times slower.
+_OPTIONS: dict[str, Any] = {"nogil": True, "_nrt": False}  # numba's stubs lack some options
+_INLINED = {**_OPTIONS, "forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def compiled(kernel: Callable[..., Any]) -> Any:  # a type of numba's, which has none for mypy
-    """Compile a kernel at its first call, and keep it for other processes.
+    """Compile a kernel at its first call, and cache it for other processes.
 
-    Where numba may write neither beside the code nor in a home, each process compiles it anew.
+    Where numba can write neither beside the code nor in a home, each process compiles it anew.
     """
     try:
-        return numba.njit(cache=True, nogil=True)(kernel)
-    except RuntimeError:  # it has no folder to keep it in
-        return numba.njit(nogil=True)(kernel)
+        return numba.njit(cache=True, **_OPTIONS)(kernel)
+    except RuntimeError:  # there is no folder for the cache
+        return numba.njit(**_OPTIONS)(kernel)
 
 
-@numba.njit(inline="always")
+def inlined(kernel: Callable[..., Any]) -> Any:  # as above
+    """Compile a part of kernels once, for LLVM to inline; Python cannot call it."""
+    return numba.njit(**_INLINED)(kernel)
+
+
+@inlined
 def varint(data: Array, p: Int, stop: Int) -> tuple[Int, Int]:
-    """A 32-bit zig-zag varint and the index behind it, or (_, -1)."""
+    """A 32-bit zig-zag varint and the index after it, or (_, -VARINT)."""
     value = np.int64(0)
     shift = 0
     while p < stop and shift < 35:
@@ -68,11 +80,12 @@ def varint(data: Array, p: Int, stop: Int) -> tuple[Int, Int]:
             value &= 0xFFFFFFFF
             return (value >> 1) ^ -(value & 1), p
         shift += 7
-    return np.int64(_BAD), -1
+    return np.int64(_NO_VALUE), np.int64(-VARINT)
 
 
-@numba.njit(inline="always")
+@inlined
 def varlong(data: Array, p: Int, stop: Int) -> tuple[Int, Int]:
+    """As `varint`, for 64 bits."""
     value = np.int64(0)
     shift = 0
     while p < stop and shift < 70:
@@ -82,10 +95,10 @@ def varlong(data: Array, p: Int, stop: Int) -> tuple[Int, Int]:
         if byte < 0x80:
             return ((value >> 1) & 0x7FFFFFFFFFFFFFFF) ^ -(value & 1), p
         shift += 7
-    return np.int64(_BAD), -1
+    return np.int64(_NO_VALUE), np.int64(-VARINT)
 
 
-@numba.njit(inline="always")
+@inlined
 def int32(data: Array, p: Int) -> Int:
     return np.int64(
         np.int32(
@@ -97,7 +110,7 @@ def int32(data: Array, p: Int) -> Int:
     )
 
 
-@numba.njit(inline="always")
+@inlined
 def int64(data: Array, p: Int) -> Int:
     value = np.uint64(0)
     for i in range(8):
@@ -105,7 +118,7 @@ def int64(data: Array, p: Int) -> Int:
     return np.int64(value)
 
 
-@numba.njit(inline="always")
+@inlined
 def set_view(views: Array, row: Int, data: Array, p: Int, length: Int) -> None:
     views[row, 0] = length
     views[row, 1] = 0
@@ -120,13 +133,13 @@ def set_view(views: Array, row: Int, data: Array, p: Int, length: Int) -> None:
         views[row, 3] = p
 
 
-@numba.njit(inline="always")
+@inlined
 def copy(target: Array, at: Int, data: Array, p: Int, length: Int) -> None:
     for i in range(length):
         target[at + i] = data[p + i]
 
 
-@numba.njit(inline="always")
+@inlined
 def crc32(data: Array, start: Int, stop: Int) -> Int:
     crc = np.uint32(0xFFFFFFFF)
     p = start

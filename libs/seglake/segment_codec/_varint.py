@@ -7,7 +7,7 @@ MAX_VARLONG_BYTES = 10
 
 
 def read_varint(data: memoryview | bytes, index: int, stop: int) -> tuple[int, int]:
-    """A 32-bit varint at `index` and the index behind it; never reads at or past `stop`.
+    """A 32-bit varint at `index` and the index after it; never reads at or past `stop`.
 
     Raises:
         DefectError: it is cut off, or longer than five bytes.

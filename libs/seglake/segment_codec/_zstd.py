@@ -1,7 +1,7 @@
 """zstd payloads: all frames, and never more bytes than allowed.
 
-The library's one-shot call is the fast one, but it drops a second frame silently and believes the
-size that a frame header claims. So the frames and their blocks are walked first, by their headers.
+The library's one-shot call is fast, but it drops a second frame silently and trusts the size that a
+frame header claims. So the headers of all frames and blocks are checked first.
 
 Frame: magic u32 little-endian, descriptor byte, window byte (not with the single-segment flag),
 dictionary id, content size, blocks, optional checksum of four bytes. Block: three bytes
@@ -28,7 +28,7 @@ _RAW, _RLE, _COMPRESSED = 0, 1, 2
 class _Frame(NamedTuple):
     start: int
     stop: int
-    bound_bytes: int  # its content cannot be longer
+    bound_bytes: int  # the content cannot be longer
     claimed_bytes: int | None
 
 

@@ -15,9 +15,9 @@ Offset checkpoints and leader epochs, UTF-8, one item a line::
 `meta.properties` holds Java properties: version, cluster.id, directory.id, and broker.id (version
 0) or node.id (version 1).
 
-Readers here are stricter than Kafka's: what it never writes is refused rather than guessed at,
-since a number misread moves the bounds of what is taken. A file of no bytes holds nothing and is no
-fault; it is what a broker leaves that was stopped between making the file and writing it.
+The readers here are stricter than Kafka's: what it never writes is refused rather than guessed at,
+because a misread number moves the bounds of what is ingested. An empty file is valid and has no
+entries: a broker leaves one if it is stopped between creating the file and writing it.
 
 Source: apache/kafka 1eb7644, CheckpointFile.java, OffsetCheckpointFile, LeaderEpochCheckpointFile,
 PartitionMetadataFile, MetaProperties.java.
@@ -166,7 +166,7 @@ def parse_meta_properties(text: bytes) -> BrokerMetadata:
 
 
 def _entries(text: bytes, fields: tuple[str, ...]) -> list[_Line]:
-    """The lines behind version and count, each of as many words as there are fields."""
+    """The lines after version and count, which have one word per field."""
     if not text:
         return []
     lines = text.splitlines()

@@ -4,13 +4,25 @@ Row i has `offsets[i]`, `timestamps_ms[i]`, a key and a value as binary views in
 headers [header_stops[i], header_stops[i + 1]).
 """
 
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from operator import attrgetter
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seglake.segment_codec import _kernel_parts as parts
+from seglake.segment_codec._kernel_arrays import (
+    BatchArrays,
+    HeaderArrays,
+    KeptArrays,
+    MessageSetArrays,
+    RowArrays,
+    UnitResults,
+    header_arrays,
+    no_header_arrays,
+    row_arrays,
+)
+from seglake.segment_codec._kernel_faults import FAULTS
 from seglake.segment_codec._message_kernels import decode_messages
 from seglake.segment_codec._record_kernel import decode_records
 from seglake.segment_codec.errors import DefectCode
@@ -23,35 +35,7 @@ from seglake.segment_codec.message_set import (
 from seglake.segment_codec.offset_order import Unit
 from seglake.segment_codec.record_batch import RecordBatch, plain_records
 
-_MALFORMED = DefectCode.MALFORMED_RECORD
-_MISCOUNTED = DefectCode.RECORD_COUNT_MISMATCH
-
-FAULTS: dict[int, tuple[DefectCode, str]] = {
-    parts.VARINT: (_MALFORMED, "a varint is cut off or too long"),
-    parts.RECORD_LENGTH: (_MALFORMED, "a record's length does not fit"),
-    parts.OFFSET_DELTA: (_MALFORMED, "an offset delta does not rise, or is above the last one"),
-    parts.KEY_LENGTH: (_MALFORMED, "a key is longer than its record"),
-    parts.VALUE_LENGTH: (_MALFORMED, "a value is longer than its record"),
-    parts.HEADER_COUNT: (_MALFORMED, "a header count is negative or too large"),
-    parts.HEADER_KEY_LENGTH: (_MALFORMED, "a header's key is null or longer than its record"),
-    parts.HEADER_VALUE_LENGTH: (_MALFORMED, "a header's value is longer than its record"),
-    parts.RECORD_REST: (_MALFORMED, "a record is longer than what it holds"),
-    parts.TOO_FEW_RECORDS: (_MISCOUNTED, "the payload holds fewer records than the header says"),
-    parts.TOO_MANY_BYTES: (_MISCOUNTED, "bytes are left behind the last record"),
-    parts.INNER_CRC: (DefectCode.INNER_CRC_MISMATCH, "an inner message fails its checksum"),
-    parts.NESTED: (DefectCode.NESTED_WRAPPER, "an inner message is a wrapper itself"),
-    parts.INNER_SIZE: (_MALFORMED, "an inner message's size is too small"),
-    parts.INNER_CUT: (_MALFORMED, "the last inner message is cut"),
-    parts.INNER_MAGIC: (_MALFORMED, "an inner message has a magic above 1"),
-    parts.MESSAGE_LENGTHS: (_MALFORMED, "key and value do not use up an inner message"),
-    parts.INNER_OFFSETS: (_MALFORMED, "the offsets of inner messages do not rise"),
-    parts.TAKEN: (
-        DefectCode.OFFSET_OUT_OF_ORDER,
-        "the first offsets of a wrapper were taken before",
-    ),
-    parts.WRAPPER_OFFSET: (_MALFORMED, "the wrapper's offset is not that of its last message"),
-}
-
+_SMALLEST_MESSAGE_BYTES = PREFIX_BYTES + 8  # two lengths, both null
 
 LOWEST_OFFSET = -(1 << 63)
 
@@ -75,7 +59,7 @@ class Columns(NamedTuple):
 
 
 class UnitOutcome(NamedTuple):
-    """What became of one batch: its rows are [row_stop of the one before, row_stop)."""
+    """The result of one unit; its rows are [row_stop of the previous one, row_stop)."""
 
     unit: Unit
     row_stop: int
@@ -86,14 +70,14 @@ class UnitOutcome(NamedTuple):
 
 
 class ColumnBuilder:
-    """Collects batches, decompressed, and decodes them together.
+    """Collects decompressed batches and decodes them together.
 
-    Batches of magic 2 and older ones are never mixed in one flush: ask `accepts` first.
+    A flush never mixes magic 2 with older formats: call `accepts` first.
     """
 
     def __init__(self, max_decompressed_batch_bytes: int) -> None:
         self._max_bytes = max_decompressed_batch_bytes
-        self._kept = _KeptArrays()
+        self._kept = KeptArrays()
         self._plain = self._kept.empty("plain", 1 << 20, np.uint8)
         self._units: list[Unit] = []
         self._stops: list[int] = []
@@ -102,16 +86,16 @@ class ColumnBuilder:
         self.plain_bytes = 0
 
     def accepts(self, unit: Unit) -> bool:
-        """Whether the unit may join what was added since the last flush."""
+        """Whether the unit has the format of those added since the last flush."""
         if not self._units:
             return True
         return isinstance(unit, RecordBatch) == isinstance(self._units[0], RecordBatch)
 
     def add(self, unit: Unit, floor_offset: int, ceiling_offset: int) -> None:
-        """Decompress the unit; of its rows those in [floor_offset, ceiling_offset) are wanted.
+        """Decompress the unit; only rows in [floor_offset, ceiling_offset) will be written.
 
         Raises:
-            DefectError: it cannot be decompressed; the builder is as before.
+            DefectError: the unit cannot be decompressed; the builder is unchanged.
         """
         data = _plain_bytes(unit, self._max_bytes)
         stop = self.plain_bytes + len(data)
@@ -127,38 +111,30 @@ class ColumnBuilder:
         self._ceilings.append(ceiling_offset)
 
     def flush(self, lowest_offset: int = LOWEST_OFFSET) -> tuple[Columns, list[UnitOutcome]]:
-        """Decode what was added; one outcome for each unit, in order. The builder is empty then.
+        """Decode what was added, with one outcome per unit, in order, and empty the builder.
 
-        An old wrapper's header tells only its last offset. One that turns out to begin below the
-        sound units before it, or below `lowest_offset`, the end of those flushed earlier, is a
-        fault.
+        The header of an old wrapper has only its last offset. A wrapper that turns out to begin
+        below the end of the valid units before it, or below `lowest_offset`, the end of those
+        flushed earlier, is a fault.
         """
         data = self._plain[: max(self.plain_bytes, 1)]
         data.flags.writeable = False
-        spans = _Spans(self._units, data, self._stops, self._floors, self._ceilings, self._kept)
+        flush = _Flush(
+            units=self._units,
+            data=data,
+            stops=self._stops,
+            floors=self._floors,
+            ceilings=self._ceilings,
+            kept=self._kept,
+        )
         is_record_batch = bool(self._units) and isinstance(self._units[0], RecordBatch)
         self._units, self._stops, self._floors, self._ceilings = [], [], [], []
         self.plain_bytes = 0
         if is_record_batch:
-            return _decode_records(spans)
-        return _decode_messages(spans, lowest_offset)
-
-
-class _KeptArrays:
-    """Arrays that serve one flush after another: fresh memory costs a page fault for each page.
-
-    Pages that stay unused cost nothing.
-    """
-
-    def __init__(self) -> None:
-        self._arrays: dict[str, NDArray[Any]] = {}
-
-    def empty(self, name: str, count: int, kind: type[np.generic]) -> NDArray[Any]:
-        """An array with whatever is in it; of one name at a time, always of one kind."""
-        kept = self._arrays.get(name)
-        if kept is None or len(kept) < count:
-            kept = self._arrays[name] = np.empty(count, kind)
-        return kept[:count]
+            rows, headers = _decode_records(flush)
+        else:
+            rows, headers = _decode_messages(flush, lowest_offset)
+        return flush.columns(rows, headers), flush.outcomes()
 
 
 def _plain_bytes(unit: Unit, max_bytes: int) -> bytes | memoryview:
@@ -173,198 +149,121 @@ def _plain_bytes(unit: Unit, max_bytes: int) -> bytes | memoryview:
             raise TypeError(f"no unit of a log: {unit!r}")
 
 
-class _Spans:
-    """The kernels' inputs and outputs that both formats share."""
+class _Flush:
+    """The units of one flush, and the arrays that the kernels read and write for them."""
 
     def __init__(
         self,
+        *,
         units: list[Unit],
         data: NDArray[np.uint8],
         stops: list[int],
         floors: list[int],
         ceilings: list[int],
-        kept: _KeptArrays,
+        kept: KeptArrays,
     ) -> None:
+        count = len(units)
         self.units = units
         self.data = data
         self.stops = np.array(stops, np.int64)
-        self.lengths = np.diff(self.stops, prepend=0)
-        self.starts = self.stops - self.lengths
+        self.starts = np.array([0, *stops[:-1]][:count], np.int64)
         self.floors = np.array(floors, np.int64)
         self.ceilings = np.array(ceilings, np.int64)
-        self.statuses = np.zeros(len(units), np.int32)
-        self.row_stops = np.zeros(len(units), np.int64)
         self.kept = kept
-
-    def per_unit(self, values: Iterable[int]) -> NDArray[np.int64]:
-        return np.fromiter(values, np.int64, len(self.units))
-
-    def outcomes(
-        self, first_offsets: NDArray[np.int64], record_counts: NDArray[np.int64]
-    ) -> list[UnitOutcome]:
-        return [
-            UnitOutcome(unit, stop, FAULTS.get(status), first, records, length)
-            for unit, stop, status, first, records, length in zip(
-                self.units,
-                self.row_stops.tolist(),
-                self.statuses.tolist(),
-                first_offsets.tolist(),
-                record_counts.tolist(),
-                self.lengths.tolist(),
-                strict=True,
-            )
-        ]
-
-
-_RowArrays = tuple[
-    NDArray[np.int64],
-    NDArray[np.int64],
-    NDArray[np.int32],
-    NDArray[np.bool_],
-    NDArray[np.int32],
-    NDArray[np.bool_],
-]
-
-
-class _Rows:
-    """Output arrays for at most `capacity` rows."""
-
-    def __init__(self, kept: _KeptArrays, capacity: int) -> None:
-        self.offsets = kept.empty("offsets", capacity, np.int64)
-        self.timestamps = kept.empty("timestamps", capacity, np.int64)
-        self.key_views = kept.empty("key_views", 4 * capacity, np.int32).reshape(-1, 4)
-        self.has_key = kept.empty("has_key", capacity, np.bool_)
-        self.value_views = kept.empty("value_views", 4 * capacity, np.int32).reshape(-1, 4)
-        self.has_value = kept.empty("has_value", capacity, np.bool_)
-
-    def arrays(self) -> _RowArrays:
-        return (
-            self.offsets,
-            self.timestamps,
-            self.key_views,
-            self.has_key,
-            self.value_views,
-            self.has_value,
+        self.results = UnitResults(
+            statuses=np.zeros(count, np.int32),
+            row_stops=np.zeros(count, np.int64),
+            first_offsets=np.zeros(count, np.int64),
+            record_counts=np.zeros(count, np.int64),
         )
 
-    def cut(self, rows: int) -> _RowArrays:
-        return (
-            self.offsets[:rows],
-            self.timestamps[:rows],
-            self.key_views[:rows],
-            self.has_key[:rows],
-            self.value_views[:rows],
-            self.has_value[:rows],
+    def columns(self, rows: RowArrays, headers: HeaderArrays) -> Columns:
+        """The parts of the arrays that the kernel filled."""
+        n = int(self.results.row_stops[-1]) if self.units else 0
+        h = int(headers.row_stops[n])
+        _stamp(self.units, self.results.row_stops.tolist(), rows.timestamps)
+        return Columns(
+            data=self.data,
+            offsets=rows.offsets[:n],
+            timestamps_ms=rows.timestamps[:n],
+            key_views=rows.key_views[:n],
+            has_key=rows.has_key[:n],
+            value_views=rows.value_views[:n],
+            has_value=rows.has_value[:n],
+            header_stops=headers.row_stops[: n + 1],
+            name_stops=headers.name_stops[: h + 1],
+            names=headers.names[: headers.name_stops[h]],
+            header_value_stops=headers.value_stops[: h + 1],
+            header_values=headers.values[: headers.value_stops[h]],
+            has_header_value=headers.has_value[:h],
         )
 
+    def outcomes(self) -> list[UnitOutcome]:
+        results = self.results
+        fields = zip(
+            self.units,
+            results.row_stops.tolist(),
+            map(FAULTS.get, results.statuses.tolist()),
+            results.first_offsets.tolist(),
+            results.record_counts.tolist(),
+            (self.stops - self.starts).tolist(),
+            strict=True,
+        )
+        return list(map(UnitOutcome._make, fields))  # per batch: by position, for speed
 
-def _decode_records(spans: _Spans) -> tuple[Columns, list[UnitOutcome]]:
-    headers = [unit.header for unit in spans.units if isinstance(unit, RecordBatch)]
-    base_offsets = spans.per_unit(header.base_offset for header in headers)
-    counts = spans.per_unit(header.record_count for header in headers)
-    empty = spans.kept.empty
-    rows = _Rows(spans.kept, int(counts.sum()))
-    header_stops = empty("header_stops", len(rows.offsets) + 1, np.int32)
-    names = empty("names", len(spans.data), np.uint8)
-    values = empty("header_values", len(spans.data), np.uint8)
-    capacity = 2 * len(rows.offsets) + 16
+
+def _decode_records(flush: _Flush) -> tuple[RowArrays, HeaderArrays]:
+    headers = [unit.header for unit in flush.units if isinstance(unit, RecordBatch)]
+    batches = BatchArrays(
+        starts=flush.starts,
+        stops=flush.stops,
+        floors=flush.floors,
+        ceilings=flush.ceilings,
+        base_offsets=_int64s(headers, "base_offset"),
+        base_timestamps=_int64s(headers, "base_timestamp_ms"),
+        last_deltas=_int64s(headers, "last_offset_delta"),
+        counts=_int64s(headers, "record_count"),
+    )
+    row_capacity = int(batches.counts.sum())
+    header_capacity = 2 * row_capacity + 16
+    rows = row_arrays(flush.kept, row_capacity)
     while True:
-        name_stops = empty("name_stops", capacity + 1, np.int32)
-        value_stops = empty("header_value_stops", capacity + 1, np.int32)
-        has_header_value = empty("has_header_value", capacity, np.bool_)
-        done = decode_records(
-            spans.data,
-            spans.starts,
-            spans.stops,
-            base_offsets,
-            spans.per_unit(header.base_timestamp_ms for header in headers),
-            spans.per_unit(header.last_offset_delta for header in headers),
-            counts,
-            spans.floors,
-            spans.ceilings,
-            spans.statuses,
-            spans.row_stops,
-            *rows.arrays(),
-            header_stops,
-            name_stops,
-            names,
-            value_stops,
-            values,
-            has_header_value,
+        record_headers = header_arrays(
+            flush.kept,
+            row_capacity=row_capacity,
+            header_capacity=header_capacity,
+            byte_capacity=len(flush.data),
         )
-        if done == 0:
-            break
-        capacity *= 4
-    row_count = int(spans.row_stops[-1]) if headers else 0
-    offsets, timestamps, key_views, has_key, value_views, has_value = rows.cut(row_count)
-    _stamp(spans, timestamps)
-    total = int(header_stops[row_count])
-    columns = Columns(
-        spans.data,
-        offsets,
-        timestamps,
-        key_views,
-        has_key,
-        value_views,
-        has_value,
-        header_stops[: row_count + 1],
-        name_stops[: total + 1],
-        names[: name_stops[total]],
-        value_stops[: total + 1],
-        values[: value_stops[total]],
-        has_header_value[:total],
+        if decode_records(flush.data, batches, flush.results, rows, record_headers):
+            return rows, record_headers
+        header_capacity *= 4
+
+
+def _decode_messages(flush: _Flush, lowest_offset: int) -> tuple[RowArrays, HeaderArrays]:
+    units = flush.units
+    sets = MessageSetArrays(
+        starts=flush.starts,
+        stops=flush.stops,
+        floors=flush.floors,
+        ceilings=flush.ceilings,
+        magics=_int64s(units, "magic"),
+        is_wrapper=np.array([isinstance(unit, Wrapper) for unit in units], np.bool_),
+        last_offsets=_int64s(units, "last_offset"),
     )
-    return columns, spans.outcomes(base_offsets, counts)
+    row_capacity = int(((flush.stops - flush.starts) // _SMALLEST_MESSAGE_BYTES + 1).sum())
+    rows = row_arrays(flush.kept, row_capacity)
+    decode_messages(flush.data, sets, lowest_offset, flush.results, rows)
+    return rows, no_header_arrays(row_capacity)
 
 
-def _decode_messages(spans: _Spans, lowest_offset: int) -> tuple[Columns, list[UnitOutcome]]:
-    count = len(spans.units)
-    rows = _Rows(spans.kept, int((spans.lengths // (PREFIX_BYTES + 8) + 1).sum()))
-    first_offsets = np.zeros(count, np.int64)
-    message_counts = np.zeros(count, np.int64)
-    decode_messages(
-        spans.data,
-        spans.starts,
-        spans.stops,
-        spans.per_unit(unit.magic for unit in spans.units),
-        np.fromiter((isinstance(unit, Wrapper) for unit in spans.units), np.bool_, count),
-        spans.per_unit(unit.last_offset for unit in spans.units),
-        spans.floors,
-        spans.ceilings,
-        lowest_offset,
-        spans.statuses,
-        spans.row_stops,
-        first_offsets,
-        message_counts,
-        *rows.arrays(),
-    )
-    row_count = int(spans.row_stops[-1]) if count else 0
-    offsets, timestamps, key_views, has_key, value_views, has_value = rows.cut(row_count)
-    _stamp(spans, timestamps)
-    no_stops = np.zeros(1, np.int32)
-    nothing = np.zeros(0, np.uint8)
-    columns = Columns(
-        spans.data,
-        offsets,
-        timestamps,
-        key_views,
-        has_key,
-        value_views,
-        has_value,
-        np.zeros(row_count + 1, np.int32),
-        no_stops,
-        nothing,
-        no_stops,
-        nothing,
-        np.zeros(0, np.bool_),
-    )
-    return columns, spans.outcomes(first_offsets, message_counts)
+def _int64s(values: Sequence[object], attribute: str) -> NDArray[np.int64]:
+    return np.fromiter(map(attrgetter(attribute), values), np.int64, len(values))
 
 
-def _stamp(spans: _Spans, timestamps: NDArray[np.int64]) -> None:
-    """With log append time all records have the batch's time; what they carry is stale."""
+def _stamp(units: list[Unit], row_stops: list[int], timestamps: NDArray[np.int64]) -> None:
+    """With log append time all records have the batch's time; those they carry are stale."""
     start = 0
-    for unit, stop in zip(spans.units, spans.row_stops.tolist(), strict=True):
+    for unit, stop in zip(units, row_stops, strict=True):
         time_ms = _append_time_ms(unit)
         if time_ms is not None:
             timestamps[start:stop] = time_ms
@@ -379,4 +278,4 @@ def _append_time_ms(unit: Unit) -> int | None:
         case Wrapper():
             return unit.timestamp_ms if unit.is_log_append_time else None
         case _:
-            return None  # each message of a run carries its own time, of whatever type
+            return None  # the messages of a run carry their times, of either type

@@ -1,7 +1,7 @@
 """Records that Kafka's coordinators keep in internal topics: an envelope around two messages.
 
-A key is an i16 that says what the record is, and a message without versions of its own; a value is
-an i16, the version, and a message. A value of null is a tombstone. Integers are big-endian.
+A key is an i16 that says what the record is, and a message without versions; a value is an
+i16, the version, and a message. A value of null is a tombstone. Integers are big-endian.
 
 Source: apache/kafka 1eb7644, CoordinatorRecordSerde.java.
 """
@@ -26,7 +26,7 @@ class Form(NamedTuple):
     value: Layout | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CoordinatorRecord:
     """One record.
 
@@ -48,7 +48,7 @@ class CoordinatorRecord:
 def read_record(
     forms: Mapping[int, Form], key: bytes | None, value: bytes | None
 ) -> CoordinatorRecord:
-    """Read one record. Never raises: what cannot be read is said.
+    """Read one record. Never raises: `unread_reason` says what cannot be read.
 
     Args:
         forms: by key type.
@@ -65,13 +65,13 @@ def read_record(
     except MessageError as error:
         reason = str(error)
     return CoordinatorRecord(
-        UNKNOWN if form is None else form.kind,
-        key_type,
-        version,
-        key_fields,
-        value_fields,
-        value is None,
-        reason,
+        kind=UNKNOWN if form is None else form.kind,
+        key_type=key_type,
+        value_version=version,
+        key_fields=key_fields,
+        value_fields=value_fields,
+        is_tombstone=value is None,
+        unread_reason=reason,
     )
 
 

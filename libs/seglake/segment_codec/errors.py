@@ -42,7 +42,7 @@ class SegmentCodecError(Exception):
 
 
 class OutOfBoundsError(SegmentCodecError):
-    """A read outside the file was asked for: a fault of the caller, not of the bytes."""
+    """A read outside the file: a fault of the caller, not of the bytes."""
 
     def __init__(self, *, position: int, length: int, size_bytes: int) -> None:
         self.position = position
@@ -76,4 +76,4 @@ class DefectError(SegmentCodecError):
 
 
 class MessageError(SegmentCodecError):
-    """A record of an internal topic that is not as its layout says; its bytes are sound."""
+    """A record of an internal topic that does not fit its layout; its checksum holds."""

@@ -216,5 +216,5 @@ _FORMS: Mapping[int, Form] = {
 
 
 def group_record(key: bytes | None, value: bytes | None) -> CoordinatorRecord:
-    """Read one record of `__consumer_offsets`. Never raises: what cannot be read is said."""
+    """Read one record of `__consumer_offsets`. Never raises: see `unread_reason`."""
     return read_record(_FORMS, key, value)

@@ -145,10 +145,10 @@ class SkippedFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FolderPlan:
-    """What to make of the files of one partition folder; each name given is in one of the four.
+    """How to read the files of one partition folder; every name is in one of the four.
 
     Attributes:
-        read: by base offset and kind, each pair once; a `.swap` file stands for what it replaces.
+        read: by base offset and kind, every pair once; a `.swap` file stands for what it replaces.
         superseded: segment files that are not read.
         side_files: names known to be no segment's, such as `leader-epoch-checkpoint`.
         unknown: names that Kafka does not give, to be reported.
@@ -161,7 +161,7 @@ class FolderPlan:
 
 
 class MissingSwapEndError(SegmentCodecError):
-    """A folder cannot be planned before the end of each of its usable `.swap` logs is known."""
+    """A folder cannot be planned before the ends of all usable `.swap` logs are known."""
 
     def __init__(self, *, file: SegmentFileName) -> None:
         self.file = file
@@ -219,8 +219,8 @@ def plan_swaps(names: Iterable[str], swap_next_offsets: Mapping[int, int]) -> Fo
 
     Args:
         names: the folder's files, in any order; folders left out.
-        swap_next_offsets: base offset of each of `usable_swap_logs` to the offset after its last
-            record (the base offset itself when it has no batch).
+        swap_next_offsets: from the base offset of `usable_swap_logs` to the offset after the last
+            record (the base offset itself if the log has no batch).
 
     Raises:
         MissingSwapEndError: a usable `.swap` log is not in `swap_next_offsets`.

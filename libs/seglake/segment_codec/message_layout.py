@@ -1,4 +1,4 @@
-"""Messages in Kafka's own encoding, as the coordinators and the KRaft controller write them.
+"""Messages in Kafka's encoding, as the coordinators and the KRaft controller write them.
 
 A layout is a table of text, one field a line, in the order of the bytes::
 
@@ -212,7 +212,7 @@ class _Struct:
 
 
 def _tagged(field: _Field, content: Cursor) -> Json:
-    """The value of a tagged field; positions count from where its own bytes begin."""
+    """The value of a tagged field; positions count from the start of that field."""
     try:
         value = field.read(content)
         content.end()
@@ -269,11 +269,19 @@ class _Line(NamedTuple):
         last_version = _ANY_VERSION if versions.endswith("+") else int(last or first)
         tag = int(rest[rest.index("tag") + 1]) if "tag" in rest else None
         indent = len(line) - len(line.lstrip())
-        return cls(indent, name, kind, int(first), last_version, "nullable" in rest, tag)
+        return cls(
+            indent=indent,
+            name=name,
+            type=kind,
+            first_version=int(first),
+            last_version=last_version,
+            is_nullable="nullable" in rest,
+            tag=tag,
+        )
 
 
 def _struct(lines: list[_Line], version: int, is_flexible: bool) -> _Struct:
-    """The struct that the lines at the first one's indent make, with what is below each."""
+    """The struct of the lines with the indent of the first, and of the lines below them."""
     fields: list[_Field] = []
     for index, line in enumerate(lines):
         if line.indent != lines[0].indent:

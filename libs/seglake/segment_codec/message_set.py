@@ -3,7 +3,7 @@
 Layout, in bytes from the first byte of the message, integers big-endian::
 
      0  offset         i64  outside the checksum; of a wrapper, the offset of its last message
-     8  message_size   i32  bytes behind this field, 14 at least
+     8  message_size   i32  bytes after this field, 14 at least
     12  crc            u32  CRC-32 of the bytes from 16 to the end
     16  magic          i8   0 or 1
     17  attributes     i8   codec 0-2, timestamp type 3 (magic 1)
@@ -13,8 +13,8 @@ Layout, in bytes from the first byte of the message, integers big-endian::
 
 A message with a codec is a wrapper: its value is a compressed sequence of ordinary messages. Their
 offsets are absolute in magic 0, relative to the last one in magic 1; the wrapper's magic decides.
-Kafka's reader takes the inner offsets where a wrapper of magic 1 says 0; no broker writes that,
-and here it is a defect, for such records would come twice.
+Kafka's reader uses the inner offsets where a wrapper of magic 1 says 0. No broker writes that, and
+here it is a defect, because such records would be read twice.
 
 Source: apache/kafka 1eb7644, LegacyRecord.java, AbstractLegacyRecordBatch.java.
 """
@@ -41,7 +41,7 @@ LOG_APPEND_TIME = 0x08
 
 @dataclass(frozen=True, slots=True)
 class Wrapper:
-    """A compressed message whose own checksum holds; `value` is a view of the compressed set.
+    """A compressed message whose checksum holds; `value` is a view of the compressed set.
 
     `first_offset` is not known before the set is decompressed, so it equals `last_offset` here.
     """
@@ -64,11 +64,11 @@ class Wrapper:
         return self.magic == 1 and self.attributes & LOG_APPEND_TIME != 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MessageRun:
     """Consecutive uncompressed messages of one magic and timestamp type, offsets rising.
 
-    Each one's checksum and structure hold. `crc` is that of the first; `data` is a view of all.
+    All of them are valid. `crc` is that of the first; `data` is a view of all.
     """
 
     position: int

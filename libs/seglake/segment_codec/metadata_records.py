@@ -7,9 +7,9 @@ Layout of a value, which has no key beside it::
     version  uvarint  of the layout
     fields
 
-The log holds secrets. What is known to be one, or may be one, is not among the values: records of
-credentials and tokens are only named, and a config's value is left out unless it is known to be
-none. Kafka's own rule is the same: a config that it does not know is sensitive.
+The log holds secrets. What is or may be one is not among the values: records of credentials and
+tokens are only named, and a config's value is left out unless it is known to be no secret. Kafka
+has the same rule: a config that it does not know is sensitive.
 
 Source: apache/kafka 1eb7644, AbstractApiMessageSerde.java; for what is sensitive
 KafkaConfigSchema.java, DynamicBrokerConfig.java and BrokerSecurityConfigs.java.
@@ -49,7 +49,7 @@ _KNOWN_BROKER_CONFIGS = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MetadataRecord:
     """One record.
 
@@ -57,7 +57,7 @@ class MetadataRecord:
         record_type: the type's name, `unknown` when its number is not known.
         fields: under Kafka's names, those with a tag only where they are set; a redacted value is
             None.
-        is_redacted: there was more than `fields` tells, and it is or may be a secret.
+        is_redacted: the record has more than `fields`, which is or may be a secret.
         unread_reason: why the value cannot be read, None when it can; it may be a secret then.
     """
 
@@ -75,9 +75,10 @@ class MetadataRecord:
 
 
 def metadata_record(value: bytes | None) -> MetadataRecord:
-    """Read one record. Never raises: what cannot be read is said."""
-    type_id = version = None
-    name = UNKNOWN
+    """Read one record. Never raises: see `unread_reason`."""
+    type_id = version = reason = None
+    name, is_redacted = UNKNOWN, False
+    fields: dict[str, Json] = {}
     try:
         if value is None:
             raise MessageError("the value is null")
@@ -90,20 +91,28 @@ def metadata_record(value: bytes | None) -> MetadataRecord:
         if form is None:
             raise MessageError(f"type {type_id} is not known")
         name = form.name
-        if form.layout is None:
-            return MetadataRecord(name, type_id, version, {}, True, None)
-        fields = form.layout.read(cursor, version)
-        cursor.end()
+        is_redacted = form.layout is None
+        if form.layout is not None:
+            found = form.layout.read(cursor, version)
+            cursor.end()
+            fields = found
     except MessageError as error:
-        return MetadataRecord(name, type_id, version, {}, False, str(error))
-    is_redacted = type_id == _CONFIG_TYPE and _may_be_secret(fields)
-    if is_redacted:
+        reason = str(error)
+    if fields and type_id == _CONFIG_TYPE and _may_be_secret(fields):
         fields["value"] = None
-    return MetadataRecord(name, type_id, version, fields, is_redacted, None)
+        is_redacted = True
+    return MetadataRecord(
+        record_type=name,
+        type_id=type_id,
+        type_version=version,
+        fields=fields,
+        is_redacted=is_redacted,
+        unread_reason=reason,
+    )
 
 
 def _may_be_secret(config: Mapping[str, Json]) -> bool:
-    """Whether a config's value must not be shown; one that was taken away (null) may be."""
+    """Whether a config's value must not be shown; one that was removed (null) may be."""
     if config["value"] is None:
         return False
     name = _LISTENER_PREFIX.sub("", str(config["name"]), count=1)

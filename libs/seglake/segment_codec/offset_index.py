@@ -7,7 +7,7 @@ Layout of an entry, in bytes from its start, integers big-endian; the file is no
 
 The file has no checksum and is a hint only. Every version of Kafka stores a batch start as the
 position, but the offset beside it is the first of an append, the last of it, or the last of one
-batch, depending on the version: believe an entry once the batch at its position has proved itself.
+batch, depending on the version: trust an entry only if the batch at its position is valid.
 
 Kafka preallocates the file of the active segment and cuts it at a clean stop, so the file of a live
 or killed broker ends in zeros, which are no entries. An entry of zeros is never written: position 0
@@ -34,7 +34,7 @@ class OffsetPosition(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OffsetIndex:
-    """The entries in front of the damage, offsets and positions both strictly increasing.
+    """The entries before the damage, offsets and positions both strictly increasing.
 
     `damage` says what ended the entries early; None when they end at the end of the file or at
     zeros that reach to it.

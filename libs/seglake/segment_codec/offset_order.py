@@ -1,7 +1,7 @@
-"""Which offsets of a partition are taken already: no offset may come out twice.
+"""Which offsets of a partition were read already: no offset may be read twice.
 
-The header's offset is outside every checksum, and copies, crashes and old bugs leave batches twice
-or in the wrong order, so a sound batch may still stand where it does not belong.
+No checksum covers the header's offset, and copies, crashes and old bugs leave batches twice or in
+the wrong order, so a valid batch may still be in the wrong place.
 """
 
 from bisect import bisect_right
@@ -18,26 +18,26 @@ MOST_HOLES = 65_536
 class OffsetOrder:
     """Follows one partition through its segments, in the order of their bytes.
 
-    `next_offset` is the end of what came so far. Holes below it are remembered, the newest
-    MOST_HOLES of them: a batch that fits into one whole came late and is taken, any other offset
-    below `next_offset` was taken before.
+    `next_offset` is the end of the batches so far. The newest MOST_HOLES holes below it are
+    remembered: a batch that lies within one came late and is accepted; any other offset below
+    `next_offset` was read before.
     """
 
     def __init__(self, next_offset: int) -> None:
         self.next_offset = next_offset
         self._holes: list[tuple[int, int]] = []
-        # Of a wrapper only the last offset is known, so what lies before it may be a hole or not:
-        # another wrapper may stand there, and whoever decodes it sees whether it does.
+        # Only the last offset of a wrapper is known, so there may be a hole before it or not:
+        # another wrapper may belong there, and decoding shows whether it does.
         self._unknown: list[tuple[int, int]] = []
         self._late_from: int | None = None
         self._has_forgotten = False
 
     @property
     def proved_offset(self) -> int:
-        """Up to here a batch in front of lower ones is proved: they filled what it left out.
+        """Below this offset, batches that came early are proved: later ones filled their holes.
 
-        `next_offset` while every batch came in order; where one came late, the first offset that
-        is still missing from the hole it fell into, and on.
+        `next_offset` while all batches came in order; once one came late, the first offset from
+        its hole on that is still missing.
         """
         if self._late_from is None:
             return self.next_offset
@@ -47,7 +47,7 @@ class OffsetOrder:
         return min(holes, default=self.next_offset)
 
     def judge(self, unit: Unit, base_offset: int, limit_offset: int) -> DefectCode | None:
-        """What is wrong with where the unit stands; without a fault its offsets are now taken.
+        """Return what is wrong with the place of the unit, or None and mark its offsets as read.
 
         Args:
             base_offset: of the segment.
@@ -74,7 +74,7 @@ class OffsetOrder:
 
 
 def _filled(holes: list[tuple[int, int]], start: int, stop: int) -> int | None:
-    """Take a range out of the hole that holds it whole; where that began, None without one."""
+    """Remove a range from the hole around it, and return where that began; None without one."""
     index = bisect_right(holes, (start, stop)) - 1
     for candidate in (index, index + 1):
         if 0 <= candidate < len(holes):

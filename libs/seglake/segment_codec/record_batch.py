@@ -3,7 +3,7 @@
 Layout, in bytes from the first byte of the batch, integers big-endian::
 
      0  base_offset             i64  offset from which the batch was built; outside the checksum
-     8  batch_length            i32  bytes behind this field, 49 at least
+     8  batch_length            i32  bytes after this field, 49 at least
     12  partition_leader_epoch  i32  set by the broker, hence outside the checksum; -1 unknown
     16  magic                   i8   2; outside the checksum
     17  crc                     u32  CRC-32C of the bytes from 21 to the end

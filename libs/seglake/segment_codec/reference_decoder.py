@@ -1,7 +1,7 @@
 """The plain decoder of record bytes, written from the layout tables, one object per record.
 
-It is the slow twin of the columnar decoder: the same tests run over both. It also serves where
-single records are wanted: markers, and a person's look into a segment.
+It is the slow twin of the columnar decoder, with the same tests. It also serves where single
+records are wanted: for markers, and to inspect a segment.
 """
 
 from seglake.segment_codec._checksum import crc32
@@ -62,7 +62,7 @@ def _batch_records(batch: RecordBatch, data: bytes | memoryview) -> list[Record]
         records.append(record)
         position, last_delta = position + length, delta
     if position != len(data):
-        raise _miscounted(f"{len(data) - position} bytes are left behind the last record")
+        raise _miscounted(f"{len(data) - position} bytes are left after the last record")
     return records
 
 
@@ -91,7 +91,13 @@ def _record(
         if header.is_log_append_time
         else _wrapped_int64(header.base_timestamp_ms + timestamp_delta)
     )
-    return delta, Record(header.base_offset + delta, timestamp_ms, key, value, tuple(headers))
+    return delta, Record(
+        offset=header.base_offset + delta,
+        timestamp_ms=timestamp_ms,
+        key=key,
+        value=value,
+        headers=tuple(headers),
+    )
 
 
 def _field(
@@ -148,7 +154,9 @@ def _messages(data: memoryview) -> list[Record]:
             raise _malformed(f"inner offset {offset} after {records[-1].offset}")
         if not records and offset < 0:
             raise _malformed(f"inner offset {offset}")
-        records.append(Record(offset, timestamp_ms, key, value, ()))
+        records.append(
+            Record(offset=offset, timestamp_ms=timestamp_ms, key=key, value=value, headers=())
+        )
         position = end
     return records
 

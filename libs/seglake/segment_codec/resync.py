@@ -1,9 +1,9 @@
-"""Finding the way again behind bytes that do not say how long they are.
+"""Finding the next batch after bytes that do not say how long they are.
 
 A forward scan looks for something like a header, and the checksum decides. A value may itself hold
-whole batches (a topic of backups, a tool's test data), so a find must also lead on: the chain of
-sound batches that begins with it has to touch a place known to be a batch start, or to reach the
-end of the file or a header that continues the offsets.
+whole batches (a topic of backups, a tool's test data), so a match must also lead on: the chain of
+valid batches that begins with it has to touch a known batch start, or to reach the end of the file
+or a header that continues the offsets.
 """
 
 import struct
@@ -35,8 +35,8 @@ def is_zero(window: Window, position: int, size_bytes: int) -> bool:
     return True
 
 
-def stands_header(window: Window, position: int, *, may_be_cut: bool) -> bool:
-    """Whether the file ends here, is zero from here on, or goes on with a header that may be right.
+def may_continue_at(window: Window, position: int, *, may_be_cut: bool) -> bool:
+    """Whether the file ends here, is zero from here on, or continues with a plausible header.
 
     Args:
         may_be_cut: the batch may be longer than the file, as in the last segment.
@@ -51,14 +51,14 @@ def stands_header(window: Window, position: int, *, may_be_cut: bool) -> bool:
 
 
 def batch_checksum(window: Window, position: int, size_bytes: int, magic: int) -> int:
-    """The checksum of a batch or message as its bytes are, taken in pieces.
+    """Compute the checksum of a batch or message piece by piece.
 
     A damaged length may claim most of the file, which need not be in memory to be refuted.
     """
     checksum = crc32c if magic == 2 else crc32
     start = record_batch.CHECKSUM_START if magic == 2 else message_set.CHECKSUM_START
     crc, stop = 0, position + size_bytes
-    # From its first byte: who wants the whole batch next finds it there, and reads nothing twice.
+    # From its first byte on: a caller that reads the whole batch next finds it in the window.
     window.view(position, min(_CHECKSUM_PIECE_BYTES, size_bytes))
     position += start
     while position < stop:
@@ -75,13 +75,13 @@ class _Search(NamedTuple):
 
 
 class Resync:
-    """Finds the next sound batch of one segment.
+    """Finds the next valid batch of one segment.
 
     Args:
-        stop: a batch start or the end of the file; nothing beyond is looked at.
+        stop: a batch start or the end of the file; nothing beyond it is read.
         limit_offset: offsets from here on cannot be in the segment.
-        anchors: gives positions that may be batch starts; one counts when a sound batch begins
-            there.
+        anchors: returns positions that may be batch starts; one counts only if a valid batch
+            begins there.
     """
 
     def __init__(
@@ -98,11 +98,11 @@ class Resync:
         self._anchors: frozenset[int] | None = None
         self._last = _Search(0, 0, 0)
 
-    def next_sound(self, start: int, low_offset: int) -> int | None:
-        """The first position from `start` on where the log goes on, or None.
+    def next_valid(self, start: int, low_offset: int) -> int | None:
+        """The first position from `start` on where the log continues, or None.
 
-        Time is linear in the bytes looked at: no batch is proved twice, and an answer holds for
-        every later start in front of it, so a row of damaged batches is searched once.
+        Time is linear in the bytes searched: no batch is verified twice, and a result holds for
+        every later start before it, so a series of damaged batches is searched once.
 
         Args:
             low_offset: the batch found has no lower offset.
@@ -114,9 +114,9 @@ class Resync:
         self._last = _Search(start, low_offset, self._search(start, low_offset))
         return self._last.found
 
-    def is_sound(self, position: int, low_offset: int) -> bool:
+    def is_valid(self, position: int, low_offset: int) -> bool:
         """Whether a batch or message whose checksum holds begins here."""
-        return self._proved(position, low_offset) is not None
+        return self._verified(position, low_offset) is not None
 
     def _search(self, start: int, low_offset: int) -> int | None:
         if self._anchors is None:
@@ -156,13 +156,13 @@ class Resync:
     def _leads_on(
         self, start: int, low_offset: int, seen: set[int], value_stops: frozenset[int]
     ) -> bool:
-        """Whether sound batches lead from here to where the log goes on."""
+        """Whether valid batches lead from here to where the log continues."""
         anchors = self._anchors or frozenset()
         position = start
         while position < self._stop:
             if position in seen:
                 return False
-            step = self._proved(position, low_offset)
+            step = self._verified(position, low_offset)
             if step is None:
                 break
             seen.add(position)
@@ -177,9 +177,9 @@ class Resync:
     def _value_stops(self, position: int, may_be_old: bool) -> frozenset[int]:
         """Where a value that begins here would end, by what would then be its length field.
 
-        An int32 in the old formats, a varint of some bytes in the new one. Behind a value the log
-        may well go on: it is the last field of an old message, and nearly so of a new one, which
-        ends with a count of headers and so never at the end of the file.
+        An int32 in the old formats, a varint of some bytes in magic 2. The log may well continue
+        after a value: it is the last field of an old message, and nearly the last of a new one,
+        which ends with a count of headers and so never at the end of the file.
         """
         before = bytes(self._window.view(max(0, position - 5), min(5, position)))
         old = int.from_bytes(before[-4:], "big", signed=True) if may_be_old else 0
@@ -201,11 +201,11 @@ class Resync:
             return bool(is_next)
         _, length, _, magic = _PREFIX.unpack_from(self._window.view(position, _PREFIX_BYTES))
         if is_next and 0 <= magic <= 2:
-            # A length that cannot be is damaged, or no length at all: then the offset must fit.
+            # An impossible length is damaged, or no length at all: then the offset must fit.
             return bool(length >= _smallest_length(magic) or offset == low_offset)
         return length == 0 and is_zero(self._window, position, left)
 
-    def _proved(self, position: int, low_offset: int) -> tuple[int, int] | None:
+    def _verified(self, position: int, low_offset: int) -> tuple[int, int] | None:
         """Size and end offset of the batch at `position`, if its checksum holds."""
         left = self._stop - position
         if left < _PREFIX_BYTES:
@@ -217,8 +217,8 @@ class Resync:
         if not low_offset <= offset < self._limit_offset:
             return None
         if magic < 2:
-            is_sound = batch_checksum(self._window, position, size_bytes, magic) == crc
-            return (size_bytes, offset + 1) if is_sound else None
+            is_valid = batch_checksum(self._window, position, size_bytes, magic) == crc
+            return (size_bytes, offset + 1) if is_valid else None
         header = record_batch.BatchHeader._make(
             record_batch.HEADER.unpack_from(self._window.view(position, record_batch.HEADER_BYTES))
         )

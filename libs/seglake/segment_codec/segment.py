@@ -1,11 +1,11 @@
-"""The walk through one segment file: sound batches, defects, and how it ends.
+"""The walk through one segment file: valid batches, defects, and how the file ends.
 
-Every format keeps offset, length and magic in the same 17 bytes, so one walk steps through all of
-them. Each byte from the start of a walk to its end lies in exactly one item.
+Every format keeps offset, length and magic in the same 17 bytes, so one walk covers all of them.
+Every byte from the start of a walk to its end lies in exactly one item.
 
-What is checked, in this order: length, magic, checksum, then where the offsets stand. What lies
-inside a batch is checked by whoever decodes it. Source of the rules for the end of a file:
-apache/kafka 1eb7644, FileLogInputStream.java, LogSegment.recover.
+Checked, in this order: length, magic, checksum, then the order of the offsets. The contents of a
+batch are checked when it is decoded. Source of the rules for the end of a file: apache/kafka
+1eb7644, FileLogInputStream.java, LogSegment.recover.
 """
 
 import struct
@@ -19,7 +19,7 @@ from seglake.segment_codec.errors import DefectCode, DefectError, TailKind
 from seglake.segment_codec.message_set import MessageRun, Wrapper
 from seglake.segment_codec.offset_order import OffsetOrder, Unit
 from seglake.segment_codec.record_batch import BatchHeader, RecordBatch
-from seglake.segment_codec.resync import Resync, batch_checksum, is_zero, stands_header
+from seglake.segment_codec.resync import Resync, batch_checksum, is_zero, may_continue_at
 from seglake.segment_codec.window import Window
 
 PREFIX = struct.Struct(">qiib")  # offset, length, four bytes that differ by format, magic
@@ -36,19 +36,19 @@ class SegmentBounds:
         limit_offset: offsets from here on cannot be in this segment: the next one's first offset,
             or in the last segment the log end, where it is known.
         is_last: no later segment exists, so the end may be torn without being damaged.
-        settled_offset: high watermark or recovery point, the higher; a bad checksum below it is
-            damage, above it a write may just not have reached the disk.
-        anchors: gives the positions that the offset index names as batch starts; hints, proved
-            before use, and asked for only where there is damage.
-        run_breaks: offsets at which a run of messages ends, so that none reaches across.
-        may_have_holes: the cleaner may have taken messages out of the middle of a run; where it
-            was not, a run ends at a hole, so that the hole is seen.
+        durable_offset: high watermark or recovery point, the higher; a bad checksum below it is
+            damage, above it a write may not have reached the disk.
+        anchors: returns the positions that the offset index names as batch starts. They are hints,
+            verified before use; called only where there is damage.
+        run_breaks: offsets that no run of messages may cross.
+        may_have_holes: the cleaner may have removed messages from the middle of a run. If it
+            cannot have, a run ends at a hole, so that the hole is seen.
     """
 
     base_offset: int
     limit_offset: int
     is_last: bool
-    settled_offset: int
+    durable_offset: int
     anchors: Callable[[], tuple[int, ...]] = tuple
     run_breaks: tuple[int, ...] = ()
     may_have_holes: bool = True
@@ -58,7 +58,7 @@ class SegmentBounds:
 class Defect:
     """Bytes that are not records; offsets, counts and checksums are claims, None where unknown.
 
-    `expected_offset` is the end of what was sound before the place.
+    `expected_offset` is the end offset of the valid batches before it.
     """
 
     position: int
@@ -77,7 +77,7 @@ class Defect:
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """Bytes behind the last batch that are not damage; they reach to the end of the file."""
+    """Bytes after the last batch that are not damage; they reach to the end of the file."""
 
     position: int
     size_bytes: int
@@ -94,10 +94,10 @@ class SegmentWalk:
         window: bytes of the file; borrowed.
         bounds: see `SegmentBounds`.
         order: of the partition; carried from segment to segment by the caller.
-        stop: where to stop, a proved batch start or the end of the file.
-        headers_only: believe every checksum but that of a marker, or of what may be a damaged one,
-            and leave payloads unread: views in the items are empty then. For a survey, which walks
-            again in full where it met a fault.
+        stop: where to stop, a known batch start or the end of the file.
+        headers_only: verify checksums of markers only, and of batches that may be damaged markers,
+            and read no payloads: views in the items are empty. For a survey, which repeats the
+            walk in full where it found a fault.
     """
 
     def __init__(
@@ -118,11 +118,11 @@ class SegmentWalk:
         self._run = np.zeros(5, np.int64)
 
     def items(self, position: int = 0) -> Iterator[Item]:
-        """What lies at `position`, a batch start, and behind it, in the order of the bytes."""
+        """The items from `position`, a batch start, to the end, in the order of the bytes."""
         while position < self._stop:
             item = self._item(position)
             if not isinstance(item, Defect | Tail):
-                item = self._in_its_place(item)
+                item = self._in_order(item)
             yield item
             position += item.size_bytes
 
@@ -199,6 +199,7 @@ class SegmentWalk:
         timestamp_ms: int | None = None
         if magic == 1:
             (timestamp_ms,) = message_set.TIMESTAMP.unpack_from(data, message_set.PREFIX_BYTES)
+        # One per batch, so by position: keywords cost the walk over wrappers 5 %.
         return Wrapper(position, size_bytes, magic, offset, crc, attributes, timestamp_ms, value)
 
     def _message_run(
@@ -210,7 +211,8 @@ class SegmentWalk:
         high = self._bounds.limit_offset
         if offset < low:  # it came late: the run ends where the order is right again
             low, high = offset, low
-        high = min((each for each in self._bounds.run_breaks if offset < each < high), default=high)
+        breaks = (stop for stop in self._bounds.run_breaks if offset < stop < high)
+        high = min(breaks, default=high)
         data = self._window.buffered(position, size_bytes, most)
         while True:
             _message_kernels.scan_messages(
@@ -227,7 +229,7 @@ class SegmentWalk:
             data = self._window.view(position, most)
 
     def _is_run_complete(self, data: memoryview) -> bool:
-        """Whether the run ended at a message that lies whole in `data`, not at its edge."""
+        """Whether the run ended at a message that is complete in `data`, not at the edge."""
         rest = data[int(self._run[0]) :]
         if len(rest) < message_set.PREFIX_BYTES:
             return False
@@ -235,7 +237,7 @@ class SegmentWalk:
         return bool(0 <= size <= len(rest) - message_set.SIZE_STOP)
 
     def _lone_message(self, position: int, data: memoryview) -> Item:
-        """A sound message whose offset fits nowhere; the order of offsets judges it."""
+        """A valid message whose offset fits nowhere; the order of offsets rejects it."""
         magic, attributes = data[16], data[17]
         _message_kernels.scan_messages(
             np.frombuffer(data, np.uint8),
@@ -248,27 +250,26 @@ class SegmentWalk:
         )
         if self._run[1]:
             return self._run_of(position, data)
-        return self._defect(
-            position, len(data), DefectCode.OFFSET_OUT_OF_SEGMENT, "the offset is out of range"
-        )
+        code = DefectCode.OFFSET_OUT_OF_SEGMENT
+        return self._defect(position, len(data), code, "the offset is out of range")
 
     def _run_of(self, position: int, data: memoryview) -> MessageRun:
         size_bytes, count, first, last, largest = (int(value) for value in self._run)
         _, _, crc, magic, attributes = message_set.PREFIX.unpack_from(data)
         return MessageRun(
-            position,
-            size_bytes,
-            magic,
-            first,
-            last,
-            crc,
-            attributes,
-            count,
-            largest if magic == 1 else None,
-            data[:size_bytes],
+            position=position,
+            size_bytes=size_bytes,
+            magic=magic,
+            first_offset=first,
+            last_offset=last,
+            crc=crc,
+            attributes=attributes,
+            message_count=count,
+            max_timestamp_ms=largest if magic == 1 else None,
+            data=data[:size_bytes],
         )
 
-    def _in_its_place(self, unit: Unit) -> Item:
+    def _in_order(self, unit: Unit) -> Item:
         expected = self._order.next_offset
         code = self._order.judge(unit, self._bounds.base_offset, self._bounds.limit_offset)
         if code is None:
@@ -280,27 +281,27 @@ class SegmentWalk:
             )
         else:
             detail = (
-                f"offsets {unit.first_offset} to {unit.last_offset} behind offset {expected - 1}, "
-                "taken before"
+                f"offsets {unit.first_offset} to {unit.last_offset} after offset {expected - 1}, "
+                "read before"
             )
         return Defect(
-            unit.position,
-            unit.size_bytes,
-            code,
-            detail,
-            expected,
-            unit.first_offset,
-            unit.last_offset,
+            position=unit.position,
+            size_bytes=unit.size_bytes,
+            code=code,
+            detail=detail,
+            expected_offset=expected,
+            base_offset=unit.first_offset,
+            last_offset=unit.last_offset,
             magic=unit.magic,
         )
 
     def _bad_checksum(
         self, position: int, size_bytes: int, offset: int, magic: int, expected: int, computed: int
     ) -> Item:
-        is_unsettled = self._order.next_offset >= self._bounds.settled_offset
+        may_be_unflushed = self._order.next_offset >= self._bounds.durable_offset
         reaches_end = self._stop == self._window.size_bytes
-        may_be_unflushed = self._bounds.is_last and is_unsettled and reaches_end
-        if may_be_unflushed and not self._is_anything_behind(position):
+        may_be_unflushed = self._bounds.is_last and may_be_unflushed and reaches_end
+        if may_be_unflushed and not self._is_anything_after(position):
             return self._tail(position, TailKind.UNFLUSHED)
         if not self._is_length_right(position, size_bytes):
             return self._unreadable(position)
@@ -315,27 +316,27 @@ class SegmentWalk:
             computed_crc=computed,
         )
 
-    def _is_anything_behind(self, position: int) -> bool:
-        return self._resync.next_sound(position + 1, self._order.next_offset) is not None
+    def _is_anything_after(self, position: int) -> bool:
+        return self._resync.next_valid(position + 1, self._order.next_offset) is not None
 
     def _is_length_right(self, position: int, size_bytes: int) -> bool:
-        """Whether a damaged batch ends where it says, judged by what stands there.
+        """Whether a damaged batch ends where its length says, judged by the bytes there.
 
-        Many bytes look like a header. So one that is not proved itself counts only when no sound
-        batch begins earlier.
+        Many bytes look like a header. So an unverified one counts only if no valid batch begins
+        before it.
         """
         stop = position + size_bytes
         if stop < self._stop:
-            if not stands_header(self._window, stop, may_be_cut=self._bounds.is_last):
+            if not may_continue_at(self._window, stop, may_be_cut=self._bounds.is_last):
                 return False
-            if self._resync.is_sound(stop, self._order.next_offset):
+            if self._resync.is_valid(stop, self._order.next_offset):
                 return True
-        found = self._resync.next_sound(position + 1, self._order.next_offset)
+        found = self._resync.next_valid(position + 1, self._order.next_offset)
         return found is None or found >= stop
 
     def _unreadable(self, position: int) -> Item:
-        """No batch begins here although one should: the hole reaches to the next proved one."""
-        found = self._resync.next_sound(position + 1, self._order.next_offset)
+        """No batch begins here although one should: the defect reaches to the next valid one."""
+        found = self._resync.next_valid(position + 1, self._order.next_offset)
         if found is None and self._stop == self._window.size_bytes:
             return self._end_of_file(position)
         size_bytes = (self._stop if found is None else found) - position
@@ -361,12 +362,11 @@ class SegmentWalk:
         if is_torn:
             detail = f"{size_bytes} bytes of a batch, then the file ends"
             return self._defect(position, size_bytes, DefectCode.TRUNCATED_BATCH, detail)
-        return self._defect(
-            position, size_bytes, DefectCode.BAD_LENGTH, self._length_claim(position)
-        )
+        claim = self._length_claim(position)
+        return self._defect(position, size_bytes, DefectCode.BAD_LENGTH, claim)
 
     def _is_cut(self, position: int) -> bool:
-        """Whether a header that could be right stands here, of a batch longer than the file."""
+        """Whether this may be a correct header, of a batch that is longer than the file."""
         offset, length, _, magic = PREFIX.unpack_from(self._window.view(position, PREFIX_BYTES))
         smallest = record_batch.SMALLEST_LENGTH if magic == 2 else message_set.SMALLEST_SIZE
         left = self._window.size_bytes - position - record_batch.LENGTH_STOP
@@ -389,4 +389,11 @@ class SegmentWalk:
         self, position: int, size_bytes: int, code: DefectCode, detail: str, **claims: int | None
     ) -> Defect:
         """A defect here; the claims are the fields of `Defect` that may be None."""
-        return Defect(position, size_bytes, code, detail, self._order.next_offset, **claims)
+        return Defect(
+            position=position,
+            size_bytes=size_bytes,
+            code=code,
+            detail=detail,
+            expected_offset=self._order.next_offset,
+            **claims,
+        )

@@ -30,7 +30,7 @@ class TimestampOffset(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TimeIndex:
-    """The entries in front of the damage, timestamps and offsets both never decreasing.
+    """The entries before the damage, timestamps and offsets both never decreasing.
 
     `damage` says what ended the entries early; None when they end at the end of the file or at
     zeros that reach to it.

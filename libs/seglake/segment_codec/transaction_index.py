@@ -35,7 +35,7 @@ class AbortedTransaction(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TransactionIndex:
-    """The entries in front of the damage, in the order of their markers.
+    """The entries before the damage, in the order of their markers.
 
     `damage` says what ended the entries early; None when they end at the end of the file.
     """
@@ -57,7 +57,7 @@ def parse(data: bytes | memoryview) -> TransactionIndex:
     )
     last_offset = -1
     for fields in ENTRY.iter_unpack(bytes(data[: len(data) - surplus])):
-        entry = AbortedTransaction(*fields)
+        entry = AbortedTransaction._make(fields)
         fault = _fault(entry, last_offset)
         if fault:
             damage = f"entry {len(entries)}: {fault}"

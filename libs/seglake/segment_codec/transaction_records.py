@@ -47,5 +47,5 @@ _FORMS: Mapping[int, Form] = {0: Form("transaction", _KEY, _VALUE)}
 
 
 def transaction_record(key: bytes | None, value: bytes | None) -> CoordinatorRecord:
-    """Read one record of `__transaction_state`. Never raises: what cannot be read is said."""
+    """Read one record of `__transaction_state`. Never raises: see `unread_reason`."""
     return read_record(_FORMS, key, value)

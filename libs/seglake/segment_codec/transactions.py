@@ -1,7 +1,7 @@
 """How transactions ended, from the markers in the log.
 
-A marker ends the transaction of its producer id, whatever the epoch: data is committed or aborted
-by the first marker of its producer behind it, and open while there is none. Source: apache/kafka
+A marker ends the transaction of its producer id, whatever the epoch: the first marker of its
+producer after it commits or aborts data, which is open while there is none. Source: apache/kafka
 1eb7644, ProducerAppendInfo.java, CompletedFetch.java.
 """
 
@@ -21,7 +21,7 @@ class TransactionState(StrEnum):
 
 
 class Marker(NamedTuple):
-    """A commit or abort marker; `is_read` is false where its own batch is damaged or gone."""
+    """A commit or abort marker; `is_read` is false if its batch is damaged or gone."""
 
     offset: int
     producer_id: int
@@ -30,7 +30,7 @@ class Marker(NamedTuple):
 
     @property
     def state(self) -> TransactionState:
-        """What it makes of the data in front of it."""
+        """The state of the data that it ends."""
         return TransactionState.COMMITTED if self.is_commit else TransactionState.ABORTED
 
 
@@ -43,7 +43,7 @@ class OpenTransaction(NamedTuple):
 
 
 class Markers:
-    """All markers of one partition below a bound, ready to be asked for outcomes."""
+    """All markers of one partition below a bound, by producer."""
 
     def __init__(self, markers: Iterable[Marker]) -> None:
         self._by_producer: dict[int, list[Marker]] = {}
@@ -52,9 +52,9 @@ class Markers:
 
     def next_marker(self, producer_id: int, offset: int) -> Marker | None:
         """The marker that ends transactional data at `offset`."""
-        own = self._by_producer.get(producer_id, [])
-        index = bisect_right(own, offset, key=lambda marker: marker.offset)
-        return own[index] if index < len(own) else None
+        markers = self._by_producer.get(producer_id, [])
+        index = bisect_right(markers, offset, key=lambda marker: marker.offset)
+        return markers[index] if index < len(markers) else None
 
     def state(self, producer_id: int, offset: int) -> TransactionState:
         """The state of transactional data at `offset`."""
@@ -70,15 +70,15 @@ class TransactionFold:
         self._open: dict[int, OpenTransaction] = {}
 
     def data(self, producer_id: int, first_offset: int, timestamp_ms: int | None = None) -> None:
-        """A transactional data batch was met."""
+        """Add a batch of transactional data."""
         transaction = OpenTransaction(producer_id, first_offset, timestamp_ms)
         self._open.setdefault(producer_id, transaction)
 
     def marker(self, marker: Marker) -> OpenTransaction | None:
-        """A marker was met; what it ended. One without an open transaction is kept all the same."""
+        """Add a marker and return what it ended; one without an open transaction is kept too."""
         self.markers.append(marker)
         return self._open.pop(marker.producer_id, None)
 
     def open_transactions(self) -> tuple[OpenTransaction, ...]:
-        """What is open now, the oldest first."""
-        return tuple(sorted(self._open.values(), key=lambda each: each.first_offset))
+        """The transactions that are still open, the oldest first."""
+        return tuple(sorted(self._open.values(), key=lambda transaction: transaction.first_offset))

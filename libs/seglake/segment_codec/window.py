@@ -33,11 +33,11 @@ class BytesSource:
 class Window:
     """Reads a source in pieces and hands out views of them by file position.
 
-    Views stay valid when the window moves on: each keeps the piece it was cut from alive.
+    Views stay valid when the window moves on: a view keeps its piece alive.
 
     Args:
         source: borrowed; the caller closes it.
-        read_bytes: how much to ask of the source at once; a longer view reads more.
+        read_bytes: how much to read from the source at once; a longer view reads more.
         size_bytes: how much of the source there is to see, when it may have grown meanwhile.
     """
 

@@ -128,7 +128,7 @@ def _layers(options: dict[str, str]) -> list[Layer]:
             known = ", ".join(sorted([*_SETTINGS, "topics", "failOnDataLoss"]))
             raise WrongCallError(
                 f"kafka_segments has no option {name!r}: it has {known}, and the keys of the"
-                f" sections {', '.join(each.rstrip('.') for each in _SECTIONS)}"
+                f" sections {', '.join(section.rstrip('.') for section in _SECTIONS)}"
             )
     return layers
 

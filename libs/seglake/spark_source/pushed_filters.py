@@ -23,8 +23,8 @@ def wanted_by(filters: Iterable[Filter]) -> Wanted:
     Comparisons with null let no row through, and Spark does not push them.
     """
     wanted = Wanted()
-    for each in filters:
-        wanted = _narrowed(wanted, each)
+    for pushed in filters:
+        wanted = _narrowed(wanted, pushed)
     return wanted
 
 

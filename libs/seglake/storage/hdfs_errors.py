@@ -117,12 +117,9 @@ def _reason_of(text: str, uri: str) -> str:
     if "could only be written to 0" in message:
         return f"no data node of {uri} takes the block: they are down, or their disks are full"
     meaning = _MEANINGS.get(kind)
-    return f"{message} ({kind})" if meaning is None else _with_first_sentence(meaning, message)
-
-
-def _with_first_sentence(meaning: str, message: str) -> str:
-    """A quota's message has the numbers."""
-    return f"{meaning}: {message}" if "quota" in meaning else meaning
+    if meaning is None:
+        return f"{message} ({kind})"
+    return f"{meaning}: {message}" if "quota" in meaning else meaning  # its message has the numbers
 
 
 def _kerberos(text: str, uri: str) -> str:

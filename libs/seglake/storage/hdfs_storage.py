@@ -13,7 +13,6 @@ import posixpath
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from types import TracebackType
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Self, cast
 from urllib.parse import quote
 
@@ -183,12 +182,7 @@ class _HdfsReader:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         """Nothing is held open between reads."""
 
 

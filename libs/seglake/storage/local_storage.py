@@ -10,7 +10,6 @@ import stat
 import uuid
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import BinaryIO, Self
 
 from seglake.storage.errors import (
@@ -198,12 +197,7 @@ class _LocalReader:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self._close()
 
     def _close(self) -> None:

@@ -6,7 +6,6 @@ lies between is quicker than asking for each. Who reads whole windows, or here a
 alone.
 """
 
-from types import TracebackType
 from typing import Self
 
 from seglake.storage.storage import Reader
@@ -59,10 +58,5 @@ class ReadAhead:
         self._reader.__enter__()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._reader.__exit__(kind, error, traceback)
+    def __exit__(self, *raised: object) -> None:
+        self._reader.__exit__(*raised)

@@ -6,7 +6,6 @@ finish half a file: a reader would take it for a whole one.
 
 import io
 from abc import abstractmethod
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -59,13 +58,8 @@ class RemoteOutput(io.RawIOBase):
         self._forget()
         super().close()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if kind is None:
+    def __exit__(self, *raised: object) -> None:
+        if raised[0] is None:
             self.close()
         else:
             self.discard()

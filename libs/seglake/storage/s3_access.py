@@ -193,8 +193,8 @@ def _keys_of_properties(properties: HadoopProperties, bucket: str) -> Keys | Non
 def _half_a_pair(
     properties: HadoopProperties, bucket: str, given: str, lacking: str
 ) -> RefusedError:
-    own = f"fs.s3a.bucket.{bucket}"
-    prefix = "fs.s3a" if properties.get(f"{own}.{given}") is None else own
+    of_bucket = f"fs.s3a.bucket.{bucket}"
+    prefix = "fs.s3a" if properties.get(f"{of_bucket}.{given}") is None else of_bucket
     reason = f"{prefix}.{lacking} is not set, and {prefix}.{given} is: set both or neither"
     return RefusedError(action="use", path=f"s3://{bucket}", reason=reason)
 

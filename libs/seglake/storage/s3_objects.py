@@ -8,7 +8,6 @@ import contextlib
 from collections.abc import Iterator
 from datetime import timedelta
 from functools import lru_cache
-from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from seglake.storage import s3_access
@@ -85,12 +84,7 @@ class S3Reader:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         """Nothing is held open between requests."""
 
 

@@ -55,16 +55,10 @@ class S3Storage(Storage):
             found = place.store.list_with_delimiter(place.key or None)
         objects = [item for item in found["objects"] if item["path"] != place.key]  # its marker
         entries = [
-            FileInfo(
-                path=f"s3://{place.access.bucket}/{prefix}",
-                name=posixpath.basename(prefix),
-                size_bytes=0,
-                modified_at_ms=0,
-                is_folder=True,
-            )
+            _folder(f"s3://{place.access.bucket}/{prefix}", prefix)
             for prefix in found["common_prefixes"]
         ]
-        entries += [_described(place.access.bucket, each) for each in objects]
+        entries += [_described(place.access.bucket, item) for item in objects]
         if not entries and not found["objects"] and place.key:
             raise self._nothing_to_list(place)
         entries.sort(key=lambda entry: entry.name)
@@ -88,17 +82,7 @@ class S3Storage(Storage):
             is_there = next(iter(pages), None) is not None or not place.key
         if refusal is not None:
             raise failed("look at", place, refusal) from None
-        return (
-            FileInfo(
-                path=path,
-                name=posixpath.basename(place.key),
-                size_bytes=0,
-                modified_at_ms=0,
-                is_folder=True,
-            )
-            if is_there
-            else None
-        )
+        return _folder(path, place.key) if is_there else None
 
     def open_reader(self, path: str) -> Reader:
         return ReadAhead(S3Reader(self._place(path)))
@@ -180,6 +164,11 @@ class S3Storage(Storage):
         if info is not None and not info.is_folder:
             return StorageError(action="list", path=place.path, reason="it is a file")
         return NotFoundError(action="list", path=place.path)
+
+
+def _folder(path: str, key: str) -> FileInfo:
+    name = posixpath.basename(key)
+    return FileInfo(path=path, name=name, size_bytes=0, modified_at_ms=0, is_folder=True)
 
 
 def _described(bucket: str, found: "ObjectMeta") -> FileInfo:

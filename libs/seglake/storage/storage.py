@@ -8,7 +8,6 @@ import contextlib
 import posixpath
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from types import TracebackType
 from typing import BinaryIO, NamedTuple, Protocol, Self
 
 from seglake.storage.errors import NotFoundError, PlaceError, StorageError
@@ -41,12 +40,7 @@ class Reader(Protocol):
 
     def __enter__(self) -> Self: ...
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None: ...
+    def __exit__(self, *raised: object) -> None: ...
 
 
 class Storage(ABC):

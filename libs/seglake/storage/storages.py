@@ -70,8 +70,8 @@ class Storages(Storage):
         by_storage: dict[Storage, list[str]] = {}
         for path in paths:
             by_storage.setdefault(self._of(path), []).append(path)
-        for storage, own in by_storage.items():
-            storage.sync(own)
+        for storage, group in by_storage.items():
+            storage.sync(group)
 
     def without_links(self, path: str) -> str:
         return self._of(path).without_links(path)

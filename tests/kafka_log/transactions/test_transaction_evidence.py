@@ -6,71 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from seglake.kafka_log.log_bounds import LogBounds
-from seglake.segment_codec.transactions import Markers
 from support.broker_disks import log_dir
 from support.cases import cases
 from support.corrupt_cases import corrupt_case
-from support.encoder import Aborted, ProducerEntry, producer_snapshot, transaction_index
+from support.encoder import producer_snapshot
 from support.lakes import content, ingested, read_table
 from support.surveyed import log_bounds
-from support.transaction_logs import TransactionLog, abort, commit, sent, write_log
-
-# Offsets: 0-2 data of 1, 3-5 of 2, 6 abort 1, 7-9 data of 1, 10 commit 2, 11 abort 1, 12-14 plain.
-LOG = TransactionLog.of([sent(1), sent(2), abort(1), sent(1), commit(2), abort(1), sent()])
-EDGES = (0, 7)
-INDEXES = ("00000000000000000000.txnindex", "00000000000000000007.txnindex")
-
-
-def _decisions(bounds: LogBounds) -> tuple[object, ...]:
-    return bounds.markers, bounds.open_transactions, bounds.next_offset, bounds.last_stable_offset
-
-
-def test_where_log_and_index_agree_nothing_is_said(data: Path) -> None:
-    write_log(data, LOG, EDGES)
-    assert log_bounds(data).notes == ()
-
-
-@pytest.mark.parametrize(
-    ("entries", "said"),
-    [
-        ([], "does not name the abort of producer 1 at offset 6"),
-        ([Aborted(2, 3, 5, 6), Aborted(1, 0, 6, 3)], "names an abort of producer 2 at offset 5"),
-        ([Aborted(1, 1, 6, 3)], "is of offset 1 there, the log has data from offset 0 on"),
-        ([Aborted(2, 3, 6, 3)], "does not name the abort of producer 1 at offset 6"),
-    ],
-)
-def test_where_log_and_index_disagree_one_note_says_so_and_the_log_decides(
-    entries: list[Aborted], said: str, data: Path
-) -> None:
-    partition = write_log(data, LOG, EDGES)
-    right = log_bounds(data)
-    (partition / INDEXES[0]).write_bytes(transaction_index(entries))
-    bounds = log_bounds(data)
-    (note,) = bounds.notes
-    assert ".txnindex and the log disagree, and the log decides" in note
-    assert said in note
-    assert _decisions(bounds) == _decisions(right)
-
-
-def test_an_abort_that_the_log_calls_a_commit_stays_a_commit(data: Path) -> None:
-    partition = write_log(data, LOG, EDGES)
-    entries = [Aborted(2, 3, 10, 7), Aborted(1, 7, 11, 12)]
-    (partition / INDEXES[1]).write_bytes(transaction_index(entries))
-    bounds = log_bounds(data)
-    assert "producer 2 at offset 10, where the log has a commit" in bounds.notes[0]
-    assert str(Markers(bounds.markers).state(2, 3)) == "committed"
-
-
-def test_an_index_that_is_older_than_the_end_of_the_log_is_no_disagreement(data: Path) -> None:
-    partition = write_log(data, LOG, EDGES, has_end_snapshot=False)
-    (partition / INDEXES[1]).write_bytes(b"")
-    assert log_bounds(data).notes == ()
-
-
-def test_entries_for_data_that_is_gone_are_no_disagreement(data: Path) -> None:
-    write_log(data, LOG, (3, 7))  # the abort at 6 is of data below 3
-    assert log_bounds(data).notes == ()
+from support.transaction_logs import TransactionLog, commit, sent, write_log
 
 
 @pytest.mark.parametrize(
@@ -130,41 +72,6 @@ def test_a_snapshot_older_than_the_first_segment_tells_nothing(tmp_path: Path) -
     bounds = log_bounds(tmp_path / "d")
     assert bounds.open_transactions == ()
     assert bounds.next_offset == log.next_offset
-
-
-def test_an_index_of_another_segment_is_not_used(data: Path) -> None:
-    partition = write_log(data, LOG, EDGES)
-    right = log_bounds(data)
-    shutil.copy(partition / INDEXES[0], partition / INDEXES[1])
-    bounds = log_bounds(data)
-    assert [note.partition(" is not used: ")[2] for note in bounds.notes] == [
-        "marker 6 is not of this segment"
-    ]
-    assert _decisions(bounds) == _decisions(right)
-
-
-def test_a_snapshot_with_a_transaction_that_begins_at_its_end_is_not_used(data: Path) -> None:
-    partition = write_log(data, LOG, EDGES)
-    right = log_bounds(data)
-    name = f"{LOG.next_offset:020}.snapshot"
-    entry = ProducerEntry(5, open_transaction_first_offset=LOG.next_offset)
-    (partition / name).write_bytes(producer_snapshot([entry]))
-    bounds = log_bounds(data)
-    (note,) = bounds.notes
-    assert note.endswith(f"{name} is not used: a transaction begins behind its end")
-    assert _decisions(bounds) == _decisions(right)
-
-
-def test_a_damaged_snapshot_gives_way_to_the_one_before(tmp_path: Path) -> None:
-    log = TransactionLog.of([sent(1), sent(), sent(), sent()])
-    partition = write_log(tmp_path / "d", log, (3, 6))
-    (partition / "00000000000000000012.snapshot").write_bytes(b"\0" * 20)
-    bounds = log_bounds(tmp_path / "d")
-    assert [
-        (transaction.producer_id, transaction.first_offset)
-        for transaction in bounds.open_transactions
-    ] == [(1, 0)]
-    assert ["00000000000000000012.snapshot is not used" in note for note in bounds.notes] == [True]
 
 
 @pytest.mark.parametrize(

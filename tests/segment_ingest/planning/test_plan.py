@@ -1,4 +1,4 @@
-"""What is planned from names and numbers alone: coverage, bounds, copies, ranges, tasks, waves."""
+"""What is planned from names and numbers alone: ranges, splits, tasks, waves."""
 
 from collections import Counter
 from itertools import pairwise
@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from seglake.kafka_log.leader_epochs import leader_epochs_of
 from seglake.kafka_log.log_bounds import bounds_of
-from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
+from seglake.kafka_log.offset_ranges import OffsetRange, merged
 from seglake.kafka_log.replica import PartitionKey
-from seglake.kafka_log.segment_survey import DataSpan
-from seglake.log_tables.coverage import Coverage
+from seglake.kafka_log.replica_selection import PartitionChoice
 from seglake.pipelines.segment_ingest.planning.plan import (
     SurveyedPartition,
     plan_ranges,
@@ -19,173 +19,7 @@ from seglake.pipelines.segment_ingest.planning.plan import (
     wanted_ranges,
 )
 from seglake.pipelines.settings.settings import Settings
-from seglake.segment_codec.transactions import Marker
-from support.planned import (
-    BATCH_BYTES,
-    BATCH_OFFSETS,
-    KEY,
-    decode_settings,
-    replica,
-    survey,
-    surveyed,
-)
-
-_RANGES = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), max_size=8)
-
-
-def _offsets(ranges: list[OffsetRange]) -> set[int]:
-    return {offset for start, stop in ranges for offset in range(start, stop)}
-
-
-@given(_RANGES)
-def test_merged_ranges_hold_the_same_offsets_in_order_and_apart(ranges: list[OffsetRange]) -> None:
-    result = merged(ranges)
-    assert _offsets(result) == _offsets(ranges)
-    assert all(start < stop for start, stop in result)
-    assert all(before[1] < after[0] for before, after in pairwise(result))
-
-
-@given(st.tuples(st.integers(0, 60), st.integers(0, 60)), _RANGES)
-def test_what_is_left_of_a_range_is_what_no_other_holds(
-    wanted: OffsetRange, covered: list[OffsetRange]
-) -> None:
-    result = subtracted(wanted, merged(covered))
-    assert _offsets(result) == _offsets([wanted]) - _offsets(covered)
-    assert all(start < stop for start, stop in result)
-    assert result == merged(result)
-
-
-def _row(start: int, stop: int, topic_id: str | None, generation: int = 1) -> dict[str, object]:
-    return {
-        "topic": KEY.topic,
-        "partition": KEY.partition,
-        "topic_id": topic_id,
-        "kind": "ingest",
-        "start_offset": start,
-        "next_offset": stop,
-        "isolation": "read_committed",
-        "generation": generation,
-    }
-
-
-def test_coverage_without_an_id_belongs_to_the_first_id_seen() -> None:
-    coverage = Coverage([_row(0, 5, None, 1), _row(5, 9, "first", 2), _row(0, 3, "second", 3)])
-    assert coverage.ranges(KEY._replace(topic_id="first")) == [(0, 9)]
-    assert coverage.ranges(KEY._replace(topic_id="second")) == [(0, 3)]
-    assert coverage.ranges(KEY._replace(topic_id="third")) == []
-    assert coverage.latest_topic_id(KEY.topic, KEY.partition) == "second"
-
-
-def test_coverage_without_any_id_belongs_to_the_one_that_asks() -> None:
-    coverage = Coverage([_row(0, 5, None)])
-    assert coverage.ranges(KEY) == [(0, 5)]
-    assert coverage.ranges(KEY._replace(topic_id="new")) == [(0, 5)]
-    assert coverage.latest_topic_id(KEY.topic, KEY.partition) is None
-
-
-def test_repair_ranges_cover_nothing_anew() -> None:
-    coverage = Coverage([_row(0, 5, "id"), _row(2, 9, "id", 2) | {"kind": "repair"}])
-    assert coverage.ranges(KEY._replace(topic_id="id")) == [(0, 5)]
-
-
-def test_the_first_isolation_of_a_topic_is_the_one_that_counts() -> None:
-    rows = [_row(5, 9, None, 2) | {"isolation": "read_uncommitted"}, _row(0, 5, None, 1)]
-    assert Coverage(rows).isolation(KEY.topic) == "read_committed"
-    assert Coverage(rows).isolation("other") is None
-
-
-_UNCOMMITTED = Settings.from_mappings([("t", {"read": {"isolation": "read_uncommitted"}})])
-_TO_THE_END = Settings.from_mappings([("t", {"read": {"upper_bound": "log_end"}})])
-
-
-@pytest.mark.parametrize(
-    ("has_file", "entry", "settings", "expected"),
-    [
-        (True, 70, Settings(), 70),
-        (True, 170, Settings(), 100),
-        (True, None, Settings(), 0),
-        (False, None, Settings(), 100),
-        (True, 70, _TO_THE_END, 100),
-        (True, None, _TO_THE_END, 100),
-    ],
-)
-def test_the_upper_bound_is_the_high_watermark_or_what_stands_for_it(
-    has_file: bool, entry: int | None, settings: Settings, expected: int
-) -> None:
-    copy = replica(high_watermark=entry, has_high_watermarks=has_file)
-    bounds = bounds_of(copy, [survey(0, 100)], settings.read_policy)
-    assert bounds.next_offset == expected
-    assert bounds.log_end_offset == 100
-    is_said = has_file and entry is None and settings is not _TO_THE_END
-    assert any("has no entry" in note for note in bounds.notes) == is_said
-    is_short = entry is not None and entry > 100
-    assert any("70 offsets are not on this disk" in note for note in bounds.notes) == is_short
-
-
-def test_without_an_entry_a_partition_is_taken_up_to_its_log_start() -> None:
-    copy = replica((20, 100), high_watermark=None)
-    assert bounds_of(copy, [survey(20, 100)], Settings().read_policy).next_offset == 20
-
-
-def test_a_log_start_above_the_log_end_is_not_believed() -> None:
-    bounds = bounds_of(
-        replica((20, 100), log_start_offset=101), [survey(20, 100)], Settings().read_policy
-    )
-    assert bounds.log_start_offset == 20
-    assert "ignored as implausible" in bounds.notes[0]
-    at_the_end = bounds_of(
-        replica((20, 100), log_start_offset=100), [survey(20, 100)], Settings().read_policy
-    )
-    assert at_the_end.log_start_offset == 100
-    assert not [note for note in at_the_end.notes if "implausible" in note]
-
-
-@pytest.mark.parametrize(
-    ("claimed", "has_remote_tier", "remote"),
-    [(None, True, 20), (5, True, 5), (5, False, 20), (30, True, 30)],
-)
-def test_a_log_start_below_the_first_segment_is_where_the_remote_log_begins(
-    claimed: int | None, has_remote_tier: bool, remote: int
-) -> None:
-    copy = replica((20, 100), log_start_offset=claimed, has_remote_tier=has_remote_tier)
-    assert bounds_of(copy, [survey(20, 100)], Settings().read_policy).remote_offset == remote
-
-
-def test_damage_at_the_end_of_a_log_does_not_hide_what_the_high_watermark_proves() -> None:
-    copy = replica(high_watermark=120)
-    assert (
-        bounds_of(copy, [survey(0, 100, is_cut_open=True)], Settings().read_policy).next_offset
-        == 120
-    )
-    assert bounds_of(copy, [survey(0, 100)], Settings().read_policy).next_offset == 100
-
-
-def _events(*, is_ended: bool) -> tuple[Marker | DataSpan, ...]:
-    ends = (Marker(80, 2, True),) if is_ended else ()
-    return (DataSpan(30, 1), DataSpan(50, 2), Marker(60, 1, False), *ends)
-
-
-def test_read_committed_stops_at_the_first_open_transaction() -> None:
-    still_open = [survey(0, 100, events=_events(is_ended=False))]
-    bounds = bounds_of(replica(), still_open, Settings().read_policy)
-    assert (bounds.next_offset, bounds.last_stable_offset) == (50, 50)
-    assert [
-        (transaction.producer_id, transaction.first_offset)
-        for transaction in bounds.open_transactions
-    ] == [(2, 50)]
-    uncommitted = bounds_of(replica(), still_open, _UNCOMMITTED.read_policy)
-    assert (uncommitted.next_offset, uncommitted.last_stable_offset) == (100, 50)
-    ended = bounds_of(
-        replica(), [survey(0, 100, events=_events(is_ended=True))], Settings().read_policy
-    )
-    assert (ended.next_offset, ended.last_stable_offset) == (100, 100)
-
-
-def test_a_marker_above_the_high_watermark_ends_nothing() -> None:
-    surveys = [survey(0, 100, events=_events(is_ended=True))]
-    bounds = bounds_of(replica(high_watermark=80), surveys, Settings().read_policy)
-    assert (bounds.next_offset, bounds.last_stable_offset) == (50, 50)
-    assert bounds.markers == (Marker(60, 1, False),)
+from support.planned import BATCH_BYTES, BATCH_OFFSETS, decode_settings, replica, survey, surveyed
 
 
 def _settings(split_bytes: int, wave_bytes: int) -> Settings:
@@ -322,7 +156,7 @@ def test_a_window_is_between_the_first_batches_that_reach_its_ends(
     times = {"from": "2024-01-01T00:00:00Z", "to": "2024-02-01T00:00:00Z"}
     settings = _window(**{f"{name}_timestamp": times[name] for name in select})
     surveys = (survey(0, 100, window=found),)
-    partition = SurveyedPartition(
-        replica(), surveys, bounds_of(replica(), surveys, settings.read_policy), covered=()
-    )
+    choice = PartitionChoice(replica(), surveys, leader_epochs_of(()), (), ())
+    bounds = bounds_of(replica(), surveys, settings.read_policy)
+    partition = SurveyedPartition(choice, bounds, covered=())
     assert wanted_ranges(partition, settings) == expected

@@ -11,9 +11,7 @@ from seglake.pipelines.segment_ingest.errors import DataLossError
 from seglake.pipelines.segment_ingest.query.read_plan import Wanted, plan_reads
 from seglake.pipelines.segment_ingest.query.record_stream import SCHEMA, records_of
 from seglake.pipelines.settings.settings import Settings
-from seglake.storage.errors import NotFoundError, StorageError
 from seglake.storage.local_storage import LocalStorage
-from seglake.storage.storage import FileInfo, Reader
 from support import broker_disks
 from support.cases import cases
 from support.encoder import Partition, Segment, write_log_dir
@@ -44,30 +42,6 @@ def _read(
     batches = [batch for task in tasks for batch in records_of(task, fails_on_loss=fails_on_loss)]
     rows: list[Row] = pa.Table.from_batches(batches, SCHEMA).to_pylist()
     return sorted(rows, key=lambda row: (row["topic"], row["partition"], row["offset"]))
-
-
-class _Closed(LocalStorage):
-    """One folder cannot be listed."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def list_folder(self, path: str) -> list[FileInfo]:
-        if path.endswith(f"/{self._name}"):
-            raise StorageError(action="list", path=path, reason="Permission denied")
-        return super().list_folder(path)
-
-
-class _Gone(LocalStorage):
-    """One file is listed, and is gone when it is to be read."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def open_reader(self, path: str) -> Reader:
-        if path.endswith(f"/{self._name}"):
-            raise NotFoundError(action="open", path=path)
-        return super().open_reader(path)
 
 
 def _taken(source: Path, lake: Path, isolation: str) -> list[Row]:
@@ -106,23 +80,6 @@ def test_any_range_of_offsets_has_the_rows_of_the_whole(scenario: str, isolation
         assert found == [row for row in whole if start <= row["offset"] < stop]
 
 
-def test_only_topics_and_partitions_that_are_asked_for_are_planned() -> None:
-    settings = Settings.from_mappings([])
-    wanted = Wanted().with_topics(["v0-gzip", "tx-a"]).with_partitions([1, 7])
-    tasks = plan_reads([str(_SAMPLES)], LocalStorage(), settings, wanted, fails_on_loss=True)
-    planned = {str(split.key) for task in tasks for split in task.splits}
-    assert planned == {"v0-gzip-1", "tx-a-1"}
-
-
-def test_offsets_that_are_not_asked_for_are_not_read(tmp_path: Path) -> None:
-    data = make_log_dir(tmp_path / "data", {("orders", 0): [0, 50, 100, 150, 200]})
-    settings = Settings.from_mappings([])
-    wanted = Wanted().with_offsets(60, 61)
-    (task,) = plan_reads([str(data)], LocalStorage(), settings, wanted, fails_on_loss=True)
-    names = [piece.file.name for split in task.splits for piece in split.segment_splits]
-    assert names == ["orders-0/00000000000000000050.log"]
-
-
 def test_damage_ends_the_query_and_says_where_it_is() -> None:
     with pytest.raises(
         DataLossError, match=r"v2-none-1: bad_length in .* at position 2862.*failOn"
@@ -133,16 +90,6 @@ def test_damage_ends_the_query_and_says_where_it_is() -> None:
 def test_damage_that_is_not_asked_for_does_not() -> None:
     rows = _read(_SAMPLES, Wanted().with_topics(["v2-none"]).with_offsets(150, None))
     assert [row["offset"] for row in rows] == list(range(150, 267))
-
-
-def test_a_folder_that_cannot_be_read_ends_the_queries_that_ask_for_it(tmp_path: Path) -> None:
-    edges = {("orders", 0): [0, 10], ("payments", 0): [0, 10]}
-    data = make_log_dir(tmp_path / "data", edges)
-    storage = _Closed("payments-0")
-    settings, wanted = Settings.from_mappings([]), Wanted().with_topics(["orders"])
-    assert plan_reads([str(data)], storage, settings, wanted, fails_on_loss=True)
-    with pytest.raises(DataLossError, match=r"cannot list .*payments-0"):
-        plan_reads([str(data)], storage, settings, Wanted(), fails_on_loss=True)
 
 
 def test_a_query_that_begins_inside_damage_ends() -> None:
@@ -171,14 +118,6 @@ def test_a_segment_that_is_gone_ends_the_query(tmp_path: Path) -> None:
     with pytest.raises(DataLossError, match=r"orders-0: no segment has the offsets \[50, 100\)"):
         _read(data)
     assert {row["offset"] for row in _read(data, fails_on_loss=False)}.isdisjoint(range(50, 100))
-
-
-def test_a_last_segment_that_goes_before_it_is_read_ends_the_query(tmp_path: Path) -> None:
-    data = make_log_dir(tmp_path / "data", {("orders", 0): [0, 50, 100]})
-    storage, settings = _Gone(f"{50:020}.log"), Settings.from_mappings([])
-    with pytest.raises(DataLossError, match=r"orders-0: cannot open .*50\.log: no such file"):
-        plan_reads([str(data)], storage, settings, Wanted(), fails_on_loss=True)
-    assert plan_reads([str(data)], storage, settings, Wanted(), fails_on_loss=False)
 
 
 def test_one_offset_that_is_missing_between_two_segments_ends_the_query(tmp_path: Path) -> None:

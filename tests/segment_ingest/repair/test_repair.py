@@ -1,7 +1,6 @@
 """What is damaged or missing on one disk is taken from another: in the same run, or in a later."""
 
 import shutil
-import struct
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,8 +9,9 @@ import pytest
 from support import broker_disks
 from support.accounts import StandingGap, imbalances_of, standing_gaps
 from support.cases import cases
-from support.lakes import ingested, ingested_in_pieces, oracle_record, read_table, versions
-from support.made_logs import Made, made_records, make_log_dir
+from support.damaged_replicas import LogBatch, batches_in, made_rows, resolutions_in
+from support.lakes import ingested, oracle_record, read_table, versions
+from support.made_logs import made_records, make_log_dir
 from support.meanwhile import Meanwhile, once
 from support.oracle import expected_records
 
@@ -19,32 +19,6 @@ _SCENARIO, _COPY = "08_replicas", "healed"
 _BROKERS = ("broker0", "broker1", "broker2")
 _PARTITIONS = (0, 1, 2)
 _ORDERS = ("orders", 0)
-
-
-class _Batch:
-    """Where a batch of a log dir lies, read from the bytes alone."""
-
-    def __init__(self, log: Path, position: int, size_bytes: int, first: int, last: int) -> None:
-        self.log, self.position, self.size_bytes = log, position, size_bytes
-        self.first_offset, self.next_offset = first, last + 1
-
-    def damage(self) -> None:
-        """Change its last byte, which its checksum covers."""
-        content = bytearray(self.log.read_bytes())
-        content[self.position + self.size_bytes - 1] ^= 0xFF
-        self.log.write_bytes(content)
-
-
-def _batches(folder: Path) -> list[_Batch]:
-    found = []
-    for log in sorted(folder.glob("*.log")):
-        content, position = log.read_bytes(), 0
-        while position < len(content):
-            base, length = struct.unpack_from(">qi", content, position)
-            (last_delta,) = struct.unpack_from(">i", content, position + 23)
-            found.append(_Batch(log, position, 12 + length, base, base + last_delta))
-            position += 12 + length
-    return found
 
 
 def _disks(target: Path) -> Path:
@@ -57,20 +31,11 @@ def _found(lake: Path, partition: int) -> list[object]:
     return [oracle_record(row) for row in sorted(rows, key=lambda row: row["offset"])]
 
 
-def _made(lake: Path) -> list[Made]:
-    rows = read_table(lake, "records")
-    return sorted(Made(row["topic"], row["partition"], row["offset"], row["value"]) for row in rows)
-
-
 def _is_complete(lake: Path) -> bool:
     return all(
         _found(lake, partition) == expected_records(_SCENARIO, _COPY, "rep", partition)
         for partition in _PARTITIONS
     )
-
-
-def _resolutions(lake: Path) -> list[str]:
-    return sorted(str(row["resolution"]) for row in read_table(lake, "quarantine"))
 
 
 def _repairs(lake: Path) -> list[tuple[int, int, int]]:
@@ -79,7 +44,7 @@ def _repairs(lake: Path) -> list[tuple[int, int, int]]:
 
 
 _MOST_BATCHES = max(
-    len(_batches(broker_disks.log_dir(_SCENARIO, _COPY) / f"rep-{partition}"))
+    len(batches_in(broker_disks.log_dir(_SCENARIO, _COPY) / f"rep-{partition}"))
     for partition in _PARTITIONS
 )
 
@@ -90,9 +55,9 @@ def test_every_damaged_batch_is_taken_from_a_sibling_and_is_a_gap_without_one(
     tmp_path: Path, broker: str, index: int
 ) -> None:
     source = _disks(tmp_path / "disks")
-    hit: list[tuple[int, _Batch]] = []
+    hit: list[tuple[int, LogBatch]] = []
     for partition in _PARTITIONS:
-        batches = _batches(source / broker / "data" / f"rep-{partition}")
+        batches = batches_in(source / broker / "data" / f"rep-{partition}")
         if index < len(batches):
             batches[index].damage()
             hit.append((partition, batches[index]))
@@ -112,7 +77,7 @@ def test_replica_of_a_later_run_fills_what_was_damaged_and_a_rerun_does_nothing(
     tmp_path: Path,
 ) -> None:
     source = _disks(tmp_path / "disks")
-    for batch in _batches(source / "broker1" / "data" / "rep-0")[1:3]:
+    for batch in batches_in(source / "broker1" / "data" / "rep-0")[1:3]:
         batch.damage()
     lake = tmp_path / "lake"
     assert ingested(source / "broker1", lake).counts.quarantined == 2
@@ -123,7 +88,7 @@ def test_replica_of_a_later_run_fills_what_was_damaged_and_a_rerun_does_nothing(
     assert (summary.exit_code, summary.counts.repaired_gaps) == (0, 1)
     assert "filled from another replica" in summary.to_text()
     assert _is_complete(lake)
-    assert _resolutions(lake) == ["None", "None", "sibling", "sibling"]
+    assert resolutions_in(lake) == ["None", "None", "sibling", "sibling"]
     assert imbalances_of(lake) == []
     after = versions(lake)
     ingested(source, lake)
@@ -132,7 +97,7 @@ def test_replica_of_a_later_run_fills_what_was_damaged_and_a_rerun_does_nothing(
 
 def test_repair_that_another_run_has_just_made_leaves_nothing_to_do(tmp_path: Path) -> None:
     source = _disks(tmp_path / "disks")
-    _batches(source / "broker1" / "data" / "rep-0")[1].damage()
+    batches_in(source / "broker1" / "data" / "rep-0")[1].damage()
     lake = tmp_path / "lake"
     ingested(source / "broker1", lake)
     other_run = once(lambda: ingested(source / "broker2", lake))
@@ -144,7 +109,7 @@ def test_repair_that_another_run_has_just_made_leaves_nothing_to_do(tmp_path: Pa
 
 def test_dry_run_says_what_a_copy_would_fill_and_writes_nothing(tmp_path: Path) -> None:
     source = _disks(tmp_path / "disks")
-    batch = _batches(source / "broker1" / "data" / "rep-0")[1]
+    batch = batches_in(source / "broker1" / "data" / "rep-0")[1]
     batch.damage()
     lake = tmp_path / "lake"
     ingested(source / "broker1", lake)
@@ -159,7 +124,7 @@ def test_dry_run_says_what_a_copy_would_fill_and_writes_nothing(tmp_path: Path) 
 
 def test_rows_of_a_sibling_name_its_broker(tmp_path: Path) -> None:
     source = _disks(tmp_path / "disks")
-    batch = _batches(source / "broker1" / "data" / "rep-1")[0]
+    batch = batches_in(source / "broker1" / "data" / "rep-1")[0]
     batch.damage()
     lake = tmp_path / "lake"
     ingested(source / "broker1", lake)
@@ -179,7 +144,7 @@ def test_segment_that_is_missing_comes_from_the_sibling(tmp_path: Path) -> None:
     ingested(one, lake)
     assert standing_gaps(lake) == [StandingGap("orders", 0, 20, 40, "missing")]
     ingested(two, lake)
-    assert _made(lake) == made_records({_ORDERS: range(60)})
+    assert made_rows(lake) == made_records({_ORDERS: range(60)})
     assert standing_gaps(lake) == []
     assert imbalances_of(lake) == []
 
@@ -189,110 +154,20 @@ def test_two_copies_damaged_in_different_places_make_a_whole(tmp_path: Path) -> 
     disks = [make_log_dir(tmp_path / name, edges, broker_id=int(name)) for name in "123"]
     for disk, hit in zip(disks, ((2, 3, 4), (3,), (2, 4)), strict=True):
         for index in hit:
-            _batches(disk / "orders-0")[index].damage()
+            batches_in(disk / "orders-0")[index].damage()
     lake = tmp_path / "lake"
     ingested(disks[0], lake)
     assert standing_gaps(lake) == [StandingGap("orders", 0, 10, 25, "quarantined")]
     ingested(disks[1], lake)
     assert standing_gaps(lake) == [StandingGap("orders", 0, 15, 20, "quarantined")]
-    assert _resolutions(lake) == ["None"] * 3  # they tell of the one that is missing still
+    assert resolutions_in(lake) == ["None"] * 3  # they tell of the one that is missing still
     assert imbalances_of(lake) == []
     ingested(disks[2], lake)
     assert standing_gaps(lake) == []
-    assert _made(lake) == made_records({_ORDERS: range(60)})
+    assert made_rows(lake) == made_records({_ORDERS: range(60)})
     assert _repairs(lake) == [(10, 25, 10), (15, 20, 5)]
-    assert _resolutions(lake) == ["None"] * 3 + ["sibling"] * 3
+    assert resolutions_in(lake) == ["None"] * 3 + ["sibling"] * 3
     assert imbalances_of(lake) == []
-
-
-def test_damage_with_holes_in_two_waves_is_resolved_by_the_last_of_them(tmp_path: Path) -> None:
-    edges = {_ORDERS: [0, 20, 40, 60]}
-    disks = [make_log_dir(tmp_path / name, edges, broker_id=int(name)) for name in "123"]
-    for disk, hit in zip(disks, ((2, 3, 4), (2, 4), ()), strict=True):
-        for index in hit:
-            _batches(disk / "orders-0")[index].damage()
-    lake = tmp_path / "lake"
-    ingested(disks[0], lake)
-    ingested(disks[1], lake)
-    assert [(gap.start_offset, gap.next_offset) for gap in standing_gaps(lake)] == [
-        (10, 15),
-        (20, 25),
-    ]
-    ingested_in_pieces(disks[2], lake, "read_uncommitted", split_bytes=1, wave_bytes=1)
-    assert standing_gaps(lake) == []
-    assert _resolutions(lake) == ["None"] * 3 + ["sibling"] * 3
-    assert imbalances_of(lake) == []
-
-
-def test_damage_stands_for_a_gap_until_all_of_it_is_filled(tmp_path: Path) -> None:
-    edges = {_ORDERS: [0, 20, 40, 60]}
-    one = make_log_dir(tmp_path / "one", edges, broker_id=1)
-    two = make_log_dir(tmp_path / "two", edges, broker_id=2)
-    (one / "orders-0" / f"{20:020}.log").unlink()
-    _batches(one / "orders-0")[4].damage()
-    _batches(two / "orders-0")[4].damage()
-    lake = tmp_path / "lake"
-    ingested(one, lake)
-    assert standing_gaps(lake) == [StandingGap("orders", 0, 20, 45, "quarantined")]
-    ingested(two, lake)
-    assert standing_gaps(lake) == [StandingGap("orders", 0, 20, 25, "quarantined")]
-    assert _resolutions(lake) == ["None"]
-    assert imbalances_of(lake) == []
-
-
-def test_log_that_was_damaged_all_over_is_resolved_when_all_of_it_came(tmp_path: Path) -> None:
-    one, two = (
-        make_log_dir(tmp_path / name, {_ORDERS: [0, 15]}, broker_id=int(name)) for name in "12"
-    )
-    for batch in _batches(one / "orders-0"):
-        batch.damage()
-    lake = tmp_path / "lake"
-    ingested(one, lake)
-    assert standing_gaps(lake) == [StandingGap("orders", 0, 0, 15, "quarantined")]
-    ingested(two, lake)
-    assert _resolutions(lake) == ["None"] * 3 + ["sibling"] * 3
-    assert imbalances_of(lake) == []
-
-
-@pytest.mark.parametrize("last_hit", [(2, 4), (4,)], ids=["apart", "overlapping"])
-def test_two_siblings_at_once_fill_one_gap(tmp_path: Path, last_hit: tuple[int, ...]) -> None:
-    edges = {_ORDERS: [0, 60]}
-    disks = [make_log_dir(tmp_path / name, edges, broker_id=int(name)) for name in "123"]
-    for disk, hit in zip(disks, ((2, 3, 4), (3,), last_hit), strict=True):
-        for index in hit:
-            _batches(disk / "orders-0")[index].damage()
-    lake = tmp_path / "lake"
-    ingested(disks, lake)
-    assert _made(lake) == made_records({_ORDERS: range(60)})
-    assert standing_gaps(lake) == []
-    assert imbalances_of(lake) == []
-
-
-def test_copy_of_another_lineage_fills_nothing(tmp_path: Path) -> None:
-    edges = {_ORDERS: [0, 20, 40]}
-    one = make_log_dir(tmp_path / "one", edges, broker_id=1)
-    two = make_log_dir(tmp_path / "two", edges, broker_id=2)
-    _with_epochs(one, {0: 3})
-    _with_epochs(two, {0: 3, 10: 5})
-    _batches(one / "orders-0")[4].damage()
-    lake = tmp_path / "lake"
-    ingested(one, lake)
-    summary = ingested(two, lake)
-    assert summary.counts.repaired_gaps == 0
-    assert any("gaps from offset 10 on are not filled" in note for note in summary.notes)
-    assert standing_gaps(lake) == [StandingGap("orders", 0, 20, 25, "quarantined")]
-
-
-def _with_epochs(log_dir: Path, starts: dict[int, int]) -> None:
-    """Stamp leader epochs into batches, which no checksum covers, and into the checkpoint."""
-    for batch in _batches(log_dir / "orders-0"):
-        epoch = [value for start, value in starts.items() if start <= batch.first_offset][-1]
-        content = bytearray(batch.log.read_bytes())
-        struct.pack_into(">i", content, batch.position + 12, epoch)
-        batch.log.write_bytes(content)
-    lines = ["0", str(len(starts)), *(f"{epoch} {start}" for start, epoch in starts.items())]
-    text = "\n".join(lines) + "\n"
-    (log_dir / "orders-0" / "leader-epoch-checkpoint").write_text(text, encoding="ascii")
 
 
 _STEPS = ["redo", "records", "batches", "quarantine", "gaps", "checkpoints"]
@@ -303,15 +178,15 @@ def test_repair_that_dies_in_its_commit_is_completed_once(tmp_path: Path, step: 
     edges = {_ORDERS: [0, 20, 40]}
     one = make_log_dir(tmp_path / "one", edges, broker_id=1)
     two = make_log_dir(tmp_path / "two", edges, broker_id=2)
-    _batches(one / "orders-0")[1].damage()
+    batches_in(one / "orders-0")[1].damage()
     lake = tmp_path / "lake"
     ingested(one, lake)
     with pytest.raises(_DiedError):
         ingested([one, two], lake, after=_dies_at(step))
     ingested([one, two], lake)
-    assert _made(lake) == made_records({_ORDERS: range(40)})
+    assert made_rows(lake) == made_records({_ORDERS: range(40)})
     assert standing_gaps(lake) == []
-    assert _resolutions(lake) == ["None", "sibling"]
+    assert resolutions_in(lake) == ["None", "sibling"]
     assert imbalances_of(lake) == []
 
 

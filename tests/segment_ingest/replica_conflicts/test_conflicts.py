@@ -1,7 +1,6 @@
 """Copies that contradict each other: one log is taken, the other's batches are listed."""
 
 import hashlib
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -9,10 +8,17 @@ import pytest
 from support import broker_disks
 from support.accounts import imbalances_of
 from support.cases import cases
+from support.conflicting_logs import (
+    conflict_rows,
+    numbered_values,
+    orders_partition,
+    places_of,
+    segment_of,
+    two_copies,
+)
 from support.dumps import DumpBatch
-from support.encoder import Header, Partition, Record, Segment, messages, positions_of, record_batch
 from support.lakes import Row, ingested, ingested_in_pieces, oracle_record, read_table, versions
-from support.made_logs import TOPIC_IDS, write_over
+from support.made_logs import write_over
 from support.oracle import expected_records, partition_dump
 from support.taken import is_nothing_new, offsets_taken, ranges_taken
 
@@ -31,15 +37,6 @@ def _disks(copy: str, *brokers: str) -> list[Path]:
 def _found(lake: Path, partition: int) -> list[object]:
     rows = [row for row in read_table(lake, "records") if row["partition"] == partition]
     return [oracle_record(row) for row in sorted(rows, key=lambda row: row["offset"])]
-
-
-def _conflicts(lake: Path) -> list[Row]:
-    rows = [r for r in read_table(lake, "quarantine") if r["defect_code"] == "replica_conflict"]
-    return sorted(rows, key=lambda r: (r["broker_id"], r["partition"], r["base_offset"]))
-
-
-def _places(rows: Iterable[Row]) -> list[tuple[object, ...]]:
-    return [(r["broker_id"], r["partition"], r["base_offset"], r["last_offset"]) for r in rows]
 
 
 def _dumped(copy: str, broker: str, partition: int, offsets: range) -> list[DumpBatch]:
@@ -90,7 +87,7 @@ def test_tails_that_lost_an_election_are_listed_batch_by_batch(lake: Path) -> No
             expected = _dumped("diverged", f"broker{broker_id}", partition, lost)
             rows = [
                 row
-                for row in _conflicts(lake)
+                for row in conflict_rows(lake)
                 if (row["broker_id"], row["partition"]) == (broker_id, partition)
             ]
             assert [_as_dumped(row) for row in rows] == [_facts(each) for each in expected]
@@ -98,12 +95,14 @@ def test_tails_that_lost_an_election_are_listed_batch_by_batch(lake: Path) -> No
     assert {row["broker_id"] for row in read_table(lake, "batches")} == {2}
     assert imbalances_of(lake) == []
     assert summary.exit_code == 0  # normal in Kafka, with unclean elections allowed
-    assert sum(count.lost for count in summary.findings.conflicts.values()) == len(_conflicts(lake))
+    assert sum(count.lost for count in summary.findings.conflicts.values()) == len(
+        conflict_rows(lake)
+    )
 
 
 def test_a_listed_batch_comes_with_its_bytes_and_both_epochs(lake: Path) -> None:
     ingested(_disks("diverged"), lake)
-    for row in _conflicts(lake):
+    for row in conflict_rows(lake):
         log_dir = broker_disks.log_dir(_SCENARIO, "diverged", f"broker{row['broker_id']}")
         start = row["position"]
         content = (log_dir / row["segment"]).read_bytes()[start : start + row["length_bytes"]]
@@ -125,7 +124,7 @@ def test_a_lost_tail_above_what_is_covered_is_named(lake: Path) -> None:
         if "lost an election" in unread_range.reason
     }
     assert named == {(f"rep-{p}", _COVERED[p], _LOST_END[p]) for p in _PARTITIONS}
-    assert all(row["base_offset"] < _COVERED[row["partition"]] for row in _conflicts(lake))
+    assert all(row["base_offset"] < _COVERED[row["partition"]] for row in conflict_rows(lake))
 
 
 def test_a_second_run_lists_nothing_again(lake: Path) -> None:
@@ -138,11 +137,11 @@ def test_a_second_run_lists_nothing_again(lake: Path) -> None:
 def test_a_lost_tail_is_listed_when_its_disk_comes_later(lake: Path, tmp_path: Path) -> None:
     ingested(_disks("diverged"), tmp_path / "at once")
     ingested(_disks("diverged", "broker2"), lake)
-    assert _conflicts(lake) == []
+    assert conflict_rows(lake) == []
     for _ in range(2):
         summary = ingested(_disks("diverged"), lake)
         assert (summary.exit_code, summary.records) == (0, 0)
-        assert _places(_conflicts(lake)) == _places(_conflicts(tmp_path / "at once"))
+        assert places_of(conflict_rows(lake)) == places_of(conflict_rows(tmp_path / "at once"))
     assert imbalances_of(lake) == []
 
 
@@ -158,7 +157,7 @@ def test_a_run_that_dies_while_it_lists_a_tail_is_completed(lake: Path, step: st
     with pytest.raises(KeyboardInterrupt):
         ingested(_disks("diverged"), lake, after=die)
     ingested(_disks("diverged"), lake)
-    places = _places(_conflicts(lake))
+    places = places_of(conflict_rows(lake))
     assert (len(places), len(set(places))) == (12, 12)
     assert imbalances_of(lake) == []
 
@@ -170,7 +169,7 @@ def test_a_copy_that_lost_brings_no_rows_to_what_won(lake: Path) -> None:
     assert (summary.exit_code, summary.records) == (0, 0)
     for partition in _PARTITIONS:
         assert _found(lake, partition) == expected_records(_SCENARIO, "diverged", "rep", partition)
-    assert {row["broker_id"] for row in _conflicts(lake)} == {0}
+    assert {row["broker_id"] for row in conflict_rows(lake)} == {0}
     before = versions(lake)
     ingested(_disks("diverged", "broker0"), lake)
     assert versions(lake) == before
@@ -188,7 +187,7 @@ def test_rows_that_lost_an_election_later_stay_and_the_winner_is_listed(
     for partition in _PARTITIONS:
         offsets = range(_ELECTION[partition], _COVERED[partition])
         expected = _dumped("diverged", "broker2", partition, offsets)
-        rows = [row for row in _conflicts(lake) if row["partition"] == partition]
+        rows = [row for row in conflict_rows(lake) if row["partition"] == partition]
         assert [_as_dumped(row) for row in rows] == [_facts(each) for each in expected]
         assert {row["broker_id"] for row in rows} == {2}
     assert imbalances_of(lake) == []
@@ -209,7 +208,7 @@ def test_a_dry_run_counts_conflicts_and_writes_nothing(lake: Path) -> None:
 @pytest.mark.parametrize("copy", ["lagging", "follower_down", "healed"])
 def test_copies_of_one_history_do_not_contradict_each_other(lake: Path, copy: str) -> None:
     summary = ingested(_disks(copy), lake, read={"upper_bound": "log_end"})
-    assert (summary.exit_code, summary.findings.conflicts, _conflicts(lake)) == (0, {}, [])
+    assert (summary.exit_code, summary.findings.conflicts, conflict_rows(lake)) == (0, {}, [])
     for partition in _PARTITIONS:
         assert _found(lake, partition) == expected_records(_SCENARIO, copy, "rep", partition)
 
@@ -240,146 +239,19 @@ def test_each_disk_alone_gives_what_a_consumer_saw_up_to_its_own_end(
 # --- conflicts that no broker should make -------------------------------------------------------
 
 
-def _log(values: Iterable[bytes], *, epoch: int = 0, first: int = 0, size: int = 5) -> Segment:
-    records = [Record(None, value) for value in values]
-    header = Header(leader_epoch=epoch)
-    return Segment(
-        first,
-        [
-            record_batch(first + start, records[start : start + size], header)
-            for start in range(0, len(records), size)
-        ],
-    )
-
-
-def _partition(segments: list[Segment], **facts: object) -> Partition:
-    return Partition("orders", 0, segments, topic_id=TOPIC_IDS["orders"], **facts)  # type: ignore[arg-type]  # passed on
-
-
-def _values(count: int, *changed: int) -> list[bytes]:
-    return [b"%d%s" % (n, b" changed" if n in changed else b"") for n in range(count)]
-
-
-def _two_copies(folder: Path, one: Partition, other: Partition) -> list[Path]:
-    return [
-        write_over(folder / f"broker{broker_id}", [partition], broker_id=broker_id)
-        for broker_id, partition in enumerate((one, other))
-    ]
-
-
-def test_other_bytes_of_the_same_leader_are_a_conflict_and_the_chosen_ones_stay(
-    data: Path, lake: Path
-) -> None:
-    disks = _two_copies(
-        data, _partition([_log(_values(20))]), _partition([_log(_values(20, 7, 11))])
-    )
-    summary = ingested(disks, lake)
-    assert (summary.exit_code, summary.findings.conflicts["orders-0"].differs) == (3, 2)
-    values = {row["offset"]: row["value"] for row in read_table(lake, "records")}
-    assert [values[offset] for offset in range(20)] == _values(20)
-    rows = _conflicts(lake)
-    assert _places(rows) == [(1, 0, 5, 9), (1, 0, 10, 14)]
-    for row in rows:
-        assert "leader epoch 0, offsets" in row["defect_detail"]
-        assert "differs from leader epoch 0, offsets" in row["defect_detail"]
-    assert is_nothing_new(ingested(disks, lake))
-
-
-def test_raw_bytes_of_a_conflict_are_kept_up_to_the_setting(data: Path, lake: Path) -> None:
-    big = [Record(None, bytes(4000))]
-    disks = _two_copies(
-        data,
-        _partition([Segment(0, [record_batch(0, [Record(None, b"small")])])]),
-        _partition([Segment(0, [record_batch(0, big)])]),
-    )
-    ingested(disks, lake, quarantine={"max_raw_bytes": 1000})
-    (row,) = _conflicts(lake)
-    assert (len(row["raw"]), row["raw_is_complete"], row["length_bytes"] > 4000) == (
-        1000,
-        False,
-        True,
-    )
-
-
-@pytest.mark.parametrize("magic", [0, 1])
-def test_messages_of_old_formats_are_compared_one_by_one(
-    data: Path, lake: Path, magic: int
-) -> None:
-    def partition(*changed: int) -> Partition:
-        records = [Record(None, value) for value in _values(30, *changed)]
-        return _partition([Segment(0, messages(0, records, magic))], leader_epochs=())
-
-    disks = _two_copies(data, partition(), partition(3, 17))
-    summary = ingested(disks, lake)
-    assert (summary.exit_code, offsets_taken(lake)) == (3, list(range(30)))
-    assert _places(_conflicts(lake)) == [(1, 0, 3, 3), (1, 0, 17, 17)]
-
-
-@pytest.mark.parametrize("damaged", [0, 1])
-def test_damage_is_not_a_conflict(data: Path, lake: Path, damaged: int) -> None:
-    disks = _two_copies(data, _partition([_log(_values(20))]), _partition([_log(_values(20))]))
-    log = disks[damaged] / "orders-0" / f"{0:020d}.log"
-    content = bytearray(log.read_bytes())
-    second, third, *_ = positions_of(_log(_values(20)).batches)[1:]
-    content[second + 17] ^= 0xFF  # of its checksum
-    content[third + 70] ^= 0xFF  # of its records
-    log.write_bytes(content)
-    summary = ingested(disks, lake)
-    assert (summary.exit_code, _conflicts(lake), offsets_taken(lake)) == (0, [], list(range(20)))
-
-
-def test_what_the_cleaner_rewrote_is_not_a_conflict(data: Path, lake: Path) -> None:
-    records = [Record(b"k%d" % n, b"v", offset=n) for n in range(5)]
-    whole, cleaned = record_batch(0, records), record_batch(0, records[3:])
-    rest = _log(_values(5), first=5).batches
-    disks = _two_copies(
-        data, _partition([Segment(0, [whole, *rest])]), _partition([Segment(0, [cleaned, *rest])])
-    )
-    summary = ingested(disks, lake)
-    assert (summary.exit_code, _conflicts(lake)) == (0, [])
-
-
-def test_a_flipped_leader_epoch_is_not_a_conflict(data: Path, lake: Path) -> None:
-    """No checksum covers it."""
-    disks = _two_copies(data, _partition([_log(_values(20))]), _partition([_log(_values(20))]))
-    log = disks[1] / "orders-0" / f"{0:020d}.log"
-    content = bytearray(log.read_bytes())
-    content[12:16] = (9999).to_bytes(4)
-    log.write_bytes(content)
-    summary = ingested(disks, lake)
-    assert (summary.exit_code, _conflicts(lake), offsets_taken(lake)) == (0, [], list(range(20)))
-
-
-def test_conflicts_come_once_when_a_log_is_taken_in_waves(data: Path, lake: Path) -> None:
-    _two_copies(data, _partition([_log(_values(40))]), _partition([_log(_values(40, 6, 36))]))
-    ingested_in_pieces(data, lake, "read_committed", split_bytes=200, wave_bytes=400)
-    assert len(ranges_taken(lake)) > 2
-    assert _places(_conflicts(lake)) == [(1, 0, 5, 9), (1, 0, 35, 39)]
-
-
-def test_conflicts_follow_the_coverage(data: Path, lake: Path) -> None:
-    """What lies above the high watermark is listed by the run that covers it."""
-    for high_watermark, expected in ((10, [(1, 0, 5, 9)]), (20, [(1, 0, 5, 9), (1, 0, 15, 19)])):
-        disks = _two_copies(
-            data,
-            _partition([_log(_values(20))], high_watermark=high_watermark),
-            _partition([_log(_values(20, 6, 16))], high_watermark=high_watermark),
-        )
-        ingested(disks, lake)
-        assert _places(_conflicts(lake)) == expected
-    assert ranges_taken(lake) == [(0, 10), (10, 20)]
-
-
 def test_what_lost_an_election_fills_no_gap_and_is_not_resolved(data: Path, lake: Path) -> None:
     """The winner's copy is damaged where a third one, of the same log, and the lost tail are."""
-    won = [_log(_values(10)), _log(_values(15), epoch=4, first=10)]
-    lost = [_log(_values(10)), _log(_values(15, *range(15)), epoch=1, first=10)]
+    won = [segment_of(numbered_values(10)), segment_of(numbered_values(15), epoch=4, first=10)]
+    lost = [
+        segment_of(numbered_values(10)),
+        segment_of(numbered_values(15, *range(15)), epoch=1, first=10),
+    ]
     epochs = {"won": ((0, 0), (4, 10)), "lost": ((0, 0), (1, 10))}
     logs = [("won", won), ("won", won), ("lost", lost)]
     disks = [
         write_over(
             data / f"broker{broker_id}",
-            [_partition(segments, leader_epochs=epochs[name])],
+            [orders_partition(segments, leader_epochs=epochs[name])],
             broker_id=broker_id,
         )
         for broker_id, (name, segments) in enumerate(logs)
@@ -391,9 +263,35 @@ def test_what_lost_an_election_fills_no_gap_and_is_not_resolved(data: Path, lake
     ingested(disks, lake)
     assert offsets_taken(lake) == list(range(25))
     values = {row["offset"]: row["value"] for row in read_table(lake, "records")}
-    assert [values[offset] for offset in range(10, 25)] == _values(15)
-    assert _places(_conflicts(lake)) == [(2, 0, 10, 14), (2, 0, 15, 19), (2, 0, 20, 24)]
-    assert {row["resolution"] for row in _conflicts(lake)} == {None}
+    assert [values[offset] for offset in range(10, 25)] == numbered_values(15)
+    assert places_of(conflict_rows(lake)) == [(2, 0, 10, 14), (2, 0, 15, 19), (2, 0, 20, 24)]
+    assert {row["resolution"] for row in conflict_rows(lake)} == {None}
     damage = [r for r in read_table(lake, "quarantine") if r["defect_code"] == "crc_mismatch"]
     assert sorted(str(row["resolution"]) for row in damage) == ["None", "sibling"]
     assert imbalances_of(lake) == []
+
+
+def test_conflicts_come_once_when_a_log_is_taken_in_waves(data: Path, lake: Path) -> None:
+    two_copies(
+        data,
+        orders_partition([segment_of(numbered_values(40))]),
+        orders_partition([segment_of(numbered_values(40, 6, 36))]),
+    )
+    ingested_in_pieces(data, lake, "read_committed", split_bytes=200, wave_bytes=400)
+    assert len(ranges_taken(lake)) > 2
+    assert places_of(conflict_rows(lake)) == [(1, 0, 5, 9), (1, 0, 35, 39)]
+
+
+def test_conflicts_follow_the_coverage(data: Path, lake: Path) -> None:
+    """What lies above the high watermark is listed by the run that covers it."""
+    for high_watermark, expected in ((10, [(1, 0, 5, 9)]), (20, [(1, 0, 5, 9), (1, 0, 15, 19)])):
+        disks = two_copies(
+            data,
+            orders_partition([segment_of(numbered_values(20))], high_watermark=high_watermark),
+            orders_partition(
+                [segment_of(numbered_values(20, 6, 16))], high_watermark=high_watermark
+            ),
+        )
+        ingested(disks, lake)
+        assert places_of(conflict_rows(lake)) == expected
+    assert ranges_taken(lake) == [(0, 10), (10, 20)]

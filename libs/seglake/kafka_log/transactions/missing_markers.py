@@ -6,6 +6,7 @@ the log or another copy denies is not used.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 from seglake.kafka_log.leader_epochs import OPEN_END
@@ -77,15 +78,17 @@ def missing_markers(log: KnownLog, files: Iterable[CopyFiles]) -> MissingMarkers
     """Ask the files for the ends of all that waits."""
     notes: list[str] = []
     trusted = [_trusted(copy, log, notes) for copy in files]
-    damage = [Damage(*hole, _is_any_indexed(trusted, hole, log)) for hole in log.holes]
+    damage = [
+        Damage(*hole, any(_is_indexed(copy, hole, log) for copy in trusted)) for hole in log.holes
+    ]
     disputed = {hole for hole in log.holes if _is_disputed(hole, trusted, log)}
     evidence = Evidence(log.markers, _entries(trusted), _snapshot(trusted, log), damage)
     markers: list[Marker] = []
     settled: list[DataSpan] = []
     for data in log.waiting:
         holes = log.holes_behind(data)
-        own = [each for each in damage if (each.start_offset, each.next_offset) in holes]
-        end = None if disputed.intersection(holes) else _end(data, own, log, evidence)
+        hiding = [span for span in damage if (span.start_offset, span.next_offset) in holes]
+        end = None if disputed.intersection(holes) else _end(data, hiding, log, evidence)
         if end is not None:
             settled.append(data)
             markers += [] if end.is_read else [end]
@@ -101,17 +104,17 @@ def _end(
 ) -> Marker | None:
     """The marker of some data, known or proved; None where that cannot be told."""
     producer_id = data.producer_id
-    for each in damage:
-        if each.start_offset <= data.offset:
+    for span in damage:
+        if span.start_offset <= data.offset:
             return None  # its own batch is sound, and damage that is not told apart is around it
         transaction = OpenTransaction(producer_id, data.offset)
-        match evidence.verdict(transaction, each):
+        match evidence.verdict(transaction, span):
             case Verdict.ABORTED:
-                entry = evidence.next_aborted(producer_id, each.start_offset)
-                offset = each.start_offset if entry is None else entry.last_offset
+                entry = evidence.next_aborted(producer_id, span.start_offset)
+                offset = span.start_offset if entry is None else entry.last_offset
                 return Marker(offset, producer_id, is_commit=False, is_read=False)
             case Verdict.COMMITTED:
-                offset = each.next_offset - 1
+                offset = span.next_offset - 1
                 return Marker(offset, producer_id, is_commit=True, is_read=False)
             case Verdict.UNCERTAIN:
                 return None
@@ -156,10 +159,6 @@ def _faults(entry: AbortedTransaction, log: KnownLog) -> Iterator[str]:
         yield f"{name}, of offset {entry.first_offset}, and the log has an end at {before.offset}"
 
 
-def _is_any_indexed(copies: Iterable[CopyFiles], hole: OffsetRange, log: KnownLog) -> bool:
-    return any(_is_indexed(copy, hole, log) for copy in copies)
-
-
 def _is_indexed(copy: CopyFiles, hole: OffsetRange, log: KnownLog) -> bool:
     """Whether the indexes of a copy would name every abort in a hole."""
     start, stop = hole
@@ -183,7 +182,7 @@ def _is_complete(copy: CopyFiles, segment: SegmentFiles, stop: int, log: KnownLo
         return is_closed and not aborts
     if segment.aborted is None:
         return False
-    named = {(each.producer_id, each.last_offset) for each in segment.aborted}
+    named = {(entry.producer_id, entry.last_offset) for entry in segment.aborted}
     return (is_closed or not segment.is_last) and aborts <= named
 
 
@@ -199,10 +198,10 @@ def _is_disputed(hole: OffsetRange, copies: Iterable[CopyFiles], log: KnownLog) 
     complete: list[set[_Entry]] = []
     for copy in copies:
         entries = {
-            (each.producer_id, each.first_offset, each.last_offset)
+            (entry.producer_id, entry.first_offset, entry.last_offset)
             for segment in copy.segments
-            for each in segment.aborted or ()
-            if hole[0] <= each.last_offset < hole[1]
+            for entry in segment.aborted or ()
+            if hole[0] <= entry.last_offset < hole[1]
         }
         said.append(entries)
         complete += [entries] if _is_indexed(copy, hole, log) else []
@@ -215,4 +214,4 @@ def _snapshot(copies: Iterable[CopyFiles], log: KnownLog) -> OpenTransactions | 
     """The newest that speaks of nothing behind what was taken."""
     found = [snapshot for copy in copies for snapshot in copy.snapshots]
     usable = [snapshot for snapshot in found if snapshot.offset <= log.covered_offset]
-    return max(usable, key=lambda each: each.offset, default=None)
+    return max(usable, key=attrgetter("offset"), default=None)

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 from seglake.kafka_log.offset_ranges import OffsetRange, merged
 from seglake.kafka_log.replica_selection import OtherReplica
-from seglake.kafka_log.segment_survey import DataSpan
+from seglake.kafka_log.segment_survey import Event
 from seglake.kafka_log.transactions.transaction_evidence import Damage
 from seglake.segment_codec.transactions import Marker
-
-Event = Marker | DataSpan
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +27,7 @@ class ReplicaEvidence:
 
     def inside(self, damage: Damage) -> list[Event]:
         """What the damage hides."""
-        hidden = range(damage.start_offset, damage.next_offset)
+        hidden = damage.offsets
         return [
             event._replace(is_read=False) if isinstance(event, Marker) else event
             for event in self.events
@@ -37,7 +36,7 @@ class ReplicaEvidence:
 
 
 def evidence_of(other: OtherReplica) -> ReplicaEvidence:
-    """A copy as a replica, up to where it is the same log."""
+    """What another replica tells, up to where it is the same log."""
     segments = other.replica.segments
     found: list[OffsetRange] = []
     for file, survey in zip(
@@ -46,14 +45,14 @@ def evidence_of(other: OtherReplica) -> ReplicaEvidence:
         if survey.missing is not None:
             continue
         cursor = file.base_offset if survey.walk_offset is None else survey.walk_offset
-        for span in survey.damage:
+        for span in survey.transactions.damage:
             found.append((cursor, span.start_offset))
             cursor = survey.next_offset if span.next_offset is None else span.next_offset
         found.append((cursor, survey.next_offset))
     limit = other.common_next_offset
     sound = [(start, min(stop, limit)) for start, stop in merged(found) if start < limit]
-    events = [event for survey in other.surveys for event in survey.events]
-    return ReplicaEvidence(tuple(sound), tuple(sorted(events, key=lambda event: event.offset)))
+    events = [event for survey in other.surveys for event in survey.transactions.events]
+    return ReplicaEvidence(tuple(sound), tuple(sorted(events, key=attrgetter("offset"))))
 
 
 def resolve_from_replicas(
@@ -62,10 +61,10 @@ def resolve_from_replicas(
     """The damage of which no copy knows what it hides, and what the rest of it hides."""
     left: list[Damage] = []
     known: list[Event] = []
-    for each in damage:
-        witness = next((witness for witness in evidence if witness.covers(each)), None)
+    for span in damage:
+        witness = next((witness for witness in evidence if witness.covers(span)), None)
         if witness is None:
-            left.append(each)
+            left.append(span)
         else:
-            known += witness.inside(each)
+            known += witness.inside(span)
     return left, known

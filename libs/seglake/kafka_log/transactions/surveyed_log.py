@@ -6,18 +6,13 @@ Pure; what `transaction_ends` folds.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import attrgetter
 
 from seglake.kafka_log.replica import Replica
-from seglake.kafka_log.segment_survey import (
-    DataSpan,
-    OpenTransactions,
-    SegmentSurvey,
-)
+from seglake.kafka_log.segment_survey import DataSpan, Event, OpenTransactions, SegmentSurvey
 from seglake.kafka_log.transactions.transaction_evidence import Damage
 from seglake.segment_codec.transaction_index import AbortedTransaction
-from seglake.segment_codec.transactions import Marker, TransactionFold
-
-Event = Marker | DataSpan
+from seglake.segment_codec.transactions import TransactionFold
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +25,14 @@ class WalkedSegment:
     is_last: bool
 
     def events(self) -> Iterator[Event]:
-        return (event for event in self.survey.events if event.offset < self.next_offset)
+        return (
+            event for event in self.survey.transactions.events if event.offset < self.next_offset
+        )
 
     @property
     def aborted(self) -> tuple[AbortedTransaction, ...]:
         """What its transaction index names, nothing without one that can be used."""
-        return self.survey.transaction_files.aborted or ()
+        return self.survey.transactions.files.aborted or ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +71,7 @@ def walked_log(replica: Replica, surveys: Sequence[SegmentSurvey], upper: int) -
     snapshots = [
         snapshot
         for survey in surveys
-        if (snapshot := survey.transaction_files.snapshot) is not None
+        if (snapshot := survey.transactions.files.snapshot) is not None
         and walk_offset <= snapshot.offset <= upper
     ]
     return WalkedLog(
@@ -89,7 +86,7 @@ def walked_log(replica: Replica, surveys: Sequence[SegmentSurvey], upper: int) -
 def own_events(log: WalkedLog) -> list[Event]:
     """What the walk met, in the order of offsets."""
     found = [event for segment in log.segments for event in segment.events()]
-    return sorted(found, key=offset_of)
+    return sorted(found, key=attrgetter("offset"))
 
 
 def damage_of(log: WalkedLog, events: Sequence[Event]) -> list[Damage]:
@@ -97,7 +94,7 @@ def damage_of(log: WalkedLog, events: Sequence[Event]) -> list[Damage]:
     aborts = _aborts_of_data(events)
     found: list[Damage] = []
     for segment in log.segments:
-        for span in segment.survey.damage:
+        for span in segment.survey.transactions.damage:
             stop = segment.next_offset if span.next_offset is None else span.next_offset
             stop = min(stop, segment.next_offset)
             if span.start_offset < stop:
@@ -118,12 +115,12 @@ def _is_indexed(
     That of the last segment may be older than its log, and a missing one may mean that nothing was
     aborted, or be lost: a snapshot from behind tells that the files are there.
     """
-    files = segment.survey.transaction_files
+    files = segment.survey.transactions.files
     is_closed = log.snapshot is not None and log.snapshot.offset >= next_offset
     if files.has_index:
         return files.aborted is not None and (is_closed or not segment.is_last)
-    own = range(segment.start_offset, segment.next_offset)
-    return is_closed and not any(offset in own for offset in aborts)
+    inside = range(segment.start_offset, segment.next_offset)
+    return is_closed and not any(offset in inside for offset in aborts)
 
 
 def _aborts_of_data(events: Iterable[Event]) -> list[int]:
@@ -136,8 +133,3 @@ def _aborts_of_data(events: Iterable[Event]) -> list[int]:
         elif fold.marker(event) is not None and not event.is_commit:
             found.append(event.offset)
     return found
-
-
-def offset_of(event: Event) -> int:
-    """What events are ordered by."""
-    return event.offset

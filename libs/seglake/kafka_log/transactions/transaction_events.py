@@ -1,16 +1,15 @@
 """What a walk through a segment learns of transactions: their data, markers, and damage. Pure."""
 
 from collections.abc import Iterable, Iterator
+from operator import attrgetter
 
 from seglake.kafka_log.batch_headers import marker_of
-from seglake.kafka_log.segment_survey import DamagedSpan, DataSpan
+from seglake.kafka_log.segment_survey import DamagedSpan, DataSpan, Event
 from seglake.segment_codec.errors import DefectCode
 from seglake.segment_codec.offset_order import Unit
 from seglake.segment_codec.record_batch import MOST_MARKER_BYTES, RecordBatch
 from seglake.segment_codec.segment import Defect
 from seglake.segment_codec.transactions import Marker
-
-Event = Marker | DataSpan
 
 _MOST_SKIPPED = 1000  # a log that skips offsets more often was cleaned
 
@@ -57,14 +56,17 @@ class TransactionEvents:
         """In the order of offsets; of a producer's data in a row the first batch only."""
         if self._is_in_order:
             return tuple(self._events)
-        spans = sorted([*self._damage, *self._skipped], key=_start_of)
-        return tuple(_without_repeats(sorted(self._events, key=_offset_of), spans))
+        events = sorted(self._events, key=attrgetter("offset"))
+        return tuple(_without_repeats(events, self._spans()))
 
     def damage(self, *, is_cleaned: bool) -> tuple[DamagedSpan, ...]:
         """Where markers may be gone; a cleaner skips offsets, and leaves the markers that count."""
         if is_cleaned or len(self._skipped) > _MOST_SKIPPED:
             return tuple(self._damage)
-        return tuple(sorted([*self._damage, *self._skipped], key=_start_of))
+        return tuple(self._spans())
+
+    def _spans(self) -> list[DamagedSpan]:
+        return sorted([*self._damage, *self._skipped], key=attrgetter("start_offset"))
 
     def _place(self, unit: Unit, first: int) -> None:
         """A batch that does not follow what came before it."""
@@ -100,14 +102,6 @@ class TransactionEvents:
             return
         if any(_may_be_marker(defect) for defect in defects):
             self._damage.append(DamagedSpan(self._reached, next_offset))
-
-
-def _offset_of(event: Event) -> int:
-    return event.offset
-
-
-def _start_of(span: DamagedSpan) -> int:
-    return span.start_offset
 
 
 def _without(spans: Iterable[DamagedSpan], late: range) -> Iterator[DamagedSpan]:

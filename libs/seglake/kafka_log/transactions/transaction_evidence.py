@@ -8,6 +8,7 @@ be told: an abort is named, and what ended without being named was committed.
 from bisect import bisect_left
 from collections.abc import Iterable
 from enum import Enum, auto
+from operator import attrgetter
 from typing import NamedTuple
 
 from seglake.kafka_log.segment_survey import OpenTransactions
@@ -61,16 +62,16 @@ class Evidence:
         for marker in sorted(markers):
             self._markers.setdefault(marker.producer_id, []).append(marker)
         self._aborted: dict[int, list[AbortedTransaction]] = {}
-        for entry in sorted(aborted, key=_marker_offset):
+        for entry in sorted(aborted, key=attrgetter("last_offset")):
             self._aborted.setdefault(entry.producer_id, []).append(entry)
         self._snapshot = snapshot
         self._damage = tuple(damage)
 
     def next_aborted(self, producer_id: int, offset: int) -> AbortedTransaction | None:
         """The first abort of a producer at or behind an offset, as the index names it."""
-        own = self._aborted.get(producer_id, [])
-        index = bisect_left(own, offset, key=_marker_offset)
-        return own[index] if index < len(own) else None
+        entries = self._aborted.get(producer_id, [])
+        index = bisect_left(entries, offset, key=attrgetter("last_offset"))
+        return entries[index] if index < len(entries) else None
 
     def verdict(self, transaction: OpenTransaction, damage: Damage) -> Verdict:
         """What became in the damage of a transaction that was open before it."""
@@ -97,8 +98,9 @@ class Evidence:
         if self._snapshot is None or self._snapshot.offset < damage.next_offset:
             return Verdict.UNCERTAIN
         is_open = any(
-            each.producer_id == transaction.producer_id and each.first_offset < damage.start_offset
-            for each in self._snapshot.transactions
+            entry.producer_id == transaction.producer_id
+            and entry.first_offset < damage.start_offset
+            for entry in self._snapshot.transactions
         )
         if is_open:
             return Verdict.NO_END
@@ -108,16 +110,12 @@ class Evidence:
     def _is_indexed(self, damage: Damage, offset: int) -> bool:
         """Whether an abort would be named in this damage, and in all that follows up to there."""
         return all(
-            each.is_indexed
-            for each in self._damage
-            if damage.start_offset <= each.start_offset < offset
+            span.is_indexed
+            for span in self._damage
+            if damage.start_offset <= span.start_offset < offset
         )
 
     def _next_marker(self, producer_id: int, offset: int) -> Marker | None:
-        own = self._markers.get(producer_id, [])
-        index = bisect_left(own, offset, key=lambda marker: marker.offset)
-        return own[index] if index < len(own) else None
-
-
-def _marker_offset(entry: AbortedTransaction) -> int:
-    return entry.last_offset
+        markers = self._markers.get(producer_id, [])
+        index = bisect_left(markers, offset, key=attrgetter("offset"))
+        return markers[index] if index < len(markers) else None

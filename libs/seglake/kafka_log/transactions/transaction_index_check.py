@@ -4,26 +4,17 @@ The two say the same where nothing is wrong. The log decides; that they differ i
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
+from seglake.kafka_log.transactions.surveyed_log import WalkedSegment
 from seglake.kafka_log.transactions.transaction_evidence import Damage
 from seglake.segment_codec.transaction_index import AbortedTransaction
 from seglake.segment_codec.transactions import Marker, OpenTransaction
 
 
-@dataclass(frozen=True, slots=True)
-class IndexedSegment:
-    """A segment whose transaction index can be used; offsets [start, next) of it were walked."""
-
-    start_offset: int
-    next_offset: int
-    is_last: bool
-    aborted: tuple[AbortedTransaction, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class LogSide:
-    """What the log says; below `walk_offset` nothing was read, below `cleaned_offset` some is gone.
+class LogSide(NamedTuple):
+    """What the log says; below `known_offset` it was not read or cleaned, below `cleaned_offset`
+    it was cleaned.
 
     `ended` has the transactions whose data was met, with their markers.
     """
@@ -31,16 +22,18 @@ class LogSide:
     markers: Sequence[Marker]
     ended: Sequence[tuple[OpenTransaction, Marker]]
     damage: Sequence[Damage]
-    walk_offset: int
+    known_offset: int
     cleaned_offset: int
 
 
-def disagreements(log: LogSide, segments: Iterable[IndexedSegment]) -> list[str]:
-    """Where log and indexes differ, in words."""
+def disagreements(log: LogSide, segments: Iterable[WalkedSegment]) -> list[str]:
+    """Where log and indexes differ, in words; segments without a usable index say nothing."""
     aborted = {_key(marker): begun for begun, marker in log.ended if not marker.is_commit}
     read = {_key(marker): marker for marker in log.markers if marker.is_read}
     found: list[str] = []
     for segment in segments:
+        if segment.survey.transactions.files.aborted is None:
+            continue
         entries = {(entry.producer_id, entry.last_offset): entry for entry in segment.aborted}
         for key, entry in entries.items():
             if segment.start_offset <= entry.last_offset < segment.next_offset:
@@ -85,6 +78,4 @@ def _entry_fault(
 
 def _is_hidden(offset: int, log: LogSide) -> bool:
     """Whether the log cannot tell what was there: not read, cleaned away, or damaged."""
-    return offset < max(log.walk_offset, log.cleaned_offset) or any(
-        offset in span.offsets for span in log.damage
-    )
+    return offset < log.known_offset or any(offset in span.offsets for span in log.damage)

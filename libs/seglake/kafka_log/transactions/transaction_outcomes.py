@@ -7,25 +7,20 @@ in damaged bytes.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import NamedTuple
 
 from seglake.kafka_log.replica import PartitionKey, Replica
-from seglake.kafka_log.segment_survey import SegmentSurvey
+from seglake.kafka_log.segment_survey import Event, SegmentSurvey
 from seglake.kafka_log.transactions.replica_evidence import ReplicaEvidence, resolve_from_replicas
 from seglake.kafka_log.transactions.surveyed_log import (
-    Event,
     WalkedLog,
     damage_of,
-    offset_of,
     own_events,
     walked_log,
 )
 from seglake.kafka_log.transactions.transaction_evidence import Damage, Evidence, Verdict
-from seglake.kafka_log.transactions.transaction_index_check import (
-    IndexedSegment,
-    LogSide,
-    disagreements,
-)
+from seglake.kafka_log.transactions.transaction_index_check import LogSide, disagreements
 from seglake.segment_codec.transactions import (
     Marker,
     Markers,
@@ -81,7 +76,7 @@ def transactions_of(
     events = own_events(log)
     damage = damage_of(log, events)
     unknown, known = resolve_from_replicas(evidence, damage)
-    events = sorted([*events, *known], key=offset_of)
+    events = sorted([*events, *known], key=attrgetter("offset"))
     fold = _Fold(replica.key, log, events, unknown)
     fold.run(events)
     disagreement = _disagreement(replica.key, log, fold, damage)
@@ -90,7 +85,7 @@ def transactions_of(
         ended=tuple(fold.ended),
         open=fold.open_transactions(),
         notes=(
-            *(note for survey in surveys for note in survey.transaction_files.notes),
+            *(note for survey in surveys for note in survey.transactions.files.notes),
             *fold.notes,
             *disagreement,
         ),
@@ -186,19 +181,9 @@ class _Fold(TransactionFold):
 def _disagreement(
     key: PartitionKey, log: WalkedLog, fold: _Fold, damage: Sequence[Damage]
 ) -> list[str]:
-    side = LogSide(
-        markers=fold.markers,
-        ended=fold.ended,
-        damage=damage,
-        walk_offset=log.walk_offset,
-        cleaned_offset=log.cleaned_offset,
-    )
-    segments = [
-        IndexedSegment(file.start_offset, file.next_offset, file.is_last, file.aborted)
-        for file in log.segments
-        if file.survey.transaction_files.aborted is not None
-    ]
-    found = disagreements(side, segments)
+    known_from = max(log.walk_offset, log.cleaned_offset)
+    side = LogSide(fold.markers, fold.ended, damage, known_from, log.cleaned_offset)
+    found = disagreements(side, log.segments)
     if not found:
         return []
     more = f" (and {len(found) - _MOST_DETAILS} more)" if len(found) > _MOST_DETAILS else ""

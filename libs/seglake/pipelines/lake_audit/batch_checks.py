@@ -3,21 +3,19 @@
 Memory: 48 bytes a batch.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from seglake.lake.parquet_rows import numbers
-from seglake.pipelines.lake_audit.ledger import Blocks, Offsets
-from seglake.pipelines.lake_audit.problems import Problem, ProblemKind, problem
+from seglake.pipelines.lake_audit.ledger import Blocks, Offsets, look_up
+from seglake.pipelines.lake_audit.problems import Problem, ProblemKind, problem_at
 from seglake.pipelines.lake_audit.record_checks import BatchRuns
 from seglake.pipelines.lake_audit.sums import RangeSums
 from seglake.pipelines.lake_audit.texts import text_values
 
 _DECODED = "decoded"
 _COLUMNS = ("base_offset", "last_offset", "row_count", "size_bytes")
+_SUMS = ("batches", "batch_bytes", "decoded_rows", "other_span", "lacking")  # of `RangeSums`
 
 
 class PartitionBatches:
@@ -48,88 +46,60 @@ class PartitionBatches:
             column[order] for column in columns
         )
         self._is_decoded = decoded.astype(np.bool_)
-        self._is_own = (self.bases >= self._cell[0]) & (self.bases <= self._cell[1])
+        self._is_here = (self.bases >= self._cell[0]) & (self.bases <= self._cell[1])
         self._block = self._blocks.index_of(self.lasts)
 
     @property
     def row_count(self) -> int:
         """How many rows of `batches` are counted here."""
-        return int(self._is_own.sum())
+        return int(self._is_here.sum())
 
     def sums(self) -> dict[int, RangeSums]:
         """The sums of each block that has batches, by its start."""
-        chosen = self._is_own & (self._block >= 0)
+        chosen = self._is_here & (self._block >= 0)
         block = self._block[chosen]
         starts = np.maximum(self.bases[chosen], self._blocks.starts[block])
         spans = self.lasts[chosen] + 1 - starts
         decoded, rows = self._is_decoded[chosen], self._rows[chosen]
-        totals = np.zeros((5, len(self._blocks.starts)), np.int64)
+        totals = np.zeros((len(_SUMS), len(self._blocks.starts)), np.int64)
         np.add.at(totals[0], block, 1)
         np.add.at(totals[1], block, self._sizes[chosen])
         np.add.at(totals[2], block, np.where(decoded, rows, 0))
         np.add.at(totals[3], block, np.where(decoded, 0, spans))
         np.add.at(totals[4], block, np.where(decoded, spans - rows, 0))
         return {
-            int(self._blocks.starts[index]): RangeSums(
-                batches=batches,
-                batch_bytes=size_bytes,
-                decoded_rows=decoded_rows,
-                other_span=other_span,
-                lacking=lacking,
-            )
-            for index, (batches, size_bytes, decoded_rows, other_span, lacking) in enumerate(
-                totals.T.tolist()
-            )
-            if batches
+            int(start): RangeSums(**dict(zip(_SUMS, sums, strict=True)))
+            for start, sums in zip(self._blocks.starts, totals.T.tolist(), strict=True)
+            if sums[0]
         }
 
     def problems(self, runs: BatchRuns) -> list[Problem]:
         """Batches outside of the ledger, and those whose rows are not what they count."""
-        outside = np.flatnonzero(self._is_own & (self._block < 0))
         bases, lasts, expected = (
-            column[self._is_own] for column in (self.bases, self.lasts, self._rows)
+            column[self._is_here] for column in (self.bases, self.lasts, self._rows)
         )
-        is_covered = self._block[self._is_own] >= 0
-        place, is_known = _look_up(runs.base_offsets, bases)
+        is_covered = self._block[self._is_here] >= 0
+        place, is_known = look_up(runs.base_offsets, bases)
         found = np.where(is_known, _taken(runs.counts, place), 0)
         wrong = np.flatnonzero(is_covered & (found != expected))
-        of_batch, has_batch = _look_up(bases, runs.base_offsets)
+        of_batch, has_batch = look_up(bases, runs.base_offsets)
         is_beyond = has_batch & (
             (runs.first_offsets < runs.base_offsets) | (runs.last_offsets > _taken(lasts, of_batch))
         )
         return [
-            *problem(ProblemKind.OUTSIDE_LEDGER, len(outside), self._named(outside, "batches has")),
-            *problem(
+            *problem_at(
+                ProblemKind.OUTSIDE_LEDGER,
+                self._is_here & (self._block < 0),
+                lambda i: f"batches has offsets {self.bases[i]} to {self.lasts[i]}",
+            ),
+            *problem_at(
                 ProblemKind.ROW_COUNT,
-                len(wrong),
-                (
-                    f"batch {bases[i]} to {lasts[i]} counts {expected[i]} and has {found[i]}"
-                    for i in wrong
-                ),
+                wrong,
+                lambda i: f"batch {bases[i]} to {lasts[i]} counts {expected[i]} and has {found[i]}",
             ),
-            *problem(
-                ProblemKind.ROW_WITHOUT_BATCH,
-                int((~has_batch).sum()),
-                _runs_named(runs, np.flatnonzero(~has_batch)),
-            ),
-            *problem(
-                ProblemKind.ROW_OUTSIDE_BATCH,
-                int(is_beyond.sum()),
-                _runs_named(runs, np.flatnonzero(is_beyond)),
-            ),
+            *problem_at(ProblemKind.ROW_WITHOUT_BATCH, ~has_batch, runs.named),
+            *problem_at(ProblemKind.ROW_OUTSIDE_BATCH, is_beyond, runs.named),
         ]
-
-    def _named(self, indexes: Offsets, said: str) -> Iterator[str]:
-        return (f"{said} offsets {self.bases[i]} to {self.lasts[i]}" for i in indexes)
-
-
-def _look_up(rising: Offsets, wanted: Offsets) -> tuple[Offsets, NDArray[np.bool_]]:
-    """The first place of each wanted value, and whether it is there."""
-    place = np.searchsorted(rising, wanted)
-    is_there = np.zeros(len(wanted), np.bool_)
-    if len(rising):
-        is_there = _taken(rising, place) == wanted
-    return place, is_there
 
 
 def _taken(values: Offsets, places: Offsets) -> Offsets:
@@ -137,11 +107,3 @@ def _taken(values: Offsets, places: Offsets) -> Offsets:
     if not len(values):
         return np.zeros(len(places), np.int64)
     return values[np.minimum(places, len(values) - 1)]
-
-
-def _runs_named(runs: BatchRuns, indexes: Offsets) -> Iterator[str]:
-    return (
-        f"batch_base_offset {runs.base_offsets[i]} has offsets {runs.first_offsets[i]} to "
-        f"{runs.last_offsets[i]}"
-        for i in indexes
-    )

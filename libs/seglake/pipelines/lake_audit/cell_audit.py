@@ -4,7 +4,7 @@ Ships: its argument. Memory: the rows of one row group, and of all records, batc
 cell some numbers each.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ from seglake.pipelines.lake_audit.offset_spans import Spans, span_problems
 from seglake.pipelines.lake_audit.problems import Problem
 from seglake.pipelines.lake_audit.quarantine_checks import Damage, QuarantineSums
 from seglake.pipelines.lake_audit.record_checks import PartitionRecords
-from seglake.pipelines.lake_audit.sums import RangeSums
+from seglake.pipelines.lake_audit.sums import RangeSums, sums_joined
 from seglake.pipelines.lake_audit.transaction_checks import (
     BatchSpans,
     CellEnds,
@@ -49,6 +49,11 @@ class TableRows(NamedTuple):
     batches: int = 0
     quarantine: int = 0
     gaps: int = 0
+
+
+def rows_together(parts: Iterable[TableRows]) -> TableRows:
+    """The rows of several cells, or of several partitions."""
+    return TableRows(*(sum(column) for column in zip(TableRows(), *parts, strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +102,12 @@ def _audit(cell: Cell) -> CellFinding:
                     collected.gaps.add(rows)
                 case _:
                     collected.damage.add(rows)
-    counted = []
-    findings = []
-    for collected in found.values():
-        finding, rows_here = _judged(collected, cell)
-        findings.append(finding)
-        counted.append(rows_here)
-    totals = TableRows(*(sum(column) for column in zip(*counted, strict=True)))
-    return CellFinding(tuple(findings), totals, tuple(reader.unreadable))
+    judged = [_judged(collected, cell) for collected in found.values()]
+    return CellFinding(
+        tuple(finding for finding, _ in judged),
+        rows_together(rows for _, rows in judged),
+        tuple(reader.unreadable),
+    )
 
 
 def _judged(collected: _Collected, cell: Cell) -> tuple[PartitionFinding, TableRows]:
@@ -119,10 +122,6 @@ def _judged(collected: _Collected, cell: Cell) -> tuple[PartitionFinding, TableR
         np.concatenate((batches.lasts + 1, gaps.current.stops)),
         np.arange(len(batches.bases) + len(gaps.current.starts)) >= len(batches.bases),
     )
-    sums: dict[int, RangeSums] = {}
-    for part in (records.sums(), batches.sums(), gaps.sums()):
-        for start, own in part.items():
-            sums[start] = own.joined(sums.get(start, RangeSums()))
     problems = [
         *records.problems(),
         *batches.problems(records.runs()),
@@ -132,7 +131,7 @@ def _judged(collected: _Collected, cell: Cell) -> tuple[PartitionFinding, TableR
     ]
     finding = PartitionFinding(
         partition=collected.ledger.partition,
-        sums=sums,
+        sums=sums_joined((records.sums(), batches.sums(), gaps.sums())),
         gaps=gaps.counts(),
         shown_gaps=tuple(gaps.shown(damage)),
         quarantine=damage.sums() if cell.is_first else None,

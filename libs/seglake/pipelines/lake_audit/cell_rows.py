@@ -5,11 +5,13 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
+from seglake.kafka_log.replica import PartitionKey
 from seglake.lake.parquet_rows import Within, numbers, read_rows
 from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS
 from seglake.pipelines.lake_audit.cells import Cell
 from seglake.pipelines.lake_audit.ledger import LakePartition
 from seglake.pipelines.lake_audit.texts import text_values
+from seglake.pipelines.lake_audit.topic_files import OFFSET_COLUMNS
 from seglake.storage.errors import StorageError
 
 _KEY_COLUMNS = ("source_id", "topic_id", "partition")
@@ -47,27 +49,18 @@ class CellReader:
     def _only(self, table: str) -> Sequence[Within]:
         low, high = self._cell.offsets
         partitions = Within("partition", *self._cell.partitions)
-        if table == RECORDS.name:
-            return partitions, Within("batch_base_offset", low, high)
-        if table == BATCHES.name:
-            return (
-                partitions,
-                Within("base_offset", at_most=high),
-                Within("last_offset", at_least=low),
-            )
-        if table == GAPS.name:
-            return (
-                partitions,
-                Within("start_offset", at_most=high),
-                Within("next_offset", at_least=low),
-            )
-        return (partitions,)
+        if table not in OFFSET_COLUMNS:
+            return (partitions,)
+        first, last = OFFSET_COLUMNS[table]
+        if first == last:
+            return partitions, Within(first, low, high)
+        return partitions, Within(first, at_most=high), Within(last, at_least=low)
 
     def _by_partition(self, rows: pa.Table) -> Iterator[tuple[LakePartition, pa.Table]]:
         if "topic" in rows.schema.names:
             topics, codes = text_values(rows, "topic")
-            is_own = np.array([(topic or "") == self._cell.topic for topic in topics])[codes]
-            rows = rows.filter(pa.array(is_own))
+            belongs = np.array([(topic or "") == self._cell.topic for topic in topics])[codes]
+            rows = rows.filter(pa.array(belongs))
         if not rows.num_rows:
             return
         sources, source_codes = text_values(rows, "source_id")
@@ -78,8 +71,8 @@ class CellReader:
             return
         different, which = np.unique(keys, axis=1, return_inverse=True)
         for index in range(different.shape[1]):
-            own = rows.filter(pa.array(which.ravel() == index))
-            yield self._partition(sources, ids, different[:, index].tolist()), own
+            alike = rows.filter(pa.array(which.ravel() == index))
+            yield self._partition(sources, ids, different[:, index].tolist()), alike
 
     def _partition(
         self, sources: Sequence[str | None], ids: Sequence[str | None], codes: Sequence[int]
@@ -87,4 +80,4 @@ class CellReader:
         source_code, id_code, partition = codes
         source_id = sources[source_code] or ""
         topic_id = ids[id_code] or self._cell.first_ids.get(source_id)
-        return LakePartition(source_id, self._cell.topic, partition, topic_id)
+        return LakePartition(source_id, PartitionKey(self._cell.topic, partition, topic_id))

@@ -29,8 +29,8 @@ class TopicFile(NamedTuple):
     path: str
     row_count: int
     partitions: Interval | None
-    starts: Interval | None
-    ends: Interval | None
+    starts: Interval | None = None
+    ends: Interval | None = None
 
     def may_hold(self, partitions: Interval, offsets: Interval) -> bool:
         """Whether a row of these partitions may touch these offsets."""
@@ -78,12 +78,13 @@ def cells_of(
     most_rows: int,
 ) -> list[Cell]:
     """The cells of one topic, of about `most_rows` rows at most."""
-    known = {ledger.partition.partition for ledger in ledgers}
+    known = {ledger.partition.key.partition for ledger in ledgers}
     known |= {edge for file in files for edge in file.partitions or ()}
     weights = _rows_by_partition(files, sorted(known) or [0])
     cells = []
     for tile, row_count in _tiles(weights, most_rows):
-        own = [ledger for ledger in ledgers if tile[0] <= ledger.partition.partition <= tile[1]]
+        low, high = tile
+        inside = [ledger for ledger in ledgers if low <= ledger.partition.key.partition <= high]
         for offsets in _offset_tiles(files, tile, -(-row_count // most_rows)):
             near: dict[str, list[str]] = {}
             for file in files:
@@ -96,7 +97,7 @@ def cells_of(
                     partitions=tile,
                     offsets=offsets,
                     files={table: tuple(paths) for table, paths in near.items()},
-                    ledgers=tuple(own),
+                    ledgers=tuple(inside),
                     first_ids=first_ids,
                     row_count=min(row_count, most_rows),
                 )

@@ -1,30 +1,23 @@
 """What the gaps of one partition in one cell come to, and which of them explain nothing. Pure."""
 
 from collections.abc import Iterable, Mapping
-from enum import StrEnum
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from seglake.kafka_log.offset_gaps import GapCause
 from seglake.pipelines.lake_audit.gap_rows import NEVER, GapRows, are_current, generations
 from seglake.pipelines.lake_audit.ledger import Blocks, Offsets, PartitionLedger
-from seglake.pipelines.lake_audit.problems import Problem, ProblemKind, problem
+from seglake.pipelines.lake_audit.problems import Problem, ProblemKind, problem_at
 from seglake.pipelines.lake_audit.quarantine_checks import Damage
 from seglake.pipelines.lake_audit.sums import RangeSums
 
-_MOST_SHOWN = 20
+MOST_SHOWN = 20
 _MOST_SPANS = 3
 
 
-class Cause(StrEnum):
-    """Why offsets are not there, the least explained first."""
-
-    MISSING = "missing"
-    QUARANTINED = "quarantined"
-    REMOTE = "remote"
-    DELETED = "deleted"
-    COMPACTED = "compacted"
+# The least explained first.
+RANKS = {str(cause): rank for rank, cause in enumerate(reversed(GapCause))}
 
 
 class GapCount(NamedTuple):
@@ -91,52 +84,44 @@ class GapChecks:
         """A few current gaps, the least explained first."""
         gaps = self._counted
         order = np.argsort(_ranks(gaps)[gaps.causes], kind="stable")
-        return [_shown(gaps, index, damage) for index in order[:_MOST_SHOWN].tolist()]
+        return [_shown(gaps, index, damage) for index in order[:MOST_SHOWN].tolist()]
 
     def problems(self, damage: Damage) -> list[Problem]:
         """Gaps that explain nothing, or say what cannot be."""
         gaps = self._counted
-        strange = _ranks(gaps)[gaps.causes] == len(Cause)
-        quarantined = gaps.with_cause(Cause.QUARANTINED)
+        strange = _ranks(gaps)[gaps.causes] == len(RANKS)
+        quarantined = gaps.with_cause(GapCause.QUARANTINED)
         unproved = quarantined & ~damage.explains(gaps.starts, gaps.stops)
-        attempts, texts = self._lost.attempts.tolist(), self._lost.texts
+        outside, lost = self._outside, self._lost
         return [
-            *problem(
+            *problem_at(
                 ProblemKind.OUTSIDE_LEDGER,
-                len(self._outside.starts),
-                (f"gaps has offsets {span}" for span in _spans(self._outside)),
+                np.arange(len(outside.starts)),
+                lambda index: f"gaps has offsets {outside.span(index)}",
             ),
-            *_problem(
+            *problem_at(
                 ProblemKind.GAP_BEYOND_COVERAGE,
-                gaps,
                 gaps.stops > self._blocks.stops[self._block],
+                gaps.span,
             ),
-            *problem(
+            *problem_at(
                 ProblemKind.UNKNOWN_ATTEMPT,
-                len(attempts),
-                (
-                    f"{span} of {texts[code]}"
-                    for span, code in zip(_spans(self._lost), attempts, strict=True)
-                ),
+                np.arange(len(lost.starts)),
+                lambda index: f"{lost.span(index)} of {lost.texts[int(lost.attempts[index])]}",
             ),
-            *problem(
+            *problem_at(
                 ProblemKind.UNKNOWN_CAUSE,
-                int(strange.sum()),
-                (
-                    f"{gaps.span(index)} {gaps.texts[int(gaps.causes[index])]!r}"
-                    for index in np.flatnonzero(strange).tolist()
-                ),
+                strange,
+                lambda index: f"{gaps.span(index)} {gaps.texts[int(gaps.causes[index])]!r}",
             ),
-            *_problem(ProblemKind.NO_EVIDENCE, gaps, unproved),
-            *_problem(ProblemKind.MISSING, gaps, gaps.with_cause(Cause.MISSING)),
+            *problem_at(ProblemKind.NO_EVIDENCE, unproved, gaps.span),
+            *problem_at(ProblemKind.MISSING, gaps.with_cause(GapCause.MISSING), gaps.span),
         ]
 
 
 def _ranks(gaps: GapRows) -> Offsets:
     """The rank of each text as a cause; what is no cause comes last."""
-    order = {str(cause): rank for rank, cause in enumerate(Cause)}
-    ranks = [len(order) if text is None else order.get(text, len(order)) for text in gaps.texts]
-    return np.array(ranks, np.int64)
+    return np.array([RANKS.get(text or "", len(RANKS)) for text in gaps.texts], np.int64)
 
 
 def _shown(gaps: GapRows, index: int, damage: Damage) -> ShownGap:
@@ -144,22 +129,12 @@ def _shown(gaps: GapRows, index: int, damage: Damage) -> ShownGap:
     start, stop = int(gaps.starts[index]), int(gaps.stops[index])
     detail = gaps.texts[int(gaps.details[index])]
     said = [] if detail is None else [detail]
-    if cause == Cause.QUARANTINED:
+    if cause == GapCause.QUARANTINED:
         near = damage.near(start, stop)
         said += near[:_MOST_SPANS]
         if len(near) > _MOST_SPANS:
             said.append(f"{len(near) - _MOST_SPANS} more")
     return ShownGap(cause, start, stop, "; ".join(said) or None)
-
-
-def _problem(kind: ProblemKind, gaps: GapRows, is_met: "NDArray[np.bool_]") -> list[Problem]:
-    return problem(
-        kind, int(is_met.sum()), (gaps.span(index) for index in np.flatnonzero(is_met).tolist())
-    )
-
-
-def _spans(gaps: GapRows) -> Iterable[str]:
-    return (gaps.span(index) for index in range(len(gaps.starts)))
 
 
 def counts_joined(parts: Iterable[Mapping[str, GapCount]]) -> dict[str, GapCount]:

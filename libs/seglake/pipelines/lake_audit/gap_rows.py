@@ -31,14 +31,7 @@ class GapRows(NamedTuple):
 
     def taken(self, chosen: "Offsets | NDArray[np.bool_]") -> "GapRows":
         """Some of the rows."""
-        return GapRows(
-            starts=self.starts[chosen],
-            stops=self.stops[chosen],
-            causes=self.causes[chosen],
-            details=self.details[chosen],
-            attempts=self.attempts[chosen],
-            texts=self.texts,
-        )
+        return GapRows._make((*(column[chosen] for column in self[:-1]), self.texts))
 
     def with_cause(self, cause: str) -> "NDArray[np.bool_]":
         """Which rows have a cause."""
@@ -69,23 +62,15 @@ class GapCollector:
 
     def _coded(self, rows: pa.Table, column: str) -> Offsets:
         values, codes = text_values(rows, column)
-        own = [self._codes.setdefault(value, len(self._codes)) for value in values]
-        return np.array(own, np.int64)[codes]
+        known = [self._codes.setdefault(value, len(self._codes)) for value in values]
+        return np.array(known, np.int64)[codes]
 
     def rows(self) -> GapRows:
         """Everything that was added."""
         parts = self._parts or [(np.zeros(0, np.int64),) * 5]
-        starts, stops, *coded = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-        cause, detail, attempt = coded
-        found = GapRows(
-            starts=starts,
-            stops=stops,
-            causes=cause,
-            details=detail,
-            attempts=attempt,
-            texts=tuple(self._codes),
-        )
-        return found.taken(np.argsort(starts, kind="stable"))
+        columns = (np.concatenate(column) for column in zip(*parts, strict=True))
+        found = GapRows._make((*columns, tuple(self._codes)))
+        return found.taken(np.argsort(found.starts, kind="stable"))
 
 
 def generations(gaps: GapRows, ranges: Sequence[LedgerRange]) -> Offsets:
@@ -98,9 +83,9 @@ def generations(gaps: GapRows, ranges: Sequence[LedgerRange]) -> Offsets:
     edges = np.flatnonzero(np.diff(gaps.attempts[order]))
     for rows in np.split(order, edges + 1) if len(order) else ():
         starts = gaps.starts[rows]
-        for each in by_attempt.get(gaps.texts[int(gaps.attempts[rows[0]])], ()):
-            held = rows[(starts >= each.start_offset) & (starts < each.next_offset)]
-            found[held] = np.maximum(found[held], each.generation)
+        for written in by_attempt.get(gaps.texts[int(gaps.attempts[rows[0]])], ()):
+            held = rows[(starts >= written.start_offset) & (starts < written.next_offset)]
+            found[held] = np.maximum(found[held], written.generation)
     return found
 
 

@@ -1,12 +1,10 @@
 """The answer of an audit, for a machine; `text_report` has it for a person. Pure."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from seglake.errors import ExitCode
 from seglake.pipelines.lake_audit.partition_audit import PartitionAudit
-
-_DONE, _LOOK = 0, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +28,7 @@ class LakeAudit:
 
     @property
     def exit_code(self) -> int:
-        return _LOOK if self.problem_count else _DONE
+        return ExitCode.LOOK if self.problem_count else ExitCode.DONE
 
     # Any: what JSON can hold.
     def to_mapping(self) -> dict[str, Any]:
@@ -47,16 +45,21 @@ class LakeAudit:
 
 
 def _partition(audit: PartitionAudit) -> dict[str, Any]:
+    by_code = audit.quarantine.by_code
     return {
-        **audit.partition._asdict(),
-        "covered": [list(each) for each in audit.covered],
-        "not_covered": [list(each) for each in audit.not_covered],
+        "source_id": audit.partition.source_id,
+        **audit.partition.key._asdict(),
+        "covered": [list(offsets) for offsets in audit.covered],
+        "not_covered": [list(offsets) for offsets in audit.not_covered],
         "covered_offsets": audit.covered_offsets,
         "accounted_offsets": audit.totals.accounted,
         "sums": audit.totals._asdict(),
         "gaps": {cause: count._asdict() for cause, count in sorted(audit.gaps.items())},
         "shown_gaps": [gap._asdict() for gap in audit.shown_gaps],
-        "quarantine": _quarantine(audit),
+        "quarantine": {
+            **audit.quarantine._asdict(),
+            "by_code": {code: count._asdict() for code, count in sorted(by_code.items())},
+        },
         "marks": None if audit.marks is None else audit.marks._asdict(),
         "left_above": None if audit.left is None else audit.left._asdict(),
         "problems": [
@@ -64,9 +67,3 @@ def _partition(audit: PartitionAudit) -> dict[str, Any]:
             for problem in audit.problems
         ],
     }
-
-
-def _quarantine(audit: PartitionAudit) -> Mapping[str, Any]:
-    sums = audit.quarantine
-    by_code = {code: count._asdict() for code, count in sorted(sums.by_code.items())}
-    return {**sums._asdict(), "by_code": by_code}

@@ -67,7 +67,7 @@ def _read_once(tables: LakeTables) -> LakeState:
             ledger += found.to_pylist()
     first_ids = first_topic_ids(ledger)
     by_partition = rows_by_partition(ledger, first_ids)
-    topics = sorted({(each.source_id, each.topic) for each in by_partition})
+    topics = sorted({(source_id, key.topic) for source_id, key in by_partition})
     unsettled, broken = {}, {}
     for topic in topics:
         chain = [snapshots[table.name].generation(*topic) for table in AUDITED]
@@ -84,7 +84,10 @@ def _read_once(tables: LakeTables) -> LakeState:
                 f"{topic[1]}: a commit is begun and not in every table yet (generations: {said}); "
                 "its rows are not audited, and if no run is going on the next ingest completes it"
             )
-    rows = {partition: tuple(own) for partition, own in by_partition.items()}
     return LakeState(
-        snapshots=snapshots, rows=rows, first_ids=first_ids, unsettled=unsettled, broken=broken
+        snapshots=snapshots,
+        rows={partition: tuple(found) for partition, found in by_partition.items()},
+        first_ids=first_ids,
+        unsettled=unsettled,
+        broken=broken,
     )

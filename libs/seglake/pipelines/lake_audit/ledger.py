@@ -7,21 +7,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seglake.kafka_log.offset_ranges import OffsetRange
+from seglake.kafka_log.offset_ranges import OffsetRange, merged
+from seglake.kafka_log.replica import PartitionKey
 
 Offsets = NDArray[np.int64]
 
 
 class LakePartition(NamedTuple):
-    """Whose rows: a topic made again under its name has another `topic_id`, None if unknown."""
+    """Whose rows: several clusters may have a partition of one name in a lake."""
 
     source_id: str
-    topic: str
-    partition: int
-    topic_id: str | None
+    key: PartitionKey
 
     def __str__(self) -> str:
-        return f"{self.topic}-{self.partition}"
+        return str(self.key)
 
 
 class LedgerRange(NamedTuple):
@@ -52,6 +51,15 @@ class Blocks(NamedTuple):
         return int(self.index_of(np.array([offset], np.int64))[0])
 
 
+def look_up(rising: Offsets, wanted: Offsets) -> tuple[Offsets, NDArray[np.bool_]]:
+    """The first place of each wanted value, and whether it is there."""
+    places = np.searchsorted(rising, wanted)
+    is_there = np.zeros(len(wanted), np.bool_)
+    if len(rising):
+        is_there = rising[np.minimum(places, len(rising) - 1)] == wanted
+    return places, is_there
+
+
 @dataclass(frozen=True, slots=True)
 class PartitionLedger:
     """The ledger's ranges of one partition; travels to tasks."""
@@ -69,25 +77,12 @@ class PartitionLedger:
 
     def covered(self) -> Blocks:
         """The same with ranges that touch made one."""
-        return _blocks(merged(self._spans(), joins_touching=True))
+        return _blocks(merged(self._spans()))
 
     def _spans(self) -> list[OffsetRange]:
         return [
             (offset_range.start_offset, offset_range.next_offset) for offset_range in self.ranges
         ]
-
-
-def merged(ranges: Iterable[OffsetRange], *, joins_touching: bool) -> list[OffsetRange]:
-    """Half-open ranges in order, those that share an offset made one; empty ones are left out."""
-    result: list[OffsetRange] = []
-    for start, stop in sorted(ranges):
-        if start >= stop:
-            continue
-        if result and (start < result[-1][1] or (joins_touching and start == result[-1][1])):
-            result[-1] = (result[-1][0], max(stop, result[-1][1]))
-        else:
-            result.append((start, stop))
-    return result
 
 
 def _blocks(ranges: Sequence[OffsetRange]) -> Blocks:
@@ -113,8 +108,8 @@ def rows_by_partition(rows: Iterable[Row], first_ids: FirstIds) -> dict[LakePart
     found: dict[LakePartition, list[Row]] = {}
     for row in sorted(rows, key=lambda row: (row["start_offset"], row["generation"])):
         topic_id = row["topic_id"] or first_ids.get((row["source_id"], row["topic"]))
-        key = LakePartition(row["source_id"], row["topic"], row["partition"], topic_id)
-        found.setdefault(key, []).append(row)
+        key = PartitionKey(row["topic"], row["partition"], topic_id)
+        found.setdefault(LakePartition(row["source_id"], key), []).append(row)
     return found
 
 

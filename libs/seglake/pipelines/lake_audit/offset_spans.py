@@ -1,13 +1,12 @@
 """Does each covered offset lie in exactly one batch or one current gap? One sweep. Pure."""
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seglake.pipelines.lake_audit.ledger import Blocks, Offsets
-from seglake.pipelines.lake_audit.problems import Problem, ProblemKind, problem
+from seglake.pipelines.lake_audit.problems import Problem, ProblemKind, problem_at
 
 
 class Spans(NamedTuple):
@@ -32,9 +31,9 @@ def span_problems(spans: Spans, covered: Blocks, cell: tuple[int, int]) -> list[
     edges_high = np.minimum(covered.stops[is_here] - 1, last) + 1
     block = covered.index_of(spans.stops - 1)
     is_wanted = (block >= 0) & (spans.stops > first) & (spans.starts <= last)
-    own = Spans(spans.starts[is_wanted], spans.stops[is_wanted], spans.is_gap[is_wanted])
+    met = Spans._make(column[is_wanted] for column in spans)
     floors = np.maximum(covered.starts[block[is_wanted]], first)
-    starts, stops = np.maximum(own.starts, floors), np.minimum(own.stops - 1, last) + 1
+    starts, stops = np.maximum(met.starts, floors), np.minimum(met.stops - 1, last) + 1
     # The ends of what is covered stand as empty spans, so that a hole beside them shows.
     starts = np.concatenate((starts, edges_low, edges_high))
     stops = np.concatenate((stops, edges_low, edges_high))
@@ -46,21 +45,19 @@ def span_problems(spans: Spans, covered: Blocks, cell: tuple[int, int]) -> list[
     is_real = stops > starts
     doubles = 1 + np.flatnonzero((starts[1:] < reached[:-1]) & is_real[1:])
     return [
-        *problem(
+        *problem_at(
             ProblemKind.NOT_ACCOUNTED,
-            len(holes),
-            (f"[{reached[index]}, {starts[index + 1]})" for index in holes),
+            holes,
+            lambda index: f"[{reached[index]}, {starts[index + 1]})",
         ),
-        *problem(ProblemKind.OVERLAP, len(doubles), _pairs(own, order, starts, stops, doubles)),
+        *problem_at(
+            ProblemKind.OVERLAP,
+            doubles,
+            lambda index: (
+                f"{_named(met, order[index])} and {_named(met, order[np.argmax(stops[:index])])}"
+            ),
+        ),
     ]
-
-
-def _pairs(
-    spans: Spans, order: Offsets, starts: Offsets, stops: Offsets, doubles: Offsets
-) -> Iterator[str]:
-    for index in doubles:
-        other = int(np.argmax(stops[:index]))
-        yield f"{_named(spans, order[index])} and {_named(spans, order[other])}"
 
 
 def _named(spans: Spans, index: int) -> str:

@@ -2,26 +2,29 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, NamedTuple
 
-from seglake.kafka_log.offset_ranges import OffsetRange
+from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
 from seglake.log_tables.coverage import RangeKind
 from seglake.pipelines.lake_audit.cell_audit import PartitionFinding
-from seglake.pipelines.lake_audit.gap_checks import Cause, GapCount, ShownGap, counts_joined
+from seglake.pipelines.lake_audit.gap_checks import (
+    MOST_SHOWN,
+    RANKS,
+    GapCount,
+    ShownGap,
+    counts_joined,
+)
 from seglake.pipelines.lake_audit.ledger import (
     Blocks,
     LakePartition,
     Row,
-    merged,
     partition_ledger,
 )
 from seglake.pipelines.lake_audit.problems import Problem, ProblemKind, joined, problem
 from seglake.pipelines.lake_audit.quarantine_checks import QuarantineSums
-from seglake.pipelines.lake_audit.sums import RangeSums
+from seglake.pipelines.lake_audit.sums import RangeSums, sums_joined
 from seglake.pipelines.lake_audit.transaction_checks import across_cells
-
-_MOST_SHOWN_GAPS = 20
-_RANKS = {str(cause): rank for rank, cause in enumerate(Cause)}
 
 # Columns of the ledger that are sums over the rows of other tables.
 _SUMMED = ("records", "batches", "offset_sum", "key_bytes", "value_bytes")
@@ -70,9 +73,7 @@ class PartitionAudit:
     @property
     def not_covered(self) -> tuple[OffsetRange, ...]:
         """Offsets between covered ranges, and below them."""
-        ends = (0, *(stop for _, stop in self.covered))
-        starts = (start for start, _ in self.covered)
-        return tuple((end, start) for end, start in zip(ends, starts, strict=False) if end < start)
+        return tuple(subtracted((0, self.covered[-1][1]), self.covered)) if self.covered else ()
 
 
 def audit_partition(
@@ -90,17 +91,12 @@ def audit_partition(
             tables and not in others.
     """
     ledger = partition_ledger(partition, rows)
-    sums: dict[int, RangeSums] = {}
-    for finding in findings:
-        for start, own in finding.sums.items():
-            sums[start] = own.joined(sums.get(start, RangeSums()))
+    sums = sums_joined(finding.sums for finding in findings)
     quarantine = next(
         (finding.quarantine for finding in findings if finding.quarantine is not None),
         QuarantineSums(0, 0, {}, 0),
     )
-    totals = RangeSums()
-    for own in sums.values():
-        totals = totals.joined(own)
+    totals = reduce(RangeSums.joined, sums.values(), RangeSums())
     problems = [problem for finding in findings for problem in finding.problems]
     problems += across_cells(finding.ends for finding in findings)
     if not is_settled:
@@ -111,24 +107,23 @@ def audit_partition(
     problems += _sum_problems(ledger.blocks(), rows, sums)
     if is_settled:
         problems += _byte_problems(rows, totals, quarantine)
-    shown = [gap for finding in findings for gap in finding.shown_gaps]
-    covered = merged(_spans(rows), joins_touching=True)
+    shown = sorted(
+        (gap for finding in findings for gap in finding.shown_gaps),
+        key=lambda gap: (RANKS.get(gap.cause, -1), gap.start_offset),
+    )
+    covered = merged(_spans(rows))
     marks = _marks(rows)
     return PartitionAudit(
         partition=partition,
         covered=tuple(covered),
         totals=totals,
         gaps=counts_joined(finding.gaps for finding in findings),
-        shown_gaps=tuple(sorted(shown, key=_gap_rank)[:_MOST_SHOWN_GAPS]),
+        shown_gaps=tuple(shown[:MOST_SHOWN]),
         quarantine=quarantine,
         marks=marks,
         left=None if marks is None else _left(marks, covered),
         problems=tuple(joined(problems)),
     )
-
-
-def _gap_rank(gap: ShownGap) -> tuple[int, int]:
-    return _RANKS.get(gap.cause, -1), gap.start_offset
 
 
 def _spans(rows: Iterable[Row]) -> list[OffsetRange]:
@@ -138,7 +133,7 @@ def _spans(rows: Iterable[Row]) -> list[OffsetRange]:
 def _ledger_problems(rows: Sequence[Row]) -> Iterator[Problem]:
     """Ranges of the ledger that contradict each other."""
     ingested = sorted(_spans(row for row in rows if row["kind"] == RangeKind.INGEST))
-    covered = merged(ingested, joins_touching=True)
+    covered = merged(ingested)
     repairs = _spans(row for row in rows if row["kind"] == RangeKind.REPAIR)
     doubles = []
     reached = 0

@@ -26,6 +26,13 @@ class BatchRuns(NamedTuple):
     first_offsets: Offsets
     last_offsets: Offsets
 
+    def named(self, index: int) -> str:
+        """The rows of a batch, for a person."""
+        return (
+            f"batch_base_offset {self.base_offsets[index]} has offsets {self.first_offsets[index]} "
+            f"to {self.last_offsets[index]}"
+        )
+
 
 class PartitionRecords:
     """Takes rows in any order; those that no range of the ledger covers are only counted."""

@@ -1,7 +1,6 @@
 """The order of an audit, and nothing else. Effect: reads the lake, writes nothing."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Iterable, Mapping, Sequence
 
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.lake_folder import opening
@@ -10,8 +9,8 @@ from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS
 from seglake.pipelines.lake_audit.cell_audit import (
     CellFinding,
     PartitionFinding,
-    TableRows,
     audit_cells,
+    rows_together,
 )
 from seglake.pipelines.lake_audit.cells import Cell, TopicFile, cells_of
 from seglake.pipelines.lake_audit.lake_audit import LakeAudit
@@ -19,6 +18,7 @@ from seglake.pipelines.lake_audit.lake_state import LakeState, read_state
 from seglake.pipelines.lake_audit.ledger import LakePartition, PartitionLedger, partition_ledger
 from seglake.pipelines.lake_audit.partition_audit import PartitionAudit, audit_partition
 from seglake.pipelines.lake_audit.topic_files import files_by_topic, look, look_tasks
+from seglake.pipelines.progress import RunReporter
 from seglake.storage.storage import Storage
 from seglake.task_engine.engine import Engine
 from seglake.task_engine.packing import packed
@@ -26,18 +26,13 @@ from seglake.task_engine.packing import packed
 _MOST_ROWS = 1_000_000  # of records, batches and gaps in a task: some 100 MB
 
 
-class Progress(Protocol):
-    """Who is told what the audit is doing."""
-
-    def step(self, text: str) -> None: ...
-
-    def counting(self, text: str, sizes: Sequence[int]) -> Callable[[int], None]: ...
-
-    def clear(self) -> None: ...
-
-
 def audit(
-    lake: str, storage: Storage, engine: Engine, progress: Progress, *, most_rows: int = _MOST_ROWS
+    lake: str,
+    storage: Storage,
+    engine: Engine,
+    reporter: RunReporter,
+    *,
+    most_rows: int = _MOST_ROWS,
 ) -> LakeAudit:
     """Prove from the tables alone that every covered offset is accounted for, or say what is not.
 
@@ -50,20 +45,20 @@ def audit(
         SeglakeError: its ledger cannot be read, or a worker failed.
     """
     path = storage.locate(lake)
-    progress.step("reading the ledger")
+    reporter.step("reading the ledger")
     tables = LakeTables(path, storage)
     with opening(path):
         tables.require()
         state = read_state(tables)
-    topics, unreadable = _topic_files(storage, state, engine, progress)
+    topics, unreadable = _topic_files(storage, state, engine, reporter)
     cells = _cells(storage, state, topics, most_rows)
     tasks = [tuple(pack) for pack in packed(cells, lambda cell: cell.row_count, most_rows)]
-    progress.step(f"auditing {len(tasks)} tasks")
-    counting = progress.counting("auditing", [sum(cell.row_count for cell in t) for t in tasks])
+    reporter.step(f"auditing {len(tasks)} tasks")
+    counting = reporter.counting("auditing", [sum(cell.row_count for cell in t) for t in tasks])
     findings = [
         finding for found in engine.run(audit_cells, tasks, on_done=counting) for finding in found
     ]
-    progress.clear()
+    reporter.clear()
     unreadable += [reason for finding in findings for reason in finding.unreadable]
     return LakeAudit(
         path,
@@ -78,19 +73,19 @@ def audit(
 
 
 def _topic_files(
-    storage: Storage, state: LakeState, engine: Engine, progress: Progress
+    storage: Storage, state: LakeState, engine: Engine, reporter: RunReporter
 ) -> tuple[dict[str, list[TopicFile]], list[str]]:
     topics = files_by_topic(state.snapshots)
     tasks = look_tasks(storage, state.snapshots)
-    progress.step("looking into gaps and quarantine")
-    counting = progress.counting("looking", [len(task.paths) for task in tasks])
+    reporter.step("looking into gaps and quarantine")
+    counting = reporter.counting("looking", [len(task.paths) for task in tasks])
     unreadable: list[str] = []
     for report in engine.run(look, tasks, on_done=counting):
         unreadable += report.unreadable
         for topic, file in report.files:
             topics.setdefault(topic, []).append(file)
     for partition in state.rows:
-        topics.setdefault(partition.topic, [])
+        topics.setdefault(partition.key.topic, [])
     return topics, unreadable
 
 
@@ -102,13 +97,13 @@ def _cells(
 ) -> Iterable[Cell]:
     by_topic: dict[str, list[PartitionLedger]] = {}
     for partition, rows in state.rows.items():
-        by_topic.setdefault(partition.topic, []).append(partition_ledger(partition, rows))
+        by_topic.setdefault(partition.key.topic, []).append(partition_ledger(partition, rows))
     first_ids: dict[str, dict[str, str]] = {}
     for (source_id, topic), topic_id in state.first_ids.items():
         first_ids.setdefault(topic, {})[source_id] = topic_id
     for topic, files in sorted(topics.items()):
-        own = by_topic.get(topic, ())
-        yield from cells_of(storage, topic, files, own, first_ids.get(topic, {}), most_rows)
+        ledgers = by_topic.get(topic, ())
+        yield from cells_of(storage, topic, files, ledgers, first_ids.get(topic, {}), most_rows)
 
 
 def _partitions(state: LakeState, findings: Iterable[CellFinding]) -> Iterable[PartitionAudit]:
@@ -118,16 +113,17 @@ def _partitions(state: LakeState, findings: Iterable[CellFinding]) -> Iterable[P
     for cell in findings:
         for finding in cell.partitions:
             by_partition.setdefault(finding.partition, []).append(finding)
-    for partition, own in by_partition.items():
-        is_settled = (partition.source_id, partition.topic) not in state.unsettled
-        yield audit_partition(partition, state.rows.get(partition, ()), own, is_settled=is_settled)
+    for partition, found in by_partition.items():
+        rows = state.rows.get(partition, ())
+        is_settled = (partition.source_id, partition.key.topic) not in state.unsettled
+        yield audit_partition(partition, rows, found, is_settled=is_settled)
 
 
 def _hidden_rows(
     snapshots: Mapping[str, Snapshot], findings: Iterable[CellFinding]
 ) -> Iterable[str]:
     """Rows that the files have and no cell met: statistics that lie hide rows from every reader."""
-    counted = TableRows(*(sum(column) for column in zip(*(f.rows for f in findings), strict=True)))
+    counted = rows_together(finding.rows for finding in findings)
     for table in (RECORDS, BATCHES, QUARANTINE, GAPS):
         in_files = [file.row_count for file in snapshots[table.name].files]
         expected = sum(count for count in in_files if count is not None)

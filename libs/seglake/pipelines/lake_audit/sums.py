@@ -1,5 +1,6 @@
 """What the tables hold between the offsets of a ledger's range. Pure."""
 
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple, Self
 
 
@@ -45,3 +46,12 @@ class RangeSums(NamedTuple):
             max_timestamp_ms=max(highs, default=None),
             **sums,
         )
+
+
+def sums_joined(parts: Iterable[Mapping[int, RangeSums]]) -> dict[int, RangeSums]:
+    """The sums of each block, by its start."""
+    found: dict[int, RangeSums] = {}
+    for part in parts:
+        for start, sums in part.items():
+            found[start] = sums.joined(found.get(start, RangeSums()))
+    return found

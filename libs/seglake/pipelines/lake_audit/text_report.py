@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange
-from seglake.pipelines.lake_audit.gap_checks import Cause
 from seglake.pipelines.lake_audit.lake_audit import LakeAudit
 from seglake.pipelines.lake_audit.partition_audit import PartitionAudit
 
@@ -22,18 +22,18 @@ def to_text(audit: LakeAudit) -> str:
     ordered = sorted(audit.partitions, key=_rank)
     shown = ordered[:_MOST_PARTITIONS]
     names = _names(audit.partitions)
-    width = max((len(names[id(each)]) for each in shown), default=0)
+    width = max((len(names[id(partition)]) for partition in shown), default=0)
     lines = [_headline(audit)]
     lines += _cut([f"problem: {text}" for text in audit.problems], _MOST_LINES)
     lines += _cut([f"note: {text}" for text in audit.notes], _MOST_LINES)
-    for each in shown:
-        name = names[id(each)]
-        for label, text in _lines(each):
+    for partition in shown:
+        name = names[id(partition)]
+        for label, text in _lines(partition):
             lines.append(f"{name:<{width}}  {label:<{_LABEL_WIDTH}} {text}".rstrip())
             name = ""
     rest = ordered[_MOST_PARTITIONS:]
     if rest:
-        wrong = sum(bool(each.problems) for each in rest)
+        wrong = sum(bool(partition.problems) for partition in rest)
         said = f"{wrong} of them with problems" if wrong else "all explained"
         lines.append(f"and {len(rest)} more partitions, {said} (--json has them all)")
     return "\n".join(lines)
@@ -57,24 +57,22 @@ def _headline(audit: LakeAudit) -> str:
 def _rank(audit: PartitionAudit) -> tuple[int, int, int, str, int]:
     return (
         -len(audit.problems),
-        -sum(count.offsets for cause, count in audit.gaps.items() if cause != Cause.COMPACTED),
+        -sum(count.offsets for cause, count in audit.gaps.items() if cause != GapCause.COMPACTED),
         -(audit.left is not None),
-        audit.partition.topic,
-        audit.partition.partition,
+        audit.partition.key.topic,
+        audit.partition.key.partition,
     )
 
 
 def _names(partitions: Sequence[PartitionAudit]) -> dict[int, str]:
     """Names by identity; with the topic id and the source where the same name comes twice."""
-    counts = Counter(str(partition.partition) for partition in partitions)
+    counts = Counter(str(audit.partition) for audit in partitions)
     names = {}
-    for partition in partitions:
-        name = str(partition.partition)
+    for audit in partitions:
+        name, (source_id, key) = str(audit.partition), audit.partition
         if counts[name] > 1:
-            name += (
-                f" ({partition.partition.topic_id or 'no id'} of {partition.partition.source_id})"
-            )
-        names[id(partition)] = name
+            name += f" ({key.topic_id or 'no id'} of {source_id})"
+        names[id(audit)] = name
     return names
 
 
@@ -122,11 +120,11 @@ def _equation(audit: PartitionAudit) -> str:
 
 def _gap_lines(audit: PartitionAudit) -> Iterator[str]:
     """The gaps that are no routine; what the cleaner leaves is only counted."""
-    shown = [gap for gap in audit.shown_gaps if gap.cause != Cause.COMPACTED][:_MOST_GAPS]
+    shown = [gap for gap in audit.shown_gaps if gap.cause != GapCause.COMPACTED][:_MOST_GAPS]
     for gap in shown:
         evidence = f": {gap.evidence}" if gap.evidence else ""
         yield f"[{gap.start_offset}, {gap.next_offset}) {gap.cause}{evidence}"
-    counted = sum(count.gaps for cause, count in audit.gaps.items() if cause != Cause.COMPACTED)
+    counted = sum(count.gaps for cause, count in audit.gaps.items() if cause != GapCause.COMPACTED)
     if counted > len(shown):
         yield f"and {counted - len(shown)} more"
 

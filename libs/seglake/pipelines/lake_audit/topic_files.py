@@ -92,33 +92,18 @@ def _topics_of(task: LookTask, path: str) -> dict[str, TopicFile]:
     for rows in read_rows(task.storage, path, ["topic", "partition", *offset_columns]):
         topics, codes = text_values(rows, "topic")
         for code in np.unique(codes):
-            own = rows.filter(pa.array(codes == code))
             topic = topics[code] or ""
-            new = _described(task.table, path, own)
+            new = _described(task.table, path, rows.filter(pa.array(codes == code)))
             found[topic] = _together(found[topic], new) if topic in found else new
     return found
 
 
 def _described(table: str, path: str, rows: pa.Table) -> TopicFile:
-    partitions = _interval(rows, "partition")
+    placed = TopicFile(table, path, rows.num_rows, _interval(rows, "partition"))
     if table not in OFFSET_COLUMNS:
-        return TopicFile(
-            table=table,
-            path=path,
-            row_count=rows.num_rows,
-            partitions=partitions,
-            starts=None,
-            ends=None,
-        )
+        return placed
     first, last = OFFSET_COLUMNS[table]
-    return TopicFile(
-        table=table,
-        path=path,
-        row_count=rows.num_rows,
-        partitions=partitions,
-        starts=_interval(rows, first),
-        ends=_interval(rows, last),
-    )
+    return placed._replace(starts=_interval(rows, first), ends=_interval(rows, last))
 
 
 def _interval(rows: pa.Table, column: str) -> Interval:
@@ -130,9 +115,7 @@ def _together(one: TopicFile, other: TopicFile) -> TopicFile:
     def hull(a: Interval | None, b: Interval | None) -> Interval | None:
         return None if a is None or b is None else (min(a[0], b[0]), max(a[1], b[1]))
 
-    return TopicFile(
-        table=one.table,
-        path=one.path,
+    return one._replace(
         row_count=one.row_count + other.row_count,
         partitions=hull(one.partitions, other.partitions),
         starts=hull(one.starts, other.starts),

@@ -124,15 +124,15 @@ class PartitionTransactions:
         begins = events.is_marker & (self._run_starts[run] <= first)
         goes_on = ~events.is_marker & ~self._has_end & (self._run_lasts[run] >= last)
         markers, waiting = np.flatnonzero(begins), np.flatnonzero(goes_on)[::-1]
-        own = np.flatnonzero(events.is_marker)
-        _, firsts = np.unique(events.producers[own], return_index=True)
+        ends = np.flatnonzero(events.is_marker)
+        _, firsts = np.unique(events.producers[ends], return_index=True)
         keys = events.producers[waiting] * 2 + events.is_commit[waiting]
         _, lasts = np.unique(keys, return_index=True)
         is_whole = len(self._run_starts) == 1 and (
             self._run_starts[0] <= first and self._run_lasts[0] >= last
         )
         return CellEnds(
-            tuple(self._named(i) for i in np.intersect1d(own[firsts], markers)),
+            tuple(self._named(i) for i in np.intersect1d(ends[firsts], markers)),
             tuple(self._named(i) for i in waiting[lasts]),
             bool(is_whole),
         )
@@ -179,21 +179,8 @@ def _said(data: End, marker: End) -> str:
 def _joined(parts: list[_Events], cell: tuple[int, int]) -> _Events:
     """All that begins in the cell, by producer and offset."""
     nothing, none = np.zeros(0, np.int64), np.zeros(0, np.bool_)
-    whole = [
-        _Events(producers=nothing, bases=nothing, lasts=nothing, is_marker=none, is_commit=none),
-        *parts,
-    ]
-    producers = np.concatenate([each.producers for each in whole])
-    bases = np.concatenate([each.bases for each in whole])
-    lasts = np.concatenate([each.lasts for each in whole])
-    is_marker = np.concatenate([each.is_marker for each in whole])
-    is_commit = np.concatenate([each.is_commit for each in whole])
-    own = np.flatnonzero((bases >= cell[0]) & (bases <= cell[1]))
-    order = own[np.lexsort((bases[own], producers[own]))]
-    return _Events(
-        producers=producers[order],
-        bases=bases[order],
-        lasts=lasts[order],
-        is_marker=is_marker[order],
-        is_commit=is_commit[order],
-    )
+    columns = zip(_Events(nothing, nothing, nothing, none, none), *parts, strict=True)
+    events = _Events._make(np.concatenate(column) for column in columns)
+    inside = np.flatnonzero((events.bases >= cell[0]) & (events.bases <= cell[1]))
+    order = inside[np.lexsort((events.bases[inside], events.producers[inside]))]
+    return _Events._make(column[order] for column in events)

@@ -3,30 +3,29 @@
 import time
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from seglake.kafka_log.replica import Replica
 from seglake.kafka_log.replica_selection import (
-    PartitionChoice,
     likely,
     notes_of,
     replicas_by_partition,
 )
 from seglake.lake.delta_commit import recover
 from seglake.lake.delta_tables import LakeTables
-from seglake.log_dirs.discovery import Discovery, check_apart, discover
+from seglake.log_dirs.discovery import Discovery, check_apart
 from seglake.log_dirs.errors import WrongSourceError
 from seglake.log_dirs.relisting import retryable_replicas
 from seglake.log_tables.coverage import Coverage, with_known_id
 from seglake.pipelines.segment_ingest.committing.wave import WaveResult, run_wave
 from seglake.pipelines.segment_ingest.planning.isolation import check_isolation
 from seglake.pipelines.segment_ingest.planning.plan import (
+    RangePlan,
     SurveyedPartition,
     Wave,
     plan_ranges,
     plan_waves,
 )
-from seglake.pipelines.segment_ingest.planning.replica_survey import partition_of, survey_copies
+from seglake.pipelines.segment_ingest.planning.replica_survey import survey_partitions
 from seglake.pipelines.segment_ingest.repair.repair import RepairResult, expected_repairs, repair
 from seglake.pipelines.segment_ingest.replica_conflicts.conflicts import (
     ConflictRows,
@@ -43,6 +42,7 @@ from seglake.pipelines.segment_ingest.run_context import (
     RunContext,
     ScanContext,
     decode_settings,
+    list_sources,
     published,
 )
 from seglake.storage.errors import StorageError
@@ -75,7 +75,7 @@ def ingest(
     started = time.monotonic()
     scan.reporter.step("listing the sources")
     lake_path = scan.storage.locate(lake)
-    discovery = _listed(sources, scan)
+    discovery = list_sources(sources, scan)
     check_apart(discovery, scan.storage, lake_path)
     context = RunContext(
         scan=scan,
@@ -99,16 +99,6 @@ def ingest(
         seconds=round(time.monotonic() - started, 3),
     )
     return summarize(facts, rounds, {**unread, **repairs.unread}, repairs)
-
-
-def _listed(sources: Sequence[str], scan: ScanContext) -> Discovery:
-    settings = scan.settings
-    return discover(
-        sources,
-        scan.storage,
-        takes_topic=settings.select.takes_topic,
-        source_id=settings.source.source_id,
-    )
 
 
 def _opened(context: RunContext) -> tuple[str, ...]:
@@ -157,7 +147,7 @@ def _retryable(
 ) -> Sequence[Replica]:
     """List again what could not be read because its broker deleted or cleaned it."""
     try:
-        now = _listed(sources, context.scan)
+        now = list_sources(sources, context.scan)
     except (WrongSourceError, StorageError):
         return ()  # the source is gone: what was left out waits
     return retryable_replicas(discovery.replicas, now.replicas, unread)
@@ -170,18 +160,35 @@ def _round(replicas: Sequence[Replica], context: RunContext) -> RoundResult:
     check_isolation(topics, coverage, context.settings)
     # With the ids that the ledger knows, for copies of one partition must be seen as such.
     logs = replicas_by_partition(with_known_id(replica, coverage) for replica in replicas)
-    surveyed = survey_copies(logs, coverage, context.scan)
-    partitions = [partition_of(choice, coverage, context.settings) for choice in surveyed]
-    check = _checked(logs, surveyed, partitions, coverage, context)
-    choices = [choice for choice in surveyed if choice.chosen.key not in check.refused]
-    same = [partition for partition in partitions if partition.replica.key not in check.refused]
-    plan, waves = _planned(logs, choices, same, check, context)
-    wanted = [
-        partition for partition in same if partition.replica.key not in check.lost_to_newer_epoch
-    ]
+    partitions = survey_partitions(logs, coverage, context.scan)
+    check = _checked(logs, partitions, coverage, context)
+    same = [partition for partition in partitions if partition.key not in check.refused]
+    wanted = [partition for partition in same if partition.key not in check.lost_to_newer_epoch]
     new = ConflictRows(clashes_with_replicas(wanted, context), context)
-    old = ConflictRows(clashes_with_lake(choices, coverage, context), context)
-    plan = replace(plan, notes=(*plan.notes, *_shorter_notes(check, old)))
+    old = ConflictRows(clashes_with_lake(same, coverage, context), context)
+    notes = (
+        *notes_of(logs, [partition.choice for partition in same]),
+        *check.notes,
+        *_shorter_notes(check, old),
+    )
+    unread = _unread(wanted)
+    ranges = [
+        plan
+        for partition in wanted
+        if str(partition.key) not in unread
+        for plan in plan_ranges(partition, context.settings)
+    ]
+    waves = _waves(ranges, context)
+    plan = PlannedRound(
+        logs=tuple(logs),
+        partitions=tuple(same),
+        notes=notes,
+        refused={str(key): reason for key, reason in check.refused.items()},
+        unread=unread,
+        ranges=tuple(ranges),
+        size_bytes=sum(wave.size_bytes for wave in waves),
+        task_count=sum(len(wave.tasks) for wave in waves),
+    )
     if context.is_dry_run:
         return RoundResult(plan=plan, conflicts=(new.expected(), old.expected()))
     results = _run_waves(waves, generations, new, context)
@@ -199,53 +206,29 @@ def _round(replicas: Sequence[Replica], context: RunContext) -> RoundResult:
 
 def _checked(
     logs: Sequence[Sequence[Replica]],
-    choices: Sequence[PartitionChoice],
     partitions: Sequence[SurveyedPartition],
     coverage: Coverage,
     context: RunContext,
 ) -> LogCheck:
     """See that each log is still the one that the lake has."""
-    chosen = {choice.chosen.key: choice.chosen for choice in choices}
+    chosen = {partition.key: partition.replica for partition in partitions}
     shown = [chosen.get(replicas[0].key) or likely(replicas) for replicas in logs]
     return check_logs(shown, partitions, coverage, context)
 
 
-def _planned(
-    logs: Sequence[tuple[Replica, ...]],
-    choices: Sequence[PartitionChoice],
-    partitions: Sequence[SurveyedPartition],
-    check: LogCheck,
-    context: RunContext,
-) -> tuple[PlannedRound, list[Wave]]:
-    settings = context.settings
-    wanted = [
-        partition
+def _unread(partitions: Sequence[SurveyedPartition]) -> dict[str, str]:
+    """The partitions with a segment that could not be read, with the reason."""
+    return {
+        str(partition.key): f"{partition.key}: {survey.missing}"
         for partition in partitions
-        if partition.replica.key not in check.lost_to_newer_epoch
-    ]
-    unread = {}
-    ranges = []
-    for partition in wanted:
-        gone = [survey.missing for survey in partition.surveys if survey.missing is not None]
-        if gone:
-            name = str(partition.replica.key)
-            unread[name] = f"{name}: {gone[0]}"
-        else:
-            ranges += plan_ranges(partition, settings)
-    waves = plan_waves(
-        ranges, settings.write.wave_bytes, settings.read.split_bytes, decode_settings(context)
-    )
-    plan = PlannedRound(
-        logs=tuple(logs),
-        partitions=tuple(partitions),
-        notes=(*notes_of(logs, choices), *check.notes),
-        refused={str(key): reason for key, reason in check.refused.items()},
-        unread=unread,
-        ranges=tuple(ranges),
-        size_bytes=sum(wave.size_bytes for wave in waves),
-        task_count=sum(len(wave.tasks) for wave in waves),
-    )
-    return plan, waves
+        for survey in reversed(partition.surveys)  # the first of several is the one that is named
+        if survey.missing is not None
+    }
+
+
+def _waves(ranges: Sequence[RangePlan], context: RunContext) -> list[Wave]:
+    write, read = context.settings.write, context.settings.read
+    return plan_waves(ranges, write.wave_bytes, read.split_bytes, decode_settings(context))
 
 
 def _shorter_notes(check: LogCheck, conflicts: ConflictRows) -> list[str]:

@@ -10,7 +10,6 @@ from seglake.kafka_log.replica import Replica
 from seglake.lake.delta_commit import recover
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.lake_folder import opening
-from seglake.log_dirs.discovery import discover
 from seglake.pipelines.segment_ingest.repair.repair import (
     expected_repairs,
     repair,
@@ -18,7 +17,12 @@ from seglake.pipelines.segment_ingest.repair.repair import (
 )
 from seglake.pipelines.segment_ingest.repair.repair_state import repair_state
 from seglake.pipelines.segment_ingest.report.replay_summary import ReplaySummary
-from seglake.pipelines.segment_ingest.run_context import RunContext, ScanContext, published
+from seglake.pipelines.segment_ingest.run_context import (
+    RunContext,
+    ScanContext,
+    list_sources,
+    published,
+)
 
 
 def replay(
@@ -43,27 +47,11 @@ def replay(
         SeglakeError: the lake or a worker failed; what was committed stays, run again.
     """
     started = time.monotonic()
-    storage, settings, reporter = scan.storage, scan.settings, scan.reporter
-    lake_path = storage.locate(lake)
-    tables = LakeTables(lake_path, storage)
-    with opening(lake_path):
-        tables.require()
+    tables = _opened(lake, scan, dry_run=dry_run)
+    with opening(tables.lake_path):
         source_ids = tables.source_ids()
-    if not (dry_run or settings.write.single_writer):
-        tables.require_safe_commits()
-    summary = ReplaySummary(run_id or uuid.uuid4().hex, lake_path, dry_run)
-    replicas: dict[str, tuple[Replica, ...]] = {}
-    if sources:
-        reporter.step("listing the sources")
-        discovery = discover(
-            sources,
-            storage,
-            takes_topic=settings.select.takes_topic,
-            source_id=settings.source.source_id,
-        )
-        replicas[discovery.source_id] = discovery.replicas
-        summary.notes += discovery.notes
-        summary.left_out |= discovery.unreadable
+    summary = ReplaySummary(run_id or uuid.uuid4().hex, tables.lake_path, dry_run)
+    replicas = _replicas(sources, scan, summary)
     summary.notes += [
         f"the lake has nothing of cluster {source_id}, so its disks fill no gap"
         for source_id in replicas
@@ -81,9 +69,32 @@ def replay(
             after=after,
         )
         _replay_source(replicas.get(source_id, ()), context, summary)
-    reporter.clear()
+    scan.reporter.clear()
     summary.seconds = round(time.monotonic() - started, 3)
     return summary
+
+
+def _opened(lake: str, scan: ScanContext, *, dry_run: bool) -> LakeTables:
+    lake_path = scan.storage.locate(lake)
+    tables = LakeTables(lake_path, scan.storage)
+    with opening(lake_path):
+        tables.require()
+    if not (dry_run or scan.settings.write.single_writer):
+        tables.require_safe_commits()
+    return tables
+
+
+def _replicas(
+    sources: Sequence[str], scan: ScanContext, summary: ReplaySummary
+) -> dict[str, tuple[Replica, ...]]:
+    """What lies on the disks, by cluster."""
+    if not sources:
+        return {}
+    scan.reporter.step("listing the sources")
+    discovery = list_sources(sources, scan)
+    summary.notes += discovery.notes
+    summary.left_out |= discovery.unreadable
+    return {discovery.source_id: discovery.replicas}
 
 
 def _replay_source(
@@ -93,13 +104,13 @@ def _replay_source(
     _, coverage = published(context, [])
     topics = [topic for topic in coverage.topics() if context.settings.select.takes_topic(topic)]
     for isolation in Isolation:
-        own = [topic for topic in topics if coverage.isolation(topic) == isolation]
-        if own:
+        of_isolation = [topic for topic in topics if coverage.isolation(topic) == isolation]
+        if of_isolation:
             read = replace(context.settings.read, isolation=isolation)
             settings = replace(context.settings, read=read)
-            copies = [replica for replica in replicas if replica.key.topic in own]
+            chosen = [replica for replica in replicas if replica.key.topic in of_isolation]
             scan = replace(context.scan, settings=settings)
-            _replay_topics(own, copies, replace(context, scan=scan), summary)
+            _replay_topics(of_isolation, chosen, replace(context, scan=scan), summary)
 
 
 def _replay_topics(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from seglake.kafka_log.read_policy import Isolation
 from seglake.lake.delta_commit import versions
 from seglake.lake.delta_tables import LakeTables
+from seglake.log_dirs.discovery import Discovery, discover
 from seglake.log_tables.coverage import Coverage
 from seglake.pipelines.progress import RunReporter
 from seglake.pipelines.segment_ingest.decoding.tasks import DecodeSettings
@@ -56,6 +57,17 @@ class RunContext:
     @property
     def reporter(self) -> RunReporter:
         return self.scan.reporter
+
+
+def list_sources(sources: Sequence[str], scan: ScanContext) -> Discovery:
+    """The partitions of the sources that the settings select; see `discover`."""
+    settings = scan.settings
+    return discover(
+        sources,
+        scan.storage,
+        takes_topic=settings.select.takes_topic,
+        source_id=settings.source.source_id,
+    )
 
 
 def published(context: RunContext, topics: Sequence[str]) -> tuple[dict[str, int], Coverage]:

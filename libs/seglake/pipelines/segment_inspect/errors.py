@@ -4,7 +4,7 @@ from seglake.errors import WrongCallError
 
 
 class WrongPathError(WrongCallError):
-    """The path cannot be looked into as it was asked."""
+    """The path cannot be looked into in this way."""
 
     def __init__(self, *, path: str, reason: str) -> None:
         self.path = path

@@ -1,93 +1,120 @@
-"""Findings as JSON, one object a line, each with its `type`."""
+"""Findings as JSON objects; `type` says what each of them is."""
 
-import json
 from base64 import b64encode
-from typing import TextIO
+from dataclasses import asdict
+from typing import Any
 
+from seglake.pipelines.segment_inspect.batch_facts import BatchFound, DefectFound
 from seglake.pipelines.segment_inspect.findings import (
-    BatchFound,
-    DefectFound,
+    EntryFound,
     FileFound,
+    Finding,
+    HoleFound,
+    LogSummary,
     RecordFound,
-    Summary,
+    SearchSummary,
+    SideFileSummary,
     TailFound,
 )
 
+Line = dict[str, Any]
+_NAMES = {"size_bytes": "bytes", "entry_count": "entries"}
 
-class JsonReport:
-    """Writes JSON lines.
+
+def json_line(finding: Finding, *, with_payload: bool) -> Line | None:
+    """A finding as `--json` prints it; None for a hole, which follows from the batches around it.
 
     Args:
-        out: borrowed; written to as findings come.
         with_payload: keys, values, headers and damaged bytes too, as base64.
     """
+    match finding:
+        case FileFound():
+            return {"type": "file", **_file(finding)}
+        case BatchFound():
+            return {"type": "batch", **finding.columns()}
+        case HoleFound():
+            return None
+        case DefectFound():
+            columns = finding.columns()
+            columns["raw"] = _base64(columns["raw"]) if with_payload else None
+            return {"type": "defect", **columns}
+        case TailFound():
+            return {"type": "tail", **_tail(finding)}
+        case RecordFound():
+            return {"type": "record", **_record(finding, with_payload=with_payload)}
+        case EntryFound():
+            return {"type": "entry", **finding.fields}
+        case SideFileSummary() | LogSummary() | SearchSummary():
+            return {"type": "summary", **_summary(finding)}
 
-    def __init__(self, out: TextIO, *, with_payload: bool) -> None:
-        self._out = out
-        self._with_payload = with_payload
 
-    def file(self, found: FileFound) -> None:
-        """A file; fields that do not apply are left out."""
-        optional = {
-            "base_offset": found.base_offset,
-            "entries": found.entry_count,
-            "damage": found.damage,
-            "skipped": found.skipped,
-        }
-        known = {name: value for name, value in optional.items() if value is not None}
-        self._line("file", path=found.path, kind=found.kind, bytes=found.size_bytes, **known)
+def _file(found: FileFound) -> Line:
+    """Fields that do not apply are left out."""
+    known = {name: value for name, value in asdict(found).items() if value is not None}
+    return {_NAMES.get(name, name): value for name, value in known.items()}
 
-    def batch(self, found: BatchFound, marks: tuple[str, ...]) -> None:
-        """A batch; the marks follow from other lines and are for people."""
-        self._line("batch", **found._asdict())
 
-    def hole(self, start_offset: int, next_offset: int) -> None:
-        """Nothing: a hole follows from the batches around it."""
+def _tail(found: TailFound) -> Line:
+    tail, origin = found
+    return {
+        "bytes": tail.size_bytes,
+        "topic": origin.topic,
+        "partition": origin.partition,
+        "segment": origin.segment,
+        "kind": tail.kind,
+        "position": tail.position,
+    }
 
-    def defect(self, found: DefectFound) -> None:
-        """Damage; its bytes are null without payload."""
-        fields = found._asdict()
-        fields["raw"] = _base64(found.raw) if self._with_payload else None
-        self._line("defect", **fields)
 
-    def tail(self, found: TailFound) -> None:
-        """The end of a file."""
-        fields = found._asdict()
-        self._line("tail", bytes=fields.pop("size_bytes"), **fields)
+def _record(found: RecordFound, *, with_payload: bool) -> Line:
+    """Sizes stand for the payload where it is not wanted."""
+    record, origin = found.record, found.origin
+    columns: Line = {
+        "topic": origin.topic,
+        "partition": origin.partition,
+        "offset": record.offset,
+        "timestamp_ms": record.timestamp_ms,
+        "timestamp_type": found.timestamp_type,
+    }
+    if with_payload:
+        columns["key"] = _base64(record.key)
+        columns["value"] = _base64(record.value)
+        columns["headers"] = [
+            [header.key.decode("utf-8", errors="replace"), _base64(header.value)]
+            for header in record.headers
+        ]
+    else:
+        columns["key_bytes"] = None if record.key is None else len(record.key)
+        columns["value_bytes"] = None if record.value is None else len(record.value)
+        columns["header_count"] = len(record.headers)
+    return columns
 
-    def record(self, found: RecordFound) -> None:
-        """A record; sizes stand for the payload where it is not wanted."""
-        fields = found._asdict()
-        key, value, headers = (fields.pop(name) for name in ("key", "value", "headers"))
-        if self._with_payload:
-            fields["key"] = _base64(key)
-            fields["value"] = _base64(value)
-            fields["headers"] = [
-                [header.key.decode("utf-8", errors="replace"), _base64(header.value)]
-                for header in headers
-            ]
-        else:
-            fields["key_bytes"] = None if key is None else len(key)
-            fields["value_bytes"] = None if value is None else len(value)
-            fields["header_count"] = len(headers)
-        self._line("record", **fields)
 
-    def entry(self, fields: dict[str, object]) -> None:
-        """An entry of an index or side file."""
-        self._line("entry", **fields)
-
-    def summary(self, found: Summary) -> None:
-        """The end of a look."""
-        fields = found._asdict()
-        if "size_bytes" in fields:
-            fields["bytes"] = fields.pop("size_bytes")
-        if "entry_count" in fields:
-            fields["entries"] = fields.pop("entry_count")
-        self._line("summary", **fields)
-
-    def _line(self, type_: str, **fields: object) -> None:
-        # Escaped to ASCII, so that no name on a disk and no terminal can spoil a line.
-        self._out.write(json.dumps({"type": type_, **fields}) + "\n")
+def _summary(found: SideFileSummary | LogSummary | SearchSummary) -> Line:
+    match found:
+        case SideFileSummary():
+            return {
+                "path": found.file.path,
+                "kind": found.file.kind,
+                "damage": found.file.damage,
+                "notes": [],
+                "bytes": found.file.size_bytes,
+                "entries": found.file.entry_count or 0,
+            }
+        case LogSummary():
+            totals = found.totals.columns()
+            size_bytes = totals.pop("size_bytes")
+            return {
+                "path": found.path,
+                "kind": found.kind,
+                **totals,
+                "log_start_offset": found.log_start_offset,
+                "high_watermark": found.high_watermark,
+                "notes": list(found.notes),
+                "bytes": size_bytes,
+            }
+        case SearchSummary():
+            return {**asdict(found), "notes": list(found.notes)}
 
 
 def _base64(data: bytes | None) -> str | None:

@@ -1,19 +1,30 @@
 """The walk through the segments of one partition, shown as it goes. Effect: reads.
 
-Damage is shown once the next sound offset is known, so what follows it waits that long.
+Damage is shown once the next valid offset is known, so what follows it waits that long.
 """
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from functools import cache
 
-from seglake.pipelines.segment_inspect.batch_facts import claimed_batch, record_facts, sound_batch
-from seglake.pipelines.segment_inspect.defect_facts import claims_of, defect_facts
-from seglake.pipelines.segment_inspect.findings import FileFound, Report, TailFound
-from seglake.pipelines.segment_inspect.partition_log import WINDOW_BYTES, SegmentPlace, read_index
+from seglake.log_dirs.segment_side_files import anchors_of, read_index
+from seglake.pipelines.segment_inspect.batch_facts import (
+    BatchFound,
+    DefectFound,
+    claimed_batch,
+    damage,
+)
+from seglake.pipelines.segment_inspect.findings import (
+    FileFound,
+    Finding,
+    HoleFound,
+    LogSummary,
+    RecordFound,
+    TailFound,
+)
+from seglake.pipelines.segment_inspect.partition_log import WINDOW_BYTES, Partition, SegmentPlace
 from seglake.pipelines.segment_inspect.path_kinds import PathKind
-from seglake.pipelines.segment_inspect.surroundings import Standing
 from seglake.pipelines.segment_inspect.totals import Totals
-from seglake.pipelines.segment_inspect.verdicts import MOST_DECOMPRESSED_BYTES, Sound, judged
+from seglake.pipelines.segment_inspect.verdicts import MOST_DECOMPRESSED_BYTES, ValidBatch, judged
 from seglake.segment_codec.errors import SegmentCodecError, TailKind
 from seglake.segment_codec.offset_order import OffsetOrder
 from seglake.segment_codec.reference_decoder import decode
@@ -22,10 +33,8 @@ from seglake.segment_codec.window import Window
 from seglake.storage.errors import StorageError
 from seglake.storage.storage import Reader, Storage
 
-_MOST_WAITING = 1024
+_MOST_WAITING = 2048
 _MOST_WAITING_BYTES = 16 << 20
-
-Action = Callable[[int | None], None]
 
 
 class LogScan:
@@ -39,135 +48,137 @@ class LogScan:
     def __init__(
         self,
         storage: Storage,
-        standing: Standing,
-        report: Report,
+        partition: Partition,
         *,
         first_offset: int,
+        log_start_offset: int,
         with_records: bool,
-        log_start_offset: int | None,
     ) -> None:
         self.totals = Totals()
-        self.notes: list[str] = []
+        self._notes: list[str] = []
         self._storage = storage
-        self._standing = standing
-        self._report = report
+        self._partition = partition
+        self._log_start_offset = log_start_offset
         self._with_records = with_records
-        self._log_start_offset = log_start_offset or 0
         self._order = OffsetOrder(first_offset)
         self._previous_offset: int | None = None
-        self._waiting: list[Action] = []
+        self._origin = partition.origin
+        self._waiting: list[Finding] = []
         self._waiting_bytes = 0
 
-    def segment(self, place: SegmentPlace, kind: PathKind = PathKind.LOG) -> None:
+    def segment(self, place: SegmentPlace, kind: PathKind = PathKind.LOG) -> Iterator[Finding]:
         """Show one segment; one that cannot be read to its end becomes a note."""
+        file = place.file
+        self._origin = self._partition.origin._replace(segment=file.name)
         try:
-            with self._storage.open_reader(place.path) as reader:
-                self._file(FileFound(place.path, kind, reader.size_bytes, place.base_offset))
-                self.totals.size_bytes += reader.size_bytes
+            with self._storage.open_reader(file.path) as reader:
+                size_bytes = reader.size_bytes
+                yield from self._show(FileFound(file.path, kind, size_bytes, file.base_offset))
+                self.totals.size_bytes += size_bytes
                 self.totals.segments += 1
-                self._walk(place, reader)
+                yield from self._walk(place, reader)
         except (StorageError, SegmentCodecError) as error:
-            self.notes.append(f"{place.name} was not read to its end: {error}")
+            self._notes.append(f"{file.name} was not read to its end: {error}")
 
-    def finish(self) -> None:
-        """Show what still waits for a next sound offset: there is none."""
-        self._release(None)
+    def finish(self) -> Iterator[Finding]:
+        """Show what still waits for a next valid offset: there is none."""
+        return self._release(None)
 
-    def _file(self, found: FileFound) -> None:
-        self._show(lambda _: self._report.file(found))
+    def summary(
+        self, path: str, kind: PathKind, log_start_offset: int | None, notes: list[str]
+    ) -> LogSummary:
+        """What was found in all; `notes` are those of the files beside the segments."""
+        return LogSummary(
+            path,
+            kind,
+            self.totals,
+            (*notes, *self._notes),
+            log_start_offset=log_start_offset,
+            high_watermark=self._partition.checkpoints.high_watermark,
+        )
 
-    def _walk(self, place: SegmentPlace, reader: Reader) -> None:
+    def _walk(self, place: SegmentPlace, reader: Reader) -> Iterator[Finding]:
+        file = place.file
+
         @cache
         def anchors() -> tuple[int, ...]:
-            index = read_index(self._storage, place, self.notes)
-            return tuple(entry.position for entry in index.entries)
+            index = read_index(self._storage, file, self._notes)
+            return anchors_of(index)
 
         bounds = SegmentBounds(
-            place.base_offset,
+            file.base_offset,
             place.limit_offset,
             place.is_last,
-            self._standing.settled_offset,
-            anchors,
+            self._partition.checkpoints.durable_offset,
+            anchors=anchors,
         )
         walk = SegmentWalk(Window(reader, WINDOW_BYTES), bounds, self._order)
         for item in judged(walk.items()):
             match item:
-                case Sound():
-                    self._sound(item, place)
+                case ValidBatch():
+                    yield from self._batch(item)
                 case Defect():
-                    self._defect(item, place, reader)
+                    yield from self._defect(item, reader)
                 case Tail():
-                    self._tail(item, place, reader)
+                    yield from self._tail(item, reader)
 
-    def _sound(self, sound: Sound, place: SegmentPlace) -> None:
-        self._release(sound.first_offset)
-        found = sound_batch(sound, self._standing.origin, place.name)
-        hole_start = self.totals.batch(found, sound.first_offset, sound.record_count)
+    def _batch(self, batch: ValidBatch) -> Iterator[Finding]:
+        yield from self._release(batch.first_offset)
+        found = BatchFound(batch.unit, self._origin, batch, self._marks(batch))
+        hole_start = self.totals.batch(batch, found)
         if hole_start is not None:
-            self._report.hole(hole_start, sound.first_offset)
-        self._report.batch(found, self._marks(sound))
-        self._previous_offset = found.last_offset
-        if self._with_records and not found.is_control:
-            self._records(sound)
+            yield HoleFound(hole_start, batch.first_offset)
+        yield found
+        self._previous_offset = batch.unit.last_offset
+        header = found.header
+        if self._with_records and not header.is_control:
+            for record in decode(batch.unit, MOST_DECOMPRESSED_BYTES):
+                if record.offset >= self._log_start_offset:
+                    yield RecordFound(record, header.timestamp_type, self._origin)
 
-    def _marks(self, sound: Sound) -> tuple[str, ...]:
-        last_offset = sound.unit.last_offset
-        high_watermark = self._standing.high_watermark
+    def _marks(self, batch: ValidBatch) -> tuple[str, ...]:
+        last_offset = batch.unit.last_offset
+        high_watermark = self._partition.checkpoints.high_watermark
         marks = []
         if last_offset < self._log_start_offset:
             marks.append("below log start")
-        elif sound.first_offset < self._log_start_offset:
+        elif batch.first_offset < self._log_start_offset:
             marks.append("log start inside")
         if high_watermark is not None and last_offset >= high_watermark:
             marks.append("above high watermark")
         return tuple(marks)
 
-    def _records(self, sound: Sound) -> None:
-        for record in decode(sound.unit, MOST_DECOMPRESSED_BYTES):
-            if record.offset >= self._log_start_offset:
-                self._report.record(record_facts(record, sound.unit, self._standing.origin))
-
-    def _defect(self, defect: Defect, place: SegmentPlace, reader: Reader) -> None:
+    def _defect(self, defect: Defect, reader: Reader) -> Iterator[Finding]:
         self.totals.defect(defect)
-        origin = self._standing.origin
-        claims = claims_of(defect, origin, place.name, reader)
-        found = defect_facts(defect, origin, place.name, self._previous_offset, reader)
-        marks = (str(defect.code),)
+        claims, found = damage(defect, self._origin, self._previous_offset, reader)
+        if claims is not None:
+            yield from self._show(claims)
+        yield from self._show(found)
 
-        def show(next_offset: int | None) -> None:
-            if claims is not None:
-                self._report.batch(claims, marks)
-            self._report.defect(found._replace(next_offset=next_offset))
-
-        self._wait(show, len(found.raw))
-
-    def _tail(self, tail: Tail, place: SegmentPlace, reader: Reader) -> None:
+    def _tail(self, tail: Tail, reader: Reader) -> Iterator[Finding]:
         self.totals.tail(tail)
-        origin = self._standing.origin
-        found = TailFound(
-            origin.topic, origin.partition, place.name, tail.kind, tail.position, tail.size_bytes
-        )
         if tail.kind is TailKind.UNFLUSHED:
-            claims = claimed_batch(reader, tail.position, tail.size_bytes, origin, place.name)
+            place = tail.position, tail.size_bytes
+            claims = claimed_batch(reader, *place, self._origin, tail.kind)
             if claims is not None:
-                batch = claims
-                self._show(lambda _: self._report.batch(batch, (str(tail.kind),)))
-        self._show(lambda _: self._report.tail(found))
+                yield from self._show(claims)
+        yield from self._show(TailFound(tail, self._origin))
 
-    def _show(self, action: Action) -> None:
-        """Show something now, or behind the damage that waits."""
-        if self._waiting:
-            self._wait(action)
-        else:
-            action(None)
-
-    def _wait(self, action: Action, size_bytes: int = 0) -> None:
-        self._waiting.append(action)
-        self._waiting_bytes += size_bytes
+    def _show(self, finding: Finding) -> Iterator[Finding]:
+        """Show something now; damage waits for the next valid offset, and the rest behind it."""
+        if isinstance(finding, DefectFound):
+            self._waiting_bytes += len(finding.raw.content)
+        elif not self._waiting:
+            yield finding
+            return
+        self._waiting.append(finding)
         if len(self._waiting) >= _MOST_WAITING or self._waiting_bytes >= _MOST_WAITING_BYTES:
-            self._release(None)
+            yield from self._release(None)
 
-    def _release(self, next_offset: int | None) -> None:
+    def _release(self, next_offset: int | None) -> Iterator[Finding]:
         waiting, self._waiting, self._waiting_bytes = self._waiting, [], 0
-        for action in waiting:
-            action(next_offset)
+        for finding in waiting:
+            if isinstance(finding, DefectFound):
+                yield finding._replace(next_offset=next_offset)
+            else:
+                yield finding

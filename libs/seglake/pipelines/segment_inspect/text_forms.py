@@ -1,8 +1,10 @@
 """How single values look to a person: times, payloads, names, producers."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
-from seglake.pipelines.segment_inspect.findings import BatchFound, RecordFound
+from seglake.pipelines.segment_inspect.batch_facts import BatchFound
+from seglake.segment_codec.record import Record
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EARLIEST_MS = -62_135_596_800_000  # 0001-01-01
@@ -27,7 +29,7 @@ def payload_text(data: bytes | None) -> str:
     shown = data[:_MOST_SHOWN_BYTES]
     rest = f"... ({len(data)} bytes)" if len(shown) < len(data) else ""
     text = shown.decode("utf-8", errors="ignore" if rest else "replace")
-    if "\ufffd" in text or not all(each.isprintable() or each in "\n\t" for each in text):
+    if "\ufffd" in text or not all(char.isprintable() or char in "\n\t" for char in text):
         return f"0x{shown.hex()}{rest}"
     return '"' + text.replace("\\", "\\\\").replace("\n", "\\n").replace("\t", "\\t") + f'"{rest}'
 
@@ -36,58 +38,59 @@ def name_text(name: str) -> str:
     """A name from the disk, without what would move the cursor."""
     if name.isprintable():
         return name
-    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in name)
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in name)
 
 
 def offsets_text(found: BatchFound) -> str:
     """First and last offset; a wrapper's first is not known before it is decoded."""
-    if found.base_offset is None:
-        return f"?-{found.last_offset}"
-    if found.base_offset == found.last_offset:
-        return str(found.last_offset)
-    return f"{found.base_offset}-{found.last_offset}"
+    first, last = found.base_offset, found.unit.last_offset
+    if first is None:
+        return f"?-{last}"
+    return str(last) if first == last else f"{first}-{last}"
 
 
 def producer_text(found: BatchFound) -> str:
     """Producer id, epoch and sequence."""
-    if found.producer_id is None:
+    header = found.header
+    if header.producer_id is None:
         return "-"
-    parts = (found.producer_id, found.producer_epoch, found.base_sequence)
+    parts = (header.producer_id, header.producer_epoch, header.base_sequence)
     return "/".join("-" if part is None else str(part) for part in parts)
 
 
 def flags_text(found: BatchFound) -> str:
     """What else a batch's header says."""
-    flags = [f"v{found.magic}"]
-    if found.leader_epoch is not None:
-        flags.append(f"epoch {found.leader_epoch}")
-    if found.timestamp_type == 1:
+    header = found.header
+    flags = [f"v{found.unit.magic}"]
+    if header.leader_epoch is not None:
+        flags.append(f"epoch {header.leader_epoch}")
+    if header.timestamp_type == 1:
         flags.append("append time")
-    if found.is_transactional:
+    if header.is_transactional:
         flags.append("transactional")
-    if found.is_control:
+    if header.is_control:
         flags.append(f"control {found.control_type or ''}".rstrip())
-    if found.delete_horizon_ms is not None:
-        flags.append(f"delete horizon {time_text(found.delete_horizon_ms)}")
+    if header.delete_horizon_ms is not None:
+        flags.append(f"delete horizon {time_text(header.delete_horizon_ms)}")
     if found.record_count == 0:
         flags.append("empty")
     return ", ".join(flags)
 
 
-def record_text(found: RecordFound, *, with_payload: bool) -> str:
+def record_text(record: Record, *, with_payload: bool) -> str:
     """One record on one line."""
-    head = f"offset {found.offset}  {time_text(found.timestamp_ms)}"
+    head = f"offset {record.offset}  {time_text(record.timestamp_ms)}"
     if not with_payload:
-        sizes = f"key {_size_text(found.key)}  value {_size_text(found.value)}"
-        return f"{head}  {sizes}  headers {len(found.headers)}"
-    line = f"{head}  key {payload_text(found.key)}  value {payload_text(found.value)}"
-    headers = [f"{payload_text(each.key)}={payload_text(each.value)}" for each in found.headers]
+        sizes = f"key {_size_text(record.key)}  value {_size_text(record.value)}"
+        return f"{head}  {sizes}  headers {len(record.headers)}"
+    line = f"{head}  key {payload_text(record.key)}  value {payload_text(record.value)}"
+    headers = [f"{payload_text(name)}={payload_text(value)}" for name, value in record.headers]
     return f"{line}  headers {' '.join(headers)}" if headers else line
 
 
-def counts_text(counts: dict[str, int]) -> str:
+def counts_text(counts: Mapping[str, int]) -> str:
     """Names with their counts, the most frequent first."""
-    ordered = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return ", ".join(f"{name} {count}" for name, count in ordered) or "none"
 
 

@@ -2,15 +2,16 @@
 
 from typing import TextIO
 
+from seglake.pipelines.segment_inspect.batch_facts import BatchFound, DefectFound
 from seglake.pipelines.segment_inspect.findings import (
-    BatchFound,
-    DefectFound,
+    EntryFound,
     FileFound,
+    Finding,
+    HoleFound,
     LogSummary,
     RecordFound,
     SearchSummary,
     SideFileSummary,
-    Summary,
     TailFound,
 )
 from seglake.pipelines.segment_inspect.path_kinds import PathKind
@@ -44,15 +45,15 @@ class TextReport:
 
     Args:
         out: borrowed; written to as findings come. What its encoding lacks is escaped.
-        with_payload: keys, values and headers too.
-        is_brief: of partition folders only their summaries and their damage.
+        with_payload: keys, values and headers too; without it a log dir's partition folders are
+            shown by their summaries and their damage only.
     """
 
-    def __init__(self, out: TextIO, *, with_payload: bool, is_brief: bool) -> None:
+    def __init__(self, out: TextIO, *, with_payload: bool) -> None:
         self._out = out
         self._encoding = getattr(out, "encoding", None) or "utf-8"
         self._with_payload = with_payload
-        self._is_brief = is_brief
+        self._is_brief = False
         self._is_in_partition = False
         self._has_brief_headings = False
         self._has_headings = False
@@ -60,14 +61,43 @@ class TextReport:
         self._kept: list[str] = []
         self._left_out = 0
 
-    def file(self, found: FileFound) -> None:
+    def show(self, finding: Finding) -> None:
+        """Write what there is to say of the next finding."""
+        match finding:
+            case FileFound():
+                self._file(finding)
+            case BatchFound():
+                self._batch(finding)
+            case HoleFound():
+                self._hole(finding)
+            case DefectFound():
+                self._defect(finding)
+            case TailFound():
+                self._tail(finding)
+            case RecordFound():
+                text = record_text(finding.record, with_payload=self._with_payload)
+                self._line(f"{'':>14}{text}")
+            case EntryFound():
+                self._line(f"  {entry_text(finding.fields)}")
+            case SideFileSummary():
+                self._side_file_summary(finding.file)
+            case SearchSummary():
+                self._search_summary(finding)
+            case LogSummary():
+                if self._is_brief and finding.kind is PathKind.PARTITION_FOLDER:
+                    self._brief_summary(finding)
+                else:
+                    self._log_summary(finding)
+
+    def _file(self, found: FileFound) -> None:
         """A line for the file; a segment's batches follow under it."""
+        if found.kind is PathKind.LOG_DIR:
+            self._is_brief = not self._with_payload
         if found.kind is PathKind.PARTITION_FOLDER:
             self._is_in_partition = True
         if self._is_brief and self._is_in_partition:
             if found.damage is not None:
-                name = found.path.rsplit("/", 1)[-1]
-                self._keep(f"{name}: {found.damage}")
+                self._keep(f"{found.name}: {found.damage}")
             return
         self._has_headings = False
         if found.kind in (PathKind.PARTITION_FOLDER, PathKind.LOG_DIR):
@@ -78,80 +108,60 @@ class TextReport:
                 self._line()
             self._line(f"{found.kind} {found.path}  {found.size_bytes} bytes")
         else:
-            self._line(f"  {found.path.rsplit('/', 1)[-1]:<40} {_file_facts(found)}")
+            self._line(f"  {found.name:<40} {_file_facts(found)}")
 
-    def batch(self, found: BatchFound, marks: tuple[str, ...]) -> None:
+    def _batch(self, found: BatchFound) -> None:
         """One line; a damaged batch shows what its header claims."""
         if self._is_brief:
             return
         self._headings()
-        more = [flags_text(found), *marks]
+        more = [flags_text(found), *found.marks]
         self._line(
             _COLUMNS.format(
-                found.position,
+                found.unit.position,
                 offsets_text(found),
                 "?" if found.record_count is None else found.record_count,
                 found.codec or "?",
-                found.size_bytes,
-                time_text(found.max_timestamp_ms),
+                found.unit.size_bytes,
+                time_text(found.header.max_timestamp_ms),
                 producer_text(found),
-                "valid" if found.valid else "DAMAGED",
+                "DAMAGED" if found.decoded is None else "valid",
                 ", ".join(more),
             ).rstrip()
         )
 
-    def hole(self, start_offset: int, next_offset: int) -> None:
-        """Offsets that are not there, before the next batch."""
+    def _hole(self, found: HoleFound) -> None:
         if not self._is_brief:
             self._headings()
-            last = next_offset - 1
-            what = f"{start_offset}" if last == start_offset else f"{start_offset}-{last}"
+            first, last = found.start_offset, found.next_offset - 1
+            what = f"{first}" if last == first else f"{first}-{last}"
             self._line(f"{'':>12}  {what}: not there")
 
-    def defect(self, found: DefectFound) -> None:
-        """Two lines at most: the place and code, and between which offsets it lies."""
-        place = f"{found.position}, {found.length_bytes} bytes"
-        line = f"{found.defect_code}: {found.defect_detail}{_lies_text(found)}"
+    def _defect(self, found: DefectFound) -> None:
+        defect, segment = found.defect, found.origin.segment
+        line = f"{defect.code}: {defect.detail}{_lies_text(found)}"
         if self._is_brief:
-            self._keep(f"{found.segment} at {place}: {line}")
+            self._keep(f"{segment} at {defect.position}, {defect.size_bytes} bytes: {line}")
         else:
-            self._line(f"{found.position:>12}  ! {found.length_bytes} bytes {line}")
+            self._line(f"{defect.position:>12}  ! {defect.size_bytes} bytes {line}")
 
-    def tail(self, found: TailFound) -> None:
-        """The end of a file."""
-        line = f"{found.kind}: {found.size_bytes} bytes to the end of the file"
+    def _tail(self, found: TailFound) -> None:
+        tail, origin = found
+        line = f"{tail.kind}: {tail.size_bytes} bytes to the end of the file"
         if self._is_brief:
-            self._keep(f"{found.segment} at {found.position}: {line}")
+            self._keep(f"{origin.segment} at {tail.position}: {line}")
         else:
-            self._line(f"{found.position:>12}  ~ {line}")
-
-    def record(self, found: RecordFound) -> None:
-        """A record, under its batch."""
-        self._line(f"{'':>14}{record_text(found, with_payload=self._with_payload)}")
-
-    def entry(self, fields: dict[str, object]) -> None:
-        """An entry, as names and values."""
-        self._line(f"  {entry_text(fields)}")
-
-    def summary(self, found: Summary) -> None:
-        """The end of a look."""
-        match found:
-            case SideFileSummary():
-                self._line(f"  {entries_text(found.entry_count)}, {found.size_bytes} bytes")
-                if found.damage is not None:
-                    self._line(f"  DAMAGED: {found.damage}")
-            case SearchSummary():
-                self._search_summary(found)
-            case LogSummary():
-                if self._is_brief and found.kind is PathKind.PARTITION_FOLDER:
-                    self._brief_summary(found)
-                else:
-                    self._log_summary(found)
+            self._line(f"{tail.position:>12}  ~ {line}")
 
     def _headings(self) -> None:
         if not self._has_headings:
             self._line(_HEADINGS)
             self._has_headings = True
+
+    def _side_file_summary(self, file: FileFound) -> None:
+        self._line(f"  {entries_text(file.entry_count or 0)}, {file.size_bytes} bytes")
+        if file.damage is not None:
+            self._line(f"  DAMAGED: {file.damage}")
 
     def _search_summary(self, found: SearchSummary) -> None:
         self._line()
@@ -174,20 +184,21 @@ class TextReport:
         if not self._has_brief_headings:
             self._line(_BRIEF_HEADINGS)
             self._has_brief_headings = True
+        totals = found.totals
         offsets = "-"
-        if found.first_offset is not None and found.next_offset is not None:
-            offsets = f"{found.first_offset}-{found.next_offset - 1}"
+        if totals.first_offset is not None and totals.next_offset is not None:
+            offsets = f"{totals.first_offset}-{totals.next_offset - 1}"
         high_watermark = "-" if found.high_watermark is None else found.high_watermark
-        state = f"DAMAGED: {counts_text(found.defects)}" if found.defects else "valid"
-        if found.tails:
-            state = f"{state}, {counts_text(found.tails)}"
+        state = f"DAMAGED: {counts_text(totals.defects)}" if totals.defects else "valid"
+        if totals.tails:
+            state = f"{state}, {counts_text(totals.tails)}"
         self._line(
             _BRIEF.format(
                 found.path.rsplit("/", 1)[-1],
-                found.segments,
-                found.size_bytes,
-                found.batches,
-                found.records,
+                totals.segments,
+                totals.size_bytes,
+                totals.batches,
+                totals.records,
                 offsets,
                 high_watermark,
                 state,
@@ -200,28 +211,31 @@ class TextReport:
         self._kept, self._left_out = [], 0
 
     def _log_summary(self, found: LogSummary) -> None:
+        totals = found.totals
         self._line()
         self._line(f"summary of {found.path}")
-        self._fact("segments", f"{found.segments}, {found.size_bytes} bytes")
-        controls = f", {found.control_batches} of them control" if found.control_batches else ""
-        self._fact("batches", f"{found.batches} valid{controls}, {found.sound_bytes} bytes")
-        self._fact("records", str(found.records))
-        if found.first_offset is not None and found.next_offset is not None:
-            offsets = f"{found.first_offset} to {found.next_offset - 1}, next {found.next_offset}"
+        self._fact("segments", f"{totals.segments}, {totals.size_bytes} bytes")
+        controls = f", {totals.control_batches} of them control" if totals.control_batches else ""
+        self._fact("batches", f"{totals.batches} valid{controls}, {totals.sound_bytes} bytes")
+        self._fact("records", str(totals.records))
+        if totals.first_offset is not None and totals.next_offset is not None:
+            offsets = (
+                f"{totals.first_offset} to {totals.next_offset - 1}, next {totals.next_offset}"
+            )
             self._fact("offsets", offsets)
-        if found.offsets_not_there:
-            self._fact("not there", f"{found.offsets_not_there} offsets between valid batches")
-        if found.newest_timestamp_ms is not None:
-            self._fact("newest", time_text(found.newest_timestamp_ms))
-        self._fact("codecs", counts_text(found.codecs))
+        if totals.offsets_not_there:
+            self._fact("not there", f"{totals.offsets_not_there} offsets between valid batches")
+        if totals.newest_timestamp_ms is not None:
+            self._fact("newest", time_text(totals.newest_timestamp_ms))
+        self._fact("codecs", counts_text(totals.codecs))
         if found.log_start_offset is not None:
             self._fact("log start", f"{found.log_start_offset}")
         if found.high_watermark is not None:
             self._fact("high water", f"{found.high_watermark}")
-        defects = f"{counts_text(found.defects)}, {found.defect_bytes} bytes"
-        self._fact("defects", defects if found.defects else "none")
-        if found.tails:
-            self._fact("tail", f"{counts_text(found.tails)}, {found.tail_bytes} bytes")
+        defects = f"{counts_text(totals.defects)}, {totals.defect_bytes} bytes"
+        self._fact("defects", defects if totals.defects else "none")
+        if totals.tails:
+            self._fact("tail", f"{counts_text(totals.tails)}, {totals.tail_bytes} bytes")
         self._notes(found.notes)
 
     def _notes(self, notes: tuple[str, ...]) -> None:

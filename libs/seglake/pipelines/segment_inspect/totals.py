@@ -1,16 +1,22 @@
 """Adds up what a look into segments found."""
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from typing import Any
 
-from seglake.pipelines.segment_inspect.findings import BatchFound, LogSummary
-from seglake.pipelines.segment_inspect.path_kinds import PathKind
+from seglake.pipelines.segment_inspect.batch_facts import BatchFound
+from seglake.pipelines.segment_inspect.verdicts import ValidBatch
 from seglake.segment_codec.segment import Defect, Tail
 
 
 @dataclass(slots=True)
 class Totals:
-    """Counts of one partition or, after `add`, of several."""
+    """Counts of one partition or, after `add`, of several.
+
+    `offsets_not_there` are those between the first and the last valid batch that no valid batch
+    spans, `next_offset` is the end of the last. Sound (valid), damaged and tail bytes add up to
+    the bytes of the segments.
+    """
 
     size_bytes: int = 0
     segments: int = 0
@@ -21,30 +27,31 @@ class Totals:
     next_offset: int | None = None
     offsets_not_there: int = 0
     newest_timestamp_ms: int | None = None
-    sound_bytes: int = 0
-    defect_bytes: int = 0
-    tail_bytes: int = 0
     codecs: Counter[str] = field(default_factory=Counter)
     defects: Counter[str] = field(default_factory=Counter)
     tails: Counter[str] = field(default_factory=Counter)
+    sound_bytes: int = 0
+    defect_bytes: int = 0
+    tail_bytes: int = 0
 
-    def batch(self, found: BatchFound, first_offset: int, record_count: int) -> int | None:
-        """Count a sound batch; the start of a hole before it, None when there is none."""
+    def batch(self, batch: ValidBatch, found: BatchFound) -> int | None:
+        """Count a valid batch; the start of a hole before it, None when there is none."""
+        header, last_offset = found.header, batch.unit.last_offset
         self.batches += 1
-        self.control_batches += found.is_control
-        self.records += 0 if found.is_control else record_count
-        self.sound_bytes += found.size_bytes
+        self.control_batches += header.is_control
+        self.records += 0 if header.is_control else batch.record_count
+        self.sound_bytes += batch.unit.size_bytes
         self.codecs[str(found.codec)] += 1
-        self._time(found.max_timestamp_ms)
+        self._time(header.max_timestamp_ms)
         expected = self.next_offset
-        self.next_offset = max(expected or 0, found.last_offset + 1)
+        self.next_offset = max(expected or 0, last_offset + 1)
         if expected is None:
-            self.first_offset = first_offset
-        elif first_offset > expected:
-            self.offsets_not_there += first_offset - expected
+            self.first_offset = batch.first_offset
+        elif batch.first_offset > expected:
+            self.offsets_not_there += batch.first_offset - expected
             return expected
-        elif found.last_offset < expected - 1:  # it came late and lies in a hole counted before
-            self.offsets_not_there -= found.last_offset + 1 - first_offset
+        elif last_offset < expected - 1:  # it came late and lies in a hole counted before
+            self.offsets_not_there -= last_offset + 1 - batch.first_offset
         return None
 
     def defect(self, defect: Defect) -> None:
@@ -58,54 +65,20 @@ class Totals:
         self.tail_bytes += tail.size_bytes
 
     def add(self, other: "Totals") -> None:
-        """Take in another partition's counts; offsets do not add up and stay out."""
-        self.size_bytes += other.size_bytes
-        self.segments += other.segments
-        self.batches += other.batches
-        self.control_batches += other.control_batches
-        self.records += other.records
-        self.offsets_not_there += other.offsets_not_there
-        self.sound_bytes += other.sound_bytes
-        self.defect_bytes += other.defect_bytes
-        self.tail_bytes += other.tail_bytes
+        """Add another partition's counts; its offsets are of another log and stay out."""
         self._time(other.newest_timestamp_ms)
-        self.codecs.update(other.codecs)
-        self.defects.update(other.defects)
-        self.tails.update(other.tails)
+        for name in {column.name for column in fields(self)} - _NOT_ADDED:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
 
-    def summary(
-        self,
-        path: str,
-        kind: PathKind,
-        *,
-        log_start_offset: int | None,
-        high_watermark: int | None,
-        notes: tuple[str, ...],
-    ) -> LogSummary:
-        """The counts as what ends a report."""
-        return LogSummary(
-            path=path,
-            kind=kind,
-            size_bytes=self.size_bytes,
-            segments=self.segments,
-            batches=self.batches,
-            control_batches=self.control_batches,
-            records=self.records,
-            first_offset=self.first_offset,
-            next_offset=self.next_offset,
-            offsets_not_there=self.offsets_not_there,
-            newest_timestamp_ms=self.newest_timestamp_ms,
-            codecs=dict(self.codecs),
-            defects=dict(self.defects),
-            tails=dict(self.tails),
-            sound_bytes=self.sound_bytes,
-            defect_bytes=self.defect_bytes,
-            tail_bytes=self.tail_bytes,
-            log_start_offset=log_start_offset,
-            high_watermark=high_watermark,
-            notes=notes,
-        )
+    def columns(self) -> dict[str, Any]:
+        """The counts by their names."""
+        values = {column.name: getattr(self, column.name) for column in fields(self)}
+        counters = {name: dict(values[name]) for name in ("codecs", "defects", "tails")}
+        return {**values, **counters}
 
     def _time(self, time_ms: int | None) -> None:
         if time_ms is not None and time_ms >= 0:
             self.newest_timestamp_ms = max(self.newest_timestamp_ms or 0, time_ms)
+
+
+_NOT_ADDED = {"first_offset", "next_offset", "newest_timestamp_ms"}

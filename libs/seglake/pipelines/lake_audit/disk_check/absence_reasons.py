@@ -1,6 +1,8 @@
 """Why the lake has not what a disk has, as far as the lake's own tables say. Pure."""
 
-from typing import Any, NamedTuple
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -8,12 +10,11 @@ from numpy.typing import NDArray
 
 from seglake.lake.parquet_rows import NULL_NUMBER, numbers
 from seglake.log_tables.batch_rows import BatchState
+from seglake.pipelines.lake_audit.ledger import Blocks, Offsets
 
-Offsets = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
-_OTHER_LEADER = "of another leader"
-_QUARANTINED = "in quarantine"
+Reason = tuple[str, Flags]  # in words, and the records that it holds for
 
 
 class DiskRecords(NamedTuple):
@@ -29,37 +30,14 @@ class DiskRecords(NamedTuple):
 
     def taken(self, chosen: Flags) -> "DiskRecords":
         """Some of them."""
-        return DiskRecords(
-            self.offsets[chosen],
-            self.crcs[chosen],
-            self.epochs[chosen],
-            self.is_quarantined[chosen],
-        )
+        return DiskRecords._make(column[chosen] for column in self)
 
 
 class Explained(NamedTuple):
     """How many records have an explanation, by its words, and the offsets of those without."""
 
-    counts: dict[str, int]
+    counts: Counter[str]
     unexplained: Offsets
-
-
-class _Reasons:
-    """Gives each record the first reason that holds."""
-
-    def __init__(self, records: DiskRecords) -> None:
-        self._records = records
-        self._is_open = np.ones(len(records.offsets), np.bool_)
-        self._counts: dict[str, int] = {}
-
-    def give(self, reason: str, holds: Flags) -> None:
-        count = int((holds & self._is_open).sum())
-        if count:
-            self._counts[reason] = self._counts.get(reason, 0) + count
-        self._is_open &= ~holds
-
-    def result(self) -> Explained:
-        return Explained(self._counts, self._records.offsets[self._is_open])
 
 
 def why_absent(
@@ -72,21 +50,20 @@ def why_absent(
         gaps: the same of `gaps`.
         known_start_offset: the lake knows that the log began here; what is below was not read.
     """
-    reasons = _Reasons(records)
-    reasons.give(_QUARANTINED, records.is_quarantined)
-    place = _holding(records.offsets, batches, "base_offset", "last_offset")
+    place = _batch_of(records.offsets, batches)
     has_batch = place >= 0
-    reasons.give(_OTHER_LEADER, has_batch & _is_of_other_leader(records, batches, place))
-    is_aborted = has_batch & _has_text(batches, "state", BatchState.ABORTED, place)
-    reasons.give("aborted", is_aborted)
-    # A batch with another checksum was written anew: by the cleaner, before or after it was taken.
-    is_rewritten = has_batch & (_at(numbers(batches, "crc"), place) != records.crcs)
-    reasons.give("rewritten by the cleaner", is_rewritten)
-    reasons.give("below the log start", records.offsets < known_start_offset)
+    # The cleaner has rewritten a batch with another checksum, before or after it was ingested.
+    has_other_crc = _at(numbers(batches, "crc"), place) != records.crcs
+    reasons = [
+        *_of_another_log(records, batches),
+        ("aborted", has_batch & _has_text(batches, "state", BatchState.ABORTED, place)),
+        ("rewritten by the cleaner", has_batch & has_other_crc),
+        ("below the log start", records.offsets < known_start_offset),
+    ]
     for cause in gaps.column("cause").unique().to_pylist():
-        own = gaps.filter(pa.array([row == cause for row in gaps.column("cause").to_pylist()]))
-        reasons.give(f"in a gap ({cause})", _is_in_gap(records.offsets, own))
-    return reasons.result()
+        is_met = pa.array([text == cause for text in gaps.column("cause").to_pylist()])
+        reasons.append((f"in a gap ({cause})", _is_in_gap(records.offsets, gaps.filter(is_met))))
+    return _explained(records, reasons)
 
 
 def why_different(records: DiskRecords, batches: pa.Table) -> Explained:
@@ -95,19 +72,29 @@ def why_different(records: DiskRecords, batches: pa.Table) -> Explained:
     Args:
         batches: of the lake, by rising base offset.
     """
-    reasons = _Reasons(records)
-    reasons.give(_QUARANTINED, records.is_quarantined)
-    place = _holding(records.offsets, batches, "base_offset", "last_offset")
-    reasons.give(_OTHER_LEADER, (place >= 0) & _is_of_other_leader(records, batches, place))
-    return reasons.result()
+    return _explained(records, _of_another_log(records, batches))
 
 
-def _holding(offsets: Offsets, rows: pa.Table, first: str, last: str) -> Offsets:
-    """The row that holds each offset, by rising first offsets; -1 for none."""
-    if not rows.num_rows:
-        return np.full(len(offsets), -1, np.int64)
-    place = np.searchsorted(numbers(rows, first), offsets, side="right") - 1
-    return np.where((place >= 0) & (offsets <= numbers(rows, last)[place]), place, -1)
+def _of_another_log(records: DiskRecords, batches: pa.Table) -> list[Reason]:
+    place = _batch_of(records.offsets, batches)
+    is_of_other_leader = (place >= 0) & _is_of_other_leader(records, batches, place)
+    return [("in quarantine", records.is_quarantined), ("of another leader", is_of_other_leader)]
+
+
+def _explained(records: DiskRecords, reasons: Iterable[Reason]) -> Explained:
+    """Each record has the first reason that holds."""
+    is_open = np.ones(len(records.offsets), np.bool_)
+    counts: Counter[str] = Counter()
+    for reason, holds in reasons:
+        counts[reason] += int((holds & is_open).sum())
+        is_open &= ~holds
+    return Explained(counts, records.offsets[is_open])
+
+
+def _batch_of(offsets: Offsets, batches: pa.Table) -> Offsets:
+    """The batch that holds each offset, by rising base offsets; -1 for none."""
+    stops = numbers(batches, "last_offset") + 1
+    return Blocks(numbers(batches, "base_offset"), stops).index_of(offsets)
 
 
 def _is_of_other_leader(records: DiskRecords, batches: pa.Table, place: Offsets) -> Flags:
@@ -118,7 +105,7 @@ def _is_of_other_leader(records: DiskRecords, batches: pa.Table, place: Offsets)
 
 
 def _has_text(rows: pa.Table, column: str, text: str, place: Offsets) -> Flags:
-    values: Any = np.array([value == text for value in rows.column(column).to_pylist()], np.int64)
+    values = np.array([value == text for value in rows.column(column).to_pylist()], np.int64)
     result: Flags = _at(values, place) == 1
     return result
 

@@ -6,22 +6,22 @@ Each copy is compared on its own: what one of several brokers lacks or has diffe
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from seglake.kafka_log.offset_ranges import merged
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.lake.delta_tables import LakeTables
-from seglake.lake.parquet_rows import HIGHEST, LOWEST, Within
+from seglake.lake.parquet_rows import Within
 from seglake.lake.snapshots import Snapshot, StoredFile, read_snapshots
-from seglake.lake.tables import BATCHES, CHECKPOINTS, GAPS, QUARANTINE, RECORDS, Table
+from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS, Table
 from seglake.log_dirs.discovery import Discovery, discover
 from seglake.log_dirs.errors import WrongSourceError
 from seglake.log_tables.coverage import Coverage, with_known_id
 from seglake.pipelines.lake_audit.disk_check.disk_check_task import (
     DiskPiece,
     PieceReport,
-    Places,
     check_pieces,
 )
-from seglake.pipelines.lake_audit.disk_check.lake_rows import LakePartition
+from seglake.pipelines.lake_audit.disk_check.lake_rows import LakeRows
+from seglake.pipelines.lake_audit.lake_state import AUDITED
+from seglake.pipelines.lake_audit.ledger import LakePartition
 from seglake.pipelines.progress import RunReporter
 from seglake.pipelines.settings.settings import Settings
 from seglake.segment_codec.log_dir import parse_folder_name
@@ -30,7 +30,6 @@ from seglake.task_engine.engine import Engine
 from seglake.task_engine.packing import packed
 
 _INTERNAL_PREFIX = "__"
-_AUDITED = (RECORDS, BATCHES, QUARANTINE, GAPS, CHECKPOINTS)
 _MOST_PIECES_IN_A_TASK = 256
 
 
@@ -46,9 +45,9 @@ class CopyCheck:
 
     partition: str
     folder: str
-    broker_id: int | None
-    lake_records: int
-    high_watermark: int | None
+    broker_id: int | None = None
+    lake_records: int = 0
+    high_watermark: int | None = None
     report: PieceReport = field(default_factory=PieceReport)
     failures: list[str] = field(default_factory=list)
 
@@ -94,7 +93,7 @@ def check_disks(
     engine: Engine,
     reporter: RunReporter,
 ) -> list[CopyCheck]:
-    """Decode again what the lake has taken of each copy, and compare it with the lake's rows.
+    """Decode again what the lake has ingested of each copy, and compare it with the lake's rows.
 
     Raises:
         WrongSourceError: the lake has nothing of the sources' cluster.
@@ -103,10 +102,10 @@ def check_disks(
     known = _read_lake(lake, storage, disks.source_id)
     checks: list[CopyCheck] = []
     pieces: list[tuple[CopyCheck, DiskPiece]] = []
-    taken = set(known.coverage.topics())
-    checks += _not_listed(disks.unreadable, taken)
+    ingested = set(known.coverage.topics())
+    checks += _not_listed(disks.unreadable, ingested)
     for replica in disks.replicas:
-        if replica.key.topic.startswith(_INTERNAL_PREFIX) and replica.key.topic not in taken:
+        if replica.key.topic.startswith(_INTERNAL_PREFIX) and replica.key.topic not in ingested:
             continue
         replica = with_known_id(replica, known.coverage)
         records, start = known.totals.get(replica.key, (0, 0))
@@ -119,31 +118,30 @@ def check_disks(
         )
         checks.append(check)
         pieces += [(check, piece) for piece in _pieces(replica, start, known, settings)]
-    tasks = _tasks(pieces, settings.read.split_bytes)
+    tasks = packed(
+        pieces,
+        lambda pair: pair[1].size_bytes,
+        settings.read.split_bytes,
+        most_items=_MOST_PIECES_IN_A_TASK,
+    )
     sizes = [sum(piece.size_bytes for _, piece in task) for task in tasks]
     counting = reporter.counting("comparing with the disks", sizes)
     plain = [tuple(piece for _, piece in task) for task in tasks]
     for task, reports in zip(tasks, engine.run(check_pieces, plain, on_done=counting), strict=True):
         for (check, _), report in zip(task, reports, strict=True):
-            _fold(check, report)
+            check.report.add(report)
+            check.failures += [] if report.failure is None else [report.failure]
     reporter.clear()
     return checks
 
 
-def _not_listed(unreadable: Mapping[str, str], taken: Container[str]) -> Iterable[CopyCheck]:
+def _not_listed(unreadable: Mapping[str, str], ingested: Container[str]) -> Iterable[CopyCheck]:
     """Folders that nothing could be compared with; what they hold may not be in the lake."""
     for name, reason in unreadable.items():
         folder = parse_folder_name(name)
         is_internal = folder is not None and folder.topic.startswith(_INTERNAL_PREFIX)
-        if folder is None or not is_internal or folder.topic in taken:
-            yield CopyCheck(
-                partition=name,
-                folder=name,
-                broker_id=None,
-                lake_records=0,
-                high_watermark=None,
-                failures=[reason],
-            )
+        if folder is None or not is_internal or folder.topic in ingested:
+            yield CopyCheck(name, folder=name, failures=[reason])
 
 
 def _read_lake(lake: str, storage: Storage, source_id: str) -> _Lake:
@@ -166,7 +164,7 @@ def _read_lake(lake: str, storage: Storage, source_id: str) -> _Lake:
         storage=storage,
         source_id=source_id,
         coverage=coverage,
-        snapshots=read_snapshots(tables, _AUDITED),
+        snapshots=read_snapshots(tables, AUDITED),
         totals=totals,
     )
 
@@ -174,7 +172,7 @@ def _read_lake(lake: str, storage: Storage, source_id: str) -> _Lake:
 def _pieces(
     replica: Replica, known_start_offset: int, known: _Lake, settings: Settings
 ) -> Iterable[DiskPiece]:
-    lake = _lake_partition(known, replica.key)
+    lake = _lake_rows(known, replica.key)
     covered = tuple(known.coverage.ranges(replica.key))
     segments = replica.segments
     stop = 0
@@ -187,7 +185,7 @@ def _pieces(
             files=tuple(pack),
             is_end=stop == len(segments),
             cleaner_offset=replica.checkpoints.cleaner_offset or 0,
-            settled_offset=replica.settled_offset,
+            durable_offset=replica.durable_offset,
             log_start_offset=replica.log_start_offset,
             known_start_offset=known_start_offset,
             covered=covered,
@@ -197,56 +195,24 @@ def _pieces(
         )
 
 
-def _lake_partition(known: _Lake, key: PartitionKey) -> LakePartition:
+def _lake_rows(known: _Lake, key: PartitionKey) -> LakeRows:
     """The lake's side of a partition's pieces."""
     is_first_id = known.coverage.joined_key(key._replace(topic_id=None)) == key
 
     def files(table: Table) -> tuple[StoredFile, ...]:
-        own = Within("partition", key.partition, key.partition)
+        partition = Within("partition", key.partition, key.partition)
         return tuple(
             file
             for file in known.snapshots[table.name].files
-            if file.topic in (None, key.topic)
-            and own.may_hold(*file.bounds.get("partition", (LOWEST, HIGHEST)))
+            if file.topic in (None, key.topic) and file.may_hold([partition])
         )
 
-    return LakePartition(
+    return LakeRows(
         storage=known.storage,
-        source_id=known.source_id,
-        key=key,
+        partition=LakePartition(known.source_id, key),
         has_null_id=is_first_id,
         records=files(RECORDS),
         batches=files(BATCHES),
         gaps=files(GAPS),
         quarantine=files(QUARANTINE),
     )
-
-
-def _tasks(
-    pieces: Iterable[tuple[CopyCheck, DiskPiece]], task_bytes: int
-) -> list[list[tuple[CopyCheck, DiskPiece]]]:
-    most = _MOST_PIECES_IN_A_TASK
-    return packed(pieces, lambda pair: pair[1].size_bytes, task_bytes, most_items=most)
-
-
-def _fold(check: CopyCheck, report: PieceReport) -> None:
-    total = check.report
-    total.equal += report.equal
-    total.different = _together(total.different, report.different)
-    total.only_on_disk = _together(total.only_on_disk, report.only_on_disk)
-    total.damaged_spans += report.damaged_spans
-    total.not_taken = merged([*total.not_taken, *report.not_taken])
-    for mine, theirs in (
-        (total.explained_differences, report.explained_differences),
-        (total.left_out, report.left_out),
-    ):
-        for reason, count in theirs.items():
-            mine[reason] = mine.get(reason, 0) + count
-    if report.failure is not None:
-        check.failures.append(report.failure)
-
-
-def _together(one: Places, other: Places) -> Places:
-    most = max(len(one.first_offsets), len(other.first_offsets), 10)
-    shown = sorted([*one.first_offsets, *other.first_offsets])[:most]
-    return Places(one.records + other.records, tuple(shown))

@@ -4,18 +4,18 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from seglake.errors import ExitCode
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.pipelines.lake_audit.disk_check.disk_check import CopyCheck
 from seglake.pipelines.lake_audit.disk_check.disk_check_task import Places
 
-_DONE, _LOOK = 0, 3
 _MOST_COPIES = 40
 _MOST_RANGES = 3
 
 
 def exit_code(checks: Sequence[CopyCheck]) -> int:
     """3 where anything differs, or could not be compared."""
-    return _LOOK if any(check.has_problem for check in checks) else _DONE
+    return ExitCode.LOOK if any(check.has_problem for check in checks) else ExitCode.DONE
 
 
 # Any: what JSON can hold.
@@ -36,7 +36,7 @@ def _copy(check: CopyCheck) -> Mapping[str, Any]:
         "only_on_disk": report.only_on_disk._asdict(),
         "left_out": report.left_out,
         "only_in_lake": check.only_in_lake,
-        "not_taken": [list(each) for each in report.not_taken],
+        "not_taken": [list(offsets) for offsets in report.not_taken],
         "damaged_spans": report.damaged_spans,
         "failures": check.failures,
     }

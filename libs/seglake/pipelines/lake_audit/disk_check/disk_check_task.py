@@ -5,6 +5,7 @@ argument. Memory: one window of the file, the decompressed bytes of one flush tw
 rows of the same offsets.
 """
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -13,21 +14,22 @@ import pyarrow as pa
 
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
 from seglake.kafka_log.replica import SegmentFile
-from seglake.lake.parquet_rows import HIGHEST
+from seglake.lake.parquet_rows import HIGHEST, NULL_NUMBER
 from seglake.lake.tables import CLUSTER_METADATA
 from seglake.log_dirs.errors import SourceVanishedError
 from seglake.log_dirs.segment_files import check_size
 from seglake.log_dirs.segment_side_files import anchors_of, read_index
+from seglake.log_tables.batch_rows import header_columns
 from seglake.log_tables.internal_columns import INTERPRETERS
 from seglake.log_tables.record_rows import Origin, UnitRows, record_rows
 from seglake.pipelines.lake_audit.disk_check.absence_reasons import (
     DiskRecords,
-    Explained,
     why_absent,
     why_different,
 )
-from seglake.pipelines.lake_audit.disk_check.lake_rows import LakePartition
-from seglake.pipelines.lake_audit.disk_check.record_compare import PAYLOAD_COLUMNS, Offsets, match
+from seglake.pipelines.lake_audit.disk_check.lake_rows import LakeRows
+from seglake.pipelines.lake_audit.disk_check.record_compare import PAYLOAD_COLUMNS, match
+from seglake.pipelines.lake_audit.ledger import Offsets
 from seglake.segment_codec.columns import LOWEST_OFFSET, ColumnBuilder, Columns, UnitOutcome
 from seglake.segment_codec.errors import DefectError, SegmentCodecError
 from seglake.segment_codec.message_set import Wrapper
@@ -50,16 +52,16 @@ class DiskPiece:
         is_end: the last file is the last of the log.
         broker_id: whose disk it is, None when that is not known.
         known_start_offset: the highest log start that the lake knows.
-        covered: what the lake has taken, merged.
+        covered: what the lake has ingested, merged.
     """
 
     source: Storage
-    lake: LakePartition
+    lake: LakeRows
     broker_id: int | None
     files: tuple[SegmentFile, ...]
     is_end: bool
     cleaner_offset: int
-    settled_offset: int
+    durable_offset: int
     log_start_offset: int
     known_start_offset: int
     covered: tuple[OffsetRange, ...]
@@ -78,10 +80,15 @@ class Places(NamedTuple):
     records: int = 0
     first_offsets: tuple[int, ...] = ()
 
+    def joined(self, other: "Places") -> "Places":
+        """Those of both."""
+        shown = sorted([*self.first_offsets, *other.first_offsets])[:_MOST_OFFSETS]
+        return Places(self.records + other.records, tuple(shown))
+
     def and_more(self, offsets: Offsets) -> "Places":
         """With further ones."""
-        shown = sorted([*self.first_offsets, *np.sort(offsets)[:_MOST_OFFSETS].tolist()])
-        return Places(self.records + len(offsets), tuple(shown[:_MOST_OFFSETS]))
+        first = np.sort(offsets)[:_MOST_OFFSETS].tolist()
+        return self.joined(Places(len(offsets), tuple(first)))
 
 
 _NOWHERE = Places()
@@ -102,11 +109,21 @@ class PieceReport:
     equal: int = 0
     different: Places = _NOWHERE
     only_on_disk: Places = _NOWHERE
-    explained_differences: dict[str, int] = field(default_factory=dict)
-    left_out: dict[str, int] = field(default_factory=dict)
+    explained_differences: Counter[str] = field(default_factory=Counter)
+    left_out: Counter[str] = field(default_factory=Counter)
     not_taken: list[OffsetRange] = field(default_factory=list)
     damaged_spans: int = 0
     failure: str | None = None
+
+    def add(self, other: "PieceReport") -> None:
+        """Take in what came of another piece of the same replica; `failure` is left alone."""
+        self.equal += other.equal
+        self.different = self.different.joined(other.different)
+        self.only_on_disk = self.only_on_disk.joined(other.only_on_disk)
+        self.explained_differences += other.explained_differences
+        self.left_out += other.left_out
+        self.not_taken = merged([*self.not_taken, *other.not_taken])
+        self.damaged_spans += other.damaged_spans
 
 
 def check_pieces(pieces: tuple[DiskPiece, ...]) -> list[PieceReport]:
@@ -131,8 +148,7 @@ class _Check:
         self._builder = ColumnBuilder(piece.max_decompressed_batch_bytes)
         self._is_quarantined: list[bool] = []  # of each batch in the builder
         self._reached = LOWEST_OFFSET  # the end of what was flushed
-        key = piece.lake.key
-        self._origin = Origin(piece.lake.source_id, key.topic_id, key.partition, "")
+        self._origin = Origin(*piece.lake.partition, run_id="")
 
     def run(self) -> PieceReport:
         try:
@@ -148,16 +164,12 @@ class _Check:
     def _read(self, index: int) -> None:
         piece, file = self._piece, self._piece.files[index]
         is_last = piece.is_end and index + 1 == len(piece.files)
-
-        def anchors() -> tuple[int, ...]:
-            return anchors_of(read_index(piece.source, file.index_path, file.base_offset))
-
         bounds = SegmentBounds(
             base_offset=file.base_offset,
             limit_offset=file.base_offset + MOST_OFFSETS,
             is_last=is_last,
-            settled_offset=piece.settled_offset,
-            anchors=anchors,
+            durable_offset=piece.durable_offset,
+            anchors=lambda: anchors_of(read_index(piece.source, file)),
             may_have_holes=file.base_offset < piece.cleaner_offset,
         )
         with piece.source.open_reader(file.path) as reader:
@@ -170,7 +182,7 @@ class _Check:
                     self._take(item, (file.name, item.position) in self._quarantined)
 
     def _take(self, unit: Unit, is_quarantined: bool) -> None:
-        """Queue a batch whose records the lake may have, note one that it has not taken."""
+        """Queue a batch whose records the lake may have, note one that it has not ingested."""
         piece = self._piece
         if unit.last_offset < piece.log_start_offset:
             return
@@ -204,7 +216,10 @@ class _Check:
             if outcome.fault is not None:
                 self._report.damaged_spans += 1
             else:
-                rows.append(_unit_rows(outcome, outcome.row_stop - start))
+                timestamp_type = header_columns(outcome.unit).timestamp_type
+                count = outcome.row_stop - start
+                state = TransactionState.NONE
+                rows.append(UnitRows(count, timestamp_type, state, outcome.first_offset))
                 self._reached = max(self._reached, outcome.unit.last_offset + 1)
             start = outcome.row_stop
         if len(columns.offsets):
@@ -215,7 +230,7 @@ class _Check:
         report, lake = self._report, self._piece.lake
         first, last = int(records.offsets.min()), int(records.offsets.max())
         in_lake = lake.payloads(first, last)
-        found = match(_as_kept(lake.key.topic, disk), in_lake)
+        found = match(_as_kept(lake.partition.key.topic, disk), in_lake)
         report.equal += int(found.is_equal.sum())
         absent = records.taken(~found.is_there)
         different = records.taken(found.is_there & ~found.is_equal)
@@ -226,11 +241,11 @@ class _Check:
             gaps = lake.gaps_at(first, last)
             why = why_absent(absent, batches, gaps, self._piece.known_start_offset)
             report.only_on_disk = report.only_on_disk.and_more(why.unexplained)
-            _add(report.left_out, why)
+            report.left_out += why.counts
         if len(different.offsets):
             why = why_different(different, batches)
             report.different = report.different.and_more(why.unexplained)
-            _add(report.explained_differences, why)
+            report.explained_differences += why.counts
 
 
 def _as_kept(topic: str, disk: pa.Table) -> pa.Table:
@@ -242,20 +257,6 @@ def _as_kept(topic: str, disk: pa.Table) -> pa.Table:
     kept = [None if interpret(key, value).may_hold_secret else value for key, value in pairs]
     place = disk.schema.get_field_index("value")
     return disk.set_column(place, "value", pa.array(kept, pa.binary()))
-
-
-def _add(counts: dict[str, int], why: Explained) -> None:
-    for reason, count in why.counts.items():
-        counts[reason] = counts.get(reason, 0) + count
-
-
-def _unit_rows(outcome: UnitOutcome, row_count: int) -> UnitRows:
-    unit = outcome.unit
-    if isinstance(unit, RecordBatch):
-        timestamp_type = int(unit.header.is_log_append_time)
-    else:
-        timestamp_type = -1 if unit.magic == 0 else int(unit.is_log_append_time)
-    return UnitRows(row_count, timestamp_type, TransactionState.NONE, outcome.first_offset)
 
 
 def _payload_table(rows: pa.RecordBatch) -> pa.Table:
@@ -271,19 +272,11 @@ def _disk_records(
     columns: Columns, outcomes: list[UnitOutcome], quarantined: list[bool]
 ) -> DiskRecords:
     counts = np.diff([0, *(outcome.row_stop for outcome in outcomes)])
-    crcs = [_crc(outcome.unit) for outcome in outcomes]
-    epochs = [_epoch(outcome.unit) for outcome in outcomes]
+    headers = [header_columns(outcome.unit) for outcome in outcomes]
+    epochs = [NULL_NUMBER if h.leader_epoch is None else h.leader_epoch for h in headers]
     return DiskRecords(
         columns.offsets.copy(),
-        np.repeat(crcs, counts),
+        np.repeat([header.crc for header in headers], counts),
         np.repeat(epochs, counts),
         np.repeat(quarantined, counts),
     )
-
-
-def _crc(unit: Unit) -> int:
-    return unit.header.crc if isinstance(unit, RecordBatch) else unit.crc
-
-
-def _epoch(unit: Unit) -> int:
-    return unit.header.partition_leader_epoch if isinstance(unit, RecordBatch) else -1

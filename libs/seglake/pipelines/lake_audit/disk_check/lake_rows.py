@@ -8,18 +8,19 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from seglake.kafka_log.replica import PartitionKey
 from seglake.lake.parquet_rows import Within, read_rows
 from seglake.lake.snapshots import StoredFile
 from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS, Table
 from seglake.pipelines.lake_audit.disk_check.record_compare import PAYLOAD_COLUMNS
+from seglake.pipelines.lake_audit.ledger import LakePartition
+from seglake.pipelines.lake_audit.texts import text_values
 from seglake.storage.storage import Storage
 
 _KEY_COLUMNS = ("source_id", "topic_id", "partition")
 
 
 @dataclass(frozen=True, slots=True)
-class LakePartition:
+class LakeRows:
     """One partition of a lake, and the files that may have rows of it.
 
     Attributes:
@@ -27,8 +28,7 @@ class LakePartition:
     """
 
     storage: Storage
-    source_id: str
-    key: PartitionKey
+    partition: LakePartition
     has_null_id: bool
     records: tuple[StoredFile, ...]
     batches: tuple[StoredFile, ...]
@@ -62,9 +62,9 @@ class LakePartition:
         """Segment and position of what one broker's disk has and the lake did not take."""
         columns = ("topic", "broker_id", "segment", "position", "resolution")
         rows = self._read(QUARANTINE, self.quarantine, columns, []).to_pylist()
-        own = [row for row in rows if row["broker_id"] == broker_id]
-        resolved = {_place(row) for row in own if row["resolution"] is not None}
-        return frozenset({_place(row) for row in own} - resolved)
+        found = [row for row in rows if row["broker_id"] == broker_id]
+        resolved = {_place(row) for row in found if row["resolution"] is not None}
+        return frozenset({_place(row) for row in found} - resolved)
 
     def _read(
         self,
@@ -76,24 +76,25 @@ class LakePartition:
         """The partition's rows of some files that meet the conditions."""
         fields = [table.schema.field(name) for name in columns]
         found = [pa.schema(fields).empty_table()]
-        conditions = [Within("partition", self.key.partition, self.key.partition), *only]
+        number = self.partition.key.partition
+        conditions = [Within("partition", number, number), *only]
         for file in files:
-            bounds = file.bounds
-            if all(c.column not in bounds or c.may_hold(*bounds[c.column]) for c in conditions):
-                found += self._own(file.path, columns, conditions, pa.schema(fields))
+            if file.may_hold(conditions):
+                found += self._rows_of(file.path, columns, conditions, pa.schema(fields))
         return pa.concat_tables(found)
 
-    def _own(
+    def _rows_of(
         self, path: str, columns: Sequence[str], only: Sequence[Within], schema: pa.Schema
     ) -> Iterator[pa.Table]:
         for rows in read_rows(self.storage, path, [*_KEY_COLUMNS, *columns], only):
-            is_own = _is_one_of(rows, "source_id", [self.source_id])
-            ids = [self.key.topic_id, *([None] if self.has_null_id else [])]
-            is_own &= _is_one_of(rows, "topic_id", ids)
+            source_id, key = self.partition
+            belongs = _is_one_of(rows, "source_id", [source_id])
+            ids = [key.topic_id, *([None] if self.has_null_id else [])]
+            belongs &= _is_one_of(rows, "topic_id", ids)
             if "topic" in columns:
-                is_own &= _is_one_of(rows, "topic", [self.key.topic])
-            own = rows if is_own.all() else rows.filter(pa.array(is_own))
-            yield own.select([*columns]).cast(schema)
+                belongs &= _is_one_of(rows, "topic", [key.topic])
+            kept = rows if belongs.all() else rows.filter(pa.array(belongs))
+            yield kept.select([*columns]).cast(schema)
 
 
 # Any: a row has values of many types.
@@ -103,9 +104,6 @@ def _place(row: Mapping[str, Any]) -> tuple[str, int]:
 
 def _is_one_of(rows: pa.Table, column: str, wanted: Sequence[str | None]) -> NDArray[np.bool_]:
     """Which rows have one of some texts."""
-    # Any: the stubs do not know that texts come as dictionaries.
-    chunk: Any = rows.column(column).combine_chunks()
-    values = [*chunk.dictionary.to_pylist(), None]
-    codes = chunk.indices.fill_null(len(values) - 1).to_numpy()
+    values, codes = text_values(rows, column)
     result: NDArray[np.bool_] = np.array([value in wanted for value in values], np.bool_)[codes]
     return result

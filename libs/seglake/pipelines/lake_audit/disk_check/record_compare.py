@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from seglake.lake.parquet_rows import NULL_NUMBER, numbers
+from seglake.pipelines.lake_audit.ledger import Offsets, look_up
 
 Flags = NDArray[np.bool_]
-Offsets = NDArray[np.int64]
 
 _PLAIN_COLUMNS = ("key", "value")
 PAYLOAD_COLUMNS = ("offset", *_PLAIN_COLUMNS, "timestamp_ms", "timestampType", "headers")
@@ -30,16 +30,11 @@ def match(disk: pa.Table, lake: pa.Table) -> Match:
     """Compare records with rows of the same partition, each side in any order."""
     wanted, offsets = numbers(disk, "offset"), numbers(lake, "offset")
     order = np.argsort(offsets, kind="stable")
-    found = np.searchsorted(offsets[order], wanted)
-    is_there = np.zeros(len(wanted), np.bool_)
-    places = np.zeros(len(wanted), np.int64)
-    if len(order):
-        places = order[np.minimum(found, len(order) - 1)]
-        is_there = offsets[places] == wanted
+    found, is_there = look_up(offsets[order], wanted)
     is_equal = np.zeros(len(wanted), np.bool_)
     is_equal[is_there] = _equal(
         disk if is_there.all() else disk.filter(pa.array(is_there)),
-        _rows_at(lake, places[is_there]),
+        _rows_at(lake, order[found[is_there]]),
     )
     return Match(is_there, is_equal)
 

@@ -44,10 +44,10 @@ class RangeResult:
     @property
     def missing_offsets(self) -> int:
         """Offsets that are gone without evidence why."""
-        own = sum(
+        between = sum(
             gap.next_offset - gap.start_offset for gap in self.gaps if gap.cause is GapCause.MISSING
         )
-        return own + sum(report.missing_offsets for report in self.reports)
+        return between + sum(report.missing_offsets for report in self.reports)
 
 
 def combine_reports(plan: RangePlan, reports: Sequence[SplitReport]) -> RangeResult:
@@ -152,8 +152,7 @@ def _ledger_row(
     key, bounds = plan.key, plan.bounds
     lasts = [report.last_batch for report in result.reports if report.last_batch is not None]
     last = lasts[-1] if lasts else None
-    oldest = [r.min_timestamp_ms for r in result.reports if r.min_timestamp_ms is not None]
-    newest = [r.max_timestamp_ms for r in result.reports if r.max_timestamp_ms is not None]
+    times = [report.times_ms for report in result.reports if report.times_ms is not None]
     return {
         "source_id": stamp.rows.source_id,
         "topic_id": key.topic_id,
@@ -166,8 +165,8 @@ def _ledger_row(
         "batches": totals.batches,
         "quarantined_batches": totals.quarantined_batches,
         "bytes": sum(r.bytes.sound + r.bytes.quarantined for r in result.reports),
-        "min_timestamp_ms": min(oldest, default=None),
-        "max_timestamp_ms": max(newest, default=None),
+        "min_timestamp_ms": min((oldest for oldest, _ in times), default=None),
+        "max_timestamp_ms": max((newest for _, newest in times), default=None),
         "log_start_offset": None if bounds is None else bounds.log_start_offset,
         "high_watermark": None if bounds is None else bounds.high_watermark,
         "last_stable_offset": None if bounds is None else bounds.last_stable_offset,

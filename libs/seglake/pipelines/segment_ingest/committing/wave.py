@@ -11,7 +11,7 @@ import pyarrow as pa
 from seglake.lake.delta_commit import TopicWave, commit_wave
 from seglake.lake.parquet_files import DataFile, ParquetFile
 from seglake.lake.tables import CHECKPOINTS, GAPS, Table
-from seglake.log_tables.quarantine_rows import RowStamp, gaps_table
+from seglake.log_tables.quarantine_rows import RowStamp
 from seglake.pipelines.segment_ingest.committing.balance import failures_of
 from seglake.pipelines.segment_ingest.committing.range_result import (
     LedgerStamp,
@@ -144,12 +144,12 @@ def _topic_waves(
 
     def wave_of(topic: str) -> TopicWave:
         generation = generations[topic] + 1
-        own = by_topic[topic]
+        ranges = by_topic[topic]
         driver_files = []
-        gaps = [row for each in own for row in gap_rows(each, stamp)]
+        gaps = [row for result in ranges for row in gap_rows(result, stamp)]
         if gaps:
-            driver_files += write_rows(context, GAPS, topic, gaps_table(gaps))
-        ledger = ledger_rows(own, generation, ledger_stamp, context.settings)
+            driver_files += write_rows(context, GAPS, topic, GAPS.to_arrow(gaps))
+        ledger = ledger_rows(ranges, generation, ledger_stamp, context.settings)
         driver_files += write_rows(context, CHECKPOINTS, topic, ledger)
         own_files = files_by_topic.get(topic, [])
         return TopicWave(topic, generation, (*own_files, *driver_files))

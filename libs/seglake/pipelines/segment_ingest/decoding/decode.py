@@ -23,10 +23,6 @@ from seglake.storage.storage import Storage
 def decode(task: DecodeTask) -> TaskReport:
     """Decode all splits of a task; one that cannot be read is left out, the others go on."""
     failures: dict[int, str] = {}
-    for index, split in enumerate(task.splits):  # before any work, not one by one after it
-        reason = unreadable(split, task.settings.storage)
-        if reason is not None:
-            failures[index] = reason
     while True:
         files = TableFiles(task.settings)
         reports: list[SplitReport | None] = []
@@ -44,7 +40,7 @@ def decode(task: DecodeTask) -> TaskReport:
                 except OutputError:
                     raise  # the lake's doing: no other split could be taken either
                 except _UNREADABLE as error:
-                    failures[index] = str(error)
+                    failures |= {index: str(error), **_unreadable_behind(index, task)}
                     break
             else:
                 return TaskReport(tuple(reports), files.finish(), tuple(sorted(failures.items())))
@@ -57,7 +53,17 @@ def decode(task: DecodeTask) -> TaskReport:
 _UNREADABLE = (StorageError, SegmentCodecError, SourceVanishedError)
 
 
-def unreadable(split: PartitionSplit, source: Storage) -> str | None:
+def _unreadable_behind(index: int, task: DecodeTask) -> dict[int, str]:
+    """Which of the splits that follow cannot be read either: not found out one by one."""
+    reasons = {
+        later: _unreadable(split, task.settings.storage)
+        for later, split in enumerate(task.splits)
+        if later > index
+    }
+    return {later: reason for later, reason in reasons.items() if reason is not None}
+
+
+def _unreadable(split: PartitionSplit, source: Storage) -> str | None:
     """Why a split cannot be read, found by opening its files; None when it can."""
     try:
         for piece in split.segment_splits:

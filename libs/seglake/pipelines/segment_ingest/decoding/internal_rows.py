@@ -63,7 +63,7 @@ class InternalRows:
                 for key, value in zip(_list(piece, "key"), _list(piece, "value"), strict=True)
             ]
             stop = start + len(found)
-            may_hold_secret[start:stop] = [interpreted.may_hold_secret for interpreted in found]
+            may_hold_secret[start:stop] = [row.may_hold_secret for row in found]
             interpreted += self._rows(found, _places(piece))
         return interpreted, may_hold_secret
 
@@ -94,23 +94,23 @@ class InternalRows:
         self, found: Sequence[Interpreted], places: Mapping[str, list[Value]]
     ) -> list[DecodedRows]:
         settled = [state in _SETTLED for state in places["transaction_state"]]
-        kept = [each for each, is_settled in zip(found, settled, strict=True) if is_settled]
+        kept = [row for row, is_settled in zip(found, settled, strict=True) if is_settled]
         self.counts["unsettled_internal"] += len(found) - len(kept)
         self.counts["unread_internal"] += sum(row.is_unread for row in kept)
         self.counts["redacted"] += sum(row.is_redacted for row in kept)
-        own = {
+        kept_places = {
             name: [value for value, is_settled in zip(column, settled, strict=True) if is_settled]
             for name, column in places.items()
         }
-        return [DecodedRows(self._table, self._arrow(kept, own))] if kept else []
+        return [DecodedRows(self._table, self._arrow(kept, kept_places))] if kept else []
 
     def _arrow(
         self, found: Sequence[Interpreted], places: Mapping[str, list[Value]]
     ) -> pa.RecordBatch:
         constants = {
             "source_id": self._origin.source_id,
-            "record_topic_id": self._origin.topic_id,
-            "record_partition": self._origin.partition,
+            "record_topic_id": self._origin.key.topic_id,
+            "record_partition": self._origin.key.partition,
             "run_id": self._origin.run_id,
         }
 

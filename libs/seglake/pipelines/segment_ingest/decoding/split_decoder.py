@@ -83,7 +83,7 @@ class SplitDecoder:
             is_end = yield from self._read(index, piece)
             if is_end:
                 rest = self._split.segment_splits[index + 1 :]
-                self._bytes["above"] += sum(each.size_bytes for each in rest)
+                self._bytes["above"] += sum(piece.size_bytes for piece in rest)
                 break
         if self._cut_offset is not None and self._cut_offset <= self._split.range_start:
             self._writer.forget()  # the range holds nothing, so it will not be covered
@@ -123,13 +123,13 @@ class SplitDecoder:
 
         def anchors() -> tuple[int, ...]:
             source = self._settings.storage
-            return anchors_of(read_index(source, file.index_path, file.base_offset))
+            return anchors_of(read_index(source, file))
 
         return SegmentBounds(
             base_offset=file.base_offset,
             limit_offset=piece.limit_offset,
             is_last=piece.is_last,
-            settled_offset=split.settled_offset,
+            durable_offset=split.durable_offset,
             anchors=anchors,
             run_breaks=(split.range_start, split.log_start_offset, split.range_next),
             may_have_holes=piece.is_cleaned,

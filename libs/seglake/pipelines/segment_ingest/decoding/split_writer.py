@@ -8,14 +8,11 @@ be damaged inside.
 from collections.abc import Iterator
 from typing import NamedTuple
 
-import numpy as np
-
-from seglake.kafka_log.batch_headers import last_batch_of
+from seglake.kafka_log.batch_headers import defect_of, last_batch_of
 from seglake.kafka_log.offset_gaps import GapCause, Hole, HoleFinder, cause_of
 from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS
 from seglake.log_tables.batch_rows import BatchOutcome, BatchState, Place, batch_row
 from seglake.log_tables.quarantine_rows import (
-    QuarantinePlace,
     RawBytes,
     RowStamp,
     gap_row,
@@ -25,11 +22,11 @@ from seglake.log_tables.quarantine_rows import (
 from seglake.log_tables.record_rows import (
     Origin,
     UnitRows,
-    payload_bytes,
     record_rows,
 )
 from seglake.pipelines.segment_ingest.decoding.decoded_rows import DecodedRows, Row
 from seglake.pipelines.segment_ingest.decoding.internal_rows import internal_rows
+from seglake.pipelines.segment_ingest.decoding.split_counts import SplitCounts
 from seglake.pipelines.segment_ingest.decoding.tasks import (
     ByteCount,
     DecodeSettings,
@@ -48,6 +45,7 @@ from seglake.segment_codec.segment import Defect, Tail
 from seglake.segment_codec.transactions import Marker, TransactionState
 
 _MOST_PENDING = 32_768
+_MOST_HOLES = 8192  # a row for each is in memory
 
 
 class PendingUnit(NamedTuple):
@@ -80,31 +78,21 @@ class SplitWriter:
         self._previous_offset: int | None = None
         self._holes = HoleFinder()
         self._is_compacted = [piece.is_compacted for piece in split.segment_splits]
+        self._stamp = RowStamp(settings.source_id, settings.run_id, settings.attempt_id)
+        self._origin = Origin(settings.source_id, split.key, settings.run_id)
         self._places = [
             Place(
-                source_id=settings.source_id,
-                topic_id=split.key.topic_id,
-                partition=split.key.partition,
+                origin=self._origin,
                 broker_id=split.broker_id,
                 segment=piece.file.name,
                 origin_position=piece.file.origin_position,
-                run_id=settings.run_id,
+                started_at_us=settings.started_at_us,
             )
             for piece in split.segment_splits
         ]
-        self._stamp = RowStamp(settings.source_id, settings.run_id, settings.attempt_id)
-        self._origin = Origin(
-            settings.source_id, split.key.topic_id, split.key.partition, settings.run_id
-        )
         self._internal = internal_rows(split, self._origin, settings)
-        self._totals = dict.fromkeys(Totals._fields, 0)
-        self._defects: dict[str, int] = {}
-        self._times: list[int] = []
-        self._last_unit: Unit | None = None
-        self._last_index = 0
-        self._missing_offsets = 0
-        self._open_rows = 0
-        self._faulty_bytes = 0
+        self._counts = SplitCounts()
+        self._last: PendingUnit | None = None
         self._is_forgotten = False
         self._has_trailing_defect = False
 
@@ -123,10 +111,10 @@ class SplitWriter:
 
     def is_full_for(self, item: Unit | Defect | Tail) -> bool:
         """Whether what waits is to be flushed before the item is added."""
-        if self._builder.plain_bytes >= self._settings.decoded_bytes:
-            return True
-        if len(self._pending) >= _MOST_PENDING:
-            return True
+        if self._pending and isinstance(self._pending[-1], PendingUnit):  # damage may be forgotten
+            is_full = self._builder.plain_bytes >= self._settings.decoded_bytes
+            if is_full or len(self._pending) >= _MOST_PENDING:
+                return True
         return not isinstance(item, Defect | Tail) and not self._builder.accepts(item)
 
     def add_unit(self, pending: PendingUnit) -> None:
@@ -152,12 +140,13 @@ class SplitWriter:
         yield from self.flush()
         self._has_trailing_defect = bool(self._quarantined) or self._holes.has_defect_since
         yield from self._quarantine_rows(None)
-        gaps = [row for hole in self._holes.holes() for row in self._gap_rows(hole)]
-        if gaps:
-            yield DecodedRows(GAPS, gaps)
+        holes = self._holes.holes()
+        for start in range(0, len(holes), _MOST_HOLES):
+            few = holes[start : start + _MOST_HOLES]
+            yield DecodedRows(GAPS, [row for hole in few for row in self._gap_rows(hole)])
         if self._internal is not None and not self._is_forgotten:
             yield from self._internal.of_snapshot()
-            self._totals |= self._internal.counts
+            self._counts.totals |= self._internal.counts
 
     def report(
         self,
@@ -167,28 +156,28 @@ class SplitWriter:
         tails: tuple[TailReport, ...],
     ) -> SplitReport:
         """What was found; complete when all rows of `finish` were taken."""
-        moved = self._faulty_bytes  # counted as sound when they were met
+        counts = self._counts
+        moved = counts.faulty_bytes  # counted as sound when they were met
         has_batch = self._holes.next_offset is not None
-        trailing = self._has_trailing_defect
+        trailing, last = self._has_trailing_defect, self._last
         return SplitReport(
             first_offset=self._holes.first_offset,
             next_offset=self._holes.next_offset,
             has_leading_defect=self._holes.has_leading_defect if has_batch else trailing,
             has_trailing_defect=trailing,
             is_compacted_at_start=self._is_compacted[0],
-            is_compacted_at_end=self._is_compacted[self._last_index],
+            is_compacted_at_end=self._is_compacted[0 if last is None else last.segment_index],
             cut_offset=cut_offset,
             bytes=counted._replace(
                 sound=counted.sound - moved, quarantined=counted.quarantined + moved
             ),
-            totals=Totals(**self._totals),
-            min_timestamp_ms=min(self._times, default=None),
-            max_timestamp_ms=max(self._times, default=None),
-            last_batch=None if self._last_unit is None else last_batch_of(self._last_unit),
+            totals=Totals(**counts.totals),
+            times_ms=counts.times_ms,
+            last_batch=None if last is None else last_batch_of(last.unit),
             markers=markers,
-            defects=tuple(sorted(self._defects.items())),
-            missing_offsets=self._missing_offsets,
-            open_rows=self._open_rows,
+            defects=tuple(sorted(counts.defects.items())),
+            missing_offsets=counts.missing_offsets,
+            open_rows=counts.open_rows,
             tails=tails,
         )
 
@@ -201,26 +190,26 @@ class SplitWriter:
         start = 0
         units: list[UnitRows] = []
         batches: list[Row] = []
-        for each in pending:
-            if isinstance(each, PendingDefect):
-                self._meet_defect(each)
+        for waiting in pending:
+            if isinstance(waiting, PendingDefect):
+                self._meet_defect(waiting)
                 continue
             outcome, rows = None, 0
-            if each.state is BatchState.DECODED:
+            if waiting.state is BatchState.DECODED:
                 outcome = next(decoded)
                 rows = outcome.row_stop - start
                 start = outcome.row_stop
                 if outcome.fault is not None:
-                    defect = defect_of(each.unit, *outcome.fault)
-                    self._faulty_bytes += each.unit.size_bytes
-                    self._meet_defect(PendingDefect(defect, each.segment_index))
+                    defect = defect_of(waiting.unit, *outcome.fault)
+                    self._counts.faulty_bytes += waiting.unit.size_bytes
+                    self._meet_defect(PendingDefect(defect, waiting.segment_index))
                     continue
-                base_offset, _ = self._split.cut(outcome.first_offset, each.unit.last_offset)
-                units.append(_unit_rows(each, base_offset, rows))
-            row, first_offset = self._batch_row(each, outcome, rows)
+                base_offset, _ = self._split.cut(outcome.first_offset, waiting.unit.last_offset)
+                units.append(_unit_rows(waiting, base_offset, rows))
+            row, first_offset = self._batch_row(waiting, outcome, rows)
             if self._quarantined:
                 yield from self._quarantine_rows(first_offset)
-            self._previous_offset = each.unit.last_offset
+            self._previous_offset = waiting.unit.last_offset
             batches.append(row)
         if batches:
             yield DecodedRows(BATCHES, batches)
@@ -235,27 +224,8 @@ class SplitWriter:
             if secrets.any():
                 columns = columns._replace(has_value=columns.has_value & ~secrets)
                 rows, replaced = record_rows(columns, units, self._origin)
-        self._count_records(columns, units, replaced)
+        self._counts.count_records(columns, units, replaced)
         yield DecodedRows(RECORDS, rows)
-
-    def _count_records(self, columns: Columns, units: list[UnitRows], replaced: int) -> None:
-        totals = self._totals
-        count, offsets = len(columns.offsets), columns.offsets
-        base = int(offsets[0])
-        totals["records"] += count
-        totals["offset_sum"] += int((offsets - base).sum()) + base * count
-        totals["key_bytes"] += payload_bytes(columns.has_key, columns.key_views)
-        totals["value_bytes"] += payload_bytes(columns.has_value, columns.value_views)
-        totals["replaced_header_names"] += replaced
-        times = columns.timestamps_ms[columns.timestamps_ms != -1]
-        if len(times):
-            self._times = [
-                int(np.min(times, initial=min(self._times, default=times[0]))),
-                int(np.max(times, initial=max(self._times, default=times[0]))),
-            ]
-        self._open_rows += sum(
-            unit.row_count for unit in units if unit.state is TransactionState.OPEN
-        )
 
     def _batch_row(
         self, pending: PendingUnit, outcome: UnitOutcome | None, row_count: int
@@ -278,33 +248,20 @@ class SplitWriter:
             row_count=row_count,
             uncompressed_bytes=plain_bytes,
         )
-        self._totals["batches"] += 1
-        self._totals["offsets"] += stop - start
-        self._last_unit = unit
-        self._last_index = pending.segment_index
+        self._counts.count_batch(stop - start)
+        self._last = pending
         return batch_row(row, self._places[pending.segment_index]), start
 
     def _meet_defect(self, pending: PendingDefect) -> None:
         self._holes.defect()
         self._quarantined.append(pending)
-        self._totals["quarantined_batches"] += 1
-        code = str(pending.defect.code)
-        self._defects[code] = self._defects.get(code, 0) + 1
+        self._counts.count_defect(pending.defect.code)
 
     def _quarantine_rows(self, next_offset: int | None) -> Iterator[DecodedRows]:
         """Yield the damage that waited for the next sound offset, a row at a time: it has bytes."""
         for defect, segment_index in self._quarantined:
-            file = self._split.segment_splits[segment_index].file
-            place = QuarantinePlace(
-                source_id=self._settings.source_id,
-                key=self._split.key,
-                broker_id=self._split.broker_id,
-                segment=file.name,
-                origin_position=file.origin_position,
-                run_id=self._settings.run_id,
-                quarantined_at_us=self._settings.started_at_us,
-            )
-            raw = self._raw_bytes(file.path, defect)
+            place = self._places[segment_index]
+            raw = self._raw_bytes(self._split.segment_splits[segment_index].file.path, defect)
             row = quarantine_row(defect, raw, place, self._previous_offset, next_offset)
             yield DecodedRows(QUARANTINE, [row])
         self._quarantined.clear()
@@ -336,11 +293,10 @@ class SplitWriter:
         return rows
 
     def _gap_row(self, start: int, stop: int, cause: GapCause) -> Row:
-        self._totals["gaps"] += 1
-        self._totals["offsets"] += stop - start
-        if cause is GapCause.MISSING:
-            self._missing_offsets += stop - start
-        return gap_row(self._split.key, start, stop, cause, None, self._stamp)
+        self._counts.count_gap(stop - start, is_missing=cause is GapCause.MISSING)
+        settings = self._settings
+        stamp = RowStamp(settings.source_id, settings.run_id, settings.attempt_id)
+        return gap_row(self._split.key, start, stop, cause, None, stamp)
 
 
 def cut_at(start: int, stop: int, offset: int) -> list[tuple[int, int]]:
@@ -348,23 +304,6 @@ def cut_at(start: int, stop: int, offset: int) -> list[tuple[int, int]]:
     if start < offset < stop:
         return [(start, offset), (offset, stop)]
     return [(start, stop)]
-
-
-def defect_of(unit: Unit, code: DefectCode, detail: str) -> Defect:
-    """The defect of a batch whose checksum holds."""
-    is_batch = isinstance(unit, RecordBatch)
-    return Defect(
-        position=unit.position,
-        size_bytes=unit.size_bytes,
-        code=code,
-        detail=detail,
-        expected_offset=unit.first_offset,
-        base_offset=unit.first_offset if is_batch else None,
-        last_offset=unit.last_offset,
-        record_count=unit.header.record_count if isinstance(unit, RecordBatch) else None,
-        magic=unit.magic,
-        codec_id=unit.header.codec_id if isinstance(unit, RecordBatch) else None,
-    )
 
 
 def _facts(unit: Unit, outcome: UnitOutcome | None) -> tuple[int, int, int | None]:

@@ -1,25 +1,17 @@
 """The files that one task writes: one for each table and topic it meets. Effect."""
 
 import contextlib
-from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 
 import pyarrow as pa
 
 from seglake.lake.parquet_files import DataFile, ParquetFile
 from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, Table
-from seglake.log_tables.batch_rows import batches_table
-from seglake.log_tables.quarantine_rows import gaps_table, quarantine_table
 from seglake.pipelines.segment_ingest.decoding.decoded_rows import DecodedRows, Row
 from seglake.pipelines.segment_ingest.decoding.tasks import DecodeSettings
 from seglake.storage.errors import StorageError
 
 _MOST_BUFFERED_ROWS = 16_384
-_TO_ARROW: Mapping[str, Callable[[list[Row]], pa.RecordBatch]] = {
-    BATCHES.name: batches_table,
-    QUARANTINE.name: quarantine_table,
-    GAPS.name: gaps_table,
-}
 _CLOSED_AT_A_TIME = 8
 _MOST_WAITING = 32  # to be closed: each holds a connection, or memory
 
@@ -77,7 +69,7 @@ class TableFiles:
         waiting += rows
         written = len(waiting) - len(waiting) % most_rows
         for start in range(0, written, most_rows):
-            self._file(table).write(_TO_ARROW[table.name](waiting[start : start + most_rows]))
+            self._file(table).write(table.to_arrow(waiting[start : start + most_rows]))
         del waiting[:written]
 
     def _file(self, table: Table) -> ParquetFile:
@@ -96,7 +88,7 @@ class TableFiles:
         for table in (BATCHES, GAPS):
             rows = self._rows.get(table.name)
             if rows:
-                self._file(table).write(_TO_ARROW[table.name](rows))
+                self._file(table).write(table.to_arrow(rows))
                 rows.clear()
         for name in list(self._open):
             self._close(name)

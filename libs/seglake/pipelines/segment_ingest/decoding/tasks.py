@@ -64,7 +64,7 @@ class PartitionSplit:
     range_start: int
     range_next: int
     log_start_offset: int
-    settled_offset: int
+    durable_offset: int
     is_plain: bool
     markers: tuple[Marker, ...]
     gap_cause: GapCause | None = None
@@ -183,6 +183,7 @@ class SplitReport:
         is_compacted_at_start, is_compacted_at_end: the cleaner was at that edge.
         cut_offset: first offset of a batch that reaches across the range's end, else None.
         open_rows: rows whose transaction has not ended.
+        times_ms: least and greatest of the rows in `records`, None without one.
     """
 
     first_offset: int | None
@@ -194,8 +195,7 @@ class SplitReport:
     cut_offset: int | None
     bytes: ByteCount
     totals: Totals
-    min_timestamp_ms: int | None
-    max_timestamp_ms: int | None
+    times_ms: tuple[int, int] | None
     last_batch: LastBatch | None
     markers: tuple[Marker, ...]
     defects: tuple[tuple[str, int], ...]

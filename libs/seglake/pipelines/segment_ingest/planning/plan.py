@@ -13,7 +13,7 @@ from seglake.kafka_log.log_bounds import LogBounds
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, subtracted
 from seglake.kafka_log.replica import PartitionKey, Replica, SegmentFile
-from seglake.kafka_log.replica_selection import OtherReplica
+from seglake.kafka_log.replica_selection import OtherReplica, PartitionChoice
 from seglake.kafka_log.segment_survey import SegmentSurvey, SplitPoint
 from seglake.log_tables.coverage import RangeKind
 from seglake.pipelines.segment_ingest.decoding.tasks import (
@@ -29,20 +29,32 @@ from seglake.task_engine.packing import packed
 
 @dataclass(frozen=True, slots=True)
 class SurveyedPartition:
-    """One partition, ready to be planned; `surveys` are of its last segments, in order.
+    """One partition, ready to be planned: the replica that is read, and what bounds its log."""
 
-    `other_replicas` are further copies of it.
-    """
-
-    replica: Replica
-    surveys: tuple[SegmentSurvey, ...]
+    choice: PartitionChoice
     bounds: LogBounds
     covered: tuple[OffsetRange, ...]
-    other_replicas: tuple[OtherReplica, ...] = ()
+
+    @property
+    def key(self) -> PartitionKey:
+        return self.choice.chosen.key
+
+    @property
+    def replica(self) -> Replica:
+        return self.choice.chosen
+
+    @property
+    def surveys(self) -> tuple[SegmentSurvey, ...]:
+        """Of the replica's last segments, in order."""
+        return self.choice.surveys
 
     @property
     def surveyed_segments(self) -> tuple[SegmentFile, ...]:
         return self.replica.segments[len(self.replica.segments) - len(self.surveys) :]
+
+    @property
+    def other_replicas(self) -> tuple[OtherReplica, ...]:
+        return self.choice.other_replicas
 
 
 class RemainingGap(NamedTuple):
@@ -126,8 +138,8 @@ def plan_ranges(partition: SurveyedPartition, settings: Settings) -> list[RangeP
             starts = [first, *(group[0].expected_offset for group in groups[1:])]
             markers = markers_by_piece(partition.bounds.markers, starts)
             splits = tuple(
-                _partition_split(partition, tuple(group), first, following, is_plain, own)
-                for group, own in zip(groups, markers, strict=False)
+                _partition_split(partition, tuple(group), first, following, is_plain, group_markers)
+                for group, group_markers in zip(groups, markers, strict=False)
             )
             plans.append(_range_plan(partition, first, following, splits))
     return plans
@@ -269,9 +281,9 @@ def markers_by_piece(markers: Sequence[Marker], starts: Sequence[int]) -> list[t
     pieces: list[tuple[Marker, ...]] = []
     for start in reversed(starts):
         first = bisect_left(rest, start, key=lambda marker: marker.offset)
-        own, rest = rest[first:], rest[:first]
-        pieces.append((*own, *behind.values()))
-        behind |= {marker.producer_id: marker for marker in reversed(own)}
+        inside, rest = rest[first:], rest[:first]
+        pieces.append((*inside, *behind.values()))
+        behind |= {marker.producer_id: marker for marker in reversed(inside)}
     return pieces[::-1]
 
 
@@ -291,7 +303,7 @@ def _partition_split(
         range_start=start,
         range_next=stop,
         log_start_offset=bounds.log_start_offset,
-        settled_offset=partition.replica.settled_offset,
+        durable_offset=partition.replica.durable_offset,
         is_plain=is_plain,
         markers=markers,
     )

@@ -24,33 +24,28 @@ from seglake.task_engine.packing import run_small_inline
 _MOST_INLINE_GROUPS = 4
 
 
-def survey_copies(
-    partitions: Sequence[Sequence[Replica]], coverage: Coverage, scan: ScanContext
-) -> list[PartitionChoice]:
-    """Survey all copies of each partition of which one may have news; the others are left out."""
+def survey_partitions(
+    logs: Sequence[Sequence[Replica]], coverage: Coverage, scan: ScanContext
+) -> list[SurveyedPartition]:
+    """Survey all replicas of each partition of which one may have news, and choose between them.
+
+    Partitions of which none has news are left out.
+    """
     settings = scan.settings
-    due = [copies for copies in partitions if is_due(copies, coverage, settings)]
-    surveyed = iter(_surveyed([copy for copies in due for copy in copies], coverage, scan))
+    due = [replicas for replicas in logs if is_due(replicas, coverage, settings)]
+    surveyed = iter(_surveyed([replica for log in due for replica in log], coverage, scan))
     is_bounded = settings.read.upper_bound is UpperBound.HIGH_WATERMARK
-    return [choose([next(surveyed) for _ in copies], is_bounded=is_bounded) for copies in due]
+    choices = [choose([next(surveyed) for _ in log], is_bounded=is_bounded) for log in due]
+    return [_partition(choice, coverage, settings) for choice in choices]
 
 
-def partition_of(
+def _partition(
     choice: PartitionChoice, coverage: Coverage, settings: Settings
 ) -> SurveyedPartition:
-    """The chosen copy, ready to be planned."""
-    replica = choice.chosen
-    earlier = earlier_run(replica, coverage, settings)
+    earlier = earlier_run(choice.chosen, coverage, settings)
     evidence = [evidence_of(other) for other in choice.other_replicas]
-    bounds = bounds_of(replica, choice.surveys, settings.read_policy, earlier, evidence)
-    covered = tuple(coverage.ranges(replica.key))
-    return SurveyedPartition(
-        replica=replica,
-        surveys=choice.surveys,
-        bounds=bounds,
-        covered=covered,
-        other_replicas=choice.other_replicas,
-    )
+    bounds = bounds_of(choice.chosen, choice.surveys, settings.read_policy, earlier, evidence)
+    return SurveyedPartition(choice, bounds, tuple(coverage.ranges(choice.chosen.key)))
 
 
 def _surveyed(

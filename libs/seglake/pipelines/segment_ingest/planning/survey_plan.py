@@ -42,11 +42,12 @@ def _part_below(
     last = leader.segments[-1].base_offset if leader.segments else 0
     if coverage.same_log_until(leader.key, leader_epochs, last) < covered_offset:
         return True
-    partings = [
+    divergences = [
         (copy, leader_epochs.divergence_offset(leader_epochs_of(copy.epochs))) for copy in copies
     ]
     return any(
-        parting < covered_offset and _reaches_beyond(copy, parting) for copy, parting in partings
+        divergence < covered_offset and _reaches_beyond(copy, divergence)
+        for copy, divergence in divergences
     )
 
 
@@ -85,8 +86,9 @@ def survey_groups(
 
 def walked_bytes(request: SurveyRequest) -> int:
     """How much of a segment a survey walks; little where the index leads to what is wanted."""
-    is_begun = request.walk_offset > request.base_offset and request.index_path is not None
-    return 0 if is_begun else request.size_bytes
+    file = request.file
+    is_begun = request.walk_offset > file.base_offset and file.index_path is not None
+    return 0 if is_begun else file.size_bytes
 
 
 def with_surveys(
@@ -180,13 +182,10 @@ def _request(
     breaks = {start, replica.log_start_offset, high_watermark or 0}
     return SurveyRequest(
         storage=storage,
-        path=file.path,
-        index_path=file.index_path,
-        size_bytes=file.size_bytes,
-        base_offset=file.base_offset,
+        file=file,
         is_last=file is replica.segments[-1],
         is_cleaned=file.base_offset < (replica.checkpoints.cleaner_offset or 0),
-        settled_offset=replica.settled_offset,
+        durable_offset=replica.durable_offset,
         start_offset=start,
         run_breaks=tuple(sorted(breaks)),
         split_bytes=settings.read.split_bytes,
@@ -194,6 +193,5 @@ def _request(
         from_ms=settings.select.from_timestamp_ms,
         to_ms=settings.select.to_timestamp_ms,
         walk_offset=begin.walk_offset,
-        transaction_index_path=file.transaction_index_path,
         snapshots=begin.snapshots,
     )

@@ -12,7 +12,7 @@ from typing import Self
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import PartitionKey
 from seglake.kafka_log.replica_selection import replicas_by_partition
-from seglake.log_dirs.discovery import Discovery, discover
+from seglake.log_dirs.discovery import Discovery
 from seglake.log_tables.coverage import Coverage
 from seglake.pipelines.progress import RunReporter
 from seglake.pipelines.segment_ingest.decoding.tasks import DecodeTask
@@ -23,8 +23,12 @@ from seglake.pipelines.segment_ingest.planning.plan import (
     plan_ranges,
     plan_waves,
 )
-from seglake.pipelines.segment_ingest.planning.replica_survey import partition_of, survey_copies
-from seglake.pipelines.segment_ingest.run_context import ScanContext, decode_settings_of
+from seglake.pipelines.segment_ingest.planning.replica_survey import survey_partitions
+from seglake.pipelines.segment_ingest.run_context import (
+    ScanContext,
+    decode_settings_of,
+    list_sources,
+)
 from seglake.pipelines.settings.settings import Settings
 from seglake.segment_codec.log_dir import OFFSET_MAX, parse_folder_name
 from seglake.storage.storage import Storage
@@ -46,13 +50,15 @@ class Wanted:
 
     def with_topics(self, topics: Iterable[str]) -> Self:
         """Only these topics, of those that are asked for."""
-        own = frozenset(topics)
-        return replace(self, topics=own if self.topics is None else self.topics & own)
+        wanted = frozenset(topics)
+        return replace(self, topics=wanted if self.topics is None else self.topics & wanted)
 
     def with_partitions(self, partitions: Iterable[int]) -> Self:
         """Only these partitions, of those that are asked for."""
-        own = frozenset(partitions)
-        return replace(self, partitions=own if self.partitions is None else self.partitions & own)
+        wanted = frozenset(partitions)
+        return replace(
+            self, partitions=wanted if self.partitions is None else self.partitions & wanted
+        )
 
     def with_offsets(self, start: int | None, stop: int | None) -> Self:
         """Only these offsets, of those that are asked for; None for no bound."""
@@ -84,19 +90,6 @@ def plan_reads(
         WrongSourceError: a wrong call.
         DataLossError: a file or offsets between files are missing; only if `fails_on_loss`.
     """
-    discovery = discover(
-        sources,
-        storage,
-        takes_topic=settings.select.takes_topic,
-        source_id=settings.source.source_id,
-    )
-    replicas = [replica for replica in discovery.replicas if wanted.takes(replica.key)]
-    start, stop = wanted.offsets
-    coverage = Coverage.of(
-        (replica.key, offsets)
-        for replica in replicas
-        for offsets in ((0, start), (stop, OFFSET_MAX))
-    )
     with LocalEngine(1) as engine:
         scan = ScanContext(
             storage=storage,
@@ -104,8 +97,15 @@ def plan_reads(
             engine=engine,
             reporter=RunReporter(io.StringIO(), verbosity=-1),
         )
-        choices = survey_copies(replicas_by_partition(replicas), coverage, scan)
-    partitions = [partition_of(choice, coverage, settings) for choice in choices]
+        discovery = list_sources(sources, scan)
+        replicas = [replica for replica in discovery.replicas if wanted.takes(replica.key)]
+        start, stop = wanted.offsets
+        coverage = Coverage.of(
+            (replica.key, offsets)
+            for replica in replicas
+            for offsets in ((0, start), (stop, OFFSET_MAX))
+        )
+        partitions = survey_partitions(replicas_by_partition(replicas), coverage, scan)
     if fails_on_loss:
         for reason in [*_unreadable(discovery, wanted), *_losses(partitions, wanted.offsets)]:
             raise DataLossError(reason)

@@ -13,7 +13,7 @@ from seglake.pipelines.segment_ingest.errors import DataLossError
 from seglake.segment_codec.errors import DefectCode
 
 _OF_A_LAKE = ("batch_base_offset", "run_id")
-SCHEMA: pa.Schema = pa.schema([each for each in RECORDS.schema if each.name not in _OF_A_LAKE])
+SCHEMA: pa.Schema = pa.schema([field for field in RECORDS.schema if field.name not in _OF_A_LAKE])
 """The columns of `records` without those that lead to rows of other tables."""
 
 _NO_EVIDENCE = frozenset({GapCause.QUARANTINED, GapCause.MISSING})

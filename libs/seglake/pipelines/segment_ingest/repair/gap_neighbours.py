@@ -6,9 +6,8 @@ A copy that has other batches there is of another log, or lost to what was taken
 from collections.abc import Iterable
 
 from seglake.kafka_log.log_identity import (
-    FoundBatch,
-    IngestedBatch,
     Likeness,
+    LogBatch,
     likeness,
     may_be_cleaned,
 )
@@ -31,7 +30,7 @@ def is_contradicted(
             continue
         request = request_for(copy.replica, known.header.base_offset, storage, window_bytes)
         found = None if request is None else find_batch(request)
-        if isinstance(found, FoundBatch) and _is_other(copy, gap, known, found, taken):
+        if isinstance(found, LogBatch) and _is_other(copy, gap, known, found, taken):
             return True
     return False
 
@@ -56,8 +55,8 @@ def goes_on(
 def _is_other(
     copy: RepairSource,
     gap: CurrentGap,
-    known: IngestedBatch,
-    found: FoundBatch,
+    known: LogBatch,
+    found: LogBatch,
     taken: IngestedBatches,
 ) -> bool:
     is_same_place = found.header.base_offset == known.header.base_offset

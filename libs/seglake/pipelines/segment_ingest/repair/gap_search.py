@@ -61,7 +61,7 @@ def _search_file(
     spans: list[FoundSpan],
 ) -> None:
     file = request.files[file_index]
-    index = read_index(request.storage, file.index_path, file.base_offset)
+    index = read_index(request.storage, file)
     is_last = file_index + 1 == len(request.files)
     position = 0
     with request.storage.open_reader(file.path) as reader:
@@ -74,7 +74,7 @@ def _search_file(
                 base_offset=file.base_offset,
                 limit_offset=limit,
                 is_last=is_last,
-                settled_offset=stop,
+                durable_offset=stop,
                 anchors=lambda: anchors_of(index),
                 run_breaks=(start, stop),
             )

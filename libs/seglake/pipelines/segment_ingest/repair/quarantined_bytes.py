@@ -10,7 +10,7 @@ from typing import Any
 
 from seglake.kafka_log.leader_epochs import OPEN_END, LeaderEpochs
 from seglake.kafka_log.replica import (
-    Checkpoints,
+    NO_CHECKPOINTS,
     PartitionKey,
     Replica,
     SegmentFile,
@@ -22,15 +22,6 @@ from seglake.log_tables.current_gaps import CurrentGap
 from seglake.pipelines.segment_ingest.repair.repair_sources import RepairSource
 from seglake.pipelines.segment_ingest.repair.repair_state import RepairState
 from seglake.pipelines.segment_ingest.repair.resolutions import is_sound_outside
-
-_UNKNOWN = Checkpoints(
-    has_high_watermarks=False,
-    high_watermark=None,
-    recovery_point=None,
-    log_start_offset=None,
-    cleaner_offset=None,
-    has_remote_tier=False,
-)
 
 _IDENTITY = ("broker_id", "segment", "position", "raw_sha256")
 
@@ -84,17 +75,17 @@ def _copy(
     They say nothing of offsets that are not there for another reason than damage.
     """
     before, behind = row["previous_offset"], row["next_offset"]
-    own = tuple(
+    fillable = tuple(
         gap
         for gap in gaps
         if not gap.lacks_evidence
         and (behind is None or gap.start_offset < behind)
         and (before is None or gap.next_offset > before + 1)
     )
-    if not own:
+    if not fillable:
         return []
-    claimed = own[0].start_offset if row["base_offset"] is None else row["base_offset"]
-    base_offset = min(own[0].start_offset, claimed)  # the batch may begin before the gap
+    claimed = fillable[0].start_offset if row["base_offset"] is None else row["base_offset"]
+    base_offset = min(fillable[0].start_offset, claimed)  # the batch may begin before the gap
     file = SegmentFile(
         base_offset=base_offset,
         path=path,
@@ -108,16 +99,16 @@ def _copy(
         broker_id=row["broker_id"],
         folder=path.rsplit("/", 1)[0],
         is_future=False,
-        checkpoints=_UNKNOWN,
+        checkpoints=NO_CHECKPOINTS,
         epochs=(),
         segments=(file,),
     )
-    parts = tuple((gap.start_offset, gap.next_offset) for gap in own)
+    parts = tuple((gap.start_offset, gap.next_offset) for gap in fillable)
     return [
         RepairSource(
             replica=replica,
             files=(file,),
-            gaps=own,
+            gaps=fillable,
             wanted=parts,
             stop_offset=OPEN_END,
             leader_epochs=LeaderEpochs(()),

@@ -145,16 +145,16 @@ def _planned(
 ) -> FoundRepairs:
     ranges: list[RangePlan] = []
     filled_gaps = filled_offsets = 0
-    for key, own in candidates.items():
-        has_transactions = any(span.events for candidate in own for span in candidate.spans)
+    for key, of_key in candidates.items():
+        has_transactions = any(span.events for candidate in of_key for span in candidate.spans)
         markers = lake_markers(key, state.coverage, context) if has_transactions else []
-        log = known_log(own, state.gaps[key], markers, state.coverage.ranges(key))
+        log = known_log(of_key, state.gaps[key], markers, state.coverage.ranges(key))
         lost = MissingMarkers()
         if log.waiting:
-            copies = [candidate.copy for candidate in own if candidate.spans]
+            copies = [candidate.copy for candidate in of_key if candidate.spans]
             lost = missing_markers(log, read_end_files(copies, log, context.storage))
             notes += lost.notes
-        plans = repair_plans(own, state.gaps[key], log, lost)
+        plans = repair_plans(of_key, state.gaps[key], log, lost)
         ranges += plans.ranges
         filled_gaps += sum(offsets > 0 for offsets in plans.filled_offsets)
         filled_offsets += sum(plans.filled_offsets)

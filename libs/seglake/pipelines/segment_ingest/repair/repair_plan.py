@@ -75,7 +75,7 @@ def known_log(
         waiting=(),
     )
     data = {event for event in events if isinstance(event, DataSpan)}
-    return log._replace(waiting=tuple(sorted(each for each in data if log.holes_behind(each))))
+    return log._replace(waiting=tuple(sorted(span for span in data if log.holes_behind(span))))
 
 
 def repair_plans(
@@ -93,19 +93,21 @@ def repair_plans(
     by_gap: dict[CurrentGap, list[list[_Choice]]] = {}
     unsettled = 0
     for candidate in candidates:
-        own: dict[CurrentGap, list[_Choice]] = {}
+        by_candidate: dict[CurrentGap, list[_Choice]] = {}
         for choice in (_Choice(candidate.copy, span) for span in candidate.spans):
             if _is_settled(choice.span, log, lost):
-                own.setdefault(choice.gap, []).append(choice)
+                by_candidate.setdefault(choice.gap, []).append(choice)
             else:
                 unsettled += choice.span.sound_offsets
-        for gap, choices in own.items():
+        for gap, choices in by_candidate.items():
             by_gap.setdefault(gap, []).append(choices)
     gaps_filled = sorted(by_gap, key=lambda gap: gap.start_offset)
     chosen = [_chosen(gap, by_gap[gap]) for gap in gaps_filled]
     return Plans(
-        tuple(_plan(gap, own, markers) for gap, own in zip(gaps_filled, chosen, strict=True)),
-        tuple(sum(each.span.sound_offsets for each in choice) for choice in chosen),
+        tuple(
+            _plan(gap, choices, markers) for gap, choices in zip(gaps_filled, chosen, strict=True)
+        ),
+        tuple(sum(found.span.sound_offsets for found in choice) for choice in chosen),
         unsettled,
     )
 
@@ -126,9 +128,9 @@ def _holes_left(
 def _is_settled(span: FoundSpan, log: KnownLog, lost: MissingMarkers) -> bool:
     data = [event for event in span.events if isinstance(event, DataSpan)]
     return all(
-        each in lost.settled
-        or (not log.holes_behind(each) and log.ends.next_marker(each.producer_id, each.offset))
-        for each in data
+        event in lost.settled
+        or (not log.holes_behind(event) and log.ends.next_marker(event.producer_id, event.offset))
+        for event in data
     )
 
 
@@ -138,7 +140,9 @@ def _chosen(gap: CurrentGap, by_copy: Sequence[list[_Choice]]) -> list[_Choice]:
     Where the cause of a gap lacks evidence, the replica tells what the holes are, so it has to be
     one replica alone; the next repair takes what it leaves.
     """
-    ranked = sorted(by_copy, key=lambda own: -sum(each.span.record_count for each in own))
+    ranked = sorted(
+        by_copy, key=lambda choices: -sum(choice.span.record_count for choice in choices)
+    )
     if gap.lacks_evidence:
         return ranked[0]
     taken: list[_Choice] = []
@@ -202,7 +206,7 @@ def _split(gap: CurrentGap, choice: _Choice, markers: tuple[Marker, ...]) -> Par
         range_start=gap.start_offset,
         range_next=gap.next_offset,
         log_start_offset=copy.replica.log_start_offset,
-        settled_offset=gap.next_offset,
+        durable_offset=gap.next_offset,
         is_plain=False,
         markers=markers,
         gap_cause=None if gap.lacks_evidence else gap.cause,

@@ -66,7 +66,8 @@ def _copies(
     notes: list[str],
 ) -> list[RepairSource]:
     best = max(
-        (leader_epochs_of(replica.epochs) for replica in replicas), key=lambda each: each.last_epoch
+        (leader_epochs_of(replica.epochs) for replica in replicas),
+        key=lambda epochs: epochs.last_epoch,
     )
     same_until = coverage.same_log_until(gaps[0].key, best, _surely_there(replicas))
     if any(same_until < gap.next_offset for gap in gaps):
@@ -81,12 +82,12 @@ def _copies(
         found = [(gap, _part(gap, replica.log_start_offset, stop)) for gap in gaps]
         worth = [(gap, part) for gap, part in found if part[0] < part[1]]
         if worth:
-            own, parts = tuple(gap for gap, _ in worth), tuple(part for _, part in worth)
+            fillable, parts = tuple(gap for gap, _ in worth), tuple(part for _, part in worth)
             copies.append(
                 RepairSource(
                     replica=replica,
                     files=_files(replica, parts),
-                    gaps=own,
+                    gaps=fillable,
                     wanted=parts,
                     stop_offset=stop,
                     leader_epochs=best,

@@ -77,4 +77,4 @@ def _only_ids(replicas: Iterable[Replica]) -> dict[str, str]:
     for replica in replicas:
         if replica.key.topic_id is not None and not replica.takes_id_of_lake:
             ids.setdefault(replica.key.topic, set()).add(replica.key.topic_id)
-    return {topic: own.pop() for topic, own in ids.items() if len(own) == 1}
+    return {topic: found.pop() for topic, found in ids.items() if len(found) == 1}

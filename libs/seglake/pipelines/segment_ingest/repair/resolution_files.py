@@ -41,8 +41,8 @@ class Resolutions:
             rows = self._rows(key, results)
             if rows:
                 table = resolutions_table(rows)
-                own = write_rows(self._context, QUARANTINE, key.topic, table)
-                files.setdefault(key.topic, []).extend(own)
+                written = write_rows(self._context, QUARANTINE, key.topic, table)
+                files.setdefault(key.topic, []).extend(written)
                 self._written.setdefault(key.topic, set()).update(map(identity_of, rows))
         return files
 

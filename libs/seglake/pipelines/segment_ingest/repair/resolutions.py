@@ -84,14 +84,18 @@ def resolution_rows(
         rows: of its unresolved damage.
         gaps: that stood before the repairs.
     """
-    filled = [each for result in results for each in _filled(result)]
+    filled = [repaired for result in results for repaired in _filled(result)]
     left = _left(results, gaps)
     found = []
     for row in rows:
         region = _between(row)
-        own = [each for each in filled if _overlap(each.offsets, region)]
-        if own and not any(_overlap(hole, region) for hole in left):
-            stamp = {"resolution": _kind(row, own), "run_id": run_id, "quarantined_at": now_us}
+        overlapping = [repaired for repaired in filled if _overlap(repaired.offsets, region)]
+        if overlapping and not any(_overlap(hole, region) for hole in left):
+            stamp = {
+                "resolution": _kind(row, overlapping),
+                "run_id": run_id,
+                "quarantined_at": now_us,
+            }
             found.append({**row, **stamp})
     return found
 
@@ -159,9 +163,9 @@ def _overlap(one: OffsetRange, other: OffsetRange) -> bool:
 
 def _kind(row: Row, filled: Sequence[_Filled]) -> str:
     is_same = any(
-        (row["broker_id"], row["segment"]) == (each.broker_id, each.segment)
-        and row["position"] in each.bytes
-        for each in filled
+        (row["broker_id"], row["segment"]) == (repaired.broker_id, repaired.segment)
+        and row["position"] in repaired.bytes
+        for repaired in filled
     )
     return str(Resolution.REPLAYED if is_same else Resolution.SIBLING)
 

@@ -76,7 +76,9 @@ def settled_otherwise(
         if is_told and not any(start < between[1] and between[0] < stop for start, stop in unknown):
             transaction = _Transaction(marker, row["transaction_state"])
             found.setdefault(transaction, []).append(row["base_offset"])
-    return [_said(key, *each, min(offsets)) for each, offsets in sorted(found.items())]
+    return [
+        _said(key, *transaction, min(offsets)) for transaction, offsets in sorted(found.items())
+    ]
 
 
 def _said(key: PartitionKey, marker: Marker, state: str, first_offset: int) -> str:
@@ -121,6 +123,6 @@ def _rows(
         for rows in read_rows(tables.storage, path, columns, only):
             texts = rows.column(column).cast(pa.string())
             for row in rows.filter(pc.is_in(texts, value_set=wanted)).to_pylist():
-                own = PartitionKey(key.topic, key.partition, row["topic_id"])
-                if row["source_id"] == context.source_id and coverage.joined_key(own) == key:
+                found = PartitionKey(key.topic, key.partition, row["topic_id"])
+                if row["source_id"] == context.source_id and coverage.joined_key(found) == key:
                     yield row

@@ -41,7 +41,7 @@ def _segments(copy: RepairSource, start: int, storage: Storage) -> Iterator[Segm
         found = read_transaction_files(storage, path, file.base_offset, ())
         aborted = found.aborted
         if aborted is not None:
-            aborted = tuple(each for each in aborted if each.last_offset < copy.stop_offset)
+            aborted = tuple(entry for entry in aborted if entry.last_offset < copy.stop_offset)
         is_last = file is files[-1]
         yield SegmentFiles(
             path=path or file.path,

@@ -60,7 +60,7 @@ def lake_requests(
         )
         for other_replica in choice.other_replicas
     ]
-    for copy, first, copy_end, parting in copies:
+    for copy, first, copy_end, divergence in copies:
         for covered_start, covered_stop in coverage.ranges(key):
             offsets = max(covered_start, first), min(covered_stop, copy_end)
             if offsets[0] < offsets[1]:
@@ -70,7 +70,7 @@ def lake_requests(
                     ours=lake,
                     theirs=copy,
                     offsets=offsets,
-                    divergence_offset=parting,
+                    divergence_offset=divergence,
                 )
 
 

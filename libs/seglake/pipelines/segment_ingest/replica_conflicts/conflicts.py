@@ -12,7 +12,6 @@ from typing import TypeVar
 
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import PartitionKey
-from seglake.kafka_log.replica_selection import PartitionChoice
 from seglake.lake.delta_commit import TopicWave, commit_wave
 from seglake.lake.parquet_files import DataFile
 from seglake.lake.tables import QUARANTINE
@@ -68,7 +67,7 @@ def clashes_with_replicas(
 ) -> list[Clash]:
     """Compare the copies of each partition where this run takes something."""
     asked = [
-        (partition.replica.key, request)
+        (partition.key, request)
         for partition in partitions
         if partition.other_replicas
         for offsets in wanted_ranges(partition, context.settings)
@@ -78,13 +77,13 @@ def clashes_with_replicas(
 
 
 def clashes_with_lake(
-    choices: Iterable[PartitionChoice], coverage: Coverage, context: RunContext
+    partitions: Iterable[SurveyedPartition], coverage: Coverage, context: RunContext
 ) -> list[Clash]:
     """Compare copies with what earlier runs took, where their leader epochs differ."""
     asked = [
-        (choice.chosen.key, request)
-        for choice in choices
-        for request in lake_requests(choice, coverage, context)
+        (partition.key, request)
+        for partition in partitions
+        for request in lake_requests(partition.choice, coverage, context)
     ]
     return _clashes(asked, context)
 

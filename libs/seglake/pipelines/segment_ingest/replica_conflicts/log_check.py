@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from seglake.kafka_log.leader_epochs import leader_epochs_of
 from seglake.kafka_log.log_identity import (
-    FoundBatch,
     Likeness,
+    LogBatch,
     ShorterLog,
     contradiction_note,
     likeness,
@@ -67,7 +67,7 @@ class _Pair(NamedTuple):
     """A batch of the lake, and what the disk has at its place."""
 
     taken: LastBatch
-    found: FoundBatch
+    found: LogBatch
 
 
 def check_logs(
@@ -169,7 +169,7 @@ def _judge(
         pair = _last_common(replica, end, lake, context)
     if pair is None or not _differ(pair, replica, lake):
         if pair is not None:  # its last batch is one of those that were taken
-            shorter = [each._replace(has_older_epoch=False) for each in shorter]
+            shorter = [log._replace(has_older_epoch=False) for log in shorter]
         check.shorter += shorter
     elif case.is_named or _begins_alike(replica, lake, context):
         if lost_to_newer_epoch(pair.taken, pair.found.header):
@@ -182,7 +182,7 @@ def _judge(
 
 
 def _pair(taken: LastBatch | None, answer: Answer) -> _Pair | None:
-    return _Pair(taken, answer) if taken is not None and isinstance(answer, FoundBatch) else None
+    return _Pair(taken, answer) if taken is not None and isinstance(answer, LogBatch) else None
 
 
 def _last_common(
@@ -213,7 +213,7 @@ def _differ(pair: _Pair, replica: Replica, lake: IngestedBatches) -> bool:
 def _begins_alike(replica: Replica, lake: IngestedBatches, context: RunContext) -> bool:
     """Whether the first batch on the disk is one that was taken: then only its end is another."""
     first = _found_at(replica, replica.log_start_offset, context)
-    if not isinstance(first, FoundBatch):
+    if not isinstance(first, LogBatch):
         return False
     start = max(first.header.base_offset, replica.log_start_offset)
     taken = lake.holding(replica.key, start)

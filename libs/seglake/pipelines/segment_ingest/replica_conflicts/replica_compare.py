@@ -17,13 +17,14 @@ from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.lake.parquet_files import DataFile
 from seglake.lake.tables import QUARANTINE
 from seglake.log_dirs.batch_walk import BatchHead, LogHeads
+from seglake.log_tables.batch_rows import Place
 from seglake.log_tables.quarantine_rows import (
-    QuarantinePlace,
     RawBytes,
     hash_of,
     most_raw_bytes,
     quarantine_row,
 )
+from seglake.log_tables.record_rows import Origin
 from seglake.pipelines.segment_ingest.decoding.decoded_rows import DecodedRows, Row
 from seglake.pipelines.segment_ingest.decoding.table_files import TableFiles
 from seglake.pipelines.segment_ingest.decoding.tasks import DecodeSettings
@@ -52,7 +53,7 @@ class CompareRequest:
     @property
     def walked_bytes(self) -> int:
         """The segments whose headers are read; little of one that an index leads into."""
-        sides = [each for each in (self.ours, self.theirs) if isinstance(each, Replica)]
+        sides = [side for side in (self.ours, self.theirs) if isinstance(side, Replica)]
         return sum(_walked_bytes(side, self.offsets) for side in sides)
 
 
@@ -217,22 +218,20 @@ def _kind(theirs: BatchHead, ours: BatchHead | None) -> ConflictKind:
     return ConflictKind.CONTRADICTS if won else ConflictKind.LOST
 
 
-def _place(log: LogHeads, request: RecordRequest) -> QuarantinePlace:
+def _place(log: LogHeads, request: RecordRequest) -> Place:
     settings, file = request.settings, log.file
     if file is None:
         raise RuntimeError("a conflict was met outside of a segment")
-    return QuarantinePlace(
-        source_id=settings.source_id,
-        key=request.key,
+    return Place(
+        origin=Origin(settings.source_id, request.key, settings.run_id),
         broker_id=request.compare.theirs.broker_id,
         segment=file.name,
         origin_position=file.origin_position,
-        run_id=settings.run_id,
-        quarantined_at_us=settings.started_at_us,
+        started_at_us=settings.started_at_us,
     )
 
 
-def _row(conflict: _Conflict, content: bytes, place: QuarantinePlace) -> Row:
+def _row(conflict: _Conflict, content: bytes, place: Place) -> Row:
     theirs = conflict.theirs
     defect = Defect(
         position=theirs.position,

@@ -3,6 +3,7 @@
 import json
 from dataclasses import asdict, dataclass, field
 
+from seglake.errors import ExitCode
 from seglake.pipelines.progress import show_bytes, show_count
 from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import ConflictCount
 from seglake.pipelines.segment_ingest.report.unread import (
@@ -11,7 +12,6 @@ from seglake.pipelines.segment_ingest.report.unread import (
     UnreadRange,
 )
 
-_DONE, _LOOK = 0, 3
 _MOST_LINES = 20
 _MOST_NAMED = 3
 
@@ -119,7 +119,7 @@ class IngestSummary:
 
     @property
     def exit_code(self) -> int:
-        return _LOOK if self.findings.need_a_look else _DONE
+        return ExitCode.LOOK if self.findings.need_a_look else ExitCode.DONE
 
     @property
     def partitions(self) -> int:

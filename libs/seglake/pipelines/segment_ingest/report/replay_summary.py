@@ -4,10 +4,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
+from seglake.errors import ExitCode
 from seglake.pipelines.progress import show_count
 from seglake.pipelines.segment_ingest.repair.repair import RepairResult
 
-_DONE, _LOOK = 0, 3
 _MOST_NAMED = 3
 
 
@@ -40,7 +40,7 @@ class ReplaySummary:
 
     @property
     def exit_code(self) -> int:
-        return _LOOK if self.left_out or self.contradicted else _DONE
+        return ExitCode.LOOK if self.left_out or self.contradicted else ExitCode.DONE
 
     def add(self, *searches: RepairResult) -> None:
         """Count what searches for the gaps of one source brought, or would bring."""

@@ -202,11 +202,11 @@ def _nothing_selected(settings: Settings) -> str:
 
 def _empty_logs(log: Sequence[Replica]) -> list[str]:
     first = log[0]
-    if not first.settled_offset or any(replica.segments for replica in log):
+    if not first.durable_offset or any(replica.segments for replica in log):
         return []
     return [
         f"{first.folder} holds no segment, though the broker's checkpoints say "
-        f"{first.settled_offset} for {first.key}"
+        f"{first.durable_offset} for {first.key}"
     ]
 
 

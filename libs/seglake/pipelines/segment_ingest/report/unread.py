@@ -85,9 +85,9 @@ def unread_ranges(partition: SurveyedPartition, settings: Settings) -> list[Unre
     found: list[UnreadRange] = []
     upper = bounds.next_offset
     waiting = [
-        each
-        for each in still_open(partition, settings)
-        if each.action is OpenTransactionAction.BLOCKS
+        open_
+        for open_ in still_open(partition, settings)
+        if open_.action is OpenTransactionAction.BLOCKS
     ]
 
     def add(reason: str, offset: int) -> None:

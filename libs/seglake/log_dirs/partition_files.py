@@ -1,0 +1,163 @@
+"""The files of a partition folder: which of them are the log, and where its segments begin. Effect.
+
+Leftovers of cleaning, splitting and deletion are skipped as a starting broker would skip them.
+Segments are opened only for their headers.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from seglake.kafka_log.replica import SegmentFile, SnapshotFile
+from seglake.kafka_log.segment_survey import SegmentSurvey
+from seglake.log_dirs.batch_walk import LogHeads
+from seglake.log_dirs.errors import SourceVanishedError
+from seglake.log_dirs.header_scan import survey_segment
+from seglake.log_dirs.scan_request import SurveyRequest
+from seglake.segment_codec.errors import SegmentCodecError
+from seglake.segment_codec.log_dir import (
+    OFFSET_MAX,
+    FileKind,
+    SegmentFileName,
+    SkippedFile,
+    plan_swaps,
+    usable_swap_logs,
+)
+from seglake.segment_codec.producer_snapshot import EMPTY_SNAPSHOT_BYTES
+from seglake.storage.errors import StorageError
+from seglake.storage.storage import FileInfo, Storage
+
+_WINDOW_BYTES = 4 << 20  # where the headers of a segment do not suffice
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionFiles:
+    """What lies in a partition folder.
+
+    Attributes:
+        segments: the log, by base offset.
+        snapshots: the producer snapshots, by offset, without those that name no producer.
+        side_files: names of the other files that are Kafka's.
+        skipped: segment files that are not read.
+        unknown: names that Kafka does not give.
+    """
+
+    by_name: dict[str, FileInfo]
+    segments: tuple[SegmentFile, ...]
+    snapshots: tuple[SnapshotFile, ...]
+    side_files: tuple[str, ...]
+    skipped: tuple[SkippedFile, ...]
+    unknown: tuple[str, ...]
+
+
+def partition_files(
+    storage: Storage, path: str, listing: Iterable[FileInfo], notes: list[str] | None = None
+) -> PartitionFiles:
+    """Sort the files of a partition folder.
+
+    Args:
+        notes: gets which finished cleaner output cannot be read; without it that is an error.
+
+    Raises:
+        SourceVanishedError: a finished cleaner output went meanwhile, or cannot be read.
+    """
+    by_name = {entry.name: entry for entry in listing if not entry.is_folder}
+    plan = plan_swaps(by_name, _swap_ends(storage, by_name, notes))
+    folder_name = path.rsplit("/", 1)[-1]
+    return PartitionFiles(
+        by_name=by_name,
+        segments=_segments(folder_name, plan.read, by_name),
+        snapshots=_snapshots(plan.read, by_name),
+        side_files=(
+            *(str(file) for file in plan.read if file.kind is not FileKind.LOG),
+            *plan.side_files,
+        ),
+        skipped=plan.superseded,
+        unknown=plan.unknown,
+    )
+
+
+def first_offset_of(storage: Storage, file: SegmentFile) -> int:
+    """Where the offsets of a segment begin: its name is only a lower bound.
+
+    The name counts where the headers are in doubt. Reads more than the first of them only where
+    that is above the name, as after compaction.
+    """
+    plain = replace(file, index_path=None)  # the start is at position 0
+    heads = LogHeads(storage, (plain,), 0).between((file.base_offset, OFFSET_MAX))
+    try:
+        head = next(heads, None)
+    except (StorageError, SegmentCodecError):
+        return file.base_offset
+    finally:
+        heads.close()
+    if head is None or head.first_offset == file.base_offset:
+        return file.base_offset
+    survey = _whole_survey(storage, file)
+    if not survey.is_plain or survey.first_offset is None:
+        return file.base_offset
+    return survey.first_offset
+
+
+def _segments(
+    folder_name: str, read: Sequence[SegmentFileName], by_name: dict[str, FileInfo]
+) -> tuple[SegmentFile, ...]:
+    paths = {(file.base_offset, file.kind): by_name[str(file)].path for file in read}
+    segments = []
+    for file in read:
+        if file.kind is not FileKind.LOG:
+            continue
+        entry = by_name[str(file)]
+        segments.append(
+            SegmentFile(
+                file.base_offset,
+                entry.path,
+                f"{folder_name}/{file}",
+                entry.size_bytes,
+                paths.get((file.base_offset, FileKind.INDEX)),
+                transaction_index_path=paths.get((file.base_offset, FileKind.TXNINDEX)),
+            )
+        )
+    return tuple(sorted(segments, key=lambda segment: segment.base_offset))
+
+
+def _snapshots(
+    read: Sequence[SegmentFileName], by_name: dict[str, FileInfo]
+) -> tuple[SnapshotFile, ...]:
+    found = [
+        SnapshotFile(file.base_offset, by_name[str(file)].path)
+        for file in read
+        if file.kind is FileKind.SNAPSHOT and by_name[str(file)].size_bytes != EMPTY_SNAPSHOT_BYTES
+    ]
+    return tuple(sorted(found))
+
+
+def _swap_ends(
+    storage: Storage, by_name: dict[str, FileInfo], notes: list[str] | None
+) -> dict[int, int]:
+    """Where each finished cleaner output ends: it stands for all segments up to there."""
+    ends: dict[int, int] = {}
+    for name in usable_swap_logs(by_name):
+        entry = by_name[str(name)]
+        file = SegmentFile(
+            name.base_offset, entry.path, entry.name, entry.size_bytes, index_path=None
+        )
+        survey = _whole_survey(storage, file)
+        if survey.missing is not None:
+            if notes is None:
+                raise SourceVanishedError(survey.missing)
+            notes.append(f"{survey.missing}; what {name} replaces cannot be told")
+        ends[file.base_offset] = survey.highest_offset
+    return ends
+
+
+def _whole_survey(storage: Storage, file: SegmentFile) -> SegmentSurvey:
+    """Survey a segment for its offsets only; nothing is cut, and everything may be missing."""
+    request = SurveyRequest(
+        storage=storage,
+        file=replace(file, index_path=None, transaction_index_path=None),
+        is_last=True,
+        is_cleaned=True,
+        split_bytes=file.size_bytes + 1,
+        window_bytes=_WINDOW_BYTES,
+    )
+    return survey_segment(request)

@@ -1,0 +1,34 @@
+"""What `seglake ingest` does with its options, where no Spark is needed."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from seglake.cli import ingest_command
+from support.lakes import read_arrow
+
+_DISK = Path(__file__).parents[2] / "samples" / "broker-0" / "v2-lz4-0"
+_ALONE = ("--engine", "local", "--set", "limits.local_processes=1")
+
+
+def _ingest(lake: Path, *options: str) -> int:
+    return ingest_command.main(["--source", str(_DISK), "--lake", str(lake), *_ALONE, *options])
+
+
+def test_dry_run_makes_no_lake_and_a_run_id_is_in_the_rows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lake = tmp_path / "lake"
+    assert _ingest(lake, "--dry-run") == 0
+    assert not lake.exists()
+    assert _ingest(lake, "--run-id", "mine", "--json") == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["run_id"] == "mine"
+    assert set(read_arrow(lake, "records").column("run_id").to_pylist()) == {"mine"}
+
+
+def test_format_parquet_makes_a_folder_without_a_log(tmp_path: Path) -> None:
+    assert _ingest(tmp_path / "lake", "--format", "parquet") == 0
+    assert (tmp_path / "lake" / "_SUCCESS").is_file()
+    assert list(tmp_path.rglob("_delta_log")) == []
+    assert list(tmp_path.rglob("*.parquet")) != []

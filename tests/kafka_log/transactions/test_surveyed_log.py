@@ -1,0 +1,57 @@
+"""Where markers may be gone from a log, and which damage its transaction index covers."""
+
+from pathlib import Path
+
+from support.damaged_transactions import CHECKED, Flip, doubted_producers, flip_byte
+from support.encoder import Aborted, producer_snapshot, transaction_index
+from support.surveyed import log_bounds
+from support.transaction_logs import TransactionLog, abort, commit, sent, write_log
+
+
+def test_a_missing_index_is_no_proof_where_the_log_has_an_abort(data: Path) -> None:
+    log = TransactionLog.of([sent(2), abort(2), sent(1), commit(1), sent()])
+    partition = write_log(data, log, (0,))
+    flip_byte(data, log, [0], Flip(3, *CHECKED))
+    assert doubted_producers(log_bounds(data)) == set()
+    (partition / "00000000000000000000.txnindex").unlink()
+    assert doubted_producers(log_bounds(data)) == {1}
+
+
+def test_what_a_second_damage_may_hide_is_not_proved_by_the_index_beside_the_first(
+    data: Path,
+) -> None:
+    steps = [sent(1), commit(2), abort(1), sent(), sent(1), abort(1), sent()]
+    log, edges = TransactionLog.of(steps), [0, 4, 8]
+    partition = write_log(data, log, edges)
+    for index in (1, 2):
+        flip_byte(data, log, edges, Flip(index, *CHECKED))
+    (partition / f"{4:020d}.txnindex").write_bytes(b"!")  # which named the first abort
+    assert doubted_producers(log_bounds(data)) == {1}
+
+
+def test_the_index_of_a_segment_that_grows_is_no_proof_without_a_snapshot(data: Path) -> None:
+    log = TransactionLog.of([sent(2), abort(2), sent(1), abort(1), sent(1), commit(1)])
+    partition = write_log(data, log, (0,), has_end_snapshot=False)
+    entries = [Aborted(2, 0, 3, 4)]  # copied before the second abort
+    (partition / "00000000000000000000.txnindex").write_bytes(transaction_index(entries))
+    flip_byte(data, log, [0], Flip(3, *CHECKED))
+    assert doubted_producers(log_bounds(data)) == {1}
+
+
+def test_a_snapshot_from_behind_the_end_of_the_log_proves_nothing(data: Path) -> None:
+    log = TransactionLog.of([sent(1), commit(2), sent(), commit(1)])
+    partition = write_log(data, log, (0,), stop=7, has_end_snapshot=False)
+    (partition / "00000000000000000008.snapshot").write_bytes(producer_snapshot(log.snapshot(8)))
+    flip_byte(data, log, [0], Flip(1, *CHECKED))
+    bounds = log_bounds(data, read={"upper_bound": "log_end"})
+    assert bounds.notes == ()
+    assert doubted_producers(bounds) == {1}
+    assert [transaction.producer_id for transaction in bounds.open_transactions] == [1]
+
+
+def test_a_missing_segment_may_have_held_an_end(data: Path) -> None:
+    log = TransactionLog.of([sent(1), commit(1), sent(2), sent()])
+    partition = write_log(data, log, (0, 3, 4), has_files=False)
+    (partition / "00000000000000000003.log").unlink()
+    (doubt,) = log_bounds(data).unknown_outcomes
+    assert "offset 0 on ended in damaged bytes (offset 3)" in doubt.text

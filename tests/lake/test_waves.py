@@ -1,0 +1,45 @@
+"""What may be committed is checked, and durable, before anything is decided."""
+
+import pytest
+
+from seglake.lake.errors import DataFileError, WaveError
+from support.lake_drivers import commit
+from support.lake_rows import PLAIN_TABLES, Lake, wave
+from support.lake_states import redo_files, table_versions
+
+
+def test_missing_file_is_refused_before_anything_is_committed(lake: Lake) -> None:
+    mine = wave(lake, "orders", 1, range(3))
+    (lake.path / "gaps" / mine.files[3].path).unlink()
+    with pytest.raises(DataFileError, match="no such file") as caught:
+        commit(lake, mine)
+    assert caught.value.found_bytes is None
+    assert (table_versions(lake), redo_files(lake)) == ([0] * len(PLAIN_TABLES), [])
+
+
+def test_file_of_another_size_is_refused_before_anything_is_committed(lake: Lake) -> None:
+    mine = wave(lake, "orders", 1, range(3))
+    with (lake.path / "records" / mine.files[0].path).open("ab") as file:
+        file.write(b"more")
+    with pytest.raises(DataFileError) as caught:
+        commit(lake, mine)
+    assert caught.value.found_bytes == caught.value.expected_bytes + 4
+    assert (table_versions(lake), redo_files(lake)) == ([0] * len(PLAIN_TABLES), [])
+
+
+def test_wrong_waves_are_refused(lake: Lake) -> None:
+    mine = wave(lake, "orders", 1, range(3))
+    wrong = {
+        "it comes twice": [mine, mine],
+        "belongs to records of orders": [mine._replace(topic="clicks")],
+        "is below 1": [mine._replace(generation=0)],
+        "comes twice": [mine._replace(files=(mine.files[0],) * 2)],
+        "belongs to views of orders": [
+            mine._replace(files=(mine.files[0]._replace(table="views"),))
+        ],
+        "is not the next after 0": [mine._replace(generation=2)],
+    }
+    for reason, waves in wrong.items():
+        with pytest.raises(WaveError, match=reason):
+            commit(lake, *waves)
+    assert (table_versions(lake), redo_files(lake)) == ([0] * len(PLAIN_TABLES), [])

@@ -1,0 +1,93 @@
+"""What the comparison with the disks says, for a person and for a machine."""
+
+import json
+from collections import Counter
+
+import numpy as np
+
+from seglake.pipelines.lake_audit.disk_check.disk_check import CopyCheck
+from seglake.pipelines.lake_audit.disk_check.disk_check_report import exit_code, to_mapping, to_text
+from seglake.pipelines.lake_audit.disk_check.disk_check_task import PieceReport, Places
+
+
+def _check(
+    report: PieceReport, *, partition: str = "orders-0", broker_id: int = 1, **facts: int
+) -> CopyCheck:
+    folder = f"/disks/{broker_id}/{partition}"
+    return CopyCheck(
+        partition,
+        folder,
+        broker_id,
+        facts.get("lake_records", report.equal),
+        facts.get("high_watermark"),
+        report,
+    )
+
+
+def _lines(*checks: CopyCheck) -> list[str]:
+    return to_text(checks).splitlines()
+
+
+def test_explained_differences_are_no_problem_and_counted_by_reason() -> None:
+    report = PieceReport(
+        equal=10,
+        explained_differences=Counter({"of another leader": 2, "in quarantine": 1}),
+        left_out=Counter({"aborted": 4}),
+        damaged_spans=1,
+    )
+    check = _check(report, lake_records=20)
+    assert exit_code([check]) == 0
+    assert _lines(check) == [
+        "compared with 1 copy on disk: 10 records are equal: 3 differ, each explained",
+        "orders-0  10 records are equal, 1 differ, in quarantine, 2 differ, of another leader, "
+        "4 on the disk only, aborted, 7 in the lake only, 1 damaged span",
+    ]
+
+
+def test_a_problem_comes_first_with_its_first_offsets_and_how_many_more() -> None:
+    different = Places().and_more(np.arange(30, 42))
+    wrong = _check(PieceReport(different=different), partition="z-0")
+    lost = _check(PieceReport(only_on_disk=Places(1, (5,))), partition="y-0")
+    failed = _check(PieceReport(), partition="x-0")
+    failed.failures.append("cannot open it")
+    fine = _check(PieceReport(equal=3), partition="a-0")
+    assert [exit_code([check]) for check in (wrong, lost, failed, fine)] == [3, 3, 3, 0]
+    lines = _lines(fine, wrong, lost, failed)
+    assert lines[0].endswith("on disk: 3 records are equal: NOT EXPLAINED: see 3 of them")
+    assert [line.split()[0] for line in lines[1::2]] == ["x-0", "y-0", "z-0", "a-0"]
+    assert [line.strip() for line in lines[2::2]] == [
+        "PROBLEM  not compared: cannot open it",
+        "PROBLEM  1 records at offset 5 are on the disk, and not in the lake",
+        "PROBLEM  12 records at offset 30, 31, 32, 33, 34, 35, 36, 37, 38, 39 and 2 more differ "
+        "from the lake",
+    ]
+
+
+def test_replicas_of_one_partition_are_told_apart_by_their_folders() -> None:
+    checks = [_check(PieceReport(), broker_id=number) for number in (1, 2)]
+    other = _check(PieceReport(), partition="payments-0")
+    assert [line.split("  ")[0] for line in _lines(*checks, other)[1:]] == [
+        "orders-0 in /disks/1/orders-0",
+        "orders-0 in /disks/2/orders-0",
+        "payments-0",
+    ]
+
+
+def test_what_is_not_ingested_yet_is_due_unless_it_lies_above_the_high_watermark() -> None:
+    ranges = [(10, 20), (30, 31), (40, 41), (50, 51)]
+    (_, _, due) = _lines(_check(PieceReport(not_taken=ranges), high_watermark=11))
+    assert due.strip() == (
+        "13 offsets are not ingested yet, [10, 20), [30, 31), [40, 41) and 1 more ranges: the next "
+        "ingest reads them or says why not"
+    )
+    (_, _, above) = _lines(_check(PieceReport(not_taken=ranges[:1]), high_watermark=10))
+    assert above.endswith("[10, 20): above the high watermark 10")
+
+
+def test_a_long_list_is_cut_for_a_person_and_whole_for_a_machine() -> None:
+    checks = [_check(PieceReport(equal=1), partition=f"t-{number}") for number in range(45)]
+    assert _lines(*checks)[-1] == "and 5 more replicas, none with a problem (--json has them all)"
+    assert len(_lines(*checks)) == 42
+    found = json.loads(json.dumps(to_mapping(checks)))
+    assert (found["exit_code"], len(found["copies"])) == (0, 45)
+    assert found["copies"][0]["different"] == {"records": 0, "first_offsets": []}

@@ -1,0 +1,25 @@
+"""The answer for a machine, and the exit code."""
+
+import json
+
+from seglake.pipelines.lake_audit.lake_audit import LakeAudit
+from seglake.pipelines.lake_audit.problems import Problem, ProblemKind
+from support.partition_audits import partition_audit
+
+
+def test_a_problem_of_the_lake_as_a_whole_is_a_reason_to_look_and_a_note_is_none() -> None:
+    assert LakeAudit("/lake", (partition_audit(0),), ("a file is gone",), ()).exit_code == 3
+    assert LakeAudit("/lake", (partition_audit(0),), (), ("a note",)).exit_code == 0
+
+
+def test_a_machine_is_told_everything() -> None:
+    wrong = (Problem(ProblemKind.MISSING, 1, ("[3, 4)",)),)
+    audit = LakeAudit(
+        "/lake", tuple(partition_audit(n, problems=wrong) for n in range(100)), (), ("n",)
+    )
+    facts = json.loads(json.dumps(audit.to_mapping()))
+    assert (facts["exit_code"], facts["records"], facts["notes"]) == (3, 1000, ["n"])
+    assert len(facts["partitions"]) == 100
+    assert facts["partitions"][0]["problems"] == [
+        {"kind": "missing", "count": 1, "examples": ["[3, 4)"]}
+    ]

@@ -1,0 +1,56 @@
+"""Tables whose generations do not belong together, or not yet."""
+
+from pathlib import Path
+
+import pytest
+from deltalake import DeltaTable
+
+from support.audits import audited, kinds
+from support.lakes import ingested
+from support.made_logs import make_log_dir
+
+
+class _KilledError(Exception):
+    pass
+
+
+def test_a_last_table_that_is_two_commits_behind_is_no_unfinished_commit(tmp_path: Path) -> None:
+    """As the others are ahead in their order, only the distance tells."""
+    data, lake = tmp_path / "data", tmp_path / "lake"
+    for stop in (10, 20, 30):
+        ingested(make_log_dir(data, {("orders", 0): [0, stop]}), lake)
+    for _ in range(2):
+        newest = DeltaTable(str(lake / "checkpoints")).version()
+        (lake / "checkpoints" / "_delta_log" / f"{newest:020d}.json").unlink()
+    found = audited(lake)
+    assert found.exit_code == 3
+    assert found.problems[0].startswith("orders: the tables cannot belong together")
+
+
+def test_a_table_put_back_from_a_copy_is_said(lake: Path, tmp_path: Path) -> None:
+    older = DeltaTable(str(lake / "batches")).version()
+    (lake / "batches" / "_delta_log" / f"{older:020d}.json").unlink()
+    found = audited(lake)
+    assert found.exit_code == 3
+    assert found.problems[0].startswith(
+        "cmp-v2: the tables cannot belong together, their generations are records 1, batches 0"
+    )
+
+
+@pytest.mark.parametrize("step", ["records", "batches", "gaps"])
+def test_a_commit_that_is_not_finished_is_a_note_and_no_problem(step: str, tmp_path: Path) -> None:
+    def die(done: str) -> None:
+        if done == step:
+            raise _KilledError
+
+    orders, lake = ("orders", 0), tmp_path / "lake"
+    ingested(make_log_dir(tmp_path / "a", {orders: [0, 20]}), lake)
+    grown = make_log_dir(tmp_path / "b", {orders: [0, 40]})
+    with pytest.raises(_KilledError):
+        ingested(grown, lake, after=die)
+    found = audited(lake)
+    assert (kinds(found), found.problems, found.exit_code) == (set(), (), 0)
+    assert [note.partition(":")[0] for note in found.notes] == ["orders"]
+    assert found.partitions[0].covered == ((0, 20),)
+    ingested(grown, lake)
+    assert (audited(lake).notes, audited(lake).partitions[0].covered) == ((), ((0, 40),))

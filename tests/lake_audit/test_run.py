@@ -1,0 +1,147 @@
+"""What the audit says of real lakes is what another engine counts, and nothing is unexplained."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from seglake.pipelines.lake_audit.disk_check.disk_check_report import exit_code, to_mapping
+from seglake.task_engine.engine import LocalEngine, SparkEngine
+from support.accounts import imbalances_of
+from support.audits import assert_agrees, audited, checked, kinds
+from support.broker_disks import CORRUPT_CASES
+from support.cases import cases, every, shared
+from support.conversions import DISK_COPIES, TELLING_DAMAGE, Conversions, DiskCopy
+from support.corrupt_cases import corrupt_case
+from support.encoder import Partition
+from support.lake_rows import new_lake
+from support.lakes import ingested, read_arrow
+from support.made_logs import TOPIC_IDS, made_segments, make_log_dir, write_over
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_SAMPLE = Path(__file__).parents[2] / "samples" / "broker-0"
+# What is gone without a trace, and must be said.
+_LOST_WITHOUT_TRACE = {
+    *("empty_segment__v2", "foreign_segment__v2", "missing_segment__v2"),
+    "truncated_at_border__v2",
+}
+_NO_CLUSTER_ID = {"topic_id_missing__v2"}
+# With holes, transactions, a log start, replicas that disagree, a remote tier.
+_TELLING = {"05_compacted", "06_transactions", "07_delete_records", "08_replicas", "12_tiered"}
+_COPIES = shared(
+    cases(
+        DISK_COPIES,
+        telling=lambda copy: copy.is_telling and copy.scenario in _TELLING,
+        name="-".join,
+    )
+)
+_TELLING_DAMAGE = {*TELLING_DAMAGE, *_LOST_WITHOUT_TRACE} - _NO_CLUSTER_ID
+_SOME_DAMAGED = shared(
+    cases(
+        sorted({*_TELLING_DAMAGE, *every(6, CORRUPT_CASES)} - _NO_CLUSTER_ID),
+        telling=_TELLING_DAMAGE,
+    )
+)
+
+
+def _assert_equals_disks(disks: Path, lake: Path, *, doubled: int = 0) -> None:
+    """Nothing differs, and each record of the lake is equal on the copy that was read.
+
+    Args:
+        doubled: how many records are twice on the disk.
+    """
+    checks = checked(disks, lake)
+    assert exit_code(checks) == 0
+    best: dict[str, int] = {}
+    for check in checks:
+        best[check.partition] = max(best.get(check.partition, 0), check.report.equal)
+    assert sum(best.values()) == read_arrow(lake, "records").num_rows + doubled
+
+
+@pytest.mark.parametrize("copy", _COPIES)
+def test_every_offset_of_a_broker_s_disk_is_explained(
+    copy: DiskCopy, conversions: Conversions
+) -> None:
+    lake = conversions.of_copy(copy).lake
+    found = audited(lake)
+    assert (kinds(found), found.problems, found.notes, found.exit_code) == (set(), (), (), 0)
+    assert_agrees(lake)
+    _assert_equals_disks(copy.disks, lake)
+
+
+@pytest.mark.parametrize("name", _SOME_DAMAGED)
+def test_damage_is_explained_unless_it_left_no_trace(name: str, conversions: Conversions) -> None:
+    lake = conversions.of_damaged(name).lake
+    found = audited(lake)
+    is_lost = name in _LOST_WITHOUT_TRACE
+    assert kinds(found) == ({"missing"} if is_lost else set())
+    assert found.exit_code == (3 if is_lost else 0)
+    assert_agrees(lake)
+    case = corrupt_case(name)
+    doubled = sum(map(len, case.duplicated_offsets))
+    _assert_equals_disks(case.log_dir, lake, doubled=doubled)
+
+
+def test_a_lake_of_many_runs_adds_up(tmp_path: Path) -> None:
+    data, lake = tmp_path / "data", tmp_path / "lake"
+    for end in range(10, 80, 10):
+        make_log_dir(data, {("orders", 0): [0, end], ("orders", 1): [0, 2 * end]})
+        ingested(data, lake)
+        found = audited(lake)
+        assert (kinds(found), found.exit_code) == (set(), 0)
+    assert [partition.covered for partition in found.partitions] == [((0, 70),), ((0, 140),)]
+    assert_agrees(lake)
+
+
+def test_a_lake_without_rows_has_nothing_to_explain(tmp_path: Path) -> None:
+    new_lake(tmp_path)
+    found = audited(tmp_path)
+    assert (found.partitions, found.exit_code) == ((), 0)
+
+
+def test_a_topic_made_again_is_audited_under_each_id(tmp_path: Path) -> None:
+    data, lake = tmp_path / "data", tmp_path / "lake"
+    for topic_id in ("orders", "orders again"):
+        segments = made_segments("orders", 0, [0, 20])
+        write_over(data, [Partition("orders", 0, segments, topic_id=TOPIC_IDS[topic_id])])
+        ingested(data, lake)
+    found = audited(lake)
+    assert found.exit_code == 0
+    assert [partition.covered for partition in found.partitions] == [((0, 20),), ((0, 20),)]
+    assert len({partition.partition.key.topic_id for partition in found.partitions}) == 2
+
+
+def test_a_repaired_lake_adds_up(tmp_path: Path) -> None:
+    orders, lake = ("orders", 0), tmp_path / "lake"
+    damaged = make_log_dir(tmp_path / "a", {orders: [0, 40]}, broker_id=0)
+    log = damaged / "orders-0" / f"{0:020d}.log"
+    log.write_bytes(log.read_bytes().replace(b"orders-0@17", b"orders-0@71"))
+    ingested(damaged, lake)
+    (before,) = audited(lake).partitions
+    assert before.gaps["quarantined"] == (1, 5)
+    other = make_log_dir(tmp_path / "b", {orders: [0, 40]}, broker_id=1)
+    ingested([damaged, other], lake)
+    found = audited(lake)
+    (after,) = found.partitions
+    assert (kinds(found), found.exit_code) == (set(), 0)
+    assert (after.gaps, after.totals.records, after.quarantine.resolved) == ({}, 40, 1)
+    assert [check.report.equal for check in checked([damaged, other], lake)] == [35, 40]
+    assert imbalances_of(lake) == []
+
+
+@pytest.mark.spark
+def test_spark_and_the_pool_of_processes_give_the_same_answer(
+    spark_session: "SparkSession", tmp_path: Path
+) -> None:
+    ingested(_SAMPLE, tmp_path / "lake")
+    small = {"split_bytes": 65536, "window_bytes": 65536}
+    tables = audited(tmp_path / "lake").to_mapping()
+    disks = to_mapping(checked(_SAMPLE, tmp_path / "lake"))
+    with LocalEngine(2) as pool:
+        for engine in (SparkEngine(spark_session.sparkContext), pool):
+            found = audited(tmp_path / "lake", engine=engine, most_rows=300)
+            assert found.to_mapping() == tables
+            checks = checked(_SAMPLE, tmp_path / "lake", engine=engine, **small)
+            assert to_mapping(checks) == disks

@@ -1,0 +1,43 @@
+"""What the ledger covers, and whose its rows are."""
+
+from seglake.log_tables.coverage import Coverage
+from support.planned import KEY
+
+
+def _row(start: int, stop: int, topic_id: str | None, generation: int = 1) -> dict[str, object]:
+    return {
+        "topic": KEY.topic,
+        "partition": KEY.partition,
+        "topic_id": topic_id,
+        "kind": "ingest",
+        "start_offset": start,
+        "next_offset": stop,
+        "isolation": "read_committed",
+        "generation": generation,
+    }
+
+
+def test_coverage_without_an_id_belongs_to_the_first_id_seen() -> None:
+    coverage = Coverage([_row(0, 5, None, 1), _row(5, 9, "first", 2), _row(0, 3, "second", 3)])
+    assert coverage.ranges(KEY._replace(topic_id="first")) == [(0, 9)]
+    assert coverage.ranges(KEY._replace(topic_id="second")) == [(0, 3)]
+    assert coverage.ranges(KEY._replace(topic_id="third")) == []
+    assert coverage.latest_topic_id(KEY.topic, KEY.partition) == "second"
+
+
+def test_coverage_without_any_id_belongs_to_the_one_that_asks() -> None:
+    coverage = Coverage([_row(0, 5, None)])
+    assert coverage.ranges(KEY) == [(0, 5)]
+    assert coverage.ranges(KEY._replace(topic_id="new")) == [(0, 5)]
+    assert coverage.latest_topic_id(KEY.topic, KEY.partition) is None
+
+
+def test_repair_ranges_cover_nothing_anew() -> None:
+    coverage = Coverage([_row(0, 5, "id"), _row(2, 9, "id", 2) | {"kind": "repair"}])
+    assert coverage.ranges(KEY._replace(topic_id="id")) == [(0, 5)]
+
+
+def test_the_first_isolation_of_a_topic_is_the_one_that_counts() -> None:
+    rows = [_row(5, 9, None, 2) | {"isolation": "read_uncommitted"}, _row(0, 5, None, 1)]
+    assert Coverage(rows).isolation(KEY.topic) == "read_committed"
+    assert Coverage(rows).isolation("other") is None

@@ -1,0 +1,92 @@
+"""Which replicas are surveyed, and what is planned of the one that is chosen."""
+
+from pathlib import Path
+
+from seglake.kafka_log.replica_selection import replicas_by_partition
+from seglake.log_dirs.discovery import discover
+from seglake.log_tables.coverage import Coverage
+from seglake.pipelines.segment_ingest.planning.plan import SurveyedPartition
+from seglake.pipelines.segment_ingest.planning.replica_survey import survey_partitions
+from seglake.pipelines.settings.settings import Settings
+from seglake.storage.local_storage import LocalStorage
+from seglake.task_engine.engine import LocalEngine
+from support.lakes import local_scan
+from support.made_logs import make_log_dir
+
+_ORDERS = ("orders", 0)
+
+
+def _surveyed(
+    sources: list[Path], coverage: Coverage, settings: Settings
+) -> list[SurveyedPartition]:
+    found = discover(
+        [str(source) for source in sources],
+        LocalStorage(),
+        takes_topic=settings.select.takes_topic,
+    )
+    with LocalEngine(1) as engine:
+        scan = local_scan(settings, engine)
+        return survey_partitions(replicas_by_partition(found.replicas), coverage, scan)
+
+
+def _ledger_row(partition: SurveyedPartition, next_offset: int) -> dict[str, object]:
+    """Of a run that ingested the beginning of a log and saw no open transaction."""
+    key = partition.key
+    return {
+        "topic": key.topic,
+        "partition": key.partition,
+        "topic_id": key.topic_id,
+        "kind": "ingest",
+        "start_offset": 0,
+        "next_offset": next_offset,
+        "generation": 1,
+        "isolation": "read_committed",
+        "last_stable_offset": next_offset,
+        "log_end_offset": next_offset,
+        "high_watermark": next_offset,
+        "upper_bound": "high_watermark",
+        "leader_epoch": 0,
+        "last_batch_base_offset": next_offset - 5,
+        "last_batch_crc": 1,
+    }
+
+
+def _two_brokers(data: Path) -> list[Path]:
+    short = make_log_dir(data / "1", {_ORDERS: [0, 20]}, broker_id=1)
+    edges = {_ORDERS: [0, 20, 40], ("payments", 0): [0, 10]}
+    return [short, make_log_dir(data / "2", edges, broker_id=2)]
+
+
+def test_of_a_partition_with_news_all_replicas_are_surveyed_and_one_is_chosen(data: Path) -> None:
+    settings = Settings()
+    orders, payments = _surveyed(_two_brokers(data), Coverage([]), settings)
+    assert (orders.replica.broker_id, len(orders.surveys)) == (2, 2)
+    (other,) = orders.other_replicas
+    assert (other.replica.broker_id, other.log_end_offset) == (1, 20)
+    assert (payments.replica.broker_id, payments.other_replicas) == (2, ())
+    assert (orders.bounds.log_end_offset, orders.bounds.next_offset) == (40, 40)
+
+
+def test_a_partition_without_news_is_left_out_and_a_known_beginning_is_not_surveyed(
+    data: Path,
+) -> None:
+    sources, settings = _two_brokers(data), Settings()
+    (orders, payments) = _surveyed(sources, Coverage([]), settings)
+    coverage = Coverage([_ledger_row(orders, 25), _ledger_row(payments, 10)])
+    (due,) = _surveyed(sources, coverage, settings)
+    assert due.key == orders.key
+    (last,) = due.surveys
+    assert (last.first_offset, last.next_offset) == (20, 40)
+    assert due.covered == ((0, 25),)
+
+
+def test_a_replica_that_cannot_be_read_leaves_the_choice_to_the_others(data: Path) -> None:
+    one, two = _two_brokers(data)
+    settings = Settings()
+    found = discover([str(one), str(two)], LocalStorage(), takes_topic=settings.select.takes_topic)
+    (two / "orders-0" / f"{20:020}.log").unlink()
+    with LocalEngine(1) as engine:
+        logs = replicas_by_partition(found.replicas)
+        orders, _ = survey_partitions(logs, Coverage([]), local_scan(settings, engine))
+    assert orders.replica.broker_id == 1
+    assert any("no such file" in note for note in orders.choice.notes)

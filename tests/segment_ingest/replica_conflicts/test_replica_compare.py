@@ -1,0 +1,112 @@
+"""Which batches of two replicas contradict each other, and which differences are none."""
+
+from pathlib import Path
+
+import pytest
+
+from support.conflicting_logs import (
+    conflict_rows,
+    numbered_values,
+    orders_partition,
+    places_of,
+    segment_of,
+    two_copies,
+)
+from support.encoder import Partition, Record, Segment, messages, positions_of, record_batch
+from support.lakes import ingested, read_table
+from support.taken import is_nothing_new, offsets_taken
+
+
+def test_other_bytes_of_the_same_leader_are_a_conflict_and_the_chosen_ones_stay(
+    data: Path, lake: Path
+) -> None:
+    disks = two_copies(
+        data,
+        orders_partition([segment_of(numbered_values(20))]),
+        orders_partition([segment_of(numbered_values(20, 7, 11))]),
+    )
+    summary = ingested(disks, lake)
+    assert (summary.exit_code, summary.findings.conflicts["orders-0"].differs) == (3, 2)
+    values = {row["offset"]: row["value"] for row in read_table(lake, "records")}
+    assert [values[offset] for offset in range(20)] == numbered_values(20)
+    rows = conflict_rows(lake)
+    assert places_of(rows) == [(1, 0, 5, 9), (1, 0, 10, 14)]
+    for row in rows:
+        assert "leader epoch 0, offsets" in row["defect_detail"]
+        assert "differs from leader epoch 0, offsets" in row["defect_detail"]
+    assert is_nothing_new(ingested(disks, lake))
+
+
+def test_raw_bytes_of_a_conflict_are_kept_up_to_the_setting(data: Path, lake: Path) -> None:
+    big = [Record(None, bytes(4000))]
+    disks = two_copies(
+        data,
+        orders_partition([Segment(0, [record_batch(0, [Record(None, b"small")])])]),
+        orders_partition([Segment(0, [record_batch(0, big)])]),
+    )
+    ingested(disks, lake, quarantine={"max_raw_bytes": 1000})
+    (row,) = conflict_rows(lake)
+    assert (len(row["raw"]), row["raw_is_complete"], row["length_bytes"] > 4000) == (
+        1000,
+        False,
+        True,
+    )
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_messages_of_old_formats_are_compared_one_by_one(
+    data: Path, lake: Path, magic: int
+) -> None:
+    def partition(*changed: int) -> Partition:
+        records = [Record(None, value) for value in numbered_values(30, *changed)]
+        return orders_partition([Segment(0, messages(0, records, magic))], leader_epochs=())
+
+    disks = two_copies(data, partition(), partition(3, 17))
+    summary = ingested(disks, lake)
+    assert (summary.exit_code, offsets_taken(lake)) == (3, list(range(30)))
+    assert places_of(conflict_rows(lake)) == [(1, 0, 3, 3), (1, 0, 17, 17)]
+
+
+@pytest.mark.parametrize("damaged", [0, 1])
+def test_damage_is_not_a_conflict(data: Path, lake: Path, damaged: int) -> None:
+    disks = two_copies(
+        data,
+        orders_partition([segment_of(numbered_values(20))]),
+        orders_partition([segment_of(numbered_values(20))]),
+    )
+    log = disks[damaged] / "orders-0" / f"{0:020d}.log"
+    content = bytearray(log.read_bytes())
+    second, third, *_ = positions_of(segment_of(numbered_values(20)).batches)[1:]
+    content[second + 17] ^= 0xFF  # of its checksum
+    content[third + 70] ^= 0xFF  # of its records
+    log.write_bytes(content)
+    summary = ingested(disks, lake)
+    assert (summary.exit_code, conflict_rows(lake), offsets_taken(lake)) == (0, [], list(range(20)))
+
+
+def test_what_the_cleaner_rewrote_is_not_a_conflict(data: Path, lake: Path) -> None:
+    records = [Record(b"k%d" % n, b"v", offset=n) for n in range(5)]
+    whole, cleaned = record_batch(0, records), record_batch(0, records[3:])
+    rest = segment_of(numbered_values(5), first=5).batches
+    disks = two_copies(
+        data,
+        orders_partition([Segment(0, [whole, *rest])]),
+        orders_partition([Segment(0, [cleaned, *rest])]),
+    )
+    summary = ingested(disks, lake)
+    assert (summary.exit_code, conflict_rows(lake)) == (0, [])
+
+
+def test_a_flipped_leader_epoch_is_not_a_conflict(data: Path, lake: Path) -> None:
+    """No checksum covers it."""
+    disks = two_copies(
+        data,
+        orders_partition([segment_of(numbered_values(20))]),
+        orders_partition([segment_of(numbered_values(20))]),
+    )
+    log = disks[1] / "orders-0" / f"{0:020d}.log"
+    content = bytearray(log.read_bytes())
+    content[12:16] = (9999).to_bytes(4)
+    log.write_bytes(content)
+    summary = ingested(disks, lake)
+    assert (summary.exit_code, conflict_rows(lake), offsets_taken(lake)) == (0, [], list(range(20)))

@@ -1,0 +1,56 @@
+"""What the report of a run says of transactions whose end damage hides."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from support.damaged_transactions import UNKNOWN_END_LOG, UNKNOWN_END_STATES, unknown_end_log_dir
+from support.lakes import ingested, read_table
+from support.transaction_logs import TransactionLog, commit, damage_batch, sent, write_log
+
+
+@pytest.mark.parametrize("isolation", UNKNOWN_END_STATES)
+def test_a_person_is_told_once_of_records_that_were_taken_by_what_is_uncertain(
+    isolation: str, data: Path, lake: Path
+) -> None:
+    planned = ingested(unknown_end_log_dir(data), lake, isolation=isolation, dry_run=True)
+    assert (planned.exit_code, len(planned.findings.ingested_unknown_outcomes)) == (3, 1)
+    summary = ingested(data, lake, isolation=isolation)
+    rows = sorted(read_table(lake, "records"), key=lambda row: row["offset"])
+    assert [row["transaction_state"] for row in rows] == UNKNOWN_END_STATES[isolation]
+    (text,) = summary.findings.ingested_unknown_outcomes
+    assert text.endswith("by the next marker it counts as aborted")
+    assert f"unknown outcome: {text}, and was ingested as that: look at it" in summary.to_text()
+    facts = json.loads(summary.to_json())
+    assert (facts["exit_code"], facts["ingested_unknown_outcomes"]) == (3, [text])
+    for stop in (None, 11):
+        again = ingested(unknown_end_log_dir(data, stop=stop), lake, isolation=isolation)
+        assert (again.exit_code, again.findings.ingested_unknown_outcomes) == (0, [])
+
+
+def test_what_waits_for_its_end_is_no_reason_to_look(data: Path, lake: Path) -> None:
+    log = TransactionLog.of([sent(), sent(1), commit(1), sent()])
+    write_log(data, log, (0,), has_files=False)
+    damage_batch(data, log, (0,), 2)
+    summary = ingested(data, lake, isolation="read_committed")
+    assert (summary.exit_code, summary.records, len(summary.findings.unknown_outcomes)) == (0, 3, 1)
+    assert summary.findings.ingested_unknown_outcomes == []
+    passed = ingested(
+        data, lake, isolation="read_committed", limits={"hanging_transaction_after": "1s"}
+    )
+    assert (passed.exit_code, passed.records, len(passed.findings.ingested_unknown_outcomes)) == (
+        3,
+        3,
+        1,
+    )
+
+
+def test_a_run_that_meets_the_damage_later_tells_of_what_was_taken_before(
+    data: Path, lake: Path
+) -> None:
+    write_log(data, UNKNOWN_END_LOG, (0,), stop=3, has_files=False)
+    assert ingested(data, lake).exit_code == 0
+    summary = ingested(unknown_end_log_dir(data), lake)
+    assert (summary.exit_code, len(summary.findings.ingested_unknown_outcomes)) == (3, 1)
+    assert ingested(unknown_end_log_dir(data), lake).exit_code == 0

@@ -1,0 +1,106 @@
+"""What of a log lies above what a run ingests, and why."""
+
+from dataclasses import replace
+
+import pytest
+
+from seglake.kafka_log.leader_epochs import leader_epochs_of
+from seglake.kafka_log.log_bounds import bounds_of
+from seglake.kafka_log.replica_selection import OtherReplica, PartitionChoice
+from seglake.kafka_log.segment_survey import DataSpan
+from seglake.pipelines.segment_ingest.planning.plan import SurveyedPartition
+from seglake.pipelines.segment_ingest.report.unread import (
+    OpenTransactionAction,
+    StillOpen,
+    still_open,
+    unread_ranges,
+)
+from seglake.pipelines.settings.settings import Settings
+from seglake.segment_codec.errors import TailKind
+from support.planned import beside, replica, survey, surveyed
+
+_OPEN = (DataSpan(30, 1, 1000), DataSpan(50, 2, 2500))
+
+
+def _settings(**sections: dict[str, object]) -> Settings:
+    return Settings.from_mappings([("test", sections)])
+
+
+def _with_open_transactions(settings: Settings) -> SurveyedPartition:
+    surveys = (replace(survey(0, 100, events=_OPEN), newest_ms=4000),)
+    bounds = bounds_of(replica(), surveys, settings.read_policy)
+    choice = PartitionChoice(replica(), surveys, leader_epochs_of(()), (), ())
+    return SurveyedPartition(choice, bounds, covered=())
+
+
+def _texts(partition: SurveyedPartition, settings: Settings) -> list[str]:
+    return [found.reason for found in unread_ranges(partition, settings)]
+
+
+def test_a_log_that_is_ingested_whole_leaves_nothing() -> None:
+    assert unread_ranges(surveyed(), Settings()) == []
+
+
+@pytest.mark.parametrize(
+    ("mark", "said"), [(99, "1 offset lies above the high"), (90, "10 offsets lie above the high")]
+)
+def test_what_lies_above_the_high_watermark_is_counted(mark: int, said: str) -> None:
+    (left,) = unread_ranges(surveyed(high_watermark=mark), Settings())
+    assert (left.partition, left.from_offset, left.log_end_offset) == ("orders-0", mark, 100)
+    assert left.reason == f"{said} watermark {mark}"
+
+
+@pytest.mark.parametrize(
+    ("isolation", "after", "actions"),
+    [
+        ("read_committed", None, ["blocks", "blocks"]),
+        ("read_committed", "2s", ["skipped", "blocks"]),
+        ("read_committed", "1s", ["skipped", "skipped"]),
+        ("read_uncommitted", None, ["included", "included"]),
+    ],
+)
+def test_an_open_transaction_has_its_age_and_what_a_run_does_about_it(
+    isolation: str, after: str | None, actions: list[str]
+) -> None:
+    limits: dict[str, object] = {} if after is None else {"hanging_transaction_after": after}
+    settings = _settings(read={"isolation": isolation}, limits=limits)
+    assert still_open(_with_open_transactions(settings), settings) == [
+        StillOpen("orders-0", producer_id, offset, age_ms, OpenTransactionAction(action))
+        for (producer_id, offset, age_ms), action in zip(
+            ((1, 30, 3000), (2, 50, 1500)), actions, strict=True
+        )
+    ]
+
+
+def test_what_waits_for_a_transaction_names_the_oldest_and_counts_the_others() -> None:
+    settings = _settings(read={"isolation": "read_committed"})
+    assert _texts(_with_open_transactions(settings), settings) == [
+        "producer 1 has a transaction open since offset 30, 3 s before the newest record; "
+        "70 offsets wait for its end (1 more open)"
+    ]
+    hanging = _settings(
+        read={"isolation": "read_committed"}, limits={"hanging_transaction_after": "1s"}
+    )
+    assert _texts(_with_open_transactions(hanging), hanging) == []
+
+
+@pytest.mark.parametrize("tail", TailKind)
+def test_how_a_log_ends_is_said_behind_what_is_ingested(tail: TailKind) -> None:
+    partition = surveyed((0, 50, 100))
+    *others, last = partition.surveys
+    choice = replace(partition.choice, surveys=(*others, replace(last, tail=tail)))
+    (left,) = unread_ranges(replace(partition, choice=choice), Settings())
+    assert left.reason.startswith(f"the last segment ends in {tail} (")
+    assert (left.from_offset, left.log_end_offset) == (100, 100)
+
+
+def test_only_the_part_of_a_lost_tail_that_nothing_covers_yet_is_named() -> None:
+    loser = OtherReplica(replica(broker_id=2), (), 130, divergence_offset=60, common_next_offset=60)
+    partition = beside(surveyed(), loser)
+    (left,) = unread_ranges(partition, Settings())
+    assert (left.from_offset, left.log_end_offset) == (100, 130)
+    assert left.reason.startswith("offsets 100 to 129 in /disks/2/orders-0 lost an election")
+    covered = replace(partition, covered=((0, 120),))
+    assert [found.from_offset for found in unread_ranges(covered, Settings())] == [120]
+    below = beside(partition, replace(loser, log_end_offset=100))
+    assert unread_ranges(below, Settings()) == []

@@ -1,0 +1,76 @@
+"""Single values are read strictly, and errors name the key."""
+
+import pickle
+from datetime import date, datetime, timedelta, timezone
+
+import pytest
+
+from seglake.pipelines.settings.settings import Settings
+from seglake.pipelines.settings.values import SettingsError
+
+
+def one(key: str, value: object) -> Settings:
+    section, _, name = key.partition(".")
+    return Settings.from_mappings([("a.toml", {section: {name: value}})])
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "problem"),
+    [
+        ("reed.isolation", "read_committed", "there is no such section"),
+        ("read.isolatoin", "read_committed", "there is no such key; [read] has isolation,"),
+        ("read.isolation", "serializable", "expected one of read_committed, read_uncommitted"),
+        ("read.isolation", 1, "expected one of read_committed"),
+        ("read.split_bytes", "5", "expected a whole number, got '5'"),
+        ("read.split_bytes", True, "expected a whole number, got True"),
+        ("read.split_bytes", 1e6, "expected a whole number"),
+        ("limits.fail_on_quarantine", 1, "expected true or false, got 1"),
+        ("select.topics", "orders", "expected a list of texts"),
+        ("select.topics", [1], "expected a text in quotes, got 1"),
+        ("source.source_id", 5, "expected a text in quotes, got 5"),
+        ("source.source_id", "", "got an empty one"),
+        ("source.source_id", "a/b", "may hold letters, digits, _ and - only; got 'a/b'"),
+        ("select.from_timestamp", "yesterday", "'yesterday' is no ISO-8601 timestamp"),
+        ("select.from_timestamp", 5, "expected an ISO-8601 timestamp, got 5"),
+        ("spark.properties", {"a": 1}, "expected a text in quotes, got 1"),
+        ("spark.properties", "a=1", "expected a table of texts"),
+        ("spark.master", "", "got an empty one"),
+        ("read.split_bytes", 0, "must be at least 1, got 0"),
+        ("read.window_bytes", 1, "must be at least 65536, got 1"),
+        ("read.decoded_bytes", -1, "must be at least 1"),
+        ("write.wave_bytes", 0, "must be at least 1"),
+        ("write.target_file_bytes", 0, "must be at least 1"),
+        ("write.compression_level", 23, "must be at most 22, got 23"),
+        ("quarantine.max_raw_bytes", -1, "must be at least 0"),
+        ("limits.max_decompressed_batch_bytes", 0, "must be at least 1"),
+        ("limits.local_processes", -1, "must be at least 0"),
+    ],
+)
+def test_refused_value_names_key_and_origin(key: str, value: object, problem: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        one(key, value)
+    assert key.startswith(caught.value.key.removesuffix(".a")) or caught.value.key == f"{key}.a"
+    assert caught.value.origin == "a.toml"
+    assert problem in str(caught.value)
+    assert "(from a.toml)" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "2026-01-01",
+        "2026-01-01T00:00:00Z",
+        "2026-01-01T02:00:00+02:00",
+        "2026-01-01 00:00",
+        date(2026, 1, 1),
+        datetime(2026, 1, 1),  # noqa: DTZ001  # a local date-time of TOML has no zone
+        datetime(2026, 1, 1, 2, tzinfo=timezone(timedelta(hours=2))),
+    ],
+)
+def test_timestamp_becomes_utc_milliseconds(value: object) -> None:
+    assert one("select.from_timestamp", value).select.from_timestamp_ms == 1_767_225_600_000
+
+
+def test_error_survives_pickling() -> None:
+    error = SettingsError("a.b", "bad", other_key="a.c", origin="x.toml")
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)

@@ -1,0 +1,33 @@
+"""What an audit says of partitions, made up."""
+
+from seglake.kafka_log.replica import PartitionKey
+from seglake.pipelines.lake_audit.gap_checks import GapCount, ShownGap
+from seglake.pipelines.lake_audit.ledger import LakePartition
+from seglake.pipelines.lake_audit.partition_audit import LeftAbove, LogMarks, PartitionAudit
+from seglake.pipelines.lake_audit.problems import Problem
+from seglake.pipelines.lake_audit.quarantine_checks import QuarantineSums
+from seglake.pipelines.lake_audit.sums import RangeSums
+
+
+def partition_audit(
+    number: int,
+    *,
+    topic_id: str | None = None,
+    covered: tuple[tuple[int, int], ...] = ((0, 10),),
+    gaps: dict[str, GapCount] | None = None,
+    shown: tuple[ShownGap, ...] = (),
+    left: LeftAbove | None = None,
+    problems: tuple[Problem, ...] = (),
+) -> PartitionAudit:
+    """A partition of which nothing is left unexplained but what is given."""
+    return PartitionAudit(
+        LakePartition("c", PartitionKey("orders", number, topic_id)),
+        covered,
+        RangeSums(records=10),
+        gaps or {},
+        shown,
+        QuarantineSums(0, 0, {}, 0),
+        LogMarks(0, 10, 10, 10, "read_committed", "high_watermark", 1, "run"),
+        left,
+        problems,
+    )
