@@ -26,6 +26,7 @@ IMAGE ?= seglake
 IMAGE_OPTIONS ?=
 SCALE ?= 1
 RUNS ?= 3
+COUNT ?= 100000
 ENGINE ?= spark
 # Markers of tests that start servers, or need more than .venv.
 OUTSIDE := s3 or hdfs or cluster or airflow or own_spark or image or slow
@@ -96,6 +97,10 @@ test-times: setup ## run the default tests, and say where the time goes
 .PHONY: mutants
 mutants: setup ## break the product in many small ways: which test notices (NAMES="..." for some)
 	@PYTHONPATH=tests $(BIN)/python -m mutants -m "$(DEFAULT)" $(NAMES)
+
+.PHONY: flips
+flips: setup ## flip bits in the offsets of the sample disks: no row at a wrong one (COUNT=100000)
+	@PYTHONPATH=tests $(BIN)/python -m support.offset_flip_campaign $(COUNT)
 
 .PHONY: test-s3
 test-s3: setup ## run the tests against S3 servers that they start (needs Go, once)

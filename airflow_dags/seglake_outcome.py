@@ -43,8 +43,10 @@ class Outcome:
         lines = [
             *_labelled("refused", self.summary.get("refused", {}).values()),
             *_labelled("left out", self.summary.get("left_out", {}).values()),
+            *_labelled("stuck", map(_stuck, self.summary.get("stuck", ()))),
             *_labelled("taken in doubt", self.summary.get("ingested_unknown_outcomes", ())),
             *_labelled("taken otherwise before", self.summary.get("contradicted", ())),
+            *_labelled("lost an election", self.summary.get("superseded", ())),
             *_labelled("limit crossed", self.summary.get("limits_crossed", ())),
             *_labelled("copies contradict each other", sorted(conflicts)),
         ]
@@ -61,6 +63,13 @@ def summary_of(line: str) -> Mapping[str, Any] | None:
     except ValueError:
         return None
     return found if isinstance(found, dict) and "exit_code" in found else None
+
+
+def _stuck(found: Mapping[str, Any]) -> str:
+    return (
+        f"{found['partition']} stands at {found['bound_offset']} since {found['since']} "
+        f"({found['stopped_by']}), and its log has grown to {found['log_end_offset']}"
+    )
 
 
 def _labelled(label: str, texts: Iterable[str]) -> list[str]:

@@ -8,3 +8,4 @@ CREATE TABLE IF NOT EXISTS consumer_offsets USING delta LOCATION '${lake}/consum
 CREATE TABLE IF NOT EXISTS transaction_state USING delta LOCATION '${lake}/transaction_state';
 CREATE TABLE IF NOT EXISTS cluster_metadata USING delta LOCATION '${lake}/cluster_metadata';
 CREATE TABLE IF NOT EXISTS checkpoints USING delta LOCATION '${lake}/checkpoints';
+CREATE TABLE IF NOT EXISTS observations USING delta LOCATION '${lake}/observations';

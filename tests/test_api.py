@@ -58,6 +58,17 @@ def test_audit_and_replay_of_a_lake(lake: Path) -> None:
     assert seglake.replay(lake, engine="local", dry_run=True).exit_code == 0
 
 
+def test_audit_names_globs_that_select_nothing(lake: Path) -> None:
+    globs = 'select.topics=["v2-none", "v2-lz5"]'
+    found = seglake.audit(lake, _DISK, engine="local", set=[globs])
+    note = "v2-lz5 selects no topic of the sources; did you mean v2-lz4?"
+    assert (found.exit_code, found.lake.notes) == (0, (note,))
+    assert f"note: {note}" in found.to_text().splitlines()
+    assert found.to_mapping()["notes"] == [note]
+    with pytest.raises(seglake.WrongCallError, match="is selected by v2-lz5"):
+        seglake.audit(lake, _DISK, engine="local", set=['select.topics=["v2-lz5"]'])
+
+
 def test_inspect_yields_what_the_command_prints_as_json() -> None:
     with pytest.raises(seglake.WrongCallError, match="no such file"):
         seglake.inspect("/nowhere")
@@ -75,9 +86,9 @@ def test_wrong_calls_are_of_one_class(tmp_path: Path) -> None:
         seglake.tables(tmp_path)
     with pytest.raises(seglake.WrongCallError, match="config takes a list"):
         seglake.ingest(_DISK, tmp_path, config="settings.toml")
-    with pytest.raises(seglake.WrongCallError, match="no engine 'Local'"):
+    with pytest.raises(seglake.WrongCallError, match=r"no engine 'Local'.*; did you mean local"):
         seglake.ingest(_DISK, tmp_path, engine="Local")  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="unexpected keyword argument 'topic'"):
+    with pytest.raises(TypeError, match="keyword argument 'topic'; did you mean topics"):
         seglake.ingest(_DISK, tmp_path, topic="orders")  # type: ignore[call-arg]
     assert issubclass(seglake.WrongCallError, seglake.SeglakeError)
 

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 LIBS = ROOT / "libs"
 
 _LIBRARIES = frozenset({"kafka_log", "lake", "log_dirs", "log_tables", "storage", "task_engine"})
-_COMMON = frozenset({"errors", "pipelines.progress", "pipelines.settings"})
+_COMMON = frozenset({"errors", "near_names", "pipelines.progress", "pipelines.settings"})
 _PIPELINES = frozenset(
     {
         *("pipelines.segment_ingest", "pipelines.lake_audit"),
@@ -25,6 +25,7 @@ _PIPELINES = frozenset(
 # Of each room below `seglake`, the others that it may import.
 MAY_IMPORT: Mapping[str, frozenset[str]] = {
     "errors": frozenset(),
+    "near_names": frozenset(),
     "segment_codec": frozenset(),
     "storage": frozenset({"errors"}),
     "task_engine": frozenset({"errors"}),
@@ -33,7 +34,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
     "log_dirs": frozenset({"errors", "kafka_log", "segment_codec", "storage"}),
     "log_tables": frozenset({"kafka_log", "lake", "segment_codec"}),
     "pipelines.progress": frozenset(),
-    "pipelines.settings": frozenset({"errors", "kafka_log"}),
+    "pipelines.settings": frozenset({"errors", "kafka_log", "near_names"}),
     **dict.fromkeys(_PIPELINES, _LIBRARIES | _COMMON | {"segment_codec"}),
     "environment": frozenset({"storage", "task_engine", "segment_codec"} | _COMMON),
     "spark_source": frozenset({"environment", "pipelines.segment_ingest"} | _COMMON),

@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 TARGETS = [
     *("help", "setup", "setup-airflow", "fmt", "lint", "type"),
-    *("test", "test-ci", "test-all", "test-times", "mutants", "test-s3", "test-hdfs"),
+    *("test", "test-ci", "test-all", "test-times", "mutants", "flips", "test-s3", "test-hdfs"),
     *("test-cluster", "test-airflow", "test-image", "test-codec", "test-spark"),
     *("pack", "image", "demo", "bench", "bench-storage", "docs", "requirements"),
     *("clean", "ci"),

@@ -34,6 +34,16 @@ def test_the_last_task_is_shown_however_soon_it_comes() -> None:
     assert [line[:18] for line in shown[1:]] == ["decoding: 3 of 3 t"]  # no second so soon
 
 
+@pytest.mark.parametrize(("verbosity", "is_said"), [(-1, False), (0, True), (1, True)])
+def test_what_a_person_should_know_now_has_a_line_of_its_own(verbosity: int, is_said: bool) -> None:
+    out = _Terminal()
+    reporter = RunReporter(out, verbosity=verbosity)
+    reporter.step("planning")
+    reporter.say("somebody else is here")
+    assert out.getvalue().endswith("\rseglake: somebody else is here\n") == is_said
+    assert ("somebody" in out.getvalue()) == is_said
+
+
 @pytest.mark.parametrize(
     ("stream", "verbosity", "shown"),
     [

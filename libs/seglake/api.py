@@ -10,12 +10,14 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from seglake.environment.run_settings import SettingOptions, settings_of
+from seglake.errors import WrongCallError
+from seglake.near_names import did_you_mean
 from seglake.pipelines.settings.settings import LakeFormat, Settings
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from seglake.pipelines.lake_audit.lake_audit import LakeAudit
     from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
     from seglake.pipelines.segment_ingest.report.replay_summary import ReplaySummary
+    from seglake.pipelines.segment_ingest.report.retake_summary import RetakeSummary
     from seglake.pipelines.segment_ingest.run_context import ScanContext
 
 Place = str | Path
@@ -56,9 +59,21 @@ class RunOptions(EngineOptions, total=False):
     dry_run: bool
 
 
+class RetakeOptions(RunOptions, total=False):
+    """The same, of `retake`.
+
+    Attributes:
+        partition: these partitions of the topics only.
+        all: whole partitions, also what lost no election; `topics` must be given.
+    """
+
+    partition: Sequence[int]
+    all: bool
+
+
 @dataclass(frozen=True, slots=True)
 class AuditResult:
-    """What an audit found; `disks` is None where no source was given to compare with."""
+    """What an audit found; `disks` is None where no source was given, or the lake is empty."""
 
     lake: "LakeAudit"
     disks: "tuple[CopyCheck, ...] | None"
@@ -128,6 +143,21 @@ def replay(lake: Place, source: Places = (), **options: Unpack[RunOptions]) -> "
     return run_replay(str(lake), _places(source), settings_of(options), options)
 
 
+def retake(source: Places, lake: Place, **options: Unpack[RetakeOptions]) -> "RetakeSummary":
+    """Ingest anew what lost an election after it was ingested, from the log that won.
+
+    Args:
+        source: log dirs with that log.
+        options: those of `seglake retake`.
+
+    Raises:
+        WrongCallError: the call, a setting or a place is wrong, and nothing was touched.
+        SeglakeError: the run failed; what was committed stays, and it is safe to run again.
+    """
+    _check(options, RetakeOptions)
+    return run_retake(_places(source), str(lake), settings_of(options), options)
+
+
 def audit(lake: Place, source: Places = (), **options: Unpack[EngineOptions]) -> AuditResult:
     """Prove from the tables that every covered offset is accounted for; writes nothing.
 
@@ -144,13 +174,23 @@ def audit(lake: Place, source: Places = (), **options: Unpack[EngineOptions]) ->
 
 
 def inspect(
-    path: Place, *, records: bool = False, offset: int | None = None
+    path: Place,
+    *,
+    records: bool = False,
+    offset: int | None = None,
+    from_offset: int | None = None,
+    limit: int | None = None,
+    only_defects: bool = False,
 ) -> Iterator[dict[str, Any]]:
-    """Yield what a segment, an index or side file, a partition folder or a log dir holds.
+    """Yield what a segment, an index or side file, a partition folder or log dirs hold.
 
     Args:
         records: records too, not only batches.
         offset: only the batch or record with this offset, found by way of the index.
+        from_offset: the first offset that is yielded (`--from`).
+        limit: at most so many batches, or records if they are yielded; then one object of the type
+            `rest` counts the others.
+        only_defects: only damage.
 
     Yields:
         The objects that `seglake inspect --json` prints, one a line.
@@ -160,8 +200,10 @@ def inspect(
     """
     from seglake.environment.storages import open_storages
     from seglake.pipelines.segment_inspect.run import inspected
+    from seglake.pipelines.segment_inspect.shown_part import Part
 
-    lines = inspected(str(path), open_storages(()), records=records, offset=offset)
+    part = Part(from_offset=from_offset, limit=limit, only_defects=only_defects)
+    lines = inspected(str(path), open_storages(()), records=records, offset=offset, part=part)
     return chain([next(lines)], lines)  # begun, so that a wrong call fails here
 
 
@@ -206,6 +248,21 @@ def run_replay(
         return replayed(lake, sources, scan, run_id=run_id, dry_run=dry_run)
 
 
+def run_retake(
+    sources: Sequence[str], lake: str, settings: Settings, options: RetakeOptions
+) -> "RetakeSummary":
+    """`retake` with settings that are made already."""
+    from seglake.pipelines.segment_ingest.retake.retake import retake as retaken
+    from seglake.pipelines.segment_ingest.retake.retake_plan import Selection
+
+    selection = Selection(frozenset(options.get("partition", ())), options.get("all", False))
+    if selection.is_whole and not settings.select.topics:
+        raise WrongCallError("whole partitions are ingested anew of named topics only: --topics")
+    run_id, dry_run = options.get("run_id"), options.get("dry_run", False)
+    with _scanning(settings, options) as scan:
+        return retaken(sources, lake, scan, selection=selection, run_id=run_id, dry_run=dry_run)
+
+
 def run_audit(
     lake: str, sources: Sequence[str], settings: Settings, options: EngineOptions
 ) -> AuditResult:
@@ -218,8 +275,9 @@ def run_audit(
     disks = find_disks(sources, storage, settings) if sources else None
     with _scanning(settings, options) as scan:
         found = audited(lake, scan.storage, scan.engine, scan.reporter)
-        if disks is None:
+        if disks is None or found.is_empty:
             return AuditResult(found, None)
+        found = replace(found, notes=(*found.notes, *disks.notes))
         checks = check_disks(disks, lake, scan.storage, settings, scan.engine, scan.reporter)
     return AuditResult(found, tuple(checks))
 
@@ -243,9 +301,11 @@ def _scanning(settings: Settings, options: EngineOptions) -> "Iterator[ScanConte
 
 def _check(options: Mapping[str, object], known: type) -> None:
     """Refuse what is no option, as Python does where the names stand in the signature."""
-    unknown = sorted(options.keys() - known.__annotations__.keys())  # inherited ones included
+    names = known.__annotations__  # inherited ones included
+    unknown = sorted(options.keys() - names.keys())
     if unknown:
-        raise TypeError(f"got an unexpected keyword argument {unknown[0]!r}")
+        near = did_you_mean(unknown[0], names)
+        raise TypeError(f"got an unexpected keyword argument {unknown[0]!r}{near}")
 
 
 def _places(given: Places) -> list[str]:

@@ -35,6 +35,7 @@ def test_a_run_that_is_done_tells_what_it_took() -> None:
         ({"left_out": {"orders": "orders: run again"}}, "left out: orders: run again"),
         ({"ingested_unknown_outcomes": ["a-0: producer 6"]}, "taken in doubt: a-0: producer 6"),
         ({"contradicted": ["a-0: producer 6"]}, "taken otherwise before: a-0: producer 6"),
+        ({"superseded": ["a-0 [5, 9): 4 records"]}, "lost an election: a-0 [5, 9): 4 records"),
         ({"limits_crossed": ["limits.x: 2"]}, "limit crossed: limits.x: 2"),
         (
             {"conflicts": {"a-0": ConflictCount(lost=1), "b-0": ConflictCount(differs=1)}},
@@ -48,16 +49,26 @@ def test_each_cause_of_exit_code_three_is_named(values: dict[str, object], line:
     assert found["look_at"] == [line]
 
 
+_STUCK = {
+    "partition": "a-0",
+    "bound_offset": 5,
+    "since": "2024-01-01T00:00:00+00:00",
+    "stopped_by": "high_watermark",
+    "log_end_offset": 9,
+}
+
+
 def test_no_cause_of_exit_code_three_is_forgotten() -> None:
     samples: dict[str, object] = {"list": ["x"], "dict": {"a-0": "x"}}
     causes = []
     for field in fields(Findings):
         kind = type(getattr(summary().findings, field.name)).__name__
         if kind in samples and field.name not in ("conflicts", "not_ingested_yet"):
-            made = summary(**{field.name: samples[kind]})
+            sample = [_STUCK] if field.name == "stuck" else samples[kind]
+            made = summary(**{field.name: sample})
             if made.exit_code == ExitCode.LOOK:
                 causes.append(field.name)
-                read = Outcome(ExitCode.LOOK, {field.name: samples[kind]})
+                read = Outcome(ExitCode.LOOK, {field.name: sample})
                 assert read.look_at(), field.name
     assert {"refused", "left_out", "limits_crossed"} <= set(causes)
 

@@ -24,6 +24,7 @@ from bench.workloads import (
     TINY,
     W1,
     W2,
+    W5,
     Workload,
     log_bytes,
     written,
@@ -86,6 +87,8 @@ def _disks(scale: float, parts: Sequence[str]) -> dict[str, Disk]:
     wanted = [TINY]
     if {"ingest", "memory"} & set(parts):
         wanted += [W1.scaled(scale), W2.scaled(scale)]
+    if "ingest" in parts:
+        wanted.append(W5.scaled(scale))
     if "memory" in parts:
         wanted += [each.scaled(scale) for each in (GIB, FLAT_LZ4, FLAT_ZSTD)]
     disks = {}
@@ -110,7 +113,7 @@ def _again(disk: Disk, engine: str, *options: str, samples_memory: bool = False)
 
 def _ingest(disks: dict[str, Disk], engines: Sequence[str], runs: int) -> list[Row]:
     """Whole runs, from the command to its end."""
-    cases = [(disks[topic], engine) for topic in ("w1", "w2") for engine in engines]
+    cases = [(disks[topic], engine) for topic in ("w1", "w2", "w5") for engine in engines]
     found: list[list[Measurement]] = [[] for _ in cases]
     for _ in range(runs):
         for (disk, engine), own in zip(cases, found, strict=True):

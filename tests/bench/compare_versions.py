@@ -24,7 +24,10 @@ from support import broker_disks
 from support.corrupt_cases import corrupt_case
 
 _OF_A_RUN = frozenset(
-    {"run_id", "attempt_id", "quarantined_at", "committed_at", "seconds", "written_bytes", "lake"}
+    {
+        *("run_id", "attempt_id", "quarantined_at", "committed_at", "observed_at"),
+        *("waiting_since", "listing", "seconds", "written_bytes", "lake"),
+    }
 )
 _ISOLATIONS = ("read_committed", "read_uncommitted")
 

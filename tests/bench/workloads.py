@@ -62,6 +62,7 @@ class Workload:
 
 W1 = Workload("w1", "small", Codec.LZ4, 8_000_000, 138)
 W2 = Workload("w2", "large", Codec.ZSTD, 1_000_000, 15)
+W5 = Workload("w5", "small", Codec.NONE, 500_000, 1)  # of producers that do not linger
 TINY = Workload("tiny", "small", Codec.LZ4, 24_000, 138)  # about 1 MB
 GIB = Workload("gib", "small", Codec.LZ4, 24_000_000, 138, 1, 1024 * _MIB, 512)
 FLAT_LZ4 = Workload("flat-lz4", "flat", Codec.LZ4, 6_000_000, 8_000, 1, 1024 * _MIB, 4)

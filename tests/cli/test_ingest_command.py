@@ -1,6 +1,8 @@
 """What `seglake ingest` does with its options, where no Spark is needed."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -32,3 +34,21 @@ def test_format_parquet_makes_a_folder_without_a_log(tmp_path: Path) -> None:
     assert (tmp_path / "lake" / "_SUCCESS").is_file()
     assert list(tmp_path.rglob("_delta_log")) == []
     assert list(tmp_path.rglob("*.parquet")) != []
+
+
+def test_run_with_nothing_new_imports_nothing_that_only_decoding_needs(tmp_path: Path) -> None:
+    source = ("--source", str(_DISK.with_name("v2-zstd-0")), "--lake", str(tmp_path))
+    command = ["ingest", *source, *_ALONE]
+    program = (
+        "import sys; from seglake.cli.main import main; main(sys.argv[1:]);"
+        " print(sorted({'numba', 'pyarrow.compute', 'pyspark'} & {*sys.modules}))"
+    )
+    first, second = (
+        subprocess.run(
+            [sys.executable, "-c", program, *command], capture_output=True, text=True, check=True
+        ).stdout.splitlines()
+        for _ in range(2)
+    )
+    assert "numba" in first[-1]
+    assert second[0].startswith("nothing new")
+    assert second[-1] == "[]"

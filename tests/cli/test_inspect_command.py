@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import shutil
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import NamedTuple
@@ -11,6 +12,7 @@ import pytest
 
 from seglake.cli import inspect_command
 from support.encoder import Partition, Record, Segment, record_batch, write_log_dir
+from support.lakes import ingested
 
 LOG = "00000000000000000000.log"
 
@@ -91,6 +93,68 @@ def test_folder_that_is_no_log_dir_is_a_wrong_call(tmp_path: Path) -> None:
     done = run(tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert "neither a partition's nor a broker's log dir" in done.stderr
+
+
+def test_folder_above_log_dirs_is_looked_into_as_ingest_does(log_dir: Path) -> None:
+    second = log_dir.parent / "disks" / "second"
+    second.parent.mkdir()
+    shutil.copytree(log_dir, second)
+    (log_dir.parent / "notes").mkdir()
+    done = run(log_dir.parent)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [line for line in done.stdout.splitlines() if line.startswith("log dir ")] == [
+        f"log dir {log_dir}",
+        f"log dir {second}",
+    ]
+    assert done.stdout.count("\n  t-0 ") == 2
+    assert done.stdout.count("  meta.properties ") == 2
+    lines = [json.loads(line) for line in run(log_dir.parent, "--json").stdout.splitlines()]
+    *_, one, both = [line for line in lines if line["type"] == "summary"]
+    assert (both["kind"], both["path"]) == ("folder", str(log_dir.parent))
+    assert (one["kind"], both["batches"]) == ("log_dir", 2 * one["batches"])
+
+
+def test_folder_above_one_log_dir_shows_that(log_dir: Path) -> None:
+    assert run(log_dir.parent).stdout == run(log_dir).stdout
+
+
+@pytest.mark.parametrize("folder", ["lake", "lake/records"])
+def test_lake_is_refused_with_the_commands_that_read_it(log_dir: Path, folder: str) -> None:
+    ingested(log_dir, log_dir.parent / "lake")
+    done = run(log_dir.parent / folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "it holds the tables of a lake: query them with `seglake sql`" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["disk.tar.gz", "DISK.ZIP", f"{LOG}.gz"])
+def test_archive_is_refused_with_what_to_do(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"\x1f\x8b packed")
+    done = run(tmp_path / name)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.endswith(": it is an archive: unpack it, and inspect what was in it\n")
+
+
+def test_segment_under_the_name_of_an_archive_is_shown(log_dir: Path) -> None:
+    renamed = (log_dir / "t-0" / LOG).rename(log_dir.parent / "renamed.gz")
+    assert run(renamed).returncode == 0
+
+
+def test_part_is_chosen_by_options(log_dir: Path) -> None:
+    path = log_dir / "t-0" / LOG
+
+    def kinds(*options: str) -> list[str]:
+        return [
+            json.loads(line)["type"] for line in run(path, "--json", *options).stdout.splitlines()
+        ]
+
+    assert kinds("--limit", "0") == ["rest", "summary"]
+    assert kinds("--from", "1") == ["file", "batch", "defect", "summary"]
+    assert kinds("--only-defects") == ["file", "batch", "defect", "summary"]
+
+
+@pytest.mark.parametrize("options", [("--limit", "-1"), ("--from", "x"), ("--from", "1")])
+def test_part_that_cannot_be_is_a_wrong_call(log_dir: Path, options: tuple[str, str]) -> None:
+    assert run(log_dir, *options).returncode == 2
 
 
 def test_unknown_scheme_is_a_wrong_call() -> None:

@@ -28,6 +28,39 @@ def test_what_is_no_command_ends_with_2_and_the_names_of_those_there_are(
     assert "seglake COMMAND" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("given", "meant"), [("ingets", "ingest"), ("Audit", "audit"), ("hlep", "help")]
+)
+def test_misspelled_command_leads_to_the_one_that_is_meant(
+    given: str, meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main([given, "--lake", "x"])
+    assert capsys.readouterr().err.endswith(f"; did you mean {meant}?\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "options"),
+    [
+        (["help"], ["--help"]),
+        (["help", "ingest"], ["ingest", "--help"]),
+        (["help", "help"], ["--help"]),
+        (["help", "version"], ["--help"]),
+        (["version"], ["--version"]),
+    ],
+)
+def test_help_and_version_are_words_too(
+    words: list[str], options: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = []
+    for argv in (words, options):
+        with pytest.raises(SystemExit) as caught:
+            main(argv)
+        assert caught.value.code == 0
+        said.append(capsys.readouterr().out)
+    assert said[0] == said[1] != ""
+
+
 def test_help_lists_every_command_with_what_it_does(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["--help"])

@@ -14,7 +14,7 @@ from support.lakes import ingested
 
 _ROOT = Path(__file__).resolve().parents[2]
 _INLINE = re.compile(r"`(SELECT [^`]+)`")
-_IN_A_BLOCK = re.compile(r"^(SELECT .+)$", re.MULTILINE)
+_IN_A_BLOCK = re.compile(r"^(SELECT .+(?:\n(?:FROM|WHERE|GROUP|ORDER) .+)*)$", re.MULTILINE)
 
 
 def _queries() -> list[str]:

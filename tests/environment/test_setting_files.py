@@ -21,6 +21,11 @@ def test_assignment_of_another_form_is_refused(assignment: str) -> None:
         settings("--set", assignment)
 
 
+def test_key_without_its_section_leads_to_the_one_that_is_meant() -> None:
+    with pytest.raises(WrongCallError, match=r"'split_bytes=5'; did you mean read\.split_bytes\?"):
+        settings("--set", "split_bytes=5")
+
+
 def test_settings_file_that_is_missing_or_no_toml_is_refused(tmp_path: Path) -> None:
     broken = tmp_path / "broken.toml"
     for content, problem in ((b"[read", "is not TOML"), (b"\xff[read", "is not UTF-8")):

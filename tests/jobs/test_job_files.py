@@ -14,6 +14,7 @@ JOB_FILES = {
     "audit": JOBS / "audit_lake.py",
     "inspect": JOBS / "inspect_segments.py",
     "replay": JOBS / "replay_quarantine.py",
+    "retake": JOBS / "retake_partitions.py",
     "sql": JOBS / "query_lake.py",
 }
 

@@ -32,8 +32,6 @@ def test_the_upper_bound_is_the_high_watermark_or_what_stands_for_it(
     assert bounds.log_end_offset == 100
     is_said = has_file and entry is None and settings is not _TO_THE_END
     assert any("has no entry" in note for note in bounds.notes) == is_said
-    is_short = entry is not None and entry > 100
-    assert any("70 offsets are not on this disk" in note for note in bounds.notes) == is_short
 
 
 def test_without_an_entry_a_partition_is_taken_up_to_its_log_start() -> None:

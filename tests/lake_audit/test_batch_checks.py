@@ -5,13 +5,15 @@ import pyarrow as pa
 
 from seglake.lake.parquet_rows import HIGHEST, LOWEST
 from seglake.pipelines.lake_audit.batch_checks import PartitionBatches
-from seglake.pipelines.lake_audit.ledger import Blocks
+from seglake.pipelines.lake_audit.ledger import LedgerBlocks
 from seglake.pipelines.lake_audit.problems import ProblemKind
 from seglake.pipelines.lake_audit.record_checks import BatchRuns
 from seglake.pipelines.lake_audit.sums import RangeSums
 
 _COLUMNS = ("base_offset", "last_offset", "row_count", "size_bytes", "state")
-_BLOCKS = Blocks(np.array([0, 10]), np.array([10, 30]))
+_BLOCKS = LedgerBlocks(
+    np.array([1, 1]), np.array([0, 10]), np.array([10, 30]), np.array([True, True])
+)
 
 
 def _batches(
@@ -19,7 +21,7 @@ def _batches(
 ) -> PartitionBatches:
     found = PartitionBatches(_BLOCKS, *cell)
     for row in reversed(rows):  # they may come in any order
-        found.add(pa.Table.from_pylist([dict(zip(_COLUMNS, row, strict=True))]))
+        found.add(pa.Table.from_pylist([dict(zip(_COLUMNS, row, strict=True)) | {"generation": 1}]))
     found.finish()
     return found
 
@@ -33,14 +35,14 @@ def test_each_block_has_the_sums_of_the_batches_that_end_in_it() -> None:
         (0, 4, 3, 50, "decoded"), (5, 9, 5, 60, "aborted"), (10, 19, 10, 70, "decoded")
     )
     assert found.sums() == {
-        0: RangeSums(batches=2, batch_bytes=110, decoded_rows=3, other_span=5, lacking=2),
-        10: RangeSums(batches=1, batch_bytes=70, decoded_rows=10),
+        (1, 0): RangeSums(batches=2, batch_bytes=110, decoded_rows=3, other_span=5, lacking=2),
+        (1, 10): RangeSums(batches=1, batch_bytes=70, decoded_rows=10),
     }
 
 
 def test_a_batch_that_begins_before_its_block_counts_from_the_block_on() -> None:
     assert _batches((7, 12, 0, 9, "aborted")).sums() == {
-        10: RangeSums(batches=1, batch_bytes=9, other_span=3)
+        (1, 10): RangeSums(batches=1, batch_bytes=9, other_span=3)
     }
 
 

@@ -229,8 +229,22 @@ _CASES = [
         "a gap is of a strange attempt",
         "gaps",
         _with("start_offset", 1, attempt_id=lambda row: "another"),
-        {"unknown_attempt"},
+        {"unknown_attempt", "equation"},
         "[78, 129) of another",
+    ),
+    Case(
+        "a record is of another commit",
+        "records",
+        _with("offset", 5, generation=lambda row: 2),
+        {"outside_ledger", "row_count", *_ADDS_UP},
+        "records has offset 214",
+    ),
+    Case(
+        "a batch is of another commit",
+        "batches",
+        _with("base_offset", 4, generation=lambda row: 2),
+        {"outside_ledger", "bytes", *_ADDS_UP},
+        "batches has offsets 191 to 230",
     ),
     *(
         Case(f"the ledger has other {column}", _LEDGER, _more(column), {"ledger_sums"}, column)

@@ -2,8 +2,9 @@
 
 import pyarrow as pa
 
+from seglake.kafka_log.gap_ranges import GapRanges
 from seglake.kafka_log.replica import PartitionKey
-from seglake.pipelines.lake_audit.gap_checks import GapChecks, GapCount, counts_joined
+from seglake.pipelines.lake_audit.gap_checks import GapChecks
 from seglake.pipelines.lake_audit.gap_rows import GapCollector
 from seglake.pipelines.lake_audit.ledger import LakePartition, LedgerRange, PartitionLedger
 from seglake.pipelines.lake_audit.problems import ProblemKind
@@ -11,6 +12,7 @@ from seglake.pipelines.lake_audit.quarantine_checks import Damage
 from seglake.pipelines.lake_audit.sums import RangeSums
 
 _RANGES = (LedgerRange(0, 20, "ingest", 1, "first"), LedgerRange(30, 50, "ingest", 2, "second"))
+_LEDGER = PartitionLedger(LakePartition("c", PartitionKey("orders", 0, None)), _RANGES)
 _TYPES: dict[str, pa.DataType] = {
     "start_offset": pa.int64(),
     "next_offset": pa.int64(),
@@ -23,19 +25,18 @@ _TYPES: dict[str, pa.DataType] = {
 def _checks(
     *gaps: tuple[int, int, str], attempt: str = "first", cell: tuple[int, int] = (0, 99)
 ) -> GapChecks:
-    ledger = PartitionLedger(LakePartition("c", PartitionKey("orders", 0, None)), _RANGES)
     rows = [
         {"start_offset": start, "next_offset": stop, "cause": cause, "attempt_id": attempt}
         for start, stop, cause in gaps
     ]
     collector = GapCollector()
     collector.add(pa.Table.from_pylist(rows, schema=pa.schema(_TYPES)))
-    return GapChecks(collector.rows(), ledger, ledger.blocks(), cell)
+    return GapChecks(collector.rows(), _LEDGER, _LEDGER.blocks(), cell)
 
 
 def _no_damage() -> Damage:
     damage = Damage()
-    damage.finish()
+    damage.finish(_LEDGER)
     return damage
 
 
@@ -46,13 +47,16 @@ def _kinds(checks: GapChecks) -> dict[ProblemKind, tuple[str, ...]]:
 def test_explained_gaps_are_counted_and_no_problem() -> None:
     found = _checks((2, 5, "compacted"), (7, 8, "compacted"), (15, 20, "deleted"))
     assert _kinds(found) == {}
-    assert found.counts() == {"compacted": GapCount(2, 4), "deleted": GapCount(1, 5)}
-    assert found.sums() == {0: RangeSums(gap_span=9)}
+    assert found.counts() == {
+        "compacted": GapRanges(2, 4),
+        "deleted": GapRanges(1, 5, ((15, 20),)),
+    }
+    assert found.sums() == {(1, 0): RangeSums(gap_span=9)}
 
 
 def test_what_reaches_beyond_the_ledgers_range_is_cut_in_the_sums_and_named() -> None:
     found = _checks((15, 25, "compacted"))
-    assert found.sums() == {0: RangeSums(gap_span=5)}
+    assert found.sums() == {(1, 0): RangeSums(gap_span=5)}
     assert _kinds(found) == {ProblemKind.GAP_BEYOND_COVERAGE: ("[15, 25)",)}
 
 
@@ -80,8 +84,3 @@ def test_the_least_explained_gaps_are_shown_first() -> None:
     found = _checks((2, 3, "compacted"), (4, 5, "missing"), (6, 7, "deleted"))
     shown = [gap.cause for gap in found.shown(_no_damage())]
     assert shown == ["missing", "deleted", "compacted"]
-
-
-def test_counts_of_cells_add_up_by_cause() -> None:
-    parts = [{"deleted": GapCount(1, 5)}, {"deleted": GapCount(2, 3), "missing": GapCount(1, 1)}]
-    assert counts_joined(parts) == {"deleted": GapCount(3, 8), "missing": GapCount(1, 1)}

@@ -23,3 +23,9 @@ def test_a_machine_is_told_everything() -> None:
     assert facts["partitions"][0]["problems"] == [
         {"kind": "missing", "count": 1, "examples": ["[3, 4)"]}
     ]
+
+
+def test_a_lake_in_which_nothing_is_covered_is_empty() -> None:
+    assert LakeAudit("/lake", (), (), ()).is_empty
+    assert LakeAudit("/lake", (partition_audit(0, covered=()),), (), ()).is_empty
+    assert not LakeAudit("/lake", (partition_audit(0),), (), ()).is_empty

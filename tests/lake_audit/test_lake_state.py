@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
+from seglake.pipelines.lake_audit.text_report import to_text
 from support.audits import audited, kinds
 from support.lakes import ingested
 from support.made_logs import make_log_dir
@@ -54,3 +55,53 @@ def test_a_commit_that_is_not_finished_is_a_note_and_no_problem(step: str, tmp_p
     assert found.partitions[0].covered == ((0, 20),)
     ingested(grown, lake)
     assert (audited(lake).notes, audited(lake).partitions[0].covered) == ((), ((0, 40),))
+
+
+def test_a_lake_without_a_row_is_not_proved(tmp_path: Path) -> None:
+    data, lake = tmp_path / "data", tmp_path / "lake"
+    make_log_dir(data, {("orders", 0): [0, 20]}, high_watermarks={("orders", 0): 0})
+    assert (ingested(data, lake).exit_code, ingested(data, lake).records) == (0, 0)
+    found = audited(lake)
+    (problem,) = found.problems
+    assert problem.startswith("nothing was ingested: the ledger has no row; no run has committed")
+    assert (found.exit_code, found.is_empty, found.partitions) == (3, True, ())
+    assert to_text(found).splitlines()[0] == (f"{lake}: NOTHING WAS INGESTED, so nothing is proved")
+
+
+@pytest.mark.parametrize("step", ["redo", "records", "batches", "gaps"])
+def test_a_run_that_died_before_its_first_commit_was_complete_is_not_green(
+    step: str, tmp_path: Path
+) -> None:
+    def die(done: str) -> None:
+        if done == step:
+            raise _KilledError
+
+    data, lake = make_log_dir(tmp_path / "data", {("orders", 0): [0, 20]}), tmp_path / "lake"
+    with pytest.raises(_KilledError):
+        ingested(data, lake, after=die)
+    found = audited(lake)
+    assert (kinds(found), found.exit_code, found.is_empty) == (set(), 3, True)
+    (problem,) = found.problems
+    assert "died before its first commit was complete" in problem
+    assert [note.partition(":")[0] for note in found.notes] == (
+        [] if step == "redo" else ["orders"]
+    )
+    ingested(data, lake)
+    assert (audited(lake).exit_code, audited(lake).notes) == (0, ())
+
+
+def test_a_first_commit_of_one_topic_that_is_not_finished_is_a_note_beside_others(
+    tmp_path: Path,
+) -> None:
+    def die(done: str) -> None:
+        if done == "records":
+            raise _KilledError
+
+    lake = tmp_path / "lake"
+    ingested(make_log_dir(tmp_path / "a", {("orders", 0): [0, 20]}), lake)
+    both = make_log_dir(tmp_path / "b", {("orders", 0): [0, 20], ("payments", 0): [0, 20]})
+    with pytest.raises(_KilledError):
+        ingested(both, lake, after=die)
+    found = audited(lake)
+    assert (kinds(found), found.problems, found.exit_code) == (set(), (), 0)
+    assert [note.partition(":")[0] for note in found.notes] == ["payments"]

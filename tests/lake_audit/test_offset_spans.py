@@ -29,7 +29,7 @@ def test_holes_and_overlaps_are_found_as_by_counting_each_offset(
 ) -> None:
     blocks = _ledger(covered).covered()
     # A span counts in the block where it ends; one that ends in none is another problem.
-    ends = [(start, stop, blocks.index_of_one(stop - 1)) for start, stop in spans]
+    ends = [(start, stop, int(blocks.index_of(np.array([stop - 1]))[0])) for start, stop in spans]
     inside = [(max(start, blocks.starts[at]), stop) for start, stop, at in ends if at >= 0]
     low, high = min(cell), max(cell)
     counts = {

@@ -8,9 +8,16 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
+from seglake.kafka_log.replica import PartitionKey
+from seglake.pipelines.lake_audit.ledger import LakePartition, PartitionLedger
 from seglake.pipelines.lake_audit.quarantine_checks import Damage
 from seglake.pipelines.lake_audit.text_report import to_text
 from support.audits import audited, falsified, kinds
+from support.damaged_replicas import batches_in
+from support.elected_logs import ElectedLog, plain, write_elected
+from support.lakes import Row, ingested, retaken
+
+_LEDGER = PartitionLedger(LakePartition("c", PartitionKey("orders", 0, None)), ())
 
 
 def _damage(*spans: tuple[int | None, int | None]) -> Damage:
@@ -26,9 +33,10 @@ def _damage(*spans: tuple[int | None, int | None]) -> Damage:
             "resolution": None,
             "previous_offset": previous,
             "next_offset": following,
+            "generation": 1,
         }
         found.add(pa.Table.from_pylist([row]))
-    found.finish()
+    found.finish(_LEDGER)
     return found
 
 
@@ -62,10 +70,11 @@ def test_a_span_that_two_runs_met_counts_twice_and_a_resolution_does_not() -> No
         "defect_code": "crc_mismatch",
         "previous_offset": 0,
         "next_offset": 5,
+        "generation": 1,
     }
     one.add(pa.Table.from_pylist([row | {"resolution": None}]))
     one.add(pa.Table.from_pylist([row | {"resolution": "sibling"}]))
-    one.finish()
+    one.finish(_LEDGER)
     assert (one.sums().spans, one.sums().size_bytes, one.sums().resolved) == (2, 14, 1)
 
 
@@ -95,3 +104,29 @@ def test_the_damage_of_another_copy_is_not_counted(damaged: Path, tmp_path: Path
     (found,) = audited(lake).partitions
     assert (found.problems, found.quarantine.spans) == ((), 1)
     assert found.quarantine.by_code["replica_conflict"].spans == 1
+
+
+def test_what_is_of_a_log_that_lost_an_election_explains_no_gap_of_the_one_that_won(
+    tmp_path: Path,
+) -> None:
+    lake, disk = tmp_path / "lake", tmp_path / "disk"
+    write_elected(disk, ElectedLog.of(*plain(1, 8)))
+    batches_in(disk / "orders-0")[5].damage()
+    ingested(disk, lake)
+    write_elected(disk, ElectedLog.of(*plain(1, 4), *plain(3, 6)), broker_id=1)
+    batches_in(disk / "orders-0")[5].damage()
+    ingested(disk, lake)
+    retaken(lake, disk)
+    found = audited(lake)
+    assert kinds(found) == set()
+    (gap,) = found.partitions[0].shown_gaps
+    assert (gap.start_offset, gap.next_offset) == (25, 30)
+    assert len(str(gap.evidence).split("; ")) == 1
+    falsified(lake, "quarantine", lambda rows: [row for row in rows if not _is_of_winner(row)])
+    codes = audited(lake).partitions[0].quarantine.by_code
+    assert {*codes} == {"crc_mismatch", "replica_conflict"}
+    assert kinds(audited(lake)) == {"no_evidence", "bytes"}
+
+
+def _is_of_winner(row: Row) -> bool:
+    return (row["broker_id"], row["defect_code"]) == (1, "crc_mismatch")

@@ -5,19 +5,25 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seglake.pipelines.lake_audit.ledger import Blocks
+from seglake.pipelines.lake_audit.ledger import LedgerBlocks
 from seglake.pipelines.lake_audit.problems import ProblemKind
 from seglake.pipelines.lake_audit.record_checks import PartitionRecords
 from seglake.pipelines.lake_audit.sums import RangeSums
 
 _HIGH = 1 << 62
-_BLOCKS = Blocks(np.array([0, 10, _HIGH]), np.array([10, 20, _HIGH + 10]))
+_BLOCKS = LedgerBlocks(
+    np.array([1, 1, 1]),
+    np.array([0, 10, _HIGH]),
+    np.array([10, 20, _HIGH + 10]),
+    np.array([True, True, True]),
+)
 _TYPES: dict[str, pa.DataType] = {
     "offset": pa.int64(),
     "batch_base_offset": pa.int64(),
     "key": pa.binary(),
     "value": pa.binary(),
     "timestamp_ms": pa.int64(),
+    "generation": pa.int64(),
 }
 
 
@@ -25,7 +31,7 @@ def _records(
     *rows: tuple[int, int], key: bytes | None = b"k", time_ms: int | None = 7
 ) -> PartitionRecords:
     found = PartitionRecords(_BLOCKS)
-    columns = {"key": key, "value": b"vv", "timestamp_ms": time_ms}
+    columns = {"key": key, "value": b"vv", "timestamp_ms": time_ms, "generation": 1}
     all_rows = [columns | {"offset": offset, "batch_base_offset": base} for offset, base in rows]
     for part in (all_rows[::2], all_rows[1::2]):  # they may come in any order
         found.add(pa.Table.from_pylist(part, schema=pa.schema(_TYPES)))
@@ -34,7 +40,7 @@ def _records(
 
 def test_sums_of_large_offsets_do_not_overflow() -> None:
     assert _records((_HIGH + 1, _HIGH), (_HIGH + 9, _HIGH)).sums() == {
-        _HIGH: RangeSums(
+        (1, _HIGH): RangeSums(
             records=2,
             offset_sum=2 * _HIGH + 10,
             key_bytes=2,

@@ -14,7 +14,6 @@ from support.cases import cases, every, shared
 from support.conversions import DISK_COPIES, TELLING_DAMAGE, Conversions, DiskCopy
 from support.corrupt_cases import corrupt_case
 from support.encoder import Partition
-from support.lake_rows import new_lake
 from support.lakes import ingested, read_arrow
 from support.made_logs import TOPIC_IDS, made_segments, make_log_dir, write_over
 
@@ -95,12 +94,6 @@ def test_a_lake_of_many_runs_adds_up(tmp_path: Path) -> None:
     assert_agrees(lake)
 
 
-def test_a_lake_without_rows_has_nothing_to_explain(tmp_path: Path) -> None:
-    new_lake(tmp_path)
-    found = audited(tmp_path)
-    assert (found.partitions, found.exit_code) == ((), 0)
-
-
 def test_a_topic_made_again_is_audited_under_each_id(tmp_path: Path) -> None:
     data, lake = tmp_path / "data", tmp_path / "lake"
     for topic_id in ("orders", "orders again"):
@@ -120,7 +113,7 @@ def test_a_repaired_lake_adds_up(tmp_path: Path) -> None:
     log.write_bytes(log.read_bytes().replace(b"orders-0@17", b"orders-0@71"))
     ingested(damaged, lake)
     (before,) = audited(lake).partitions
-    assert before.gaps["quarantined"] == (1, 5)
+    assert before.gaps["quarantined"] == (1, 5, ((15, 20),))
     other = make_log_dir(tmp_path / "b", {orders: [0, 40]}, broker_id=1)
     ingested([damaged, other], lake)
     found = audited(lake)

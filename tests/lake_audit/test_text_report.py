@@ -1,6 +1,7 @@
 """What a person reads: the worst first, aligned, and long lists cut with a count."""
 
-from seglake.pipelines.lake_audit.gap_checks import GapCount, ShownGap
+from seglake.kafka_log.gap_ranges import GapRanges
+from seglake.pipelines.lake_audit.gap_checks import ShownGap
 from seglake.pipelines.lake_audit.lake_audit import LakeAudit
 from seglake.pipelines.lake_audit.partition_audit import LeftAbove, PartitionAudit
 from seglake.pipelines.lake_audit.problems import Problem, ProblemKind
@@ -25,9 +26,9 @@ def test_the_worst_comes_first() -> None:
     lines = _lines(
         partition_audit(0),
         partition_audit(1, left=LeftAbove(10, 12, "who knows")),
-        partition_audit(2, gaps={"deleted": GapCount(1, 5)}),
+        partition_audit(2, gaps={"deleted": GapRanges(1, 5)}),
         partition_audit(3, problems=wrong),
-        partition_audit(4, gaps={"compacted": GapCount(1, 5)}),
+        partition_audit(4, gaps={"compacted": GapRanges(1, 5)}),
     )
     assert [line.split()[0] for line in lines if line.startswith("orders")] == [
         *("orders-3", "orders-2", "orders-1", "orders-0", "orders-4")
@@ -50,7 +51,7 @@ def test_many_examples_ranges_and_gaps_are_cut_with_a_count() -> None:
     gaps = tuple(ShownGap("remote", start, start + 1, None) for start in range(9))
     lines = _lines(
         partition_audit(
-            0, covered=ranges, gaps={"remote": GapCount(9, 9)}, shown=gaps, problems=(many,)
+            0, covered=ranges, gaps={"remote": GapRanges(9, 9)}, shown=gaps, problems=(many,)
         )
     )
     assert any("[8, 9) and 5 more ranges" in line for line in lines)
@@ -67,5 +68,11 @@ def test_two_partitions_of_one_name_are_told_apart() -> None:
 
 def test_evidence_stands_beside_the_gap() -> None:
     shown = ShownGap("quarantined", 3, 4, "crc_mismatch at x.log, byte 7")
-    lines = _lines(partition_audit(0, gaps={"quarantined": GapCount(1, 1)}, shown=(shown,)))
+    lines = _lines(partition_audit(0, gaps={"quarantined": GapRanges(1, 1)}, shown=(shown,)))
     assert "                   [3, 4) quarantined: crc_mismatch at x.log, byte 7" in lines
+
+
+def test_the_first_line_says_what_is_in_the_remote_tier_only() -> None:
+    remote = {"remote": GapRanges(1, 7, ((0, 7),))}
+    lines = _lines(partition_audit(0, gaps=remote), partition_audit(1, gaps=remote))
+    assert lines[0].endswith("every offset is explained, 14 of them are in the remote tier only")

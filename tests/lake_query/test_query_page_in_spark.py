@@ -44,12 +44,13 @@ def no_names(spark_session: SparkSession) -> Iterator[None]:
 
 
 def _forget_all(session: SparkSession) -> None:
-    for table in session.catalog.listTables():
-        if table.isTemporary:
-            session.catalog.dropTempView(table.name)
+    for view in session.sql("SHOW VIEWS").collect():
+        if view.isTemporary:
+            session.catalog.dropTempView(view.viewName)
         else:
-            kind = "VIEW" if table.tableType == "VIEW" else "TABLE"
-            session.sql(f"DROP {kind} {table.name}")
+            session.sql(f"DROP VIEW {view.viewName}")
+    for table in session.sql("SHOW TABLES").collect():
+        session.sql(f"DROP TABLE {table.tableName}")
 
 
 def _check(answers: Answers) -> None:

@@ -1,6 +1,7 @@
 """What is shown for each reader is right of lakes with windows, repairs, tombstones, new topics."""
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -35,6 +36,24 @@ def _range(partition: int, start: int, end: int, generation: int, **other: objec
         "records": 0,
         "generation": generation,
         "attempt_id": f"attempt{generation}",
+        "committed_at": _hour(generation),
+    }
+    return row | other
+
+
+def _hour(hour: int) -> datetime:
+    return datetime(2026, 11, 1, hour, tzinfo=UTC)
+
+
+def _seen(hour: int, partition: int, next_offset: int | None, log_end: int, **other: object) -> Row:
+    row = {
+        "source_id": "c1",
+        "topic_id": "id1",
+        "topic": _TOPIC,
+        "partition": partition,
+        "next_offset": next_offset,
+        "log_end_offset": log_end,
+        "observed_at": _hour(hour),
     }
     return row | other
 
@@ -78,6 +97,13 @@ _ROWS: Mapping[str, Sequence[Row]] = {
         _gap(12, 14, "missing", 5),
         _gap(0, 1, "deleted", 6, topic_id="id2"),
     ],
+    "observations": [
+        _seen(8, 0, 50, 90, topic_id=None),
+        _seen(7, 0, 50, 500),
+        _seen(9, 1, None, 30),  # refused, so that nothing of it is left
+        _seen(5, 0, 2, 600, topic_id="id2"),  # a later run was killed before it said what it saw
+        _seen(9, 4, 0, 10),  # nothing of it was ingested
+    ],
     "records": [
         _record(0, b"a", b"before ids", topic_id=None),
         _record(10, b"a", b"after"),
@@ -103,7 +129,7 @@ _RIGHT = {
     "completeness": [
         dict(zip((*_NAMES, *_CAUSES, "left_above"), (_TOPIC, *numbers), strict=True))
         for numbers in (
-            (0, 30, 26, 0, 2, 0, 0, 0, 2, 10),
+            (0, 30, 26, 0, 2, 0, 0, 0, 2, 40),
             (0, 3, 2, 0, 0, 1, 0, 0, 0, 0),
             (1, 4, 4, 0, 0, 0, 0, 0, 0, None),
             (2, 0, 0, 0, 0, 0, 0, 0, 0, 0),

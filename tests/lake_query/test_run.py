@@ -48,6 +48,26 @@ def test_query_that_spark_refuses_is_one_line(
     assert capfd.readouterr().err == ""
 
 
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("text", "near"),
+    [
+        ("SELECT * FROM recrods", "catalog; did you mean records?"),
+        ("SELECT * FROM last_offset", "; did you mean last_offsets?"),
+        ("SELECT * FROM topic_ordrs", "; did you mean topic_orders?"),
+        ("SELECT * FROM orders", "; did you mean topic_orders or records?"),
+        ("SELECT * FROM elsewhere", ""),
+    ],
+)
+def test_misspelled_table_or_view_leads_to_the_one_that_is_meant(
+    text: str, near: str, spark_session: SparkSession, lake_path: Path
+) -> None:
+    with pytest.raises(WrongQueryError) as caught:
+        ask(spark_session, lake_path, text)
+    assert ("; did you mean" in str(caught.value)) == bool(near)
+    assert str(caught.value).endswith(near)
+
+
 def test_lake_without_a_table_is_missing(lake_path: Path, tmp_path: Path) -> None:
     assert require_lake(str(lake_path), LocalStorage()) == str(lake_path)
     lake = tmp_path / "lake"

@@ -35,7 +35,7 @@ def _segments(folder: Path) -> Path:
 
 def _found(path: Path, storage: LocalStorage | None = None) -> tuple[list[FoundLogDir], Closed]:
     closed: Closed = {}
-    return find_log_dirs(storage or LocalStorage(), str(path), {}, closed), closed
+    return find_log_dirs(storage or LocalStorage(), str(path), {}, closed, []), closed
 
 
 def _paths(path: Path) -> list[str]:

@@ -13,7 +13,7 @@ from seglake.kafka_log.replica import (
     SegmentFile,
 )
 from seglake.log_dirs.relisting import retryable_replicas
-from seglake.pipelines.segment_ingest import ingest
+from seglake.pipelines.segment_ingest import round_look
 from seglake.pipelines.segment_ingest.planning.replica_survey import survey_partitions
 from support import broker_disks
 from support.accounts import imbalances_of
@@ -70,7 +70,7 @@ def test_they_may_go_before_they_are_surveyed(
         gone()
         return survey_partitions(*arguments)  # type: ignore[arg-type]  # handed on as they are
 
-    monkeypatch.setattr(ingest, survey_partitions.__name__, late_survey)
+    monkeypatch.setattr(round_look, survey_partitions.__name__, late_survey)
     assert ingested(source, lake).exit_code == 0
     assert _gap_rows(lake) == [(0, 40, "deleted", _JUST_GONE)]
     assert offsets_taken(lake) == list(range(40, 120))

@@ -1,5 +1,6 @@
 """What the ledger covers, and whose its rows are."""
 
+from seglake.kafka_log.leader_epochs import OPEN_END
 from seglake.log_tables.coverage import Coverage
 from support.planned import KEY
 
@@ -41,3 +42,33 @@ def test_the_first_isolation_of_a_topic_is_the_one_that_counts() -> None:
     rows = [_row(5, 9, None, 2) | {"isolation": "read_uncommitted"}, _row(0, 5, None, 1)]
     assert Coverage(rows).isolation(KEY.topic) == "read_committed"
     assert Coverage(rows).isolation("other") is None
+
+
+def test_what_a_generation_brought_counts_up_to_the_election_that_it_lies_in_or_below() -> None:
+    elections = [_election(20, 40, 2, 3), _election(10, 30, 4, None), _election(50, 60, 5, 7)]
+    coverage = Coverage([_row(0, 60, None), *elections])
+    until = {
+        (offset, generation): coverage.counts_until(KEY, offset, generation)
+        for offset in (25, 35, 45)
+        for generation in (1, 2, 4)
+    }
+    assert until == {
+        (25, 1): 10,
+        (25, 2): 10,
+        (25, 4): 50,
+        (35, 1): 20,
+        (35, 2): 50,
+        (35, 4): 50,
+        (45, 1): 50,
+        (45, 2): 50,
+        (45, 4): 50,
+    }
+    assert coverage.counts_until(KEY, 60, 1) == OPEN_END
+    assert [coverage.won_from(KEY, epoch) for epoch in (-1, 2, 3, 7)] == [20, 20, 50, OPEN_END]
+
+
+def _election(
+    start: int, stop: int, generation: int, leader_epoch: int | None
+) -> dict[str, object]:
+    row = _row(start, stop, None, generation)
+    return row | {"kind": "superseded", "leader_epoch": leader_epoch}

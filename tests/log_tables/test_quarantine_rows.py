@@ -42,7 +42,7 @@ def _defect(code: DefectCode = DefectCode.CRC_MISMATCH, codec_id: int | None = 4
 
 
 def test_a_row_of_damage_has_its_place_in_the_segment_and_its_sound_neighbours() -> None:
-    place = Place(Origin("source", _KEY, "run"), 1, "orders-3/0.log", 1000, 5)
+    place = Place(Origin("source", _KEY, "run", 7), 1, "orders-3/0.log", 1000, 5)
     table = QUARANTINE.to_arrow([quarantine_row(_defect(), _RAW, place, 9, 20)])
     (row,) = table.to_pylist()
     expected = {
@@ -62,6 +62,7 @@ def test_a_row_of_damage_has_its_place_in_the_segment_and_its_sound_neighbours()
         "raw_is_complete": False,
         "resolution": None,
         "run_id": "run",
+        "generation": 7,
     }
     assert {name: row[name] for name in expected} == expected
     assert table.schema.names == QUARANTINE.schema.names

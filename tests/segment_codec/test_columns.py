@@ -4,9 +4,10 @@ import tracemalloc
 
 import pytest
 
-from seglake.segment_codec.columns import ColumnBuilder, UnitOutcome
+from seglake.segment_codec.columns import ColumnBuilder
 from seglake.segment_codec.errors import DefectError
 from seglake.segment_codec.offset_order import Unit
+from seglake.segment_codec.outcomes import UnitOutcome
 from seglake.segment_codec.record import Record as Found
 from support.decoders import ANY_SIZE, HIGHEST, LOWEST, by_reference, records_of
 from support.encoder import (

@@ -99,7 +99,7 @@ def test_run_holds_messages_of_one_kind(other: EncodedBatch) -> None:
 @pytest.mark.parametrize(("may_have_holes", "spans"), [(True, [(0, 3)]), (False, [(0, 1), (3, 3)])])
 def test_run_has_holes_where_it_may(may_have_holes: bool, spans: list[tuple[int, int]]) -> None:
     content = laid_out(*(message(offset, Record(None, b"v"), 1) for offset in (0, 1, 3)))
-    bounds = SegmentBounds(0, 4, is_last=True, durable_offset=0, may_have_holes=may_have_holes)
+    bounds = SegmentBounds(0, 4, is_last=True, durable_offset=4, may_have_holes=may_have_holes)
     walk = SegmentWalk(Window(BytesSource(content)), bounds, OffsetOrder(0))
     runs = units_of(walk.items())
     assert [(run.first_offset, run.last_offset) for run in runs] == spans

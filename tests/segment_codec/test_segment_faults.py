@@ -102,6 +102,7 @@ CASES: dict[str, Case] = {
     ),
     "twice": Case(batch(0), DefectCode.OFFSET_OUT_OF_ORDER),
     "overlap": Case(batch(1), DefectCode.OFFSET_OUT_OF_ORDER),
+    "raised": Case(batch(3), DefectCode.OFFSET_CONTRADICTED),
     "message_twice": Case(message(1, Record(), 0), DefectCode.OFFSET_OUT_OF_ORDER),
 }
 

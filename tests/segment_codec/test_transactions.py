@@ -1,5 +1,6 @@
 """How transactions end, against a search through all markers."""
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,7 +28,10 @@ def test_data_has_the_state_of_the_first_marker_of_its_producer_behind_it(
     if behind:
         is_commit = min(behind).is_commit
         expected = TransactionState.COMMITTED if is_commit else TransactionState.ABORTED
-    assert Markers(markers).state(producer_id, offset) is expected
+    found = Markers(markers)
+    assert found.state(producer_id, offset) is expected
+    both = found.states(producer_id, np.array([offset, 30]))
+    assert [list(TransactionState)[index] for index in both] == [expected, TransactionState.OPEN]
 
 
 def test_a_marker_ends_the_transaction_of_its_producer_from_the_first_batch_on() -> None:

@@ -5,12 +5,20 @@ import subprocess
 import sys
 
 _NOT_COMPILED = """
-from seglake.segment_codec import _message_kernels, _record_kernel
+from numba.core.dispatcher import Dispatcher
+from seglake.segment_codec import _header_kernel, _message_kernels, _record_kernel
 from seglake.segment_codec.warm import warm
 warm()
-kernels = [_record_kernel.decode_records]
-kernels += [getattr(_message_kernels, name) for name in ("scan_messages", "decode_messages")]
-kernels.append(_message_kernels.find_header)
+modules = _header_kernel, _message_kernels, _record_kernel
+kernels = {
+    kernel
+    for module in modules
+    for kernel in vars(module).values()
+    if isinstance(kernel, Dispatcher)
+    and kernel.__module__ == module.__name__
+    and not kernel.__name__.startswith("_")
+}
+assert len(kernels) > 4
 print([kernel.__name__ for kernel in kernels if not kernel.signatures])
 """
 

@@ -18,3 +18,36 @@ def test_source_that_gives_less_than_its_size_has_changed() -> None:
         Window(_Short(b"abcdef")).view(1, 2)
     found = caught.value
     assert (found.position, found.expected_bytes, found.read_bytes) == (1, 5, 4)
+
+
+class _Noted(BytesSource):
+    """Notes what is read of it."""
+
+    def __init__(self, content: bytes) -> None:
+        super().__init__(content)
+        self.reads: list[tuple[int, int]] = []
+
+    def read(self, position: int, length: int) -> bytes:
+        self.reads.append((position, length))
+        return super().read(position, length)
+
+
+def test_reads_grow_while_everything_is_read_and_only_then() -> None:
+    source = _Noted(bytes(1000))
+    window = Window(source, 10, most_read_bytes=40)
+    for position in range(0, 200, 5):
+        window.view(position, 3)
+    assert source.reads == [(0, 10), (10, 20), (30, 40), (70, 40), (110, 40), (150, 40), (190, 40)]
+    source.reads.clear()
+    window.view(300, 3)  # a page and more were passed over
+    window.view(315, 3)  # less than a page was
+    window.view(350, 30)
+    assert source.reads == [(300, 10), (315, 20), (350, 30)]
+
+
+def test_pieces_of_one_size_are_read_where_nothing_else_is_asked_for() -> None:
+    source = _Noted(bytes(100))
+    window = Window(source, 10)
+    for position in range(0, 40, 5):
+        window.view(position, 3)
+    assert source.reads == [(0, 10), (10, 10), (20, 10), (30, 10)]

@@ -13,7 +13,7 @@ import pytest
 
 from seglake.pipelines.lake_audit.disk_check.disk_check_report import exit_code
 from support.accounts import imbalances_of, standing_gaps
-from support.audits import audited, checked
+from support.audits import audited, checked, kinds
 from support.encoder import (
     Codec,
     EncodedBatch,
@@ -25,9 +25,9 @@ from support.encoder import (
     wrapper,
     write_checkpoint,
 )
-from support.lakes import Row, ingested, read_table
+from support.lakes import Row, ingested, read_table, retaken
 from support.made_logs import FIRST_MS, TOPIC_IDS, write_over
-from support.taken import is_nothing_new, offsets_taken
+from support.taken import offsets_taken
 
 _KEPT = (0, 3, 7)  # of the ten messages in a wrapper
 
@@ -108,9 +108,10 @@ def test_a_batch_that_won_an_election_over_what_was_taken_accounts_for_what_is_n
         assert summary.findings.refused == {}
         assert offsets_taken(lake) == list(range(stop))
         assert imbalances_of(lake) == []
-        assert [partition.problems for partition in audited(lake).partitions] == [()]
-        assert exit_code(checked(data, lake)) == 0
-    assert is_nothing_new(ingested(data, lake))
+        assert kinds(audited(lake)) == {"superseded"}
+        assert exit_code(checked(data, lake)) == 3
+    waiting = ingested(data, lake)
+    assert (waiting.topics, waiting.exit_code) == ([], 3)
     spans = [(10, 14, 5), (15, 19, 5), (20, 23, 4), (24, 30, 7), (31, 37, 7)]
     assert _spans(lake) == [(0, 4, 5), (5, 9, 5), *spans]
     values = {row["offset"]: row["value"] for row in read_table(lake, "records")}
@@ -118,7 +119,11 @@ def test_a_batch_that_won_an_election_over_what_was_taken_accounts_for_what_is_n
     older = ingested(_elected(data, 24, topic_id), lake)
     assert (older.findings.refused, older.exit_code, offsets_taken(lake)) == (
         {},
-        0,
+        3,
         list(range(38)),
     )
     assert not [note for note in older.notes if "the disk has the batch" in note]
+    assert retaken(lake, _elected(data, 38, topic_id)).exit_code == 0
+    assert _spans(lake)[2:] == sorted([*spans, (10, 16, 7), (17, 19, 3)])
+    assert (kinds(audited(lake)), imbalances_of(lake)) == (set(), [])
+    assert exit_code(checked(data, lake)) == 0

@@ -224,7 +224,9 @@ def test_every_crash_of_the_cleaner_leaves_the_records_of_before_or_after(
     write_checkpoint(data / "replication-offset-checkpoint", marks)
     assert len(marks) > 250
 
-    summary = ingested(data, lake, isolation=_ISOLATION)
+    # No checkpoint says that the cleaner was there: what it took of older formats is `missing`.
+    limits = {"fail_on_unexplained_gap": False}
+    summary = ingested(data, lake, isolation=_ISOLATION, limits=limits)
     assert (summary.exit_code, summary.counts.quarantined, summary.findings.not_ingested_yet) == (
         0,
         0,

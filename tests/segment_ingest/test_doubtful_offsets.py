@@ -82,10 +82,10 @@ def test_missing_messages_are_a_gap_where_the_cleaner_never_was(magic: int, tmp_
     numbers = [*range(40), *range(60, 100)]
     batches = [message(n, _records(n, n + 1)[0], magic) for n in numbers]
     write_log_dir(tmp_path / "data", [Partition("orders", 0, [Segment(0, batches)])])
-    summary = ingested(
-        tmp_path / "data", tmp_path / "lake", limits={"fail_on_unexplained_gap": True}
-    )
+    summary = ingested(tmp_path / "data", tmp_path / "lake")
     assert (summary.exit_code, summary.counts.missing_offsets) == (3, 20)
+    assert "missing without a known cause: 20 offsets in orders-0 [40, 60)" in summary.to_text()
+    assert ingested(tmp_path / "data", tmp_path / "lake").exit_code == 0
     assert gaps_taken(tmp_path / "lake") == [(40, 60, "missing")]
 
 
@@ -118,7 +118,8 @@ def test_a_pipe_and_a_dangling_link_among_the_segments_are_passed_over(tmp_path:
     (data / "orders-0" / f"{20:020d}.log").symlink_to(tmp_path / "nowhere")
     summary = ingested(data, tmp_path / "lake")
     assert summary.records == 20
-    assert any("holds no segment" in note for note in summary.notes)
+    (short,) = summary.findings.not_on_disk
+    assert (str(short.key), short.ranges) == ("orders-0", ((0, 20),))
 
 
 def test_a_disk_that_ends_below_the_brokers_checkpoint_is_named(tmp_path: Path) -> None:
@@ -126,4 +127,5 @@ def test_a_disk_that_ends_below_the_brokers_checkpoint_is_named(tmp_path: Path) 
     log = data / "orders-0" / f"{0:020d}.log"
     log.write_bytes(log.read_bytes()[: log.stat().st_size // 2])
     summary = ingested(data, tmp_path / "lake")
-    assert any("offsets are not on this disk" in note for note in summary.notes)
+    (short,) = summary.findings.not_on_disk
+    assert (short.ranges, summary.exit_code) == (((10, 20),), 3)

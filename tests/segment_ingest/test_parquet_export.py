@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _SAMPLES = Path(__file__).parents[2] / "samples" / "broker-0"
-_FIVE = tuple(table for table in TABLES if table.topics is None)
-_OF_A_RUN = {"run_id", "attempt_id", "quarantined_at", "committed_at"}
+_OF_ALL_TOPICS = tuple(table for table in TABLES if not table.topics)
+_OF_A_RUN = {
+    *("run_id", "attempt_id", "quarantined_at", "committed_at", "observed_at", "waiting_since"),
+}
 
 
 class _OtherNames(LocalStorage):
@@ -92,12 +94,12 @@ def _rows(found: pa.Table, table: Table) -> list[str]:
 
 
 def _counts(lake: Path) -> dict[str, int]:
-    return {table.name: read_arrow(lake, table.name).num_rows for table in _FIVE}
+    return {table.name: read_arrow(lake, table.name).num_rows for table in _OF_ALL_TOPICS}
 
 
 def test_nothing_is_left_of_delta_and_success_is_there(plain: Path) -> None:
     assert sorted(path.name for path in plain.iterdir()) == sorted(
-        ["_SUCCESS", *(table.name for table in _FIVE)]
+        ["_SUCCESS", *(table.name for table in _OF_ALL_TOPICS)]
     )
     assert (plain / "_SUCCESS").read_bytes() == b""
     strange = [p for p in plain.rglob("*") if p.is_file() and p.suffix != ".parquet"]
@@ -105,7 +107,7 @@ def test_nothing_is_left_of_delta_and_success_is_there(plain: Path) -> None:
     assert {path.name.split("=")[0] for path in (plain / "records").iterdir()} == {"topic"}
 
 
-@pytest.mark.parametrize("table", _FIVE, ids=lambda table: table.name)
+@pytest.mark.parametrize("table", _OF_ALL_TOPICS, ids=lambda table: table.name)
 def test_arrow_reads_the_rows_that_delta_has(table: Table, plain: Path, delta: Path) -> None:
     parts = pa.schema([table.schema.field(name) for name in table.partition_by])
     partitioning = ds.partitioning(parts, flavor="hive") if table.partition_by else None
@@ -116,7 +118,7 @@ def test_arrow_reads_the_rows_that_delta_has(table: Table, plain: Path, delta: P
 
 def test_duckdb_reads_them(plain: Path, delta: Path) -> None:
     counts = {}
-    for table in _FIVE:
+    for table in _OF_ALL_TOPICS:
         files = f"{plain}/{table.name}/**/*.parquet"
         query = (
             "select count(*), count(distinct topic) from read_parquet(?, hive_partitioning=true)"
@@ -129,9 +131,9 @@ def test_duckdb_reads_them(plain: Path, delta: Path) -> None:
 
 @pytest.mark.spark
 def test_spark_reads_them(plain: Path, delta: Path, spark_session: "SparkSession") -> None:
-    frames = {t.name: spark_session.read.parquet(str(plain / t.name)) for t in _FIVE}
+    frames = {t.name: spark_session.read.parquet(str(plain / t.name)) for t in _OF_ALL_TOPICS}
     assert {name: frame.count() for name, frame in frames.items()} == _counts(delta)
-    for table in _FIVE:
+    for table in _OF_ALL_TOPICS:
         assert set(frames[table.name].columns) == set(table.schema.names)
     values = {(r.topic, r.partition, r.offset, r.value) for r in frames["records"].collect()}
     expected = read_arrow(delta, "records").select(["topic", "partition", "offset", "value"])
@@ -141,9 +143,10 @@ def test_spark_reads_them(plain: Path, delta: Path, spark_session: "SparkSession
 def test_a_table_without_rows_has_its_columns(tmp_path: Path) -> None:
     folder = tmp_path / "none"
     with LocalEngine(1) as engine:
-        settings = Settings.from_mappings([("test", {"select": {"topics": ["no-such-topic"]}})])
+        select = {"topics": ["v2-*"], "to_timestamp": "2000-01-01"}
+        settings = Settings.from_mappings([("test", {"select": select})])
         convert([str(_SAMPLES)], str(folder), local_scan(settings, engine))
-    for table in _FIVE:
+    for table in _OF_ALL_TOPICS:
         assert ds.dataset(folder / table.name).to_table().schema == table.schema
     assert (folder / "_SUCCESS").exists()
 
@@ -215,7 +218,7 @@ def test_what_was_left_out_leaves_no_success(
     assert (summary.exit_code, list(summary.left_out)) == (3, ["v2-lz4-0"])
     assert "it has no _SUCCESS" in summary.to_text()
     assert sorted(path.name for path in (tmp_path / "lake").iterdir()) == sorted(
-        table.name for table in _FIVE
+        table.name for table in _OF_ALL_TOPICS
     )
 
 

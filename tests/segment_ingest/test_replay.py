@@ -11,6 +11,7 @@ from seglake.cli.replay_command import main
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.errors import LakeRefusedError, NotALakeError
 from seglake.lake.tables import Table
+from seglake.pipelines.settings.topic_selection import NothingSelectedError
 from seglake.storage.errors import RefusedError
 from support.accounts import imbalances_of, standing_gaps
 from support.audits import audited
@@ -56,14 +57,22 @@ def test_replay_with_the_same_limit_says_what_is_left_and_writes_nothing(tmp_pat
 
 def test_topics_that_are_not_selected_stay_as_they_are(tmp_path: Path) -> None:
     lake = lake_without_a_large_batch(tmp_path)
+    ingested(make_log_dir(tmp_path / "other", {("payments", 0): [0, 5]}), lake)
     before = versions(lake)
     summary = replayed(
         lake,
         limits={"max_decompressed_batch_bytes": LARGE_LIMIT},
-        select={"topics": ["payments"]},
+        select={"topics": ["payments", "!ordrs"]},
     )
+    assert summary.notes == ["!ordrs excludes no topic of the lake; did you mean orders?"]
     assert (summary.repaired_gaps, summary.left_spans, summary.left_offsets) == (0, {}, {})
     assert versions(lake) == before
+
+
+def test_replay_of_topics_that_the_lake_does_not_have_is_a_wrong_call(tmp_path: Path) -> None:
+    lake = lake_without_a_large_batch(tmp_path)
+    with pytest.raises(NothingSelectedError, match=r"of the lake is selected by ordrs \(did you"):
+        replayed(lake, select={"topics": ["ordrs"]})
 
 
 def test_damaged_bytes_are_not_replayed_but_a_sibling_fills_them(tmp_path: Path) -> None:
@@ -87,9 +96,11 @@ def test_dry_run_says_what_would_be_filled_and_commits_nothing(tmp_path: Path) -
     summary = replayed(lake, dry_run=True, limits={"max_decompressed_batch_bytes": LARGE_LIMIT})
     assert (summary.planned_gaps, summary.planned_offsets, summary.exit_code) == (1, 5, 0)
     assert summary.to_text().startswith(
-        "dry run: 5 offsets in 1 gap would be filled in; nothing was committed ("
+        "dry run: 5 offsets in 1 gap in orders-0 [5, 10) would be filled in; nothing was "
+        "committed ("
     )
-    assert "offsets that are not there: 5 quarantined, in orders-0 (5)" in summary.to_text()
+    assert "would be filled: orders-0: 5 offsets of 5 to 9" in summary.to_text().splitlines()
+    assert "offsets that are not there: 5 quarantined in orders-0 [5, 10)" in summary.to_text()
     assert versions(lake) == before
     assert list((lake / "records" / "_seglake").rglob("*.log")) == []
     nothing = replayed(lake, dry_run=True, limits={"max_decompressed_batch_bytes": SMALL_LIMIT})
@@ -106,6 +117,7 @@ def test_dry_run_is_an_option_of_the_command(
     assert main(["--lake", str(lake), *options]) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["is_dry_run"], told["planned_gaps"], told["planned_offsets"]) == (True, 1, 5)
+    assert [fill["partition"] for fill in told["planned_fills"]] == ["orders-0"]
     assert versions(lake) == before
 
 

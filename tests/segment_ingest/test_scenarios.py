@@ -212,8 +212,10 @@ def test_holes_have_the_causes_that_are_proved(converted: Converted) -> None:
 def test_nothing_is_damaged_and_nobody_has_to_look(converted: Converted) -> None:
     codes = set(converted.tables["quarantine"]["defect_code"].to_pylist())
     assert codes == _DEFECTS.get((converted.scenario, converted.copy), set())
-    assert converted.summary.exit_code == 0
+    is_remote = "remote" in _GAP_CAUSES.get((converted.scenario, converted.copy), set())
+    assert converted.summary.exit_code == (3 if is_remote else 0)
     assert converted.summary.left_out == {}
+    assert converted.summary.findings.not_on_disk == []
     assert converted.summary.counts.missing_offsets == 0
 
 
@@ -222,6 +224,27 @@ def test_the_summary_counts_what_the_tables_hold(converted: Converted) -> None:
     assert converted.summary.counts.batches == converted.tables["batches"].num_rows
     states = Counter(converted.tables["records"]["transaction_state"].to_pylist())
     assert converted.summary.counts.open_rows == states["open"]
+
+
+def test_the_summary_names_each_gap_of_the_tables(converted: Converted) -> None:
+    spans: dict[tuple[str, str], list[tuple[int, int]]] = {}
+    for row in converted.tables["gaps"].to_pylist():
+        place = row["cause"], f"{row['topic']}-{row['partition']}"
+        spans.setdefault(place, []).append((row["start_offset"], row["next_offset"]))
+    told = {
+        (cause, name): found
+        for cause, partitions in converted.summary.gaps.items()
+        for name, found in partitions.items()
+    }
+    assert told.keys() == spans.keys()
+    for place, found in told.items():
+        assert (found.gaps, found.offsets) == (
+            len(spans[place]),
+            sum(stop - start for start, stop in spans[place]),
+        )
+        if place[0] != "compacted":
+            met = {offset for start, stop in found.ranges for offset in range(start, stop)}
+            assert met == {n for start, stop in spans[place] for n in range(start, stop)}
 
 
 def test_the_lake_adds_up_and_nothing_is_doubled(converted: Converted) -> None:

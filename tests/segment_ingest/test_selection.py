@@ -1,14 +1,20 @@
 """What a run is asked to take: time windows, topics, an isolation; and what it only plans."""
 
 import itertools
+import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from seglake.pipelines.segment_ingest.errors import IsolationConflictError
+from seglake.pipelines.settings.topic_selection import NothingSelectedError
+from seglake.storage.errors import StorageError
+from seglake.storage.local_storage import LocalStorage
+from seglake.storage.storage import FileInfo
 from support.accounts import imbalances_of
 from support.cases import cases, every
+from support.ingest_drivers import WAVES
 from support.lakes import ingested, read_table, versions
 from support.made_logs import FIRST_MS, STEP_MS, made_records, make_log_dir
 from support.taken import is_nothing_new, offsets_taken, ranges_taken, records_taken
@@ -89,12 +95,76 @@ def test_topics_are_chosen_by_globs_and_the_others_taken_later(data: Path, lake:
         ingested(data, lake, select={"topics": list(globs), "internal_topics": internal})
         return sorted({row["topic"] for row in read_table(lake, "records")})
 
-    assert topics_after("nothing*") == []
     assert topics_after("orders*", "!*.eu") == ["orders"]
     assert topics_after("?ayments") == ["orders", "payments"]
     assert topics_after() == ["Orders", "orders", "orders.eu", "payments"]
     assert topics_after(internal=True) == sorted(topics)
     assert imbalances_of(lake) == []
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_topics_that_are_not_there_are_a_wrong_call_and_no_lake_is_made(
+    dry_run: bool, data: Path, lake: Path
+) -> None:
+    make_log_dir(data, {_ORDERS: [0, 5], ("payments", 0): [0, 5]})
+    with pytest.raises(NothingSelectedError, match=r"ordrs \(did you mean orders\?\)"):
+        ingested(data, lake, select={"topics": ["ordrs"]}, dry_run=dry_run)
+    assert not lake.exists()
+
+
+def test_each_glob_that_selects_nothing_is_noted_beside_one_that_does(
+    data: Path, lake: Path
+) -> None:
+    make_log_dir(data, {_ORDERS: [0, 5], ("payments", 0): [0, 5]})
+    summary = ingested(data, lake, select={"topics": ["orders", "paymnets", "!test-*"]})
+    assert (summary.exit_code, summary.topics) == (0, ["orders"])
+    assert summary.notes == [
+        "paymnets selects no topic of the sources; did you mean payments?",
+        "!test-* excludes no topic of the sources",
+    ]
+
+
+def test_a_broker_without_topics_yet_is_no_wrong_call(data: Path, lake: Path) -> None:
+    make_log_dir(data, {("__cluster_metadata", 0): [0, 5]})
+    summary = ingested(data, lake, select={"topics": ["orders"]})
+    assert (summary.exit_code, summary.records) == (0, 0)
+    assert summary.notes == ["no topic of the sources is selected by orders"]
+
+
+def test_a_topic_may_be_in_a_folder_that_cannot_be_listed(
+    data: Path, lake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_log_dir(data / "broker-0", {_ORDERS: [0, 5]})
+    make_log_dir(data / "broker-1", {("refunds", 0): [0, 5]})
+    list_folder = LocalStorage.list_folder
+
+    def listed(storage: LocalStorage, path: str) -> list[FileInfo]:
+        if path.endswith("broker-1"):
+            raise StorageError(action="list", path=path, reason="Input/output error")
+        return list_folder(storage, path)
+
+    monkeypatch.setattr(LocalStorage, "list_folder", listed)
+    summary = ingested(data, lake, select={"topics": ["refunds"]})
+    assert (summary.exit_code, summary.records) == (3, 0)
+    assert "refunds selects no topic of the sources" in summary.notes
+
+
+def test_a_dry_run_lists_the_offsets_of_each_partition(data: Path, lake: Path) -> None:
+    edges = {("orders", number): [0, 5] for number in (0, 2, 10)}
+    make_log_dir(data, edges, value_bytes=20_000)
+    ingested(data, lake)
+    make_log_dir(data, {**edges, _ORDERS: [0, 30], ("orders", 2): [0, 6]}, value_bytes=20_000)
+    # Several commits for orders-0, which is named once all the same.
+    summary = ingested(data, lake, dry_run=True, **WAVES)
+    planned = summary.planned.planned_ranges
+    found = [(each.partition, each.start_offset, each.next_offset) for each in planned]
+    assert found == [("orders-0", 5, 30), ("orders-2", 5, 6)]
+    assert sum(each.size_bytes for each in planned) == summary.planned.planned_bytes
+    assert summary.planned.tasks > 2
+    assert "would be ingested: orders-0: offsets 5 to 29 (" in summary.to_text()
+    assert "would be ingested: orders-2: offset 5 (" in summary.to_text()
+    assert json.loads(summary.to_json())["planned_ranges"][1]["partition"] == "orders-2"
+    assert ingested(data, lake).planned.planned_ranges == []
 
 
 def test_a_dry_run_plans_and_writes_nothing(data: Path, lake: Path) -> None:

@@ -126,10 +126,15 @@ def test_an_unreadable_meta_properties_names_no_cluster(data: Path, lake: Path) 
 
 
 def test_two_clusters_in_one_call_are_refused(data: Path, lake: Path, tmp_path: Path) -> None:
-    other = make_log_dir(tmp_path / "other", _EDGES, cluster_id="b3RoZXItY2x1c3Rlci0wMQ")
-    message = _message([data, other], lake)
-    assert str(data) in message
-    assert f"{other} (b3RoZXItY2x1c3Rlci0wMQ)" in message
+    others = [
+        make_log_dir(tmp_path / f"other{number}", _EDGES, cluster_id="b3RoZXItY2x1c3Rlci0wMQ")
+        for number in range(5)
+    ]
+    assert _message([data, *others], lake) == (
+        "the sources belong to different clusters: make one call for each."
+        f" b3RoZXItY2x1c3Rlci0wMQ: {others[0]}, {others[1]}, {others[2]} and 2 more;"
+        f" c2VnbGFrZS10ZXN0cy4xMg: {data}"
+    )
 
 
 def test_a_source_id_that_contradicts_the_disk_is_refused(data: Path, lake: Path) -> None:
@@ -156,6 +161,21 @@ def test_a_lake_inside_a_log_dir_is_refused(below: str, data: Path) -> None:
         ingested(data, data / below)
     assert _contents(data) == before
     assert sorted(path.name for path in data.iterdir() if path.is_dir()) == ["orders-0"]
+
+
+def test_a_folder_around_a_partition_folder_is_no_log_dir_and_may_hold_the_lake(
+    tmp_path: Path, lake: Path
+) -> None:
+    data = make_log_dir(tmp_path, {**_EDGES, ("orders", 1): [0, 5]}, cluster_id=None)
+    for name in ("replication", "log-start", "recovery-point"):
+        (data / f"{name}-offset-checkpoint").unlink(missing_ok=True)
+    given = {"source_id": "mine"}
+    with pytest.raises(WrongSourceError, match=f"inside the partition folder {data}/orders-0: "):
+        ingested(data / "orders-0", data / "orders-0" / "lake", source=given)
+    with pytest.raises(WrongSourceError, match=f"inside the log dir {data}: "):
+        ingested([data / "orders-0", data], lake, source=given)
+    assert not lake.exists()
+    assert ingested(data / "orders-0", lake, source=given).records == 10
 
 
 def test_a_lake_inside_a_log_dir_is_also_seen_through_a_link(data: Path, tmp_path: Path) -> None:

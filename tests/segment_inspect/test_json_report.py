@@ -7,8 +7,8 @@ from seglake.lake.tables import BATCHES, QUARANTINE
 from support.encoder import Record, record_batch
 from support.looks import LOG, RECORDS, TIME_MS, encoded, of_type, one
 
-NEEDS_A_RUN = {"row_count", "transaction_state", "state", "run_id"}
-NEEDS_A_RUN_IN_QUARANTINE = {"resolution", "run_id", "quarantined_at"}
+NEEDS_A_RUN = {"row_count", "transaction_state", "state", "run_id", "generation"}
+NEEDS_A_RUN_IN_QUARANTINE = {"resolution", "run_id", "quarantined_at", "generation"}
 
 
 def test_fields_are_the_columns_that_need_no_run(tmp_path: Path, json_look: Any) -> None:

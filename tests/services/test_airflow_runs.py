@@ -95,7 +95,9 @@ def test_exit_code_three_is_committed_published_and_red(airflow: Airflow, plain:
     }, log
     (event,) = events_of(airflow, "seglake_ingest_look")
     assert (event["exit_code"], event["records"], event["quarantined"]) == (3, 2070, 2)
-    assert event["look_at"] == ["limit crossed: limits.fail_on_quarantine: 2 quarantined"]
+    assert event["look_at"] == [
+        "limit crossed: limits.fail_on_quarantine: 2 quarantined in v2-none-1 (1), v2-zstd-1 (1)"
+    ]
     assert "person should look at\n- limit crossed: limits.fail_on_quarantine" in log
     assert "What each red task means, and what to do, is in the documentation" in log
     assert "every offset is explained" in log  # said by the audit

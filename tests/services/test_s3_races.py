@@ -7,9 +7,11 @@ import pytest
 
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.errors import UnsafeStoreError
+from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
 from seglake.storage.storages import Storages
 from support import remote_runs
 from support.made_logs import made_records, make_log_dir
+from support.meanwhile import Meanwhile, once
 from support.remote_runs import ingested_at, run_together
 from support.servers import s3_server
 from support.servers.s3_server import S3Server
@@ -79,3 +81,16 @@ def test_a_single_writer_may_use_it(unsafe: S3Server, tmp_path: Path) -> None:
     assert is_nothing_new(summary)
     expected = made_records({key: range(stops[-1]) for key, stops in _EDGES.items()})
     assert records_taken(unsafe.folder / "bucket" / "single") == expected
+
+
+def test_who_comes_second_is_told_of_the_first(s3: S3Server, bucket: str, tmp_path: Path) -> None:
+    source, lake = str(make_log_dir(tmp_path / "data", _EDGES)), f"s3://{bucket}/lake"
+    others: list[IngestSummary] = []
+    engine = Meanwhile(once(lambda: others.append(ingested_at(source, lake, s3.properties()))))
+    summary = ingested_at(source, lake, s3.properties(), engine=engine)
+    (other,) = others
+    assert other.notes[0].startswith(f"another run ({summary.run_id}, on ")
+    assert {lost.run_id for lost in summary.findings.concurrent_ranges} == {other.run_id}
+    assert is_nothing_new(ingested_at(source, lake, s3.properties()))
+    hints = (s3.folder / bucket / "lake").rglob("running/*")
+    assert [*hints] == []

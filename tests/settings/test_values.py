@@ -21,9 +21,13 @@ def one(key: str, value: object) -> Settings:
         ("read.isolatoin", "read_committed", "there is no such key; [read] has isolation,"),
         ("read.isolation", "serializable", "expected one of read_committed, read_uncommitted"),
         ("read.isolation", 1, "expected one of read_committed"),
-        ("read.split_bytes", "5", "expected a whole number, got '5'"),
-        ("read.split_bytes", True, "expected a whole number, got True"),
-        ("read.split_bytes", 1e6, "expected a whole number"),
+        ("read.split_bytes", "5", 'or a size such as "64MiB" or "64MB", got \'5\''),
+        ("read.split_bytes", "64mb", "expected a whole number of bytes, or a size"),
+        ("read.split_bytes", "1.5GiB", "expected a whole number of bytes, or a size"),
+        ("read.split_bytes", "-1MB", "expected a whole number of bytes, or a size"),
+        ("read.split_bytes", True, 'or a size such as "64MiB" or "64MB", got True'),
+        ("read.split_bytes", 1e6, "expected a whole number of bytes, or a size"),
+        ("limits.local_processes", "4kB", "expected a whole number, got '4kB'"),
         ("limits.fail_on_quarantine", 1, "expected true or false, got 1"),
         ("select.topics", "orders", "expected a list of texts"),
         ("select.topics", [1], "expected a text in quotes, got 1"),
@@ -36,6 +40,7 @@ def one(key: str, value: object) -> Settings:
         ("spark.properties", "a=1", "expected a table of texts"),
         ("spark.master", "", "got an empty one"),
         ("read.split_bytes", 0, "must be at least 1, got 0"),
+        ("read.decoded_bytes", "9999999TiB", "must be at most 9223372036854775807, got 10995"),
         ("read.window_bytes", 1, "must be at least 65536, got 1"),
         ("read.decoded_bytes", -1, "must be at least 1"),
         ("write.wave_bytes", 0, "must be at least 1"),
@@ -53,6 +58,47 @@ def test_refused_value_names_key_and_origin(key: str, value: object, problem: st
     assert caught.value.origin == "a.toml"
     assert problem in str(caught.value)
     assert "(from a.toml)" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("value", "size_bytes"),
+    [
+        (5_000_000, 5_000_000),
+        ("64MiB", 64 << 20),
+        ("64 MiB", 64 << 20),
+        ("64MB", 64_000_000),
+        ("900kB", 900_000),
+        ("900KiB", 900 << 10),
+        ("1GB", 1_000_000_000),
+        ("2GiB", 2 << 30),
+        ("1TB", 10**12),
+        ("1TiB", 1 << 40),
+    ],
+)
+def test_size_is_a_number_of_bytes_or_has_a_unit(value: object, size_bytes: int) -> None:
+    assert one("write.target_file_bytes", value).write.target_file_bytes == size_bytes
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "near"),
+    [
+        ("reed.isolation", "read_committed", "there are source, select, read, write, quarantine"),
+        ("reed.isolation", "read_committed", "; did you mean read"),
+        ("read.isolatoin", "read_committed", "; did you mean read.isolation?"),
+        ("limits.split_bytes", 5, "; did you mean read.split_bytes"),
+        ("read.isolation", "read_commited", "; did you mean read_committed or read_uncommitted?"),
+        ("read.upper_bound", "log-end", "; did you mean log_end?"),
+    ],
+)
+def test_misspelled_key_or_choice_leads_to_near_ones(key: str, value: object, near: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        one(key, value)
+    assert near in str(caught.value)
+
+
+def test_key_without_its_section_leads_to_the_section() -> None:
+    with pytest.raises(SettingsError, match=r"did you mean read\.isolation\?$"):
+        Settings.from_mappings([("a.toml", {"isolation": "read_committed"})])
 
 
 @pytest.mark.parametrize(

@@ -16,40 +16,25 @@ from support.lakes import read_arrow
 _TABLES = ("records", "batches", "quarantine", "gaps", "checkpoints")
 _KEYS = "source_id, topic, partition"
 
-# A range that was taken, with what its repairs brought.
+# What a row of the ledger stands for; the rows of other tables are told by their commit.
 _RANGES = """
 create temp table ranges as
-with repaired as (
-    select i.source_id, i.topic, i.partition, i.topic_id, i.start_offset,
-        sum(r.records) as records, sum(r.batches) as batches, sum(r.bytes) as bytes,
-        sum(r.quarantined_batches) as quarantined_batches, sum(r.offset_sum) as offset_sum,
-        sum(r.key_bytes) as key_bytes, sum(r.value_bytes) as value_bytes,
-        min(r.min_timestamp_ms) as min_ms, max(r.max_timestamp_ms) as max_ms
-    from checkpoints i join checkpoints r using (source_id, topic, partition)
-    where i.kind = 'ingest' and r.kind = 'repair' and r.topic_id is not distinct from i.topic_id
-        and r.start_offset >= i.start_offset and r.next_offset <= i.next_offset
-    group by all)
-select row_number() over () as id, i.* replace (
-    i.records + coalesce(r.records, 0) as records,
-    i.batches + coalesce(r.batches, 0) as batches,
-    i.bytes + coalesce(r.bytes, 0) as bytes,
-    i.quarantined_batches + coalesce(r.quarantined_batches, 0) as quarantined_batches,
-    i.offset_sum + coalesce(r.offset_sum, 0) as offset_sum,
-    i.key_bytes + coalesce(r.key_bytes, 0) as key_bytes,
-    i.value_bytes + coalesce(r.value_bytes, 0) as value_bytes,
-    least(i.min_timestamp_ms, r.min_ms) as min_timestamp_ms,
-    greatest(i.max_timestamp_ms, r.max_ms) as max_timestamp_ms)
-from checkpoints i left join repaired r on r.source_id = i.source_id and r.topic = i.topic
-    and r.partition = i.partition and r.topic_id is not distinct from i.topic_id
-    and r.start_offset = i.start_offset
-where i.kind = 'ingest'
+select row_number() over () as id, * from checkpoints where kind in ('ingest', 'repair', 'retake')
 """
-# A gap stands until a later repair holds its start.
+# An election takes offsets away from what was committed before it was found.
+_IS_LOST = """exists (select 1 from checkpoints lost where lost.kind = 'superseded'
+    and lost.source_id = {row}.source_id and lost.topic = {row}.topic
+    and lost.partition = {row}.partition and lost.topic_id is not distinct from {row}.topic_id
+    and {offset} >= lost.start_offset and {offset} < lost.next_offset
+    and {row}.generation < lost.generation)"""
+_LOST_RECORD = _IS_LOST.format(row="r", offset='r."offset"')
+_LOST_BATCH = _IS_LOST.format(row="b", offset="b.base_offset")
+# A gap stands until a later repair, or an election against it, holds its start.
 _CURRENT = """
 create temp table current as
 with dated as (
     select g.*, max(l.generation) filter (l.attempt_id = g.attempt_id) as own,
-        max(l.generation) filter (l.kind = 'repair') as repaired
+        max(l.generation) filter (l.kind in ('repair', 'superseded')) as repaired
     from gaps g join checkpoints l using (source_id, topic, partition)
     where g.topic_id is not distinct from l.topic_id
         and l.start_offset <= g.start_offset and g.start_offset < l.next_offset
@@ -71,6 +56,7 @@ select l.id, count(*) as records, sum(r."offset") as offset_sum,
 from ranges l join records r using (source_id, topic, partition)
 where l.topic_id is not distinct from r.topic_id
     and r."offset" >= l.start_offset and r."offset" < l.next_offset
+    and r.generation = l.generation
 group by l.id
 """
 _OWN_BATCHES = """
@@ -80,7 +66,8 @@ with clipped as (
         - greatest(b.base_offset, l.start_offset) as span
     from ranges l join batches b using (source_id, topic, partition)
     where l.topic_id is not distinct from b.topic_id
-        and b.last_offset >= l.start_offset and b.base_offset < l.next_offset)
+        and b.last_offset >= l.start_offset and b.base_offset < l.next_offset
+        and b.generation = l.generation)
 select id, count(*) as batches, sum(span) filter (state <> 'decoded') as other_spans,
     sum(span - row_count) filter (state = 'decoded') as lacking,
     sum(row_count) filter (state = 'decoded') as row_count, sum(size_bytes) as size_bytes
@@ -89,7 +76,7 @@ from clipped group by id
 _OWN_GAPS = """
 create temp table own_gaps as
 select l.id, count(*) as gaps, sum(g.next_offset - g.start_offset) as span
-from ranges l join current g using (source_id, topic, partition)
+from ranges l join gaps g using (source_id, topic, partition, attempt_id)
 where l.topic_id is not distinct from g.topic_id
     and g.start_offset >= l.start_offset and g.next_offset <= l.next_offset
 group by l.id
@@ -105,9 +92,10 @@ select l.*, coalesce(r.records, 0) as r_records, coalesce(r.offset_sum, 0) as r_
 from ranges l left join own_records r using (id) left join own_batches b using (id)
     left join own_gaps g using (id)
 """
-_ACCOUNTED = """
+_ACCOUNTED = f"""
 create temp table accounted as
-select source_id, topic_id, topic, partition, base_offset as a, last_offset + 1 as z from batches
+select source_id, topic_id, topic, partition, base_offset as a, last_offset + 1 as z
+from batches b where not {_LOST_BATCH}
 union all
 select source_id, topic_id, topic, partition, start_offset, next_offset from current
 """
@@ -130,12 +118,12 @@ _CHECKS = {
         select topic, partition, start_offset, r_records, b_row_count from joined
         where r_records <> b_row_count""",
     "a batch has not the records that it counts": f"""
-        with counted as (select {_KEYS}, topic_id, batch_base_offset, count(*) as n from records
-            group by all)
+        with counted as (select {_KEYS}, topic_id, batch_base_offset, generation, count(*) as n
+            from records group by all)
         select b.topic, b.partition, b.base_offset, b.row_count, c.n
         from batches b full join counted c on b.source_id = c.source_id and b.topic = c.topic
             and b.partition = c.partition and b.topic_id is not distinct from c.topic_id
-            and b.base_offset = c.batch_base_offset
+            and b.base_offset = c.batch_base_offset and b.generation = c.generation
         where coalesce(b.row_count, 0) <> coalesce(c.n, 0)""",
     "bytes of the ledger are not those of batches and quarantine": f"""
         with l as (select {_KEYS}, sum(bytes) as n, sum(quarantined_batches) as q from ranges
@@ -146,21 +134,35 @@ _CHECKS = {
         from l left join b using ({_KEYS}) left join q using ({_KEYS})
         where l.n <> coalesce(b.n, 0) + coalesce(q.n, 0) or l.q <> coalesce(q.q, 0)""",
     "ranges of the ledger overlap": """
+        with cut as (select r.*, (select min(l.start_offset) from checkpoints l
+                where l.kind = 'superseded' and l.generation > r.generation
+                and l.source_id = r.source_id and l.topic = r.topic and l.partition = r.partition
+                and l.topic_id is not distinct from r.topic_id) as lost_from
+            from ranges r where r.kind <> 'repair'),
+        kept as (select * replace (least(next_offset, lost_from) as next_offset) from cut
+            where lost_from is null or start_offset < lost_from)
         select * from (select topic, partition, next_offset, lead(start_offset) over (
             partition by source_id, topic_id, topic, partition order by start_offset) as following
-        from ranges) where following < next_offset""",
+        from kept) where following < next_offset""",
     "batches or gaps overlap": """
         select * from (select topic, partition, a, z, lead(a) over (
             partition by source_id, topic_id, topic, partition order by a, z) as following
         from accounted) where following < z""",
     "an offset comes twice": f"""
-        select {_KEYS}, topic_id, "offset", count(*) from records group by all
-        having count(*) > 1""",
+        select {_KEYS}, topic_id, "offset", count(*) from records r where not {_LOST_RECORD}
+        group by all having count(*) > 1""",
+    "what the ledger says was lost is not what was": f"""
+        select * from (select
+            (select coalesce(sum(records), 0) from checkpoints where kind = 'superseded')
+            - (select count(*) from records r where {_LOST_RECORD}) as r,
+            (select coalesce(sum(batches), 0) from checkpoints where kind = 'superseded')
+            - (select count(*) from batches b where {_LOST_BATCH}) as b)
+        where r <> 0 or b <> 0""",
     "rows lie outside of the ledger": """
         select * from (select
             (select count(*) from records) - (select coalesce(sum(r_records), 0) from joined) as r,
             (select count(*) from batches) - (select coalesce(sum(b_batches), 0) from joined) as b,
-            (select count(*) from current) - (select coalesce(sum(g_gaps), 0) from joined) as g)
+            (select count(*) from gaps) - (select coalesce(sum(g_gaps), 0) from joined) as g)
         where r <> 0 or b <> 0 or g <> 0""",
 }
 

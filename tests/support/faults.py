@@ -20,6 +20,10 @@ def with_magic(part: EncodedBatch, magic: int) -> EncodedBatch:
     return _changed(part, 16, bytes([magic]))
 
 
+def with_offset(part: EncodedBatch, offset: int) -> EncodedBatch:
+    return _changed(part, 0, offset.to_bytes(8, "big", signed=True))
+
+
 def with_length(part: EncodedBatch, length: int) -> EncodedBatch:
     return _changed(part, 8, length.to_bytes(4, "big", signed=True))
 

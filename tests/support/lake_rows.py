@@ -11,6 +11,7 @@ import pyarrow as pa
 from seglake.lake.delta_commit import TopicWave, versions
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.parquet_files import DataFile, ParquetFile
+from seglake.lake.table_checks import plain_type
 from seglake.lake.tables import (
     BATCHES,
     CHECKPOINTS,
@@ -21,7 +22,6 @@ from seglake.lake.tables import (
     RECORDS,
     TRANSACTION_STATE,
     Table,
-    plain_type,
     tables_of,
 )
 from seglake.storage.local_storage import LocalStorage

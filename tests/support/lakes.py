@@ -8,12 +8,15 @@ from typing import Any, TypedDict, Unpack
 import pyarrow as pa
 from deltalake import DeltaTable
 
-from seglake.lake.tables import TABLES
+from seglake.lake.tables import OBSERVATIONS, TABLES
 from seglake.pipelines.progress import RunReporter
 from seglake.pipelines.segment_ingest.ingest import ingest
 from seglake.pipelines.segment_ingest.replay import replay
 from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
 from seglake.pipelines.segment_ingest.report.replay_summary import ReplaySummary
+from seglake.pipelines.segment_ingest.report.retake_summary import RetakeSummary
+from seglake.pipelines.segment_ingest.retake.retake import retake
+from seglake.pipelines.segment_ingest.retake.retake_plan import Selection
 from seglake.pipelines.segment_ingest.run_context import ScanContext
 from seglake.pipelines.settings.settings import Settings
 from seglake.storage.local_storage import LocalStorage
@@ -22,7 +25,12 @@ from support.oracle import OracleRecord
 
 _TIMESTAMP_TYPES = {-1: "NoTimestampType", 0: "CreateTime", 1: "LogAppendTime"}
 _NO_TIMESTAMP_MS = -1
-_OF_A_RUN = {"run_id", "attempt_id", "quarantined_at", "committed_at"}
+_OF_A_RUN = {
+    *("run_id", "attempt_id", "quarantined_at", "committed_at"),
+    *("observed_at", "waiting_since", "listing"),
+}
+
+EVERYTHING_SUPERSEDED = Selection()
 
 # Any: the columns of a row have many types.
 Row = dict[str, Any]
@@ -100,6 +108,28 @@ def replayed(
         )
 
 
+def retaken(
+    lake: Path,
+    *sources: Path,
+    selection: Selection = EVERYTHING_SUPERSEDED,
+    dry_run: bool = False,
+    engine: Engine | None = None,
+    after: Callable[[str], None] = lambda step: None,
+    **sections: Any,
+) -> RetakeSummary:
+    """Ingest anew what the lake has lost by elections."""
+    settings = Settings.from_mappings([("test", sections)])
+    with LocalEngine(1) as own:
+        return retake(
+            [str(source) for source in sources],
+            str(lake),
+            local_scan(settings, own if engine is None else engine),
+            selection=selection,
+            dry_run=dry_run,
+            after=after,
+        )
+
+
 def ingested_in_pieces(
     source: Path,
     lake: Path,
@@ -121,9 +151,13 @@ def ingested_in_pieces(
 
 
 def content(lake: Path, table: str) -> list[str]:
-    """A table's rows, sorted, without what every run makes anew."""
+    """A table's rows, sorted, without what every run makes anew.
+
+    In how many commits rows came is for the ledger to say.
+    """
+    left_out = _OF_A_RUN if table == "checkpoints" else {*_OF_A_RUN, "generation"}
     return sorted(
-        repr({name: value for name, value in row.items() if name not in _OF_A_RUN})
+        repr({name: value for name, value in row.items() if name not in left_out})
         for row in read_table(lake, table)
     )
 
@@ -153,6 +187,11 @@ def versions(lake: Path) -> dict[str, int]:
         for name, path in paths.items()
         if DeltaTable.is_deltatable(path)
     }
+
+
+def row_versions(lake: Path) -> dict[str, int]:
+    """Those of the tables that have rows of logs, whatever runs saw of the logs."""
+    return {name: version for name, version in versions(lake).items() if name != OBSERVATIONS.name}
 
 
 def oracle_record(row: Row) -> OracleRecord:

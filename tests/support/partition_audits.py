@@ -1,7 +1,8 @@
 """What an audit says of partitions, made up."""
 
+from seglake.kafka_log.gap_ranges import GapRanges
 from seglake.kafka_log.replica import PartitionKey
-from seglake.pipelines.lake_audit.gap_checks import GapCount, ShownGap
+from seglake.pipelines.lake_audit.gap_checks import ShownGap
 from seglake.pipelines.lake_audit.ledger import LakePartition
 from seglake.pipelines.lake_audit.partition_audit import LeftAbove, LogMarks, PartitionAudit
 from seglake.pipelines.lake_audit.problems import Problem
@@ -14,7 +15,7 @@ def partition_audit(
     *,
     topic_id: str | None = None,
     covered: tuple[tuple[int, int], ...] = ((0, 10),),
-    gaps: dict[str, GapCount] | None = None,
+    gaps: dict[str, GapRanges] | None = None,
     shown: tuple[ShownGap, ...] = (),
     left: LeftAbove | None = None,
     problems: tuple[Problem, ...] = (),

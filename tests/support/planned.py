@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
+from seglake.kafka_log.gap_ranges import GapsByCause
 from seglake.kafka_log.leader_epochs import leader_epochs_of
 from seglake.kafka_log.log_bounds import bounds_of
 from seglake.kafka_log.offset_ranges import OffsetRange
@@ -150,7 +151,7 @@ def report(
     compacted: tuple[bool, bool] = (False, False),
     cut_offset: int | None = None,
     markers: tuple[Marker, ...] = (),
-    missing_offsets: int = 0,
+    gaps: GapsByCause | None = None,
 ) -> SplitReport:
     """What a task says of one split."""
     return SplitReport(
@@ -166,7 +167,7 @@ def report(
         last_batch=None,
         markers=markers,
         defects=(),
-        missing_offsets=missing_offsets,
+        gaps=gaps or {},
         open_rows=0,
         tails=(),
     )

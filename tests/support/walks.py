@@ -36,6 +36,8 @@ def walked(
     stop: int | None = None,
     headers_only: bool = False,
     window_bytes: int = WINDOW_BYTES,
+    compares_neighbours: bool = True,
+    may_have_holes: bool = True,
 ) -> list[Item]:
     """All items of a segment; they tile [start, stop), or this fails."""
     bounds = SegmentBounds(
@@ -45,6 +47,7 @@ def walked(
         durable_offset=durable_offset,
         anchors=lambda: tuple(anchors),
         run_breaks=tuple(run_breaks),
+        may_have_holes=may_have_holes,
     )
     walk = SegmentWalk(
         Window(BytesSource(content), window_bytes),
@@ -52,6 +55,7 @@ def walked(
         OffsetOrder(base_offset) if order is None else order,
         stop=stop,
         headers_only=headers_only,
+        compares_neighbours=compares_neighbours,
     )
     found = list(walk.items(start))
     check_tiling(found, start, len(content) if stop is None else stop)
@@ -74,7 +78,7 @@ def units_of(items: Iterable[Item]) -> list[Unit]:
 
 def sound_units(content: bytes, base_offset: int = 0) -> list[Unit]:
     """The units of a segment without damage."""
-    found = walked(content, base_offset=base_offset)
+    found = walked(content, base_offset=base_offset, compares_neighbours=False)
     units = units_of(found)
     assert len(units) == len(found), found
     return units

@@ -3,6 +3,7 @@
 import argparse
 
 from seglake import __version__
+from seglake.cli.command_parser import CommandParser
 from seglake.environment import run_settings
 from seglake.kafka_log.read_policy import Isolation, UpperBound
 from seglake.pipelines.settings.settings import LakeFormat, Settings
@@ -58,6 +59,7 @@ def ingest_parser() -> argparse.ArgumentParser:
         metavar="FORMAT",
         help="delta, or parquet: one conversion into an empty folder",
     )
+    add("--stuck-after", metavar="TIME", help="exit code 3 where a bound stands longer, as 6h")
     _add_source_id_and_engine(parser)
     add("--dry-run", action="store_true", help="print the plan, write nothing")
     add("--run-id", metavar="ID", help="label of the run, written with every row")
@@ -73,7 +75,7 @@ def replay_parser() -> argparse.ArgumentParser:
         usage="--lake URI [--source URI ...] [options]",
         description="Decode again what lies in quarantine, and fill what is missing from other"
         " replicas.",
-        example="--lake /data/lake --set limits.max_decompressed_batch_bytes=268435456",
+        example="--lake /data/lake --set limits.max_decompressed_batch_bytes=256MiB",
     )
     add = parser.add_argument
     add("--lake", metavar="URI", required=True, help="folder of the tables")
@@ -87,6 +89,44 @@ def replay_parser() -> argparse.ArgumentParser:
     )
     _add_source_id_and_engine(parser)
     add("--dry-run", action="store_true", help="say what would be filled, commit nothing")
+    add("--run-id", metavar="ID", help="label of the run, written with every row")
+    _add_spark_options(parser)
+    _add_output_options(parser, json_help="one machine-readable summary line on stdout")
+    return parser
+
+
+def retake_parser() -> argparse.ArgumentParser:
+    """Arguments of `seglake retake`."""
+    parser = _parser(
+        "retake",
+        usage="--source URI [URI ...] --lake URI [options]",
+        description="Ingest anew what lost an election after it was ingested, from the log that"
+        " won. The old\nrows stay as history: current_records leaves them out.",
+        example="--source /var/lib/kafka/data --lake /data/lake --topics orders --partition 3",
+    )
+    add = parser.add_argument
+    _add_source_option(
+        parser, is_required=True, source_help="log dirs with the log that won the election"
+    )
+    add("--lake", metavar="URI", required=True, help="folder of the tables")
+    _add_topic_options(parser, topics_help="these topics only", internal_help="__* topics too")
+    add(
+        "--partition",
+        metavar="N",
+        type=_number,
+        action="append",
+        default=[],
+        help="these partitions only (repeatable)",
+    )
+    add("--all", action="store_true", help="whole partitions, also what lost no election")
+    add(
+        "--upper-bound",
+        choices=[str(choice) for choice in UpperBound],
+        metavar="BOUND",
+        help=" | ".join(UpperBound),
+    )
+    _add_source_id_and_engine(parser)
+    add("--dry-run", action="store_true", help="say what would be ingested, write nothing")
     add("--run-id", metavar="ID", help="label of the run, written with every row")
     _add_spark_options(parser)
     _add_output_options(parser, json_help="one machine-readable summary line on stdout")
@@ -119,13 +159,16 @@ def inspect_parser() -> argparse.ArgumentParser:
         "inspect",
         usage="PATH [options]",
         description="Show what Kafka's files hold: a segment, an index or side file, a partition"
-        " folder, a log dir.",
+        " folder, a log dir,\nor the log dirs below a folder.",
         example="/var/lib/kafka/data/orders-0/00000000000000000000.log --records",
     )
     add = parser.add_argument
     add("path", metavar="PATH", help="file or folder to look into")
     add("--records", action="store_true", help="show the records too, not only the batches")
-    add("--offset", metavar="N", type=_offset, help="look this offset up through the index")
+    add("--offset", metavar="N", type=_number, help="look this offset up through the index")
+    add("--from", metavar="N", type=_number, dest="from_offset", help="the first offset shown")
+    add("--limit", metavar="N", type=_number, help="show at most N batches, records or partitions")
+    add("--only-defects", action="store_true", help="show damage only")
     _add_output_options(parser, json_help="one JSON object a line")
     return parser
 
@@ -136,11 +179,12 @@ def sql_parser() -> argparse.ArgumentParser:
         "sql",
         usage='--lake URI "SELECT ..." [options]',
         description="Ask the tables in Spark SQL. Tables: records batches quarantine gaps"
-        " checkpoints,\nand of internal topics: consumer_offsets transaction_state"
+        " checkpoints observations,\nand of internal topics: consumer_offsets transaction_state"
         " cluster_metadata."
-        "\nViews: last_offsets current_gaps completeness settled_records readable_records"
-        " latest_records\ngroup_offsets settled_metadata, and one topic_<name> for each topic.",
-        example='--lake /data/lake "SELECT topic, count(*) FROM records GROUP BY topic"',
+        "\nViews: current_records superseded_records superseded_ranges last_observations"
+        " last_offsets\ncurrent_gaps completeness settled_records readable_records latest_records"
+        " group_offsets\nsettled_metadata, and one topic_<name> for each topic.",
+        example='--lake /data/lake "SELECT topic, count(*) FROM current_records GROUP BY topic"',
     )
     parser.add_argument("query", metavar="SELECT", help="one statement of Spark SQL")
     parser.add_argument("--lake", metavar="URI", required=True, help="folder of the tables")
@@ -165,7 +209,7 @@ def warm_up_parser() -> argparse.ArgumentParser:
 
 def _parser(command: str, *, usage: str, description: str, example: str) -> argparse.ArgumentParser:
     program = f"seglake {command}"
-    return argparse.ArgumentParser(
+    return CommandParser(
         prog=program,
         usage=f"{program} {usage}",
         description=description,
@@ -244,7 +288,7 @@ def _add_output_options(parser: argparse.ArgumentParser, *, json_help: str | Non
     add("--version", action="version", version=f"seglake {__version__}")
 
 
-def _offset(text: str) -> int:
+def _number(text: str) -> int:
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"an offset is a number from 0 on, got {text!r}")
+        raise argparse.ArgumentTypeError(f"expected a number from 0 on, got {text!r}")
     return int(text)

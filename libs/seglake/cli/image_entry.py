@@ -17,8 +17,9 @@ import tempfile
 from collections.abc import Mapping, MutableMapping, Sequence
 from pathlib import Path
 
-from seglake.cli.main import COMMANDS
+from seglake.cli.main import NAMES
 from seglake.errors import ExitCode
+from seglake.near_names import did_you_mean
 
 KERNELS_VARIABLE = "SEGLAKE_KERNELS"
 """Names the folder of the image with the compiled kernels, in the form of numba's cache."""
@@ -59,8 +60,8 @@ def main(arguments: Sequence[str]) -> int:
         os.execvpe(command[0], command, environment)
     except OSError as error:
         sys.stderr.write(
-            f"seglake: {command[0]} is no command ({', '.join(COMMANDS)}), nor a program of the"
-            f" image: {error.strerror}\n"
+            f"seglake: {command[0]} is no command ({', '.join(NAMES)}), nor a program of the"
+            f" image: {error.strerror}{did_you_mean(command[0], NAMES)}\n"
         )
         return ExitCode.WRONG_CALL
 
@@ -76,7 +77,7 @@ def command_of(arguments: Sequence[str], environment: Mapping[str, str]) -> list
             return _driver(rest, environment)
         case ["executor", *_]:
             return _executor(environment)
-        case [first, *_] if first not in COMMANDS and not first.startswith("-"):
+        case [first, *_] if first not in NAMES and not first.startswith("-"):
             return list(arguments)
         case _:
             return ["seglake", *arguments]

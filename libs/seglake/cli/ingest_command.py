@@ -31,5 +31,6 @@ def _ingest(arguments: argparse.Namespace) -> int:
     if options["verbosity"] >= 0:
         say_if_first_run(os.environ)
     summary = run_ingest(arguments.source, arguments.lake, settings, options)
-    sys.stdout.write(f"{summary.to_json() if arguments.json else summary.to_text()}\n")
+    text = summary.to_text(is_verbose=arguments.verbose > 0)
+    sys.stdout.write(f"{summary.to_json() if arguments.json else text}\n")
     return summary.exit_code

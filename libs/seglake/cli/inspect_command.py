@@ -19,6 +19,7 @@ def _inspect(arguments: argparse.Namespace) -> int:
     # Imported here, so that --help and wrong calls are answered at once.
     from seglake.environment.storages import open_storages
     from seglake.pipelines.segment_inspect.run import inspect
+    from seglake.pipelines.segment_inspect.shown_part import Part
 
     return inspect(
         arguments.path,
@@ -27,4 +28,9 @@ def _inspect(arguments: argparse.Namespace) -> int:
         offset=arguments.offset,
         as_json=arguments.json,
         out=sys.stdout,
+        part=Part(
+            from_offset=arguments.from_offset,
+            limit=arguments.limit,
+            only_defects=arguments.only_defects,
+        ),
     )

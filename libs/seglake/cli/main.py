@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import NamedTuple, NoReturn
 
 from seglake import __version__
+from seglake.cli.command_parser import CommandParser
 from seglake.cli.outcome import exit_with
 
 
@@ -19,13 +20,23 @@ COMMANDS = {
     "audit": _Command("seglake.cli.audit_command", "prove that nothing is missing in the tables"),
     "inspect": _Command("seglake.cli.inspect_command", "show what a segment or another file holds"),
     "replay": _Command("seglake.cli.replay_command", "decode quarantined bytes again, fill gaps"),
+    "retake": _Command("seglake.cli.retake_command", "ingest anew what lost an election"),
     "sql": _Command("seglake.cli.sql_command", "ask the tables in Spark SQL"),
     "warm-up": _Command("seglake.cli.warm_up_command", "compile and fetch what a first run needs"),
 }
+NAMES = (*COMMANDS, "help", "version")
+"""What may stand first: the last two are other words for --help and --version."""
 
 
 def main(argv: Sequence[str]) -> int:
     """Run the command that `argv` names; its own arguments follow it."""
+    match [*argv]:
+        case ["help", "help" | "version", *_]:
+            argv = ["--help"]
+        case ["help", *named]:
+            argv = [*named, "--help"]
+        case ["version", *_]:
+            argv = ["--version"]
     arguments = _parser().parse_args(argv[:1])
     command = import_module(COMMANDS[arguments.command].module)
     code: int = command.main(argv[1:])
@@ -39,14 +50,14 @@ def entry_point() -> NoReturn:
 
 def _parser() -> argparse.ArgumentParser:
     listed = "\n".join(f"  {name:<9}{command.does}" for name, command in COMMANDS.items())
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="seglake",
         usage="seglake COMMAND ...",
         description="Turns raw Kafka log segments into Delta tables, without a broker.",
-        epilog=f"commands:\n{listed}\n\n`seglake COMMAND --help` explains one.",
+        epilog=f"commands:\n{listed}\n\n`seglake help COMMAND` explains one.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("command", choices=list(COMMANDS), metavar="COMMAND", help="see below")
+    parser.add_argument("command", choices=NAMES, metavar="COMMAND", help="see below")
     parser.add_argument("--version", action="version", version=f"seglake {__version__}")
     return parser

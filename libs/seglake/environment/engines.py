@@ -9,6 +9,7 @@ from seglake.environment.errors import SparkStartError, WorkersUnfitError
 from seglake.environment.spark_submit import is_submitted
 from seglake.environment.task_advice import advice_on
 from seglake.errors import WrongCallError
+from seglake.near_names import did_you_mean
 from seglake.pipelines.settings.settings import Settings, SparkSettings
 from seglake.task_engine.engine import Engine, LocalEngine, SparkEngine
 from seglake.task_engine.errors import EngineError
@@ -29,7 +30,8 @@ def open_engine(kind: str, settings: Settings, *, verbosity: int) -> Iterator[En
         with LocalEngine(settings.limits.local_processes or os.cpu_count() or 1) as engine:
             yield engine
     elif kind != "spark":
-        raise WrongCallError(f"there is no engine {kind!r}: take spark or local")
+        near = did_you_mean(kind, ("spark", "local"))
+        raise WrongCallError(f"there is no engine {kind!r}: take spark or local{near}")
     else:
         with ExitStack() as stack:
             late = _LateSparkEngine(settings, verbosity, stack)

@@ -19,6 +19,7 @@ _KEYS = {
     "upper_bound": "read.upper_bound",
     "format": "write.format",
     "source_id": "source.source_id",
+    "stuck_after": "limits.stuck_after",
 }
 
 
@@ -41,6 +42,7 @@ class SettingOptions(TypedDict, total=False):
     upper_bound: str | None
     format: str | None
     source_id: str | None
+    stuck_after: str | None
 
 
 def settings_of(

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from seglake.errors import WrongCallError
+from seglake.near_names import did_you_mean
+from seglake.pipelines.settings.settings import setting_keys
 
 Layer = tuple[str, dict[str, object]]
 """(origin, sections), as `Settings.from_mappings` takes them."""
@@ -85,7 +87,8 @@ def _read_assignment(assignment: str) -> Layer:
     key, equals, text = assignment.partition("=")
     section, dot, name = key.strip().partition(".")
     if not (equals and dot and section and name):
-        raise WrongCallError(f"--set expects section.key=value, got {assignment!r}")
+        near = did_you_mean(key.strip(), setting_keys())
+        raise WrongCallError(f"--set expects section.key=value, got {assignment!r}{near}")
     origin = f"--set {key.strip()}"
     table, _, item = name.partition(".")
     if f"{section}.{table}" in _TEXT_TABLES and item:

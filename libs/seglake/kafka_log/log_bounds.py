@@ -59,8 +59,7 @@ def bounds_of(
     """
     notes: list[str] = []
     log_end = _log_end(replica, surveys)
-    log_start = _log_start(replica, log_end, notes)
-    _note_what_is_gone(replica, log_end, notes)
+    log_start = log_start_of(replica, log_end, notes)
     upper = _upper_bound(replica, log_start, log_end, policy.upper_bound, notes)
     transactions = transactions_of(replica, surveys, upper, evidence)
     newest_ms = max(
@@ -113,21 +112,15 @@ def _log_end(replica: Replica, surveys: Sequence[SegmentSurvey]) -> int:
     filled = [survey for survey in surveys if survey.first_offset is not None]
     last = filled[-1] if filled else surveys[-1]
     log_end = last.next_offset
+    if last is not surveys[-1]:  # an empty segment begins where the log ends
+        log_end = min(log_end, replica.segments[-1].base_offset)
     if log_end < last.highest_offset <= high_watermark:
         log_end = last.highest_offset
     return max(log_end, high_watermark) if surveys[-1].is_cut_open else log_end
 
 
-def _note_what_is_gone(replica: Replica, log_end: int, notes: list[str]) -> None:
-    """The broker's own checkpoints may prove more records than the disk still has."""
-    if replica.durable_offset > log_end:
-        notes.append(
-            f"{replica.key}: the broker's checkpoints say {replica.durable_offset} and the disk "
-            f"ends at {log_end}: {replica.durable_offset - log_end} offsets are not on this disk"
-        )
-
-
-def _log_start(replica: Replica, log_end: int, notes: list[str]) -> int:
+def log_start_of(replica: Replica, log_end: int, notes: list[str]) -> int:
+    """Where the log begins; a checkpoint that cannot be true is added to the notes."""
     first = replica.segments[0].base_offset if replica.segments else 0
     claimed = replica.checkpoints.log_start_offset
     if claimed is not None and claimed > log_end:

@@ -30,3 +30,14 @@ def subtracted(wanted: OffsetRange, covered: Iterable[OffsetRange]) -> list[Offs
     if start < stop:
         rest.append((start, stop))
     return rest
+
+
+def without(ranges: Iterable[OffsetRange], removed: OffsetRange) -> list[OffsetRange]:
+    """The ranges as far as another one does not hold them."""
+    return [rest for offsets in ranges for rest in subtracted(offsets, [removed])]
+
+
+def common(ranges: Iterable[OffsetRange], limits: OffsetRange) -> list[OffsetRange]:
+    """The ranges as far as they lie in another one; empty ones are left out."""
+    cut = ((max(start, limits[0]), min(stop, limits[1])) for start, stop in ranges)
+    return [(start, stop) for start, stop in cut if start < stop]

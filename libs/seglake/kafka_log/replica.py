@@ -25,7 +25,8 @@ class SegmentFile:
     """One segment to read: its size when it was listed, and its index files if there are such.
 
     `name` is relative to the log dir, as the tables show it. `origin_position` is where in that
-    segment the file begins: not at 0 for bytes that were kept of a larger file.
+    segment the file begins: not at 0 for bytes that were kept of a larger file. `modified_at_ms` is
+    that of the listing, 0 where nobody asks.
     """
 
     base_offset: int
@@ -35,6 +36,7 @@ class SegmentFile:
     index_path: str | None
     origin_position: int = 0
     transaction_index_path: str | None = None
+    modified_at_ms: int = 0
 
 
 class SnapshotFile(NamedTuple):
@@ -42,6 +44,21 @@ class SnapshotFile(NamedTuple):
 
     offset: int
     path: str
+
+
+class CompressedSegment(NamedTuple):
+    """A segment that somebody compressed: it is not read as it is."""
+
+    base_offset: int
+    name: str
+    size_bytes: int
+
+
+class SideFileEnd(NamedTuple):
+    """A file beside the segments; the offset in its name is one that the log reached."""
+
+    offset: int
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +92,8 @@ class Replica:
 
     Attributes:
         takes_id_of_lake: no folder names the topic id, so the key has the lake's newest.
+        compressed: segments that are there in a compressed form only, by base offset.
+        last_side_file: the one with the highest offset in its name.
         planned_start_offset: where the log began when this run planned to read what has gone since.
     """
 
@@ -86,6 +105,8 @@ class Replica:
     epochs: tuple[EpochStart, ...]  # of leader-epoch-checkpoint, none when it says nothing
     segments: tuple[SegmentFile, ...]
     snapshots: tuple[SnapshotFile, ...] = ()  # by offset
+    compressed: tuple[CompressedSegment, ...] = ()
+    last_side_file: SideFileEnd | None = None
     takes_id_of_lake: bool = False
     planned_start_offset: int | None = None
 

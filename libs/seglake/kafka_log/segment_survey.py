@@ -96,6 +96,8 @@ class SegmentSurvey:
             doubt, since lower ones stand behind it and others are missing.
         is_plain: nothing odd was met: offsets rise, every byte belongs to a batch or the tail.
         is_cut_open: what follows the last sound batch is damage, not a tail.
+        hole_count: holes in the offsets that no damage explains. No neighbour proves the offsets of
+            the batches beside them.
         from_offset, to_offset: first offset of the first batch whose newest record is at or after
             the window's begin and end, None when there is none.
         walk_offset: what lies below was left out of the walk, None for nothing.
@@ -112,6 +114,7 @@ class SegmentSurvey:
     splits: tuple[SplitPoint, ...] = ()
     is_cut_open: bool = False
     has_compacted_batch: bool = False
+    hole_count: int = 0
     tail: TailKind | None = None
     from_offset: int | None = None
     to_offset: int | None = None

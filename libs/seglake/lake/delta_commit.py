@@ -13,7 +13,7 @@ Data files are never deleted here: after an unknown outcome they may be in a tab
 import itertools
 import time
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
@@ -26,6 +26,7 @@ from seglake.lake.errors import (
     TablesDisagreeError,
     WaveError,
 )
+from seglake.lake.parquet_files import DataFile
 from seglake.lake.redo_file import Redo
 from seglake.lake.tables import RECORDS, Table, tables_of
 from seglake.lake.waves import TopicWave, check_files
@@ -271,33 +272,57 @@ def _commit(
     tables: LakeTables, table: Table, handle: "DeltaTable", redo: Redo, topics: Sequence[str]
 ) -> str:
     """Add the topics' files of one table; return the failure in words, empty when there is none."""
+    wanted = frozenset(topics)
+    return add_files(
+        tables,
+        table,
+        handle,
+        [file for file in redo.files if file.table == table.name and file.topic in wanted],
+        created_at_ms=redo.created_at_ms,
+        said={
+            "attempt_id": redo.attempt_id,
+            "commit_id": redo.commit_id,
+            "run_id": redo.run_id,
+        },
+        generations={app_id(redo.source_id, topic): redo.generations[topic] for topic in topics},
+    )
+
+
+def add_files(
+    tables: LakeTables,
+    table: Table,
+    handle: "DeltaTable",
+    files: Iterable[DataFile],
+    *,
+    created_at_ms: int,
+    said: Mapping[str, str],
+    generations: Mapping[str, int],
+) -> str:
+    """Add finished files to a table in one commit, and make its log durable.
+
+    Args:
+        said: stands in the commit's info.
+        generations: of apps; the commit fails where another with the same app came between.
+
+    Returns:
+        The failure in words, empty when there is none; it may yet have happened.
+    """
     from deltalake.exceptions import DeltaError
     from deltalake.transaction import AddAction, CommitProperties, Transaction
 
-    wanted = frozenset(topics)
     actions = [
         AddAction(
             path=quote(file.path, safe="/="),
             size=file.size_bytes,
             partition_values=dict.fromkeys(table.partition_by, file.topic),
-            modification_time=redo.created_at_ms,
+            modification_time=created_at_ms,
             data_change=True,
             stats=file.statistics_json,
         )
-        for file in redo.files
-        if file.table == table.name and file.topic in wanted
+        for file in files
     ]
-    properties = CommitProperties(
-        custom_metadata={
-            "attempt_id": redo.attempt_id,
-            "commit_id": redo.commit_id,
-            "run_id": redo.run_id,
-        },
-        app_transactions=[
-            Transaction(app_id(redo.source_id, topic), redo.generations[topic], redo.created_at_ms)
-            for topic in topics
-        ],
-    )
+    apps = [Transaction(app, number, created_at_ms) for app, number in generations.items()]
+    properties = CommitProperties(custom_metadata={**said}, app_transactions=apps)
     try:
         handle.create_write_transaction(
             [*actions],

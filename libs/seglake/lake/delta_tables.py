@@ -16,7 +16,14 @@ import pyarrow.parquet as pq
 
 from seglake.lake.errors import NotALakeError, TableRefusedError, UnsafeStoreError
 from seglake.lake.lake_folder import holds_conversion, opening
-from seglake.lake.tables import CHECKPOINTS, RECORDS, TABLES, Table, check_whole
+from seglake.lake.table_checks import check_whole
+from seglake.lake.tables import (
+    CHECKPOINTS,
+    RECORDS,
+    REQUIRED_TABLES,
+    TABLES,
+    Table,
+)
 from seglake.storage.errors import LakeFolderError, NotFoundError, PlaceError
 from seglake.storage.storage import FileInfo, Storage
 
@@ -75,27 +82,31 @@ class LakeTables:
     def redo_folder(self) -> str:
         return self.storage.join(self.work_folder, "redo")
 
+    @property
+    def running_folder(self) -> str:
+        return self.storage.join(self.work_folder, "running")
+
     def source_ids(self) -> list[str]:
         """Return the sources that the ledger has ranges of, sorted."""
-        files = [
-            self._read(CHECKPOINTS, path, ["source_id"]) for path in self.file_paths(CHECKPOINTS)
-        ]
-        found = {value for file in files for value in file.column("source_id").to_pylist()}
-        return sorted(value for value in found if value is not None)
+        return self._named_in_ledger("source_id")
+
+    def topics(self) -> list[str]:
+        """Return the topics of all sources that the ledger has ranges of, sorted."""
+        return self._named_in_ledger("topic")
 
     def exists(self) -> bool:
-        """Say whether all tables are there.
+        """Say whether all tables are there that a lake cannot be without.
 
         Raises:
             LakeRefusedError: the storage does not let us look.
         """
         if not self._are_there:
             with opening(self.lake_path):
-                self._are_there = len(self._present()) == len(TABLES)
+                self._are_there = all(map(self.has, REQUIRED_TABLES))
         return self._are_there
 
     def require(self) -> None:
-        """See that all tables are there.
+        """See that all tables are there that a lake cannot be without.
 
         Raises:
             NotALakeError: they are not.
@@ -103,7 +114,7 @@ class LakeTables:
         """
         self._check_path()
         with opening(self.lake_path):
-            missing = [table.name for table in TABLES if not self._has_log(table)]
+            missing = [table.name for table in REQUIRED_TABLES if not self.has(table)]
             if missing:
                 is_conversion = self._entries() and holds_conversion(self.storage, self.lake_path)
                 conversion = "it holds a conversion to Parquet, for readers of Parquet"
@@ -147,9 +158,10 @@ class LakeTables:
         present = self._present()
         has_commits = any(self.open(table).version() > 0 for table in present)
         # Looked for after the versions: all tables are created before the first commit to any.
-        missing = [table for table in TABLES if table not in present and not self._has_log(table)]
-        if missing and has_commits:
-            names = ", ".join(table.name for table in missing)
+        missing = [table for table in TABLES if table not in present and not self.has(table)]
+        lost = [table for table in missing if table in REQUIRED_TABLES]
+        if lost and has_commits:
+            names = ", ".join(table.name for table in lost)
             raise LakeFolderError(path=self.lake_path, reason=f"it has lost the table {names}")
         if missing:
             self._check_folder(missing)
@@ -182,7 +194,8 @@ class LakeTables:
 
     def open_all(self) -> "dict[str, DeltaTable]":
         """Return a handle on each table, by its name; see `open`."""
-        return {table.name: self.open(table) for table in TABLES}
+        wanted = (table for table in TABLES if table in REQUIRED_TABLES or self.has(table))
+        return {table.name: self.open(table) for table in wanted}
 
     def generation(self, table: Table, handle: "DeltaTable", app: str) -> int:
         """Return the version of an app in a handle's snapshot, 0 for none; reads the log."""
@@ -218,7 +231,9 @@ class LakeTables:
         files = [self._read(table, path, wanted) for path in paths]
         whole = pa.concat_tables([empty, *files])
         mine = [value == source_id for value in whole.column("source_id").to_pylist()]
-        return whole.filter(pa.array(mine, pa.bool_())).select(columns)
+        if not all(mine):  # a filter imports pyarrow.compute, 0.05 s
+            whole = whole.filter(pa.array(mine, pa.bool_()))
+        return whole.select(columns)
 
     def file_paths(
         self,
@@ -236,18 +251,25 @@ class LakeTables:
         names = [[unquote(part) for part in uri.rsplit("/", depth)[1:]] for uri in uris]
         return [self.storage.join(self.path(table), *parts) for parts in names]
 
+    def _named_in_ledger(self, column: str) -> list[str]:
+        files = [self._read(CHECKPOINTS, path, [column]) for path in self.file_paths(CHECKPOINTS)]
+        found = {value for file in files for value in file.column(column).to_pylist()}
+        return sorted(value for value in found if value is not None)
+
     def _read(self, table: Table, path: str, columns: Sequence[str]) -> pa.Table:
         """Return columns of a data file."""
         content = self.storage.read_bytes(path)
         rows = pq.ParquetFile(pa.BufferReader(content)).read([*columns], use_threads=False)
         schema = pa.schema([table.schema.field(name) for name in columns])
-        return rows.select([*columns]).cast(schema)
+        wanted = rows.select([*columns])
+        return wanted if wanted.schema.equals(schema) else wanted.cast(schema)  # as a filter
 
     def _present(self) -> list[Table]:
         """Name the tables that have a log, in their order."""
-        return [table for table in TABLES if self._has_log(table)]
+        return [table for table in TABLES if self.has(table)]
 
-    def _has_log(self, table: Table) -> bool:
+    def has(self, table: Table) -> bool:
+        """Say whether a table is there."""
         from deltalake import DeltaTable
 
         with self.named("look for the table", table):
@@ -325,7 +347,7 @@ class LakeTables:
                 storage_options=self._options,
             )
         except (DeltaError, OSError) as error:
-            if not self._has_log(table):
+            if not self.has(table):
                 raise self.failure("create the table", table, error) from None
         self.storage.sync([self.log_entry_path(table, 0)])
 

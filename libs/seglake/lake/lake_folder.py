@@ -25,6 +25,13 @@ def opening(lake_path: str) -> Iterator[None]:
         raise LakeRefusedError(path=lake_path, reason=str(error)) from error
 
 
+def holds_tables(storage: Storage, path: str) -> bool:
+    """Whether a folder is a lake, a table of one, or a whole conversion to Parquet."""
+    logs = (("_delta_log",), (RECORDS.name, "_delta_log"))
+    has_log = any(storage.info(storage.join(path, *names)) is not None for names in logs)
+    return has_log or holds_conversion(storage, path)
+
+
 def holds_conversion(storage: Storage, path: str) -> bool:
     """Whether a folder without tables is a whole conversion; others leave such a mark too."""
     named = [storage.info(storage.join(path, name)) for name in (SUCCESS, RECORDS.name)]

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 
 from seglake.lake.errors import SchemaError
 from seglake.lake.statistics import Statistics
+from seglake.lake.table_checks import check
 from seglake.lake.tables import (
     BATCHES,
     CHECKPOINTS,
@@ -26,7 +27,6 @@ from seglake.lake.tables import (
     RECORDS,
     TRANSACTION_STATE,
     Table,
-    check,
 )
 from seglake.storage.errors import OutputError, StorageError
 from seglake.storage.storage import Storage

@@ -63,7 +63,7 @@ def to_plain_parquet(tables: LakeTables, *, is_whole: bool) -> None:
                 storage.delete(path)
         if not named[table.name]:
             storage.delete_folder(folder)
-            if table.topics is None:
+            if not table.topics:
                 storage.write_bytes(storage.join(folder, _EMPTY_FILE), _without_rows(table))
     storage.delete_folder(tables.work_folder)
     if is_whole:

@@ -10,8 +10,6 @@ from typing import Any, NamedTuple, TypeAlias
 
 import pyarrow as pa
 
-from seglake.lake.errors import SchemaError
-
 # The stubs make fields generic in their type; a column of any type is meant.
 _Field: TypeAlias = "pa.Field[Any]"
 
@@ -23,7 +21,8 @@ HEADERS_TYPE = pa.list_(
 class Table(NamedTuple):
     """What a table is; `statistics_columns` are numbers and timestamps that let readers skip.
 
-    `topics` are those whose commits bring it rows, None for all.
+    `topics` are those whose commits bring it rows, None for all; none for a table that is written
+    apart from them.
     """
 
     name: str
@@ -60,6 +59,9 @@ _binary = partial(_columns, pa.binary())
 _boolean = partial(_columns, pa.bool_())
 _timestamp = partial(_columns, pa.timestamp("us", tz="UTC"))
 
+# Of the commit that brought the row: with `source_id` and the topic it leads to rows of the ledger.
+_GENERATION = _bigint("generation")
+
 
 RECORDS = Table(
     name="records",
@@ -76,6 +78,7 @@ RECORDS = Table(
             *_string("source_id topic_id transaction_state"),
             *_bigint("batch_base_offset"),
             *_string("run_id"),
+            *_GENERATION,
         ]
     ),
     partition_by=("topic",),
@@ -103,6 +106,7 @@ BATCHES = Table(
             *_string("segment"),
             *_bigint("position"),
             *_string("state run_id"),
+            *_GENERATION,
         ]
     ),
     partition_by=("topic",),
@@ -134,6 +138,7 @@ QUARANTINE = Table(
             *_boolean("raw_is_complete kafka_would_truncate"),
             *_string("resolution run_id"),
             *_timestamp("quarantined_at"),
+            *_GENERATION,
         ]
     ),
     partition_by=(),
@@ -197,6 +202,7 @@ CONSUMER_OFFSETS = Table(
             *_string("unread_reason"),
             *_RECORD_PLACE,
             *_string("transaction_state run_id"),
+            *_GENERATION,
         ]
     ),
     partition_by=(),
@@ -232,6 +238,7 @@ TRANSACTION_STATE = Table(
             *_string("unread_reason"),
             *_RECORD_PLACE,
             *_string("run_id"),
+            *_GENERATION,
         ]
     ),
     partition_by=(),
@@ -262,6 +269,7 @@ CLUSTER_METADATA = Table(
             *_string("unread_reason snapshot"),
             *_RECORD_PLACE,
             *_string("run_id"),
+            *_GENERATION,
         ]
     ),
     partition_by=(),
@@ -285,11 +293,40 @@ CHECKPOINTS = Table(
             *_bigint("key_bytes value_bytes"),
             *_string("isolation upper_bound run_id attempt_id"),
             *_timestamp("committed_at"),
-            *_bigint("generation"),
+            *_GENERATION,
         ]
     ),
     partition_by=(),
     statistics_columns=("partition", "start_offset", "next_offset", "committed_at", "generation"),
+)
+
+NOT_INGESTED_TYPE = pa.list_(
+    pa.field(
+        "element",
+        pa.struct([pa.field("reason", pa.string()), *_bigint("from_offset log_end_offset")]),
+    )
+)
+
+# What runs saw of each partition. It publishes nothing, so no commit of a topic waits for it.
+OBSERVATIONS = Table(
+    name="observations",
+    schema=pa.schema(
+        [
+            *_string("source_id topic_id topic"),
+            *_int("partition broker_id"),
+            *_bigint("log_start_offset high_watermark last_stable_offset log_end_offset"),
+            *_bigint("next_offset"),
+            *_string("stopped_by detail"),
+            pa.field("not_ingested", NOT_INGESTED_TYPE),
+            *_bigint("first_log_end_offset"),
+            *_timestamp("waiting_since"),
+            *_string("listing run_id"),
+            *_timestamp("observed_at"),
+        ]
+    ),
+    partition_by=(),
+    statistics_columns=("partition", "log_end_offset", "next_offset", "observed_at"),
+    topics=frozenset(),
 )
 
 TABLES = (
@@ -301,63 +338,15 @@ TABLES = (
     TRANSACTION_STATE,
     CLUSTER_METADATA,
     CHECKPOINTS,
+    OBSERVATIONS,
 )
-"""In the order in which they are committed: records decide, the rest follow, checkpoints last."""
+"""In the order in which they are written: records decide, the rest follow, checkpoints publish."""
+
+REQUIRED_TABLES = tuple(table for table in TABLES if table is not OBSERVATIONS)
+"""What a lake cannot be without; one from before `observations` gets it with its next run."""
 
 
 def tables_of(topics: Iterable[str]) -> tuple[Table, ...]:
     """The tables that a commit of these topics goes to, in its order."""
     named = list(topics)
     return tuple(table for table in TABLES if any(map(table.serves, named)))
-
-
-def check(table: Table, found: pa.Schema) -> None:
-    """Refuse columns that are not those of the table's data files, before they are written.
-
-    Binary views and dictionaries pass for the plain type that they stand for: a file stores that.
-
-    Raises:
-        SchemaError: lists every difference.
-    """
-    _refuse(table, _differences(table.file_schema, [(f.name, plain_type(f.type)) for f in found]))
-
-
-def check_whole(table: Table, found: pa.Schema) -> None:
-    """Refuse columns that are not those of the table as its readers see it.
-
-    Raises:
-        SchemaError: lists every difference.
-    """
-    differences = _differences(table.schema, [(f.name, f.type) for f in found])
-    differences += [f"column {f.name} must be nullable" for f in found if not f.nullable]
-    _refuse(table, differences)
-
-
-def plain_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type of the values, whatever the form in which Arrow holds them."""
-    if pa.types.is_dictionary(kind):
-        return plain_type(kind.value_type)
-    if pa.types.is_binary_view(kind):
-        return pa.binary()
-    return kind
-
-
-def _refuse(table: Table, differences: list[str]) -> None:
-    if differences:
-        raise SchemaError(table=table.name, differences=differences)
-
-
-def _differences(expected: pa.Schema, found: Iterable[tuple[str, pa.DataType]]) -> list[str]:
-    columns = list(found)
-    names = [name for name, _ in columns]
-    kinds = dict(columns)
-    lines = [f"column {name} is missing" for name in expected.names if name not in kinds]
-    lines += [f"column {name} is not expected" for name in names if name not in expected.names]
-    lines += [f"column {name} comes twice" for name in kinds if names.count(name) > 1]
-    for field in expected:
-        kind = kinds.get(field.name, field.type)
-        if kind != field.type:
-            lines.append(f"column {field.name} is {kind}, expected {field.type}")
-    if not lines and names != expected.names:
-        lines.append(f"columns are in the order {names}, expected {expected.names}")
-    return lines

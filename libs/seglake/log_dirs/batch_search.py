@@ -13,6 +13,7 @@ from seglake.log_dirs.segment_side_files import read_index
 from seglake.segment_codec.errors import DefectError, SegmentCodecError
 from seglake.segment_codec.message_set import Wrapper
 from seglake.segment_codec.offset_order import OffsetOrder, Unit
+from seglake.segment_codec.offset_places import first_offset_of
 from seglake.segment_codec.record_batch import RecordBatch
 from seglake.segment_codec.reference_decoder import decode
 from seglake.segment_codec.segment import MOST_OFFSETS, Defect, SegmentBounds, SegmentWalk, Tail
@@ -105,15 +106,17 @@ def walk_start(storage: Storage, file: SegmentFile, offset: int, window: Window)
     entry = read_index(storage, file).lookup(offset)
     if entry is not None and entry.position < window.size_bytes:
         unit = _unit_at(window, entry.position)
-        if unit is not None and file.base_offset <= unit.first_offset <= offset:
-            return entry.position, unit.first_offset
+        first_offset = None if unit is None else first_offset_of(unit)
+        if first_offset is not None and file.base_offset <= first_offset <= offset:
+            return entry.position, first_offset
     return 0, file.base_offset
 
 
 def _unit_at(window: Window, position: int) -> Unit | None:
     """The batch whose first byte is there, if its checksum holds."""
     bounds = SegmentBounds(0, 1 << 62, False, 0)
-    item = next(SegmentWalk(window, bounds, OffsetOrder(0)).items(position))
+    walk = SegmentWalk(window, bounds, OffsetOrder(0), compares_neighbours=False)
+    item = next(walk.items(position))
     return None if isinstance(item, Defect | Tail) else item
 
 

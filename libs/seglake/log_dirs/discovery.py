@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from seglake.kafka_log.replica import PartitionKey, Replica
+from seglake.log_dirs.absent_partitions import AbsentPartition, absent_partitions
 from seglake.log_dirs.errors import SourceVanishedError, WrongSourceError
 from seglake.log_dirs.log_dir_files import (
     LogDirFiles,
@@ -18,6 +19,13 @@ from seglake.log_dirs.log_dir_files import (
 from seglake.log_dirs.log_dir_search import FoundLogDir
 from seglake.log_dirs.partition_files import partition_files
 from seglake.log_dirs.source_search import find_sources, refused_or_failed
+from seglake.log_dirs.unread_files import (
+    UnreadFiles,
+    compressed_segments,
+    is_recognised,
+    last_side_file,
+    unread_files,
+)
 from seglake.segment_codec.log_dir import (
     FolderKind,
     PartitionFolder,
@@ -30,6 +38,7 @@ from seglake.storage.errors import StorageError
 from seglake.storage.storage import FileInfo, Storage
 
 TopicFilter = Callable[[str], bool]
+_MOST_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +46,25 @@ class Discovery:
     """What the sources hold, and what a person should know of what is not taken.
 
     `unreadable` has, each with why: by name the partition folders that cannot be listed or read or
-    went meanwhile, and by path the log dirs and the folders above them that cannot.
+    went meanwhile, and by path the log dirs and the folders above them that cannot. `topics` are
+    those of all partition folders, whether they are selected or not. `unread_files` are recognised,
+    and not read. `absent` are partitions of which a log dir has a high watermark and no source a
+    folder.
     """
 
     source_id: str
-    log_dirs: tuple[str, ...]
+    log_dirs: tuple[FoundLogDir, ...]
     replicas: tuple[Replica, ...]
     notes: tuple[str, ...]
     unreadable: dict[str, str]
+    topics: frozenset[str]
+    unread_files: tuple[UnreadFiles, ...] = ()
+    absent: tuple[AbsentPartition, ...] = ()
+
+    @property
+    def has_all_topics(self) -> bool:
+        """Whether every folder that may hold a topic could be listed."""
+        return all(parse_folder_name(name) is not None for name in self.unreadable)
 
 
 def discover(
@@ -66,7 +86,8 @@ def discover(
     """
     notes: list[str] = []
     unreadable: dict[str, str] = {}
-    found = find_sources(sources, storage, notes, unreadable)
+    unread: list[UnreadFiles] = []
+    found = find_sources(sources, storage, notes, unreadable, unread)
     files, failed = _log_dir_files(found, storage, notes)
     unreadable |= {path: str(error) for path, error in failed.items()}
     cluster_id = _source_id(files, failed, source_id)
@@ -74,7 +95,7 @@ def discover(
         replica
         for log_dir in found
         if log_dir.path in files
-        for replica in _replicas(storage, log_dir, files[log_dir.path], takes_topic, notes)
+        for replica in _replicas(storage, log_dir, files[log_dir.path], takes_topic, notes, unread)
     ]
     unreadable |= {
         name: reason
@@ -84,22 +105,38 @@ def discover(
     }
     return Discovery(
         source_id=cluster_id,
-        log_dirs=tuple(log_dir.path for log_dir in found),
+        log_dirs=tuple(found),
         replicas=tuple(_with_known_topic_ids(replicas, notes)),
         notes=tuple(notes),
         unreadable=unreadable,
+        topics=_topics(found),
+        unread_files=tuple(dict.fromkeys(unread)),  # sources may overlap
+        absent=tuple(absent_partitions(found, files, takes_topic)),
     )
 
 
 def check_apart(discovery: Discovery, storage: Storage, lake_path: str) -> None:
-    """The sources are never written to, so the lake may not lie in a log dir."""
+    """The sources are never written to, so the lake may not lie in one.
+
+    A folder whose partition folders were given alone may be anything, and the lake may lie in it.
+    """
     place = storage.without_links(lake_path)
     for log_dir in discovery.log_dirs:
-        if f"{place}/".startswith(f"{storage.without_links(log_dir)}/"):
-            raise WrongSourceError(
-                f"the lake {lake_path} lies inside the log dir {log_dir}: give another folder, "
-                "sources are never written to"
-            )
+        kind, folders = "log dir", [log_dir.path]
+        if log_dir.is_parent_only:
+            kind = "partition folder"
+            folders = [storage.join(log_dir.path, name) for name in log_dir.partition_folders]
+        for folder in folders:
+            if f"{place}/".startswith(f"{storage.without_links(folder)}/"):
+                raise WrongSourceError(
+                    f"the lake {lake_path} lies inside the {kind} {folder}: give another folder, "
+                    "sources are never written to"
+                )
+
+
+def _topics(found: Iterable[FoundLogDir]) -> frozenset[str]:
+    names = (name for each in found for name in (*each.partition_folders, *each.unreadable))
+    return frozenset(folder.topic for folder in map(parse_folder_name, names) if folder is not None)
 
 
 def _is_selected(name: str, takes_topic: TopicFilter) -> bool:
@@ -136,9 +173,12 @@ def _source_id(
     named = {path: read.cluster_id for path, read in files.items() if read.cluster_id}
     cluster_ids = set(named.values())
     if len(cluster_ids) > 1:
-        listed = ", ".join(f"{path} ({cluster})" for path, cluster in sorted(named.items()))
         raise WrongSourceError(
-            f"the sources belong to different clusters: {listed}. Take one a call"
+            "the sources belong to different clusters: make one call for each. "
+            + "; ".join(
+                f"{cluster}: {_examples(path for path in named if named[path] == cluster)}"
+                for cluster in sorted(cluster_ids)
+            )
         )
     # A file that cannot be read may name the cluster: an id made up instead would take all of it
     # once more.
@@ -148,8 +188,9 @@ def _source_id(
     if not cluster_ids:
         if given is None:
             raise WrongSourceError(
-                f"no meta.properties in {', '.join(files)} names a cluster id: give --source-id, "
-                "a name of your own for this cluster, and use the same one in every run"
+                "no meta.properties names a cluster id: give --source-id, a name of your own for"
+                " this cluster, and use the same one in every run. Looked for in "
+                + _examples(files)
             )
         return given
     (cluster_id,) = cluster_ids
@@ -161,12 +202,18 @@ def _source_id(
     return cluster_id
 
 
+def _examples(paths: Iterable[str]) -> str:
+    first, rest = (listed := sorted(paths))[:_MOST_NAMED], len(listed) - _MOST_NAMED
+    return ", ".join(first) + (f" and {rest} more" if rest > 0 else "")
+
+
 def _replicas(
     storage: Storage,
     log_dir: FoundLogDir,
     files: LogDirFiles,
     takes_topic: TopicFilter,
     notes: list[str],
+    unread: list[UnreadFiles],
 ) -> list[Replica]:
     folders = {name: parse_folder_name(name) for name in log_dir.partition_folders}
     replicas: list[Replica] = []
@@ -181,6 +228,9 @@ def _replicas(
             listing = log_dir.partition_folders[name]
             try:
                 replica = _replica(storage, path, folder, listing, files, notes)
+                # Of another than a live folder they may be what its broker is about to drop.
+                if folder.kind is FolderKind.LIVE:
+                    unread += unread_files(path, listing)
             except (SourceVanishedError, StorageError) as error:
                 log_dir.unreadable[name] = str(error)
             else:
@@ -202,8 +252,9 @@ def _replica(
     notes: list[str],
 ) -> Replica:
     content = partition_files(storage, path, listing)
-    if content.unknown:
-        notes.append(f"{path} holds files that are not Kafka's: {', '.join(content.unknown)}")
+    unknown = [name for name in content.unknown if not is_recognised(name)]
+    if unknown:
+        notes.append(f"{path} holds files that are not Kafka's: {', '.join(unknown)}")
     topic_partition = TopicPartition(folder.topic, folder.partition)
     topic_id = read_topic_id(storage, content.by_name, notes)
     return Replica(
@@ -215,6 +266,8 @@ def _replica(
         epochs=read_epochs(storage, content.by_name, notes),
         segments=content.segments,
         snapshots=content.snapshots,
+        compressed=compressed_segments(content.by_name),
+        last_side_file=last_side_file(content.by_name),
     )
 
 

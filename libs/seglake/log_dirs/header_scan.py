@@ -6,7 +6,8 @@ work: a split point is a batch whose checksum holds.
 """
 
 from seglake.kafka_log.segment_survey import SegmentSurvey, SegmentTransactions, SplitPoint
-from seglake.log_dirs.header_walk import Collected, can_be_believed, walk_segment
+from seglake.log_dirs.collected import Collected
+from seglake.log_dirs.header_walk import can_be_believed, walk_segment
 from seglake.log_dirs.scan_request import SurveyRequest
 from seglake.log_dirs.segment_side_files import read_transaction_files
 from seglake.segment_codec.errors import SegmentCodecError
@@ -14,6 +15,7 @@ from seglake.segment_codec.window import Window
 from seglake.storage.errors import StorageError
 
 _HEADER_READ_BYTES = 4096  # one page: a header, and the next ones where batches are small
+_MOST_READ_BYTES = 1 << 20  # where they are so small that every page is read anyway
 
 
 def survey_segments(requests: tuple[SurveyRequest, ...]) -> list[SegmentSurvey]:
@@ -29,7 +31,9 @@ def survey_segment(request: SurveyRequest) -> SegmentSurvey:
             if reader.size_bytes != file.size_bytes and not request.is_last:
                 return _missing(request, f"{file.path} changed its size after it was listed")
             size_bytes = min(reader.size_bytes, file.size_bytes)
-            headers = Window(reader, _HEADER_READ_BYTES, size_bytes)
+            headers = Window(
+                reader, _HEADER_READ_BYTES, size_bytes, most_read_bytes=_MOST_READ_BYTES
+            )
             found = walk_segment(request, headers, headers_only=True)
             if not can_be_believed(found, headers):
                 full = Window(reader, request.window_bytes, size_bytes)
@@ -76,6 +80,7 @@ def _survey(request: SurveyRequest, size_bytes: int, found: Collected) -> Segmen
         is_plain=not found.is_faulty,
         is_cut_open=found.is_cut_open,
         has_compacted_batch=found.has_compacted_batch,
+        hole_count=found.hole_count,
         tail=None if found.tail is None else found.tail.kind,
         from_offset=found.from_offset,
         to_offset=found.to_offset,

@@ -1,16 +1,17 @@
 """The walk of a survey: what is collected of a segment, batch by batch. Effect: reads."""
 
-from dataclasses import dataclass, field
-
 from seglake.kafka_log.batch_headers import max_timestamp_ms
 from seglake.kafka_log.segment_survey import SplitPoint
 from seglake.kafka_log.transactions.transaction_events import TransactionEvents
 from seglake.log_dirs.batch_search import walk_start
+from seglake.log_dirs.collected import Collected, is_proved
+from seglake.log_dirs.collected_runs import collect_run
 from seglake.log_dirs.scan_request import SurveyRequest
 from seglake.log_dirs.segment_side_files import anchors_of, read_index
-from seglake.segment_codec.checkpoint_files import EpochStart
-from seglake.segment_codec.message_set import MessageRun, Wrapper
+from seglake.segment_codec.batch_run import BatchRun
+from seglake.segment_codec.message_set import Wrapper
 from seglake.segment_codec.offset_order import OffsetOrder, Unit
+from seglake.segment_codec.offset_places import first_offset_of
 from seglake.segment_codec.record_batch import RecordBatch
 from seglake.segment_codec.segment import (
     MOST_OFFSETS,
@@ -21,52 +22,6 @@ from seglake.segment_codec.segment import (
     Tail,
 )
 from seglake.segment_codec.window import Window
-
-
-@dataclass(slots=True)
-class EpochRuns:
-    """Of batches in a row with the same leader epoch: the first and the last."""
-
-    starts: list[EpochStart] = field(default_factory=list)
-    epoch: int = -1
-
-    def add(self, batch: RecordBatch, last: Unit | None) -> None:
-        """A batch was met; `last` is what came before it."""
-        epoch = batch.header.partition_leader_epoch
-        if epoch != self.epoch:
-            self.end(last)
-            self.epoch = epoch
-            if epoch >= 0:
-                self.starts.append(EpochStart(epoch, batch.first_offset))
-
-    def end(self, last: Unit | None) -> None:
-        """Name the last batch of those in a row, unless it is the first."""
-        if self.epoch < 0 or not isinstance(last, RecordBatch):
-            return
-        if last.first_offset != self.starts[-1].start_offset:
-            self.starts.append(EpochStart(self.epoch, last.first_offset))
-
-
-@dataclass(slots=True)
-class Collected:
-    """What a walk has met so far."""
-
-    base_offset: int
-    is_proved: bool  # every batch by its checksum
-    order: OffsetOrder
-    transactions: TransactionEvents
-    first_offset: int | None = None
-    last: Unit | None = None
-    splits: list[SplitPoint] = field(default_factory=list)
-    has_compacted_batch: bool = False
-    is_faulty: bool = False
-    is_cut_open: bool = False
-    tail: Tail | None = None
-    from_offset: int | None = None
-    to_offset: int | None = None
-    newest_ms: int | None = None
-    newest: RecordBatch | None = None  # until it is proved
-    epochs: EpochRuns = field(default_factory=EpochRuns)
 
 
 def walk_segment(request: SurveyRequest, window: Window, *, headers_only: bool) -> Collected:
@@ -88,10 +43,14 @@ def walk_segment(request: SurveyRequest, window: Window, *, headers_only: bool) 
     walk = SegmentWalk(window, bounds, order, headers_only=headers_only)
     transactions = TransactionEvents(base_offset, is_in_order=headers_only)
     found = Collected(base_offset, not headers_only, order, transactions)
-    for item in walk.items(position):
+    for item in walk.runs(position) if headers_only else walk.items(position):
+        if isinstance(item, BatchRun):
+            collect_run(found, item, request, window)
+            continue
         _collect(found, item, request, window)
         if headers_only and isinstance(item, Defect):
             break
+    found.hole_count = walk.hole_count
     found.transactions.end()
     found.epochs.end(found.last)
     return found
@@ -108,7 +67,7 @@ def can_be_believed(found: Collected, window: Window) -> bool:
     decisive = [found.last, *found.transactions.first_batches.values()]
     if found.transactions.events():
         decisive.append(found.newest)
-    return all(unit is None or _is_proved(window, unit) for unit in decisive)
+    return all(unit is None or is_proved(window, unit) for unit in decisive)
 
 
 def _collect(found: Collected, item: Item, request: SurveyRequest, window: Window) -> None:
@@ -125,7 +84,8 @@ def _collect(found: Collected, item: Item, request: SurveyRequest, window: Windo
     found.is_cut_open = False
     _note_split(found, item, request, window)
     if found.first_offset is None:
-        found.first_offset = item.first_offset
+        first_offset = first_offset_of(item)
+        found.first_offset = item.first_offset if first_offset is None else first_offset
     _note_time(found, item, request)
     found.transactions.sound(item)
     if isinstance(item, RecordBatch):
@@ -138,7 +98,7 @@ def _note_split(found: Collected, unit: Unit, request: SurveyRequest, window: Wi
     """Begin a split here when what is wanted begins, or the last split has its bytes."""
     if found.splits:
         is_due = unit.position - found.splits[-1].position >= request.split_bytes
-        is_due = is_due and _is_proved(window, unit)
+        is_due = is_due and is_proved(window, unit)
     else:
         is_due = unit.last_offset >= request.start_offset
     if is_due:
@@ -169,14 +129,3 @@ def _note_time(found: Collected, unit: Unit, request: SurveyRequest) -> None:
         found.from_offset = first
     if request.to_ms is not None and found.to_offset is None and newest_ms >= request.to_ms:
         found.to_offset = first
-
-
-def _is_proved(window: Window, unit: Unit) -> bool:
-    """Whether a unit's checksum holds, when it was met by its header alone."""
-    if isinstance(unit, MessageRun):
-        return True
-    bounds = SegmentBounds(unit.first_offset, unit.last_offset + 1, False, 0)
-    order = OffsetOrder(unit.first_offset)
-    stop = unit.position + unit.size_bytes
-    item = next(SegmentWalk(window, bounds, order, stop=stop).items(unit.position))
-    return not isinstance(item, Defect | Tail)

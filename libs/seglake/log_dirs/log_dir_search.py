@@ -7,7 +7,9 @@ whose name says so and that holds segment files, since `broker-0` could be eithe
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from seglake.log_dirs.unread_files import UnreadFiles, unread_files
 from seglake.segment_codec.log_dir import SideFile, parse_file_name, parse_folder_name
+from seglake.segment_codec.unread_names import parse_compressed_name
 from seglake.storage.errors import NotFoundError, StorageError
 from seglake.storage.storage import FileInfo, Storage
 
@@ -31,22 +33,36 @@ _FOLDER_FILES = frozenset({SideFile.PARTITION_METADATA, SideFile.LEADER_EPOCHS})
 
 @dataclass(frozen=True, slots=True)
 class FoundLogDir:
-    """A log dir with the listing of each partition folder to take from it."""
+    """A log dir with the listing of each partition folder to take from it.
+
+    `is_whole` unless one partition folder was asked for.
+    """
 
     path: str
     entries: tuple[FileInfo, ...]
     partition_folders: Listings
     unreadable: dict[str, str]  # partition folders that cannot be listed, and why
+    is_whole: bool = True
+
+    @property
+    def is_parent_only(self) -> bool:
+        """Whether it has no broker files, and a partition folder of it was asked for."""
+        return not (self.is_whole or has_log_dir_files(self.entries))
+
+    def has(self, name: str) -> bool:
+        """Whether a folder is one of its partitions, or may be."""
+        return name in self.partition_folders or name in self.unreadable
 
 
 def find_log_dirs(
-    storage: Storage, path: str, parents: Listings, closed: Closed
+    storage: Storage, path: str, parents: Listings, closed: Closed, unread: list[UnreadFiles]
 ) -> list[FoundLogDir]:
     """All log dirs at or below the path, in the order of their paths.
 
     Args:
         parents: folders above partition folders that were listed before; added to.
         closed: folders above log dirs, or log dirs, that cannot be listed; added to.
+        unread: files outside of partition folders that are recognised and not read; added to.
     """
     entries = tuple(storage.list_folder(path))
     parent, _, name = storage.without_links(path).rpartition("/")
@@ -54,13 +70,19 @@ def find_log_dirs(
         parent = parent or "/"
         if parent not in parents:
             parents[parent] = tuple(storage.list_folder(parent))
-        return [FoundLogDir(parent, parents[parent], {name: entries}, {})]
-    return _search(storage, path, entries, MOST_LEVELS, closed)
+        return [FoundLogDir(parent, parents[parent], {name: entries}, {}, is_whole=False)]
+    return _search(storage, (path, entries), MOST_LEVELS, closed, unread)
 
 
 def _search(
-    storage: Storage, path: str, entries: tuple[FileInfo, ...], levels: int, closed: Closed
+    storage: Storage,
+    place: tuple[str, tuple[FileInfo, ...]],
+    levels: int,
+    closed: Closed,
+    unread: list[UnreadFiles],
 ) -> list[FoundLogDir]:
+    path, entries = place
+    unread += unread_files(path, entries)
     folders, unreadable = list_folders(storage, entries)
     partitions = {
         name: listing for name, listing in folders.items() if is_partition_folder(name, listing)
@@ -69,6 +91,8 @@ def _search(
         name: () for name, listing in folders.items() if not listing and parse_folder_name(name)
     }
     if partitions or has_log_dir_files(entries):
+        for name in folders.keys() - partitions.keys():
+            unread += unread_files(storage.join(path, name), folders[name])
         # Other folders of a log dir hold no partition: nothing is lost by those.
         lost = {name: str(why) for name, why in unreadable.items() if parse_folder_name(name)}
         return [FoundLogDir(path, entries, {**partitions, **empty}, lost)]
@@ -80,7 +104,7 @@ def _search(
         found
         for entry in entries
         if entry.name in folders
-        for found in _search(storage, entry.path, folders[entry.name], levels - 1, closed)
+        for found in _search(storage, (entry.path, folders[entry.name]), levels - 1, closed, unread)
     ]
 
 
@@ -113,6 +137,10 @@ def is_partition_folder(name: str, entries: Iterable[FileInfo]) -> bool:
         return False
     return any(
         not entry.is_folder
-        and (parse_file_name(entry.name) is not None or entry.name in _FOLDER_FILES)
+        and (
+            parse_file_name(entry.name) is not None
+            or parse_compressed_name(entry.name) is not None
+            or entry.name in _FOLDER_FILES
+        )
         for entry in entries
     )

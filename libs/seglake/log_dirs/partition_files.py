@@ -115,6 +115,7 @@ def _segments(
                 entry.size_bytes,
                 paths.get((file.base_offset, FileKind.INDEX)),
                 transaction_index_path=paths.get((file.base_offset, FileKind.TXNINDEX)),
+                modified_at_ms=entry.modified_at_ms,
             )
         )
     return tuple(sorted(segments, key=lambda segment: segment.base_offset))

@@ -26,12 +26,13 @@ _BATCH_COLUMNS = (
     "delete_horizon_ms",
     "leader_epoch",
     "crc",
+    "generation",
 )
 _GAP_COLUMNS = ("topic_id", "topic", "partition", "cause")
 
 
 class IngestedBatches:
-    """The rows of `batches` of one source, as they are when the first is asked for."""
+    """The rows of `batches` of one source that count, as they are when the first is asked for."""
 
     def __init__(self, tables: LakeTables, source_id: str, coverage: Coverage) -> None:
         self._tables = tables
@@ -48,7 +49,7 @@ class IngestedBatches:
         for path in self._paths(key.topic, only):
             for rows in read_rows(self._tables.storage, path, _BATCH_COLUMNS, only):
                 for row in rows.to_pylist():
-                    if row["source_id"] == self._source_id and self._key(row, key.topic) == key:
+                    if row["source_id"] == self._source_id and self._is_of(row, key):
                         return _taken(row)
         return None
 
@@ -74,6 +75,12 @@ class IngestedBatches:
             for file in self._snapshot.files
             if file.topic == topic and file.may_hold(only)
         ]
+
+    def _is_of(self, row: dict[str, Any], key: PartitionKey) -> bool:
+        """Whether a row is of a partition, and no election went against it."""
+        if self._key(row, key.topic) != key:
+            return False
+        return self._coverage.is_current(key, row["base_offset"], row["generation"])
 
     def _key(self, row: dict[str, Any], topic: str) -> PartitionKey:
         key = PartitionKey(topic, row["partition"], row["topic_id"])

@@ -92,6 +92,7 @@ def batch_row(outcome: BatchOutcome, place: Place) -> tuple[Any, ...]:
         place.origin_position + unit.position,
         outcome.state,
         origin.run_id,
+        origin.generation,
     )
 
 

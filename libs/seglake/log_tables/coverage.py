@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from enum import StrEnum
 from typing import Any, NamedTuple, Self
 
 from seglake.kafka_log.leader_epochs import OPEN_END, LeaderEpochs
@@ -10,13 +9,9 @@ from seglake.kafka_log.offset_ranges import OffsetRange, merged
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.kafka_log.segment_survey import LastBatch
 from seglake.kafka_log.transactions.hanging_transactions import EarlierRun
+from seglake.log_tables.ledger_layers import INGESTED, RangeKind, is_superseded, layers_of
 
-
-class RangeKind(StrEnum):
-    """What a row of the ledger stands for."""
-
-    INGEST = "ingest"  # offsets ingested for the first time
-    REPAIR = "repair"  # a gap, filled as far as another copy could
+_Rows = dict[tuple[str, int], list[Mapping[str, Any]]]  # by topic and partition
 
 
 class Frontier(NamedTuple):
@@ -39,11 +34,15 @@ class Coverage:
     """
 
     def __init__(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        self._rows: dict[tuple[str, int], list[Mapping[str, Any]]] = {}
+        self._rows: _Rows = {}
+        self._superseding: _Rows = {}  # some of them: there are few, and much asks for them
         self._isolations: dict[str, str] = {}
         self._topic_ids: dict[str, list[str]] = {}
         for row in sorted(rows, key=lambda row: row["generation"]):
-            self._rows.setdefault((row["topic"], row["partition"]), []).append(row)
+            place = row["topic"], row["partition"]
+            self._rows.setdefault(place, []).append(row)
+            if row["kind"] == RangeKind.SUPERSEDED:
+                self._superseding.setdefault(place, []).append(row)
             self._isolations.setdefault(row["topic"], row["isolation"])
             if row["topic_id"] is not None:
                 self._topic_ids.setdefault(row["topic"], []).append(row["topic_id"])
@@ -64,7 +63,7 @@ class Coverage:
                 "leader_epoch": None,
                 "last_batch_base_offset": None,
                 "last_stable_offset": 0,
-                "log_end_offset": 0,
+                "log_end_offset": OPEN_END,
                 "high_watermark": None,
                 "upper_bound": "log_end",
             }
@@ -80,6 +79,14 @@ class Coverage:
         """The topics of which something was ingested, sorted."""
         return sorted(self._isolations)
 
+    def partitions(self) -> set[PartitionKey]:
+        """The partitions of which something was ingested."""
+        return {
+            self.joined_key(PartitionKey(topic, partition, row["topic_id"]))
+            for (topic, partition), rows in self._rows.items()
+            for row in rows
+        }
+
     def adopt(self, topic: str, topic_id: str) -> None:
         """Give rows that name no id the first one that is known for their topic."""
         self._topic_ids.setdefault(topic, [topic_id])
@@ -92,16 +99,57 @@ class Coverage:
         return ids[-1] if ids else None
 
     def ranges(self, key: PartitionKey) -> list[OffsetRange]:
-        """The covered ranges of a partition, merged and in order."""
-        return merged((row["start_offset"], row["next_offset"]) for row in self._ingested(key))
+        """The covered ranges of a partition, merged and in order, superseded ones among them."""
+        layers = layers_of(self._rows_of(key))
+        return merged([*layers.current, *layers.superseded])
+
+    def current_ranges(self, key: PartitionKey) -> list[OffsetRange]:
+        """Those of which the tables have rows that no election went against."""
+        return layers_of(self._rows_of(key)).current
+
+    def superseded_ranges(self, key: PartitionKey) -> list[OffsetRange]:
+        """Those of which they have only rows that lost an election, and that wait for a retake."""
+        return layers_of(self._rows_of(key)).superseded if self._elections(key) else []
+
+    def is_current(self, key: PartitionKey, offset: int, generation: int) -> bool:
+        """Whether no election went against what a generation brought at an offset."""
+        return not is_superseded(self._elections(key), offset, generation)
+
+    def counts_until(self, key: PartitionKey, offset: int, generation: int) -> int:
+        """Up to where a generation's bytes that begin at an offset count, if that is above it."""
+        starts = (
+            row["start_offset"]
+            for row in self._elections(key)
+            if offset < row["next_offset"] and generation < row["generation"]
+        )
+        return min(starts, default=OPEN_END)
+
+    def won_from(self, key: PartitionKey, epoch: int) -> int:
+        """From where on newer leaders than an epoch's won against ingested rows."""
+        starts = (
+            row["start_offset"]
+            for row in self._elections(key)
+            if row["leader_epoch"] is not None and epoch < row["leader_epoch"]
+        )
+        return min(starts, default=OPEN_END)
+
+    def winning_epoch(self, key: PartitionKey) -> int | None:
+        """The newest leader epoch that won an election against ingested rows."""
+        epochs = [row["leader_epoch"] for row in self._elections(key)]
+        return max((epoch for epoch in epochs if epoch is not None), default=None)
 
     def frontier(self, key: PartitionKey) -> Frontier | None:
         """How far a partition was ingested; None when nothing was."""
         rows = self._ingested(key)
         if not rows:
             return None
-        next_offset = max(row["next_offset"] for row in rows)
-        with_batch = [row for row in rows if row["last_batch_base_offset"] is not None]
+        covered = self.ranges(key)
+        next_offset = covered[-1][1] if covered else max(row["next_offset"] for row in rows)
+        with_batch = [
+            row
+            for row in self._rows_of(key)
+            if row["kind"] != RangeKind.REPAIR and self._has_current_batch(key, row)
+        ]
         if not with_batch:
             return Frontier(next_offset, None, any(row["topic_id"] is not None for row in rows))
         last = max(with_batch, key=lambda row: row["last_batch_base_offset"])
@@ -112,9 +160,16 @@ class Coverage:
 
     def run_up_to(self, key: PartitionKey, offset: int) -> EarlierRun | None:
         """How the newest run that took a range which ends at an offset saw the partition's log."""
-        rows = [row for row in self._ingested(key) if row["next_offset"] == offset]
+        met = [row for row in self._ingested(key) if row["next_offset"] >= offset]
+        rows = [
+            row
+            for row in met
+            if row["next_offset"] == offset and self.is_current(key, offset - 1, row["generation"])
+        ]
         if not rows:
-            return None
+            # An election cut what a run took: what was open there is looked for from the start.
+            is_cut = any(row["start_offset"] < offset for row in met)
+            return EarlierRun(0, 0, 0) if is_cut else None
         row = rows[-1]
         upper = row["log_end_offset"]
         if row["upper_bound"] != "log_end" and row["high_watermark"] is not None:
@@ -137,6 +192,8 @@ class Coverage:
         """
         limit = OPEN_END
         for row in self._rows_of(key):
+            if not self._has_current_batch(key, row):
+                continue
             epoch, offset = row["leader_epoch"], row["last_batch_base_offset"]
             known = None if epoch is None else leader_epochs.epoch_at(offset)
             if known is None or known == epoch:
@@ -147,27 +204,55 @@ class Coverage:
                 limit = 0
         return limit
 
+    def lost_from(self, key: PartitionKey, leader_epochs: LeaderEpochs) -> int:
+        """From where on a copy's newer leader went against what was ingested, OPEN_END for nowhere.
+
+        Unlike `same_log_until` it needs no batch of that leader.
+        """
+        epochs = [
+            row["leader_epoch"]
+            for row in self._rows_of(key)
+            if row["leader_epoch"] is not None
+            and (row["kind"] == RangeKind.SUPERSEDED or self._has_current_batch(key, row))
+        ]
+        if not epochs or max(epochs) >= leader_epochs.last_epoch:
+            return OPEN_END
+        return leader_epochs.end_of(max(epochs))
+
     def is_current_gap(self, key: PartitionKey, start_offset: int, attempt_id: str) -> bool:
-        """Whether no repair came after the attempt that wrote a gap which starts there."""
+        """Whether nothing came after the attempt that wrote a gap which starts there: no repair,
+        and no election against it."""
         written, repaired = 0, 0
         for row in self._rows_of(key):
             if row["start_offset"] <= start_offset < row["next_offset"]:
                 if row["attempt_id"] == attempt_id:
                     written = row["generation"]
-                if row["kind"] == "repair":
+                if row["kind"] in (RangeKind.REPAIR, RangeKind.SUPERSEDED):
                     repaired = row["generation"]
         return repaired <= written
 
     def _ingested(self, key: PartitionKey) -> list[Mapping[str, Any]]:
-        """The rows of what was ingested for the first time."""
-        return [row for row in self._rows_of(key) if row["kind"] == "ingest"]
+        """The rows of what was ingested, for the first time or anew."""
+        return [row for row in self._rows_of(key) if row["kind"] in INGESTED]
+
+    def _has_current_batch(self, key: PartitionKey, row: Mapping[str, Any]) -> bool:
+        """Whether a row names a batch of the log as it is now; a superseding one, of the winner."""
+        offset = row["last_batch_base_offset"]
+        return offset is not None and self.is_current(key, offset, row["generation"])
+
+    def _elections(self, key: PartitionKey) -> list[Mapping[str, Any]]:
+        """The rows that say which offsets lost an election."""
+        return self._of_log(self._superseding, key)
 
     def _rows_of(self, key: PartitionKey) -> list[Mapping[str, Any]]:
+        return self._of_log(self._rows, key)
+
+    def _of_log(self, rows: _Rows, key: PartitionKey) -> list[Mapping[str, Any]]:
         ids = self._topic_ids.get(key.topic)
         first_id = ids[0] if ids else key.topic_id
         return [
             row
-            for row in self._rows.get((key.topic, key.partition), [])
+            for row in rows.get((key.topic, key.partition), [])
             if (row["topic_id"] or first_id) == key.topic_id
         ]
 

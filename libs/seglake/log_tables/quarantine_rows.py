@@ -47,7 +47,7 @@ def quarantine_row(
         previous_offset: last sound offset before the damage, None when there is none.
         next_offset: first sound offset behind it, None when there is none.
     """
-    source_id, key, run_id = place.origin
+    source_id, key, run_id, generation = place.origin
     columns = {
         **damage_columns(defect, raw),
         "source_id": source_id,
@@ -62,6 +62,7 @@ def quarantine_row(
         "resolution": None,
         "run_id": run_id,
         "quarantined_at": place.started_at_us,
+        "generation": generation,
     }
     return tuple(columns[name] for name in QUARANTINE.schema.names)
 

@@ -4,6 +4,7 @@ What is the same in every row of a batch or of a file is a dictionary column: re
 would cost twice the time in the Parquet writer.
 """
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -16,8 +17,8 @@ from seglake.lake.tables import HEADERS_TYPE, RECORDS
 from seglake.segment_codec.columns import Columns
 from seglake.segment_codec.transactions import TransactionState
 
-_STATES = tuple(TransactionState)
-_TIMESTAMP_TYPES = (0, 1, -1)
+STATES = tuple(TransactionState)
+TIMESTAMP_TYPES = (0, 1, -1)
 _EARLIEST_MS = -62_135_596_800_000  # 0001-01-01: earlier times break Python readers
 _LATEST_MS = 253_402_300_799_999  # 9999-12-31
 _TIMESTAMP = pa.timestamp("us", tz="UTC")
@@ -29,6 +30,7 @@ class Origin(NamedTuple):
     source_id: str
     key: PartitionKey
     run_id: str
+    generation: int
 
 
 class UnitRows(NamedTuple):
@@ -40,17 +42,39 @@ class UnitRows(NamedTuple):
     batch_base_offset: int
 
 
+class SharedColumns(NamedTuple):
+    """As `UnitRows`, of n batches; types and states by their index."""
+
+    row_counts: NDArray[np.int64]  # (n,), as the others
+    timestamp_types: NDArray[np.int8]
+    states: NDArray[np.int8]
+    batch_base_offsets: NDArray[np.int64]
+
+
+def shared_of(units: Sequence[UnitRows]) -> SharedColumns:
+    """The same as arrays."""
+    return SharedColumns(
+        np.array([unit.row_count for unit in units], np.int64),
+        np.array([TIMESTAMP_TYPES.index(unit.timestamp_type) for unit in units], np.int8),
+        np.array([STATES.index(unit.state) for unit in units], np.int8),
+        np.array([unit.batch_base_offset for unit in units], np.int64),
+    )
+
+
+def joined(parts: Sequence[SharedColumns]) -> SharedColumns:
+    """Several, one after the other; at least one."""
+    return SharedColumns(*map(np.concatenate, zip(*parts, strict=True)))
+
+
 def record_rows(
-    columns: Columns, units: list[UnitRows], origin: Origin
+    columns: Columns, units: SharedColumns, origin: Origin
 ) -> tuple[pa.RecordBatch, int]:
     """The rows of one flush, and how many header names were not UTF-8 and got U+FFFD."""
     count = len(columns.offsets)
-    counts = np.fromiter((unit.row_count for unit in units), np.int64, len(units))
-    types = _repeated([_TIMESTAMP_TYPES.index(unit.timestamp_type) for unit in units], counts)
-    states = _repeated([_STATES.index(unit.state) for unit in units], counts)
-    base_offsets = np.repeat(
-        np.fromiter((unit.batch_base_offset for unit in units), np.int64, len(units)), counts
-    )
+    counts = units.row_counts
+    types = np.repeat(units.timestamp_types.astype(np.int32), counts)
+    states = np.repeat(units.states.astype(np.int32), counts)
+    base_offsets = np.repeat(units.batch_base_offsets, counts)
     payload = _buffer(columns.data)
     headers, replaced = _headers(columns)
     arrays = {
@@ -59,21 +83,18 @@ def record_rows(
         "partition": _constant(origin.key.partition, pa.int32(), count),
         "offset": pa.array(columns.offsets),
         "timestamp": timestamps(columns.timestamps_ms),
-        "timestampType": _dictionary(types, pa.array(_TIMESTAMP_TYPES, pa.int32())),
+        "timestampType": _dictionary(types, pa.array(TIMESTAMP_TYPES, pa.int32())),
         "headers": headers,
         "timestamp_ms": pa.array(columns.timestamps_ms, mask=_mask(types == 2)),
         "source_id": _constant(origin.source_id, pa.string(), count),
         "topic_id": _constant(origin.key.topic_id, pa.string(), count),
-        "transaction_state": _dictionary(states, pa.array([str(s) for s in _STATES])),
+        "transaction_state": _dictionary(states, pa.array([str(s) for s in STATES])),
         "batch_base_offset": pa.array(base_offsets),
         "run_id": _constant(origin.run_id, pa.string(), count),
+        "generation": _constant(origin.generation, pa.int64(), count),
     }
     names = RECORDS.file_schema.names
     return pa.RecordBatch.from_arrays([arrays[name] for name in names], names), replaced
-
-
-def _repeated(values: list[int], counts: NDArray[np.int64]) -> NDArray[np.int32]:
-    return np.repeat(np.array(values, np.int32), counts)
 
 
 def _buffer(array: NDArray[Any]) -> pa.Buffer:

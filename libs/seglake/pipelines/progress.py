@@ -32,6 +32,13 @@ class RunReporter:
             self._stream.flush()
         self._show(text)
 
+    def say(self, text: str) -> None:
+        """A person should know this now, and not only at the end."""
+        if self._verbosity >= 0:
+            self.clear()
+            self._stream.write(f"seglake: {text}\n")
+            self._stream.flush()
+
     def counting(self, text: str, sizes: Sequence[int]) -> Callable[[int], None]:
         """A callback for an engine: how many of the tasks are done, with their bytes.
 

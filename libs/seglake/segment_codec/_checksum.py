@@ -11,6 +11,9 @@ import crc32c as _crc32c
 import numpy as np
 from numpy.typing import NDArray
 
+IEEE = 0xEDB88320  # reflected, as all here
+CASTAGNOLI = 0x82F63B78
+
 
 def crc32c(data: memoryview | bytes, before: int = 0) -> int:
     """CRC-32C of the bytes, unsigned; `before` is that of the bytes before them."""
@@ -22,17 +25,17 @@ def crc32(data: memoryview | bytes, before: int = 0) -> int:
     return zlib.crc32(data, before)
 
 
-def slicing_tables() -> NDArray[np.uint32]:
-    """The (8, 256) tables with which a kernel takes eight bytes of CRC-32 a step.
+def slicing_tables(polynomial: int) -> NDArray[np.uint32]:
+    """The (8, 256) tables with which a kernel takes eight bytes of a CRC of 32 bits a step.
 
-    Table 0 is the classic byte table of the reflected polynomial EDB88320; table k holds the effect
-    of a byte that is k places earlier.
+    Table 0 is the classic byte table of the reflected polynomial; table k holds the effect of a
+    byte that is k places earlier.
     """
     tables = np.zeros((8, 256), np.uint32)
     for byte in range(256):
         value = byte
         for _ in range(8):
-            value = (value >> 1) ^ (0xEDB88320 if value & 1 else 0)
+            value = (value >> 1) ^ (polynomial if value & 1 else 0)
         tables[0, byte] = value
     for place in range(1, 8):
         previous = tables[place - 1]

@@ -1,7 +1,8 @@
 """What the compiled loops share: integers, varints, CRC-32, Arrow's binary views, and statuses.
 
 numba checks no bounds, so the loops do: no index is used before it was compared with its end. A
-kernel never raises; it returns a status from here, which `_kernel_faults` turns into a defect.
+kernel never raises; it returns one of `_kernel_statuses`, which `_kernel_faults` turns into a
+defect.
 
 A binary view is four int32: the length, then up to twelve bytes inline, or the first four bytes,
 the number of the buffer (always 0) and the place in it.
@@ -13,37 +14,14 @@ from typing import Any
 import numba
 import numpy as np
 
-from seglake.segment_codec._checksum import slicing_tables
+from seglake.segment_codec._checksum import IEEE, slicing_tables
+from seglake.segment_codec._kernel_statuses import VARINT
 
 Array = Any  # numba compiles for the types that come
 Int = Any  # a machine integer inside a kernel, of the width that the code names
 
-_CRC32 = slicing_tables()
+_CRC32 = slicing_tables(IEEE)
 _NO_VALUE = -(1 << 62)  # no length or delta of 32 bits can be this
-
-# Statuses. A helper that reads returns the index after what it read, or minus one of these.
-OK = 0
-VARINT = 1
-RECORD_LENGTH = 2
-OFFSET_DELTA = 3
-KEY_LENGTH = 4
-VALUE_LENGTH = 5
-HEADER_COUNT = 6
-HEADER_KEY_LENGTH = 7
-HEADER_VALUE_LENGTH = 8
-RECORD_REST = 9
-TOO_FEW_RECORDS = 10
-TOO_MANY_BYTES = 11
-INNER_CRC = 12
-NESTED = 13
-INNER_SIZE = 14
-INNER_CUT = 15
-INNER_MAGIC = 16
-MESSAGE_LENGTHS = 17
-INNER_OFFSETS = 18
-WRAPPER_OFFSET = 19
-REPEATED_OFFSETS = 20
-
 
 # The loops allocate nothing, so numba need not count references. Where it does, taking an array
 # out of a named tuple costs two atomic instructions, and the loops become three times slower.
@@ -140,7 +118,8 @@ def copy(target: Array, at: Int, data: Array, p: Int, length: Int) -> None:
 
 
 @inlined
-def crc32(data: Array, start: Int, stop: Int) -> Int:
+def checksum(tables: Array, data: Array, start: Int, stop: Int) -> Int:
+    """The CRC, eight bytes a step, of which `slicing_tables` made the tables."""
     crc = np.uint32(0xFFFFFFFF)
     p = start
     while p + 8 <= stop:
@@ -151,17 +130,22 @@ def crc32(data: Array, start: Int, stop: Int) -> Int:
             | np.uint32(data[p + 3]) << 24
         )
         crc = np.uint32(
-            _CRC32[7, low & 0xFF]
-            ^ _CRC32[6, low >> 8 & 0xFF]
-            ^ _CRC32[5, low >> 16 & 0xFF]
-            ^ _CRC32[4, low >> 24 & 0xFF]
-            ^ _CRC32[3, data[p + 4]]
-            ^ _CRC32[2, data[p + 5]]
-            ^ _CRC32[1, data[p + 6]]
-            ^ _CRC32[0, data[p + 7]]
+            tables[7, low & 0xFF]
+            ^ tables[6, low >> 8 & 0xFF]
+            ^ tables[5, low >> 16 & 0xFF]
+            ^ tables[4, low >> 24 & 0xFF]
+            ^ tables[3, data[p + 4]]
+            ^ tables[2, data[p + 5]]
+            ^ tables[1, data[p + 6]]
+            ^ tables[0, data[p + 7]]
         )
         p += 8
     while p < stop:
-        crc = np.uint32(_CRC32[0, (crc ^ data[p]) & 0xFF] ^ (crc >> 8))
+        crc = np.uint32(tables[0, (crc ^ data[p]) & 0xFF] ^ (crc >> 8))
         p += 1
     return np.uint32(crc ^ np.uint32(0xFFFFFFFF))
+
+
+@inlined
+def crc32(data: Array, start: Int, stop: Int) -> Int:
+    return checksum(_CRC32, data, start, stop)

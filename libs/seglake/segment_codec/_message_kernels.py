@@ -10,6 +10,16 @@ import numpy as np
 
 from seglake.segment_codec._kernel_arrays import MessageSetArrays, RowArrays, UnitResults
 from seglake.segment_codec._kernel_parts import (
+    Array,
+    Int,
+    compiled,
+    crc32,
+    inlined,
+    int32,
+    int64,
+    set_view,
+)
+from seglake.segment_codec._kernel_statuses import (
     INNER_CRC,
     INNER_CUT,
     INNER_MAGIC,
@@ -20,14 +30,6 @@ from seglake.segment_codec._kernel_parts import (
     OK,
     REPEATED_OFFSETS,
     WRAPPER_OFFSET,
-    Array,
-    Int,
-    compiled,
-    crc32,
-    inlined,
-    int32,
-    int64,
-    set_view,
 )
 
 
@@ -106,6 +108,25 @@ def scan_messages(
     result[2] = first
     result[3] = last
     result[4] = largest
+
+
+@compiled
+def span_messages(data: Array, result: Array) -> None:
+    """Find the first and the last offset of the messages in data, by their lengths alone.
+
+    result (2,) is written: first and last offset, -1 and -1 where the lengths do not use up data.
+    """
+    p = 0
+    stop = data.shape[0]
+    first: Int = np.int64(-1)
+    last: Int = np.int64(-1)
+    while stop - p >= 12 and 0 <= int32(data, p + 8) <= stop - p - 12:
+        last = int64(data, p)
+        if p == 0:
+            first = last
+        p += 12 + int32(data, p + 8)
+    result[0] = first if p == stop else np.int64(-1)
+    result[1] = last if p == stop else np.int64(-1)
 
 
 class _Set(NamedTuple):

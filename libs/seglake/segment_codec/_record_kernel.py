@@ -10,6 +10,16 @@ import numpy as np
 
 from seglake.segment_codec._kernel_arrays import BatchArrays, HeaderArrays, RowArrays, UnitResults
 from seglake.segment_codec._kernel_parts import (
+    Array,
+    Int,
+    compiled,
+    copy,
+    inlined,
+    set_view,
+    varint,
+    varlong,
+)
+from seglake.segment_codec._kernel_statuses import (
     HEADER_COUNT,
     HEADER_KEY_LENGTH,
     HEADER_VALUE_LENGTH,
@@ -21,14 +31,6 @@ from seglake.segment_codec._kernel_parts import (
     TOO_FEW_RECORDS,
     TOO_MANY_BYTES,
     VALUE_LENGTH,
-    Array,
-    Int,
-    compiled,
-    copy,
-    inlined,
-    set_view,
-    varint,
-    varlong,
 )
 
 _NO_ROOM = -1  # a status that never leaves this module

@@ -5,6 +5,7 @@ headers [header_stops[i], header_stops[i + 1]).
 """
 
 from collections.abc import Sequence
+from itertools import groupby
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -23,9 +24,7 @@ from seglake.segment_codec._kernel_arrays import (
     row_arrays,
 )
 from seglake.segment_codec._kernel_faults import FAULTS
-from seglake.segment_codec._message_kernels import decode_messages
-from seglake.segment_codec._record_kernel import decode_records
-from seglake.segment_codec.errors import DefectCode
+from seglake.segment_codec.batch_run import BatchRun, plain_records_of, plain_run_of
 from seglake.segment_codec.message_set import (
     PREFIX_BYTES,
     MessageRun,
@@ -33,9 +32,16 @@ from seglake.segment_codec.message_set import (
     wrapped_messages,
 )
 from seglake.segment_codec.offset_order import Unit
-from seglake.segment_codec.record_batch import RecordBatch, plain_records
+from seglake.segment_codec.outcomes import Outcome, RunOutcome, UnitOutcome
+from seglake.segment_codec.record_batch import (
+    LOG_APPEND_TIME,
+    RecordBatch,
+    plain_records,
+)
 
 _SMALLEST_MESSAGE_BYTES = PREFIX_BYTES + 8  # two lengths, both null
+
+_RECORD_BATCHES = (RecordBatch, BatchRun)
 
 LOWEST_OFFSET = -(1 << 63)
 
@@ -58,17 +64,6 @@ class Columns(NamedTuple):
     has_header_value: NDArray[np.bool_]  # (h,)
 
 
-class UnitOutcome(NamedTuple):
-    """The result of one unit; its rows are [row_stop of the previous one, row_stop)."""
-
-    unit: Unit
-    row_stop: int
-    fault: tuple[DefectCode, str] | None
-    first_offset: int
-    record_count: int
-    plain_bytes: int
-
-
 class ColumnBuilder:
     """Collects decompressed batches and decodes them together.
 
@@ -79,17 +74,18 @@ class ColumnBuilder:
         self._max_bytes = max_decompressed_batch_bytes
         self._kept = KeptArrays()
         self._plain = self._kept.empty("plain", 1 << 20, np.uint8)
-        self._units: list[Unit] = []
+        self._units: list[Unit | BatchRun] = []
+        self._starts: list[int] = []  # of each batch, from here on
         self._stops: list[int] = []
         self._floors: list[int] = []
         self._ceilings: list[int] = []
         self.plain_bytes = 0
 
-    def accepts(self, unit: Unit) -> bool:
+    def accepts(self, unit: Unit | BatchRun) -> bool:
         """Whether the unit has the format of those added since the last flush."""
         if not self._units:
             return True
-        return isinstance(unit, RecordBatch) == isinstance(self._units[0], RecordBatch)
+        return isinstance(unit, _RECORD_BATCHES) == isinstance(self._units[0], _RECORD_BATCHES)
 
     def add(self, unit: Unit, floor_offset: int, ceiling_offset: int) -> None:
         """Decompress the unit; only rows in [floor_offset, ceiling_offset) will be written.
@@ -97,7 +93,43 @@ class ColumnBuilder:
         Raises:
             DefectError: the unit cannot be decompressed; the builder is unchanged.
         """
-        data = _plain_bytes(unit, self._max_bytes)
+        start = self.plain_bytes
+        self._append(_plain_bytes(unit, self._max_bytes))
+        self._units.append(unit)
+        self._starts.append(start)
+        self._stops.append(self.plain_bytes)
+        self._floors.append(floor_offset)
+        self._ceilings.append(ceiling_offset)
+
+    def add_run(
+        self, run: BatchRun, floor_offset: int, ceiling_offset: int, most_plain_bytes: int
+    ) -> int:
+        """Decompress the batches of a run, and return how many were added.
+
+        They are fewer than all where `most_plain_bytes` wait, and in front of a batch that cannot
+        be decompressed.
+        """
+        before = len(self._stops)
+        if run.is_compressed:
+            for data in plain_records_of(run, self._max_bytes):
+                self._starts.append(self.plain_bytes)
+                self._append(data)
+                self._stops.append(self.plain_bytes)
+                if self.plain_bytes >= most_plain_bytes:
+                    break
+        else:
+            plain = plain_run_of(run)
+            self._starts += (self.plain_bytes + plain.starts).tolist()
+            self._stops += (self.plain_bytes + plain.stops).tolist()
+            self._append(plain.data)
+        count = len(self._stops) - before
+        if count:
+            self._units.append(run if count == len(run) else run.part(0, count))
+            self._floors += [floor_offset] * count
+            self._ceilings += [ceiling_offset] * count
+        return count
+
+    def _append(self, data: bytes | memoryview) -> None:
         stop = self.plain_bytes + len(data)
         if stop > len(self._plain):
             before = self._plain[: self.plain_bytes]
@@ -105,13 +137,20 @@ class ColumnBuilder:
             self._plain[: self.plain_bytes] = before
         self._plain.data[self.plain_bytes : stop] = data
         self.plain_bytes = stop
-        self._units.append(unit)
-        self._stops.append(stop)
-        self._floors.append(floor_offset)
-        self._ceilings.append(ceiling_offset)
 
     def flush(self, lowest_offset: int = LOWEST_OFFSET) -> tuple[Columns, list[UnitOutcome]]:
-        """Decode what was added, with one outcome per unit, in order, and empty the builder.
+        """As `flush_runs`, with one outcome per batch."""
+        columns, outcomes = self.flush_runs(lowest_offset)
+        return columns, [
+            of_batch
+            for outcome in outcomes
+            for of_batch in (
+                outcome.of_batches() if isinstance(outcome, RunOutcome) else (outcome,)
+            )
+        ]
+
+    def flush_runs(self, lowest_offset: int = LOWEST_OFFSET) -> tuple[Columns, list[Outcome]]:
+        """Decode what was added, with one outcome per unit or run, in order, and empty the builder.
 
         The header of an old wrapper has only its last offset. A wrapper that turns out to begin
         below the end of the valid units before it, or below `lowest_offset`, the end of those
@@ -122,13 +161,14 @@ class ColumnBuilder:
         flush = _Flush(
             units=self._units,
             data=data,
+            starts=self._starts,
             stops=self._stops,
             floors=self._floors,
             ceilings=self._ceilings,
             kept=self._kept,
         )
-        is_record_batch = bool(self._units) and isinstance(self._units[0], RecordBatch)
-        self._units, self._stops, self._floors, self._ceilings = [], [], [], []
+        is_record_batch = bool(self._units) and isinstance(self._units[0], _RECORD_BATCHES)
+        self._units, self._starts, self._stops, self._floors, self._ceilings = [], [], [], [], []
         self.plain_bytes = 0
         if is_record_batch:
             rows, headers = _decode_records(flush)
@@ -155,18 +195,19 @@ class _Flush:
     def __init__(
         self,
         *,
-        units: list[Unit],
+        units: list[Unit | BatchRun],
         data: NDArray[np.uint8],
+        starts: list[int],
         stops: list[int],
         floors: list[int],
         ceilings: list[int],
         kept: KeptArrays,
     ) -> None:
-        count = len(units)
+        count = len(stops)
         self.units = units
         self.data = data
         self.stops = np.array(stops, np.int64)
-        self.starts = np.array([0, *stops[:-1]][:count], np.int64)
+        self.starts = np.array(starts, np.int64)
         self.floors = np.array(floors, np.int64)
         self.ceilings = np.array(ceilings, np.int64)
         self.kept = kept
@@ -181,7 +222,6 @@ class _Flush:
         """The parts of the arrays that the kernel filled."""
         n = int(self.results.row_stops[-1]) if self.units else 0
         h = int(headers.row_stops[n])
-        _stamp(self.units, self.results.row_stops.tolist(), rows.timestamps)
         return Columns(
             data=self.data,
             offsets=rows.offsets[:n],
@@ -198,31 +238,48 @@ class _Flush:
             has_header_value=headers.has_value[:h],
         )
 
-    def outcomes(self) -> list[UnitOutcome]:
+    def outcomes(self) -> list[Outcome]:
+        found: list[Outcome] = []
+        start = 0
+        for unit in self.units:
+            stop = start + (len(unit) if isinstance(unit, BatchRun) else 1)
+            first_row = int(self.results.row_stops[start - 1]) if start else 0
+            found.append(self._outcome(unit, start, stop, first_row))
+            start = stop
+        return found
+
+    def _outcome(self, unit: Unit | BatchRun, start: int, stop: int, first_row: int) -> Outcome:
         results = self.results
-        fields = zip(
-            self.units,
-            results.row_stops.tolist(),
-            map(FAULTS.get, results.statuses.tolist()),
-            results.first_offsets.tolist(),
-            results.record_counts.tolist(),
-            (self.stops - self.starts).tolist(),
-            strict=True,
+        if isinstance(unit, BatchRun):
+            return RunOutcome(
+                run=unit,
+                first_row=first_row,
+                row_stops=results.row_stops[start:stop],
+                statuses=results.statuses[start:stop],
+                plain_bytes=self.stops[start:stop] - self.starts[start:stop],
+            )
+        return UnitOutcome(  # per batch: by position, for speed
+            unit,
+            int(results.row_stops[start]),
+            FAULTS.get(int(results.statuses[start])),
+            int(results.first_offsets[start]),
+            int(results.record_counts[start]),
+            int(self.stops[start] - self.starts[start]),
         )
-        return list(map(UnitOutcome._make, fields))  # per batch: by position, for speed
 
 
 def _decode_records(flush: _Flush) -> tuple[RowArrays, HeaderArrays]:
-    headers = [unit.header for unit in flush.units if isinstance(unit, RecordBatch)]
+    from seglake.segment_codec._record_kernel import decode_records  # numba takes 0.2 s
+
     batches = BatchArrays(
         starts=flush.starts,
         stops=flush.stops,
         floors=flush.floors,
         ceilings=flush.ceilings,
-        base_offsets=_int64s(headers, "base_offset"),
-        base_timestamps=_int64s(headers, "base_timestamp_ms"),
-        last_deltas=_int64s(headers, "last_offset_delta"),
-        counts=_int64s(headers, "record_count"),
+        base_offsets=_of_headers(flush.units, "base_offset"),
+        base_timestamps=_of_headers(flush.units, "base_timestamp_ms"),
+        last_deltas=_of_headers(flush.units, "last_offset_delta"),
+        counts=_of_headers(flush.units, "record_count"),
     )
     row_capacity = int(batches.counts.sum())
     header_capacity = 2 * row_capacity + 16
@@ -235,12 +292,15 @@ def _decode_records(flush: _Flush) -> tuple[RowArrays, HeaderArrays]:
             byte_capacity=len(flush.data),
         )
         if decode_records(flush.data, batches, flush.results, rows, record_headers):
+            _stamp_records(flush, rows.timestamps)
             return rows, record_headers
         header_capacity *= 4
 
 
 def _decode_messages(flush: _Flush, lowest_offset: int) -> tuple[RowArrays, HeaderArrays]:
-    units = flush.units
+    from seglake.segment_codec._message_kernels import decode_messages  # numba takes 0.2 s
+
+    units = [unit for unit in flush.units if not isinstance(unit, BatchRun)]
     sets = MessageSetArrays(
         starts=flush.starts,
         stops=flush.stops,
@@ -253,6 +313,7 @@ def _decode_messages(flush: _Flush, lowest_offset: int) -> tuple[RowArrays, Head
     row_capacity = int(((flush.stops - flush.starts) // _SMALLEST_MESSAGE_BYTES + 1).sum())
     rows = row_arrays(flush.kept, row_capacity)
     decode_messages(flush.data, sets, lowest_offset, flush.results, rows)
+    _stamp_messages(units, flush.results.row_stops.tolist(), rows.timestamps)
     return rows, no_header_arrays(row_capacity)
 
 
@@ -260,22 +321,33 @@ def _int64s(values: Sequence[object], attribute: str) -> NDArray[np.int64]:
     return np.fromiter(map(attrgetter(attribute), values), np.int64, len(values))
 
 
-def _stamp(units: list[Unit], row_stops: list[int], timestamps: NDArray[np.int64]) -> None:
+def _of_headers(units: Sequence[Unit | BatchRun], field: str) -> NDArray[np.int64]:
+    """A field of the headers of batches and runs of magic 2."""
+    parts = [np.zeros(0, np.int64)]
+    for kind, group in groupby(units, type):
+        if kind is BatchRun:
+            parts += [run.column(field) for run in group if isinstance(run, BatchRun)]
+        else:
+            headers = [unit.header for unit in group if isinstance(unit, RecordBatch)]
+            parts.append(_int64s(headers, field))
+    return np.concatenate(parts)
+
+
+def _stamp_records(flush: _Flush, timestamps: NDArray[np.int64]) -> None:
     """With log append time all records have the batch's time; those they carry are stale."""
+    is_append_time = _of_headers(flush.units, "attributes") & LOG_APPEND_TIME != 0
+    if not is_append_time.any():
+        return
+    counts = np.diff(flush.results.row_stops, prepend=0)
+    is_stale = np.repeat(is_append_time, counts)
+    times = np.repeat(_of_headers(flush.units, "max_timestamp_ms"), counts)
+    timestamps[: len(times)][is_stale] = times[is_stale]
+
+
+def _stamp_messages(units: list[Unit], row_stops: list[int], timestamps: NDArray[np.int64]) -> None:
+    """The same for old wrappers; the messages of a run carry their times, of either type."""
     start = 0
     for unit, stop in zip(units, row_stops, strict=True):
-        time_ms = _append_time_ms(unit)
-        if time_ms is not None:
-            timestamps[start:stop] = time_ms
+        if isinstance(unit, Wrapper) and unit.is_log_append_time and unit.timestamp_ms is not None:
+            timestamps[start:stop] = unit.timestamp_ms
         start = stop
-
-
-def _append_time_ms(unit: Unit) -> int | None:
-    match unit:
-        case RecordBatch():
-            is_append_time = unit.header.is_log_append_time
-            return unit.header.max_timestamp_ms if is_append_time else None
-        case Wrapper():
-            return unit.timestamp_ms if unit.is_log_append_time else None
-        case _:
-            return None  # the messages of a run carry their times, of either type

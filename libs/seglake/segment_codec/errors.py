@@ -25,6 +25,7 @@ class DefectCode(StrEnum):
     NESTED_WRAPPER = "nested_wrapper"
     OFFSET_OUT_OF_SEGMENT = "offset_out_of_segment"
     OFFSET_OUT_OF_ORDER = "offset_out_of_order"
+    OFFSET_CONTRADICTED = "offset_contradicted"
     REPLICA_CONFLICT = "replica_conflict"
 
 

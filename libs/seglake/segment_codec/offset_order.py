@@ -5,6 +5,7 @@ the wrong order, so a valid batch may still be in the wrong place.
 """
 
 from bisect import bisect_right
+from collections.abc import Iterable
 
 from seglake.segment_codec.errors import DefectCode
 from seglake.segment_codec.message_set import MessageRun, Wrapper
@@ -46,25 +47,31 @@ class OffsetOrder:
         holes = [start for start, _ in (*self._holes, *self._unknown) if start >= self._late_from]
         return min(holes, default=self.next_offset)
 
-    def judge(self, unit: Unit, base_offset: int, limit_offset: int) -> DefectCode | None:
+    def advance(self, stretches: Iterable[tuple[int, int]]) -> None:
+        """Mark ranges of offsets that rise, from `next_offset` on, as read."""
+        for start, stop in stretches:
+            self._advance(start, stop, self._holes)
+
+    def judge(
+        self, unit: Unit, base_offset: int, limit_offset: int, first_offset: int | None = None
+    ) -> DefectCode | None:
         """Return what is wrong with the place of the unit, or None and mark its offsets as read.
 
         Args:
             base_offset: of the segment.
             limit_offset: offsets from here on cannot be in this segment.
+            first_offset: of an old wrapper, where it is known.
         """
         first, last = unit.first_offset, unit.last_offset
+        is_open = isinstance(unit, Wrapper) and first_offset is None
+        if first_offset is not None:
+            first = first_offset
         if first < base_offset or last >= limit_offset:
             return DefectCode.OFFSET_OUT_OF_SEGMENT
         if first >= self.next_offset:
-            if first > self.next_offset:
-                holes = self._unknown if isinstance(unit, Wrapper) else self._holes
-                holes.append((self.next_offset, first))
-                self._has_forgotten |= len(holes) > MOST_HOLES
-                del holes[:-MOST_HOLES]
-            self.next_offset = last + 1
+            self._advance(first, last + 1, self._unknown if is_open else self._holes)
             return None
-        holes = self._unknown if isinstance(unit, Wrapper) else self._holes
+        holes = self._unknown if is_open else self._holes
         hole_start = _filled(holes, first, last + 1)
         if hole_start is None:
             return DefectCode.OFFSET_OUT_OF_ORDER
@@ -72,15 +79,35 @@ class OffsetOrder:
         self._late_from = min(late_from, hole_start)
         return None
 
+    def _advance(self, start: int, stop: int, holes: list[tuple[int, int]]) -> None:
+        if start > self.next_offset:
+            holes.append((self.next_offset, start))
+            self._has_forgotten |= len(holes) > MOST_HOLES
+            del holes[:-MOST_HOLES]
+        self.next_offset = stop
 
-def _filled(holes: list[tuple[int, int]], start: int, stop: int) -> int | None:
-    """Remove a range from the hole around it, and return where that began; None without one."""
+    def hole_around(self, start: int, stop: int) -> tuple[int, int] | None:
+        """The hole that a range of offsets lies in, None without one."""
+        index = _index_around(self._holes, start, stop)
+        return None if index is None else self._holes[index]
+
+
+def _index_around(holes: list[tuple[int, int]], start: int, stop: int) -> int | None:
     index = bisect_right(holes, (start, stop)) - 1
     for candidate in (index, index + 1):
         if 0 <= candidate < len(holes):
             hole_start, hole_stop = holes[candidate]
             if hole_start <= start and stop <= hole_stop:
-                rest = [(hole_start, start), (stop, hole_stop)]
-                holes[candidate : candidate + 1] = [r for r in rest if r[0] < r[1]]
-                return hole_start
+                return candidate
     return None
+
+
+def _filled(holes: list[tuple[int, int]], start: int, stop: int) -> int | None:
+    """Remove a range from the hole around it, and return where that began; None without one."""
+    index = _index_around(holes, start, stop)
+    if index is None:
+        return None
+    hole_start, hole_stop = holes[index]
+    rest = [(hole_start, start), (stop, hole_stop)]
+    holes[index : index + 1] = [r for r in rest if r[0] < r[1]]
+    return hole_start

@@ -37,11 +37,11 @@ SMALLEST_LENGTH = HEADER_BYTES - LENGTH_STOP
 MOST_MARKER_BYTES = 96  # a marker that ends a transaction has 78
 SMALLEST_RECORD_BYTES = 7  # its length, attributes, two deltas, two lengths, header count
 
-_CODEC_MASK = 0x07
-_LOG_APPEND_TIME = 0x08
-_TRANSACTIONAL = 0x10
-_CONTROL = 0x20
-_DELETE_HORIZON = 0x40
+CODEC_MASK = 0x07
+LOG_APPEND_TIME = 0x08
+TRANSACTIONAL = 0x10
+CONTROL = 0x20
+DELETE_HORIZON = 0x40
 
 
 class BatchHeader(NamedTuple):
@@ -67,23 +67,23 @@ class BatchHeader(NamedTuple):
 
     @property
     def codec_id(self) -> int:
-        return self.attributes & _CODEC_MASK
+        return self.attributes & CODEC_MASK
 
     @property
     def is_log_append_time(self) -> bool:
-        return self.attributes & _LOG_APPEND_TIME != 0
+        return self.attributes & LOG_APPEND_TIME != 0
 
     @property
     def is_transactional(self) -> bool:
-        return self.attributes & _TRANSACTIONAL != 0
+        return self.attributes & TRANSACTIONAL != 0
 
     @property
     def is_control(self) -> bool:
-        return self.attributes & _CONTROL != 0
+        return self.attributes & CONTROL != 0
 
     @property
     def has_delete_horizon(self) -> bool:
-        return self.attributes & _DELETE_HORIZON != 0
+        return self.attributes & DELETE_HORIZON != 0
 
 
 def is_surely_data(header: BatchHeader, size_bytes: int) -> bool:
@@ -124,7 +124,7 @@ def plain_records(batch: RecordBatch, max_bytes: int) -> bytes | memoryview:
             record_count_mismatch where the bytes cannot hold the count the header claims.
     """
     header = batch.header
-    codec_id = header.attributes & _CODEC_MASK
+    codec_id = header.attributes & CODEC_MASK
     if codec_id > Codec.ZSTD:
         raise DefectError(DefectCode.UNSUPPORTED_CODEC, f"codec id {codec_id}")
     if header.last_offset_delta < 0:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from seglake.segment_codec import _message_kernels, message_set, record_batch
+from seglake.segment_codec import message_set, record_batch
 from seglake.segment_codec._checksum import crc32, crc32c
 from seglake.segment_codec._varint import read_varint
 from seglake.segment_codec.window import Window
@@ -138,6 +138,8 @@ class Resync:
         return int(self._window.view(damaged, _PREFIX_BYTES)[_PREFIX_BYTES - 1]) != 2
 
     def _candidates(self, start: int, low_offset: int) -> Iterator[int]:
+        from seglake.segment_codec import _message_kernels  # numba takes 0.2 s
+
         piece_start = start
         while self._stop - piece_start >= _PREFIX_BYTES:
             piece = self._window.view(piece_start, min(_PIECE_BYTES, self._stop - piece_start))

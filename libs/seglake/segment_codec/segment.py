@@ -9,79 +9,24 @@ batch are checked when it is decoded. Source of the rules for the end of a file:
 """
 
 import struct
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 
-import numpy as np
-
-from seglake.segment_codec import _message_kernels, message_set, record_batch
+from seglake.segment_codec import message_set, record_batch
+from seglake.segment_codec.batch_run import BatchRun, RunFinder
 from seglake.segment_codec.errors import DefectCode, DefectError, TailKind
-from seglake.segment_codec.message_set import MessageRun, Wrapper
+from seglake.segment_codec.message_runs import MessageRunFinder
+from seglake.segment_codec.message_set import Wrapper
 from seglake.segment_codec.offset_order import OffsetOrder, Unit
+from seglake.segment_codec.offset_places import OffsetPlaces, places_of
 from seglake.segment_codec.record_batch import BatchHeader, RecordBatch
 from seglake.segment_codec.resync import Resync, batch_checksum, is_zero, may_continue_at
+from seglake.segment_codec.segment_items import MOST_OFFSETS, Defect, SegmentBounds, Tail
 from seglake.segment_codec.window import Window
+
+__all__ = ["MOST_OFFSETS", "Defect", "Item", "SegmentBounds", "SegmentWalk", "Tail"]
 
 PREFIX = struct.Struct(">qiib")  # offset, length, four bytes that differ by format, magic
 PREFIX_BYTES = PREFIX.size
-MOST_OFFSETS = 1 << 31  # an index entry holds a 31-bit offset, so no segment spans more
-
-
-@dataclass(frozen=True, slots=True)
-class SegmentBounds:
-    """What is known of a segment besides its bytes.
-
-    Attributes:
-        base_offset: from the file name.
-        limit_offset: offsets from here on cannot be in this segment: the next one's first offset,
-            or in the last segment the log end, where it is known.
-        is_last: no later segment exists, so the end may be torn without being damaged.
-        durable_offset: high watermark or recovery point, the higher; a bad checksum below it is
-            damage, above it a write may not have reached the disk.
-        anchors: returns the positions that the offset index names as batch starts. They are hints,
-            verified before use; called only where there is damage.
-        run_breaks: offsets that no run of messages may cross.
-        may_have_holes: the cleaner may have removed messages from the middle of a run. If it
-            cannot have, a run ends at a hole, so that the hole is seen.
-    """
-
-    base_offset: int
-    limit_offset: int
-    is_last: bool
-    durable_offset: int
-    anchors: Callable[[], tuple[int, ...]] = tuple
-    run_breaks: tuple[int, ...] = ()
-    may_have_holes: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Defect:
-    """Bytes that are not records; offsets, counts and checksums are claims, None where unknown.
-
-    `expected_offset` is the end offset of the valid batches before it.
-    """
-
-    position: int
-    size_bytes: int
-    code: DefectCode
-    detail: str
-    expected_offset: int
-    base_offset: int | None = None
-    last_offset: int | None = None
-    record_count: int | None = None
-    magic: int | None = None
-    codec_id: int | None = None
-    expected_crc: int | None = None
-    computed_crc: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Tail:
-    """Bytes after the last batch that are not damage; they reach to the end of the file."""
-
-    position: int
-    size_bytes: int
-    kind: TailKind
 
 
 Item = Unit | Defect | Tail
@@ -98,6 +43,8 @@ class SegmentWalk:
         headers_only: verify checksums of markers only, and of batches that may be damaged markers,
             and read no payloads: views in the items are empty. For a survey, which repeats the
             walk in full where it found a fault.
+        compares_neighbours: a batch has a false offset if its neighbours contradict it. Not where
+            they were compared before, or where one batch is read for itself.
     """
 
     def __init__(
@@ -108,6 +55,7 @@ class SegmentWalk:
         *,
         stop: int | None = None,
         headers_only: bool = False,
+        compares_neighbours: bool = True,
     ) -> None:
         self._window = window
         self._bounds = bounds
@@ -115,14 +63,65 @@ class SegmentWalk:
         self._stop = window.size_bytes if stop is None else stop
         self._headers_only = headers_only
         self._resync = Resync(window, self._stop, bounds.limit_offset, bounds.anchors)
-        self._run = np.zeros(5, np.int64)
+        self._compares_neighbours = compares_neighbours
+        self._messages = MessageRunFinder(
+            window, bounds, self._stop, compares_neighbours=compares_neighbours
+        )
+        self._places = OffsetPlaces(order, bounds)
+
+    @property
+    def hole_count(self) -> int:
+        """Holes met so far that damage does not explain; the batches beside them are unproved."""
+        return self._places.hole_count
 
     def items(self, position: int = 0) -> Iterator[Item]:
         """The items from `position`, a batch start, to the end, in the order of the bytes."""
+        self._begin(position)
+        for item in self._unplaced(position):
+            yield self._placed(item)
+
+    def _begin(self, position: int) -> None:
+        self._places = places_of(
+            self._bounds,
+            self._order,
+            is_whole=position == 0,
+            reaches_end=self._stop == self._window.size_bytes,
+            items=self._unplaced if self._compares_neighbours else None,
+            headers_only=self._headers_only,
+        )
+
+    def _unplaced(self, position: int) -> Iterator[Item]:
         while position < self._stop:
             item = self._item(position)
-            if not isinstance(item, Defect | Tail):
-                item = self._in_order(item)
+            yield item
+            position += item.size_bytes
+
+    def _placed(self, item: Item) -> Item:
+        """The item, or the defect that its offsets make of it."""
+        if isinstance(item, Defect | Tail):
+            self._places.damage()
+            return item
+        fault = self._places.fault(item)
+        return item if fault is None else self._misplaced(item, *fault)
+
+    def runs(self, position: int = 0) -> Iterator[Item | BatchRun]:
+        """As `items`, with plain batches of magic 2 as runs where several follow each other."""
+        self._begin(position)
+        finder = RunFinder(
+            self._window,
+            self._bounds,
+            self._stop,
+            headers_only=self._headers_only,
+            compares_neighbours=self._compares_neighbours,
+        )
+        while position < self._stop:
+            low_offset = self._places.run_offset
+            run = None if low_offset is None else finder.run_at(position, low_offset)
+            if run is None:
+                item: Item | BatchRun = self._placed(self._item(position))
+            else:
+                item = run
+                self._places.accept_run(run)
             yield item
             position += item.size_bytes
 
@@ -181,7 +180,7 @@ class SegmentWalk:
         offset, _, crc, magic, attributes = message_set.PREFIX.unpack_from(head)
         is_wrapper = attributes & message_set.CODEC_MASK != 0
         if not is_wrapper:
-            run = self._message_run(position, size_bytes, offset, magic, attributes)
+            run = self._messages.run_at(position, size_bytes, self._order.next_offset)
             if run is not None:
                 return run
         computed = batch_checksum(self._window, position, size_bytes, magic)
@@ -195,101 +194,21 @@ class SegmentWalk:
                 position, size_bytes, error.code, error.detail, base_offset=offset, magic=magic
             )
         if not is_wrapper:
-            return self._lone_message(position, data)
+            lone = self._messages.lone(position, data)
+            code, detail = DefectCode.OFFSET_OUT_OF_SEGMENT, "the offset is out of range"
+            return lone or self._defect(position, size_bytes, code, detail)
         timestamp_ms: int | None = None
         if magic == 1:
             (timestamp_ms,) = message_set.TIMESTAMP.unpack_from(data, message_set.PREFIX_BYTES)
         # One per batch, so by position: keywords cost the walk over wrappers 5 %.
         return Wrapper(position, size_bytes, magic, offset, crc, attributes, timestamp_ms, value)
 
-    def _message_run(
-        self, position: int, size_bytes: int, offset: int, magic: int, attributes: int
-    ) -> MessageRun | None:
-        """The run of messages in order that begins here, if one does."""
-        most = min(max(message_set.RUN_BYTES, size_bytes), self._stop - position)
-        low = self._order.next_offset
-        high = self._bounds.limit_offset
-        if offset < low:  # it came late: the run ends where the order is right again
-            low, high = offset, low
-        breaks = (stop for stop in self._bounds.run_breaks if offset < stop < high)
-        high = min(breaks, default=high)
-        data = self._window.buffered(position, size_bytes, most)
-        while True:
-            _message_kernels.scan_messages(
-                np.frombuffer(data, np.uint8),
-                magic,
-                attributes & 0xFF,
-                low,
-                high,
-                self._bounds.may_have_holes,
-                self._run,
-            )
-            if len(data) == most or self._is_run_complete(data):
-                return self._run_of(position, data) if self._run[1] else None
-            data = self._window.view(position, most)
-
-    def _is_run_complete(self, data: memoryview) -> bool:
-        """Whether the run ended at a message that is complete in `data`, not at the edge."""
-        rest = data[int(self._run[0]) :]
-        if len(rest) < message_set.PREFIX_BYTES:
-            return False
-        size = message_set.PREFIX.unpack_from(rest)[1]
-        return bool(0 <= size <= len(rest) - message_set.SIZE_STOP)
-
-    def _lone_message(self, position: int, data: memoryview) -> Item:
-        """A valid message whose offset fits nowhere; the order of offsets rejects it."""
-        magic, attributes = data[16], data[17]
-        _message_kernels.scan_messages(
-            np.frombuffer(data, np.uint8),
-            magic,
-            attributes,
-            -(1 << 63) + 1,
-            1 << 62,
-            self._bounds.may_have_holes,
-            self._run,
-        )
-        if self._run[1]:
-            return self._run_of(position, data)
-        code = DefectCode.OFFSET_OUT_OF_SEGMENT
-        return self._defect(position, len(data), code, "the offset is out of range")
-
-    def _run_of(self, position: int, data: memoryview) -> MessageRun:
-        size_bytes, count, first, last, largest = (int(value) for value in self._run)
-        _, _, crc, magic, attributes = message_set.PREFIX.unpack_from(data)
-        return MessageRun(
-            position=position,
-            size_bytes=size_bytes,
-            magic=magic,
-            first_offset=first,
-            last_offset=last,
-            crc=crc,
-            attributes=attributes,
-            message_count=count,
-            max_timestamp_ms=largest if magic == 1 else None,
-            data=data[:size_bytes],
-        )
-
-    def _in_order(self, unit: Unit) -> Item:
-        expected = self._order.next_offset
-        code = self._order.judge(unit, self._bounds.base_offset, self._bounds.limit_offset)
-        if code is None:
-            return unit
-        if code is DefectCode.OFFSET_OUT_OF_SEGMENT:
-            detail = (
-                f"offsets {unit.first_offset} to {unit.last_offset} in a segment of offsets "
-                f"{self._bounds.base_offset} to {self._bounds.limit_offset - 1}"
-            )
-        else:
-            detail = (
-                f"offsets {unit.first_offset} to {unit.last_offset} after offset {expected - 1}, "
-                "read before"
-            )
-        return Defect(
-            position=unit.position,
-            size_bytes=unit.size_bytes,
-            code=code,
-            detail=detail,
-            expected_offset=expected,
+    def _misplaced(self, unit: Unit, code: DefectCode, detail: str) -> Defect:
+        return self._defect(
+            unit.position,
+            unit.size_bytes,
+            code,
+            detail,
             base_offset=unit.first_offset,
             last_offset=unit.last_offset,
             magic=unit.magic,

@@ -10,6 +10,9 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 
 class TransactionState(StrEnum):
     """What became of a record's transaction; `none` for a record outside of any."""
@@ -18,6 +21,9 @@ class TransactionState(StrEnum):
     COMMITTED = "committed"
     ABORTED = "aborted"
     OPEN = "open"
+
+
+_STATES = tuple(TransactionState)
 
 
 class Marker(NamedTuple):
@@ -42,6 +48,13 @@ class OpenTransaction(NamedTuple):
     timestamp_ms: int | None = None
 
 
+class _Ends(NamedTuple):
+    """The markers of one producer; `states` has one more, of what none of them ends."""
+
+    offsets: NDArray[np.int64]
+    states: NDArray[np.int8]
+
+
 class Markers:
     """All markers of one partition below a bound, by producer."""
 
@@ -49,6 +62,7 @@ class Markers:
         self._by_producer: dict[int, list[Marker]] = {}
         for marker in sorted(markers):
             self._by_producer.setdefault(marker.producer_id, []).append(marker)
+        self._ends: dict[int, _Ends] = {}
 
     def next_marker(self, producer_id: int, offset: int) -> Marker | None:
         """The marker that ends transactional data at `offset`."""
@@ -60,6 +74,18 @@ class Markers:
         """The state of transactional data at `offset`."""
         marker = self.next_marker(producer_id, offset)
         return TransactionState.OPEN if marker is None else marker.state
+
+    def states(self, producer_id: int, offsets: NDArray[np.int64]) -> NDArray[np.int8]:
+        """The same of many offsets: the places of their states among all, as they are listed."""
+        if producer_id not in self._ends:
+            markers = self._by_producer.get(producer_id, [])
+            states = [*(marker.state for marker in markers), TransactionState.OPEN]
+            self._ends[producer_id] = _Ends(
+                np.array([marker.offset for marker in markers], np.int64),
+                np.array([_STATES.index(state) for state in states], np.int8),
+            )
+        ends = self._ends[producer_id]
+        return ends.states[np.searchsorted(ends.offsets, offsets, side="right")]
 
 
 class TransactionFold:

@@ -7,31 +7,57 @@ was made on or, with NUMBA_CPU_NAME=generic here and later, for every one of the
 uses no cache that it cannot write to: copy a read-only one first.
 """
 
+import gzip
 import struct
+import zlib
 
 from seglake.segment_codec._checksum import crc32c
+from seglake.segment_codec.batch_run import BatchRun
 from seglake.segment_codec.columns import ColumnBuilder
 from seglake.segment_codec.offset_order import OffsetOrder
 from seglake.segment_codec.segment import Defect, SegmentBounds, SegmentWalk, Tail
 from seglake.segment_codec.window import BytesSource, Window
 
+_LIMIT_OFFSET = 1 << 31
+_MOST_BYTES = 1 << 20
+
 
 def warm() -> None:
     """Walk and decode a handful of bytes that run all kernels."""
+    wrapper = _message(9, gzip.compress(_message(0, b"hi", 0)), 1)
+    content = b"".join(map(_batch, range(4))) + b"\x7f" * 64 + _message(7, b"hi", 0) + wrapper
+    bounds = SegmentBounds(0, _LIMIT_OFFSET, is_last=True, durable_offset=0)
+    for compares_neighbours in (False, True):
+        walk = SegmentWalk(
+            Window(BytesSource(content)),
+            bounds,
+            OffsetOrder(0),
+            compares_neighbours=compares_neighbours,
+        )
+        builder = ColumnBuilder(_MOST_BYTES)
+        for item in walk.items() if compares_neighbours else walk.runs():
+            if isinstance(item, Defect | Tail):
+                continue
+            if not builder.accepts(item):
+                builder.flush()
+            if isinstance(item, BatchRun):
+                builder.add_run(item, 0, _LIMIT_OFFSET, _MOST_BYTES)
+            else:
+                builder.add(item, 0, _LIMIT_OFFSET)
+        builder.flush()
+
+
+def _batch(offset: int) -> bytes:
+    """A batch of one record."""
     record = b"\x0e\x00\x00\x00\x02k\x01\x00"
     tail = struct.pack(">hiqqqhii", 0, 0, 0, 0, -1, -1, -1, 1) + record
-    batch = struct.pack(">qiibI", 0, 9 + len(tail), 0, 2, crc32c(tail)) + tail
-    message = bytes.fromhex("000000000000000700000010fd6ebddb0000ffffffff000000026869")
-    content = batch + b"\x7f" * 64 + message
-    bounds = SegmentBounds(0, 1 << 31, is_last=True, durable_offset=0)
-    builder = ColumnBuilder(1 << 20)
-    for item in SegmentWalk(Window(BytesSource(content)), bounds, OffsetOrder(0)).items():
-        if isinstance(item, Defect | Tail):
-            continue
-        if not builder.accepts(item):
-            builder.flush()
-        builder.add(item, 0, 1 << 31)
-    builder.flush()
+    return struct.pack(">qiibI", offset, 9 + len(tail), 0, 2, crc32c(tail)) + tail
+
+
+def _message(offset: int, value: bytes, codec_id: int) -> bytes:
+    """A message of magic 1, or a wrapper around others."""
+    body = struct.pack(">bbqii", 1, codec_id, 0, -1, len(value)) + value
+    return struct.pack(">qiI", offset, 4 + len(body), zlib.crc32(body)) + body
 
 
 if __name__ == "__main__":

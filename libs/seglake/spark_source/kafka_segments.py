@@ -16,6 +16,7 @@ from pyspark.sql.types import StructType
 from seglake.environment.setting_files import Layer, assignment_layers, option_layer
 from seglake.environment.storages import open_storages
 from seglake.errors import WrongCallError
+from seglake.near_names import did_you_mean
 from seglake.pipelines.segment_ingest.decoding.tasks import DecodeTask
 from seglake.pipelines.segment_ingest.query.read_plan import Wanted, plan_reads
 from seglake.pipelines.segment_ingest.query.record_stream import SCHEMA, records_of
@@ -125,10 +126,11 @@ def _layers(options: dict[str, str]) -> list[Layer]:
         elif name.startswith(_SECTIONS):
             layers += assignment_layers([f"{name}={text}"])
         elif name not in _OWN:
-            known = ", ".join(sorted([*_SETTINGS, "topics", "failOnDataLoss"]))
+            known = sorted([*_SETTINGS, "topics", "failOnDataLoss"])
             raise WrongCallError(
-                f"kafka_segments has no option {name!r}: it has {known}, and the keys of the"
-                f" sections {', '.join(section.rstrip('.') for section in _SECTIONS)}"
+                f"kafka_segments has no option {name!r}: it has {', '.join(known)}, and the keys of"
+                f" the sections {', '.join(section.rstrip('.') for section in _SECTIONS)}"
+                f"{did_you_mean(name, known)}"
             )
     return layers
 

@@ -38,6 +38,7 @@ _REFUSALS = (
     "No viewfs fallback",
     *_KERBEROS,
 )
+_BREAKS_OFF = ("listener disconnected", "UnexpectedEof", "early eof", "Broken pipe")
 _SILENT = (
     "Connection refused",
     "Connection timed out",
@@ -150,6 +151,6 @@ def _of_the_system(text: str, uri: str) -> str:
             "the mount table says nothing of the paths that it does not name: set"
             f" fs.viewfs.mounttable.{name}.linkFallback"
         )
-    if "listener disconnected" in plain or "UnexpectedEof" in plain or "early eof" in plain:
+    if any(word in plain for word in _BREAKS_OFF):
         return f"what listens at {uri} breaks off: is it the RPC port of a name node?"
     return plain

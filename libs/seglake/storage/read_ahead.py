@@ -40,7 +40,7 @@ class ReadAhead:
             return kept[position - start : position - start + length]
         fetched = self._reader.read(position, max(length, self._more_bytes(position)))
         self._last = (position, position + len(fetched))
-        if len(fetched) > length:
+        if len(fetched) > length or self.size_bytes <= _FIRST_BYTES:  # a small file is asked twice
             self._kept = (position, fetched)
         return fetched[:length]
 

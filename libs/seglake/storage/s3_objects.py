@@ -55,7 +55,9 @@ class S3Reader:
         if position < 0 or position >= end:
             return b""
         place = self._place
-        options: GetOptions = {"range": (position, end)}
+        options: GetOptions = {}
+        if end - position < self.size_bytes:  # some stores answer a range of all as they do none
+            options["range"] = (position, end)
         if self._tag is not None:
             options["if_match"] = self._tag
         try:

@@ -1,11 +1,16 @@
 """The lake against the disks, record by record: each difference is found or explained."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from seglake.log_dirs.errors import WrongSourceError
+from seglake.pipelines.lake_audit.disk_check.disk_check import find_disks
 from seglake.pipelines.lake_audit.disk_check.disk_check_report import exit_code, to_text
+from seglake.pipelines.settings.settings import Settings
+from seglake.pipelines.settings.topic_selection import NothingSelectedError
+from seglake.storage.local_storage import LocalStorage
 from support import broker_disks
 from support.audits import CHANGED_OFFSET, checked, falsified, only_copy
 from support.encoder import Record, record_batch
@@ -41,6 +46,31 @@ def test_what_the_disk_deleted_since_is_no_problem(taken: Path, lake: Path) -> N
     assert (check.report.equal, check.only_in_lake, exit_code([check])) == (20, 20, 0)
 
 
+def test_compressed_segments_are_not_compared_and_said(taken: Path, lake: Path) -> None:
+    log = taken / "orders-0" / f"{20:020d}.log"
+    log.rename(log.with_name(log.name + ".gz"))
+    check = only_copy(checked(taken, lake))
+    assert (check.report.equal, exit_code([check])) == (20, 3)
+    said = f"PROBLEM  not compared: 1 compressed segment ({log.name}.gz): decompress there"
+    assert said in to_text([check])
+
+
+def test_a_partition_whose_folder_went_is_named_as_far_as_the_lake_lacks_it(
+    taken: Path, lake: Path
+) -> None:
+    marks = {_ORDERS: 40, ("payments", 0): 10}
+    make_log_dir(taken, {_ORDERS: [0, 20, 40], ("payments", 0): [0, 10]}, high_watermarks=marks)
+    shutil.rmtree(taken / "payments-0")
+    checks = {check.partition: check for check in checked(taken, lake)}
+    assert exit_code([checks["orders-0"]]) == 0
+    assert exit_code([checks["payments-0"]]) == 3
+    assert "not compared: there is no folder, and the high watermark in" in to_text(
+        [*checks.values()]
+    )
+    shutil.rmtree(taken / "orders-0")
+    assert [check.partition for check in checked(taken, lake)] == ["payments-0"]
+
+
 def test_what_is_not_taken_yet_is_said(taken: Path, lake: Path) -> None:
     marks = {_ORDERS: 50}
     grown = make_log_dir(taken, {_ORDERS: [0, 20, 60]}, high_watermarks=marks)
@@ -61,6 +91,12 @@ def test_a_partition_of_which_nothing_was_taken_is_said(taken: Path, lake: Path)
         "payments-0": [(0, 10)],
     }
     assert exit_code(checks) == 0
+
+
+def test_topics_that_are_not_there_do_not_pass_for_equal(taken: Path) -> None:
+    settings = Settings.from_mappings([("test", {"select": {"topics": ["nosuch"]}})])
+    with pytest.raises(NothingSelectedError, match="no topic of the sources is selected by nosuch"):
+        find_disks([str(taken)], LocalStorage(), settings)
 
 
 def test_sources_of_another_cluster_are_refused(taken: Path, lake: Path) -> None:

@@ -20,7 +20,7 @@ def _check(
         broker_id,
         facts.get("lake_records", report.equal),
         facts.get("high_watermark"),
-        report,
+        report=report,
     )
 
 

@@ -10,7 +10,7 @@ from seglake.lake.delta_tables import LakeTables
 from seglake.lake.snapshots import read_snapshots
 from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS
 from seglake.pipelines.lake_audit.disk_check.lake_rows import LakeRows
-from seglake.pipelines.lake_audit.ledger import LakePartition
+from seglake.pipelines.lake_audit.ledger import LakePartition, PartitionLedger
 from seglake.storage.local_storage import LocalStorage
 from support.encoder import DEFAULT_CLUSTER_ID, Partition, Segment
 from support.faults import bad_crc
@@ -31,7 +31,7 @@ def partition(data: Path, lake: Path) -> LakeRows:
     snapshots = read_snapshots(LakeTables(str(lake), LocalStorage()), tables)
     return LakeRows(
         LocalStorage(),
-        LakePartition(DEFAULT_CLUSTER_ID, PartitionKey("orders", 0, None)),
+        PartitionLedger(LakePartition(DEFAULT_CLUSTER_ID, PartitionKey("orders", 0, None)), ()),
         True,
         *(snapshots[table.name].files for table in tables),
     )
@@ -72,8 +72,8 @@ def test_what_a_repair_resolved_is_no_longer_quarantined(
 
 def test_rows_without_a_topic_id_belong_to_the_first_id_only(partition: LakeRows) -> None:
     key = partition.partition.key._replace(topic_id="first")
-    named = replace(partition, partition=LakePartition(DEFAULT_CLUSTER_ID, key))
+    named = replace(partition, ledger=PartitionLedger(LakePartition(DEFAULT_CLUSTER_ID, key), ()))
     assert named.payloads(0, 4).num_rows == 5
     assert replace(named, has_null_id=False).payloads(0, 4).num_rows == 0
     another = LakePartition("another", partition.partition.key)
-    assert replace(partition, partition=another).payloads(0, 4).num_rows == 0
+    assert replace(partition, ledger=PartitionLedger(another, ())).payloads(0, 4).num_rows == 0

@@ -2,6 +2,8 @@
 
 import pytest
 
+from seglake.kafka_log.gap_ranges import GapRanges
+from seglake.kafka_log.offset_gaps import GapCause
 from seglake.pipelines.segment_ingest.committing.range_result import RangeResult, combine_reports
 from seglake.pipelines.segment_ingest.planning.plan import RangePlan, plan_ranges
 from seglake.pipelines.settings.settings import Settings
@@ -20,7 +22,7 @@ def _gaps(result: RangeResult) -> list[tuple[int, int, str]]:
 def test_pieces_that_touch_leave_no_gap() -> None:
     result = combine_reports(_plan(), [report(0, 40, records=4), report(40, 100, records=6)])
     assert _gaps(result) == []
-    assert (result.next_offset, result.totals.records, result.missing_offsets) == (100, 10, 0)
+    assert (result.next_offset, result.totals.records, result.gaps_by_cause) == (100, 10, {})
 
 
 @pytest.mark.parametrize(
@@ -40,7 +42,9 @@ def test_a_hole_between_two_pieces_has_the_cause_that_either_knows(
     reports = [report(0, 40, **before), report(60, 100, **after)]  # type: ignore[arg-type]  # flags
     result = combine_reports(_plan(), reports)
     assert _gaps(result) == [(40, 60, cause)]
-    assert result.missing_offsets == (20 if cause == "missing" else 0)
+    (found,) = result.gaps_by_cause.items()
+    listed = () if cause == "compacted" else ((40, 60),)
+    assert found == (cause, (1, 20, listed))
 
 
 def test_what_lacks_at_both_ends_of_a_range_is_a_gap() -> None:
@@ -76,6 +80,8 @@ def test_a_batch_across_the_end_of_a_range_ends_the_range() -> None:
     assert combine_reports(_plan(), [report(0, 80, cut_offset=80)]).next_offset == 80
 
 
-def test_missing_offsets_inside_pieces_are_counted() -> None:
-    result = combine_reports(_plan(), [report(0, 50, missing_offsets=7), report(53, 100)])
-    assert result.missing_offsets == 10
+def test_gaps_inside_pieces_and_between_them_are_told_together() -> None:
+    inside = {GapCause.MISSING: GapRanges(2, 7, ((10, 15), (20, 22)))}
+    result = combine_reports(_plan(), [report(0, 50, gaps=inside), report(53, 100)])
+    ranges = ((10, 15), (20, 22), (50, 53))
+    assert result.gaps_by_cause == {GapCause.MISSING: GapRanges(3, 10, ranges)}

@@ -95,8 +95,12 @@ def test_sizes_are_sums_over_splits() -> None:
     assert ByteCount(sound=1, quarantined=2, tail=4, below=8, above=16).total == 31
 
 
-def test_a_task_of_another_attempt_differs_in_its_id_only() -> None:
-    task = DecodeTask((_split(0, 1),), decode_settings())
-    other = task.of_attempt("second")
+def test_a_task_of_an_attempt_has_its_id_and_the_generations_of_its_own_topics() -> None:
+    split = _split(0, 1)
+    topic = split.key.topic
+    task = DecodeTask((split,), decode_settings())
+    other = task.of_attempt("second", {topic: 5, "another": 9})
     assert (other.settings.attempt_id, other.splits) == ("second", task.splits)
-    assert other.of_attempt(task.settings.attempt_id) == task
+    assert other.settings.generations == {topic: 5}
+    assert other.settings.origin(split.key).generation == 5
+    assert task.settings.origin(split.key).generation == 0

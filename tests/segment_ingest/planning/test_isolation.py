@@ -13,6 +13,7 @@ _COVERAGE = Coverage(
         "partition": 0,
         "topic_id": None,
         "generation": 1,
+        "kind": "ingest",
         "isolation": isolation,
     }
     for topic, isolation in (("orders", "read_committed"), ("payments", "read_uncommitted"))

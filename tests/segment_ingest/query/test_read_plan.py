@@ -7,6 +7,7 @@ import pytest
 from seglake.pipelines.segment_ingest.errors import DataLossError
 from seglake.pipelines.segment_ingest.query.read_plan import Wanted, plan_reads
 from seglake.pipelines.settings.settings import Settings
+from seglake.pipelines.settings.topic_selection import NothingSelectedError
 from seglake.storage.errors import NotFoundError, StorageError
 from seglake.storage.local_storage import LocalStorage
 from seglake.storage.storage import FileInfo, Reader
@@ -47,6 +48,12 @@ def test_only_topics_and_partitions_that_are_asked_for_are_planned() -> None:
     assert planned == {"v0-gzip-1", "tx-a-1"}
 
 
+def test_topics_that_are_not_there_are_no_empty_answer() -> None:
+    settings = Settings.from_mappings([("test", {"select": {"topics": ["v2-zst"]}})])
+    with pytest.raises(NothingSelectedError, match=r"v2-zst \(did you mean v2-zstd\?\)"):
+        plan_reads([str(_SAMPLES)], LocalStorage(), settings, Wanted(), fails_on_loss=False)
+
+
 def test_offsets_that_are_not_asked_for_are_not_read(tmp_path: Path) -> None:
     data = make_log_dir(tmp_path / "data", {("orders", 0): [0, 50, 100, 150, 200]})
     settings = Settings.from_mappings([])
@@ -64,6 +71,22 @@ def test_a_folder_that_cannot_be_read_ends_the_queries_that_ask_for_it(tmp_path:
     assert plan_reads([str(data)], storage, settings, wanted, fails_on_loss=True)
     with pytest.raises(DataLossError, match=r"cannot list .*payments-0"):
         plan_reads([str(data)], storage, settings, Wanted(), fails_on_loss=True)
+
+
+@pytest.mark.parametrize("bases", [(0,), (20,), (40,), (0, 20, 40)])
+def test_a_compressed_segment_ends_the_queries_that_ask_for_its_offsets(
+    bases: tuple[int, ...], tmp_path: Path
+) -> None:
+    data = make_log_dir(tmp_path / "data", {("orders", 0): [0, 20, 40, 60]})
+    for base in bases:
+        log = data / "orders-0" / f"{base:020d}.log"
+        log.rename(log.with_name(f"{log.name}.gz"))
+    storage, settings = LocalStorage(), Settings.from_mappings([])
+    with pytest.raises(DataLossError, match=rf"{len(bases)} compressed .*: decompress there"):
+        plan_reads([str(data)], storage, settings, Wanted(), fails_on_loss=True)
+    for start in {0, 20, 40} - {*bases}:
+        wanted = Wanted().with_offsets(start, start + 20)
+        assert plan_reads([str(data)], storage, settings, wanted, fails_on_loss=True)
 
 
 def test_a_last_segment_that_goes_before_it_is_read_ends_the_query(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from support import broker_disks
 from support.accounts import StandingGap, imbalances_of, standing_gaps
 from support.cases import cases
 from support.damaged_replicas import LogBatch, batches_in, made_rows, resolutions_in
-from support.lakes import ingested, oracle_record, read_table, versions
+from support.lakes import ingested, oracle_record, read_table, row_versions
 from support.made_logs import made_records, make_log_dir
 from support.meanwhile import Meanwhile, once
 from support.oracle import expected_records
@@ -81,18 +81,18 @@ def test_replica_of_a_later_run_fills_what_was_damaged_and_a_rerun_does_nothing(
         batch.damage()
     lake = tmp_path / "lake"
     assert ingested(source / "broker1", lake).counts.quarantined == 2
-    before = versions(lake)
+    before = row_versions(lake)
     summary = ingested(source / "broker1", lake)
-    assert versions(lake) == before
+    assert row_versions(lake) == before
     summary = ingested(source / "broker0", lake)
     assert (summary.exit_code, summary.counts.repaired_gaps) == (0, 1)
     assert "filled from another replica" in summary.to_text()
     assert _is_complete(lake)
     assert resolutions_in(lake) == ["None", "None", "sibling", "sibling"]
     assert imbalances_of(lake) == []
-    after = versions(lake)
+    after = row_versions(lake)
     ingested(source, lake)
-    assert versions(lake) == after
+    assert row_versions(lake) == after
 
 
 def test_repair_that_another_run_has_just_made_leaves_nothing_to_do(tmp_path: Path) -> None:
@@ -113,12 +113,12 @@ def test_dry_run_says_what_a_copy_would_fill_and_writes_nothing(tmp_path: Path) 
     batch.damage()
     lake = tmp_path / "lake"
     ingested(source / "broker1", lake)
-    before = versions(lake)
+    before = row_versions(lake)
     summary = ingested(source / "broker0", lake, dry_run=True)
     count = batch.next_offset - batch.first_offset
     assert (summary.planned.planned_repairs, summary.planned.planned_repair_offsets) == (1, count)
     assert f"would be filled from another replica: {count} offsets in 1 gap" in summary.to_text()
-    assert versions(lake) == before
+    assert row_versions(lake) == before
     assert ingested(source / "broker1", lake, dry_run=True).planned.planned_repairs == 0
 
 

@@ -19,7 +19,7 @@ from support.encoder import (
     wrapper,
     write_checkpoint,
 )
-from support.lakes import ingested, read_table, versions
+from support.lakes import ingested, read_table, row_versions
 from support.made_logs import FIRST_MS, TOPIC_IDS, write_over
 from support.transaction_logs import TransactionLog, commit, sent, write_log
 
@@ -180,9 +180,9 @@ def test_a_repair_of_pieces_is_done_once(tmp_path: Path) -> None:
     ingested(_disk(tmp_path / "1", damaged=[10], log_start_offset=12), lake)
     whole = _disk(tmp_path / "2")
     ingested(whole, lake)
-    before = versions(lake)
+    before = row_versions(lake)
     ingested([tmp_path / "1", whole], lake)
-    assert versions(lake) == before
+    assert row_versions(lake) == before
     assert {str(row["resolution"]) for row in read_table(lake, "quarantine")} == {"None", "sibling"}
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from support.accounts import StandingGap, standing_gaps
 from support.damaged_replicas import batches_in
-from support.lakes import ingested
+from support.elected_logs import ElectedLog, current, plain, write_elected
+from support.lakes import ingested, replayed, retaken
 from support.made_logs import make_log_dir
 
 _ORDERS = ("orders", 0)
@@ -20,10 +21,42 @@ def test_copy_of_another_lineage_fills_nothing(tmp_path: Path) -> None:
     batches_in(one / "orders-0")[4].damage()
     lake = tmp_path / "lake"
     ingested(one, lake)
-    summary = ingested(two, lake)
-    assert summary.counts.repaired_gaps == 0
+    summary = replayed(lake, two)
+    assert summary.repaired_gaps == 0
     assert any("gaps from offset 10 on are not filled" in note for note in summary.notes)
     assert standing_gaps(lake) == [StandingGap("orders", 0, 20, 25, "quarantined")]
+
+
+def test_a_copy_that_lost_an_election_fills_nothing_from_where_the_winner_began(
+    tmp_path: Path,
+) -> None:
+    lake, disk = tmp_path / "lake", tmp_path / "disk"
+    loser, winner = ElectedLog.of(*plain(1, 5)), ElectedLog.of(*plain(1, 4), *plain(3, 6))
+    ingested(write_elected(disk, loser), lake)
+    write_elected(disk, winner, broker_id=1)
+    batches_in(disk / "orders-0")[4].damage()
+    ingested(disk, lake)
+    retaken(lake, disk)
+    old = write_elected(tmp_path / "old", loser)
+    summary = replayed(lake, old)
+    assert any("gaps from offset 20 on are not filled" in note for note in summary.notes)
+    assert standing_gaps(lake) == [StandingGap("orders", 0, 20, 25, "quarantined")]
+    replayed(lake, old, write_elected(tmp_path / "new", winner, broker_id=2))
+    assert current(lake) == winner.consumed()
+
+
+def test_a_copy_that_lost_an_election_fills_what_lies_below_it(tmp_path: Path) -> None:
+    lake, disk = tmp_path / "lake", tmp_path / "disk"
+    loser, winner = ElectedLog.of(*plain(1, 5)), ElectedLog.of(*plain(1, 4), *plain(3, 6))
+    write_elected(disk, loser)
+    batches_in(disk / "orders-0")[2].damage()
+    ingested(disk, lake)
+    write_elected(disk, winner, broker_id=1)
+    batches_in(disk / "orders-0")[2].damage()
+    ingested(disk, lake)
+    retaken(lake, disk)
+    replayed(lake, write_elected(tmp_path / "old", loser))
+    assert current(lake) == winner.consumed()
 
 
 def _with_epochs(log_dir: Path, starts: dict[int, int]) -> None:

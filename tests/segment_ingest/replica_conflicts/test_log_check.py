@@ -26,7 +26,7 @@ from support.encoder import (
     wrapper,
     write_checkpoint,
 )
-from support.lakes import ingested, read_table, versions
+from support.lakes import ingested, read_table, row_versions
 from support.made_logs import TOPIC_IDS, made_segments, write_over
 from support.taken import gaps_taken, is_nothing_new, offsets_taken
 
@@ -103,11 +103,11 @@ def test_an_older_copy_brings_nothing_new_and_is_named(
 ) -> None:
     write_over(data, _every("first", [[0, 20, 40]] * len(_SHORTER), topic_id))
     ingested(data, lake)
-    before = versions(lake)
+    before = row_versions(lake)
     write_over(data, _every("first", _SHORTER, topic_id))
     summary = ingested(data, lake)
     assert is_nothing_new(summary)
-    assert versions(lake) == before
+    assert row_versions(lake) == before
     ends = [(form, edges[-1]) for form in _FORMS for edges in _SHORTER]
     # Where the id is known nobody looks into the log, and its broker's file knows epoch 0 alone.
     doubt = {"v2_epoch": ", or one that lost an election"} if topic_id else {}

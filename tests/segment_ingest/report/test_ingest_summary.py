@@ -5,11 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from seglake.kafka_log.gap_ranges import GapRanges
+from seglake.kafka_log.replica import PartitionKey
+from seglake.kafka_log.short_logs import EndClaim, ShortLog
+from seglake.log_tables.ledger_layers import RangeKind
 from seglake.pipelines.progress import show_bytes
-from seglake.pipelines.segment_ingest.report.ingest_summary import RunCounts
-from seglake.pipelines.segment_ingest.report.run_report import limits_crossed
+from seglake.pipelines.segment_ingest.committing.concurrent_ranges import ConcurrentRange
+from seglake.pipelines.segment_ingest.report.planned_ranges import PlannedRange
 from seglake.pipelines.segment_ingest.report.unread import UnreadRange
-from seglake.pipelines.settings.settings import Settings
 from support.encoder import Partition, Segment
 from support.faults import bad_crc, batch
 from support.lakes import ingested
@@ -30,9 +33,10 @@ def test_one_thing_is_not_spoken_of_as_many() -> None:
         "nothing was written"
     )
     taken = {"partitions": 1, "taken": {"a-0"}, "topics": ["a"], "records": 1, "batches": 1}
-    assert made_summary(**taken, missing_offsets=1).to_text().splitlines() == [
+    missing = {"missing": {"a-0": GapRanges(1, 1, ((7, 8),))}}
+    assert made_summary(**taken, gaps=missing).to_text().splitlines() == [
         "1 record in 1 batch from 1 of 1 partition of source: 0 B read, 0 B written, 0.0 s, 0 B/s",
-        "missing without a known cause: 1 offset",
+        "missing without a known cause: 1 offset in a-0 [7, 8)",
     ]
 
 
@@ -100,6 +104,17 @@ def test_a_dry_run_says_what_would_be_taken() -> None:
     assert text.startswith("dry run: 9 offsets in 100 B of 0 of 2 partitions would be ingested")
 
 
+def test_a_dry_run_lists_ten_partitions_and_all_with_v() -> None:
+    ranges = [PlannedRange(f"orders-{number}", 0, 9, 100) for number in range(12)]
+    summary = made_summary(is_dry_run=True, planned_ranges=ranges)
+    lines = summary.to_text().splitlines()
+    assert lines[10:] == [
+        "would be ingested: orders-9: offsets 0 to 8 (100 B)",
+        "would be ingested: … and 2 more (all of them with -v or --json)",
+    ]
+    assert len(summary.to_text(is_verbose=True).splitlines()) == 13
+
+
 def test_everything_a_person_should_know_has_a_line() -> None:
     summary = made_summary(
         recovered_topics=["a"],
@@ -107,20 +122,43 @@ def test_everything_a_person_should_know_has_a_line() -> None:
         quarantined_bytes=2048,
         defects={"crc_mismatch": 2, "bad_length": 1},
         damaged={"a-0": 3},
-        missing_offsets=7,
-        open_rows=5,
-        replaced_header_names=1,
+        repaired={"a-0": GapRanges(2, 5, ((5, 9), (20, 21)))},
+        repaired_gaps=2,
+        repaired_records=5,
+        gaps={
+            "missing": {
+                "a-0": GapRanges(2, 7, ((10, 12), (30, 35))),
+                "b-0": GapRanges(1, 1, ((3, 4),)),
+            },
+            "remote": {"t-0": GapRanges(1, 90, ((0, 90),))},
+            "deleted": {f"d-{n}": GapRanges(1, 10 - n, ((0, 10 - n),)) for n in range(5)},
+            "compacted": {"c-0": GapRanges(12, 88)},
+        },
+        odd_rows={"open_rows": {"a-0": 2, "b-0": 3}, "replaced_header_names": {"a-0": 1}},
         not_ingested_yet=[UnreadRange("a-0", "it waits", 5, 9)],
+        lost_elections=[UnreadRange("a-0", "offsets 9 to 12", 9, 13)],
+        concurrent_ranges=[
+            ConcurrentRange("a-0", 10, 72, RangeKind.INGEST, "other"),
+            ConcurrentRange("a-0", 2, 3, RangeKind.REPAIR, "other"),
+        ],
         left_out={"a-1": "a-1: it is gone"},
         notes=["a note"],
     )
     assert summary.to_text().splitlines()[1:] == [
         "completed the commit of an earlier run for a",
         "quarantined: 1 bad_length, 2 crc_mismatch (2.0 KiB) in a-0 (3)",
-        "missing without a known cause: 7 offsets",
-        "rows of transactions that have not ended: 5",
-        "header names that are not UTF-8: 1",
+        "filled from another replica: 5 records in 2 gaps in a-0 (2 ranges, the largest [5, 9))",
+        "missing without a known cause: 8 offsets in a-0 (2 ranges, the largest [30, 35)), "
+        "b-0 [3, 4)",
+        "in the remote tier only, which is not read: 90 offsets in t-0 [0, 90)",
+        "gaps: 40 offsets deleted in d-0 [0, 10), d-1 [0, 9), d-2 [0, 8) and 2 more; "
+        "88 offsets compacted in c-0 (12 gaps)",
+        "rows of transactions that have not ended: 5 in b-0 (3), a-0 (2)",
+        "header names that are not UTF-8: 1 in a-0 (1)",
         "not ingested yet: a-0: it waits",
+        "lost an election: a-0: offsets 9 to 12",
+        "a concurrent run ingested: a-0 [10, 72) (run id other)",
+        "a concurrent run filled: a-0 [2, 3) (run id other)",
         "left out: a-1: it is gone",
         "note: a note",
     ]
@@ -137,24 +175,31 @@ def test_long_lists_are_cut_for_a_person_and_whole_for_a_machine() -> None:
     assert json.loads(line)["exit_code"] == 0
 
 
-@pytest.mark.parametrize(
-    ("limit", "facts"),
-    [
-        ("fail_on_quarantine", {"quarantined": 2}),
-        ("fail_on_unexplained_gap", {"missing_offsets": 2}),
-    ],
+_SHORT = ShortLog(
+    PartitionKey("a", 0, None), "/disk/a-0", ((5, 7),), EndClaim(7, "a file"), "the log ends at 5"
 )
-def test_a_limit_that_is_crossed_ends_with_exit_code_3(limit: str, facts: dict[str, int]) -> None:
-    strict = Settings.from_mappings([("t", {"limits": {limit: True}})])
-    for settings, given_facts, exit_code in (
-        (strict, facts, 3),
-        (strict, {}, 0),
-        (Settings(), facts, 0),
-    ):
-        crossed = limits_crossed(RunCounts(**given_facts), settings)
-        summary = made_summary(**given_facts, limits_crossed=crossed)
-        assert summary.exit_code == exit_code
-        assert (limit in summary.to_text()) == (exit_code == 3)
+
+
+def test_a_limit_that_is_crossed_ends_with_exit_code_3() -> None:
+    crossed = made_summary(limits_crossed=["limits.x: 2 offsets"])
+    assert (crossed.exit_code, made_summary().exit_code) == (3, 0)
+    assert "limit crossed: limits.x: 2 offsets" in crossed.to_text().splitlines()
+
+
+def test_a_machine_is_told_every_gap_and_every_log_that_is_too_short() -> None:
+    ranges = tuple((start, start + 1) for start in range(0, 100, 2))
+    gaps = {"missing": {f"a-{number}": GapRanges(50, 50, ranges) for number in range(30)}}
+    summary = made_summary(gaps=gaps, not_on_disk=[_SHORT])
+    facts = json.loads(summary.to_json())
+    assert len(facts["gaps"]["missing"]) == 30
+    assert facts["gaps"]["missing"]["a-7"] == {
+        "gaps": 50,
+        "offsets": 50,
+        "ranges": [list(offsets) for offsets in ranges],
+    }
+    (short,) = facts["not_on_disk"]
+    assert (short["partition"], short["ranges"]) == ("a-0", [[5, 7]])
+    assert "not on disk: a-0: [5, 7): a file says 7, the log ends at 5" in summary.to_text()
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """What a person reads after a replay, and when somebody has to look."""
 
+import json
 from pathlib import Path
 
 from seglake.pipelines.segment_ingest.report.replay_summary import ReplaySummary
@@ -23,6 +24,16 @@ def test_what_is_left_is_said_with_its_partitions_the_most_first(tmp_path: Path)
     lake = tmp_path / "lake"
     ingested(disk, lake, isolation="read_committed")
     summary = replayed(lake)
-    assert summary.left_partitions == {**{f"orders-{n}": 20 for n in range(5)}, "orders-3": 25}
-    line = "in orders-3 (25), orders-0 (20), orders-1 (20) and 2 more"
-    assert line in summary.to_text()
+    assert summary.left_offsets == {"missing": 80, "quarantined": 25}
+    assert {name: gaps.ranges for name, gaps in summary.left_gaps["missing"].items()} == {
+        f"orders-{number}": ((20, 40),) for number in (0, 1, 2, 4)
+    }
+    said = (
+        "still quarantined: 1 crc_mismatch in orders-3 (1)\n"
+        "offsets that are still not there: 80 missing in orders-0 [20, 40), orders-1 [20, 40), "
+        "orders-2 [20, 40) and 1 more; 25 quarantined in orders-3 [15, 40)"
+    )
+    assert said in summary.to_text()
+    facts = json.loads(summary.to_json())
+    assert len(facts["left_gaps"]["missing"]) == 4
+    assert facts["left_gaps"]["quarantined"]["orders-3"]["ranges"] == [[15, 40]]

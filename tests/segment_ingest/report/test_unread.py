@@ -12,6 +12,7 @@ from seglake.pipelines.segment_ingest.planning.plan import SurveyedPartition
 from seglake.pipelines.segment_ingest.report.unread import (
     OpenTransactionAction,
     StillOpen,
+    lost_tails,
     still_open,
     unread_ranges,
 )
@@ -97,10 +98,11 @@ def test_how_a_log_ends_is_said_behind_what_is_ingested(tail: TailKind) -> None:
 def test_only_the_part_of_a_lost_tail_that_nothing_covers_yet_is_named() -> None:
     loser = OtherReplica(replica(broker_id=2), (), 130, divergence_offset=60, common_next_offset=60)
     partition = beside(surveyed(), loser)
-    (left,) = unread_ranges(partition, Settings())
-    assert (left.from_offset, left.log_end_offset) == (100, 130)
-    assert left.reason.startswith("offsets 100 to 129 in /disks/2/orders-0 lost an election")
+    (lost,) = lost_tails(partition)
+    assert (lost.from_offset, lost.log_end_offset) == (100, 130)
+    assert lost.reason.startswith("offsets 100 to 129 in /disks/2/orders-0, which are not in the")
+    assert unread_ranges(partition, Settings()) == []  # no later run takes them
     covered = replace(partition, covered=((0, 120),))
-    assert [found.from_offset for found in unread_ranges(covered, Settings())] == [120]
+    assert [found.from_offset for found in lost_tails(covered)] == [120]
     below = beside(partition, replace(loser, log_end_offset=100))
-    assert unread_ranges(below, Settings()) == []
+    assert lost_tails(below) == []

@@ -3,11 +3,14 @@
 from collections.abc import Iterable, Iterator
 from operator import attrgetter
 
+import numpy as np
+
 from seglake.kafka_log.batch_headers import marker_of
 from seglake.kafka_log.segment_survey import DamagedSpan, DataSpan, Event
+from seglake.segment_codec.batch_run import BatchRun
 from seglake.segment_codec.errors import DefectCode
 from seglake.segment_codec.offset_order import Unit
-from seglake.segment_codec.record_batch import MOST_MARKER_BYTES, RecordBatch
+from seglake.segment_codec.record_batch import MOST_MARKER_BYTES, TRANSACTIONAL, RecordBatch
 from seglake.segment_codec.segment import Defect
 from seglake.segment_codec.transactions import Marker
 
@@ -36,17 +39,25 @@ class TransactionEvents:
 
     def sound(self, unit: Unit) -> None:
         """A sound batch was met."""
-        first = unit.first_offset
-        if first == self._reached and not self._defects:
-            self._reached = unit.last_offset + 1
-        else:
-            self._place(unit, first)
+        is_batch = isinstance(unit, RecordBatch)
+        self._reach(unit.first_offset, unit.last_offset + 1, shows_skips=is_batch)
         if not isinstance(unit, RecordBatch):
             return
         if unit.header.is_control:
             self._control(unit)
         elif unit.header.is_transactional:
             self._data(unit)
+
+    def sound_run(self, run: BatchRun) -> None:
+        """Sound batches in order were met, none of them a marker."""
+        for start, stop in run.stretches():
+            self._reach(start, stop, shows_skips=True)
+        chosen = np.flatnonzero(run.column("attributes") & TRANSACTIONAL)
+        if self._is_in_order:  # the first batch of each producer is enough
+            _, firsts = np.unique(run.column("producer_id")[chosen], return_index=True)
+            chosen = chosen[np.sort(firsts)]
+        for index in chosen.tolist():
+            self._data(run.batch(index))
 
     def end(self) -> None:
         """The segment has ended."""
@@ -68,16 +79,18 @@ class TransactionEvents:
     def _spans(self) -> list[DamagedSpan]:
         return sorted([*self._damage, *self._skipped], key=attrgetter("start_offset"))
 
-    def _place(self, unit: Unit, first: int) -> None:
-        """A batch that does not follow what came before it."""
-        if first >= self._reached:
-            is_skip = first > self._reached and isinstance(unit, RecordBatch)
+    def _reach(self, start: int, stop: int, *, shows_skips: bool) -> None:
+        """Sound batches with the offsets [start, stop) were met."""
+        if start == self._reached and not self._defects:
+            self._reached = stop
+        elif start >= self._reached:
+            is_skip = start > self._reached and shows_skips
             if is_skip and not self._defects and len(self._skipped) <= _MOST_SKIPPED:
-                self._skipped.append(DamagedSpan(self._reached, first))
-            self._end_damage(first)
-            self._reached = unit.last_offset + 1
+                self._skipped.append(DamagedSpan(self._reached, start))
+            self._end_damage(start)
+            self._reached = stop
         else:
-            late = range(first, unit.last_offset + 1)
+            late = range(start, stop)
             self._damage = list(_without(self._damage, late))
             self._skipped = list(_without(self._skipped, late))
 

@@ -3,18 +3,21 @@
 Memory: 48 bytes a batch.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from seglake.lake.parquet_rows import numbers
-from seglake.pipelines.lake_audit.ledger import Blocks, Offsets, look_up
+from seglake.pipelines.lake_audit.ledger import BlockKey, LedgerBlocks, Offsets, look_up
 from seglake.pipelines.lake_audit.problems import Problem, ProblemKind, problem_at
 from seglake.pipelines.lake_audit.record_checks import BatchRuns
 from seglake.pipelines.lake_audit.sums import RangeSums
 from seglake.pipelines.lake_audit.texts import text_values
 
 _DECODED = "decoded"
-_COLUMNS = ("base_offset", "last_offset", "row_count", "size_bytes")
+_COLUMNS = ("base_offset", "last_offset", "row_count", "size_bytes", "generation")
 _SUMS = ("batches", "batch_bytes", "decoded_rows", "other_span", "lacking")  # of `RangeSums`
 
 
@@ -26,7 +29,7 @@ class PartitionBatches:
             that reaches into the cell from below only accounts for offsets.
     """
 
-    def __init__(self, blocks: Blocks, first_offset: int, last_offset: int) -> None:
+    def __init__(self, blocks: LedgerBlocks, first_offset: int, last_offset: int) -> None:
         self._blocks = blocks
         self._cell = (first_offset, last_offset)
         self._parts: list[tuple[Offsets, ...]] = []
@@ -42,34 +45,35 @@ class PartitionBatches:
         empty = (np.zeros(0, np.int64),) * (len(_COLUMNS) + 1)
         columns = [np.concatenate(parts) for parts in zip(*(self._parts or [empty]), strict=True)]
         order = np.argsort(columns[0], kind="stable")
-        self.bases, self.lasts, self._rows, self._sizes, decoded = (
-            column[order] for column in columns
-        )
-        self._is_decoded = decoded.astype(np.bool_)
-        self._is_here = (self.bases >= self._cell[0]) & (self.bases <= self._cell[1])
-        self._block = self._blocks.index_of(self.lasts)
+        bases, lasts, rows, sizes, generations, decoded = (column[order] for column in columns)
+        block = self._blocks.index_of(lasts, generations)
+        is_here = (bases >= self._cell[0]) & (bases <= self._cell[1])
+        self.row_count = int(is_here.sum())
+        met = _Batches(bases, lasts, rows, sizes, decoded.astype(np.bool_), block)
+        self._sums = self._summed(met.taken(is_here & (block >= 0)))
+        # What an election went against is in the sums of its block only.
+        is_current = np.ones(len(block), np.bool_)
+        is_current[block >= 0] = self._blocks.is_current[block[block >= 0]]
+        met = met.taken(is_current)
+        self.bases, self.lasts, self._rows, self._block = met.bases, met.lasts, met.rows, met.block
+        self._is_here = is_here[is_current]
 
-    @property
-    def row_count(self) -> int:
-        """How many rows of `batches` are counted here."""
-        return int(self._is_here.sum())
+    def sums(self) -> dict[BlockKey, RangeSums]:
+        """The sums of each block that has batches."""
+        return self._sums
 
-    def sums(self) -> dict[int, RangeSums]:
-        """The sums of each block that has batches, by its start."""
-        chosen = self._is_here & (self._block >= 0)
-        block = self._block[chosen]
-        starts = np.maximum(self.bases[chosen], self._blocks.starts[block])
-        spans = self.lasts[chosen] + 1 - starts
-        decoded, rows = self._is_decoded[chosen], self._rows[chosen]
+    def _summed(self, met: "_Batches") -> dict[BlockKey, RangeSums]:
+        block, decoded = met.block, met.is_decoded
+        spans = met.lasts + 1 - np.maximum(met.bases, self._blocks.starts[block])
         totals = np.zeros((len(_SUMS), len(self._blocks.starts)), np.int64)
         np.add.at(totals[0], block, 1)
-        np.add.at(totals[1], block, self._sizes[chosen])
-        np.add.at(totals[2], block, np.where(decoded, rows, 0))
+        np.add.at(totals[1], block, met.sizes)
+        np.add.at(totals[2], block, np.where(decoded, met.rows, 0))
         np.add.at(totals[3], block, np.where(decoded, 0, spans))
-        np.add.at(totals[4], block, np.where(decoded, spans - rows, 0))
+        np.add.at(totals[4], block, np.where(decoded, spans - met.rows, 0))
         return {
-            int(start): RangeSums(**dict(zip(_SUMS, sums, strict=True)))
-            for start, sums in zip(self._blocks.starts, totals.T.tolist(), strict=True)
+            self._blocks.key(index): RangeSums(**dict(zip(_SUMS, sums, strict=True)))
+            for index, sums in enumerate(totals.T.tolist())
             if sums[0]
         }
 
@@ -100,6 +104,21 @@ class PartitionBatches:
             *problem_at(ProblemKind.ROW_WITHOUT_BATCH, ~has_batch, runs.named),
             *problem_at(ProblemKind.ROW_OUTSIDE_BATCH, is_beyond, runs.named),
         ]
+
+
+class _Batches(NamedTuple):
+    """Rows of `batches` in the order of their base offsets, each with its block, -1 for none."""
+
+    bases: Offsets
+    lasts: Offsets
+    rows: Offsets
+    sizes: Offsets
+    is_decoded: NDArray[np.bool_]
+    block: Offsets
+
+    def taken(self, chosen: NDArray[np.bool_]) -> "_Batches":
+        """Some of them."""
+        return _Batches._make(column[chosen] for column in self)
 
 
 def _taken(values: Offsets, places: Offsets) -> Offsets:

@@ -9,14 +9,22 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
+from seglake.kafka_log.gap_ranges import GapRanges
+from seglake.lake.parquet_rows import numbers
 from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS
 from seglake.pipelines.lake_audit.batch_checks import PartitionBatches
 from seglake.pipelines.lake_audit.cell_rows import CellReader
 from seglake.pipelines.lake_audit.cells import Cell
-from seglake.pipelines.lake_audit.gap_checks import GapChecks, GapCount, ShownGap
+from seglake.pipelines.lake_audit.gap_checks import GapChecks, ShownGap
 from seglake.pipelines.lake_audit.gap_rows import GapCollector
-from seglake.pipelines.lake_audit.ledger import Blocks, LakePartition, PartitionLedger
+from seglake.pipelines.lake_audit.ledger import (
+    BlockKey,
+    LakePartition,
+    LedgerBlocks,
+    PartitionLedger,
+)
 from seglake.pipelines.lake_audit.offset_spans import Spans, span_problems
 from seglake.pipelines.lake_audit.problems import Problem
 from seglake.pipelines.lake_audit.quarantine_checks import Damage, QuarantineSums
@@ -31,11 +39,11 @@ from seglake.pipelines.lake_audit.transaction_checks import (
 
 @dataclass(frozen=True, slots=True)
 class PartitionFinding:
-    """What one cell has of one partition; sums are by the start of the ledger's block."""
+    """What one cell has of one partition; sums are by the ledger's block."""
 
     partition: LakePartition
-    sums: Mapping[int, RangeSums]
-    gaps: Mapping[str, GapCount]
+    sums: Mapping[BlockKey, RangeSums]
+    gaps: Mapping[str, GapRanges]
     shown_gaps: tuple[ShownGap, ...]
     quarantine: QuarantineSums | None  # of the whole partition, in its first cell
     ends: CellEnds
@@ -75,7 +83,7 @@ class _Collected:
 
     def __init__(self, ledger: PartitionLedger, cell: Cell) -> None:
         self.ledger = ledger
-        self.blocks: Blocks = ledger.blocks()
+        self.blocks: LedgerBlocks = ledger.blocks()
         self.records = PartitionRecords(self.blocks)
         self.batches = PartitionBatches(self.blocks, *cell.offsets)
         self.transactions = PartitionTransactions()
@@ -97,7 +105,7 @@ def _audit(cell: Cell) -> CellFinding:
                     collected.records.add(rows)
                 case BATCHES.name:
                     collected.batches.add(rows)
-                    collected.transactions.add(rows)
+                    collected.transactions.add(_current(collected.ledger, rows))
                 case GAPS.name:
                     collected.gaps.add(rows)
                 case _:
@@ -110,12 +118,20 @@ def _audit(cell: Cell) -> CellFinding:
     )
 
 
+def _current(ledger: PartitionLedger, rows: pa.Table) -> pa.Table:
+    """The rows of `batches` that no election went against."""
+    if not ledger.elections:
+        return rows
+    is_current = ledger.are_current(numbers(rows, "base_offset"), numbers(rows, "generation"))
+    return rows.filter(pa.array(is_current))
+
+
 def _judged(collected: _Collected, cell: Cell) -> tuple[PartitionFinding, TableRows]:
     records, batches, damage = collected.records, collected.batches, collected.damage
     transactions = collected.transactions
     batches.finish()
     transactions.finish(BatchSpans(batches.bases, batches.lasts, cell.offsets))
-    damage.finish()
+    damage.finish(collected.ledger)
     gaps = GapChecks(collected.gaps.rows(), collected.ledger, collected.blocks, cell.offsets)
     spans = Spans(
         np.concatenate((batches.bases, gaps.current.starts)),

@@ -16,15 +16,18 @@ from seglake.storage.errors import StorageError
 
 _KEY_COLUMNS = ("source_id", "topic_id", "partition")
 _COLUMNS: Mapping[str, tuple[str, ...]] = {
-    RECORDS.name: ("batch_base_offset", "offset", "key", "value", "timestamp_ms"),
+    RECORDS.name: (
+        *("batch_base_offset", "offset", "key", "value", "timestamp_ms"),
+        "generation",
+    ),
     BATCHES.name: (
         *("base_offset", "last_offset", "row_count", "size_bytes", "state"),
-        *("producer_id", "control_type", "transaction_state"),
+        *("producer_id", "control_type", "transaction_state", "generation"),
     ),
     GAPS.name: ("topic", "start_offset", "next_offset", "cause", "detail", "attempt_id"),
     QUARANTINE.name: (
         *("topic", "broker_id", "segment", "position", "raw_sha256", "length_bytes"),
-        *("defect_code", "resolution", "previous_offset", "next_offset"),
+        *("defect_code", "resolution", "previous_offset", "next_offset", "generation"),
     ),
 }
 

@@ -1,13 +1,19 @@
 """What the gaps of one partition in one cell come to, and which of them explain nothing. Pure."""
 
-from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
 
+from seglake.kafka_log.gap_ranges import GapRanges
 from seglake.kafka_log.offset_gaps import GapCause
+from seglake.kafka_log.offset_ranges import merged
 from seglake.pipelines.lake_audit.gap_rows import NEVER, GapRows, are_current, generations
-from seglake.pipelines.lake_audit.ledger import Blocks, Offsets, PartitionLedger
+from seglake.pipelines.lake_audit.ledger import (
+    BlockKey,
+    LedgerBlocks,
+    Offsets,
+    PartitionLedger,
+)
 from seglake.pipelines.lake_audit.problems import Problem, ProblemKind, problem_at
 from seglake.pipelines.lake_audit.quarantine_checks import Damage
 from seglake.pipelines.lake_audit.sums import RangeSums
@@ -18,13 +24,6 @@ _MOST_SPANS = 3
 
 # The least explained first.
 RANKS = {str(cause): rank for rank, cause in enumerate(reversed(GapCause))}
-
-
-class GapCount(NamedTuple):
-    """How many current gaps have a cause, and how many offsets lie in them."""
-
-    gaps: int
-    offsets: int
 
 
 class ShownGap(NamedTuple):
@@ -45,39 +44,42 @@ class GapChecks:
     """
 
     def __init__(
-        self, gaps: GapRows, ledger: PartitionLedger, blocks: Blocks, cell: tuple[int, int]
+        self, gaps: GapRows, ledger: PartitionLedger, blocks: LedgerBlocks, cell: tuple[int, int]
     ) -> None:
         self._blocks = blocks
         generation_of = generations(gaps, ledger.ranges)
         is_here = (gaps.starts >= cell[0]) & (gaps.starts <= cell[1])
-        block = blocks.index_of(gaps.starts)
+        is_covered = ledger.ever_covered().index_of(gaps.starts) >= 0
         is_current = are_current(gaps, generation_of, ledger.ranges)
-        is_counted = is_here & is_current & (block >= 0)
         self.row_count = int(is_here.sum())
         self.current = gaps.taken(is_current)
-        self._outside = gaps.taken(is_here & (block < 0))
-        self._lost = gaps.taken(is_here & (block >= 0) & (generation_of == NEVER))
-        self._counted = gaps.taken(is_counted)
-        self._block = block[is_counted]
+        self._outside = gaps.taken(is_here & ~is_covered)
+        self._lost = gaps.taken(is_here & is_covered & (generation_of == NEVER))
+        self._counted = gaps.taken(is_here & is_current & is_covered)
+        block = blocks.index_of(gaps.starts, generation_of)
+        has_block = is_here & (block >= 0)
+        self._written, self._block = gaps.taken(has_block), block[has_block]
 
-    def sums(self) -> dict[int, RangeSums]:
-        """The offsets in current gaps of each block that has some, by its start."""
+    def sums(self) -> dict[BlockKey, RangeSums]:
+        """The offsets in the gaps that each block has, also in those that were repaired since."""
         spans = np.zeros(len(self._blocks.starts), np.int64)
-        stops = np.minimum(self._counted.stops, self._blocks.stops[self._block])
-        np.add.at(spans, self._block, stops - self._counted.starts)
+        stops = np.minimum(self._written.stops, self._blocks.stops[self._block])
+        np.add.at(spans, self._block, stops - self._written.starts)
         return {
-            int(self._blocks.starts[index]): RangeSums(gap_span=int(spans[index]))
+            self._blocks.key(index): RangeSums(gap_span=int(spans[index]))
             for index in np.flatnonzero(spans).tolist()
         }
 
-    def counts(self) -> dict[str, GapCount]:
-        """Current gaps by cause."""
+    def counts(self) -> dict[str, GapRanges]:
+        """Current gaps by cause; what the cleaner took is only counted."""
         gaps = self._counted
         found = {}
         for code in np.unique(gaps.causes).tolist():
-            chosen = gaps.causes == code
-            offsets = int((gaps.stops[chosen] - gaps.starts[chosen]).sum())
-            found[str(gaps.texts[code])] = GapCount(int(chosen.sum()), offsets)
+            chosen, cause = gaps.causes == code, str(gaps.texts[code])
+            starts, stops = gaps.starts[chosen], gaps.stops[chosen]
+            is_listed = cause != GapCause.COMPACTED
+            ranges = merged(zip(starts.tolist(), stops.tolist(), strict=True)) if is_listed else ()
+            found[cause] = GapRanges(len(starts), int((stops - starts).sum()), tuple(ranges))
         return found
 
     def shown(self, damage: Damage) -> list[ShownGap]:
@@ -101,8 +103,8 @@ class GapChecks:
             ),
             *problem_at(
                 ProblemKind.GAP_BEYOND_COVERAGE,
-                gaps.stops > self._blocks.stops[self._block],
-                gaps.span,
+                self._written.stops > self._blocks.stops[self._block],
+                self._written.span,
             ),
             *problem_at(
                 ProblemKind.UNKNOWN_ATTEMPT,
@@ -135,13 +137,3 @@ def _shown(gaps: GapRows, index: int, damage: Damage) -> ShownGap:
         if len(near) > _MOST_SPANS:
             said.append(f"{len(near) - _MOST_SPANS} more")
     return ShownGap(cause, start, stop, "; ".join(said) or None)
-
-
-def counts_joined(parts: Iterable[Mapping[str, GapCount]]) -> dict[str, GapCount]:
-    """The counts of several cells."""
-    found: dict[str, GapCount] = {}
-    for part in parts:
-        for cause, count in part.items():
-            before = found.get(cause, GapCount(0, 0))
-            found[cause] = GapCount(before.gaps + count.gaps, before.offsets + count.offsets)
-    return found

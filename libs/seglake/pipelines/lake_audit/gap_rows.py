@@ -11,9 +11,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from seglake.lake.parquet_rows import numbers
-from seglake.log_tables.coverage import RangeKind
+from seglake.log_tables.ledger_layers import RangeKind
 from seglake.pipelines.lake_audit.ledger import LedgerRange, Offsets
 from seglake.pipelines.lake_audit.texts import text_values
+
+_ENDS_GAPS = (RangeKind.REPAIR, RangeKind.SUPERSEDED)
 
 NEVER = -1
 """The generation of a gap whose attempt the ledger does not have there."""
@@ -92,11 +94,12 @@ def generations(gaps: GapRows, ranges: Sequence[LedgerRange]) -> Offsets:
 def are_current(
     gaps: GapRows, generation_of: Offsets, ranges: Sequence[LedgerRange]
 ) -> "NDArray[np.bool_]":
-    """Which gaps no later repair holds: a repair states anew what is still missing."""
+    """Which gaps still stand: a later repair states anew what is still missing, and an election
+    takes them away with the rows around them."""
     result = np.ones(len(gaps.starts), np.bool_)
     for offset_range in ranges:
-        if offset_range.kind == RangeKind.REPAIR:
-            # Rising starts: those that the repair holds are a slice.
+        if offset_range.kind in _ENDS_GAPS:
+            # Rising starts: those that the range holds are a slice.
             low, high = np.searchsorted(
                 gaps.starts, [offset_range.start_offset, offset_range.next_offset]
             )

@@ -27,8 +27,13 @@ class LakeAudit:
         return len(self.problems) + sum(len(partition.problems) for partition in self.partitions)
 
     @property
+    def is_empty(self) -> bool:
+        """Whether nothing was ingested: that proves nothing."""
+        return not any(partition.covered for partition in self.partitions)
+
+    @property
     def exit_code(self) -> int:
-        return ExitCode.LOOK if self.problem_count else ExitCode.DONE
+        return ExitCode.LOOK if self.problem_count or self.is_empty else ExitCode.DONE
 
     # Any: what JSON can hold.
     def to_mapping(self) -> dict[str, Any]:
@@ -36,6 +41,7 @@ class LakeAudit:
         return {
             "lake": self.lake,
             "exit_code": self.exit_code,
+            "is_empty": self.is_empty,
             "covered_offsets": sum(partition.covered_offsets for partition in self.partitions),
             "records": sum(partition.totals.records for partition in self.partitions),
             "problems": list(self.problems),
@@ -62,6 +68,7 @@ def _partition(audit: PartitionAudit) -> dict[str, Any]:
         },
         "marks": None if audit.marks is None else audit.marks._asdict(),
         "left_above": None if audit.left is None else audit.left._asdict(),
+        "superseded": audit.superseded._asdict(),
         "problems": [
             {"kind": str(problem.kind), "count": problem.count, "examples": list(problem.examples)}
             for problem in audit.problems

@@ -4,17 +4,20 @@ Memory grows with the ledger and with the number of files, not with records or b
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from seglake.lake.blind_append import newest_rows
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.parquet_rows import read_rows
+from seglake.lake.redo_file import read_all
 from seglake.lake.snapshots import Snapshot, read_snapshots
-from seglake.lake.tables import BATCHES, CHECKPOINTS, GAPS, QUARANTINE, RECORDS
+from seglake.lake.tables import BATCHES, CHECKPOINTS, GAPS, OBSERVATIONS, QUARANTINE, RECORDS
 from seglake.pipelines.lake_audit.ledger import (
     LakePartition,
     Row,
     first_topic_ids,
+    newest_by_partition,
     rows_by_partition,
 )
 
@@ -23,6 +26,10 @@ _PAUSE_SECONDS = 0.2
 
 # Those that every topic's commits go to, in their order.
 AUDITED = (RECORDS, BATCHES, QUARANTINE, GAPS, CHECKPOINTS)
+_OBSERVED = (
+    *("source_id", "topic_id", "topic", "partition", "log_start_offset", "high_watermark"),
+    *("last_stable_offset", "log_end_offset", "next_offset", "run_id", "observed_at"),
+)
 
 Topic = tuple[str, str]  # source id and name
 
@@ -33,15 +40,19 @@ class LakeState:
 
     Attributes:
         rows: the ledger's, by partition.
+        seen: the newest row of `observations`.
         unsettled: topics with a commit that is begun and not in every table, and what to say.
+        begun: topics with a commit that is written down and not complete, or was given up.
         broken: topics whose tables cannot come from our commits, and what to say.
     """
 
     snapshots: Mapping[str, Snapshot]
     rows: Mapping[LakePartition, tuple[Row, ...]]
+    seen: Mapping[LakePartition, Row]
     first_ids: Mapping[Topic, str]
     unsettled: Mapping[Topic, str]
     broken: Mapping[Topic, str]
+    begun: frozenset[Topic]
 
 
 def read_state(tables: LakeTables, pause: Callable[[float], None] = time.sleep) -> LakeState:
@@ -59,6 +70,13 @@ def read_state(tables: LakeTables, pause: Callable[[float], None] = time.sleep) 
     return state
 
 
+def _observations(tables: LakeTables) -> Iterator[Row]:
+    """Every row; none where the lake is from before the table."""
+    if tables.has(OBSERVATIONS):
+        for rows in newest_rows(tables, OBSERVATIONS, _OBSERVED):
+            yield from rows.to_pylist()
+
+
 def _read_once(tables: LakeTables) -> LakeState:
     snapshots = read_snapshots(tables, AUDITED)
     ledger: list[Row] = []
@@ -67,7 +85,13 @@ def _read_once(tables: LakeTables) -> LakeState:
             ledger += found.to_pylist()
     first_ids = first_topic_ids(ledger)
     by_partition = rows_by_partition(ledger, first_ids)
-    topics = sorted({(source_id, key.topic) for source_id, key in by_partition})
+    # Also those of a first commit: the ledger does not have them yet.
+    begun = {
+        (redo.source_id, topic)
+        for redo in read_all(tables.storage, tables.redo_folder)
+        for topic in redo.generations
+    }
+    topics = sorted({(source_id, key.topic) for source_id, key in by_partition} | begun)
     unsettled, broken = {}, {}
     for topic in topics:
         chain = [snapshots[table.name].generation(*topic) for table in AUDITED]
@@ -87,7 +111,9 @@ def _read_once(tables: LakeTables) -> LakeState:
     return LakeState(
         snapshots=snapshots,
         rows={partition: tuple(found) for partition, found in by_partition.items()},
+        seen=newest_by_partition(_observations(tables), first_ids),
         first_ids=first_ids,
         unsettled=unsettled,
         broken=broken,
+        begun=frozenset(begun),
     )

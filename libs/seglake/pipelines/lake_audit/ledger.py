@@ -1,7 +1,8 @@
 """What the ledger says of each partition, ready to be compared with the tables. Pure."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,8 +10,12 @@ from numpy.typing import NDArray
 
 from seglake.kafka_log.offset_ranges import OffsetRange, merged
 from seglake.kafka_log.replica import PartitionKey
+from seglake.log_tables.ledger_layers import RangeKind
 
 Offsets = NDArray[np.int64]
+BlockKey = tuple[int, int]  # generation and start
+
+_BRINGS_NOTHING = (RangeKind.SUPERSEDED, RangeKind.RELEASED)
 
 
 class LakePartition(NamedTuple):
@@ -33,6 +38,15 @@ class LedgerRange(NamedTuple):
     attempt_id: str | None
 
 
+class _Piece(NamedTuple):
+    """A range of one generation."""
+
+    generation: int
+    start_offset: int
+    next_offset: int
+    is_current: bool
+
+
 class Blocks(NamedTuple):
     """Offset ranges, rising and apart: [starts[i], stops[i])."""
 
@@ -46,9 +60,39 @@ class Blocks(NamedTuple):
             return found
         return np.where((found >= 0) & (offsets < self.stops[found]), found, -1)
 
-    def index_of_one(self, offset: int) -> int:
-        """The same for one offset."""
-        return int(self.index_of(np.array([offset], np.int64))[0])
+
+class LedgerBlocks(NamedTuple):
+    """Offset ranges of generations: each generation's rise and are apart, and so do generations.
+
+    `is_current` is False for what an election went against.
+    """
+
+    generations: Offsets
+    starts: Offsets
+    stops: Offsets
+    is_current: NDArray[np.bool_]
+
+    def index_of(self, offsets: Offsets, generations: Offsets) -> Offsets:
+        """Which block of its generation holds each offset, -1 for none."""
+        found = np.full(len(offsets), -1, np.int64)
+        for generation in _different(generations):
+            low, high = np.searchsorted(self.generations, [generation, generation + 1])
+            chosen = generations == generation
+            own = Blocks(self.starts[low:high], self.stops[low:high]).index_of(offsets[chosen])
+            found[chosen] = np.where(own >= 0, own + low, -1)
+        return found
+
+    def key(self, index: int) -> BlockKey:
+        """By what the sums of a block are known."""
+        return int(self.generations[index]), int(self.starts[index])
+
+
+def _different(generations: Offsets) -> list[int]:
+    """Those that there are; the rows of a data file are of one."""
+    if len(generations) and (generations == generations[0]).all():
+        return [int(generations[0])]
+    found: list[int] = np.unique(generations).tolist()
+    return found
 
 
 def look_up(rising: Offsets, wanted: Offsets) -> tuple[Offsets, NDArray[np.bool_]]:
@@ -67,22 +111,84 @@ class PartitionLedger:
     partition: LakePartition
     ranges: tuple[LedgerRange, ...]
 
-    def blocks(self) -> Blocks:
-        """The ranges, those that share an offset made one.
+    def blocks(self) -> LedgerBlocks:
+        """The ranges of each generation, cut where an election has taken a part of them away."""
+        return _ledger_blocks(
+            piece for whole in self._by_generation() for piece in _cut(whole, self.elections)
+        )
 
-        Rows that a repair brought lie in the range that it repaired, and cannot be told from its
-        own: so the sums of such ranges are compared together. Ranges that only touch stay apart.
-        """
-        return _blocks(merged(self._spans(), joins_touching=False))
+    def whole_blocks(self) -> LedgerBlocks:
+        """The same uncut: the sums of the ledger are of these."""
+        return _ledger_blocks(
+            _Piece(whole.generation, whole.start_offset, whole.next_offset, True)
+            for whole in self._by_generation()
+        )
 
     def covered(self) -> Blocks:
-        """The same with ranges that touch made one."""
-        return _blocks(merged(self._spans()))
+        """What rows stand for that no election went against; ranges that touch are one."""
+        blocks = self.blocks()
+        return _blocks(
+            merged(
+                (start, stop)
+                for start, stop, is_current in zip(
+                    *(column.tolist() for column in blocks[1:]), strict=True
+                )
+                if is_current
+            )
+        )
 
-    def _spans(self) -> list[OffsetRange]:
-        return [
-            (offset_range.start_offset, offset_range.next_offset) for offset_range in self.ranges
-        ]
+    def ever_covered(self) -> Blocks:
+        """What any row of the ledger stands for."""
+        return _blocks(
+            merged((each.start_offset, each.next_offset) for each in self._by_generation())
+        )
+
+    @property
+    def elections(self) -> tuple[LedgerRange, ...]:
+        """The ranges that were taken away from smaller generations."""
+        return tuple(each for each in self.ranges if each.kind == RangeKind.SUPERSEDED)
+
+    def are_current(self, offsets: Offsets, generations: Offsets) -> NDArray[np.bool_]:
+        """Which rows no election went against."""
+        result = np.ones(len(offsets), np.bool_)
+        for lost in self.elections:
+            is_inside = (offsets >= lost.start_offset) & (offsets < lost.next_offset)
+            result &= ~(is_inside & (generations < lost.generation))
+        return result
+
+    def _by_generation(self) -> Iterator[_Piece]:
+        """What each commit brought; those of its ranges that share an offset are one."""
+        by_generation: dict[int, list[OffsetRange]] = {}
+        for each in self.ranges:
+            if each.kind not in _BRINGS_NOTHING:
+                offsets = each.start_offset, each.next_offset
+                by_generation.setdefault(each.generation, []).append(offsets)
+        for generation, spans in sorted(by_generation.items()):
+            for start, stop in merged(spans, joins_touching=False):
+                yield _Piece(generation, start, stop, True)
+
+
+def _cut(whole: _Piece, elections: Iterable[LedgerRange]) -> Iterator[_Piece]:
+    """A range in pieces that elections have taken whole or not at all.
+
+    Where one begins inside of what another has taken already, a row may lie across its edge.
+    """
+    later = [lost for lost in elections if lost.generation > whole.generation]
+    edges = {edge for lost in later for edge in (lost.start_offset, lost.next_offset)}
+    inside = sorted(edge for edge in edges if whole.start_offset < edge < whole.next_offset)
+    pieces = pairwise([whole.start_offset, *inside, whole.next_offset])
+    for is_current, alike in groupby(
+        pieces,
+        lambda piece: not any(lost.start_offset <= piece[0] < lost.next_offset for lost in later),
+    ):
+        spans = [*alike]
+        yield _Piece(whole.generation, spans[0][0], spans[-1][1], is_current)
+
+
+def _ledger_blocks(pieces: Iterable[_Piece]) -> LedgerBlocks:
+    columns = list(zip(*pieces, strict=True)) or [(), (), (), ()]
+    generations, starts, stops = (np.array(column, np.int64) for column in columns[:3])
+    return LedgerBlocks(generations, starts, stops, np.array(columns[3], np.bool_))
 
 
 def _blocks(ranges: Sequence[OffsetRange]) -> Blocks:
@@ -107,10 +213,24 @@ def rows_by_partition(rows: Iterable[Row], first_ids: FirstIds) -> dict[LakePart
     """The ledger's rows of each partition, in the order of their offsets."""
     found: dict[LakePartition, list[Row]] = {}
     for row in sorted(rows, key=lambda row: (row["start_offset"], row["generation"])):
-        topic_id = row["topic_id"] or first_ids.get((row["source_id"], row["topic"]))
-        key = PartitionKey(row["topic"], row["partition"], topic_id)
-        found.setdefault(LakePartition(row["source_id"], key), []).append(row)
+        found.setdefault(_partition_of(row, first_ids), []).append(row)
     return found
+
+
+def newest_by_partition(rows: Iterable[Row], first_ids: FirstIds) -> dict[LakePartition, Row]:
+    """The row of `observations` of each partition that is the newest."""
+    found: dict[LakePartition, Row] = {}
+    for row in rows:
+        partition = _partition_of(row, first_ids)
+        newest = found.setdefault(partition, row)
+        if row["observed_at"] > newest["observed_at"]:
+            found[partition] = row
+    return found
+
+
+def _partition_of(row: Row, first_ids: FirstIds) -> LakePartition:
+    topic_id = row["topic_id"] or first_ids.get((row["source_id"], row["topic"]))
+    return LakePartition(row["source_id"], PartitionKey(row["topic"], row["partition"], topic_id))
 
 
 def partition_ledger(partition: LakePartition, rows: Iterable[Row]) -> PartitionLedger:

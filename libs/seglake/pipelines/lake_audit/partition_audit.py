@@ -5,19 +5,31 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from seglake.kafka_log.gap_ranges import GapRanges, gaps_joined
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
-from seglake.log_tables.coverage import RangeKind
+from seglake.log_tables.ledger_layers import INGESTED, RangeKind
 from seglake.pipelines.lake_audit.cell_audit import PartitionFinding
+from seglake.pipelines.lake_audit.elections import (
+    NOTHING_LOST,
+    Coverage,
+    Superseded,
+    count_problems,
+    coverage_of,
+    superseded_problems,
+)
 from seglake.pipelines.lake_audit.gap_checks import (
     MOST_SHOWN,
     RANKS,
-    GapCount,
     ShownGap,
-    counts_joined,
 )
 from seglake.pipelines.lake_audit.ledger import (
-    Blocks,
+    BlockKey,
     LakePartition,
+    LedgerBlocks,
+    Offsets,
+    PartitionLedger,
     Row,
     partition_ledger,
 )
@@ -30,8 +42,18 @@ from seglake.pipelines.lake_audit.transaction_checks import across_cells
 _SUMMED = ("records", "batches", "offset_sum", "key_bytes", "value_bytes")
 
 
+_OF_THE_LOG = (
+    *("log_start_offset", "high_watermark", "last_stable_offset", "log_end_offset"),
+    "run_id",
+)
+
+
 class LogMarks(NamedTuple):
-    """Where the log stood when it was taken last, as the newest ingest row of the ledger says."""
+    """Where the log stood when it was seen last: as observed, or else as the ledger's newest row.
+
+    `can_go_on` is False where nothing above can be ingested: the log is another one, or not read,
+    or what was seen lay in a log that lost an election, and was released since.
+    """
 
     log_start_offset: int | None
     high_watermark: int | None
@@ -41,6 +63,7 @@ class LogMarks(NamedTuple):
     upper_bound: str | None
     generation: int
     run_id: str | None
+    can_go_on: bool = True
 
 
 class LeftAbove(NamedTuple):
@@ -58,12 +81,13 @@ class PartitionAudit:
     partition: LakePartition
     covered: tuple[OffsetRange, ...]
     totals: RangeSums
-    gaps: Mapping[str, GapCount]
+    gaps: Mapping[str, GapRanges]
     shown_gaps: tuple[ShownGap, ...]
     quarantine: QuarantineSums
     marks: LogMarks | None
     left: LeftAbove | None
     problems: tuple[Problem, ...]
+    superseded: Superseded = NOTHING_LOST
 
     @property
     def covered_offsets(self) -> int:
@@ -72,14 +96,16 @@ class PartitionAudit:
 
     @property
     def not_covered(self) -> tuple[OffsetRange, ...]:
-        """Offsets between covered ranges, and below them."""
-        return tuple(subtracted((0, self.covered[-1][1]), self.covered)) if self.covered else ()
+        """Offsets between covered ranges, and below them, that nothing was ever ingested of."""
+        known = merged([*self.covered, *self.superseded.ranges])
+        return tuple(subtracted((0, known[-1][1]), known)) if known else ()
 
 
 def audit_partition(
     partition: LakePartition,
     rows: Sequence[Row],
     findings: Sequence[PartitionFinding],
+    seen: Row | None = None,
     *,
     is_settled: bool,
 ) -> PartitionAudit:
@@ -87,6 +113,7 @@ def audit_partition(
 
     Args:
         rows: of the ledger, this partition's.
+        seen: its newest row of `observations`, None without one.
         is_settled: False while a commit of the topic is on its way: rows of it may be in some
             tables and not in others.
     """
@@ -96,51 +123,70 @@ def audit_partition(
         (finding.quarantine for finding in findings if finding.quarantine is not None),
         QuarantineSums(0, 0, {}, 0),
     )
-    totals = reduce(RangeSums.joined, sums.values(), RangeSums())
+    gaps = gaps_joined(finding.gaps for finding in findings)
+    blocks, coverage = ledger.blocks(), coverage_of(rows)
+    lost = _joined(blocks, sums, is_current=False)
+    superseded = Superseded(tuple(coverage.superseded), lost.records, lost.batches)
+    # Offsets of a gap that was repaired are in the sums of the repair.
+    gap_span = sum(count.offsets for count in gaps.values())
+    totals = _joined(blocks, sums, is_current=True)._replace(gap_span=gap_span)
+    problems = _cell_problems(findings, is_settled=is_settled)
+    problems += [*_ledger_problems(rows, coverage), *_sum_problems(ledger, rows, sums)]
+    problems += superseded_problems(partition, coverage.superseded)
+    if is_settled:
+        differing = list(_byte_differences(rows, totals.joined(lost), quarantine))
+        differing += count_problems(rows, superseded)
+        problems += problem(ProblemKind.BYTES, len(differing), differing)
+    marks = _marks(rows, seen)
+    return PartitionAudit(
+        partition=partition,
+        covered=tuple(coverage.current),
+        totals=totals,
+        gaps=gaps,
+        shown_gaps=_shown(findings),
+        quarantine=quarantine,
+        marks=marks,
+        left=_left(marks, [*coverage.current, *coverage.superseded]),
+        problems=tuple(joined(problems)),
+        superseded=superseded,
+    )
+
+
+def _cell_problems(findings: Sequence[PartitionFinding], *, is_settled: bool) -> list[Problem]:
+    """What the cells found, each for itself and taken together."""
     problems = [problem for finding in findings for problem in finding.problems]
     problems += across_cells(finding.ends for finding in findings)
-    if not is_settled:
-        problems = [
-            problem for problem in problems if problem.kind is not ProblemKind.OUTSIDE_LEDGER
-        ]
-    problems += _ledger_problems(rows)
-    problems += _sum_problems(ledger.blocks(), rows, sums)
     if is_settled:
-        problems += _byte_problems(rows, totals, quarantine)
+        return problems
+    return [problem for problem in problems if problem.kind is not ProblemKind.OUTSIDE_LEDGER]
+
+
+def _shown(findings: Iterable[PartitionFinding]) -> tuple[ShownGap, ...]:
+    """The gaps that say most."""
     shown = sorted(
         (gap for finding in findings for gap in finding.shown_gaps),
         key=lambda gap: (RANKS.get(gap.cause, -1), gap.start_offset),
     )
-    covered = merged(_spans(rows))
-    marks = _marks(rows)
-    return PartitionAudit(
-        partition=partition,
-        covered=tuple(covered),
-        totals=totals,
-        gaps=counts_joined(finding.gaps for finding in findings),
-        shown_gaps=tuple(shown[:MOST_SHOWN]),
-        quarantine=quarantine,
-        marks=marks,
-        left=None if marks is None else _left(marks, covered),
-        problems=tuple(joined(problems)),
-    )
+    return tuple(shown[:MOST_SHOWN])
+
+
+def _joined(
+    blocks: LedgerBlocks, sums: Mapping[BlockKey, RangeSums], *, is_current: bool
+) -> RangeSums:
+    """The sums over all blocks that count, or over all that lost an election."""
+    chosen = np.flatnonzero(blocks.is_current == is_current).tolist()
+    found = (sums.get(blocks.key(index), RangeSums()) for index in chosen)
+    return reduce(RangeSums.joined, found, RangeSums())
 
 
 def _spans(rows: Iterable[Row]) -> list[OffsetRange]:
     return [(row["start_offset"], row["next_offset"]) for row in rows]
 
 
-def _ledger_problems(rows: Sequence[Row]) -> Iterator[Problem]:
+def _ledger_problems(rows: Sequence[Row], coverage: Coverage) -> Iterator[Problem]:
     """Ranges of the ledger that contradict each other."""
-    ingested = sorted(_spans(row for row in rows if row["kind"] == RangeKind.INGEST))
-    covered = merged(ingested)
+    covered = merged(_spans(row for row in rows if row["kind"] in INGESTED))
     repairs = _spans(row for row in rows if row["kind"] == RangeKind.REPAIR)
-    doubles = []
-    reached = 0
-    for start, stop in ingested:
-        if start < reached:
-            doubles.append(f"[{start}, {stop}) begins below {reached}")
-        reached = max(reached, stop)
     outside = [
         f"[{start}, {stop})"
         for start, stop in repairs
@@ -152,31 +198,37 @@ def _ledger_problems(rows: Sequence[Row]) -> Iterator[Problem]:
         for row in rows
         if row["kind"] not in kinds
     ]
-    yield from problem(ProblemKind.LEDGER_OVERLAP, len(doubles), doubles)
+    yield from problem(ProblemKind.LEDGER_OVERLAP, len(coverage.doubles), coverage.doubles)
     yield from problem(ProblemKind.REPAIR_OUTSIDE, len(outside), outside)
     yield from problem(ProblemKind.UNKNOWN_KIND, len(strange), strange)
 
 
 def _sum_problems(
-    blocks: Blocks, rows: Sequence[Row], sums: Mapping[int, RangeSums]
+    ledger: PartitionLedger, rows: Sequence[Row], sums: Mapping[BlockKey, RangeSums]
 ) -> Iterator[Problem]:
-    """Each block of ledger ranges against the rows between its offsets."""
-    by_block: dict[int, list[Row]] = {}
-    for row in rows:
-        place = blocks.index_of_one(row["start_offset"])
-        by_block.setdefault(place, []).append(row)
+    """Each range of the ledger against the rows that its own commit brought."""
+    whole, cut = ledger.whole_blocks(), ledger.blocks()
+    of_blocks: dict[int, RangeSums] = {}
+    for piece, place in enumerate(whole.index_of(cut.starts, cut.generations).tolist()):
+        before = of_blocks.get(place, RangeSums())
+        of_blocks[place] = before.joined(sums.get(cut.key(piece), RangeSums()))
+    of_rows: dict[int, list[Row]] = {}
+    places = whole.index_of(_numbers(rows, "start_offset"), _numbers(rows, "generation"))
+    for row, place in zip(rows, places.tolist(), strict=True):
+        if row["kind"] not in (RangeKind.SUPERSEDED, RangeKind.RELEASED):
+            of_rows.setdefault(place, []).append(row)
     unequal: list[str] = []
     differing: list[str] = []
     for index, (start, stop) in enumerate(
-        zip(blocks.starts.tolist(), blocks.stops.tolist(), strict=True)
+        zip(whole.starts.tolist(), whole.stops.tolist(), strict=True)
     ):
-        found = sums.get(start, RangeSums())
+        found = of_blocks.get(index, RangeSums())
         where = f"[{start}, {stop})"
         if stop - start != found.accounted:
             unequal.append(f"{where} {_equation(stop - start, found)}")
         differing += [
             f"{where} {name}: {said} in the ledger, {is_so} in the tables"
-            for name, said, is_so in _differences(by_block.get(index, []), found)
+            for name, said, is_so in _differences(of_rows.get(index, []), found)
         ]
         if found.decoded_rows != found.records:
             differing.append(
@@ -184,6 +236,10 @@ def _sum_problems(
             )
     yield from problem(ProblemKind.EQUATION, len(unequal), unequal)
     yield from problem(ProblemKind.LEDGER_SUMS, len(differing), differing)
+
+
+def _numbers(rows: Sequence[Row], column: str) -> Offsets:
+    return np.array([row[column] for row in rows], np.int64)
 
 
 def _equation(covered: int, found: RangeSums) -> str:
@@ -210,37 +266,43 @@ def _differences(rows: Sequence[Row], found: RangeSums) -> Iterator[tuple[str, A
             yield name, edge, is_so
 
 
-def _byte_problems(
+def _byte_differences(
     rows: Sequence[Row], totals: RangeSums, quarantine: QuarantineSums
-) -> Iterator[Problem]:
+) -> Iterator[str]:
     """Bytes and damage, which belong to a partition and not to offsets."""
     size_bytes = sum(int(row["bytes"] or 0) for row in rows)
     spans = sum(int(row["quarantined_batches"] or 0) for row in rows)
-    wrong = []
     if size_bytes != totals.batch_bytes + quarantine.size_bytes:
-        wrong.append(
+        yield (
             f"bytes: {size_bytes} in the ledger, {totals.batch_bytes} in batches + "
             f"{quarantine.size_bytes} in quarantine"
         )
     if spans != quarantine.spans:
-        wrong.append(
-            f"quarantined_batches: {spans} in the ledger, {quarantine.spans} in quarantine"
-        )
-    yield from problem(ProblemKind.BYTES, len(wrong), wrong)
+        yield f"quarantined_batches: {spans} in the ledger, {quarantine.spans} in quarantine"
 
 
-def _marks(rows: Sequence[Row]) -> LogMarks | None:
-    ingested = [row for row in rows if row["kind"] == RangeKind.INGEST]
+def _marks(rows: Sequence[Row], seen: Row | None) -> LogMarks | None:
+    ingested = [row for row in rows if row["kind"] in INGESTED]
     if not ingested:
         return None
     newest = max(ingested, key=lambda row: (row["generation"], row["next_offset"]))
-    return LogMarks(*(newest[name] for name in LogMarks._fields))
+    released = [row for row in rows if row["kind"] == RangeKind.RELEASED]
+    marks = LogMarks(*(newest[name] for name in LogMarks._fields[:-1]))
+    if seen is None or seen["observed_at"] < newest["committed_at"]:
+        is_gone = any(row["generation"] > newest["generation"] for row in released)
+        return marks._replace(can_go_on=not is_gone)
+    of_the_log = {name: seen[name] for name in _OF_THE_LOG}
+    is_gone = any(row["committed_at"] > seen["observed_at"] for row in released)
+    can_go_on = seen["next_offset"] is not None and not is_gone
+    return marks._replace(**of_the_log, can_go_on=can_go_on)
 
 
-def _left(marks: LogMarks, covered: Sequence[OffsetRange]) -> LeftAbove | None:
+def _left(marks: LogMarks | None, covered: Sequence[OffsetRange]) -> LeftAbove | None:
     """What the newest run saw above what is covered, and why it was left, as far as that shows."""
-    end = covered[-1][1] if covered else 0
-    if marks.log_end_offset is None or marks.log_end_offset <= end:
+    if marks is None:
+        return None
+    end = max((stop for _, stop in covered), default=0)
+    if not marks.can_go_on or marks.log_end_offset is None or marks.log_end_offset <= end:
         return None
     stable, high = marks.last_stable_offset, marks.high_watermark
     if marks.isolation == "read_committed" and stable is not None and end >= stable != high:

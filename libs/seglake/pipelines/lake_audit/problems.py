@@ -21,6 +21,7 @@ class ProblemKind(StrEnum):
         kind._value_, kind.words = name, words
         return kind
 
+    SUPERSEDED = ("superseded", "rows that lost an election, and nothing in their place")
     OFFSET_TWICE = ("offset_twice", "offsets more than once in records")
     OVERLAP = ("overlap", "batches and gaps that overlap")
     NOT_ACCOUNTED = ("not_accounted", "covered offsets with neither a batch nor a gap")

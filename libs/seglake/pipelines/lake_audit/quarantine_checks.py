@@ -11,9 +11,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from seglake.lake.parquet_rows import HIGHEST, LOWEST
-from seglake.pipelines.lake_audit.ledger import Offsets
+from seglake.pipelines.lake_audit.ledger import Offsets, PartitionLedger
 
 _CONFLICT = "replica_conflict"
+_NEVER = -1
 
 
 class DefectCount(NamedTuple):
@@ -55,9 +56,20 @@ class _Span(NamedTuple):
     defect_code: str
     size_bytes: int
     rows: int  # without a resolution: a copy at a log's end may be met by two runs
-    resolutions: int
+    damaged_at: int  # the newest generation that met it
+    resolved_at: int  # the newest that made it good, _NEVER for none
     previous_offset: int
     next_offset: int
+
+    @property
+    def is_damage(self) -> bool:
+        """Whether it is of what was read, and no sound batch of another copy."""
+        return self.defect_code != _CONFLICT
+
+    @property
+    def is_resolved(self) -> bool:
+        """Whether it was made good, and not met again by a retake of its offsets."""
+        return self.resolved_at > _NEVER and self.resolved_at >= self.damaged_at
 
     def __str__(self) -> str:
         where = self.identity
@@ -68,8 +80,8 @@ class Damage:
     """Takes rows in any order; call `finish` before asking."""
 
     def __init__(self) -> None:
-        self._spans: dict[_Identity, _Span] = {}
-        self._sorted: list[_Span] = []  # what no resolution took away
+        self._spans: dict[tuple[_Identity, bool], _Span] = {}
+        self._sorted: list[_Span] = []  # neither resolved nor superseded
         self._lows = self._highs = np.zeros(0, np.int64)
         self.row_count = 0
 
@@ -81,8 +93,7 @@ class Damage:
 
     def _add(self, row: Mapping[str, Any]) -> None:
         identity = _Identity(*(row[name] for name in _Identity._fields))
-        before = self._spans.get(identity)
-        is_resolution = row["resolution"] is not None
+        is_resolution, generation = row["resolution"] is not None, row["generation"] or 0
         low = LOWEST if row["previous_offset"] is None else row["previous_offset"]
         high = HIGHEST if row["next_offset"] is None else row["next_offset"]
         new = _Span(
@@ -90,30 +101,40 @@ class Damage:
             defect_code=str(row["defect_code"]),
             size_bytes=row["length_bytes"] or 0,
             rows=int(not is_resolution),
-            resolutions=int(is_resolution),
+            damaged_at=_NEVER if is_resolution else generation,
+            resolved_at=generation if is_resolution else _NEVER,
             previous_offset=low,
             next_offset=high,
         )
+        # What is a conflict to the log that was read first may be damage to the retake.
+        place = identity, new.is_damage
+        before = self._spans.get(place)
         if before is not None:
             new = new._replace(
                 rows=before.rows + new.rows,
-                resolutions=before.resolutions + new.resolutions,
+                damaged_at=max(before.damaged_at, new.damaged_at),
+                resolved_at=max(before.resolved_at, new.resolved_at),
                 previous_offset=min(before.previous_offset, low),
                 next_offset=max(before.next_offset, high),
             )
-        self._spans[identity] = new
+        self._spans[place] = new
 
-    def finish(self) -> None:
-        """Everything was added."""
-        unresolved = (span for span in self._spans.values() if not span.resolutions)
-        self._sorted = sorted(unresolved, key=lambda span: span.previous_offset)
+    def finish(self, ledger: PartitionLedger) -> None:
+        """Everything was added; what is of a log that lost an election explains nothing."""
+        damage = [span for span in self._spans.values() if span.is_damage and not span.is_resolved]
+        is_current = ledger.are_current(
+            np.array([max(span.previous_offset + 1, 0) for span in damage], np.int64),
+            np.array([span.damaged_at for span in damage], np.int64),
+        )
+        current = (damage[index] for index in np.flatnonzero(is_current).tolist())
+        self._sorted = sorted(current, key=lambda span: span.previous_offset)
         self._lows = np.array([span.previous_offset for span in self._sorted], np.int64)
         highs = np.array([span.next_offset for span in self._sorted], np.int64)
         self._highs = np.maximum.accumulate(highs)
 
     def sums(self) -> QuarantineSums:
         """What the ledger counts of it, and what it is."""
-        counted = [span for span in self._spans.values() if span.defect_code != _CONFLICT]
+        counted = [span for span in self._spans.values() if span.is_damage]
         by_code: dict[str, DefectCount] = {}
         for span in self._spans.values():
             before = by_code.get(span.defect_code, DefectCount(0, 0))
@@ -124,7 +145,7 @@ class Damage:
             sum(max(span.rows, 1) for span in counted),
             sum(max(span.rows, 1) * span.size_bytes for span in counted),
             by_code,
-            sum(span.resolutions > 0 for span in self._spans.values()),
+            sum(span.is_resolved for span in self._spans.values()),
         )
 
     def explains(self, starts: Offsets, stops: Offsets) -> "NDArray[np.bool_]":

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seglake.lake.parquet_rows import NULL_NUMBER, numbers
-from seglake.pipelines.lake_audit.ledger import Blocks, Offsets
+from seglake.pipelines.lake_audit.ledger import BlockKey, LedgerBlocks, Offsets
 from seglake.pipelines.lake_audit.problems import Problem, ProblemKind, problem
 from seglake.pipelines.lake_audit.sums import RangeSums
 
@@ -35,9 +35,12 @@ class BatchRuns(NamedTuple):
 
 
 class PartitionRecords:
-    """Takes rows in any order; those that no range of the ledger covers are only counted."""
+    """Takes rows in any order; those that no range of the ledger covers are only counted.
 
-    def __init__(self, blocks: Blocks) -> None:
+    Rows that an election went against are in the sums of their block, and nowhere else.
+    """
+
+    def __init__(self, blocks: LedgerBlocks) -> None:
         self._blocks = blocks
         count = len(blocks.starts)
         self._counts = np.zeros(count, np.int64)
@@ -56,7 +59,7 @@ class PartitionRecords:
         """Take some rows, all of this partition."""
         self.row_count += rows.num_rows
         offsets = numbers(rows, "offset")
-        blocks = self._blocks.index_of(offsets)
+        blocks = self._blocks.index_of(offsets, numbers(rows, "generation"))
         is_inside = blocks >= 0
         if not is_inside.all():
             outside = offsets[~is_inside]
@@ -64,8 +67,9 @@ class PartitionRecords:
             self._outside += outside[:5].tolist()
             rows, offsets = rows.filter(pa.array(is_inside)), offsets[is_inside]
             blocks = blocks[is_inside]
-        self._offsets.append(offsets)
-        self._base_offsets.append(numbers(rows, "batch_base_offset"))
+        is_current = self._blocks.is_current[blocks]
+        self._offsets.append(offsets[is_current])
+        self._base_offsets.append(numbers(rows, "batch_base_offset")[is_current])
         np.add.at(self._counts, blocks, 1)
         np.add.at(self._relative_sums, blocks, offsets - self._blocks.starts[blocks])
         np.add.at(self._key_bytes, blocks, _lengths(rows, "key"))
@@ -75,13 +79,13 @@ class PartitionRecords:
         np.minimum.at(self._oldest_ms, blocks[has_time], times[has_time])
         np.maximum.at(self._newest_ms, blocks[has_time], times[has_time])
 
-    def sums(self) -> dict[int, RangeSums]:
-        """The sums of each block that has records, by its start."""
+    def sums(self) -> dict[BlockKey, RangeSums]:
+        """The sums of each block that has records."""
         found = {}
         for index in np.flatnonzero(self._counts).tolist():
             start, count = int(self._blocks.starts[index]), int(self._counts[index])
             has_time = self._oldest_ms[index] != _NO_LOW
-            found[start] = RangeSums(
+            found[self._blocks.key(index)] = RangeSums(
                 records=count,
                 offset_sum=int(self._relative_sums[index]) + start * count,
                 key_bytes=int(self._key_bytes[index]),
@@ -92,7 +96,7 @@ class PartitionRecords:
         return found
 
     def runs(self) -> BatchRuns:
-        """What the covered rows say of the batches that they came from."""
+        """What the covered rows that count say of the batches that they came from."""
         offsets, bases = _whole(self._offsets), _whole(self._base_offsets)
         order = np.lexsort((offsets, bases))
         offsets, bases = offsets[order], bases[order]

@@ -66,6 +66,7 @@ def audit(
         (
             *dict.fromkeys(unreadable),
             *state.broken.values(),
+            *_empty_lake(state),
             *([] if unreadable else _hidden_rows(state.snapshots, findings)),
         ),
         tuple(state.unsettled.values()),
@@ -116,7 +117,20 @@ def _partitions(state: LakeState, findings: Iterable[CellFinding]) -> Iterable[P
     for partition, found in by_partition.items():
         rows = state.rows.get(partition, ())
         is_settled = (partition.source_id, partition.key.topic) not in state.unsettled
-        yield audit_partition(partition, rows, found, is_settled=is_settled)
+        seen = state.seen.get(partition)
+        yield audit_partition(partition, rows, found, seen, is_settled=is_settled)
+
+
+def _empty_lake(state: LakeState) -> Iterable[str]:
+    """A lake without a row in its ledger is not proved."""
+    if state.rows:
+        return
+    begun = state.begun or any(snapshot.files for snapshot in state.snapshots.values())
+    yield "nothing was ingested: the ledger has no row; " + (
+        "a run began, and died before its first commit was complete: run seglake ingest again"
+        if begun
+        else "no run has committed anything: run seglake ingest, and see what it says"
+    )
 
 
 def _hidden_rows(

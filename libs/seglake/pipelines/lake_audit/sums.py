@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple, Self
 
+from seglake.pipelines.lake_audit.ledger import BlockKey
+
 
 class RangeSums(NamedTuple):
     """Sums over the rows of one block of ledger ranges; spans are clipped to it.
@@ -11,7 +13,7 @@ class RangeSums(NamedTuple):
         other_span: offsets in batches that are not decoded.
         lacking: offsets in decoded batches that have no row.
         decoded_rows: the rows that decoded batches count.
-        gap_span: offsets in current gaps.
+        gap_span: offsets in gaps; of a block also in those that were repaired since.
     """
 
     records: int = 0
@@ -48,10 +50,10 @@ class RangeSums(NamedTuple):
         )
 
 
-def sums_joined(parts: Iterable[Mapping[int, RangeSums]]) -> dict[int, RangeSums]:
-    """The sums of each block, by its start."""
-    found: dict[int, RangeSums] = {}
+def sums_joined(parts: Iterable[Mapping[BlockKey, RangeSums]]) -> dict[BlockKey, RangeSums]:
+    """The sums of each block."""
+    found: dict[BlockKey, RangeSums] = {}
     for part in parts:
-        for start, sums in part.items():
-            found[start] = sums.joined(found.get(start, RangeSums()))
+        for key, sums in part.items():
+            found[key] = sums.joined(found.get(key, RangeSums()))
     return found

@@ -43,7 +43,15 @@ def _headline(audit: LakeAudit) -> str:
     covered = sum(partition.covered_offsets for partition in audit.partitions)
     records = sum(partition.totals.records for partition in audit.partitions)
     wrong = sum(bool(partition.problems) for partition in audit.partitions)
+    if audit.is_empty:
+        return f"{audit.lake}: NOTHING WAS INGESTED, so nothing is proved"
+    remote = sum(
+        partition.gaps[GapCause.REMOTE].offsets
+        for partition in audit.partitions
+        if GapCause.REMOTE in partition.gaps
+    )
     verdict = "every offset is explained"
+    verdict += f", {remote} of them are in the remote tier only" if remote else ""
     if audit.problem_count:
         places = [f"{wrong} of {len(audit.partitions)} partitions"] if wrong else []
         places += ["the lake as a whole"] if audit.problems else []
@@ -95,6 +103,9 @@ def _lines(audit: PartitionAudit) -> Iterator[Line]:
         )
         resolved = audit.quarantine.resolved
         yield "damage", ", ".join(counts) + (f"; {resolved} repaired" if resolved else "")
+    if audit.superseded.records or audit.superseded.batches:
+        records, batches = audit.superseded.records, audit.superseded.batches
+        yield "history", f"{records} superseded records in {batches} batches"
     if audit.marks is not None:
         yield "log", _marks(audit)
     if audit.left is not None:

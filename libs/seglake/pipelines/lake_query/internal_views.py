@@ -1,16 +1,20 @@
 """The views over the tables of internal topics: what holds now, of what was written over time."""
 
 from seglake.lake.tables import CLUSTER_METADATA
+from seglake.pipelines.lake_query.current_views import current, internal
 
 _METADATA_COLUMNS = ", ".join(CLUSTER_METADATA.schema.names)
 
 # A group's records all lie in one partition, so their offsets tell the newest.
-GROUP_OFFSETS = """\
-WITH ranked AS (
+GROUP_OFFSETS = f"""\
+WITH current_rows AS (
+{current("consumer_offsets", internal("__consumer_offsets"))}
+),
+ranked AS (
   SELECT *, row_number() OVER (
     PARTITION BY source_id, record_topic_id, group_id, topic, partition
     ORDER BY record_offset DESC) AS place
-  FROM consumer_offsets
+  FROM current_rows
   WHERE kind = 'offset_commit' AND unread_reason IS NULL
 )
 SELECT source_id, group_id, topic, partition, ranked.offset, leader_epoch, metadata,
@@ -19,13 +23,19 @@ SELECT source_id, group_id, topic, partition, ranked.offset, leader_epoch, metad
 FROM ranked
 WHERE place = 1 AND NOT is_tombstone"""
 
+# Offsets of a snapshot count from its own start; it belongs to the log start.
+_METADATA_OFFSET = "CASE WHEN {table}.snapshot IS NULL THEN {table}.record_offset ELSE 0 END"
+
 # What stands between the begin of a transaction and its abort, or behind a begin without an end,
 # never happened. No transaction reaches into or out of a snapshot.
 SETTLED_METADATA = f"""\
-WITH marked AS (
+WITH current_rows AS (
+{current("cluster_metadata", internal("__cluster_metadata", _METADATA_OFFSET))}
+),
+marked AS (
   SELECT *, record_type IN ('begin_transaction', 'end_transaction', 'abort_transaction')
               AS is_marker
-  FROM cluster_metadata
+  FROM current_rows
 ),
 placed AS (
   SELECT *,

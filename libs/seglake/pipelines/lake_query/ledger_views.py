@@ -3,6 +3,8 @@
 All run in Spark and in DuckDB.
 """
 
+from seglake.pipelines.lake_query.observation_views import seen_beside
+
 # Rows written before a topic's id was known belong to the first id that is known.
 _FIRST_IDS = """\
 WITH first_ids AS (
@@ -12,13 +14,30 @@ WITH first_ids AS (
   GROUP BY source_id, topic
 )"""
 
+# Superseded offsets that the log which won does not reach are free: what was ingested of them by
+# earlier commits covers nothing any more.
+_COVERED = """\
+ledger AS (
+  SELECT checkpoints.*, coalesce(topic_id, first_id) AS known_id
+  FROM checkpoints LEFT JOIN first_ids USING (source_id, topic)
+),
+covered AS (
+  SELECT source_id, known_id AS topic_id, topic, partition, kind, start_offset, next_offset,
+         records, generation,
+         min(CASE WHEN kind = 'released' THEN start_offset END) OVER (
+           PARTITION BY source_id, known_id, topic, partition ORDER BY generation
+           RANGE BETWEEN CAST(1 AS BIGINT) FOLLOWING AND UNBOUNDED FOLLOWING) AS free_from
+  FROM ledger
+)"""
+
 LAST_OFFSETS = f"""\
 {_FIRST_IDS},
+{_COVERED},
 ranges AS (
-  SELECT source_id, coalesce(topic_id, first_id) AS topic_id, topic, partition,
-         start_offset, next_offset
-  FROM checkpoints LEFT JOIN first_ids USING (source_id, topic)
-  WHERE kind = 'ingest'
+  SELECT source_id, topic_id, topic, partition, start_offset,
+         least(next_offset, coalesce(free_from, next_offset)) AS next_offset
+  FROM covered
+  WHERE kind IN ('ingest', 'retake') AND (free_from IS NULL OR start_offset < free_from)
 ),
 reached AS (
   SELECT *, coalesce(max(next_offset) OVER (
@@ -33,15 +52,21 @@ joined AS (
     ORDER BY start_offset, next_offset
     ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS breaks_before
   FROM reached
+),
+taken AS (
+  SELECT source_id, topic_id, topic, partition,
+         max(CASE WHEN breaks_before = 0 THEN next_offset END) AS next_offset,
+         max(CASE WHEN next_offset > start_offset THEN next_offset - 1 END) AS max_covered_offset
+  FROM joined
+  GROUP BY source_id, topic_id, topic, partition
 )
-SELECT source_id, topic_id, topic, partition,
-       max(CASE WHEN breaks_before = 0 THEN next_offset END) AS next_offset,
-       max(CASE WHEN next_offset > start_offset THEN next_offset - 1 END) AS max_covered_offset
-FROM joined
-GROUP BY source_id, topic_id, topic, partition"""
+SELECT taken.source_id, taken.topic_id, taken.topic, taken.partition, taken.next_offset,
+       max_covered_offset, log_start_offset, high_watermark, last_stable_offset, log_end_offset,
+       stopped_by, observed_at
+FROM taken {seen_beside("taken")}"""
 
 # A gap has no generation of its own: it is that of the ledger's range that holds its start and was
-# written by the same attempt.
+# written by the same attempt. A later repair states it anew, an election takes it away.
 CURRENT_GAPS = f"""\
 {_FIRST_IDS},
 ledger AS (
@@ -59,7 +84,8 @@ dated AS (
          found.next_offset, found.cause, found.detail, found.run_id, found.attempt_id,
          max(CASE WHEN ledger.attempt_id = found.attempt_id THEN ledger.generation END)
            AS generation,
-         max(CASE WHEN ledger.kind = 'repair' THEN ledger.generation END) AS repair_generation
+         max(CASE WHEN ledger.kind IN ('repair', 'superseded') THEN ledger.generation END)
+           AS repair_generation
   FROM found LEFT JOIN ledger
     ON ledger.source_id = found.source_id
    AND ledger.topic_id IS NOT DISTINCT FROM found.topic_id
@@ -74,28 +100,27 @@ SELECT source_id, topic_id, topic, partition, start_offset, next_offset, cause, 
 FROM dated
 WHERE repair_generation IS NULL OR repair_generation <= generation"""
 
-# The sums that `seglake audit` proves. What the newest run saw of the log's end says what is left.
+# The sums that `seglake audit` proves. What was seen last of the log's end says what is left; it is
+# not known where nothing of the log can be ingested.
 COMPLETENESS = f"""\
 {_FIRST_IDS},
-ledger AS (
-  SELECT source_id, coalesce(topic_id, first_id) AS topic_id, topic, partition, kind,
-         start_offset, next_offset, records, log_end_offset, generation
-  FROM checkpoints LEFT JOIN first_ids USING (source_id, topic)
-),
-ranked AS (
-  SELECT *, row_number() OVER (
-    PARTITION BY source_id, topic_id, topic, partition, kind
-    ORDER BY generation DESC, next_offset DESC) AS place
-  FROM ledger
+{_COVERED},
+signed AS (
+  SELECT *, next_offset - start_offset AS span, kind IN ('ingest', 'retake') AS is_ingested,
+         CASE WHEN kind = 'superseded' THEN -1 ELSE 1 END AS sign,
+         least(next_offset, coalesce(free_from, next_offset)) AS reached
+  FROM covered
 ),
 taken AS (
   SELECT source_id, topic_id, topic, partition,
-         CAST(sum(CASE WHEN kind = 'ingest' THEN next_offset - start_offset ELSE 0 END) AS BIGINT)
-           AS covered,
-         CAST(sum(coalesce(records, 0)) AS BIGINT) AS records,
-         max(CASE WHEN next_offset > start_offset THEN next_offset ELSE 0 END) AS covered_to,
-         max(CASE WHEN kind = 'ingest' AND place = 1 THEN log_end_offset END) AS log_end_offset
-  FROM ranked
+         CAST(sum(CASE WHEN is_ingested OR kind = 'superseded' THEN sign * span ELSE 0 END)
+           AS BIGINT) AS covered,
+         CAST(sum(sign * coalesce(records, 0)) AS BIGINT) AS records,
+         CAST(sum(CASE kind WHEN 'superseded' THEN span WHEN 'retake' THEN -span
+                            WHEN 'released' THEN -span ELSE 0 END) AS BIGINT) AS superseded,
+         max(CASE WHEN is_ingested AND reached > start_offset THEN reached ELSE 0 END)
+           AS covered_to
+  FROM signed
   GROUP BY source_id, topic_id, topic, partition
 ),
 spans AS (
@@ -121,11 +146,14 @@ SELECT taken.source_id, taken.topic_id, taken.topic, taken.partition, covered, r
        coalesce(missing, 0) AS missing,
        covered_to,
        CASE
+         WHEN seen.next_offset IS NULL THEN NULL
          WHEN log_end_offset > covered_to THEN log_end_offset - covered_to
          WHEN log_end_offset IS NOT NULL THEN 0
-       END AS left_above
+       END AS left_above,
+       superseded
 FROM taken LEFT JOIN lacking
   ON lacking.source_id = taken.source_id
  AND lacking.topic_id IS NOT DISTINCT FROM taken.topic_id
  AND lacking.topic = taken.topic
- AND lacking.partition = taken.partition"""
+ AND lacking.partition = taken.partition
+{seen_beside("taken")}"""

@@ -6,6 +6,7 @@ All have every column of the table.
 from enum import Enum
 
 from seglake.lake.tables import RECORDS
+from seglake.pipelines.lake_query.current_views import BATCH, current
 
 _COLUMNS = tuple(RECORDS.schema.names)
 _PLACE = ("topic", "partition", "offset", "timestamp")
@@ -23,6 +24,11 @@ CASE
 _SETTLED = {"transaction_state": _SETTLED_STATE, "topic_id": "known.known_id AS topic_id"}
 _SETTLED_COLUMNS = (_SETTLED.get(name, f"known.{name}") for name in _COLUMNS)
 
+
+def _indented(query: str) -> str:
+    return "\n".join(f"  {line}" for line in query.splitlines())
+
+
 SETTLED_RECORDS = f"""\
 WITH first_ids AS (
   SELECT source_id, topic, min_by(topic_id, generation) AS first_id
@@ -30,10 +36,13 @@ WITH first_ids AS (
   WHERE topic_id IS NOT NULL
   GROUP BY source_id, topic
 ),
+current_batches AS (
+{_indented(current("batches", BATCH))}
+),
 written AS (
   SELECT source_id, coalesce(topic_id, first_id) AS known_id, topic, partition, base_offset,
          producer_id, control_type, transaction_state
-  FROM batches LEFT JOIN first_ids USING (source_id, topic)
+  FROM current_batches LEFT JOIN first_ids USING (source_id, topic)
   WHERE producer_id IS NOT NULL
 ),
 outcomes AS (
@@ -50,8 +59,8 @@ outcomes AS (
   GROUP BY data.source_id, data.known_id, data.topic, data.partition, data.base_offset
 ),
 known AS (
-  SELECT records.*, coalesce(topic_id, first_id) AS known_id
-  FROM records LEFT JOIN first_ids USING (source_id, topic)
+  SELECT current_records.*, coalesce(topic_id, first_id) AS known_id
+  FROM current_records LEFT JOIN first_ids USING (source_id, topic)
 )
 SELECT {_INDENT.join(_SETTLED_COLUMNS)}
 FROM known LEFT JOIN outcomes
@@ -96,7 +105,7 @@ def readable_records(dialect: Dialect) -> str:
     return f"""\
 WITH texts AS (
   SELECT *, {dialect.texts}
-  FROM records
+  FROM current_records
 )
 SELECT {dialect.columns}
 FROM texts"""

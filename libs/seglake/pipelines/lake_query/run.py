@@ -2,15 +2,17 @@
 
 import io
 from contextlib import redirect_stdout
-from typing import TextIO
+from typing import Any, TextIO
 
 from py4j.protocol import Py4JError
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from seglake.lake.delta_tables import LakeTables
-from seglake.lake.tables import TABLES
+from seglake.lake.tables import CHECKPOINTS, REQUIRED_TABLES, TABLES, Table
+from seglake.near_names import did_you_mean
 from seglake.pipelines.lake_query.errors import QueryFailedError, WrongQueryError
 from seglake.pipelines.lake_query.reading_only import refuse_writes
 from seglake.pipelines.lake_query.views import VIEWS, topic_views, views_of
@@ -18,6 +20,7 @@ from seglake.storage.storage import Storage
 
 _SHOWN_ROWS = 1000
 _SHOWN_CHARACTERS = 120
+_NOT_FOUND = "TABLE_OR_VIEW_NOT_FOUND"
 
 
 def require_lake(lake: str, storage: Storage) -> str:
@@ -55,7 +58,9 @@ def query(session: SparkSession, lake: str, text: str, *, as_json: bool, out: Te
         else:
             _write_table(answer, out)
     except (AnalysisException, ParseException) as error:
-        raise WrongQueryError(f"Spark refuses the query: {_first_line(error)}") from error
+        near = _near_names(session, lake, error)
+        said = _first_line(error).rstrip("." if near else None)
+        raise WrongQueryError(f"Spark refuses the query: {said}{near}") from error
     except (PySparkException, Py4JError) as error:
         raise QueryFailedError(f"the query failed: {_first_line(error)}") from error
 
@@ -64,21 +69,45 @@ def _register(session: SparkSession, lake: str, text: str) -> None:
     """Name the tables and views a statement names: opening one costs seconds, topics are many."""
     asked = text.casefold()
     everything = asked.lstrip().startswith("show")
-    views = dict(VIEWS) if everything else views_of(asked)
     wants_topics = everything or "topic_" in asked
-    used = " ".join((asked, *views.values(), "records checkpoints" if wants_topics else ""))
+    needed = f"{asked} current_records {CHECKPOINTS.name}" if wants_topics else asked
+    views = dict(VIEWS) if everything else views_of(needed)
+    used = " ".join((needed, *views.values()))
     for table in TABLES:
         if everything or table.name in used:
-            frame = session.read.format("delta").load(f"{lake}/{table.name}")
-            frame.createOrReplaceTempView(table.name)
+            _frame(session, lake, table).createOrReplaceTempView(table.name)
     if wants_topics:
-        topics = session.table("checkpoints").select("topic").distinct().toLocalIterator()
-        named = topic_views(row.topic for row in topics)
+        named = _topic_views(session.table(CHECKPOINTS.name))
         views |= {
             name: view for name, view in named.items() if everything or name.casefold() in asked
         }
     for name, view in views.items():
         session.sql(view).createOrReplaceTempView(name)
+
+
+def _topic_views(ledger: DataFrame) -> dict[str, str]:
+    return topic_views(row.topic for row in ledger.select("topic").distinct().toLocalIterator())
+
+
+def _near_names(session: SparkSession, lake: str, error: PySparkException) -> str:
+    """What may be meant by a table or view that is not there; Spark knows few of the names."""
+    if error.getCondition() != _NOT_FOUND:
+        return ""
+    name = (error.getMessageParameters() or {}).get("relationName", "").replace("`", "")
+    tables = [table.name for table in TABLES]
+    ledger = session.read.format("delta").load(f"{lake}/{CHECKPOINTS.name}")
+    return did_you_mean(name, [*tables, *VIEWS, *_topic_views(ledger)])
+
+
+def _frame(session: SparkSession, lake: str, table: Table) -> DataFrame:
+    """A table's rows; none where the lake is from before the table."""
+    path = f"{lake}/{table.name}"
+    if table not in REQUIRED_TABLES:
+        java: Any = session.sparkContext._jvm  # py4j has no types
+        delta_table = java.io.delta.tables.DeltaTable
+        if not delta_table.isDeltaTable(session._jsparkSession, path):
+            return session.createDataFrame([], from_arrow_schema(table.schema))
+    return session.read.format("delta").load(path)
 
 
 def _write_json(answer: DataFrame, out: TextIO) -> None:

@@ -3,8 +3,14 @@
 import re
 from collections.abc import Iterable
 
+from seglake.pipelines.lake_query.current_views import (
+    CURRENT_RECORDS,
+    SUPERSEDED_RANGES,
+    SUPERSEDED_RECORDS,
+)
 from seglake.pipelines.lake_query.internal_views import GROUP_OFFSETS, SETTLED_METADATA
 from seglake.pipelines.lake_query.ledger_views import COMPLETENESS, CURRENT_GAPS, LAST_OFFSETS
+from seglake.pipelines.lake_query.observation_views import LAST_OBSERVATIONS
 from seglake.pipelines.lake_query.record_views import (
     LATEST_RECORDS,
     READABLE_RECORDS,
@@ -12,6 +18,10 @@ from seglake.pipelines.lake_query.record_views import (
 )
 
 VIEWS = {
+    "superseded_ranges": SUPERSEDED_RANGES,
+    "current_records": CURRENT_RECORDS,
+    "superseded_records": SUPERSEDED_RECORDS,
+    "last_observations": LAST_OBSERVATIONS,
     "last_offsets": LAST_OFFSETS,
     "current_gaps": CURRENT_GAPS,
     "completeness": COMPLETENESS,
@@ -42,7 +52,7 @@ def topic_views(topics: Iterable[str]) -> dict[str, str]:
             name = f"{base}_{count}"
         taken.add(name.casefold())
         literal = topic.replace("\\", "\\\\").replace("'", "\\'")
-        views[name] = f"SELECT * FROM records WHERE topic = '{literal}'"
+        views[name] = f"SELECT * FROM current_records WHERE topic = '{literal}'"
     return views
 
 

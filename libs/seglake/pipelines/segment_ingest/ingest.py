@@ -1,23 +1,30 @@
 """The order of an ingest run, and nothing else. Effect."""
 
 import time
-import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import NamedTuple
 
-from seglake.kafka_log.replica import Replica
+from seglake.kafka_log.observation import Observation
+from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.kafka_log.replica_selection import (
-    likely,
     notes_of,
     replicas_by_partition,
 )
+from seglake.kafka_log.short_logs import ShortLog
 from seglake.lake.delta_commit import recover
 from seglake.lake.delta_tables import LakeTables
 from seglake.log_dirs.discovery import Discovery, check_apart
 from seglake.log_dirs.errors import WrongSourceError
 from seglake.log_dirs.relisting import retryable_replicas
 from seglake.log_tables.coverage import Coverage, with_known_id
+from seglake.pipelines.segment_ingest.announcement import Announcement
+from seglake.pipelines.segment_ingest.committing.concurrent_ranges import concurrent_ranges
+from seglake.pipelines.segment_ingest.committing.observations import record
 from seglake.pipelines.segment_ingest.committing.wave import WaveResult, run_wave
 from seglake.pipelines.segment_ingest.planning.isolation import check_isolation
+from seglake.pipelines.segment_ingest.planning.other_clusters import other_clusters_notes
 from seglake.pipelines.segment_ingest.planning.plan import (
     RangePlan,
     SurveyedPartition,
@@ -25,7 +32,11 @@ from seglake.pipelines.segment_ingest.planning.plan import (
     plan_ranges,
     plan_waves,
 )
-from seglake.pipelines.segment_ingest.planning.replica_survey import survey_partitions
+from seglake.pipelines.segment_ingest.planning.second_listing import (
+    absent_logs,
+    changed_replicas,
+    confirmed,
+)
 from seglake.pipelines.segment_ingest.repair.repair import RepairResult, expected_repairs, repair
 from seglake.pipelines.segment_ingest.replica_conflicts.conflicts import (
     ConflictRows,
@@ -33,21 +44,43 @@ from seglake.pipelines.segment_ingest.replica_conflicts.conflicts import (
     clashes_with_replicas,
     commit_conflicts,
 )
-from seglake.pipelines.segment_ingest.replica_conflicts.log_check import LogCheck, check_logs
+from seglake.pipelines.segment_ingest.replica_conflicts.elections import lost_elections
+from seglake.pipelines.segment_ingest.replica_conflicts.log_check import LogCheck
 from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import ConflictCount
 from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
-from seglake.pipelines.segment_ingest.report.round_result import PlannedRound, RoundResult
+from seglake.pipelines.segment_ingest.report.observed import observed
+from seglake.pipelines.segment_ingest.report.round_result import (
+    PlannedRound,
+    RoundResult,
+    short_logs,
+)
 from seglake.pipelines.segment_ingest.report.run_report import RunFacts, summarize
+from seglake.pipelines.segment_ingest.round_look import RoundLook, looked
 from seglake.pipelines.segment_ingest.run_context import (
     RunContext,
     ScanContext,
     decode_settings,
+    list_selected,
     list_sources,
     published,
 )
 from seglake.storage.errors import StorageError
 
 _MOST_ROUNDS = 5
+
+
+class _Work(NamedTuple):
+    """What a run did, and what none of its rounds could read, by name, with why."""
+
+    rounds: list[RoundResult]
+    unread: dict[str, str]
+    short_logs: list[ShortLog]
+    repairs: RepairResult
+
+    @property
+    def all_unread(self) -> dict[str, str]:
+        """The same, with what repairs could not read."""
+        return {**self.unread, **self.repairs.unread}
 
 
 def ingest(
@@ -68,37 +101,47 @@ def ingest(
         after: called with the name of each step of a commit, for tests that stop there.
 
     Raises:
-        WrongSourceError, LakeFolderError, IsolationConflictError, UnsafeStoreError: a wrong call;
-            nothing was touched.
+        WrongSourceError, NothingSelectedError, LakeFolderError, IsolationConflictError,
+            UnsafeStoreError: a wrong call; nothing was touched.
         SeglakeError: the lake or a worker failed; what was committed stays, run again.
     """
     started = time.monotonic()
     scan.reporter.step("listing the sources")
     lake_path = scan.storage.locate(lake)
-    discovery = list_sources(sources, scan)
+    discovery = list_selected(sources, scan)
     check_apart(discovery, scan.storage, lake_path)
-    context = RunContext(
-        scan=scan,
-        tables=LakeTables(lake_path, scan.storage),
-        source_id=discovery.source_id,
-        run_id=run_id or uuid.uuid4().hex,
-        started_at_us=time.time_ns() // 1000,
+    context = RunContext.begun(
+        scan,
+        LakeTables(lake_path, scan.storage),
+        discovery.source_id,
+        run_id=run_id,
         after=after,
         is_dry_run=dry_run,
     )
     recovered = _opened(context) if discovery.replicas and not dry_run else ()
-    rounds, unread = _ingested(sources, discovery, context)
-    refused = {name for done in rounds for name in done.plan.refused}
-    readable = [replica for replica in discovery.replicas if str(replica.key) not in refused]
-    repairs = _repaired(readable, context) if context.tables.exists() else RepairResult()
-    scan.reporter.clear()
+    with Announcement(context, {replica.key.topic for replica in discovery.replicas}) as announced:
+        work = _worked(sources, discovery, announced.context)
     facts = RunFacts(
         context=context,
         discovery=discovery,
         recovered_topics=recovered,
+        notes=tuple(announced.notes),
+        short_logs=tuple(work.short_logs),
+        now=(now := datetime.now(UTC)),  # not before anything was committed
+        observations=_recorded(work.rounds, context, now),
         seconds=round(time.monotonic() - started, 3),
     )
-    return summarize(facts, rounds, {**unread, **repairs.unread}, repairs)
+    scan.reporter.clear()
+    return summarize(facts, work.rounds, work.all_unread, work.repairs)
+
+
+def _recorded(
+    rounds: Sequence[RoundResult], context: RunContext, now: datetime
+) -> tuple[Observation, ...]:
+    """What the run saw of each partition; what is new of that is in the lake then."""
+    seen = observed(rounds, context, now)
+    record(seen.to_record, context)
+    return seen.every
 
 
 def _opened(context: RunContext) -> tuple[str, ...]:
@@ -110,18 +153,43 @@ def _opened(context: RunContext) -> tuple[str, ...]:
     return recover(context.tables, context.source_id)
 
 
+def _worked(sources: Sequence[str], discovery: Discovery, context: RunContext) -> _Work:
+    """All rounds of a run, and the repairs behind them."""
+    rounds, unread, short = _ingested(sources, discovery, context)
+    refused = {name for done in rounds for name in done.plan.refused}
+    readable = [replica for replica in discovery.replicas if str(replica.key) not in refused]
+    repairs = _repaired(readable, context) if context.tables.exists() else RepairResult()
+    return _Work(rounds, unread, short, repairs)
+
+
 def _ingested(
     sources: Sequence[str], discovery: Discovery, context: RunContext
-) -> tuple[list[RoundResult], dict[str, str]]:
-    """All rounds of a run, and what none of them could read, with the reason."""
+) -> tuple[list[RoundResult], dict[str, str], list[ShortLog]]:
+    """All rounds of a run, what none of them could read, with the reason, and the logs of which
+    more is proved than there is."""
     unread = dict(discovery.unreadable)
     rounds = _rounds(discovery.replicas, context, unread)
-    if unread:
-        retried = _retryable(sources, discovery, context, unread)
-        for replica in retried:
-            unread.pop(str(replica.key), None)
-        rounds += _rounds(retried, context, unread) if retried else []
-    return rounds, unread
+    short = short_logs(rounds, unread)
+    if not (unread or short or discovery.absent):
+        return rounds, unread, []
+    now = _listed_again(sources, context)
+    replicas = () if now is None else now.replicas
+    retried = retryable_replicas(discovery.replicas, replicas, unread)
+    for replica in retried:
+        unread.pop(str(replica.key), None)
+    changed = changed_replicas(short, discovery.replicas, replicas)
+    if not context.is_dry_run:  # which would count twice what it plans twice
+        retried += changed
+    rounds += _rounds(retried, context, unread) if retried else []
+    still = list(short.values())
+    if now is not None:
+        later = {} if context.is_dry_run else short_logs(rounds, unread)
+        again = {name: later.get(name) for name in {str(copy.key) for copy in changed}}
+        still = confirmed(still, replicas, again)
+    if discovery.absent:
+        _, coverage = published(context, [])
+        still += absent_logs(discovery, now, coverage)
+    return rounds, unread, still
 
 
 def _rounds(
@@ -137,20 +205,19 @@ def _rounds(
             return rounds
         replicas = [replica for replica in replicas if replica.key.topic in done.lost_topics]
         recover(context.tables, context.source_id, sorted(done.lost_topics))
+        taken = concurrent_ranges(done.lost_topics, context)
+        rounds[-1] = replace(done, concurrent=tuple(taken))
     for topic in sorted(rounds[-1].lost_topics):
         unread[topic] = f"{topic}: concurrent runs kept committing first; run again"
     return rounds
 
 
-def _retryable(
-    sources: Sequence[str], discovery: Discovery, context: RunContext, unread: dict[str, str]
-) -> Sequence[Replica]:
-    """List again what could not be read because its broker deleted or cleaned it."""
+def _listed_again(sources: Sequence[str], context: RunContext) -> Discovery | None:
+    """The sources as they are now; None where they are gone: then what was left out waits."""
     try:
-        now = list_sources(sources, context.scan)
+        return list_sources(sources, context.scan)
     except (WrongSourceError, StorageError):
-        return ()  # the source is gone: what was left out waits
-    return retryable_replicas(discovery.replicas, now.replicas, unread)
+        return None
 
 
 def _round(replicas: Sequence[Replica], context: RunContext) -> RoundResult:
@@ -160,60 +227,73 @@ def _round(replicas: Sequence[Replica], context: RunContext) -> RoundResult:
     check_isolation(topics, coverage, context.settings)
     # With the ids that the ledger knows, for copies of one partition must be seen as such.
     logs = replicas_by_partition(with_known_id(replica, coverage) for replica in replicas)
-    partitions = survey_partitions(logs, coverage, context.scan)
-    check = _checked(logs, partitions, coverage, context)
-    same = [partition for partition in partitions if partition.key not in check.refused]
-    wanted = [partition for partition in same if partition.key not in check.lost_to_newer_epoch]
-    new = ConflictRows(clashes_with_replicas(wanted, context), context)
-    old = ConflictRows(clashes_with_lake(same, coverage, context), context)
-    notes = (
-        *notes_of(logs, [partition.choice for partition in same]),
-        *check.notes,
-        *_shorter_notes(check, old),
-    )
-    unread = _unread(wanted)
+    look = looked(logs, coverage, context)
+    new = ConflictRows(clashes_with_replicas(look.wanted, context), generations, context)
+    clashes = clashes_with_lake(look.same, coverage, context)
+    superseded = tuple(lost_elections(look.same, clashes, coverage, context))
+    old = ConflictRows(clashes, generations, context)
+    unread = _unread(look.wanted)
     ranges = [
         plan
-        for partition in wanted
+        for partition in look.wanted
         if str(partition.key) not in unread
         for plan in plan_ranges(partition, context.settings)
     ]
-    waves = _waves(ranges, context)
-    plan = PlannedRound(
-        logs=tuple(logs),
-        partitions=tuple(same),
-        notes=notes,
-        refused={str(key): reason for key, reason in check.refused.items()},
-        unread=unread,
-        ranges=tuple(ranges),
-        size_bytes=sum(wave.size_bytes for wave in waves),
-        task_count=sum(len(wave.tasks) for wave in waves),
+    notes = (
+        *notes_of(logs, [partition.choice for partition in look.same]),
+        *look.check.notes,
+        *_shorter_notes(look.check, old, {of.key for of in superseded}, coverage),
+        *other_clusters_notes(ranges, coverage, context),
     )
+    waves = _waves(ranges, context)
+    plan = _planned(look, coverage, tuple(ranges), waves, notes=notes, unread=unread)
     if context.is_dry_run:
-        return RoundResult(plan=plan, conflicts=(new.expected(), old.expected()))
+        conflicts = new.expected(), old.expected()
+        return RoundResult(plan=plan, conflicts=conflicts, superseded=superseded)
     results = _run_waves(waves, generations, new, context)
     lost = {topic for result in results for topic in result.lost}
-    lost |= set(commit_conflicts(old, generations, context))
+    lost |= set(commit_conflicts(old, superseded, generations, context))
     return RoundResult(
         plan=plan,
         committed=tuple(done for result in results for done in result.committed),
         unread={name: why for result in results for name, why in result.left_out.items()},
         conflicts=(new.recorded, old.recorded),
+        superseded=tuple(of for of in superseded if of.key.topic not in lost),
         written_bytes=sum(result.written_bytes for result in results),
-        lost_topics=frozenset(lost),
+        lost_topics={topic: generations[topic] for topic in lost},
     )
 
 
-def _checked(
-    logs: Sequence[Sequence[Replica]],
-    partitions: Sequence[SurveyedPartition],
+def _planned(
+    look: RoundLook,
     coverage: Coverage,
-    context: RunContext,
-) -> LogCheck:
-    """See that each log is still the one that the lake has."""
-    chosen = {partition.key: partition.replica for partition in partitions}
-    shown = [chosen.get(replicas[0].key) or likely(replicas) for replicas in logs]
-    return check_logs(shown, partitions, coverage, context)
+    ranges: tuple[RangePlan, ...],
+    waves: Sequence[Wave],
+    *,
+    notes: tuple[str, ...],
+    unread: Mapping[str, str],
+) -> PlannedRound:
+    """What a round is about to do with what it saw."""
+    return PlannedRound(
+        left=look.unread_data(coverage),
+        logs=tuple(look.logs),
+        partitions=tuple(look.same),
+        quiet=tuple(look.quiet),
+        earlier=look.earlier,
+        lost_to_newer_epoch=frozenset(look.check.lost_to_newer_epoch),
+        stale=frozenset(look.check.stale),
+        superseded=tuple(
+            (log[0].key, offsets)
+            for log in look.logs
+            for offsets in coverage.superseded_ranges(log[0].key)
+        ),
+        notes=notes,
+        refused={str(key): reason for key, reason in look.check.refused.items()},
+        unread=unread,
+        ranges=ranges,
+        size_bytes=sum(wave.size_bytes for wave in waves),
+        task_count=sum(len(wave.tasks) for wave in waves),
+    )
 
 
 def _unread(partitions: Sequence[SurveyedPartition]) -> dict[str, str]:
@@ -231,13 +311,21 @@ def _waves(ranges: Sequence[RangePlan], context: RunContext) -> list[Wave]:
     return plan_waves(ranges, write.wave_bytes, read.split_bytes, decode_settings(context))
 
 
-def _shorter_notes(check: LogCheck, conflicts: ConflictRows) -> list[str]:
-    """What to say of logs that end below what was ingested."""
+def _shorter_notes(
+    check: LogCheck, conflicts: ConflictRows, won: set[PartitionKey], coverage: Coverage
+) -> list[str]:
+    """What to say of logs that end below what was ingested.
+
+    Args:
+        won: those that have won an election against it.
+    """
     expected = conflicts.expected()
     notes = []
     for shorter in check.shorter:
-        count = expected.get(shorter.replica.key, ConflictCount())
-        notes.append(shorter.note(has_won=count.contradicts > 0, has_lost=count.lost > 0))
+        key = shorter.replica.key
+        count = expected.get(key, ConflictCount())
+        has_won = count.contradicts > 0 or key in won or bool(coverage.superseded_ranges(key))
+        notes.append(shorter.note(has_won=has_won, has_lost=count.lost > 0))
     return notes
 
 

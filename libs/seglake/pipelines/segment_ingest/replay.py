@@ -5,11 +5,14 @@ import uuid
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
+from seglake.kafka_log.compressed_segments import compressed_ranges
 from seglake.kafka_log.read_policy import Isolation
 from seglake.kafka_log.replica import Replica
 from seglake.lake.delta_commit import recover
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.lake_folder import opening
+from seglake.pipelines.segment_ingest.announcement import Announcement
+from seglake.pipelines.segment_ingest.planning.unread_data import compressed_log
 from seglake.pipelines.segment_ingest.repair.repair import (
     expected_repairs,
     repair,
@@ -17,12 +20,15 @@ from seglake.pipelines.segment_ingest.repair.repair import (
 )
 from seglake.pipelines.segment_ingest.repair.repair_state import repair_state
 from seglake.pipelines.segment_ingest.report.replay_summary import ReplaySummary
+from seglake.pipelines.segment_ingest.report.unread_files import unread_files
 from seglake.pipelines.segment_ingest.run_context import (
     RunContext,
     ScanContext,
     list_sources,
     published,
 )
+from seglake.pipelines.settings.settings import SelectSettings
+from seglake.pipelines.settings.topic_selection import check_selection
 
 
 def replay(
@@ -43,14 +49,14 @@ def replay(
         after: called with the name of each step of a commit, for tests that stop there.
 
     Raises:
-        LakeFolderError, WrongSourceError, UnsafeStoreError: a wrong call; nothing was touched.
+        LakeFolderError, NothingSelectedError, WrongSourceError, UnsafeStoreError: a wrong call;
+            nothing was touched.
         SeglakeError: the lake or a worker failed; what was committed stays, run again.
     """
     started = time.monotonic()
     tables = _opened(lake, scan, dry_run=dry_run)
-    with opening(tables.lake_path):
-        source_ids = tables.source_ids()
-    summary = ReplaySummary(run_id or uuid.uuid4().hex, tables.lake_path, dry_run)
+    source_ids, notes = _clusters(tables, scan.settings.select)
+    summary = ReplaySummary(run_id or uuid.uuid4().hex, tables.lake_path, dry_run, notes=notes)
     replicas = _replicas(sources, scan, summary)
     summary.notes += [
         f"the lake has nothing of cluster {source_id}, so its disks fill no gap"
@@ -68,7 +74,9 @@ def replay(
             started_at_us=time.time_ns() // 1000,
             after=after,
         )
-        _replay_source(replicas.get(source_id, ()), context, summary)
+        with Announcement(context) as announced:
+            _replay_source(replicas.get(source_id, ()), announced.context, summary)
+        summary.notes += announced.notes
     scan.reporter.clear()
     summary.seconds = round(time.monotonic() - started, 3)
     return summary
@@ -84,6 +92,13 @@ def _opened(lake: str, scan: ScanContext, *, dry_run: bool) -> LakeTables:
     return tables
 
 
+def _clusters(tables: LakeTables, select: SelectSettings) -> tuple[list[str], list[str]]:
+    """The clusters of the lake, and a note of each glob that selects none of its topics."""
+    with opening(tables.lake_path):
+        topics = tables.topics() if select.topics else []
+        return tables.source_ids(), check_selection(topics, select, place="lake")
+
+
 def _replicas(
     sources: Sequence[str], scan: ScanContext, summary: ReplaySummary
 ) -> dict[str, tuple[Replica, ...]]:
@@ -94,6 +109,12 @@ def _replicas(
     discovery = list_sources(sources, scan)
     summary.notes += discovery.notes
     summary.left_out |= discovery.unreadable
+    compressed = (
+        compressed_log(replica, compressed_ranges(replica), ()) for replica in discovery.replicas
+    )
+    summary.unread_files = unread_files(
+        discovery.unread_files, [log for log in compressed if log is not None]
+    )
     return {discovery.source_id: discovery.replicas}
 
 
@@ -124,4 +145,4 @@ def _replay_topics(
     else:
         summary.add(repair(replicas, context), repair_from_quarantine(topics, context))
     left = repair_state(context, topics)
-    summary.add_left(left.left_spans, left.left_offsets)
+    summary.add_left(left.left_spans, left.gaps)

@@ -1,7 +1,10 @@
 """What every step of a run needs. Values."""
 
+import time
+import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 from seglake.kafka_log.read_policy import Isolation
 from seglake.lake.delta_commit import versions
@@ -11,6 +14,7 @@ from seglake.log_tables.coverage import Coverage
 from seglake.pipelines.progress import RunReporter
 from seglake.pipelines.segment_ingest.decoding.tasks import DecodeSettings
 from seglake.pipelines.settings.settings import Settings
+from seglake.pipelines.settings.topic_selection import check_selection, unmatched_globs
 from seglake.storage.storage import Storage
 from seglake.task_engine.engine import Engine
 
@@ -31,6 +35,7 @@ class RunContext:
 
     Attributes:
         after: called with the name of each step of a commit, for tests that stop there.
+        announce: called before work begins that ends in a commit, each time.
     """
 
     scan: ScanContext
@@ -40,6 +45,29 @@ class RunContext:
     started_at_us: int
     after: Callable[[str], None]
     is_dry_run: bool = False
+    announce: Callable[[], None] = lambda: None
+
+    @classmethod
+    def begun(
+        cls,
+        scan: ScanContext,
+        tables: LakeTables,
+        source_id: str,
+        *,
+        run_id: str | None,
+        after: Callable[[str], None],
+        is_dry_run: bool = False,
+    ) -> Self:
+        """A run that begins now; without a label it gets one."""
+        return cls(
+            scan=scan,
+            tables=tables,
+            source_id=source_id,
+            run_id=run_id or uuid.uuid4().hex,
+            started_at_us=time.time_ns() // 1000,
+            after=after,
+            is_dry_run=is_dry_run,
+        )
 
     @property
     def storage(self) -> Storage:
@@ -68,6 +96,19 @@ def list_sources(sources: Sequence[str], scan: ScanContext) -> Discovery:
         takes_topic=settings.select.takes_topic,
         source_id=settings.source.source_id,
     )
+
+
+def list_selected(sources: Sequence[str], scan: ScanContext) -> Discovery:
+    """The same, with a note of each glob that selects nothing.
+
+    Raises:
+        NothingSelectedError: none of the topics that are there is selected.
+    """
+    discovery, select = list_sources(sources, scan), scan.settings.select
+    # A folder that cannot be listed may hold what is missed.
+    check = check_selection if discovery.has_all_topics else unmatched_globs
+    notes = check(discovery.topics, select, place="sources")
+    return replace(discovery, notes=(*discovery.notes, *notes))
 
 
 def published(context: RunContext, topics: Sequence[str]) -> tuple[dict[str, int], Coverage]:

@@ -59,6 +59,13 @@ class EntryFound(NamedTuple):
     fields: dict[str, object]
 
 
+class RestFound(NamedTuple):
+    """What a limit left out, counted by what it is."""
+
+    counts: dict[str, int]
+    limit: int
+
+
 class SideFileSummary(NamedTuple):
     """The end of a look into an index or side file."""
 
@@ -107,6 +114,7 @@ Finding = (
     | TailFound
     | RecordFound
     | EntryFound
+    | RestFound
     | Summary
 )
 """A batch that a defect's header claims comes just before the defect."""

@@ -4,6 +4,7 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 
 from seglake.log_dirs.log_dir_files import LogDirFiles, read_log_dir_files
+from seglake.log_dirs.log_dir_search import Closed, FoundLogDir
 from seglake.log_dirs.partition_files import PartitionFiles, partition_files
 from seglake.pipelines.segment_inspect.findings import FileFound, Finding, LogSummary
 from seglake.pipelines.segment_inspect.log_scan import LogScan
@@ -17,6 +18,7 @@ from seglake.pipelines.segment_inspect.partition_log import (
     place_in,
 )
 from seglake.pipelines.segment_inspect.path_kinds import PathKind, kind_of_file
+from seglake.pipelines.segment_inspect.shown_part import RecordChoice
 from seglake.pipelines.segment_inspect.side_files import READ_KINDS, read_side_file
 from seglake.pipelines.segment_inspect.totals import Totals
 from seglake.segment_codec.log_dir import FolderKind, parse_folder_name
@@ -29,7 +31,7 @@ def inspect_partition_folder(
     path: str,
     entries: Sequence[FileInfo],
     *,
-    records: bool,
+    records: RecordChoice,
     offset: int | None,
 ) -> Iterator[Finding]:
     """Show a partition folder, walked as a conversion would, or one offset of it."""
@@ -47,9 +49,31 @@ def inspect_partition_folder(
     yield from inspect_offset(storage, path, kind, place, partition, offset, notes)
 
 
-def inspect_log_dir(
-    storage: Storage, path: str, entries: Sequence[FileInfo], *, records: bool
+def inspect_log_dirs(
+    storage: Storage,
+    path: str,
+    log_dirs: Sequence[FoundLogDir],
+    closed: Closed,
+    *,
+    records: RecordChoice,
 ) -> Iterator[Finding]:
+    """Show the log dirs below a folder, each on its own, and the sum of all.
+
+    Args:
+        closed: folders that cannot be listed, and why.
+    """
+    yield FileFound(path, PathKind.FOLDER, 0)
+    totals = Totals()
+    for log_dir in log_dirs:
+        look = inspect_log_dir(storage, log_dir.path, log_dir.entries, records=records)
+        totals.add((yield from look))
+    notes = tuple(str(error) for error in closed.values())
+    yield LogSummary(path, PathKind.FOLDER, totals, notes)
+
+
+def inspect_log_dir(
+    storage: Storage, path: str, entries: Sequence[FileInfo], *, records: RecordChoice
+) -> Generator[Finding, None, Totals]:
     """Show a log dir: its files, then every partition folder, and the sum of all."""
     yield FileFound(path, PathKind.LOG_DIR, _size_bytes(entries))
     notes: list[str] = []
@@ -62,10 +86,11 @@ def inspect_log_dir(
         if entry.is_folder:
             totals.add((yield from _folder_of_log_dir(storage, entry, files, records, notes)))
     yield LogSummary(path, PathKind.LOG_DIR, totals, tuple(notes))
+    return totals
 
 
 def _folder_of_log_dir(
-    storage: Storage, entry: FileInfo, files: LogDirFiles, records: bool, notes: list[str]
+    storage: Storage, entry: FileInfo, files: LogDirFiles, records: RecordChoice, notes: list[str]
 ) -> Generator[Finding, None, Totals]:
     folder = parse_folder_name(entry.name)
     try:
@@ -90,7 +115,7 @@ def _walk_folder(
     path: str,
     entries: Sequence[FileInfo],
     partition: Partition,
-    records: bool,
+    records: RecordChoice,
     notes: list[str],
 ) -> Generator[Finding, None, Totals]:
     files = partition_files(storage, path, entries, notes)
@@ -103,7 +128,7 @@ def _walk_folder(
         partition,
         first_offset=files.segments[0].base_offset if files.segments else 0,
         log_start_offset=log_start_offset,
-        with_records=records,
+        wants_records=records,
     )
     for index in range(len(files.segments)):
         yield from scan.segment(place_in(storage, files.segments, index))

@@ -12,6 +12,7 @@ from seglake.pipelines.segment_inspect.findings import (
     HoleFound,
     LogSummary,
     RecordFound,
+    RestFound,
     SearchSummary,
     SideFileSummary,
     TailFound,
@@ -44,6 +45,8 @@ def json_line(finding: Finding, *, with_payload: bool) -> Line | None:
             return {"type": "record", **_record(finding, with_payload=with_payload)}
         case EntryFound():
             return {"type": "entry", **finding.fields}
+        case RestFound():
+            return {"type": "rest", "limit": finding.limit, **finding.counts}
         case SideFileSummary() | LogSummary() | SearchSummary():
             return {"type": "summary", **_summary(finding)}
 

@@ -23,6 +23,7 @@ from seglake.pipelines.segment_inspect.findings import (
 )
 from seglake.pipelines.segment_inspect.partition_log import WINDOW_BYTES, Partition, SegmentPlace
 from seglake.pipelines.segment_inspect.path_kinds import PathKind
+from seglake.pipelines.segment_inspect.shown_part import RecordChoice
 from seglake.pipelines.segment_inspect.totals import Totals
 from seglake.pipelines.segment_inspect.verdicts import MOST_DECOMPRESSED_BYTES, ValidBatch, judged
 from seglake.segment_codec.errors import SegmentCodecError, TailKind
@@ -42,7 +43,8 @@ class LogScan:
 
     Args:
         first_offset: where the partition begins, the base offset of its first segment.
-        with_records: show records too, but for control records and those below `log_start_offset`.
+        wants_records: show records of which batches too, but for control records and those below
+            `log_start_offset`.
     """
 
     def __init__(
@@ -52,14 +54,14 @@ class LogScan:
         *,
         first_offset: int,
         log_start_offset: int,
-        with_records: bool,
+        wants_records: RecordChoice,
     ) -> None:
         self.totals = Totals()
         self._notes: list[str] = []
         self._storage = storage
         self._partition = partition
         self._log_start_offset = log_start_offset
-        self._with_records = with_records
+        self._wants_records = wants_records
         self._order = OffsetOrder(first_offset)
         self._previous_offset: int | None = None
         self._origin = partition.origin
@@ -131,7 +133,7 @@ class LogScan:
         yield found
         self._previous_offset = batch.unit.last_offset
         header = found.header
-        if self._with_records and not header.is_control:
+        if not header.is_control and self._wants_records(found):
             for record in decode(batch.unit, MOST_DECOMPRESSED_BYTES):
                 if record.offset >= self._log_start_offset:
                     yield RecordFound(record, header.timestamp_type, self._origin)

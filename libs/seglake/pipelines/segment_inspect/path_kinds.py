@@ -22,6 +22,7 @@ class PathKind(StrEnum):
     UNKNOWN = "unknown"
     PARTITION_FOLDER = "partition_folder"
     LOG_DIR = "log_dir"
+    FOLDER = "folder"  # above log dirs
 
 
 _SIDE_KINDS = {
@@ -33,7 +34,13 @@ _SIDE_KINDS = {
     SideFile.PARTITION_METADATA: PathKind.PARTITION_METADATA,
     SideFile.META_PROPERTIES: PathKind.META_PROPERTIES,
 }
+_PACKED = (".gz", ".tgz", ".tar", ".zip", ".bz2", ".xz", ".zst", ".lz4", ".7z")
 _KRAFT_SNAPSHOT = re.compile(r"[0-9]{20}-[0-9]{10}\.checkpoint(\.part|\.deleted)?", re.ASCII)
+
+
+def is_packed(name: str) -> bool:
+    """Whether a file is an archive, or compressed as a whole, by its name."""
+    return name.lower().endswith(_PACKED)
 
 
 def kind_of_file(name: str) -> PathKind:

@@ -4,14 +4,26 @@ import json
 from collections.abc import Iterator
 from typing import Any, TextIO
 
-from seglake.log_dirs.log_dir_search import has_log_dir_files, list_folders
+from seglake.errors import WrongCallError
+from seglake.lake.lake_folder import holds_tables
+from seglake.log_dirs.log_dir_search import (
+    Closed,
+    find_log_dirs,
+    has_log_dir_files,
+    list_folders,
+)
 from seglake.pipelines.segment_inspect.errors import WrongPathError
 from seglake.pipelines.segment_inspect.findings import Finding
-from seglake.pipelines.segment_inspect.folder_look import inspect_log_dir, inspect_partition_folder
+from seglake.pipelines.segment_inspect.folder_look import (
+    inspect_log_dir,
+    inspect_log_dirs,
+    inspect_partition_folder,
+)
 from seglake.pipelines.segment_inspect.json_report import json_line
 from seglake.pipelines.segment_inspect.partition_log import is_partition
-from seglake.pipelines.segment_inspect.path_kinds import PathKind, kind_of_file
+from seglake.pipelines.segment_inspect.path_kinds import PathKind, is_packed, kind_of_file
 from seglake.pipelines.segment_inspect.segment_look import claimed_first_offset, inspect_segment
+from seglake.pipelines.segment_inspect.shown_part import Part, ShownPart
 from seglake.pipelines.segment_inspect.side_files import inspect_side_file
 from seglake.pipelines.segment_inspect.text_report import TextReport
 from seglake.segment_codec.log_dir import FileKind, parse_file_name
@@ -19,10 +31,18 @@ from seglake.storage.errors import NotFoundError, RefusedError
 from seglake.storage.storage import FileInfo, Storage
 
 _SEGMENT_KINDS = (PathKind.LOG, PathKind.KRAFT_SNAPSHOT)
+_EVERYTHING = Part()
 
 
 def inspect(
-    path: str, storage: Storage, *, records: bool, offset: int | None, as_json: bool, out: TextIO
+    path: str,
+    storage: Storage,
+    *,
+    records: bool,
+    offset: int | None,
+    as_json: bool,
+    out: TextIO,
+    part: Part = _EVERYTHING,
 ) -> int:
     """Print what lies at a path; 0 whatever the bytes are.
 
@@ -34,74 +54,148 @@ def inspect(
         As `inspected`.
     """
     if as_json:
-        for line in inspected(path, storage, records=records, offset=offset):
+        for line in inspected(path, storage, records=records, offset=offset, part=part):
             # Escaped to ASCII, so that no name on a disk and no terminal can spoil a line.
             out.write(json.dumps(line) + "\n")
     else:
         report = TextReport(out, with_payload=records)
-        for finding in _findings(path, storage, records=records, offset=offset):
+        look = _Look(storage, offset, part)
+        for finding in look.findings(path, records=records, is_text=True):
             report.show(finding)
     return 0
 
 
 def inspected(
-    path: str, storage: Storage, *, records: bool = False, offset: int | None = None
+    path: str,
+    storage: Storage,
+    *,
+    records: bool = False,
+    offset: int | None = None,
+    part: Part = _EVERYTHING,
 ) -> Iterator[dict[str, Any]]:
     """What lies at a path, one dict per finding; its `type` says what it is, the last is a summary.
 
-    The types are file, batch, defect, tail, record, entry and summary. Damage raises nothing.
+    The types are file, batch, defect, tail, record, entry, rest and summary. Damage raises nothing.
 
     Args:
         records: also the records with their keys and values, and damaged bytes, in base64; without
             it no payload is shown.
         offset: look for this offset only; for a segment, its offset index or a partition folder.
+        part: what of it is shown.
 
     Raises:
         UnsupportedUriError: the path is none of a storage that is known.
         WrongPathError: nothing is there, it may not be read, or it is nothing to look into.
+        WrongCallError: an offset is asked for, and a part as well.
         StorageError, StoreSilentError: it cannot be read now.
     """
-    for finding in _findings(path, storage, records=records, offset=offset):
+    look = _Look(storage, offset, part)
+    for finding in look.findings(path, records=records, is_text=False):
         line = json_line(finding, with_payload=records)
         if line is not None:
             yield line
 
 
-def _findings(
-    path: str, storage: Storage, *, records: bool, offset: int | None
-) -> Iterator[Finding]:
-    found_path = storage.locate(path)
-    try:
-        info = storage.info(found_path)
-        if info is None:
-            raise WrongPathError(
-                path=path, reason="there is no such file or folder; check the path"
+class _Look:
+    """Chooses the look that a path gets."""
+
+    def __init__(self, storage: Storage, offset: int | None, part: Part) -> None:
+        self._storage = storage
+        self._offset = offset
+        self._part = part
+
+    def findings(self, path: str, *, records: bool, is_text: bool) -> Iterator[Finding]:
+        """What is found, and shown."""
+        if self._offset is not None and not self._part.is_everything:
+            raise WrongCallError(
+                "an offset is looked up alone, without --from, --limit or --only-defects"
             )
-        if info.is_folder:
-            yield from _folder_findings(storage, found_path, records=records, offset=offset)
-        else:
-            yield from _file_findings(storage, found_path, records=records, offset=offset)
-    except (RefusedError, NotFoundError) as error:
-        raise WrongPathError(path=error.path, reason=error.reason) from error
+        found_path = self._storage.locate(path)
+        try:
+            info = self._storage.info(found_path)
+            if info is None:
+                raise WrongPathError(
+                    path=path, reason="there is no such file or folder; check the path"
+                )
+            entries = tuple(self._storage.list_folder(found_path)) if info.is_folder else ()
+            is_in_partition = not info.is_folder or is_partition(_name(found_path), entries)
+            is_brief = is_text and not (records or is_in_partition)
+            shown = ShownPart(self._part, records=records, is_brief=is_brief)
+            if not info.is_folder:
+                found = self._file(found_path, shown)
+            elif is_in_partition:
+                found = inspect_partition_folder(
+                    self._storage,
+                    found_path,
+                    entries,
+                    records=shown.wants_records,
+                    offset=self._offset,
+                )
+            else:
+                found = self._folder(found_path, entries, shown)
+            yield from shown.of(found)
+        except (RefusedError, NotFoundError) as error:
+            raise WrongPathError(path=error.path, reason=error.reason) from error
 
+    def _folder(
+        self, path: str, entries: tuple[FileInfo, ...], shown: ShownPart
+    ) -> Iterator[Finding]:
+        storage = self._storage
+        if holds_tables(storage, path):
+            raise WrongPathError(
+                path=path,
+                reason="it holds the tables of a lake: query them with `seglake sql`, prove them"
+                " with `seglake audit`",
+            )
+        closed: Closed = {}
+        is_log_dir = has_log_dir_files(entries) or _has_partitions(storage, entries)
+        below = [] if is_log_dir else find_log_dirs(storage, path, {}, closed, [])
+        if not is_log_dir and not below:
+            raise WrongPathError(
+                path=path,
+                reason="it is a folder, but neither a partition's nor a broker's log dir, and no"
+                " folder below it is one; give one of those, or a file in them",
+            )
+        if self._offset is not None or self._part.from_offset is not None:
+            raise WrongPathError(
+                path=path, reason="an offset is looked up in one partition: give its folder"
+            )
+        if is_log_dir:
+            return inspect_log_dir(storage, path, entries, records=shown.wants_records)
+        if len(below) == 1 and not closed:
+            (only,) = below
+            return inspect_log_dir(storage, only.path, only.entries, records=shown.wants_records)
+        return inspect_log_dirs(storage, path, below, closed, records=shown.wants_records)
 
-def _folder_findings(
-    storage: Storage, path: str, *, records: bool, offset: int | None
-) -> Iterator[Finding]:
-    entries = tuple(storage.list_folder(path))
-    if is_partition(path.rsplit("/", 1)[-1], entries):
-        return inspect_partition_folder(storage, path, entries, records=records, offset=offset)
-    if not has_log_dir_files(entries) and not _has_partitions(storage, entries):
-        raise WrongPathError(
-            path=path,
-            reason="it is a folder, but neither a partition's nor a broker's log dir; give one of "
-            "those, or a file in them",
+    def _file(self, path: str, shown: ShownPart) -> Iterator[Finding]:
+        storage, offset = self._storage, self._offset
+        with storage.open_reader(path) as reader:
+            reader.read(0, 1)  # so that a file that cannot be read fails before anything is shown
+        kind = kind_of_file(_name(path))
+        if kind is PathKind.UNKNOWN:
+            if claimed_first_offset(storage, path) is not None:
+                kind = PathKind.LOG
+            elif is_packed(_name(path)):
+                raise WrongPathError(
+                    path=path, reason="it is an archive: unpack it, and inspect what was in it"
+                )
+        if kind in _SEGMENT_KINDS:
+            return inspect_segment(storage, path, kind, records=shown.wants_records, offset=offset)
+        if offset is None:
+            return inspect_side_file(storage, path, kind)
+        if kind is not PathKind.INDEX:
+            raise WrongPathError(
+                path=path,
+                reason="an offset is looked up in a segment, in its .index file, or in a partition "
+                "folder",
+            )
+        return inspect_segment(
+            storage,
+            _log_beside(storage, path),
+            PathKind.LOG,
+            records=shown.wants_records,
+            offset=offset,
         )
-    if offset is not None:
-        raise WrongPathError(
-            path=path, reason="an offset is looked up in one partition: give its folder"
-        )
-    return inspect_log_dir(storage, path, entries, records=records)
 
 
 def _has_partitions(storage: Storage, entries: tuple[FileInfo, ...]) -> bool:
@@ -109,26 +203,8 @@ def _has_partitions(storage: Storage, entries: tuple[FileInfo, ...]) -> bool:
     return any(is_partition(name, listing) for name, listing in folders.items())
 
 
-def _file_findings(
-    storage: Storage, path: str, *, records: bool, offset: int | None
-) -> Iterator[Finding]:
-    with storage.open_reader(path) as reader:
-        reader.read(0, 1)  # so that a file that cannot be read fails before anything is shown
-    kind = kind_of_file(path.rsplit("/", 1)[-1])
-    if kind is PathKind.UNKNOWN and claimed_first_offset(storage, path) is not None:
-        kind = PathKind.LOG
-    if kind in _SEGMENT_KINDS:
-        return inspect_segment(storage, path, kind, records=records, offset=offset)
-    if offset is None:
-        return inspect_side_file(storage, path, kind)
-    if kind is not PathKind.INDEX:
-        raise WrongPathError(
-            path=path,
-            reason="an offset is looked up in a segment, in its .index file, or in a partition "
-            "folder",
-        )
-    log_path = _log_beside(storage, path)
-    return inspect_segment(storage, log_path, PathKind.LOG, records=records, offset=offset)
+def _name(path: str) -> str:
+    return path.rsplit("/", 1)[-1]
 
 
 def _log_beside(storage: Storage, path: str) -> str:

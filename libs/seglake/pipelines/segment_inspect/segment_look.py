@@ -18,6 +18,7 @@ from seglake.pipelines.segment_inspect.partition_log import (
     place_in,
 )
 from seglake.pipelines.segment_inspect.path_kinds import PathKind
+from seglake.pipelines.segment_inspect.shown_part import RecordChoice
 from seglake.segment_codec.claimed_unit import claimed_unit
 from seglake.segment_codec.log_dir import parse_file_name
 from seglake.storage.errors import StorageError
@@ -25,7 +26,7 @@ from seglake.storage.storage import FileInfo, Storage
 
 
 def inspect_segment(
-    storage: Storage, path: str, kind: PathKind, *, records: bool, offset: int | None
+    storage: Storage, path: str, kind: PathKind, *, records: RecordChoice, offset: int | None
 ) -> Iterator[Finding]:
     """Show a segment file, or one offset of it; also one that a conversion would pass over."""
     notes: list[str] = []
@@ -36,7 +37,7 @@ def inspect_segment(
         yield from inspect_offset(storage, path, kind, found_place, partition, offset, notes)
         return
     scan = LogScan(
-        storage, partition, first_offset=base_offset, log_start_offset=0, with_records=records
+        storage, partition, first_offset=base_offset, log_start_offset=0, wants_records=records
     )
     yield from scan.segment(place, kind)
     yield from scan.finish()

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
+from seglake.pipelines.progress import show_count
 from seglake.pipelines.segment_inspect.batch_facts import BatchFound
 from seglake.segment_codec.record import Record
 
@@ -39,6 +40,12 @@ def name_text(name: str) -> str:
     if name.isprintable():
         return name
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in name)
+
+
+def rest_text(counts: Mapping[str, int]) -> str:
+    """What is not shown, counted."""
+    many = {"batch": "batches", "entry": "entries"}
+    return ", ".join(show_count(count, name, many.get(name)) for name, count in counts.items())
 
 
 def offsets_text(found: BatchFound) -> str:

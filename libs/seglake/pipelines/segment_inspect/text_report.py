@@ -10,6 +10,7 @@ from seglake.pipelines.segment_inspect.findings import (
     HoleFound,
     LogSummary,
     RecordFound,
+    RestFound,
     SearchSummary,
     SideFileSummary,
     TailFound,
@@ -24,6 +25,7 @@ from seglake.pipelines.segment_inspect.text_forms import (
     offsets_text,
     producer_text,
     record_text,
+    rest_text,
     time_text,
 )
 
@@ -79,6 +81,8 @@ class TextReport:
                 self._line(f"{'':>14}{text}")
             case EntryFound():
                 self._line(f"  {entry_text(finding.fields)}")
+            case RestFound():
+                self._line(f"  … and {rest_text(finding.counts)} more (limit {finding.limit})")
             case SideFileSummary():
                 self._side_file_summary(finding.file)
             case SearchSummary():
@@ -93,6 +97,9 @@ class TextReport:
         """A line for the file; a segment's batches follow under it."""
         if found.kind is PathKind.LOG_DIR:
             self._is_brief = not self._with_payload
+            self._is_in_partition = self._has_brief_headings = False
+            if self._has_lines:
+                self._line()
         if found.kind is PathKind.PARTITION_FOLDER:
             self._is_in_partition = True
         if self._is_brief and self._is_in_partition:
@@ -100,9 +107,8 @@ class TextReport:
                 self._keep(f"{found.name}: {found.damage}")
             return
         self._has_headings = False
-        if found.kind in (PathKind.PARTITION_FOLDER, PathKind.LOG_DIR):
-            what = "partition folder" if found.kind is PathKind.PARTITION_FOLDER else "log dir"
-            self._line(f"{what} {found.path}")
+        if found.kind in (PathKind.PARTITION_FOLDER, PathKind.LOG_DIR, PathKind.FOLDER):
+            self._line(f"{found.kind.replace('_', ' ')} {found.path}")
         elif found.kind in _SEGMENTS and found.skipped is None:
             if self._has_lines:
                 self._line()

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from seglake.kafka_log.batch_headers import defect_of
-from seglake.segment_codec.columns import ColumnBuilder, UnitOutcome
+from seglake.segment_codec.columns import ColumnBuilder
 from seglake.segment_codec.control_record import ControlType, control_type
 from seglake.segment_codec.errors import DefectError
 from seglake.segment_codec.offset_order import Unit
+from seglake.segment_codec.outcomes import UnitOutcome
 from seglake.segment_codec.record_batch import RecordBatch
 from seglake.segment_codec.reference_decoder import decode
 from seglake.segment_codec.segment import Defect, Item, Tail

@@ -7,6 +7,7 @@ against the settings classes: what no class has is refused.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, get_type_hints
 
+from seglake.near_names import did_you_mean
 from seglake.pipelines.settings.values import Properties, SettingsError, read_value
 
 Layer = tuple[str, Mapping[str, object]]
@@ -68,14 +69,23 @@ def _known_values(
     for section, values in given.items():
         if section not in sections:
             known = ", ".join(sections)
-            raise SettingsError(section, f"there is no such section; there are {known}")
+            near = did_you_mean(section, [*sections, *keys_of(sections)])
+            raise SettingsError(section, f"there is no such section; there are {known}{near}")
         if not isinstance(values, Mapping):
             raise SettingsError(section, f"expected a table [{section}], got {values!r}")
         kinds = get_type_hints(sections[section])
         for name, value in values.items():
             key = f"{section}.{name}"
             if name not in kinds:
+                near = did_you_mean(key, keys_of(sections))
                 raise SettingsError(
-                    key, f"there is no such key; [{section}] has {', '.join(kinds)}"
+                    key, f"there is no such key; [{section}] has {', '.join(kinds)}{near}"
                 )
             yield _KnownValue(section, name, kinds[name], read_value(kinds[name], key, value))
+
+
+def keys_of(sections: Mapping[str, type]) -> list[str]:
+    """Every key, as `section.name`."""
+    return [
+        f"{section}.{name}" for section, kind in sections.items() for name in get_type_hints(kind)
+    ]

@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Self, get_type_hints
 
 from seglake.kafka_log.read_policy import Isolation, ReadPolicy, UpperBound
-from seglake.pipelines.settings.layers import Layer, choose
+from seglake.pipelines.settings.layers import Layer, choose, keys_of
 from seglake.pipelines.settings.values import Properties, SettingsError
 
 if TYPE_CHECKING:
@@ -140,15 +140,19 @@ class LimitsSettings:
 
     max_decompressed_batch_bytes: int = _number(64 * _MIB)
     fail_on_quarantine: bool = False
-    fail_on_unexplained_gap: bool = False
+    fail_on_unexplained_gap: bool = True
+    fail_on_remote_gap: bool = True
+    fail_on_short_log: bool = True
     hanging_transaction_after: timedelta | None = None
+    stuck_after: timedelta | None = None
     local_processes: int = _number(0, at_least=0)
 
     def __post_init__(self) -> None:
         _check_bounds("limits", self)
-        after = self.hanging_transaction_after
-        if after is not None and after <= timedelta(0):
-            raise SettingsError("limits.hanging_transaction_after", "must be longer than nothing")
+        for name in ("hanging_transaction_after", "stuck_after"):
+            after = getattr(self, name)
+            if after is not None and after <= timedelta(0):
+                raise SettingsError(f"limits.{name}", "must be longer than nothing")
 
     @property
     def hanging_transaction_after_ms(self) -> int | None:
@@ -207,6 +211,11 @@ class Settings:
             return cls(**{name: sections[name](**given) for name, given in chosen.values.items()})
         except SettingsError as error:
             raise chosen.blamed(error) from None
+
+
+def setting_keys() -> list[str]:
+    """Every key that there is, as `section.name`."""
+    return keys_of(get_type_hints(Settings))
 
 
 def _included_and_excluded(globs: Sequence[str]) -> tuple[list[str], list[str]]:

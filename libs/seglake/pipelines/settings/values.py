@@ -1,7 +1,8 @@
 """Reads single setting values strictly: what TOML may hold for a key of a given type.
 
 Nothing is coerced: `"5"` is no number and `1` is no switch. A timestamp is a TOML date-time or
-ISO-8601 text; without a zone it means UTC. A duration is a number with its unit, as text.
+ISO-8601 text; without a zone it means UTC. A duration is a number with its unit, as text; a size
+is a number of bytes, or one with its unit.
 """
 
 import re
@@ -12,9 +13,22 @@ from functools import partial
 from typing import Any
 
 from seglake.errors import WrongCallError
+from seglake.near_names import did_you_mean
 
 _DURATION = re.compile(r"([0-9]{1,9}) ?(s|min|h|d)")
 _DURATION_UNITS = {"s": "seconds", "min": "minutes", "h": "hours", "d": "days"}
+_SIZE_UNITS = {
+    "kB": 10**3,
+    "MB": 10**6,
+    "GB": 10**9,
+    "TB": 10**12,
+    "KiB": 2**10,
+    "MiB": 2**20,
+    "GiB": 2**30,
+    "TiB": 2**40,
+}
+_MOST = 2**63 - 1  # as TOML has it
+_SIZE = re.compile(rf"([0-9]{{1,15}}) ?({'|'.join(_SIZE_UNITS)})")
 
 Properties = tuple[tuple[str, str], ...]
 """(name, value) pairs sorted by name: a table of texts that is frozen and pickles."""
@@ -70,8 +84,15 @@ def _read_switch(key: str, value: object) -> bool:
 
 
 def _read_number(key: str, value: object) -> int:
+    is_size = key.endswith("_bytes")
+    match = _SIZE.fullmatch(value) if is_size and isinstance(value, str) else None
+    if match is not None:
+        value = int(match[1]) * _SIZE_UNITS[match[2]]
     if isinstance(value, bool) or not isinstance(value, int):
-        raise _wrong_type(key, "a whole number", value)
+        expected = 'a whole number of bytes, or a size such as "64MiB" or "64MB"'
+        raise _wrong_type(key, expected if is_size else "a whole number", value)
+    if value > _MOST:
+        raise SettingsError(key, f"must be at most {_MOST}, got {value}")
     return value
 
 
@@ -122,7 +143,8 @@ def _read_choice(kind: type[StrEnum], key: str, value: object) -> StrEnum:
     try:
         return kind(value)
     except ValueError:
-        raise SettingsError(key, f"expected one of {choices}; got {value!r}") from None
+        problem = f"expected one of {choices}; got {value!r}{did_you_mean(value, kind)}"
+        raise SettingsError(key, problem) from None
 
 
 def _wrong_type(key: str, expected: str, value: object) -> SettingsError:

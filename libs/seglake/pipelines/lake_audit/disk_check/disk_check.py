@@ -6,6 +6,7 @@ Each copy is compared on its own: what one of several brokers lacks or has diffe
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from seglake.kafka_log.offset_ranges import OffsetRange, subtracted, without
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.parquet_rows import Within
@@ -14,6 +15,7 @@ from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS, Table
 from seglake.log_dirs.discovery import Discovery, discover
 from seglake.log_dirs.errors import WrongSourceError
 from seglake.log_tables.coverage import Coverage, with_known_id
+from seglake.log_tables.ledger_layers import INGESTED, RangeKind
 from seglake.pipelines.lake_audit.disk_check.disk_check_task import (
     DiskPiece,
     PieceReport,
@@ -21,9 +23,10 @@ from seglake.pipelines.lake_audit.disk_check.disk_check_task import (
 )
 from seglake.pipelines.lake_audit.disk_check.lake_rows import LakeRows
 from seglake.pipelines.lake_audit.lake_state import AUDITED
-from seglake.pipelines.lake_audit.ledger import LakePartition
-from seglake.pipelines.progress import RunReporter
+from seglake.pipelines.lake_audit.ledger import LakePartition, Row, partition_ledger
+from seglake.pipelines.progress import RunReporter, show_count
 from seglake.pipelines.settings.settings import Settings
+from seglake.pipelines.settings.topic_selection import check_selection, unmatched_globs
 from seglake.segment_codec.log_dir import parse_folder_name
 from seglake.storage.storage import Storage
 from seglake.task_engine.engine import Engine
@@ -40,6 +43,7 @@ class CopyCheck:
     Attributes:
         lake_records: records that the ledger counts of the partition; those that the copy has no
             longer were deleted or compacted since, or lie on another disk.
+        superseded: ranges of which the lake has only rows that lost an election.
         failures: pieces that could not be read.
     """
 
@@ -48,6 +52,7 @@ class CopyCheck:
     broker_id: int | None = None
     lake_records: int = 0
     high_watermark: int | None = None
+    superseded: tuple[OffsetRange, ...] = ()
     report: PieceReport = field(default_factory=PieceReport)
     failures: list[str] = field(default_factory=list)
 
@@ -59,7 +64,16 @@ class CopyCheck:
     @property
     def has_problem(self) -> bool:
         report = self.report
-        return bool(report.different.records or report.only_on_disk.records or self.failures)
+        is_wrong = report.different.records or report.only_on_disk.records or self.failures
+        return bool(is_wrong or self.superseded)
+
+    @property
+    def not_taken(self) -> list[OffsetRange]:
+        """Offsets of the copy that a run has yet to ingest."""
+        ranges = self.report.not_taken
+        for superseded in self.superseded:
+            ranges = without(ranges, superseded)
+        return ranges
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,18 +85,25 @@ class _Lake:
     coverage: Coverage
     snapshots: Mapping[str, Snapshot]
     totals: Mapping[PartitionKey, tuple[int, int]]  # records, highest log start
+    ledgers: Mapping[PartitionKey, Sequence[Row]]
 
 
 def find_disks(sources: Sequence[str], storage: Storage, settings: Settings) -> Discovery:
     """List the partitions of the sources, internal topics too.
 
+    The notes are of globs that select nothing; what a run says of its sources is not repeated.
+
     Raises:
         WrongSourceError: a source is missing, no log dir, or whose it is cannot be told.
+        NothingSelectedError: none of the topics that are there is selected.
     """
     select = replace(settings.select, internal_topics=True)
-    return discover(
+    found = discover(
         sources, storage, takes_topic=select.takes_topic, source_id=settings.source.source_id
     )
+    # A folder that cannot be listed may hold what is missed.
+    check = check_selection if found.has_all_topics else unmatched_globs
+    return replace(found, notes=tuple(check(found.topics, select, place="sources")))
 
 
 def check_disks(
@@ -103,7 +124,7 @@ def check_disks(
     checks: list[CopyCheck] = []
     pieces: list[tuple[CopyCheck, DiskPiece]] = []
     ingested = set(known.coverage.topics())
-    checks += _not_listed(disks.unreadable, ingested)
+    checks += [*_not_listed(disks.unreadable, ingested), *_absent(disks, known.coverage)]
     for replica in disks.replicas:
         if replica.key.topic.startswith(_INTERNAL_PREFIX) and replica.key.topic not in ingested:
             continue
@@ -115,6 +136,8 @@ def check_disks(
             broker_id=replica.broker_id,
             lake_records=records,
             high_watermark=replica.checkpoints.high_watermark,
+            superseded=tuple(known.coverage.superseded_ranges(replica.key)),
+            failures=_not_read(replica),
         )
         checks.append(check)
         pieces += [(check, piece) for piece in _pieces(replica, start, known, settings)]
@@ -133,6 +156,23 @@ def check_disks(
             check.failures += [] if report.failure is None else [report.failure]
     reporter.clear()
     return checks
+
+
+def _not_read(replica: Replica) -> list[str]:
+    """What lies in the folder and cannot be compared as it is."""
+    if not replica.compressed:
+        return []
+    count = show_count(len(replica.compressed), "compressed segment", "compressed segments")
+    return [f"{count} ({replica.compressed[0].name}): decompress there and run again"]
+
+
+def _absent(disks: Discovery, coverage: Coverage) -> Iterable[CopyCheck]:
+    """Partitions that a checkpoint names and that have no folder, if the lake lacks offsets."""
+    for (topic, partition), log_dir, start, stop in disks.absent:
+        key = PartitionKey(topic, partition, coverage.latest_topic_id(topic, partition))
+        if subtracted((start, stop), coverage.ranges(key)):
+            reason = f"there is no folder, and the high watermark in {log_dir} is {stop}"
+            yield CopyCheck(str(key), folder=log_dir, high_watermark=stop, failures=[reason])
 
 
 def _not_listed(unreadable: Mapping[str, str], ingested: Container[str]) -> Iterable[CopyCheck]:
@@ -154,18 +194,22 @@ def _read_lake(lake: str, storage: Storage, source_id: str) -> _Lake:
         )
     coverage = Coverage(rows)
     totals: dict[PartitionKey, tuple[int, int]] = {}
+    ledgers: dict[PartitionKey, list[Row]] = {}
     for row in rows:
         key = coverage.joined_key(PartitionKey(row["topic"], row["partition"], row["topic_id"]))
         records, start = totals.get(key, (0, 0))
-        is_log = row["kind"] == "ingest"
-        start = max(start, (row["log_start_offset"] or 0) if is_log else 0)
-        totals[key] = (records + (row["records"] or 0), start)
+        start = max(start, (row["log_start_offset"] or 0) if row["kind"] in INGESTED else 0)
+        count = row["records"] or 0
+        is_lost = row["kind"] == RangeKind.SUPERSEDED
+        totals[key] = (records + (-count if is_lost else count), start)
+        ledgers.setdefault(key, []).append(row)
     return _Lake(
         storage=storage,
         source_id=source_id,
         coverage=coverage,
         snapshots=read_snapshots(tables, AUDITED),
         totals=totals,
+        ledgers=ledgers,
     )
 
 
@@ -173,7 +217,7 @@ def _pieces(
     replica: Replica, known_start_offset: int, known: _Lake, settings: Settings
 ) -> Iterable[DiskPiece]:
     lake = _lake_rows(known, replica.key)
-    covered = tuple(known.coverage.ranges(replica.key))
+    covered = tuple(known.coverage.current_ranges(replica.key))
     segments = replica.segments
     stop = 0
     for pack in packed(segments, lambda file: file.size_bytes, settings.read.split_bytes):
@@ -207,9 +251,10 @@ def _lake_rows(known: _Lake, key: PartitionKey) -> LakeRows:
             if file.topic in (None, key.topic) and file.may_hold([partition])
         )
 
+    partition = LakePartition(known.source_id, key)
     return LakeRows(
         storage=known.storage,
-        partition=LakePartition(known.source_id, key),
+        ledger=partition_ledger(partition, known.ledgers.get(key, ())),
         has_null_id=is_first_id,
         records=files(RECORDS),
         batches=files(BATCHES),

@@ -36,7 +36,8 @@ def _copy(check: CopyCheck) -> Mapping[str, Any]:
         "only_on_disk": report.only_on_disk._asdict(),
         "left_out": report.left_out,
         "only_in_lake": check.only_in_lake,
-        "not_taken": [list(offsets) for offsets in report.not_taken],
+        "not_taken": [list(offsets) for offsets in check.not_taken],
+        "superseded": [list(offsets) for offsets in check.superseded],
         "damaged_spans": report.damaged_spans,
         "failures": check.failures,
     }
@@ -97,8 +98,11 @@ def _lines(check: CopyCheck) -> Iterator[str]:
         yield f"PROBLEM  {_places(report.only_on_disk)} are on the disk, and not in the lake"
     for failure in check.failures:
         yield f"PROBLEM  not compared: {failure}"
-    if report.not_taken:
-        yield _not_taken(report.not_taken, check.high_watermark)
+    if check.superseded:
+        shown = ", ".join(f"[{start}, {stop})" for start, stop in check.superseded)
+        yield f"PROBLEM  not compared: the lake's rows lost an election, {shown}"
+    if check.not_taken:
+        yield _not_taken(check.not_taken, check.high_watermark)
 
 
 def _places(places: Places) -> str:

@@ -21,7 +21,7 @@ from seglake.log_dirs.segment_files import check_size
 from seglake.log_dirs.segment_side_files import anchors_of, read_index
 from seglake.log_tables.batch_rows import header_columns
 from seglake.log_tables.internal_columns import INTERPRETERS
-from seglake.log_tables.record_rows import Origin, UnitRows, record_rows
+from seglake.log_tables.record_rows import Origin, UnitRows, record_rows, shared_of
 from seglake.pipelines.lake_audit.disk_check.absence_reasons import (
     DiskRecords,
     why_absent,
@@ -30,10 +30,11 @@ from seglake.pipelines.lake_audit.disk_check.absence_reasons import (
 from seglake.pipelines.lake_audit.disk_check.lake_rows import LakeRows
 from seglake.pipelines.lake_audit.disk_check.record_compare import PAYLOAD_COLUMNS, match
 from seglake.pipelines.lake_audit.ledger import Offsets
-from seglake.segment_codec.columns import LOWEST_OFFSET, ColumnBuilder, Columns, UnitOutcome
+from seglake.segment_codec.columns import LOWEST_OFFSET, ColumnBuilder, Columns
 from seglake.segment_codec.errors import DefectError, SegmentCodecError
 from seglake.segment_codec.message_set import Wrapper
 from seglake.segment_codec.offset_order import OffsetOrder, Unit
+from seglake.segment_codec.outcomes import UnitOutcome
 from seglake.segment_codec.record_batch import RecordBatch
 from seglake.segment_codec.segment import MOST_OFFSETS, Defect, SegmentBounds, SegmentWalk, Tail
 from seglake.segment_codec.transactions import TransactionState
@@ -134,7 +135,9 @@ def check_pieces(pieces: tuple[DiskPiece, ...]) -> list[PieceReport]:
 class _AnyOrder(OffsetOrder):
     """Lets batches stand anywhere: the quarantine knows which of them have false offsets."""
 
-    def judge(self, unit: Unit, base_offset: int, limit_offset: int) -> None:
+    def judge(
+        self, unit: Unit, base_offset: int, limit_offset: int, first_offset: int | None = None
+    ) -> None:
         self.next_offset = max(self.next_offset, unit.last_offset + 1)
 
 
@@ -148,7 +151,7 @@ class _Check:
         self._builder = ColumnBuilder(piece.max_decompressed_batch_bytes)
         self._is_quarantined: list[bool] = []  # of each batch in the builder
         self._reached = LOWEST_OFFSET  # the end of what was flushed
-        self._origin = Origin(*piece.lake.partition, run_id="")
+        self._origin = Origin(*piece.lake.partition, run_id="", generation=0)
 
     def run(self) -> PieceReport:
         try:
@@ -175,7 +178,8 @@ class _Check:
         with piece.source.open_reader(file.path) as reader:
             check_size(file, reader.size_bytes, is_last=is_last)
             window = Window(reader, piece.window_bytes, file.size_bytes)
-            for item in SegmentWalk(window, bounds, _AnyOrder(0)).items():
+            walk = SegmentWalk(window, bounds, _AnyOrder(0), compares_neighbours=False)
+            for item in walk.items():
                 if isinstance(item, Defect):
                     self._report.damaged_spans += 1
                 elif not isinstance(item, Tail):
@@ -223,7 +227,7 @@ class _Check:
                 self._reached = max(self._reached, outcome.unit.last_offset + 1)
             start = outcome.row_stop
         if len(columns.offsets):
-            disk = _payload_table(record_rows(columns, rows, self._origin)[0])
+            disk = _payload_table(record_rows(columns, shared_of(rows), self._origin)[0])
             self._compare(disk, _disk_records(columns, outcomes, quarantined))
 
     def _compare(self, disk: pa.Table, records: DiskRecords) -> None:

@@ -8,15 +8,16 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from seglake.lake.parquet_rows import Within, read_rows
+from seglake.lake.parquet_rows import Within, numbers, read_rows
 from seglake.lake.snapshots import StoredFile
 from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS, Table
 from seglake.pipelines.lake_audit.disk_check.record_compare import PAYLOAD_COLUMNS
-from seglake.pipelines.lake_audit.ledger import LakePartition
+from seglake.pipelines.lake_audit.ledger import LakePartition, PartitionLedger
 from seglake.pipelines.lake_audit.texts import text_values
 from seglake.storage.storage import Storage
 
 _KEY_COLUMNS = ("source_id", "topic_id", "partition")
+_PLACES = {RECORDS.name: "offset", BATCHES.name: "base_offset"}  # of tables with generations
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,15 +26,20 @@ class LakeRows:
 
     Attributes:
         has_null_id: rows without a topic id belong to it too.
+        ledger: tells which rows count.
     """
 
     storage: Storage
-    partition: LakePartition
+    ledger: PartitionLedger
     has_null_id: bool
     records: tuple[StoredFile, ...]
     batches: tuple[StoredFile, ...]
     gaps: tuple[StoredFile, ...]
     quarantine: tuple[StoredFile, ...]
+
+    @property
+    def partition(self) -> LakePartition:
+        return self.ledger.partition
 
     def payloads(self, first_offset: int, last_offset: int) -> pa.Table:
         """The records between two offsets, both in it, with PAYLOAD_COLUMNS."""
@@ -60,11 +66,12 @@ class LakeRows:
 
     def quarantined(self, broker_id: int | None) -> frozenset[tuple[str, int]]:
         """Segment and position of what one broker's disk has and the lake did not take."""
-        columns = ("topic", "broker_id", "segment", "position", "resolution")
+        columns = ("topic", "broker_id", "segment", "position", "resolution", "generation")
         rows = self._read(QUARANTINE, self.quarantine, columns, []).to_pylist()
         found = [row for row in rows if row["broker_id"] == broker_id]
-        resolved = {_place(row) for row in found if row["resolution"] is not None}
-        return frozenset({_place(row) for row in found} - resolved)
+        found.sort(key=lambda row: (row["generation"] or 0, row["resolution"] is not None))
+        newest = {_place(row): row["resolution"] for row in found}
+        return frozenset(place for place, resolution in newest.items() if resolution is None)
 
     def _read(
         self,
@@ -80,19 +87,25 @@ class LakeRows:
         conditions = [Within("partition", number, number), *only]
         for file in files:
             if file.may_hold(conditions):
-                found += self._rows_of(file.path, columns, conditions, pa.schema(fields))
+                place = _PLACES.get(table.name)
+                found += self._rows_of(file.path, pa.schema(fields), conditions, place)
         return pa.concat_tables(found)
 
     def _rows_of(
-        self, path: str, columns: Sequence[str], only: Sequence[Within], schema: pa.Schema
+        self, path: str, schema: pa.Schema, only: Sequence[Within], place: str | None
     ) -> Iterator[pa.Table]:
-        for rows in read_rows(self.storage, path, [*_KEY_COLUMNS, *columns], only):
+        columns = schema.names
+        generation = [] if place is None else ["generation"]
+        for rows in read_rows(self.storage, path, [*_KEY_COLUMNS, *columns, *generation], only):
             source_id, key = self.partition
             belongs = _is_one_of(rows, "source_id", [source_id])
             ids = [key.topic_id, *([None] if self.has_null_id else [])]
             belongs &= _is_one_of(rows, "topic_id", ids)
             if "topic" in columns:
                 belongs &= _is_one_of(rows, "topic", [key.topic])
+            if place is not None:
+                offsets, generations = numbers(rows, place), numbers(rows, "generation")
+                belongs &= self.ledger.are_current(offsets, generations)
             kept = rows if belongs.all() else rows.filter(pa.array(belongs))
             yield kept.select([*columns]).cast(schema)
 

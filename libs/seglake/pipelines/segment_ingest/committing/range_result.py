@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from seglake.kafka_log.gap_ranges import GapsByCause, GapTally, gaps_joined
 from seglake.kafka_log.offset_gaps import GapCause, cause_of
 from seglake.lake.tables import CHECKPOINTS
 from seglake.log_tables.quarantine_rows import RowStamp, gap_row
@@ -42,12 +43,12 @@ class RangeResult:
     totals: Totals
 
     @property
-    def missing_offsets(self) -> int:
-        """Offsets that are gone without evidence why."""
-        between = sum(
-            gap.next_offset - gap.start_offset for gap in self.gaps if gap.cause is GapCause.MISSING
-        )
-        return between + sum(report.missing_offsets for report in self.reports)
+    def gaps_by_cause(self) -> GapsByCause:
+        """Its own gaps and those that its tasks met."""
+        own = GapTally()
+        for gap in self.gaps:
+            own.add(gap.cause, gap.start_offset, gap.next_offset)
+        return gaps_joined([own.by_cause(), *(report.gaps for report in self.reports)])
 
 
 def combine_reports(plan: RangePlan, reports: Sequence[SplitReport]) -> RangeResult:

@@ -62,9 +62,11 @@ def run_wave(
             counted up.
         extra_files: asked for files to commit along, by topic, when it is known what was decoded.
     """
+    context.announce()
     attempt_id = str(uuid.uuid4())
     counting = context.reporter.counting("decoding", [task.size_bytes for task in wave.tasks])
-    tasks = [task.of_attempt(attempt_id) for task in wave.tasks]
+    following = {topic: generation + 1 for topic, generation in generations.items()}
+    tasks = [task.of_attempt(attempt_id, following) for task in wave.tasks]
     reports = context.engine.run(decode, tasks, on_done=counting)
     failed = failures_of(wave, reports)
     results, left_out = _results(wave, reports, failed)
@@ -91,6 +93,39 @@ def run_wave(
     committed = [r for r in results if r.plan.key.topic in won]
     written = sum(file.size_bytes for topic in topics if topic.topic in won for file in topic.files)
     return WaveResult(tuple(committed), outcome.lost, left_out, written)
+
+
+def commit_files(
+    files: Mapping[str, Sequence[DataFile]],
+    attempt_id: str,
+    generations: dict[str, int],
+    context: RunContext,
+) -> tuple[str, ...]:
+    """Commit files that no task wrote, by topic; the topics that another run took meanwhile.
+
+    Args:
+        generations: of each topic; one committed here is counted up.
+    """
+    waves = [
+        TopicWave(topic, generations[topic] + 1, tuple(of_topic))
+        for topic, of_topic in sorted(files.items())
+        if of_topic
+    ]
+    if not waves:
+        return ()
+    context.announce()
+    outcome = commit_wave(
+        context.tables,
+        context.source_id,
+        attempt_id,
+        context.run_id,
+        waves,
+        time.time_ns() // 1_000_000,
+        after=context.after,
+    )
+    for topic in outcome.committed:
+        generations[topic] += 1
+    return outcome.lost
 
 
 def _results(

@@ -1,5 +1,6 @@
 """What decoding gives: rows of one table after another, in the order of a log's bytes. Values."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -20,3 +21,9 @@ class DecodedRows(NamedTuple):
 
     table: Table
     rows: pa.RecordBatch | list[Row]
+
+
+def joined_rows(parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    """Several, one after the other; at least one."""
+    joined: pa.RecordBatch = pa.concat_batches(parts)  # type: ignore[attr-defined]  # stubs lag
+    return joined

@@ -112,6 +112,7 @@ class InternalRows:
             "record_topic_id": self._origin.key.topic_id,
             "record_partition": self._origin.key.partition,
             "run_id": self._origin.run_id,
+            "generation": self._origin.generation,
         }
 
         def column(name: str) -> list[Value]:

@@ -2,7 +2,9 @@
 
 import numpy as np
 
-from seglake.log_tables.record_rows import UnitRows, payload_bytes
+from seglake.kafka_log.gap_ranges import GapTally
+from seglake.kafka_log.offset_gaps import GapCause
+from seglake.log_tables.record_rows import STATES, SharedColumns, payload_bytes
 from seglake.pipelines.segment_ingest.decoding.tasks import Totals
 from seglake.segment_codec.columns import Columns
 from seglake.segment_codec.errors import DefectCode
@@ -22,7 +24,7 @@ class SplitCounts:
     def __init__(self) -> None:
         self.totals = dict.fromkeys(Totals._fields, 0)
         self.defects: dict[str, int] = {}
-        self.missing_offsets = 0
+        self.gaps = GapTally()
         self.open_rows = 0
         self.faulty_bytes = 0
         self.times_ms: tuple[int, int] | None = None
@@ -32,18 +34,18 @@ class SplitCounts:
         self.totals["quarantined_batches"] += 1
         self.defects[str(code)] = self.defects.get(str(code), 0) + 1
 
-    def count_batch(self, offset_count: int) -> None:
-        """Count a batch with so many offsets in the range."""
-        self.totals["batches"] += 1
+    def count_batches(self, count: int, offset_count: int) -> None:
+        """Count batches, with so many offsets in the range."""
+        self.totals["batches"] += count
         self.totals["offsets"] += offset_count
 
-    def count_gap(self, offset_count: int, *, is_missing: bool) -> None:
+    def count_gap(self, cause: GapCause, start: int, stop: int) -> None:
         """Count a gap."""
         self.totals["gaps"] += 1
-        self.totals["offsets"] += offset_count
-        self.missing_offsets += offset_count * is_missing
+        self.totals["offsets"] += stop - start
+        self.gaps.add(cause, start, stop)
 
-    def count_records(self, columns: Columns, units: list[UnitRows], replaced_names: int) -> None:
+    def count_records(self, columns: Columns, units: SharedColumns, replaced_names: int) -> None:
         """Count the rows of one flush."""
         totals = self.totals
         count, offsets = len(columns.offsets), columns.offsets
@@ -60,6 +62,5 @@ class SplitCounts:
                 int(np.min(times, initial=known[0])),
                 int(np.max(times, initial=known[1])),
             )
-        self.open_rows += sum(
-            unit.row_count for unit in units if unit.state is TransactionState.OPEN
-        )
+        is_open = units.states == STATES.index(TransactionState.OPEN)
+        self.open_rows += int(units.row_counts[is_open].sum())

@@ -6,13 +6,18 @@ Here is decided what every batch is to this run: taken before, wanted, not inges
 
 from collections.abc import Generator, Iterator
 
+import numpy as np
+from numpy.typing import NDArray
+
 from seglake.kafka_log.batch_headers import MOST_CONTROL_BYTES
 from seglake.log_dirs.errors import SourceVanishedError
 from seglake.log_dirs.segment_files import check_size
 from seglake.log_dirs.segment_side_files import anchors_of, read_index
 from seglake.log_tables.batch_rows import BatchState
+from seglake.log_tables.record_rows import STATES
 from seglake.pipelines.segment_ingest.decoding.decoded_rows import DecodedRows
-from seglake.pipelines.segment_ingest.decoding.split_writer import PendingUnit, SplitWriter
+from seglake.pipelines.segment_ingest.decoding.pending import PendingRun, PendingUnit
+from seglake.pipelines.segment_ingest.decoding.split_writer import SplitWriter
 from seglake.pipelines.segment_ingest.decoding.tasks import (
     ByteCount,
     DecodeSettings,
@@ -21,11 +26,12 @@ from seglake.pipelines.segment_ingest.decoding.tasks import (
     SplitReport,
     TailReport,
 )
+from seglake.segment_codec.batch_run import FEWEST, BatchRun
 from seglake.segment_codec.control_record import ControlType, control_type
 from seglake.segment_codec.errors import DefectCode, DefectError
 from seglake.segment_codec.message_set import MessageRun, Wrapper
 from seglake.segment_codec.offset_order import OffsetOrder, Unit
-from seglake.segment_codec.record_batch import RecordBatch
+from seglake.segment_codec.record_batch import TRANSACTIONAL, RecordBatch
 from seglake.segment_codec.reference_decoder import decode
 from seglake.segment_codec.segment import Defect, SegmentBounds, SegmentWalk, Tail
 from seglake.segment_codec.transactions import Marker, Markers, TransactionState
@@ -33,6 +39,8 @@ from seglake.segment_codec.window import Window
 
 # In read_committed a range has no open data but that of a transaction which is not waited for.
 _NOT_READABLE = (TransactionState.ABORTED, TransactionState.OPEN)
+_MOST_SINGLY = 64
+_NOT_READABLE_INDEXES = [STATES.index(state) for state in _NOT_READABLE]
 _OUT_OF_PLACE = (DefectCode.OFFSET_OUT_OF_ORDER, DefectCode.OFFSET_OUT_OF_SEGMENT)
 
 
@@ -42,12 +50,12 @@ def _changed(piece: SegmentSplit, position: int) -> SourceVanishedError:
     )
 
 
-def _claimed_crc(item: Unit | Defect | Tail) -> int | None:
+def _claimed_crc(item: Unit | BatchRun | Defect | Tail) -> int | None:
     """The checksum that the header of what stands here claims, right or not."""
     match item:
         case RecordBatch():
             return item.header.crc
-        case Wrapper() | MessageRun():
+        case Wrapper() | MessageRun() | BatchRun():
             return item.crc
         case Defect():
             return item.expected_crc
@@ -104,14 +112,26 @@ class SplitDecoder:
         with self._settings.storage.open_reader(file.path) as reader:
             check_size(file, reader.size_bytes, is_last=piece.is_last)
             window = Window(reader, self._settings.window_bytes, file.size_bytes)
-            walk = SegmentWalk(window, self._bounds(piece), self._order, stop=piece.stop)
+            walk = SegmentWalk(
+                window,
+                self._bounds(piece),
+                self._order,
+                stop=piece.stop,
+                compares_neighbours=not self._split.is_plain,
+            )
             is_sound = True
-            for item in walk.items(piece.start):
+            # Only where the survey found all in order: the exact walk judges everything else.
+            items = walk.runs if self._split.is_plain else walk.items
+            for item in items(piece.start):
                 if self._writer.is_full_for(item):
                     yield from self._writer.flush()
                 self._check_unchanged(piece, item)
                 is_sound &= not isinstance(item, Defect)
-                if self._take(item, index):
+                if isinstance(item, BatchRun):
+                    is_end = yield from self._take_run(item, index)
+                else:
+                    is_end = self._take(item, index)
+                if is_end:
                     self._bytes["above"] += piece.stop - item.position
                     return True
         if is_sound and self._reached < piece.next_offset:
@@ -135,7 +155,7 @@ class SplitDecoder:
             may_have_holes=piece.is_cleaned,
         )
 
-    def _check_unchanged(self, piece: SegmentSplit, item: Unit | Defect | Tail) -> None:
+    def _check_unchanged(self, piece: SegmentSplit, item: Unit | BatchRun | Defect | Tail) -> None:
         """The survey saw the headers: the first is known, and all were in order if it was plain."""
         if self._split.is_plain and isinstance(item, Defect) and item.code in _OUT_OF_PLACE:
             raise _changed(piece, item.position)
@@ -171,6 +191,67 @@ class SplitDecoder:
                 self._writer.sound_below()
             self._reached = max(self._reached, last_offset + 1)
         return False
+
+    def _take_run(self, run: BatchRun, index: int) -> Generator[DecodedRows, None, bool]:
+        """As `_take`; a run lies above, below or in what is wanted as a whole."""
+        if run.first_offset >= self._split.range_next:
+            return True
+        if run.last_offset < self._floor:
+            self._bytes["below"] += run.size_bytes
+            self._writer.sound_below()
+            self._reached = run.last_offset + 1
+            return False
+        whole = PendingRun(run, index, self._states(run))
+        start = 0
+        for stop in [*self._hidden(whole.states), len(run)]:
+            yield from self._take_readable(whole, start, stop)
+            if stop < len(run):
+                yield from self._take_singly(whole, stop, stop + 1)
+            start = stop + 1
+        self._reached = run.last_offset + 1
+        return False
+
+    def _take_readable(
+        self, whole: PendingRun, start: int, stop: int
+    ) -> Generator[DecodedRows, None, None]:
+        """The batches [start, stop) of a run: many at once, as far as they can be decompressed."""
+        while stop - start >= FEWEST:
+            if self._writer.is_full_for(whole.run):
+                yield from self._writer.flush()
+            taken = self._writer.add_run(whole.part(start, stop))
+            if taken:
+                self._bytes["sound"] += whole.part(start, start + taken).run.size_bytes
+                start += taken
+            else:  # the exact path says what is wrong; where one is damaged, others may be
+                singly = min(start + _MOST_SINGLY, stop)
+                yield from self._take_singly(whole, start, singly)
+                start = singly
+        yield from self._take_singly(whole, start, stop)
+
+    def _take_singly(
+        self, whole: PendingRun, start: int, stop: int
+    ) -> Generator[DecodedRows, None, None]:
+        for place in range(start, stop):
+            unit = whole.run.batch(place)
+            if self._writer.is_full_for(unit):
+                yield from self._writer.flush()
+            self._take(unit, whole.segment_index)
+
+    def _states(self, run: BatchRun) -> NDArray[np.int8]:
+        """How the transactions of the batches ended, by the index of the state."""
+        states = np.full(len(run), STATES.index(TransactionState.NONE), np.int8)
+        is_transactional = run.column("attributes") & TRANSACTIONAL != 0
+        producers, offsets = run.column("producer_id"), run.column("base_offset")
+        for producer_id in np.unique(producers[is_transactional]).tolist():
+            places = np.flatnonzero(is_transactional & (producers == producer_id))
+            states[places] = self._markers.states(producer_id, offsets[places])
+        return states
+
+    def _hidden(self, states: NDArray[np.int8]) -> list[int]:
+        """Which batches are not to be decoded."""
+        if self._settings.takes_aborted:
+            return []
+        return np.flatnonzero(np.isin(states, _NOT_READABLE_INDEXES)).tolist()
 
     def _is_cut_to_fit(self, unit: Unit) -> bool:
         """Whether a batch that reaches across the end of the range is taken as far as it fits."""

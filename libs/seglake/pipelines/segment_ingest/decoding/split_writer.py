@@ -6,7 +6,6 @@ be damaged inside.
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from seglake.kafka_log.batch_headers import defect_of, last_batch_of
 from seglake.kafka_log.offset_gaps import GapCause, Hole, HoleFinder, cause_of
@@ -19,13 +18,16 @@ from seglake.log_tables.quarantine_rows import (
     most_raw_bytes,
     quarantine_row,
 )
-from seglake.log_tables.record_rows import (
-    Origin,
-    UnitRows,
-    record_rows,
-)
+from seglake.log_tables.record_rows import SharedColumns, UnitRows, record_rows
+from seglake.log_tables.run_rows import RunColumns
 from seglake.pipelines.segment_ingest.decoding.decoded_rows import DecodedRows, Row
+from seglake.pipelines.segment_ingest.decoding.flushed_rows import FlushedRows
 from seglake.pipelines.segment_ingest.decoding.internal_rows import internal_rows
+from seglake.pipelines.segment_ingest.decoding.pending import (
+    PendingDefect,
+    PendingRun,
+    PendingUnit,
+)
 from seglake.pipelines.segment_ingest.decoding.split_counts import SplitCounts
 from seglake.pipelines.segment_ingest.decoding.tasks import (
     ByteCount,
@@ -35,34 +37,22 @@ from seglake.pipelines.segment_ingest.decoding.tasks import (
     TailReport,
     Totals,
 )
-from seglake.segment_codec.columns import LOWEST_OFFSET, ColumnBuilder, Columns, UnitOutcome
-from seglake.segment_codec.control_record import ControlType
+from seglake.segment_codec.batch_run import BatchRun
+from seglake.segment_codec.columns import (
+    LOWEST_OFFSET,
+    ColumnBuilder,
+    Columns,
+)
 from seglake.segment_codec.errors import DefectCode
 from seglake.segment_codec.message_set import MessageRun
 from seglake.segment_codec.offset_order import Unit
+from seglake.segment_codec.outcomes import RunOutcome, UnitOutcome
 from seglake.segment_codec.record_batch import RecordBatch
 from seglake.segment_codec.segment import Defect, Tail
-from seglake.segment_codec.transactions import Marker, TransactionState
+from seglake.segment_codec.transactions import Marker
 
-_MOST_PENDING = 32_768
+_MOST_PENDING = 32_768  # batches and damage; the last run may bring more
 _MOST_HOLES = 8192  # a row for each is in memory
-
-
-class PendingUnit(NamedTuple):
-    """A sound batch waiting for its turn; `segment_index` is where it lies."""
-
-    unit: Unit
-    segment_index: int
-    state: BatchState
-    transaction_state: TransactionState
-    control_type: ControlType | None
-
-
-class PendingDefect(NamedTuple):
-    """Damage waiting for its turn."""
-
-    defect: Defect
-    segment_index: int
 
 
 class SplitWriter:
@@ -73,13 +63,13 @@ class SplitWriter:
         self._floor_offset = split.floor_offset
         self._settings = settings
         self._builder = ColumnBuilder(settings.max_decompressed_batch_bytes)
-        self._pending: list[PendingUnit | PendingDefect] = []
+        self._pending: list[PendingUnit | PendingRun | PendingDefect] = []
+        self._pending_count = 0  # of batches and damage
         self._quarantined: list[PendingDefect] = []  # until the next sound offset is known
         self._previous_offset: int | None = None
         self._holes = HoleFinder()
         self._is_compacted = [piece.is_compacted for piece in split.segment_splits]
-        self._stamp = RowStamp(settings.source_id, settings.run_id, settings.attempt_id)
-        self._origin = Origin(settings.source_id, split.key, settings.run_id)
+        self._origin = settings.origin(split.key)
         self._places = [
             Place(
                 origin=self._origin,
@@ -107,13 +97,15 @@ class SplitWriter:
     def forget(self) -> None:
         """Drop what waits: only damage does, and a later run will record it."""
         self._pending.clear()
+        self._pending_count = 0
         self._is_forgotten = True
 
-    def is_full_for(self, item: Unit | Defect | Tail) -> bool:
+    def is_full_for(self, item: Unit | BatchRun | Defect | Tail) -> bool:
         """Whether what waits is to be flushed before the item is added."""
-        if self._pending and isinstance(self._pending[-1], PendingUnit):  # damage may be forgotten
+        # Damage that comes last may be forgotten.
+        if self._pending and not isinstance(self._pending[-1], PendingDefect):
             is_full = self._builder.plain_bytes >= self._settings.decoded_bytes
-            if is_full or len(self._pending) >= _MOST_PENDING:
+            if is_full or self._pending_count >= _MOST_PENDING:
                 return True
         return not isinstance(item, Defect | Tail) and not self._builder.accepts(item)
 
@@ -126,10 +118,25 @@ class SplitWriter:
         if pending.state is BatchState.DECODED:
             self._builder.add(pending.unit, self._floor_offset, self._split.range_next)
         self._pending.append(pending)
+        self._pending_count += 1
+
+    def add_run(self, pending: PendingRun) -> int:
+        """Queue wanted batches from the first on; how many.
+
+        Fewer than all where what waits is to be flushed first, or the next one is damaged.
+        """
+        count = self._builder.add_run(
+            pending.run, self._floor_offset, self._split.range_next, self._settings.decoded_bytes
+        )
+        if count:
+            self._pending.append(pending.part(0, count))
+            self._pending_count += count
+        return count
 
     def add_defect(self, defect: Defect, segment_index: int) -> None:
         """Queue damage."""
         self._pending.append(PendingDefect(defect, segment_index))
+        self._pending_count += 1
 
     def add_faulty(self, unit: Unit, segment_index: int, code: DefectCode, detail: str) -> None:
         """Queue a batch whose checksum holds but which cannot be taken."""
@@ -176,47 +183,79 @@ class SplitWriter:
             last_batch=None if last is None else last_batch_of(last.unit),
             markers=markers,
             defects=tuple(sorted(counts.defects.items())),
-            missing_offsets=counts.missing_offsets,
+            gaps=counts.gaps.by_cause(),
             open_rows=counts.open_rows,
             tails=tails,
         )
 
     def flush(self) -> Iterator[DecodedRows]:
         """Decode what waits, and yield its rows."""
-        pending, self._pending = self._pending, []
+        pending, self._pending, self._pending_count = self._pending, [], 0
         reached = self._holes.next_offset
-        columns, outcomes = self._builder.flush(LOWEST_OFFSET if reached is None else reached)
+        columns, outcomes = self._builder.flush_runs(LOWEST_OFFSET if reached is None else reached)
         decoded = iter(outcomes)
-        start = 0
-        units: list[UnitRows] = []
-        batches: list[Row] = []
+        flushed = FlushedRows()
         for waiting in pending:
-            if isinstance(waiting, PendingDefect):
-                self._meet_defect(waiting)
-                continue
-            outcome, rows = None, 0
-            if waiting.state is BatchState.DECODED:
-                outcome = next(decoded)
-                rows = outcome.row_stop - start
-                start = outcome.row_stop
-                if outcome.fault is not None:
-                    defect = defect_of(waiting.unit, *outcome.fault)
-                    self._counts.faulty_bytes += waiting.unit.size_bytes
-                    self._meet_defect(PendingDefect(defect, waiting.segment_index))
-                    continue
-                base_offset, _ = self._split.cut(outcome.first_offset, waiting.unit.last_offset)
-                units.append(_unit_rows(waiting, base_offset, rows))
-            row, first_offset = self._batch_row(waiting, outcome, rows)
-            if self._quarantined:
-                yield from self._quarantine_rows(first_offset)
-            self._previous_offset = waiting.unit.last_offset
-            batches.append(row)
-        if batches:
+            match waiting:
+                case PendingDefect():
+                    self._meet_defect(waiting)
+                case PendingUnit():
+                    of_batch = next(decoded) if waiting.state is BatchState.DECODED else None
+                    if not isinstance(of_batch, RunOutcome):
+                        yield from self._settle(waiting, of_batch, flushed)
+                case PendingRun():
+                    of_run = next(decoded)
+                    if isinstance(of_run, RunOutcome):
+                        yield from self._settle_run(waiting, of_run, flushed)
+        batches = flushed.batches()
+        if batches is not None:
             yield DecodedRows(BATCHES, batches)
         if len(columns.offsets):
-            yield from self._record_rows(columns, units)
+            yield from self._record_rows(columns, flushed.shared())
 
-    def _record_rows(self, columns: Columns, units: list[UnitRows]) -> Iterator[DecodedRows]:
+    def _settle(
+        self, pending: PendingUnit, outcome: UnitOutcome | None, flushed: FlushedRows
+    ) -> Iterator[DecodedRows]:
+        """Say what became of a batch, and yield the damage in front of it."""
+        records: UnitRows | None = None
+        if outcome is not None:
+            rows = outcome.row_stop - flushed.row_stop
+            flushed.row_stop = outcome.row_stop
+            if outcome.fault is not None:
+                defect = defect_of(pending.unit, *outcome.fault)
+                self._counts.faulty_bytes += pending.unit.size_bytes
+                self._meet_defect(PendingDefect(defect, pending.segment_index))
+                return
+            base_offset, _ = self._split.cut(outcome.first_offset, pending.unit.last_offset)
+            records = _unit_rows(pending, base_offset, rows)
+        row, first_offset = self._batch_row(pending, outcome, records)
+        yield from self._quarantine_rows(first_offset)
+        self._previous_offset = pending.unit.last_offset
+        flushed.add_batch(row, records)
+
+    def _settle_run(
+        self, pending: PendingRun, outcome: RunOutcome, flushed: FlushedRows
+    ) -> Iterator[DecodedRows]:
+        """The same of a run; one with damage inside goes batch by batch."""
+        if not outcome.is_sound:
+            for unit, of_batch in zip(pending.units(), outcome.of_batches(), strict=True):
+                yield from self._settle(unit, of_batch, flushed)
+            return
+        run, index = pending.run, pending.segment_index
+        added = RunColumns(pending.states, outcome.row_counts, outcome.plain_bytes)
+        flushed.row_stop = int(outcome.row_stops[-1])
+        first = run.column("base_offset")
+        next_offsets = run.next_offsets
+        for start, stop in run.stretches():
+            self._holes.batch(start, stop, index)
+        self._is_compacted[index] |= bool((run.column("record_count") < next_offsets - first).any())
+        self._counts.count_batches(len(run), int((next_offsets - first).sum()))
+        yield from self._quarantine_rows(run.first_offset)
+        self._previous_offset = run.last_offset
+        (self._last,) = pending.last.units()
+        flushed.add_run(run, added, self._places[index])
+
+    def _record_rows(self, columns: Columns, units: SharedColumns) -> Iterator[DecodedRows]:
         rows, replaced = record_rows(columns, units, self._origin)
         if self._internal is not None:
             interpreted, secrets = self._internal.of_records(rows)
@@ -228,7 +267,7 @@ class SplitWriter:
         yield DecodedRows(RECORDS, rows)
 
     def _batch_row(
-        self, pending: PendingUnit, outcome: UnitOutcome | None, row_count: int
+        self, pending: PendingUnit, outcome: UnitOutcome | None, records: UnitRows | None
     ) -> tuple[Row, int]:
         """The row of a batch, and its first offset in the range."""
         unit, split = pending.unit, self._split
@@ -245,10 +284,10 @@ class SplitWriter:
             first_offset=start,
             last_offset=stop - 1,
             record_count=count,
-            row_count=row_count,
+            row_count=0 if records is None else records.row_count,
             uncompressed_bytes=plain_bytes,
         )
-        self._counts.count_batch(stop - start)
+        self._counts.count_batches(1, stop - start)
         self._last = pending
         return batch_row(row, self._places[pending.segment_index]), start
 
@@ -293,7 +332,7 @@ class SplitWriter:
         return rows
 
     def _gap_row(self, start: int, stop: int, cause: GapCause) -> Row:
-        self._counts.count_gap(stop - start, is_missing=cause is GapCause.MISSING)
+        self._counts.count_gap(cause, start, stop)
         settings = self._settings
         stamp = RowStamp(settings.source_id, settings.run_id, settings.attempt_id)
         return gap_row(self._split.key, start, stop, cause, None, stamp)

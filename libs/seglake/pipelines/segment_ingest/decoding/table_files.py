@@ -6,11 +6,12 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 import pyarrow as pa
 
 from seglake.lake.parquet_files import DataFile, ParquetFile
-from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, Table
-from seglake.pipelines.segment_ingest.decoding.decoded_rows import DecodedRows, Row
+from seglake.lake.tables import BATCHES, GAPS, Table
+from seglake.pipelines.segment_ingest.decoding.decoded_rows import DecodedRows, joined_rows
 from seglake.pipelines.segment_ingest.decoding.tasks import DecodeSettings
 from seglake.storage.errors import StorageError
 
+_BUFFERED = (BATCHES, GAPS)  # of others each flush brings many rows, or large ones
 _MOST_BUFFERED_ROWS = 16_384
 _CLOSED_AT_A_TIME = 8
 _MOST_WAITING = 32  # to be closed: each holds a connection, or memory
@@ -27,7 +28,7 @@ class TableFiles:
         self._settings = settings
         self._topic: str | None = None
         self._open: dict[str, ParquetFile] = {}
-        self._rows: dict[str, list[Row]] = {}
+        self._waiting: dict[str, list[pa.RecordBatch]] = {}
         self._pool = ThreadPoolExecutor(_CLOSED_AT_A_TIME)
         self._closing: list[tuple[ParquetFile, Future[DataFile | None]]] = []
 
@@ -38,15 +39,21 @@ class TableFiles:
             self._topic = topic
 
     def add(self, decoded: DecodedRows) -> None:
-        """Write Arrow as one row group, and rows when there are enough of them.
+        """Write the rows as one row group; those of small tables when there are enough of them.
 
         A file that is long enough is finished.
         """
         table, rows = decoded
-        if isinstance(rows, list):
-            self._add(table, rows)
-        else:
-            self._write(table, rows)
+        if not len(rows):
+            return
+        batch = rows if isinstance(rows, pa.RecordBatch) else table.to_arrow(rows)
+        if table not in _BUFFERED:
+            self._write(table, batch)
+            return
+        waiting = self._waiting.setdefault(table.name, [])
+        waiting.append(batch)
+        if sum(map(len, waiting)) >= _MOST_BUFFERED_ROWS:
+            self._write_waiting(table)
 
     def finish(self) -> tuple[DataFile, ...]:
         """Close all files and name them."""
@@ -56,21 +63,15 @@ class TableFiles:
         return tuple(file for file in files if file is not None)
 
     def _write(self, table: Table, rows: pa.RecordBatch) -> None:
-        if rows.num_rows == 0:
-            return
         file = self._file(table)
         file.write(rows)
         if file.written_bytes >= self._settings.target_file_bytes:
             self._close(table.name)
 
-    def _add(self, table: Table, rows: list[Row]) -> None:
-        most_rows = 1 if table is QUARANTINE else _MOST_BUFFERED_ROWS  # its rows hold raw bytes
-        waiting = self._rows.setdefault(table.name, [])
-        waiting += rows
-        written = len(waiting) - len(waiting) % most_rows
-        for start in range(0, written, most_rows):
-            self._file(table).write(table.to_arrow(waiting[start : start + most_rows]))
-        del waiting[:written]
+    def _write_waiting(self, table: Table) -> None:
+        waiting = self._waiting.pop(table.name, [])
+        if waiting:
+            self._write(table, joined_rows(waiting))
 
     def _file(self, table: Table) -> ParquetFile:
         file = self._open.get(table.name)
@@ -85,11 +86,8 @@ class TableFiles:
         return file
 
     def _close_topic(self) -> None:
-        for table in (BATCHES, GAPS):
-            rows = self._rows.get(table.name)
-            if rows:
-                self._file(table).write(table.to_arrow(rows))
-                rows.clear()
+        for table in _BUFFERED:
+            self._write_waiting(table)
         for name in list(self._open):
             self._close(name)
 

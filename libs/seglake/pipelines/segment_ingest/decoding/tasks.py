@@ -1,13 +1,16 @@
 """What a decode task is told and what it reports: plain values that cross to an executor."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from seglake.kafka_log.gap_ranges import GapsByCause
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import PartitionKey, SegmentFile
 from seglake.kafka_log.segment_survey import LastBatch
 from seglake.lake.parquet_files import DataFile
+from seglake.log_tables.record_rows import Origin
 from seglake.segment_codec.errors import TailKind
 from seglake.segment_codec.transactions import Marker
 from seglake.storage.storage import Storage
@@ -92,7 +95,11 @@ class PartitionSplit:
 
 @dataclass(frozen=True, slots=True)
 class DecodeSettings:
-    """What every task of a run needs besides its splits."""
+    """What every task of a run needs besides its splits.
+
+    Attributes:
+        generations: those that the rows of each topic are committed as; 0 where nothing is.
+    """
 
     storage: Storage
     lake_path: str
@@ -107,6 +114,12 @@ class DecodeSettings:
     max_raw_bytes: int
     target_file_bytes: int
     compression_level: int
+    generations: Mapping[str, int] = field(default_factory=dict)
+
+    def origin(self, key: PartitionKey) -> Origin:
+        """What the rows of a partition share."""
+        generation = self.generations.get(key.topic, 0)
+        return Origin(self.source_id, key, self.run_id, generation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +133,11 @@ class DecodeTask:
     def size_bytes(self) -> int:
         return sum(split.size_bytes for split in self.splits)
 
-    def of_attempt(self, attempt_id: str) -> "DecodeTask":
-        """The same task with the id that its rows are committed under."""
-        return replace(self, settings=replace(self.settings, attempt_id=attempt_id))
+    def of_attempt(self, attempt_id: str, generations: Mapping[str, int]) -> "DecodeTask":
+        """The same task with the id and the generations that its rows are committed under."""
+        own = {split.key.topic: generations[split.key.topic] for split in self.splits}
+        settings = replace(self.settings, attempt_id=attempt_id, generations=own)
+        return replace(self, settings=settings)
 
 
 class ByteCount(NamedTuple):
@@ -182,6 +197,7 @@ class SplitReport:
         has_leading_defect, has_trailing_defect: damage before the first, behind the last of them.
         is_compacted_at_start, is_compacted_at_end: the cleaner was at that edge.
         cut_offset: first offset of a batch that reaches across the range's end, else None.
+        gaps: those between its batches.
         open_rows: rows whose transaction has not ended.
         times_ms: least and greatest of the rows in `records`, None without one.
     """
@@ -199,7 +215,7 @@ class SplitReport:
     last_batch: LastBatch | None
     markers: tuple[Marker, ...]
     defects: tuple[tuple[str, int], ...]
-    missing_offsets: int
+    gaps: GapsByCause
     open_rows: int
     tails: tuple[TailReport, ...]
 

@@ -9,13 +9,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from seglake.kafka_log.compressed_segments import compressed_ranges
 from seglake.kafka_log.log_bounds import LogBounds
 from seglake.kafka_log.offset_gaps import GapCause
-from seglake.kafka_log.offset_ranges import OffsetRange, subtracted
+from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
 from seglake.kafka_log.replica import PartitionKey, Replica, SegmentFile
 from seglake.kafka_log.replica_selection import OtherReplica, PartitionChoice
 from seglake.kafka_log.segment_survey import SegmentSurvey, SplitPoint
-from seglake.log_tables.coverage import RangeKind
+from seglake.log_tables.ledger_layers import RangeKind
 from seglake.pipelines.segment_ingest.decoding.tasks import (
     DecodeSettings,
     DecodeTask,
@@ -56,6 +57,15 @@ class SurveyedPartition:
     def other_replicas(self) -> tuple[OtherReplica, ...]:
         return self.choice.other_replicas
 
+    @property
+    def waiting_ranges(self) -> tuple[OffsetRange, ...]:
+        """What waits for somebody to decompress segments: their offsets, and those of transactions
+        that may have ended there, which nobody has to guess. Merged."""
+        compressed = compressed_ranges(self.replica, self.other_replicas)
+        doubts = ((found.start_offset, found.next_offset) for found in self.bounds.unknown_outcomes)
+        unsettled = [doubt for doubt in doubts if subtracted(doubt, compressed) != [doubt]]
+        return tuple(merged([*compressed, *unsettled]))
+
 
 class RemainingGap(NamedTuple):
     """What a repair says of offsets that the replica lacks as well.
@@ -90,10 +100,7 @@ class RangePlan:
     cleaner_offset: int
     bounds: LogBounds | None = None
     remaining_gap: RemainingGap | None = None
-
-    @property
-    def kind(self) -> RangeKind:
-        return RangeKind.INGEST if self.remaining_gap is None else RangeKind.REPAIR
+    kind: RangeKind = RangeKind.INGEST
 
     @property
     def size_bytes(self) -> int:
@@ -113,14 +120,15 @@ class Wave:
 
 
 def wanted_ranges(partition: SurveyedPartition, settings: Settings) -> list[OffsetRange]:
-    """What the settings want of a partition and the ledger does not cover."""
+    """What the settings want of a partition, the ledger does not cover, and can be read."""
     upper = partition.bounds.next_offset
     start, stop = 0, upper
     if settings.select.from_timestamp_ms is not None:
         start = _first_known((survey.from_offset for survey in partition.surveys), upper)
     if settings.select.to_timestamp_ms is not None:
         stop = min(_first_known((survey.to_offset for survey in partition.surveys), upper), upper)
-    return subtracted((start, stop), partition.covered) if start < stop else []
+    taken = merged([*partition.covered, *partition.waiting_ranges])
+    return subtracted((start, stop), taken) if start < stop else []
 
 
 def plan_ranges(partition: SurveyedPartition, settings: Settings) -> list[RangePlan]:
@@ -204,7 +212,9 @@ def _limit(partition: SurveyedPartition, index: int) -> int:
     if index + 1 == len(segments):
         return partition.bounds.log_end_offset
     following = partition.surveys[index + 1]
-    first = following.first_offset if following.is_plain else None
+    # Where offsets are missing, what lies above the next name may as well have a false offset.
+    is_proved = following.is_plain and not partition.surveys[index].hole_count
+    first = following.first_offset if is_proved else None
     return max(segments[index + 1].base_offset, first or 0)
 
 

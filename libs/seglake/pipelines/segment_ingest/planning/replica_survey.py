@@ -27,15 +27,19 @@ _MOST_INLINE_GROUPS = 4
 def survey_partitions(
     logs: Sequence[Sequence[Replica]], coverage: Coverage, scan: ScanContext
 ) -> list[SurveyedPartition]:
-    """Survey all replicas of each partition of which one may have news, and choose between them.
+    """Survey the partitions of which a replica may have news, and leave out the others."""
+    due = [replicas for replicas in logs if is_due(replicas, coverage, scan.settings)]
+    return survey_logs(due, coverage, scan)
 
-    Partitions of which none has news are left out.
-    """
+
+def survey_logs(
+    logs: Sequence[Sequence[Replica]], coverage: Coverage, scan: ScanContext
+) -> list[SurveyedPartition]:
+    """Survey all replicas of each partition, and choose between them."""
     settings = scan.settings
-    due = [replicas for replicas in logs if is_due(replicas, coverage, settings)]
-    surveyed = iter(_surveyed([replica for log in due for replica in log], coverage, scan))
+    surveyed = iter(_surveyed([replica for log in logs for replica in log], coverage, scan))
     is_bounded = settings.read.upper_bound is UpperBound.HIGH_WATERMARK
-    choices = [choose([next(surveyed) for _ in log], is_bounded=is_bounded) for log in due]
+    choices = [choose([next(surveyed) for _ in log], is_bounded=is_bounded) for log in logs]
     return [_partition(choice, coverage, settings) for choice in choices]
 
 

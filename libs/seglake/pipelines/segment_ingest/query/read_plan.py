@@ -14,7 +14,7 @@ from seglake.kafka_log.replica import PartitionKey
 from seglake.kafka_log.replica_selection import replicas_by_partition
 from seglake.log_dirs.discovery import Discovery
 from seglake.log_tables.coverage import Coverage
-from seglake.pipelines.progress import RunReporter
+from seglake.pipelines.progress import RunReporter, show_count
 from seglake.pipelines.segment_ingest.decoding.tasks import DecodeTask
 from seglake.pipelines.segment_ingest.errors import DataLossError
 from seglake.pipelines.segment_ingest.planning.plan import (
@@ -24,10 +24,11 @@ from seglake.pipelines.segment_ingest.planning.plan import (
     plan_waves,
 )
 from seglake.pipelines.segment_ingest.planning.replica_survey import survey_partitions
+from seglake.pipelines.segment_ingest.planning.unread_data import CompressedLog, unread_data
 from seglake.pipelines.segment_ingest.run_context import (
     ScanContext,
     decode_settings_of,
-    list_sources,
+    list_selected,
 )
 from seglake.pipelines.settings.settings import Settings
 from seglake.segment_codec.log_dir import OFFSET_MAX, parse_folder_name
@@ -87,8 +88,9 @@ def plan_reads(
     Of several copies of a partition the one that a run would choose is read, and no other.
 
     Raises:
-        WrongSourceError: a wrong call.
-        DataLossError: a file or offsets between files are missing; only if `fails_on_loss`.
+        WrongSourceError, NothingSelectedError: a wrong call.
+        DataLossError: a file or offsets between files are missing, or a segment is compressed; only
+            if `fails_on_loss`.
     """
     with LocalEngine(1) as engine:
         scan = ScanContext(
@@ -97,17 +99,17 @@ def plan_reads(
             engine=engine,
             reporter=RunReporter(io.StringIO(), verbosity=-1),
         )
-        discovery = list_sources(sources, scan)
+        discovery = list_selected(sources, scan)
         replicas = [replica for replica in discovery.replicas if wanted.takes(replica.key)]
         start, stop = wanted.offsets
-        coverage = Coverage.of(
-            (replica.key, offsets)
-            for replica in replicas
-            for offsets in ((0, start), (stop, OFFSET_MAX))
-        )
-        partitions = survey_partitions(replicas_by_partition(replicas), coverage, scan)
+        others = (0, start), (stop, OFFSET_MAX)
+        coverage = Coverage.of((replica.key, part) for replica in replicas for part in others)
+        logs = replicas_by_partition(replicas)
+        partitions = survey_partitions(logs, coverage, scan)
     if fails_on_loss:
-        for reason in [*_unreadable(discovery, wanted), *_losses(partitions, wanted.offsets)]:
+        compressed = unread_data(logs, partitions, (), coverage, {}).compressed
+        lost = [*_unreadable(discovery, wanted), *map(_compressed, compressed)]
+        for reason in [*lost, *_losses(partitions, wanted.offsets)]:
             raise DataLossError(reason)
     ranges = [
         _cut_to_fit(plan) for partition in partitions for plan in plan_ranges(partition, settings)
@@ -129,6 +131,11 @@ def _unreadable(discovery: Discovery, wanted: Wanted) -> Iterator[str]:
         folder = parse_folder_name(name)
         if folder is None or wanted.takes(PartitionKey(folder.topic, folder.partition, None)):
             yield reason
+
+
+def _compressed(log: CompressedLog) -> str:
+    count = show_count(len(log.names), "compressed segment", "compressed segments")
+    return f"{log.key}: {count} ({log.names[0]}) in {log.folder}: decompress there and run again"
 
 
 def _cut_to_fit(plan: RangePlan) -> RangePlan:

@@ -5,14 +5,15 @@ from collections.abc import Iterable, Iterator
 import pyarrow as pa
 
 from seglake.kafka_log.offset_gaps import GapCause
-from seglake.lake.tables import GAPS, QUARANTINE, RECORDS, Table, plain_type
+from seglake.lake.table_checks import plain_type
+from seglake.lake.tables import GAPS, QUARANTINE, RECORDS, Table
 from seglake.pipelines.segment_ingest.decoding.decoded_rows import Row
 from seglake.pipelines.segment_ingest.decoding.split_decoder import SplitDecoder
 from seglake.pipelines.segment_ingest.decoding.tasks import DecodeTask, PartitionSplit, SplitReport
 from seglake.pipelines.segment_ingest.errors import DataLossError
 from seglake.segment_codec.errors import DefectCode
 
-_OF_A_LAKE = ("batch_base_offset", "run_id")
+_OF_A_LAKE = ("batch_base_offset", "run_id", "generation")
 SCHEMA: pa.Schema = pa.schema([field for field in RECORDS.schema if field.name not in _OF_A_LAKE])
 """The columns of `records` without those that lead to rows of other tables."""
 

@@ -48,7 +48,7 @@ def goes_on(
     known = taken.holding(key, offset)
     if known is not None:
         return known.header.crc == crossing.crc
-    is_covered = any(start <= offset < stop for start, stop in coverage.ranges(key))
+    is_covered = any(start <= offset < stop for start, stop in coverage.current_ranges(key))
     return not is_covered or any(g.start_offset <= offset < g.next_offset for g in listed)
 
 

@@ -4,11 +4,11 @@ The bytes are laid out as files in the lake's own folder, where every task can r
 """
 
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from seglake.kafka_log.leader_epochs import OPEN_END, LeaderEpochs
+from seglake.kafka_log.leader_epochs import LeaderEpochs
 from seglake.kafka_log.replica import (
     NO_CHECKPOINTS,
     PartitionKey,
@@ -18,10 +18,9 @@ from seglake.kafka_log.replica import (
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.parquet_rows import read_rows
 from seglake.lake.tables import QUARANTINE
-from seglake.log_tables.current_gaps import CurrentGap
 from seglake.pipelines.segment_ingest.repair.repair_sources import RepairSource
 from seglake.pipelines.segment_ingest.repair.repair_state import RepairState
-from seglake.pipelines.segment_ingest.repair.resolutions import is_sound_outside
+from seglake.pipelines.segment_ingest.repair.resolutions import is_sound_outside, region_of
 
 _IDENTITY = ("broker_id", "segment", "position", "raw_sha256")
 
@@ -50,7 +49,7 @@ def quarantined_sources(
             path = storage.join(folder, f"{len(wanted):06d}.log")
             with storage.open_output(path) as output:
                 output.write(raw)
-            copies += _copy(key, row, path, len(raw), state.gaps[key])
+            copies += _copy(key, row, path, len(raw), state)
         yield copies
     finally:
         storage.delete_folder(folder)
@@ -68,7 +67,7 @@ def _quarantined_bytes(
 
 
 def _copy(
-    key: PartitionKey, row: Row, path: str, size_bytes: int, gaps: Sequence[CurrentGap]
+    key: PartitionKey, row: Row, path: str, size_bytes: int, state: RepairState
 ) -> list[RepairSource]:
     """The bytes as a log of one segment; none where no gap is left that they could fill.
 
@@ -77,7 +76,7 @@ def _copy(
     before, behind = row["previous_offset"], row["next_offset"]
     fillable = tuple(
         gap
-        for gap in gaps
+        for gap in state.gaps[key]
         if not gap.lacks_evidence
         and (behind is None or gap.start_offset < behind)
         and (before is None or gap.next_offset > before + 1)
@@ -110,7 +109,7 @@ def _copy(
             files=(file,),
             gaps=fillable,
             wanted=parts,
-            stop_offset=OPEN_END,
+            stop_offset=state.coverage.counts_until(key, region_of(row)[0], row["generation"]),
             leader_epochs=LeaderEpochs(()),
         )
     ]

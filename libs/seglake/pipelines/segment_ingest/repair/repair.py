@@ -11,11 +11,19 @@ from typing import NamedTuple
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.pipelines.progress import show_count
+from seglake.pipelines.segment_ingest.committing.concurrent_ranges import (
+    ConcurrentRange,
+    concurrent_ranges,
+)
 from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
 from seglake.pipelines.segment_ingest.committing.wave import WaveResult, run_wave
 from seglake.pipelines.segment_ingest.planning.plan import plan_waves
 from seglake.pipelines.segment_ingest.repair.quarantined_bytes import quarantined_sources
-from seglake.pipelines.segment_ingest.repair.repair_candidates import FoundRepairs, found_repairs
+from seglake.pipelines.segment_ingest.repair.repair_candidates import (
+    FoundRepairs,
+    PlannedFill,
+    found_repairs,
+)
 from seglake.pipelines.segment_ingest.repair.repair_sources import repair_sources_of
 from seglake.pipelines.segment_ingest.repair.repair_state import RepairState, repair_state
 from seglake.pipelines.segment_ingest.repair.resolution_files import Resolutions
@@ -30,19 +38,26 @@ class RepairResult:
     """What repairs brought, or what they would bring.
 
     Attributes:
-        results: gaps that were filled, as far as a replica had them.
+        rounds: gaps that were filled, as far as a replica had them; what a round left, those after
+            it may fill.
         unread: partitions that could not be read, and topics that another run took, with why.
         contradicted: transactions that earlier runs took otherwise than repairs show they ended.
-        planned_gaps, planned_offsets: of a dry run, what would be filled.
+        concurrent: what another run committed first of topics that were to be repaired.
+        planned_fills: of a dry run, what would be filled.
     """
 
-    results: tuple[RangeResult, ...] = ()
+    rounds: tuple[tuple[RangeResult, ...], ...] = ()
     notes: tuple[str, ...] = ()
     unread: Mapping[str, str] = field(default_factory=dict)
     contradicted: tuple[str, ...] = ()
+    concurrent: tuple[ConcurrentRange, ...] = ()
     written_bytes: int = 0
-    planned_gaps: int = 0
-    planned_offsets: int = 0
+    planned_fills: tuple[PlannedFill, ...] = ()
+
+    @property
+    def results(self) -> tuple[RangeResult, ...]:
+        """Those of all rounds."""
+        return tuple(result for done in self.rounds for result in done)
 
 
 class _Filled(NamedTuple):
@@ -50,6 +65,7 @@ class _Filled(NamedTuple):
 
     waves: tuple[WaveResult, ...]
     notes: tuple[str, ...]
+    concurrent: tuple[ConcurrentRange, ...] = ()
 
     @property
     def committed(self) -> tuple[RangeResult, ...]:
@@ -109,8 +125,7 @@ def expected_repairs(
         found = found_repairs(copies.candidates, state, context, is_replay=False)
     return RepairResult(
         notes=(*copies.notes, *found.notes),
-        planned_gaps=found.filled_gaps,
-        planned_offsets=found.filled_offsets,
+        planned_fills=found.fills,
     )
 
 
@@ -132,7 +147,8 @@ def _fill(found: FoundRepairs, state: RepairState, context: RunContext) -> _Fill
         result = run_wave(wave, state.generations, context, extra_files=resolutions.files)
         resolutions.settle(result.committed)
         results.append(result)
-    return _Filled(tuple(results), found.notes)
+    lost = {topic: state.generations[topic] for result in results for topic in result.lost}
+    return _Filled(tuple(results), found.notes, tuple(concurrent_ranges(lost, context)))
 
 
 def _result(rounds: Sequence[_Filled], notes: Sequence[str], context: RunContext) -> RepairResult:
@@ -146,10 +162,11 @@ def _result(rounds: Sequence[_Filled], notes: Sequence[str], context: RunContext
     for topic in rounds[-1].lost:
         unread[topic] = f"{topic}: a concurrent run committed first; run again to fill its gaps"
     return RepairResult(
-        results=tuple(results),
+        rounds=tuple(filled.committed for filled in rounds),
         notes=(*(note for filled in rounds for note in filled.notes), *notes),
         unread=unread,
         contradicted=tuple(_contradicted(results, context)),
+        concurrent=tuple(range_ for filled in rounds for range_ in filled.concurrent),
         written_bytes=sum(wave.written_bytes for filled in rounds for wave in filled.waves),
     )
 

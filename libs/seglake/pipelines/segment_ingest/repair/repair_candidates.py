@@ -1,6 +1,7 @@
 """Searches copies for what the lake lacks, and plans the repairs. Effect: reads."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from seglake.kafka_log.replica import PartitionKey
@@ -31,18 +32,31 @@ from seglake.task_engine.packing import run_small_inline
 _MOST_INLINE_BYTES = 64 << 20
 
 
+@dataclass(frozen=True, slots=True)
+class PlannedFill:
+    """A gap that would be filled, and how many of its offsets other replicas' batches span."""
+
+    partition: str
+    start_offset: int
+    next_offset: int
+    filled_offsets: int
+
+    def __str__(self) -> str:
+        filled = show_count(self.filled_offsets, "offset")
+        return f"{self.partition}: {filled} of {self.start_offset} to {self.next_offset - 1}"
+
+
 class FoundRepairs(NamedTuple):
     """What copies have of the gaps.
 
     Attributes:
         ranges: what is to be committed.
-        filled_gaps, filled_offsets: how many of them hold sound batches, and what these span.
+        fills: those of them that hold sound batches.
         notes: what a person should know of what is not filled.
     """
 
     ranges: tuple[RangePlan, ...]
-    filled_gaps: int
-    filled_offsets: int
+    fills: tuple[PlannedFill, ...]
     notes: tuple[str, ...]
 
 
@@ -144,11 +158,11 @@ def _planned(
     notes: list[str],
 ) -> FoundRepairs:
     ranges: list[RangePlan] = []
-    filled_gaps = filled_offsets = 0
+    fills: list[PlannedFill] = []
     for key, of_key in candidates.items():
         has_transactions = any(span.events for candidate in of_key for span in candidate.spans)
         markers = lake_markers(key, state.coverage, context) if has_transactions else []
-        log = known_log(of_key, state.gaps[key], markers, state.coverage.ranges(key))
+        log = known_log(of_key, state.gaps[key], markers, state.coverage.current_ranges(key))
         lost = MissingMarkers()
         if log.waiting:
             copies = [candidate.copy for candidate in of_key if candidate.spans]
@@ -156,11 +170,14 @@ def _planned(
             notes += lost.notes
         plans = repair_plans(of_key, state.gaps[key], log, lost)
         ranges += plans.ranges
-        filled_gaps += sum(offsets > 0 for offsets in plans.filled_offsets)
-        filled_offsets += sum(plans.filled_offsets)
+        fills += [
+            PlannedFill(str(key), plan.start_offset, plan.next_offset, count)
+            for plan, count in zip(plans.ranges, plans.filled_offsets, strict=True)
+            if count
+        ]
         if plans.unsettled_offsets:
             notes.append(
                 f"{key}: {show_count(plans.unsettled_offsets, 'offset')} of transactions stay "
                 "gaps, since what is missing may be how they ended"
             )
-    return FoundRepairs(tuple(ranges), filled_gaps, filled_offsets, tuple(notes))
+    return FoundRepairs(tuple(ranges), tuple(fills), tuple(notes))

@@ -10,6 +10,7 @@ from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
 from seglake.kafka_log.segment_survey import DataSpan
 from seglake.kafka_log.transactions.missing_markers import KnownLog, MissingMarkers
 from seglake.log_tables.current_gaps import CurrentGap
+from seglake.log_tables.ledger_layers import RangeKind
 from seglake.pipelines.segment_ingest.decoding.tasks import PartitionSplit, SegmentSplit
 from seglake.pipelines.segment_ingest.planning.plan import RangePlan, RemainingGap
 from seglake.pipelines.segment_ingest.repair.gap_search_values import FoundSpan
@@ -170,6 +171,7 @@ def _plan(gap: CurrentGap, choices: Sequence[_Choice], markers: tuple[Marker, ..
         first_log_start_offset=log_start,
         cleaner_offset=replica.checkpoints.cleaner_offset or 0,
         remaining_gap=RemainingGap(gap.cause, explained),
+        kind=RangeKind.REPAIR,
     )
 
 

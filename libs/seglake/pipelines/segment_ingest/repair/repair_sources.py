@@ -69,10 +69,14 @@ def _copies(
         (leader_epochs_of(replica.epochs) for replica in replicas),
         key=lambda epochs: epochs.last_epoch,
     )
-    same_until = coverage.same_log_until(gaps[0].key, best, _surely_there(replicas))
+    key = gaps[0].key
+    same_until = min(
+        coverage.same_log_until(key, best, _surely_there(replicas)),
+        coverage.won_from(key, best.last_epoch),
+    )
     if any(same_until < gap.next_offset for gap in gaps):
         notes.append(
-            f"{gaps[0].key}: gaps from offset {same_until} on are not filled from these replicas, "
+            f"{key}: gaps from offset {same_until} on are not filled from these replicas, "
             "whose leader epochs are not those of what was ingested"
         )
     high_watermark = _high_watermark(replicas, best, settings)

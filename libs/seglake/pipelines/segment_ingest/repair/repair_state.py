@@ -1,5 +1,6 @@
 """What the lake lacks, as read before a repair. Effect: reads tables."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +9,11 @@ from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.lake.tables import GAPS, QUARANTINE
 from seglake.log_tables.coverage import Coverage
 from seglake.log_tables.current_gaps import GAP_COLUMNS, CurrentGap, fillable_gaps
-from seglake.pipelines.segment_ingest.repair.resolutions import QUARANTINE_COLUMNS, unresolved
+from seglake.pipelines.segment_ingest.repair.resolutions import (
+    QUARANTINE_COLUMNS,
+    region_of,
+    unresolved,
+)
 from seglake.pipelines.segment_ingest.run_context import RunContext, published
 
 Rows = list[dict[str, Any]]  # Any: the columns of a row have many types
@@ -20,7 +25,8 @@ class RepairState:
 
     Attributes:
         generations: published, of each topic; read before the rest.
-        damage: unresolved rows of `quarantine` by partition, without bytes.
+        damage: unresolved rows of `quarantine` by partition, without bytes, and without those of a
+            log that lost an election there.
     """
 
     generations: dict[str, int]
@@ -29,21 +35,11 @@ class RepairState:
     damage: Mapping[PartitionKey, Rows]
 
     @property
-    def left_spans(self) -> dict[str, int]:
-        """Damaged spans that nothing resolved yet, by defect code."""
-        counts: dict[str, int] = {}
-        for row in (row for rows in self.damage.values() for row in rows):
-            counts[row["defect_code"]] = counts.get(row["defect_code"], 0) + 1
-        return counts
-
-    @property
-    def left_offsets(self) -> dict[tuple[str, str], int]:
-        """Offsets of gaps, by partition and cause."""
-        counts: dict[tuple[str, str], int] = {}
-        for gap in (gap for gaps in self.gaps.values() for gap in gaps):
-            place = str(gap.key), str(gap.cause)
-            counts[place] = counts.get(place, 0) + gap.next_offset - gap.start_offset
-        return counts
+    def left_spans(self) -> dict[tuple[str, str], int]:
+        """Damaged spans that nothing resolved yet, by partition and defect code."""
+        return Counter(
+            (str(key), row["defect_code"]) for key, rows in self.damage.items() for row in rows
+        )
 
 
 def repair_state(
@@ -66,7 +62,8 @@ def repair_state(
         for row in unresolved(found):
             key = PartitionKey(row["topic"], row["partition"], row["topic_id"])
             key = coverage.joined_key(key)
-            if key in gaps:
+            start = region_of(row)[0]
+            if key in gaps and start < coverage.counts_until(key, start, row["generation"]):
                 damage.setdefault(key, []).append({**row, "topic_id": key.topic_id})
     return RepairState(generations, coverage, gaps, damage)
 

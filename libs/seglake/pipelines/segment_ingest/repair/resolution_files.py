@@ -55,12 +55,16 @@ class Resolutions:
 
     def _rows(self, key: PartitionKey, results: Sequence[RangeResult]) -> list[dict[str, Any]]:
         damage = self._state.damage.get(key, [])
+        stamp = {
+            "run_id": self._context.run_id,
+            "quarantined_at": self._context.started_at_us,
+            "generation": self._state.generations[key.topic] + 1,
+        }
         return resolution_rows(
             [result for result in (*self._committed, *results) if _key(result) == key],
             [row for row in damage if identity_of(row) not in self._resolved],
             self._state.gaps[key],
-            self._context.run_id,
-            self._context.started_at_us,
+            stamp,
         )
 
 

@@ -33,7 +33,13 @@ _SOUND_OUTSIDE = frozenset(
     }
 )
 
-_MISPLACED = frozenset({DefectCode.OFFSET_OUT_OF_ORDER, DefectCode.OFFSET_OUT_OF_SEGMENT})
+_MISPLACED = frozenset(
+    {
+        DefectCode.OFFSET_OUT_OF_ORDER,
+        DefectCode.OFFSET_OUT_OF_SEGMENT,
+        DefectCode.OFFSET_CONTRADICTED,
+    }
+)
 
 Row = Mapping[str, Any]
 
@@ -57,8 +63,17 @@ class _Filled(NamedTuple):
 def unresolved(rows: Iterable[Row]) -> list[Row]:
     """The rows of damage that no later row resolves; sound bytes of another log are none."""
     listed = [row for row in rows if row["defect_code"] != DefectCode.REPLICA_CONFLICT]
-    done = {identity_of(row) for row in listed if row["resolution"] is not None}
-    return [row for row in listed if row["resolution"] is None and identity_of(row) not in done]
+    done: dict[tuple[Any, ...], int] = {}
+    for row in listed:
+        if row["resolution"] is not None:
+            identity = identity_of(row)
+            done[identity] = max(row["generation"], done.get(identity, 0))
+    # The same bytes may be damage again, to a later retake of the offsets.
+    return [
+        row
+        for row in listed
+        if row["resolution"] is None and row["generation"] > done.get(identity_of(row), 0)
+    ]
 
 
 def is_sound_outside(row: Row) -> bool:
@@ -75,28 +90,23 @@ def resolution_rows(
     results: Sequence[RangeResult],
     rows: Iterable[Row],
     gaps: Iterable[CurrentGap],
-    run_id: str,
-    now_us: int,
+    stamp: Mapping[str, Any],
 ) -> list[dict[str, Any]]:
     """The rows that resolve what the repairs of one partition filled.
 
     Args:
         rows: of its unresolved damage.
         gaps: that stood before the repairs.
+        stamp: columns that tell when, and by whom.
     """
     filled = [repaired for result in results for repaired in _filled(result)]
     left = _left(results, gaps)
     found = []
     for row in rows:
-        region = _between(row)
+        region = region_of(row)
         overlapping = [repaired for repaired in filled if _overlap(repaired.offsets, region)]
         if overlapping and not any(_overlap(hole, region) for hole in left):
-            stamp = {
-                "resolution": _kind(row, overlapping),
-                "run_id": run_id,
-                "quarantined_at": now_us,
-            }
-            found.append({**row, **stamp})
+            found.append({**row, "resolution": _kind(row, overlapping), **stamp})
     return found
 
 
@@ -145,7 +155,7 @@ def _left(results: Sequence[RangeResult], gaps: Iterable[CurrentGap]) -> list[Of
     return left
 
 
-def _between(row: Row) -> OffsetRange:
+def region_of(row: Row) -> OffsetRange:
     """Between the sound neighbours of damaged bytes: while any of it is missing, they tell why.
 
     Where a neighbour is not known, what the bytes claim to be stands for it.

@@ -24,6 +24,7 @@ _BATCH_COLUMNS = (
     "record_count",
     "delete_horizon_ms",
     "magic",
+    "generation",
 )
 
 
@@ -61,7 +62,7 @@ def lake_requests(
         for other_replica in choice.other_replicas
     ]
     for copy, first, copy_end, divergence in copies:
-        for covered_start, covered_stop in coverage.ranges(key):
+        for covered_start, covered_stop in coverage.current_ranges(key):
             offsets = max(covered_start, first), min(covered_stop, copy_end)
             if offsets[0] < offsets[1]:
                 lake = _lake_batches(key, offsets, coverage, context)
@@ -109,5 +110,6 @@ def _lake_batches(
         and coverage.joined_key(PartitionKey(key.topic, row["partition"], row["topic_id"])) == key
         and row["base_offset"] < stop
         and row["last_offset"] >= start
+        and coverage.is_current(key, row["base_offset"], row["generation"])
     ]
     return tuple(sorted(heads))

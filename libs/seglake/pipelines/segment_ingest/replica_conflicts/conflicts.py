@@ -4,19 +4,22 @@ The chosen replica is compared with the others over the offsets that a run inges
 runs ingested is compared by way of the lake's batches, and only from where leader epochs diverge.
 """
 
-import time
 import uuid
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import PartitionKey
-from seglake.lake.delta_commit import TopicWave, commit_wave
 from seglake.lake.parquet_files import DataFile
 from seglake.lake.tables import QUARANTINE
 from seglake.log_tables.coverage import Coverage
+from seglake.pipelines.segment_ingest.committing.election_rows import (
+    SupersededRange,
+    superseded_files,
+)
 from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
+from seglake.pipelines.segment_ingest.committing.wave import commit_files
 from seglake.pipelines.segment_ingest.planning.plan import SurveyedPartition, wanted_ranges
 from seglake.pipelines.segment_ingest.replica_conflicts.conflict_requests import (
     lake_requests,
@@ -25,9 +28,11 @@ from seglake.pipelines.segment_ingest.replica_conflicts.conflict_requests import
 from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import (
     CompareRequest,
     ConflictCount,
+    FoundConflicts,
     RecordReport,
     RecordRequest,
-    count_conflicts,
+    Winner,
+    find_conflicts,
     record_conflicts,
 )
 from seglake.pipelines.segment_ingest.run_context import RunContext, decode_settings
@@ -55,11 +60,16 @@ Place = tuple[str, int, str]  # segment, position, hash
 
 @dataclass(frozen=True, slots=True)
 class Clash:
-    """A copy with batches that are not those of the tables, in a range of offsets."""
+    """A copy with batches that are not those of the tables, in a range of offsets.
+
+    Attributes:
+        winner: where its batches won an election against what earlier runs took.
+    """
 
     key: PartitionKey
     compare: CompareRequest
     found: ConflictCount
+    winner: Winner | None
 
 
 def clashes_with_replicas(
@@ -92,10 +102,16 @@ class ConflictRows:
     """Writes the rows of clashes when it is known what a commit covers.
 
     `recorded` counts, by partition, what was committed: `settle` is told of each commit.
+
+    Args:
+        generations: of each topic, counted up by each commit.
     """
 
-    def __init__(self, clashes: Sequence[Clash], context: RunContext) -> None:
+    def __init__(
+        self, clashes: Sequence[Clash], generations: Mapping[str, int], context: RunContext
+    ) -> None:
         self._clashes = clashes
+        self._generations = generations
         self._context = context
         self._known: dict[tuple[str, int, int | None], frozenset[Place]] | None = None
         self._written: dict[PartitionKey, ConflictCount] = {}  # and not committed yet
@@ -148,39 +164,31 @@ class ConflictRows:
         if self._known is None:
             self._known = _known_places(self._context)
         place = (clash.key.topic, clash.key.partition, clash.compare.theirs.broker_id)
-        settings = decode_settings(self._context)
+        following = {clash.key.topic: self._generations[clash.key.topic] + 1}
+        settings = replace(decode_settings(self._context), generations=following)
         known = self._known.get(place, frozenset())
         return RecordRequest(clash.compare, clash.key, known, settings)
 
 
 def commit_conflicts(
-    rows: ConflictRows, generations: dict[str, int], context: RunContext
+    rows: ConflictRows,
+    superseded: Sequence[SupersededRange],
+    generations: dict[str, int],
+    context: RunContext,
 ) -> tuple[str, ...]:
     """Commit conflicts of what was covered before; the topics that another run took meanwhile.
 
     Args:
+        superseded: what lost an election by these conflicts.
         generations: of each topic; one committed here is counted up.
     """
-    waves = [
-        TopicWave(topic, generations[topic] + 1, tuple(files))
-        for topic, files in sorted(rows.of_all().items())
-        if files
-    ]
-    if not waves:
-        return ()
-    outcome = commit_wave(
-        context.tables,
-        context.source_id,
-        str(uuid.uuid4()),
-        context.run_id,
-        waves,
-        time.time_ns() // 1_000_000,
-        after=context.after,
-    )
-    for topic in outcome.committed:
-        generations[topic] += 1
-    rows.settle(outcome.lost)
-    return outcome.lost
+    attempt_id = str(uuid.uuid4())
+    files = rows.of_all()
+    for topic, ledger in superseded_files(superseded, generations, attempt_id, context).items():
+        files.setdefault(topic, []).extend(ledger)
+    lost = commit_files(files, attempt_id, generations, context)
+    rows.settle(lost)
+    return lost
 
 
 def _common(offsets: OffsetRange, result: RangeResult) -> OffsetRange | None:
@@ -193,11 +201,11 @@ def _clashes(
     asked: Sequence[tuple[PartitionKey, CompareRequest]], context: RunContext
 ) -> list[Clash]:
     requests = [request for _, request in asked]
-    found: list[ConflictCount] = _run(count_conflicts, requests, requests, context)
+    found: list[FoundConflicts] = _run(find_conflicts, requests, requests, context)
     return [
-        Clash(key, request, count)
-        for (key, request), count in zip(asked, found, strict=True)
-        if any(count)
+        Clash(key, request, conflicts.counts, conflicts.winner)
+        for (key, request), conflicts in zip(asked, found, strict=True)
+        if any(conflicts.counts)
     ]
 
 

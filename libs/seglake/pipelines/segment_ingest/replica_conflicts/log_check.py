@@ -47,11 +47,13 @@ class LogCheck:
     `lost_to_newer_epoch` are those that lost an election to what was ingested: what they have
     beyond that is lost as well.
     `shorter` are those that end below what was taken and are the same log so far as is known.
+    `stale` are copies that know less of the log than the lake does: how far they go is no news.
     """
 
     refused: dict[PartitionKey, str] = field(default_factory=dict)
     lost_to_newer_epoch: set[PartitionKey] = field(default_factory=set)
     shorter: list[ShorterLog] = field(default_factory=list)
+    stale: set[PartitionKey] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
 
 
@@ -98,6 +100,8 @@ def check_logs(
         )
         if case.is_named:
             check.shorter += case.shorter
+        if _is_stale(replica, frontier, is_shorter=bool(case.shorter)):
+            check.stale.add(replica.key)
         has_news = partition is not None and bool(wanted_ranges(partition, context.settings))
         request = _request(case, context) if has_news or not case.is_named else None
         if request is not None:
@@ -128,6 +132,18 @@ def _shorter(replica: Replica, frontier: Frontier, end: str) -> ShorterLog:
     known = leader_epochs_of(replica.epochs).last_epoch
     has_older_epoch = bool(replica.epochs) and taken is not None and known < taken
     return ShorterLog(replica, end, frontier.next_offset, has_older_epoch)
+
+
+def _is_stale(replica: Replica, frontier: Frontier, *, is_shorter: bool) -> bool:
+    """Whether a copy ends below what was taken, or does not know the leader that wrote it.
+
+    One that ends below and knows a newer leader has won an election.
+    """
+    taken = None if frontier.last_batch is None else frontier.last_batch.leader_epoch
+    if taken is None or not replica.epochs:
+        return is_shorter
+    known = leader_epochs_of(replica.epochs).last_epoch
+    return known < taken or (is_shorter and known == taken)
 
 
 def _request(case: _Case, context: RunContext) -> BatchRequest | None:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import PartitionKey, Replica
+from seglake.kafka_log.segment_survey import LastBatch
 from seglake.lake.parquet_files import DataFile
 from seglake.lake.tables import QUARANTINE
 from seglake.log_dirs.batch_walk import BatchHead, LogHeads
@@ -24,7 +25,6 @@ from seglake.log_tables.quarantine_rows import (
     most_raw_bytes,
     quarantine_row,
 )
-from seglake.log_tables.record_rows import Origin
 from seglake.pipelines.segment_ingest.decoding.decoded_rows import DecodedRows, Row
 from seglake.pipelines.segment_ingest.decoding.table_files import TableFiles
 from seglake.pipelines.segment_ingest.decoding.tasks import DecodeSettings
@@ -98,6 +98,27 @@ class RecordRequest:
     settings: DecodeSettings
 
 
+class Winner(NamedTuple):
+    """What won an election against rows that were ingested before.
+
+    Attributes:
+        first_offset: the lowest that the batches on either side have.
+        leader_epoch: of the leader that won.
+        last_batch: the last one that won; None where it has none there.
+    """
+
+    first_offset: int
+    leader_epoch: int | None
+    last_batch: LastBatch | None
+
+
+class FoundConflicts(NamedTuple):
+    """What is wrong with one copy."""
+
+    counts: ConflictCount
+    winner: Winner | None
+
+
 class RecordReport(NamedTuple):
     """What was written of one copy."""
 
@@ -120,9 +141,9 @@ def _walked_bytes(copy: Replica, offsets: OffsetRange) -> int:
     )
 
 
-def count_conflicts(requests: tuple[CompareRequest, ...]) -> list[ConflictCount]:
-    """How many conflicts there are in each; nothing is written."""
-    return [_count(request) for request in requests]
+def find_conflicts(requests: tuple[CompareRequest, ...]) -> list[FoundConflicts]:
+    """The conflicts that there are in each; nothing is written."""
+    return [_find(request) for request in requests]
 
 
 def record_conflicts(requests: tuple[RecordRequest, ...]) -> list[RecordReport]:
@@ -130,9 +151,18 @@ def record_conflicts(requests: tuple[RecordRequest, ...]) -> list[RecordReport]:
     return [_record(request) for request in requests]
 
 
-def _count(request: CompareRequest) -> ConflictCount:
+def _find(request: CompareRequest) -> FoundConflicts:
     log = _log_of(request.storage, request.theirs)
-    return _counted(Counter(conflict.kind for conflict in _conflicts(request, log)))
+    kinds: Counter[ConflictKind] = Counter()
+    winner: Winner | None = None
+    for kind, theirs, ours in _conflicts(request, log):
+        kinds[kind] += 1
+        if kind is ConflictKind.CONTRADICTS and ours is not None:
+            first = min(theirs.first_offset, ours.first_offset)
+            last = LastBatch(theirs.first_offset, theirs.crc, theirs.leader_epoch)
+            first = first if winner is None else winner.first_offset
+            winner = Winner(first, theirs.leader_epoch, last)
+    return FoundConflicts(_counted(kinds), winner)
 
 
 def _record(request: RecordRequest) -> RecordReport:
@@ -223,7 +253,7 @@ def _place(log: LogHeads, request: RecordRequest) -> Place:
     if file is None:
         raise RuntimeError("a conflict was met outside of a segment")
     return Place(
-        origin=Origin(settings.source_id, request.key, settings.run_id),
+        origin=settings.origin(request.key),
         broker_id=request.compare.theirs.broker_id,
         segment=file.name,
         origin_position=file.origin_position,

@@ -1,19 +1,41 @@
 """What a run did, for a person and for a machine. Pure."""
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
 from seglake.errors import ExitCode
+from seglake.kafka_log.gap_ranges import GapRanges
+from seglake.kafka_log.short_logs import ShortLog
+from seglake.log_tables.ledger_layers import INGESTED, RangeKind
 from seglake.pipelines.progress import show_bytes, show_count
+from seglake.pipelines.segment_ingest.committing.concurrent_ranges import ConcurrentRange
+from seglake.pipelines.segment_ingest.repair.repair_candidates import PlannedFill
 from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import ConflictCount
+from seglake.pipelines.segment_ingest.report.gap_report import gap_lines, json_gaps
+from seglake.pipelines.segment_ingest.report.places import (
+    GapsByPartition,
+    named_counts,
+    named_gaps,
+)
+from seglake.pipelines.segment_ingest.report.planned_ranges import PlannedRange
+from seglake.pipelines.segment_ingest.report.stuck import StuckPartition
 from seglake.pipelines.segment_ingest.report.unread import (
     OpenTransactionAction,
     StillOpen,
     UnreadRange,
 )
+from seglake.pipelines.segment_ingest.report.unread_files import UnreadEntry
 
 _MOST_LINES = 20
-_MOST_NAMED = 3
+_MOST_PLANNED = 10
+_ODD_ROWS = {
+    "open_rows": "rows of transactions that have not ended",
+    "replaced_header_names": "header names that are not UTF-8",
+    "unread_internal": "records of internal topics that could not be read (unread_reason)",
+    "unsettled_internal": "records of internal topics in transactions that did not commit",
+    "redacted": "records of the metadata log whose value is a secret, or may be one",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +45,8 @@ class PlannedWork:
     Attributes:
         planned_repairs, planned_repair_offsets: gaps that a dry run finds filled in these replicas,
             and the offsets of that; only of gaps that stand before the run.
+        planned_ranges, planned_fills: of a dry run only, by partition: what it would ingest, and
+            the gaps that it would fill.
     """
 
     partitions: int = 0
@@ -32,6 +56,8 @@ class PlannedWork:
     planned_offsets: int = 0
     planned_repairs: int = 0
     planned_repair_offsets: int = 0
+    planned_ranges: list[PlannedRange] = field(default_factory=list)
+    planned_fills: list[PlannedFill] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,24 +85,36 @@ class Findings:
     """What a person should know.
 
     Attributes:
+        lost_elections: what only replicas have that lost an election, and no run ingests.
         open_transactions: those without an end in what was read, and what the run does about them.
         unknown_outcomes: transactions whose end damage may hide, and as what they count.
         ingested_unknown_outcomes: those of which this run ingested something, which may be wrong.
+        not_on_disk: logs of which their broker's files prove more than there is.
+        unread_files: files that are recognised and not read.
         left_out: partitions, and folders of the sources, that could not be read this time, with
             the reason.
         conflicts: batches of other replicas that are not those of the tables, by partition.
+        superseded: ranges of rows that lost an election after they were ingested.
         contradicted: transactions that earlier runs ingested otherwise than a repair shows.
+        concurrent_ranges: what another run committed first of what this one had planned.
         refused: partitions whose log is not the one that the lake has, with what differs.
+        stuck: partitions whose log grows and whose bound stands still, the worst first.
     """
 
     not_ingested_yet: list[UnreadRange] = field(default_factory=list)
+    lost_elections: list[UnreadRange] = field(default_factory=list)
     open_transactions: list[StillOpen] = field(default_factory=list)
     unknown_outcomes: list[str] = field(default_factory=list)
     ingested_unknown_outcomes: list[str] = field(default_factory=list)
     contradicted: list[str] = field(default_factory=list)
+    concurrent_ranges: list[ConcurrentRange] = field(default_factory=list)
+    not_on_disk: list[ShortLog] = field(default_factory=list)
+    unread_files: list[UnreadEntry] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
     conflicts: dict[str, ConflictCount] = field(default_factory=dict)
+    stuck: list[StuckPartition] = field(default_factory=list)
+    superseded: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     limits_crossed: list[str] = field(default_factory=list)
 
@@ -89,7 +127,13 @@ class Findings:
         )
         is_in_doubt = self.ingested_unknown_outcomes or self.contradicted
         return bool(
-            self.left_out or self.refused or self.limits_crossed or is_in_doubt or is_contradicted
+            self.left_out
+            or self.refused
+            or self.limits_crossed
+            or self.stuck
+            or self.superseded
+            or is_in_doubt
+            or is_contradicted
         )
 
 
@@ -100,6 +144,10 @@ class IngestSummary:
     Attributes:
         defects: quarantined byte spans by defect code.
         damaged: quarantined byte spans by partition.
+        gaps: those that this run recorded and did not fill, by cause and partition.
+        repaired: gaps that it filled, or a dry run would fill, by partition; their offsets are
+            those that came, or would.
+        odd_rows: the counts of `RunCounts` that say something of rows, by partition.
         taken: partitions of which something was committed; `topics` theirs.
     """
 
@@ -113,6 +161,9 @@ class IngestSummary:
     findings: Findings = field(default_factory=Findings)
     defects: dict[str, int] = field(default_factory=dict)
     damaged: dict[str, int] = field(default_factory=dict)
+    gaps: dict[str, GapsByPartition] = field(default_factory=dict)
+    repaired: dict[str, GapRanges] = field(default_factory=dict)
+    odd_rows: dict[str, dict[str, int]] = field(default_factory=dict)
     recovered_topics: list[str] = field(default_factory=list)
     topics: list[str] = field(default_factory=list)
     taken: set[str] = field(default_factory=set)
@@ -153,15 +204,25 @@ class IngestSummary:
         flat["open_transactions"] = [
             transaction._asdict() for transaction in findings.open_transactions
         ]
+        flat["not_on_disk"] = [_short_log(short) for short in findings.not_on_disk]
+        flat["gaps"] = json_gaps(self.gaps)
+        flat["repaired"] = {name: found._asdict() for name, found in self.repaired.items()}
         flat["conflicts"] = {name: count._asdict() for name, count in findings.conflicts.items()}
         return json.dumps(
             {**flat, "taken": sorted(self.taken), "exit_code": self.exit_code}, sort_keys=True
         )
 
-    def to_text(self) -> str:
-        """A few lines, the most important first."""
+    def to_text(self, *, is_verbose: bool = False) -> str:
+        """A few lines, the most important first; if verbose, all that a dry run plans."""
         findings = self.findings
-        lines = [self._headline(), *self._recovered(), *self._damage(), *self._repairs()]
+        planned = self.planned.planned_ranges
+        lines = [self._headline()]
+        lines += shown_plan("would be ingested", planned, is_verbose=is_verbose)
+        lines += [*self._recovered(), *_listed("stuck", findings.stuck)]
+        size_bytes = self.counts.quarantined_bytes
+        lines += [*shown_damage(self.defects, self.damaged, size_bytes), *self._repairs()]
+        fills = self.planned.planned_fills
+        lines += shown_plan("would be filled", fills, is_verbose=is_verbose)
         lines += self._odd_rows()
         lines += _listed(
             "not ingested yet",
@@ -176,10 +237,18 @@ class IngestSummary:
         lines += _listed(
             "skipped", self._shown_open(OpenTransactionAction.SKIPPED, "its records are left out")
         )
+        lost = [f"{lost.partition}: {lost.reason}" for lost in findings.lost_elections]
+        lines += _listed("lost an election", lost)
         lines += _listed("unknown outcome", self._shown_unknown())
         lines += _listed("contradicted", findings.contradicted)
         conflicts = [f"{name}: {count}" for name, count in findings.conflicts.items()]
         lines += _listed("replica_conflict", conflicts)
+        lines += _listed("superseded", findings.superseded)
+        lines += shown_concurrent(findings.concurrent_ranges)
+        lines += _listed("not on disk", [short.reason for short in findings.not_on_disk])
+        lines += _listed(
+            "not read", [str(files) for files in findings.unread_files if not files.is_compressed]
+        )
         lines += _listed("left out", list(findings.left_out.values()))
         lines += _listed("refused", list(findings.refused.values()))
         lines += _listed("note", findings.notes)
@@ -189,6 +258,8 @@ class IngestSummary:
     def _headline(self) -> str:
         planned, counts = self.planned, self.counts
         partitions = show_count(planned.partitions, "partition")
+        if self.is_dry_run and not planned.planned_offsets:
+            return f"dry run: nothing new in {partitions}; nothing was written"
         if self.is_dry_run:
             return (
                 f"dry run: {show_count(planned.planned_offsets, 'offset')} in "
@@ -217,16 +288,6 @@ class IngestSummary:
             return []
         return ["completed the commit of an earlier run for " + ", ".join(self.recovered_topics)]
 
-    def _damage(self) -> list[str]:
-        if not self.counts.quarantined:
-            return []
-        codes = ", ".join(f"{count} {code}" for code, count in sorted(self.defects.items()))
-        worst = sorted(self.damaged.items(), key=lambda item: (-item[1], item[0]))
-        names = ", ".join(f"{name} ({count})" for name, count in worst[:_MOST_NAMED])
-        more = f" and {len(worst) - _MOST_NAMED} more" if len(worst) > _MOST_NAMED else ""
-        size = show_bytes(self.counts.quarantined_bytes)
-        return [f"quarantined: {codes} ({size}) in {names}{more}"]
-
     def _repairs(self) -> list[str]:
         planned, counts = self.planned, self.counts
         lines = []
@@ -234,32 +295,21 @@ class IngestSummary:
             lines.append(
                 f"would be filled from another replica: "
                 f"{show_count(planned.planned_repair_offsets, 'offset')} in "
-                f"{show_count(planned.planned_repairs, 'gap')}"
+                f"{show_count(planned.planned_repairs, 'gap')} in {named_gaps(self.repaired)}"
             )
         if counts.repaired_gaps:
             lines.append(
                 f"filled from another replica: {show_count(counts.repaired_records, 'record')} in "
-                f"{show_count(counts.repaired_gaps, 'gap')}"
+                f"{show_count(counts.repaired_gaps, 'gap')} in {named_gaps(self.repaired)}"
             )
-        if counts.missing_offsets:
-            missing = show_count(counts.missing_offsets, "offset")
-            lines.append(f"missing without a known cause: {missing}")
-        return lines
+        return [*lines, *gap_lines(self.gaps)]
 
     def _odd_rows(self) -> list[str]:
-        counts = self.counts
-        said = {
-            "rows of transactions that have not ended": counts.open_rows,
-            "header names that are not UTF-8": counts.replaced_header_names,
-            "records of internal topics that could not be read (unread_reason)": (
-                counts.unread_internal
-            ),
-            "records of internal topics in transactions that did not commit": (
-                counts.unsettled_internal
-            ),
-            "records of the metadata log whose value is a secret, or may be one": counts.redacted,
-        }
-        return [f"{what}: {count}" for what, count in said.items() if count]
+        return [
+            f"{what}: {sum(counts.values())} in {named_counts(counts)}"
+            for name, what in _ODD_ROWS.items()
+            if (counts := self.odd_rows.get(name))
+        ]
 
     def _shown_open(self, action: OpenTransactionAction, consequence: str) -> list[str]:
         return [
@@ -270,15 +320,60 @@ class IngestSummary:
 
     def _shown_unknown(self) -> list[str]:
         taken = set(self.findings.ingested_unknown_outcomes)
-        said = "would be ingested" if self.is_dry_run else "was ingested"
         return [
-            f"{text}, and {said} as that: look at it" if text in taken else text
+            shown_doubt(text, is_dry_run=self.is_dry_run) if text in taken else text
             for text in self.findings.unknown_outcomes
         ]
 
 
-def _listed(label: str, lines: list[str]) -> list[str]:
-    shown = [f"{label}: {line}" for line in lines[:_MOST_LINES]]
-    if len(lines) > _MOST_LINES:
-        shown.append(f"{label}: … and {len(lines) - _MOST_LINES} more (all of them with --json)")
+def shown_doubt(text: str, *, is_dry_run: bool) -> str:
+    """An unknown outcome of which something was ingested, or would be."""
+    said = "would be ingested" if is_dry_run else "was ingested"
+    return f"{text}, and {said} as that: look at it"
+
+
+def shown_damage(
+    defects: Mapping[str, int], damaged: Mapping[str, int], size_bytes: int
+) -> list[str]:
+    """The line that says what was quarantined, by defect code and by partition."""
+    if not damaged:
+        return []
+    codes = ", ".join(f"{count} {code}" for code, count in sorted(defects.items()))
+    return [f"quarantined: {codes} ({show_bytes(size_bytes)}) in {named_counts(damaged)}"]
+
+
+def shown_plan(
+    label: str, planned: Sequence[PlannedRange | PlannedFill], *, is_verbose: bool
+) -> list[str]:
+    """The lines that say what a dry run would do: the first, or all."""
+    most = len(planned) if is_verbose else _MOST_PLANNED
+    return _listed(label, planned, most, "with -v or --json")
+
+
+def shown_concurrent(ranges: Sequence[ConcurrentRange]) -> list[str]:
+    """The lines that say who was faster."""
+    ingested = [range_ for range_ in ranges if range_.kind in INGESTED]
+    filled = [range_ for range_ in ranges if range_.kind is RangeKind.REPAIR]
+    lines = _listed("a concurrent run ingested", ingested)
+    return lines + _listed("a concurrent run filled", filled)
+
+
+def _short_log(short: ShortLog) -> dict[str, object]:
+    return {
+        "partition": str(short.key),
+        "folder": short.folder,
+        "ranges": short.ranges,
+        "offsets": short.offsets,
+        "found": short.found,
+        "said_by": short.claim.said_by,
+        "said_offset": short.claim.offset,
+    }
+
+
+def _listed(
+    label: str, lines: Sequence[object], most: int = _MOST_LINES, where: str = "with --json"
+) -> list[str]:
+    shown = [f"{label}: {line}" for line in lines[:most]]
+    if len(lines) > most:
+        shown.append(f"{label}: … and {len(lines) - most} more (all of them {where})")
     return shown

@@ -1,14 +1,31 @@
 """What a replay did, for a person and for a machine. Pure."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 
 from seglake.errors import ExitCode
+from seglake.kafka_log.gap_ranges import GapRanges, ranges_joined
+from seglake.kafka_log.replica import PartitionKey
+from seglake.log_tables.current_gaps import CurrentGap
 from seglake.pipelines.progress import show_count
+from seglake.pipelines.segment_ingest.committing.concurrent_ranges import ConcurrentRange
 from seglake.pipelines.segment_ingest.repair.repair import RepairResult
-
-_MOST_NAMED = 3
+from seglake.pipelines.segment_ingest.repair.repair_candidates import PlannedFill
+from seglake.pipelines.segment_ingest.report.gap_report import (
+    joined_places,
+    json_gaps,
+    offset_count,
+    repaired_gaps,
+    standing_gaps,
+)
+from seglake.pipelines.segment_ingest.report.ingest_summary import shown_concurrent, shown_plan
+from seglake.pipelines.segment_ingest.report.places import (
+    GapsByPartition,
+    named_counts,
+    named_gaps,
+)
+from seglake.pipelines.segment_ingest.report.unread_files import UnreadEntry
 
 
 @dataclass(slots=True)
@@ -16,11 +33,15 @@ class ReplaySummary:
     """What a replay brought, and what is left.
 
     Attributes:
-        planned_gaps, planned_offsets: what a dry run would fill, and the offsets of that.
+        planned_gaps, planned_offsets, planned_fills: what a dry run would fill: how many gaps, how
+            many offsets, and which.
+        repaired: the gaps that were filled, or of a dry run would be, by partition; their offsets
+            are those that came, or would.
         left_spans: quarantined spans that nothing resolves yet, by defect code.
-        left_offsets: offsets of gaps that still stand, by cause; not those the cleaner took.
-        left_partitions: the same by partition.
+        left_damaged: the same by partition.
+        left_gaps: gaps that still stand, by cause and partition; not those the cleaner took.
         contradicted: transactions that earlier runs took otherwise than what came now says.
+        concurrent_ranges: gaps that another run filled first.
     """
 
     run_id: str
@@ -28,13 +49,17 @@ class ReplaySummary:
     is_dry_run: bool = False
     planned_gaps: int = 0
     planned_offsets: int = 0
+    planned_fills: list[PlannedFill] = field(default_factory=list)
     repaired_gaps: int = 0
     repaired_records: int = 0
+    repaired: dict[str, GapRanges] = field(default_factory=dict)
     left_spans: dict[str, int] = field(default_factory=dict)
-    left_offsets: dict[str, int] = field(default_factory=dict)
-    left_partitions: dict[str, int] = field(default_factory=dict)
+    left_damaged: dict[str, int] = field(default_factory=dict)
+    left_gaps: dict[str, GapsByPartition] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
+    unread_files: list[UnreadEntry] = field(default_factory=list)
     contradicted: list[str] = field(default_factory=list)
+    concurrent_ranges: list[ConcurrentRange] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
@@ -42,59 +67,81 @@ class ReplaySummary:
     def exit_code(self) -> int:
         return ExitCode.LOOK if self.left_out or self.contradicted else ExitCode.DONE
 
+    @property
+    def left_offsets(self) -> dict[str, int]:
+        """Offsets of gaps that still stand, by cause."""
+        return {cause: offset_count(found) for cause, found in self.left_gaps.items()}
+
     def add(self, *searches: RepairResult) -> None:
         """Count what searches for the gaps of one source brought, or would bring."""
         for found in searches:
-            self.planned_gaps += found.planned_gaps
-            self.planned_offsets += found.planned_offsets
+            self.planned_gaps += len(found.planned_fills)
+            self.planned_offsets += sum(fill.filled_offsets for fill in found.planned_fills)
+            self.planned_fills += found.planned_fills
+            for name, gaps in repaired_gaps(found).items():
+                before = self.repaired.get(name)
+                self.repaired[name] = gaps if before is None else ranges_joined([before, gaps])
             self.repaired_gaps += len(found.results)
             self.repaired_records += sum(result.totals.records for result in found.results)
             self.left_out |= found.unread
             self.contradicted += found.contradicted
+            self.concurrent_ranges += found.concurrent
         self.notes += dict.fromkeys(note for found in searches for note in found.notes)
 
-    def add_left(self, spans: Mapping[str, int], offsets: Mapping[tuple[str, str], int]) -> None:
-        """Count what is left: spans by defect code, offsets by partition and cause."""
-        for code, count in spans.items():
+    def add_left(
+        self,
+        spans: Mapping[tuple[str, str], int],
+        gaps: Mapping[PartitionKey, Iterable[CurrentGap]],
+    ) -> None:
+        """Count what is left: spans by partition and defect code, and gaps."""
+        for (partition, code), count in spans.items():
             self.left_spans[code] = self.left_spans.get(code, 0) + count
-        for (partition, cause), count in offsets.items():
-            self.left_offsets[cause] = self.left_offsets.get(cause, 0) + count
-            self.left_partitions[partition] = self.left_partitions.get(partition, 0) + count
+            self.left_damaged[partition] = self.left_damaged.get(partition, 0) + count
+        self.left_gaps = joined_places(self.left_gaps, standing_gaps(gaps))
 
     def to_json(self) -> str:
         """One line."""
-        return json.dumps({**asdict(self), "exit_code": self.exit_code}, sort_keys=True)
+        facts = {
+            **asdict(self),
+            "repaired": {name: found._asdict() for name, found in self.repaired.items()},
+            "left_offsets": self.left_offsets,
+            "left_gaps": json_gaps(self.left_gaps),
+            "exit_code": self.exit_code,
+        }
+        return json.dumps(facts, sort_keys=True)
 
-    def to_text(self) -> str:
-        """A few lines, the most important first."""
+    def to_text(self, *, is_verbose: bool = False) -> str:
+        """A few lines, the most important first; if verbose, all that a dry run plans."""
         lines = [f"{self._headline()} ({self.seconds:.1f} s)"]
+        lines += shown_plan("would be filled", self.planned_fills, is_verbose=is_verbose)
         still = "" if self.is_dry_run else "still "
         spans = ", ".join(f"{count} {code}" for code, count in sorted(self.left_spans.items()))
         if spans:
-            lines.append(f"{still}quarantined: {spans}")
-        offsets = ", ".join(f"{count} {why}" for why, count in sorted(self.left_offsets.items()))
+            lines.append(f"{still}quarantined: {spans} in {named_counts(self.left_damaged)}")
+        offsets = "; ".join(
+            f"{self.left_offsets[cause]} {cause} in {named_gaps(partitions)}"
+            for cause, partitions in self.left_gaps.items()
+        )
         if offsets:
-            lines.append(f"offsets that are {still}not there: {offsets}{self._most_left()}")
+            lines.append(f"offsets that are {still}not there: {offsets}")
+        lines += shown_concurrent(self.concurrent_ranges)
+        lines += [f"not read: {files}" for files in self.unread_files]
         lines += [f"left out: {reason}" for reason in self.left_out.values()]
         lines += [f"contradicted: {text}" for text in self.contradicted]
         lines += [f"note: {note}" for note in self.notes]
         return "\n".join(lines)
 
     def _headline(self) -> str:
+        places = f" in {named_gaps(self.repaired)}" if self.repaired else ""
         if self.is_dry_run:
             return (
                 f"dry run: {show_count(self.planned_offsets, 'offset')} in "
-                f"{show_count(self.planned_gaps, 'gap')} would be filled in; nothing was committed"
+                f"{show_count(self.planned_gaps, 'gap')}{places} would be filled in; nothing was "
+                "committed"
             )
         if not self.repaired_gaps:
             return "nothing could be filled in"
         return (
             f"{show_count(self.repaired_records, 'record')} came into "
-            f"{show_count(self.repaired_gaps, 'gap')}"
+            f"{show_count(self.repaired_gaps, 'gap')}{places}"
         )
-
-    def _most_left(self) -> str:
-        most = sorted(self.left_partitions.items(), key=lambda item: (-item[1], item[0]))
-        names = ", ".join(f"{name} ({count})" for name, count in most[:_MOST_NAMED])
-        more = f" and {len(most) - _MOST_NAMED} more" if len(most) > _MOST_NAMED else ""
-        return f", in {names}{more}"

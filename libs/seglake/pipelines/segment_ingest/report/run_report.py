@@ -2,22 +2,38 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 
-from seglake.kafka_log.replica import Replica
+from seglake.kafka_log.observation import Observation
+from seglake.kafka_log.offset_gaps import GapCause
+from seglake.kafka_log.offset_ranges import subtracted
+from seglake.kafka_log.short_logs import ShortLog
 from seglake.log_dirs.discovery import Discovery
+from seglake.pipelines.progress import show_count
 from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
 from seglake.pipelines.segment_ingest.planning.plan import RangePlan
 from seglake.pipelines.segment_ingest.repair.repair import RepairResult
 from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import ConflictCount
+from seglake.pipelines.segment_ingest.report.gap_report import (
+    expected_gaps,
+    offset_count,
+    recorded_gaps,
+    repaired_gaps,
+)
 from seglake.pipelines.segment_ingest.report.ingest_summary import (
     Findings,
     IngestSummary,
     PlannedWork,
     RunCounts,
 )
+from seglake.pipelines.segment_ingest.report.limits import limits_crossed
+from seglake.pipelines.segment_ingest.report.places import shown_range
+from seglake.pipelines.segment_ingest.report.planned_ranges import planned_ranges
 from seglake.pipelines.segment_ingest.report.round_result import RoundResult
-from seglake.pipelines.segment_ingest.report.unread import still_open, unread_ranges
+from seglake.pipelines.segment_ingest.report.stuck import stuck_partitions
+from seglake.pipelines.segment_ingest.report.unread import UnreadRange, lost_tails, still_open
+from seglake.pipelines.segment_ingest.report.unread_files import left_out, unread_files
 from seglake.pipelines.segment_ingest.run_context import RunContext
 from seglake.pipelines.settings.settings import Settings
 
@@ -29,7 +45,11 @@ class RunFacts:
     context: RunContext
     discovery: Discovery
     recovered_topics: tuple[str, ...]
+    notes: tuple[str, ...]
+    observations: tuple[Observation, ...]
+    now: datetime
     seconds: float
+    short_logs: tuple[ShortLog, ...] = ()
 
 
 def summarize(
@@ -46,25 +66,41 @@ def summarize(
     context = facts.context
     committed = [result for done in rounds for result in done.committed]
     both = [*committed, *repairs.results]
-    counts = _counts(rounds, committed, repairs)
+    gaps = recorded_gaps(committed, repairs.rounds)
+    if context.is_dry_run:
+        gaps = expected_gaps(plan for done in rounds for plan in done.plan.ranges)
+    odd_rows, damaged = _odd_rows(committed), damaged_spans(both)
+    counts = _counts(rounds, both, repairs, odd_rows)
+    counts = replace(counts, missing_offsets=offset_count(gaps.get(GapCause.MISSING, {})))
     return IngestSummary(
         run_id=context.run_id,
         source_id=context.source_id,
         lake=context.tables.lake_path,
         is_dry_run=context.is_dry_run,
         seconds=facts.seconds,
-        planned=_planned(rounds, repairs),
+        planned=_planned(rounds, repairs, lists_ranges=context.is_dry_run),
         counts=counts,
-        findings=_findings(facts, rounds, unread, repairs, counts),
-        defects=_defects(both),
-        damaged=_damaged(both),
+        findings=_findings(
+            facts,
+            rounds,
+            unread,
+            repairs,
+            limits_crossed(context.settings.limits, damaged, gaps, facts.short_logs),
+        ),
+        defects=defect_counts(both),
+        damaged=damaged,
+        gaps=gaps,
+        repaired=repaired_gaps(repairs),
+        odd_rows=odd_rows,
         recovered_topics=list(facts.recovered_topics),
         topics=sorted({result.plan.key.topic for result in both}),
         taken={str(result.plan.key) for result in both},
     )
 
 
-def _planned(rounds: Sequence[RoundResult], repairs: RepairResult) -> PlannedWork:
+def _planned(
+    rounds: Sequence[RoundResult], repairs: RepairResult, *, lists_ranges: bool
+) -> PlannedWork:
     plans = [done.plan for done in rounds]
     ranges = [plan for done in plans for plan in done.ranges]
     return PlannedWork(
@@ -73,17 +109,20 @@ def _planned(rounds: Sequence[RoundResult], repairs: RepairResult) -> PlannedWor
         tasks=sum(plan.task_count for plan in plans),
         planned_bytes=sum(plan.size_bytes for plan in plans),
         planned_offsets=sum(plan.next_offset - plan.start_offset for plan in ranges),
-        planned_repairs=repairs.planned_gaps,
-        planned_repair_offsets=repairs.planned_offsets,
+        planned_repairs=len(repairs.planned_fills),
+        planned_repair_offsets=sum(fill.filled_offsets for fill in repairs.planned_fills),
+        planned_ranges=planned_ranges(ranges) if lists_ranges else [],
+        planned_fills=list(repairs.planned_fills),
     )
 
 
 def _counts(
-    rounds: Sequence[RoundResult], committed: Sequence[RangeResult], repairs: RepairResult
+    rounds: Sequence[RoundResult],
+    both: Sequence[RangeResult],
+    repairs: RepairResult,
+    odd_rows: Mapping[str, Mapping[str, int]],
 ) -> RunCounts:
-    both = [*committed, *repairs.results]
     totals = [result.totals for result in both]
-    internal = [result.totals for result in committed]
     reports = [report for result in both for report in result.reports]
     quarantined_bytes = sum(report.bytes.quarantined for report in reports)
     return RunCounts(
@@ -95,16 +134,29 @@ def _counts(
         quarantined_bytes=quarantined_bytes,
         repaired_gaps=len(repairs.results),
         repaired_records=sum(result.totals.records for result in repairs.results),
-        missing_offsets=sum(result.missing_offsets for result in committed),
-        open_rows=sum(report.open_rows for result in committed for report in result.reports),
-        replaced_header_names=sum(total.replaced_header_names for total in internal),
-        unread_internal=sum(total.unread_internal for total in internal),
-        unsettled_internal=sum(total.unsettled_internal for total in internal),
-        redacted=sum(total.redacted for total in internal),
+        **{name: sum(counts.values()) for name, counts in odd_rows.items()},
     )
 
 
-def _defects(results: Iterable[RangeResult]) -> dict[str, int]:
+def _odd_rows(committed: Iterable[RangeResult]) -> dict[str, dict[str, int]]:
+    """What the summary says of rows, by the names of `RunCounts` and by partition."""
+    found: dict[str, Counter[str]] = {}
+    for result in committed:
+        totals = result.totals
+        for name, count in {
+            "open_rows": sum(report.open_rows for report in result.reports),
+            "replaced_header_names": totals.replaced_header_names,
+            "unread_internal": totals.unread_internal,
+            "unsettled_internal": totals.unsettled_internal,
+            "redacted": totals.redacted,
+        }.items():
+            if count:
+                found.setdefault(name, Counter())[str(result.plan.key)] += count
+    return {name: dict(counts) for name, counts in found.items()}
+
+
+def defect_counts(results: Iterable[RangeResult]) -> dict[str, int]:
+    """Quarantined byte spans by defect code."""
     counts: Counter[str] = Counter()
     for result in results:
         for report in result.reports:
@@ -112,7 +164,8 @@ def _defects(results: Iterable[RangeResult]) -> dict[str, int]:
     return dict(counts)
 
 
-def _damaged(results: Iterable[RangeResult]) -> dict[str, int]:
+def damaged_spans(results: Iterable[RangeResult]) -> dict[str, int]:
+    """Quarantined byte spans by partition."""
     counts: Counter[str] = Counter()
     for result in results:
         if result.totals.quarantined_batches:
@@ -125,7 +178,7 @@ def _findings(
     rounds: Sequence[RoundResult],
     unread: Mapping[str, str],
     repairs: RepairResult,
-    counts: RunCounts,
+    limits: list[str],
 ) -> Findings:
     settings = facts.context.settings
     # A later round speaks only of the topics that it took up again.
@@ -136,34 +189,62 @@ def _findings(
         for partition in done.plan.partitions
         if last[str(partition.replica.key)] is done
     ]
-    seen = [partition for done in rounds for partition in done.plan.partitions]
-    doubts = [doubt.text for partition in seen for doubt in partition.bounds.unknown_outcomes]
+    compressed = (
+        log for done in rounds for log in done.plan.left.compressed if last[str(log.key)] is done
+    )
+    files = unread_files(facts.discovery.unread_files, compressed)
     return Findings(
         not_ingested_yet=[
-            range_ for partition in final for range_ in unread_ranges(partition, settings)
+            UnreadRange(str(seen.key), *left)
+            for seen in facts.observations
+            for left in seen.not_ingested
         ],
+        lost_elections=[range_ for partition in final for range_ in lost_tails(partition)],
+        stuck=stuck_partitions(facts.observations, facts.now, settings.limits.stuck_after),
         open_transactions=[
             open_ for partition in final for open_ in still_open(partition, settings)
         ],
-        unknown_outcomes=_once(doubts),
+        unknown_outcomes=_once(_doubts(rounds)),
         ingested_unknown_outcomes=_once(_taken_doubts(rounds, is_dry_run=facts.context.is_dry_run)),
         contradicted=list(repairs.contradicted),
-        left_out=dict(unread),
+        concurrent_ranges=[
+            *(range_ for done in rounds for range_ in done.concurrent),
+            *repairs.concurrent,
+        ],
+        not_on_disk=sorted(facts.short_logs, key=lambda short: (-short.offsets, str(short.key))),
+        unread_files=files,
+        left_out={**left_out(files), **unread},
         refused={name: reason for done in rounds for name, reason in done.plan.refused.items()},
         conflicts=_conflicts(rounds),
+        superseded=[*_superseded(rounds), *_waiting(rounds)],
         notes=_notes(facts, rounds, repairs),
-        limits_crossed=limits_crossed(counts, settings),
+        limits_crossed=limits,
     )
 
 
+def _doubts(rounds: Iterable[RoundResult]) -> list[str]:
+    """Transactions of which damage hides the end; not where what may tell it is compressed."""
+    return [
+        doubt.text
+        for done in rounds
+        for partition in done.plan.partitions
+        for doubt in partition.bounds.unknown_outcomes
+        if subtracted((doubt.start_offset, doubt.next_offset), partition.waiting_ranges)
+    ]
+
+
 def _taken_doubts(rounds: Iterable[RoundResult], *, is_dry_run: bool) -> list[str]:
-    """What is uncertain in the ranges that were ingested, or would be."""
     taken: list[tuple[RangePlan, int]] = []
     for done in rounds:
         if is_dry_run:
             taken += [(plan, plan.next_offset) for plan in done.plan.ranges]
         else:
             taken += [(result.plan, result.next_offset) for result in done.committed]
+    return doubts_of(taken)
+
+
+def doubts_of(taken: Iterable[tuple[RangePlan, int]]) -> list[str]:
+    """What is uncertain in ranges that were ingested, or would be, each with its end."""
     return [
         doubt.text
         for plan, next_offset in taken
@@ -178,36 +259,61 @@ def _conflicts(rounds: Iterable[RoundResult]) -> dict[str, ConflictCount]:
         for found in done.conflicts:
             for key, count in found.items():
                 counts[str(key)] = counts.get(str(key), ConflictCount()).plus(count)
-    return counts
+    return {name: count for name, count in counts.items() if count != ConflictCount()}
+
+
+def _superseded(rounds: Iterable[RoundResult]) -> list[str]:
+    return [
+        f"{of}: {show_count(of.records, 'record')} lost an election; `seglake retake` ingests what "
+        "the log that won has there"
+        for done in rounds
+        for of in done.superseded
+    ]
+
+
+def _waiting(rounds: Sequence[RoundResult]) -> list[str]:
+    """What lost an election before this run; it is said until somebody has ingested it anew."""
+    ranges = dict.fromkeys(of for done in rounds[:1] for of in done.plan.superseded)
+    return [
+        f"{key} {shown_range(*offsets)}: lost an election in an earlier run, and waits for "
+        "`seglake retake`"
+        for key, offsets in ranges
+    ]
 
 
 def _notes(facts: RunFacts, rounds: Iterable[RoundResult], repairs: RepairResult) -> list[str]:
-    notes = [*facts.discovery.notes]
-    if not facts.discovery.replicas:
+    notes = [*facts.notes, *facts.discovery.notes]
+    if not any(map(facts.context.settings.select.takes_topic, facts.discovery.topics)):
         notes.append(_nothing_selected(facts.context.settings))
     for done in rounds:
         notes += done.plan.notes
-        notes += [note for log in done.plan.logs for note in _empty_logs(log)]
         notes += [note for partition in done.plan.partitions for note in partition.bounds.notes]
         notes += [note for result in done.committed for note in _zero_tails(result)]
-    return _once([*notes, *repairs.notes])
+    return _once([*notes, *_unproved_offsets(rounds), *repairs.notes])
+
+
+def _unproved_offsets(rounds: Iterable[RoundResult]) -> list[str]:
+    """Of batches beside holes, each of which may have moved there."""
+    holes = {
+        str(partition.key): sum(survey.hole_count for survey in partition.surveys)
+        for done in rounds
+        for partition in done.plan.partitions
+    }
+    count = sum(holes.values())
+    if not count:
+        return []
+    partitions = show_count(sum(found > 0 for found in holes.values()), "partition")
+    return [
+        f"{show_count(count, 'hole')} in the offsets of {partitions}, as compaction leaves them: a "
+        "batch beside one could have a wrong offset unseen, since no checksum covers offsets"
+    ]
 
 
 def _nothing_selected(settings: Settings) -> str:
     globs = ", ".join(settings.select.topics)
     if globs:
-        return f"no topic of the sources is selected by {globs} (each glob is an option of its own)"
+        return f"no topic of the sources is selected by {globs}"
     return "the sources hold no partition of a topic that is not internal"
-
-
-def _empty_logs(log: Sequence[Replica]) -> list[str]:
-    first = log[0]
-    if not first.durable_offset or any(replica.segments for replica in log):
-        return []
-    return [
-        f"{first.folder} holds no segment, though the broker's checkpoints say "
-        f"{first.durable_offset} for {first.key}"
-    ]
 
 
 def _zero_tails(result: RangeResult) -> list[str]:
@@ -218,16 +324,6 @@ def _zero_tails(result: RangeResult) -> list[str]:
         for tail in report.tails
         if not tail.is_last_segment
     ]
-
-
-def limits_crossed(counts: RunCounts, settings: Settings) -> list[str]:
-    """Which limits of the settings a run crossed, in words."""
-    crossed = []
-    if settings.limits.fail_on_quarantine and counts.quarantined:
-        crossed.append(f"limits.fail_on_quarantine: {counts.quarantined} quarantined")
-    if settings.limits.fail_on_unexplained_gap and counts.missing_offsets:
-        crossed.append(f"limits.fail_on_unexplained_gap: {counts.missing_offsets} offsets missing")
-    return crossed
 
 
 def _once(texts: Iterable[str]) -> list[str]:

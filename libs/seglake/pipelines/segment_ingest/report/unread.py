@@ -105,19 +105,19 @@ def unread_ranges(partition: SurveyedPartition, settings: Settings) -> list[Unre
     tail = partition.surveys[-1].tail if partition.surveys else None
     if tail is not None:
         add(f"the last segment ends in {tail} ({_TAILS[tail]})", bounds.log_end_offset)
-    return found + _lost_tails(partition)
+    return found
 
 
-def _lost_tails(partition: SurveyedPartition) -> list[UnreadRange]:
-    """What other copies have that lost an election, above all that is covered."""
+def lost_tails(partition: SurveyedPartition) -> list[UnreadRange]:
+    """What other replicas have above all that is covered, and no run takes: it lost an election."""
     covered_offset = max([partition.bounds.next_offset, *(stop for _, stop in partition.covered)])
     found: list[UnreadRange] = []
     for other in partition.other_replicas:
         start, stop = max(other.divergence_offset, covered_offset), other.log_end_offset
         if start < stop:
             reason = (
-                f"offsets {start} to {stop - 1} in {other.replica.folder} lost an election; they "
-                "are listed in quarantine when the log has come so far"
+                f"offsets {start} to {stop - 1} in {other.replica.folder}, which are not in the log"
+                " that won; quarantine lists them once that log reaches these offsets"
             )
             found.append(UnreadRange(str(partition.replica.key), reason, start, stop))
     return found

@@ -1,0 +1,67 @@
+"""Which offsets of a log lie in segments that somebody compressed. Pure.
+
+They are there, so they are no gap: they wait until they can be read.
+"""
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
+from seglake.kafka_log.replica import CompressedSegment, Replica
+from seglake.kafka_log.replica_selection import OtherReplica
+from seglake.kafka_log.short_logs import end_claim
+from seglake.segment_codec.log_dir import OFFSET_MAX
+
+
+def compressed_ranges(
+    replica: Replica, others: Iterable[OtherReplica] = ()
+) -> tuple[OffsetRange, ...]:
+    """Where a replica's log cannot be read before its segments are decompressed, merged.
+
+    A segment ends where the next one begins, the last one where the log is proved to have reached;
+    or it has no end that is known.
+
+    Args:
+        others: what they have readable fills the gap that it leaves.
+    """
+    if not replica.compressed:
+        return ()
+    readable = merged(
+        (other.replica.segments[0].base_offset, other.log_end_offset)
+        for other in others
+        if other.replica.segments
+    )
+    log_start = replica.checkpoints.log_start_offset or 0
+    return tuple(
+        piece
+        for start, stop in merged(spans(replica).values())
+        for piece in subtracted((max(start, log_start), stop), readable)
+        if max(start, log_start) < stop
+    )
+
+
+def spans(replica: Replica) -> dict[CompressedSegment, OffsetRange]:
+    """The offsets of each compressed segment."""
+    bases = sorted(
+        {
+            *(segment.base_offset for segment in replica.segments),
+            *(segment.base_offset for segment in replica.compressed),
+            OFFSET_MAX,
+        }
+    )
+    proved = end_claim(replica).offset
+    if len(bases) > 1 and proved > bases[-2]:
+        bases[-1] = proved
+    following = dict(pairwise(bases))
+    return {
+        segment: (segment.base_offset, following[segment.base_offset])
+        for segment in replica.compressed
+        if segment.base_offset < OFFSET_MAX
+    }
+
+
+def left_ranges(
+    ranges: Iterable[OffsetRange], covered: Sequence[OffsetRange]
+) -> tuple[OffsetRange, ...]:
+    """What of them the lake does not have."""
+    return tuple(piece for offsets in ranges for piece in subtracted(offsets, covered))

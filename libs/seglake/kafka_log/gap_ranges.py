@@ -1,0 +1,85 @@
+"""How many gaps have which cause, and where they lie. Pure."""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import takewhile
+from typing import NamedTuple, TypeVar
+
+from seglake.kafka_log.offset_gaps import GapCause
+from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
+
+
+class GapRanges(NamedTuple):
+    """Some gaps, mostly those of one cause.
+
+    Attributes:
+        ranges: where they lie, in order, those that touch made one. Empty for what the cleaner
+            took: it leaves a gap beside every other batch, so those are only counted.
+    """
+
+    gaps: int
+    offsets: int
+    ranges: tuple[OffsetRange, ...] = ()
+
+    def outside(self, repaired: Sequence[OffsetRange]) -> "GapRanges":
+        """What is left where a repair says something new; its ranges are merged."""
+        if not self.ranges or not repaired:
+            return self
+        left = [
+            piece
+            for offsets in self.ranges
+            for piece in subtracted(offsets, _near(offsets, repaired))
+        ]
+        return GapRanges(len(left), sum(stop - start for start, stop in left), tuple(left))
+
+
+GapsByCause = Mapping[GapCause, GapRanges]
+Cause = TypeVar("Cause", bound=str)
+
+
+class GapTally:
+    """Takes gaps in any order. Memory grows with those that are listed."""
+
+    def __init__(self) -> None:
+        self._counts: dict[GapCause, tuple[int, int]] = {}
+        self._ranges: dict[GapCause, list[OffsetRange]] = {}
+
+    def add(self, cause: GapCause, start: int, stop: int) -> None:
+        """Count one gap."""
+        gaps, offsets = self._counts.get(cause, (0, 0))
+        self._counts[cause] = gaps + 1, offsets + stop - start
+        if cause is not GapCause.COMPACTED:
+            self._ranges.setdefault(cause, []).append((start, stop))
+
+    def by_cause(self) -> dict[GapCause, GapRanges]:
+        """What was counted."""
+        return {
+            cause: GapRanges(*counts, tuple(merged(self._ranges.get(cause, ()))))
+            for cause, counts in self._counts.items()
+        }
+
+
+def ranges_joined(parts: Iterable[GapRanges]) -> GapRanges:
+    """All of them together."""
+    listed = [*parts]
+    return GapRanges(
+        sum(part.gaps for part in listed),
+        sum(part.offsets for part in listed),
+        tuple(merged(offsets for part in listed for offsets in part.ranges)),
+    )
+
+
+def gaps_joined(parts: Iterable[Mapping[Cause, GapRanges]]) -> dict[Cause, GapRanges]:
+    """The gaps of several pieces of a log."""
+    found: dict[Cause, list[GapRanges]] = {}
+    for part in parts:
+        for cause, gaps in part.items():
+            found.setdefault(cause, []).append(gaps)
+    joined = {cause: ranges_joined(gaps) for cause, gaps in found.items()}
+    return {cause: gaps for cause, gaps in joined.items() if gaps.gaps}
+
+
+def _near(offsets: OffsetRange, covered: Sequence[OffsetRange]) -> Iterable[OffsetRange]:
+    """Those of many ranges that share an offset with this one."""
+    first = bisect_right(covered, offsets[0], key=lambda found: found[1])
+    return takewhile(lambda found: found[0] < offsets[1], covered[first:])

@@ -1,0 +1,152 @@
+"""What a run saw of a partition's log, also where it brought nothing. Pure.
+
+As long as the end of a log is listed as it was, nothing needs to be read to know it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import NamedTuple, Self
+
+from seglake.kafka_log.log_bounds import LogBounds
+from seglake.kafka_log.read_policy import Isolation, ReadPolicy, UpperBound
+from seglake.kafka_log.replica import PartitionKey, Replica
+
+
+class StoppedBy(StrEnum):
+    """Why a run can go no further in a log."""
+
+    LOG_END = "log_end"  # nothing is left
+    HIGH_WATERMARK = "high_watermark"
+    NO_HIGH_WATERMARK = "no_high_watermark"  # the broker's checkpoint has none for the partition
+    OPEN_TRANSACTION = "open_transaction"  # at the last stable offset
+    TAIL = "tail"  # the last segment ends in something that is no whole batch
+    NO_SEGMENT = "no_segment"
+    LOST_ELECTION = "lost_election"  # to what was ingested
+    REFUSED = "refused"  # it is not the log that the lake has
+    UNREAD = "unread"  # something of it could not be read
+
+
+_BOUNDS = frozenset(
+    {StoppedBy.HIGH_WATERMARK, StoppedBy.NO_HIGH_WATERMARK, StoppedBy.OPEN_TRANSACTION}
+)
+
+
+class LeftRange(NamedTuple):
+    """Offsets of a log that are not ingested yet, and why."""
+
+    reason: str
+    from_offset: int
+    log_end_offset: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """One partition as a run saw it.
+
+    Attributes:
+        log_end_offset, last_stable_offset: None where the log could not be read.
+        next_offset: up to where its bounds let a run ingest, None where nothing can be.
+        detail: what else there is to say of `stopped_by`.
+        first_log_end_offset: the lowest log end since `next_offset` has not advanced.
+        waiting_since: since when offsets have lain above this `next_offset`, None where none do.
+        listing: what told that the log had moved, see `listing_of`; None where it must be looked
+            at again in any case.
+    """
+
+    key: PartitionKey
+    broker_id: int | None
+    log_start_offset: int | None
+    high_watermark: int | None
+    last_stable_offset: int | None = None
+    log_end_offset: int | None = None
+    next_offset: int | None = None
+    stopped_by: StoppedBy
+    detail: str | None = None
+    not_ingested: tuple[LeftRange, ...] = ()
+    first_log_end_offset: int | None = None
+    waiting_since: datetime | None = None
+    listing: str | None = None
+    observed_at: datetime
+    run_id: str
+
+    @property
+    def moved_offsets(self) -> int:
+        """How far the log end has moved since `next_offset` was reached."""
+        return (self.log_end_offset or 0) - (self.first_log_end_offset or 0)
+
+    def after(self, earlier: Self | None) -> Self:
+        """The same, with what only the observation before it tells: since when it has been so."""
+        first_end, since = self.log_end_offset, None
+        if earlier is not None and self._stands_since(earlier):
+            ends = (self.log_end_offset, earlier.first_log_end_offset)
+            first_end = min((end for end in ends if end is not None), default=None)
+            since = earlier.waiting_since
+        if self.next_offset is None:  # not read this time, so nothing tells that it has advanced
+            return replace(self, first_log_end_offset=first_end, waiting_since=since)
+        if (self.log_end_offset or 0) <= self.next_offset:
+            return replace(self, first_log_end_offset=first_end, waiting_since=None)
+        # A clock that was set back must not make a partition wait from the future.
+        since = self.observed_at if since is None else min(since, self.observed_at)
+        return replace(self, first_log_end_offset=first_end, waiting_since=since)
+
+    def _stands_since(self, earlier: Self) -> bool:
+        """Whether the bound has not advanced: a new leader may know of a lower one.
+
+        Without a high watermark the bound is the log start, which only retention moves.
+        """
+        if self.stopped_by is earlier.stopped_by is StoppedBy.NO_HIGH_WATERMARK:
+            return True
+        bound, before = self.next_offset, earlier.next_offset
+        if bound is None or before is None:
+            bound, before = self.high_watermark, earlier.high_watermark
+        return bound is not None and before is not None and bound <= before
+
+    def shows_the_same(self, earlier: Self | None) -> bool:
+        """Whether nothing but the time and the run differs from an earlier one."""
+        if earlier is None:
+            return False
+        return self == replace(earlier, observed_at=self.observed_at, run_id=self.run_id)
+
+    def is_stuck(self, now: datetime, limit: timedelta) -> bool:
+        """Whether the log grows and its bound has not moved for longer than the limit.
+
+        A log that does not grow is a copy, or that of a dead cluster.
+        """
+        return (
+            self.stopped_by in _BOUNDS
+            and self.waiting_since is not None
+            and now - self.waiting_since > limit
+            and self.moved_offsets > 0
+        )
+
+
+def stopped_by(bounds: LogBounds, policy: ReadPolicy, *, has_tail: bool) -> StoppedBy:
+    """Why a log that could be read is ingested no further."""
+    if bounds.next_offset < bounds.log_end_offset:
+        is_waiting = len(bounds.open_transactions) > len(bounds.passed)
+        if is_waiting and policy.isolation is Isolation.READ_COMMITTED:
+            return StoppedBy.OPEN_TRANSACTION
+        is_known = bounds.high_watermark is not None
+        return StoppedBy.HIGH_WATERMARK if is_known else StoppedBy.NO_HIGH_WATERMARK
+    return StoppedBy.TAIL if has_tail else StoppedBy.LOG_END
+
+
+def listing_of(copies: Sequence[Replica], upper_bound: UpperBound) -> str:
+    """What a listing and the checkpoint files tell of the end of a log, of all its copies.
+
+    Retention takes segments from the beginning, so only the last one is named. Its time tells of a
+    file that was made in advance, whose size never changes.
+    """
+    return " ".join([upper_bound, *sorted(_end_of(copy) for copy in copies)])
+
+
+def _end_of(copy: Replica) -> str:
+    broker = f"{copy.broker_id}{'-future' if copy.is_future else ''}"
+    epoch = copy.epochs[-1].epoch if copy.epochs else None
+    facts: list[object] = [broker, copy.checkpoints.high_watermark, epoch]
+    if copy.segments:
+        last = copy.segments[-1]
+        facts += [last.base_offset, last.size_bytes, last.modified_at_ms]
+    return ":".join(map(str, facts))

@@ -1,0 +1,95 @@
+"""Which offsets a broker's own files prove that its disk does not have. Pure.
+
+A high watermark is replicated, a recovery point is flushed; a leader epoch, a producer snapshot and
+an index begin where the log once ended. Each proves that the log reached so far.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from seglake.kafka_log.offset_ranges import OffsetRange, subtracted
+from seglake.kafka_log.replica import PartitionKey, Replica
+from seglake.segment_codec.log_dir import SideFile
+
+
+class EndClaim(NamedTuple):
+    """A log reached up to `offset`, exclusive, as a file says."""
+
+    offset: int
+    said_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShortLog:
+    """A log of which its broker's files prove more than can be read of it.
+
+    Attributes:
+        ranges: the offsets that are proved and neither on the disk nor in the lake.
+        found: what there is of the log, in words.
+    """
+
+    key: PartitionKey
+    folder: str
+    ranges: tuple[OffsetRange, ...]
+    claim: EndClaim
+    found: str
+
+    @property
+    def offsets(self) -> int:
+        """How many are lacking."""
+        return sum(stop - start for start, stop in self.ranges)
+
+    @property
+    def reason(self) -> str:
+        """In words."""
+        ranges = ", ".join(f"[{start}, {stop})" for start, stop in self.ranges)
+        said = f"{self.claim.said_by} says {self.claim.offset}"
+        return f"{self.key}: {ranges}: {said}, {self.found}"
+
+    def below(self, offset: int) -> "ShortLog | None":
+        """The same, as far as an offset; None where nothing is left of it."""
+        cut = [(start, min(stop, offset)) for start, stop in self.ranges]
+        left = tuple((start, stop) for start, stop in cut if start < stop)
+        return replace(self, ranges=left) if left else None
+
+
+def end_claim(replica: Replica) -> EndClaim:
+    """The highest offset that the files beside a log prove."""
+    checkpoints = replica.checkpoints
+    claims = [
+        EndClaim(checkpoints.high_watermark or 0, SideFile.HIGH_WATERMARKS),
+        EndClaim(checkpoints.recovery_point or 0, SideFile.RECOVERY_POINTS),
+    ]
+    if replica.epochs:
+        claims.append(EndClaim(replica.epochs[-1].start_offset, SideFile.LEADER_EPOCHS))
+    if replica.last_side_file is not None:
+        claims.append(EndClaim(*replica.last_side_file))
+    return max(claims, key=lambda claim: claim.offset)
+
+
+def short_log(
+    replica: Replica, log_end_offset: int, known: Sequence[OffsetRange]
+) -> ShortLog | None:
+    """What is proved of a replica's log above its end; None where nothing more is.
+
+    Args:
+        log_end_offset: behind its last batch; of no account where it has no segment.
+        known: what the lake has of the partition, and what lies in files that are not read; merged.
+    """
+    claim, folder = end_claim(replica), replica.folder
+    start, found = replica.log_start_offset, f"there is no segment in {folder}"
+    if replica.segments:
+        start, found = log_end_offset, f"the log in {folder} ends at {log_end_offset}"
+    ranges = subtracted((start, claim.offset), known)
+    return ShortLog(replica.key, folder, tuple(ranges), claim, found) if ranges else None
+
+
+def absent_log(
+    key: PartitionKey, folder: str, offsets: OffsetRange, covered: Sequence[OffsetRange]
+) -> ShortLog | None:
+    """The same of a partition without a folder, of which the high watermark is known."""
+    claim = EndClaim(offsets[1], SideFile.HIGH_WATERMARKS)
+    ranges = subtracted(offsets, covered)
+    found = f"there is no folder {folder}"
+    return ShortLog(key, folder, tuple(ranges), claim, found) if ranges else None

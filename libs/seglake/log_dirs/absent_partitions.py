@@ -1,0 +1,72 @@
+"""Partitions that a log dir's checkpoint names and no source has a folder of. Pure."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from seglake.log_dirs.log_dir_files import LogDirFiles
+from seglake.log_dirs.log_dir_search import FoundLogDir
+from seglake.segment_codec.log_dir import (
+    FolderKind,
+    PartitionFolder,
+    TopicPartition,
+    parse_folder_name,
+)
+
+
+class AbsentPartition(NamedTuple):
+    """Offsets [start_offset, next_offset) were replicated, and there is no folder with them."""
+
+    partition: TopicPartition
+    log_dir: str
+    start_offset: int
+    next_offset: int
+
+
+def absent_partitions(
+    found: Iterable[FoundLogDir],
+    files: Mapping[str, LogDirFiles],
+    takes_topic: Callable[[str], bool],
+) -> list[AbsentPartition]:
+    """Those of log dirs that were searched as a whole.
+
+    A folder that the broker deletes or moves is one: it renames it first, and writes its
+    checkpoints a few seconds later. A folder by that name that holds nothing of Kafka's is none.
+
+    The high watermarks of a log dir stay as they were when its last partition has gone. Recovery
+    points do not: a broker writes them again for every log dir, and whenever it drops a partition.
+    """
+    log_dirs = [*found]
+    folders = [
+        folder
+        for log_dir in log_dirs
+        for entry in log_dir.entries
+        if entry.is_folder and (folder := parse_folder_name(entry.name)) is not None
+        if folder.kind is not FolderKind.LIVE or log_dir.has(entry.name)
+    ]
+    known = {TopicPartition(folder.topic, folder.partition) for folder in folders}
+    cut = [folder for folder in folders if not folder.topic_is_complete]
+    return [
+        AbsentPartition(partition, log_dir.path, start, high_watermark)
+        for log_dir in log_dirs
+        if log_dir.is_whole and log_dir.path in files
+        for partition, high_watermark in (files[log_dir.path].high_watermarks or {}).items()
+        if takes_topic(partition.topic)
+        and _is_held(files[log_dir.path], partition)
+        and partition not in known
+        and not any(_may_be(folder, partition) for folder in cut)
+        and (start := _log_start(files[log_dir.path], partition)) < high_watermark
+    ]
+
+
+def _is_held(files: LogDirFiles, partition: TopicPartition) -> bool:
+    return files.recovery_points is None or partition in files.recovery_points
+
+
+def _log_start(files: LogDirFiles, partition: TopicPartition) -> int:
+    return (files.log_start_offsets or {}).get(partition, 0)
+
+
+def _may_be(folder: PartitionFolder, partition: TopicPartition) -> bool:
+    """Whether a folder whose name was too long is that partition's."""
+    is_number = folder.partition == partition.partition
+    return is_number and partition.topic.startswith(folder.topic)

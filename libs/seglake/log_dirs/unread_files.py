@@ -1,0 +1,111 @@
+"""Files in a source that are recognised and not read: what they are, and how much. Pure."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from seglake.kafka_log.replica import CompressedSegment, SideFileEnd
+from seglake.segment_codec.log_dir import (
+    FileKind,
+    FileState,
+    SegmentFileName,
+    parse_file_name,
+    parse_folder_name,
+)
+from seglake.segment_codec.unread_names import (
+    is_tier_object,
+    parse_archive_name,
+    parse_compressed_name,
+    parse_tier_folder,
+)
+from seglake.storage.storage import FileInfo
+
+
+class UnreadKind(StrEnum):
+    """What they are."""
+
+    ARCHIVE = "archive"
+    TIER_OBJECT = "tier_object"
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadFiles:
+    """Some files of one kind in one folder.
+
+    Attributes:
+        place: the partition whose they are, or their folder where that cannot be told.
+        example: the first of them by name.
+    """
+
+    place: str
+    folder: str
+    kind: UnreadKind
+    files: int
+    size_bytes: int
+    example: str
+
+
+def is_recognised(name: str) -> bool:
+    """Whether a file that is not Kafka's has records in it for all that."""
+    return parse_compressed_name(name) is not None or parse_archive_name(name) is not None
+
+
+def unread_files(folder: str, listing: Iterable[FileInfo]) -> list[UnreadFiles]:
+    """The archives and the objects of a remote tier in a folder."""
+    files = [entry for entry in listing if not entry.is_folder]
+    archives: dict[str, list[FileInfo]] = {}
+    for entry in files:
+        if (packed := parse_archive_name(entry.name)) is not None:
+            place = packed if parse_folder_name(packed) is not None else _place(folder)
+            archives.setdefault(place, []).append(entry)
+    objects = [entry for entry in files if is_tier_object(entry.name)]
+    found = [
+        _files(place, folder, UnreadKind.ARCHIVE, entries) for place, entries in archives.items()
+    ]
+    if objects:
+        found.append(_files(_place(folder), folder, UnreadKind.TIER_OBJECT, objects))
+    return found
+
+
+def compressed_segments(by_name: Mapping[str, FileInfo]) -> tuple[CompressedSegment, ...]:
+    """The segments of a partition folder that are there in a compressed form only."""
+    found: dict[int, CompressedSegment] = {}
+    for name, entry in sorted(by_name.items()):
+        file = parse_compressed_name(name)
+        if file is not None and str(file) not in by_name:
+            segment = CompressedSegment(file.base_offset, name, entry.size_bytes)
+            found.setdefault(file.base_offset, segment)
+    return tuple(found[base_offset] for base_offset in sorted(found))
+
+
+def last_side_file(by_name: Mapping[str, FileInfo]) -> SideFileEnd | None:
+    """The file beside the segments with the highest offset in its name: the log reached so far."""
+    side_files = [
+        SideFileEnd(file.base_offset, str(file))
+        for file in _live_files(by_name)
+        if file.kind is not FileKind.LOG
+    ]
+    side_files += [
+        SideFileEnd(segment.base_offset, segment.name) for segment in compressed_segments(by_name)
+    ]
+    return max(side_files, default=None)
+
+
+def _live_files(names: Iterable[str]) -> list[SegmentFileName]:
+    files = [file for name in sorted(names) if (file := parse_file_name(name)) is not None]
+    return [file for file in files if file.state is FileState.LIVE]
+
+
+def _place(folder: str) -> str:
+    """The partition that a folder is of by its name, or the folder."""
+    parent, _, name = folder.rstrip("/").rpartition("/")
+    if parse_folder_name(name) is not None:
+        return name
+    of_tier = parse_tier_folder(parent.rpartition("/")[2], name)
+    return folder if of_tier is None else f"{of_tier.topic}-{of_tier.partition}"
+
+
+def _files(place: str, folder: str, kind: UnreadKind, entries: Iterable[FileInfo]) -> UnreadFiles:
+    listed = sorted(entries, key=lambda entry: entry.name)
+    size_bytes = sum(entry.size_bytes for entry in listed)
+    return UnreadFiles(place, folder, kind, len(listed), size_bytes, listed[0].name)

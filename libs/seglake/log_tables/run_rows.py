@@ -1,0 +1,117 @@
+"""Rows of `batches` for runs of batches, from arrays; `batch_rows` has the same for one batch."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from seglake.lake.tables import BATCHES
+from seglake.log_tables.batch_rows import BatchState, Place, name_of_codec
+from seglake.log_tables.record_rows import STATES, SharedColumns
+from seglake.segment_codec.batch_run import BatchRun
+from seglake.segment_codec.record_batch import (
+    CODEC_MASK,
+    DELETE_HORIZON,
+    LENGTH_STOP,
+    LOG_APPEND_TIME,
+    TRANSACTIONAL,
+    BatchHeader,
+)
+
+_CODECS = tuple(name_of_codec(codec_id) for codec_id in range(CODEC_MASK + 1))
+
+
+class RunColumns(NamedTuple):
+    """What decoding adds to the headers of a run; (n,) each, states by their index."""
+
+    states: NDArray[np.int8]
+    row_counts: NDArray[np.int64]
+    plain_bytes: NDArray[np.int64]
+
+
+def run_rows(runs: Sequence[BatchRun], added: Sequence[RunColumns], place: Place) -> pa.RecordBatch:
+    """A row for each batch of runs that were decoded, whole, in the types of the table."""
+    headers = _Headers(runs)
+    column, more = headers.column, RunColumns(*map(np.concatenate, zip(*added, strict=True)))
+    count = len(more.states)
+    first, attributes = column("base_offset"), column("attributes")
+    base_ms = column("base_timestamp_ms")
+    has_horizon = attributes & DELETE_HORIZON != 0
+    known = {name: _known(column(name)) for name in ("producer_id", "base_sequence")}
+    constants = {
+        "source_id": place.origin.source_id,
+        "topic_id": place.origin.key.topic_id,
+        "partition": place.origin.key.partition,
+        "magic": 2,
+        "is_control": False,
+        "control_type": None,
+        "broker_id": place.broker_id,
+        "segment": place.segment,
+        "state": BatchState.DECODED,
+        "run_id": place.origin.run_id,
+        "generation": place.origin.generation,
+    }
+    columns: dict[str, Any] = {
+        **known,
+        "base_offset": first,
+        "last_offset": first + column("last_offset_delta"),
+        "record_count": column("record_count"),
+        "row_count": more.row_counts,
+        "codec": pa.array(_CODECS, pa.string()).take(attributes & CODEC_MASK),
+        "size_bytes": column("batch_length") + LENGTH_STOP,
+        "uncompressed_bytes": more.plain_bytes,
+        "timestamp_type": (attributes & LOG_APPEND_TIME != 0).astype(np.int32),
+        "base_timestamp_ms": pa.array(base_ms, mask=has_horizon),
+        "max_timestamp_ms": column("max_timestamp_ms"),
+        "delete_horizon_ms": pa.array(base_ms, mask=~has_horizon),
+        "leader_epoch": _known(column("partition_leader_epoch")),
+        "producer_epoch": _known(column("producer_epoch")),
+        "is_transactional": attributes & TRANSACTIONAL != 0,
+        "transaction_state": pa.array(STATES, pa.string()).take(more.states),
+        "crc": column("crc"),
+        "position": place.origin_position + headers.positions,
+    }
+    schema = BATCHES.file_schema
+    arrays = [
+        _column(columns[field.name], field.type)
+        if field.name in columns
+        else pa.repeat(pa.scalar(constants[field.name], field.type), count)
+        for field in schema
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def shared_of_runs(runs: Sequence[BatchRun], added: Sequence[RunColumns]) -> SharedColumns:
+    """What the records of each batch of some runs share."""
+    column = _Headers(runs).column
+    is_append_time = column("attributes") & LOG_APPEND_TIME != 0
+    return SharedColumns(
+        row_counts=np.concatenate([columns.row_counts for columns in added]),
+        timestamp_types=is_append_time.astype(np.int8),
+        states=np.concatenate([columns.states for columns in added]),
+        batch_base_offsets=column("base_offset"),
+    )
+
+
+class _Headers:
+    """The headers of several runs, as of one; `positions` are those of the batches."""
+
+    def __init__(self, runs: Sequence[BatchRun]) -> None:
+        self._headers = np.concatenate([run.headers for run in runs])
+        self.positions = np.concatenate([run.position + run.starts for run in runs])
+
+    def column(self, name: str) -> NDArray[np.int64]:
+        """One field of all."""
+        return self._headers[:, BatchHeader._fields.index(name)]
+
+
+def _known(values: NDArray[np.int64]) -> Any:
+    """Kafka writes -1 for what a batch does not have."""
+    return pa.array(values, mask=values == -1)
+
+
+def _column(values: Any, kind: pa.DataType) -> Any:
+    array = values if isinstance(values, pa.Array) else pa.array(values)
+    return array if array.type == kind else array.cast(kind)

@@ -1,0 +1,27 @@
+"""Which names that exist a misspelled one may mean. Pure."""
+
+from collections.abc import Iterable
+from difflib import SequenceMatcher
+
+_MOST_NAMES = 3
+_LEAST_ALIKE = 0.6  # as difflib has it
+_MOST_BEHIND = 0.1  # what is so much less alike than the nearest is not meant
+
+
+def near_names(name: str, known: Iterable[str]) -> list[str]:
+    """The known names that are spelled like a name, the nearest first; capitals do not count."""
+    alike = [
+        (SequenceMatcher(None, name.casefold(), other.casefold()).ratio(), other) for other in known
+    ]
+    least = max(_LEAST_ALIKE, max((ratio for ratio, _ in alike), default=0) - _MOST_BEHIND)
+    near = [(-ratio, other) for ratio, other in alike if ratio >= least]
+    return [other for _, other in sorted(near)[:_MOST_NAMES]]
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The end of a message about a name that does not exist; empty where none is near."""
+    found = near_names(name, known)
+    if not found:
+        return ""
+    *others, last = found
+    return f"; did you mean {', '.join(others)} or {last}?" if others else f"; did you mean {last}?"

@@ -1,0 +1,99 @@
+"""What the ledger's ranges come to where elections went against ingested rows. Pure.
+
+Written apart from `log_tables.ledger_layers`, by which a run goes: an audit shares no code with it.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from seglake.kafka_log.offset_ranges import OffsetRange, merged, without
+from seglake.log_tables.ledger_layers import RangeKind
+from seglake.pipelines.lake_audit.ledger import LakePartition, Row
+from seglake.pipelines.lake_audit.problems import Problem, ProblemKind, problem
+
+
+class Superseded(NamedTuple):
+    """What of a partition lost an election.
+
+    Attributes:
+        ranges: offsets that nothing has been ingested for since.
+        records, batches: rows of these tables that are kept as history.
+    """
+
+    ranges: tuple[OffsetRange, ...] = ()
+    records: int = 0
+    batches: int = 0
+
+
+NOTHING_LOST = Superseded()
+
+
+class Coverage(NamedTuple):
+    """What the ledger's rows of one partition come to.
+
+    Attributes:
+        current: ranges that rows stand for.
+        superseded: ranges whose rows lost an election, and that are not retaken.
+        doubles: ranges that were ingested though they were there, in words.
+    """
+
+    current: list[OffsetRange]
+    superseded: list[OffsetRange]
+    doubles: list[str]
+
+
+def coverage_of(rows: Iterable[Row]) -> Coverage:
+    """Go through the commits of one partition; repairs cover nothing anew."""
+    found = Coverage([], [], [])
+    waiting: list[OffsetRange] = []  # ingested since the last election
+    for row in sorted(rows, key=_order):
+        offsets = row["start_offset"], row["next_offset"]
+        kind = row["kind"]
+        if kind in (RangeKind.SUPERSEDED, RangeKind.RETAKE, RangeKind.RELEASED):
+            current, superseded, doubles = _with(found, waiting)
+            waiting = []
+            if kind == RangeKind.SUPERSEDED:
+                current, superseded = without(current, offsets), merged([*superseded, offsets])
+            else:
+                superseded = without(superseded, offsets)
+            found = Coverage(current, superseded, doubles)
+        if kind not in (RangeKind.SUPERSEDED, RangeKind.RELEASED, RangeKind.REPAIR):
+            waiting.append(offsets)
+    return _with(found, waiting)
+
+
+def _with(known: Coverage, ingested: Sequence[OffsetRange]) -> Coverage:
+    """With further ranges, of which none may hold an offset that is covered."""
+    doubles = [*known.doubles]
+    reached = 0
+    covered = [(*offsets, False) for offsets in (*known.current, *known.superseded)]
+    for start, stop, is_new in sorted([*covered, *((*offsets, True) for offsets in ingested)]):
+        if is_new and start < reached:
+            doubles.append(f"[{start}, {stop}) begins below {reached}")
+        reached = max(reached, stop)
+    return Coverage(merged([*known.current, *ingested]), known.superseded, doubles)
+
+
+def _order(row: Row) -> tuple[int, int]:
+    """One commit may supersede rows, retake a part of the offsets and release the rest."""
+    places = {RangeKind.SUPERSEDED: -1, RangeKind.RELEASED: 1}
+    return row["generation"], places.get(row["kind"], 0)
+
+
+def superseded_problems(partition: LakePartition, ranges: Sequence[OffsetRange]) -> list[Problem]:
+    """What waits to be retaken, and the command that does it."""
+    key = partition.key
+    said = [f"[{start}, {stop})" for start, stop in ranges]
+    if said:
+        mend = f"`seglake retake --topics {key.topic} --partition {key.partition}`"
+        said[0] = f"{said[0]} (to ingest them anew: {mend})"
+    return problem(ProblemKind.SUPERSEDED, len(said), said)
+
+
+def count_problems(rows: Iterable[Row], found: Superseded) -> Iterator[str]:
+    """Rows that lost an election, as the ledger counted them, against those that are there."""
+    lost = [row for row in rows if row["kind"] == RangeKind.SUPERSEDED]
+    for name in ("records", "batches"):
+        said, is_so = sum(row[name] or 0 for row in lost), getattr(found, name)
+        if said != is_so:
+            yield f"superseded {name}: {said} in the ledger, {is_so} in the tables"

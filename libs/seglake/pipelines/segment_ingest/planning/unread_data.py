@@ -1,0 +1,141 @@
+"""What of the logs a round cannot read although it is, or should be, on the disks. Pure."""
+
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from seglake.kafka_log.compressed_segments import compressed_ranges, left_ranges, spans
+from seglake.kafka_log.observation import Observation
+from seglake.kafka_log.offset_ranges import OffsetRange, merged
+from seglake.kafka_log.replica import PartitionKey, Replica
+from seglake.kafka_log.replica_selection import leading
+from seglake.kafka_log.short_logs import ShortLog, end_claim, short_log
+from seglake.log_tables.coverage import Coverage
+from seglake.pipelines.segment_ingest.planning.moved_logs import copy_seen
+from seglake.pipelines.segment_ingest.planning.plan import SurveyedPartition
+
+
+@dataclass(frozen=True, slots=True)
+class CompressedLog:
+    """Segments of a log that nothing was read of, since somebody compressed them.
+
+    Attributes:
+        ranges: their offsets, as far as the lake does not have them; the last may have no end.
+        size_bytes: of the compressed files.
+    """
+
+    key: PartitionKey
+    folder: str
+    ranges: tuple[OffsetRange, ...]
+    names: tuple[str, ...]
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadData:
+    """What a round leaves, by partition.
+
+    Attributes:
+        short: logs of which more is proved than the disk has.
+    """
+
+    short: tuple[ShortLog, ...]
+    compressed: tuple[CompressedLog, ...]
+
+
+class _Look(NamedTuple):
+    """A replica, and what is known of its log; both ranges are merged."""
+
+    replica: Replica
+    log_end_offset: int
+    covered: tuple[OffsetRange, ...]
+    compressed: tuple[OffsetRange, ...]
+
+
+def unread_data(
+    logs: Iterable[Sequence[Replica]],
+    partitions: Iterable[SurveyedPartition],
+    refused: Container[PartitionKey],
+    coverage: Coverage,
+    earlier: Mapping[PartitionKey, Observation],
+) -> UnreadData:
+    """Look at all logs: as they were surveyed, or else as they were seen last.
+
+    Args:
+        refused: nothing is wanted of these.
+        earlier: what runs before saw of the logs that have not changed since.
+    """
+    surveyed = {partition.key: partition for partition in partitions}
+    looks = [
+        look
+        for log in logs
+        if log[0].key not in refused
+        for look in _looks_at(log, surveyed.get(log[0].key), earlier.get(log[0].key), coverage)
+    ]
+    short = (
+        short_log(look.replica, look.log_end_offset, merged([*look.covered, *look.compressed]))
+        for look in looks
+    )
+    compressed = (compressed_log(look.replica, look.compressed, look.covered) for look in looks)
+    return UnreadData(
+        tuple(found for found in short if found is not None),
+        tuple(found for found in compressed if found is not None),
+    )
+
+
+def _looks_at(
+    log: Sequence[Replica],
+    partition: SurveyedPartition | None,
+    seen: Observation | None,
+    coverage: Coverage,
+) -> Iterator[_Look]:
+    """Of a log that nothing is new of, only one that says more than was seen of it is worth one."""
+    blank = list(_without_segments(log))
+    if blank:
+        covered = tuple(coverage.ranges(log[0].key))
+        for copy in blank:
+            yield _Look(copy, 0, covered, compressed_ranges(copy))
+    elif partition is not None:
+        yield _look_at(partition)
+    elif seen is not None and seen.log_end_offset is not None:
+        copy = copy_seen(seen, log)
+        if copy.compressed or end_claim(copy).offset > seen.log_end_offset:
+            covered = tuple(coverage.ranges(copy.key))
+            yield _Look(copy, seen.log_end_offset, covered, compressed_ranges(copy))
+
+
+def _look_at(partition: SurveyedPartition) -> _Look:
+    return _Look(
+        partition.replica,
+        partition.bounds.log_end_offset,
+        partition.covered,
+        partition.waiting_ranges,
+    )
+
+
+def _without_segments(log: Sequence[Replica]) -> Iterator[Replica]:
+    """The copy that would be read if it had a segment, of those whose files prove most."""
+    copies = [copy for copy in leading(log) if not copy.is_future]
+    if copies and not any(copy.segments for copy in copies):
+        yield max(copies, key=lambda copy: (end_claim(copy).offset, len(copy.compressed)))
+
+
+def compressed_log(
+    replica: Replica, ranges: Iterable[OffsetRange], covered: Sequence[OffsetRange]
+) -> CompressedLog | None:
+    """What of these compressed ranges the lake does not have; None for nothing."""
+    left = left_ranges(ranges, covered)
+    if not left:
+        return None
+    segments = [
+        segment
+        for segment, (start, stop) in spans(replica).items()
+        if any(start < left_stop and left_start < stop for left_start, left_stop in left)
+    ]
+    return CompressedLog(
+        key=replica.key,
+        folder=replica.folder,
+        ranges=left,
+        names=tuple(segment.name for segment in segments),
+        size_bytes=sum(segment.size_bytes for segment in segments),
+    )

@@ -1,0 +1,177 @@
+"""Finds the rows of the lake that lost an election after they were ingested. Effect: reads tables.
+
+Kafka cuts a follower's log where it parts from the leader's. From there on nothing of the old log
+counts, also what lies above the end of the one that won. A transaction that was open there may have
+ended otherwise in the log that won: it is lost from its first batch on.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from seglake.kafka_log.leader_epochs import OPEN_END, LeaderEpochs, leader_epochs_of
+from seglake.kafka_log.offset_ranges import OffsetRange, common
+from seglake.kafka_log.replica import PartitionKey, Replica
+from seglake.lake.tables import BATCHES, GAPS
+from seglake.log_tables.coverage import Coverage
+from seglake.log_tables.current_gaps import GAP_COLUMNS
+from seglake.pipelines.segment_ingest.committing.election_rows import SupersededRange
+from seglake.pipelines.segment_ingest.planning.plan import SurveyedPartition
+from seglake.pipelines.segment_ingest.replica_conflicts.conflicts import Clash
+from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import Winner
+from seglake.pipelines.segment_ingest.run_context import RunContext
+from seglake.segment_codec.checkpoint_files import EpochStart
+
+_BATCH_COLUMNS = (
+    *("topic_id", "partition", "base_offset", "last_offset"),
+    *("leader_epoch", "row_count", "generation"),
+    *("producer_id", "is_transactional", "is_control"),
+)
+
+Rows = list[dict[str, Any]]  # Any: the columns of a row have many types
+
+
+def lost_elections(
+    partitions: Iterable[SurveyedPartition],
+    clashes: Iterable[Clash],
+    coverage: Coverage,
+    context: RunContext,
+) -> list[SupersededRange]:
+    """What the chosen replicas have won from the lake.
+
+    Args:
+        clashes: of the lake with replicas.
+    """
+    listed = list(clashes)
+    found: list[SupersededRange] = []
+    for partition in partitions:
+        epochs = partition.choice.leader_epochs.without_end
+        winner = _winner(partition.replica, listed) or _leader(partition.key, epochs, coverage)
+        if winner is not None:
+            found += _lost_ranges(partition, winner, coverage, context)
+    return found
+
+
+def _winner(replica: Replica, clashes: Iterable[Clash]) -> Winner | None:
+    """What a replica has won in all ranges of the lake."""
+    found = [
+        clash.winner
+        for clash in clashes
+        if clash.winner is not None and clash.compare.theirs == replica
+    ]
+    if not found:
+        return None
+    last = max(found, key=lambda winner: winner.last_batch.base_offset if winner.last_batch else -1)
+    return last._replace(first_offset=min(winner.first_offset for winner in found))
+
+
+def _leader(key: PartitionKey, leader_epochs: LeaderEpochs, coverage: Coverage) -> Winner | None:
+    """A leader that begins below rows of an older one, and has written nothing there so far."""
+    offset = coverage.lost_from(key, leader_epochs)
+    if offset == OPEN_END or not common(coverage.current_ranges(key), (offset, OPEN_END)):
+        return None
+    return Winner(offset, leader_epochs.last_epoch, None)
+
+
+def _lost_ranges(
+    partition: SurveyedPartition, winner: Winner, coverage: Coverage, context: RunContext
+) -> list[SupersededRange]:
+    key, leader_epochs = partition.key, partition.choice.leader_epochs
+    batches = current_batches(key, coverage, context)
+    divergence = leader_epochs.divergence_offset(leader_epochs_of((), seen=_epochs(batches)))
+    parted = min(divergence, winner.first_offset)
+    start = min([parted, *_open_transactions(batches, parted)])
+    # Below its log start the winner has no epochs and no batches any more: nothing is known there.
+    start = max(start, partition.bounds.log_start_offset)
+    spans = spans_of(key, batches, coverage, context)
+    # A row is superseded whole: where the logs part inside a gap, all of it is taken anew.
+    start = min([first for first, stop in spans if first < start < stop], default=start)
+    ranges = common(coverage.current_ranges(key), (start, OPEN_END))
+    found = (superseded(key, offsets, batches) for offsets in ranges)
+    return [
+        replace(of, leader_epoch=winner.leader_epoch, last_batch=winner.last_batch) for of in found
+    ]
+
+
+def superseded(key: PartitionKey, offsets: OffsetRange, batches: Rows) -> SupersededRange:
+    """A range, with what of these batches it takes away."""
+    start, stop = offsets
+    lost = [row for row in batches if start <= row["base_offset"] < stop]
+    return SupersededRange(
+        key=key,
+        offsets=offsets,
+        leader_epoch=None,
+        last_batch=None,
+        records=sum(row["row_count"] or 0 for row in lost),
+        batches=len(lost),
+    )
+
+
+def current_batches(key: PartitionKey, coverage: Coverage, context: RunContext) -> Rows:
+    """The batches of a partition that no election went against, by rising offsets."""
+    rows = context.tables.rows(
+        BATCHES,
+        context.source_id,
+        _BATCH_COLUMNS,
+        topic=key.topic,
+        pruned_by=[("partition", "=", key.partition)],
+    ).to_pylist()
+    return sorted(
+        (
+            row
+            for row in rows
+            if _key(row, key.topic, coverage) == key
+            and coverage.is_current(key, row["base_offset"], row["generation"])
+        ),
+        key=lambda row: int(row["base_offset"]),
+    )
+
+
+def spans_of(
+    key: PartitionKey, batches: Rows, coverage: Coverage, context: RunContext
+) -> list[OffsetRange]:
+    """The offsets of each row that stands: these batches, and the gaps of their partition."""
+    spans = [(row["base_offset"], row["last_offset"] + 1) for row in batches]
+    return [*spans, *_gaps(key, coverage, context)]
+
+
+def _open_transactions(batches: Rows, offset: int) -> list[int]:
+    """Where those begin that go on at an offset, or end behind it.
+
+    Markers are batches too. One that is missing may let a transaction look open that is not: then
+    more is taken anew than is needed.
+    """
+    firsts: dict[int, int] = {}
+    for row in batches:
+        if row["base_offset"] >= offset:
+            break
+        if row["is_control"]:
+            firsts.pop(row["producer_id"], None)
+        elif row["is_transactional"]:
+            firsts.setdefault(row["producer_id"], row["base_offset"])
+    return list(firsts.values())
+
+
+def _epochs(batches: Rows) -> list[EpochStart]:
+    """Where the batches of each leader epoch begin."""
+    found: list[EpochStart] = []
+    for row in batches:
+        epoch = row["leader_epoch"]
+        if epoch is not None and (not found or found[-1].epoch != epoch):
+            found.append(EpochStart(epoch, row["base_offset"]))
+    return found
+
+
+def _gaps(key: PartitionKey, coverage: Coverage, context: RunContext) -> list[OffsetRange]:
+    """The gaps of a partition that stand."""
+    rows = context.tables.rows(GAPS, context.source_id, GAP_COLUMNS).to_pylist()
+    return [
+        (row["start_offset"], row["next_offset"])
+        for row in rows
+        if _key(row, row["topic"], coverage) == key
+        and coverage.is_current_gap(key, row["start_offset"], row["attempt_id"])
+    ]
+
+
+def _key(row: Mapping[str, Any], topic: str, coverage: Coverage) -> PartitionKey:
+    return coverage.joined_key(PartitionKey(topic, row["partition"], row["topic_id"]))

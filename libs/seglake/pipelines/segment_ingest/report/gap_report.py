@@ -1,0 +1,162 @@
+"""Which gaps a run recorded and which it filled, by cause and partition. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from seglake.kafka_log.gap_ranges import (
+    GapRanges,
+    GapsByCause,
+    GapTally,
+    gaps_joined,
+    ranges_joined,
+)
+from seglake.kafka_log.offset_gaps import GapCause
+from seglake.kafka_log.offset_ranges import OffsetRange, merged
+from seglake.kafka_log.replica import PartitionKey
+from seglake.log_tables.current_gaps import CurrentGap
+from seglake.pipelines.progress import show_count
+from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
+from seglake.pipelines.segment_ingest.planning.plan import RangePlan
+from seglake.pipelines.segment_ingest.repair.repair import RepairResult
+from seglake.pipelines.segment_ingest.report.places import GapsByPartition, named_gaps
+
+GapsByPlace = Mapping[str, GapsByPartition]
+"""By cause, the least explained first, and partition."""
+
+_CAUSES = tuple(reversed(GapCause))
+_LISTED = (GapCause.QUARANTINED, GapCause.DELETED, GapCause.COMPACTED)  # others have own lines
+
+
+def joined_places(*parts: GapsByPlace) -> dict[str, GapsByPartition]:
+    """All of them together."""
+    found: dict[str, dict[str, list[GapRanges]]] = {}
+    for part in parts:
+        for cause, partitions in part.items():
+            for name, gaps in partitions.items():
+                found.setdefault(cause, {}).setdefault(name, []).append(gaps)
+    return {
+        str(cause): {name: ranges_joined(gaps) for name, gaps in found[cause].items()}
+        for cause in _CAUSES
+        if cause in found
+    }
+
+
+def recorded_gaps(
+    committed: Iterable[RangeResult], repairs: Sequence[Sequence[RangeResult]]
+) -> dict[str, GapsByPartition]:
+    """The gaps that a run recorded, as they stand at its end.
+
+    Args:
+        repairs: in rounds. They fill gaps of this run and of earlier ones, which are not news.
+    """
+    ranges: dict[PartitionKey, list[OffsetRange]] = {}
+    met: dict[PartitionKey, list[GapsByCause]] = {}
+    for result in committed:
+        offsets = result.plan.start_offset, result.next_offset
+        ranges.setdefault(result.plan.key, []).append(offsets)
+        met.setdefault(result.plan.key, []).append(result.gaps_by_cause)
+    found: dict[PartitionKey, GapsByCause] = {key: gaps_joined(own) for key, own in met.items()}
+    for done in repairs:
+        by_key: dict[PartitionKey, list[RangeResult]] = {}
+        for result in done:
+            by_key.setdefault(result.plan.key, []).append(result)
+        for key in by_key.keys() & found.keys():
+            found[key] = _repaired(found[key], by_key[key], ranges[key])
+    return _placed(found)
+
+
+def expected_gaps(plans: Iterable[RangePlan]) -> dict[str, GapsByPartition]:
+    """What a dry run knows of gaps: what lies in the remote tier only."""
+    found: dict[PartitionKey, GapsByCause] = {}
+    for plan in plans:
+        start = max(plan.start_offset, plan.remote_offset)
+        stop = min(plan.next_offset, plan.log_start_offset)
+        if start < stop:
+            own = {GapCause.REMOTE: GapRanges(1, stop - start, ((start, stop),))}
+            found[plan.key] = gaps_joined([found.get(plan.key, {}), own])
+    return _placed(found)
+
+
+def _repaired(
+    gaps: GapsByCause, repairs: Iterable[RangeResult], ranges: Iterable[OffsetRange]
+) -> GapsByCause:
+    """What a repair covers it states anew."""
+    of_run = merged(ranges)
+    news = [
+        result
+        for result in repairs
+        if any(start <= result.plan.start_offset < stop for start, stop in of_run)
+    ]
+    repaired = merged((result.plan.start_offset, result.next_offset) for result in news)
+    left = {cause: found.outside(repaired) for cause, found in gaps.items()}
+    return gaps_joined([left, *(result.gaps_by_cause for result in news)])
+
+
+def standing_gaps(
+    gaps: Mapping[PartitionKey, Iterable[CurrentGap]],
+) -> dict[str, GapsByPartition]:
+    """Gaps of the lake."""
+    found: dict[PartitionKey, GapsByCause] = {}
+    for key, of_key in gaps.items():
+        tally = GapTally()
+        for gap in of_key:
+            tally.add(gap.cause, gap.start_offset, gap.next_offset)
+        found[key] = tally.by_cause()
+    return _placed(found)
+
+
+def repaired_gaps(repairs: RepairResult) -> dict[str, GapRanges]:
+    """The gaps that were filled as far as they could, or of a dry run would be, by partition; the
+    offsets are those that came, or would."""
+    found: dict[str, list[GapRanges]] = {}
+    for result in repairs.results:
+        found.setdefault(str(result.plan.key), []).append(_filled(result))
+    for fill in repairs.planned_fills:
+        offsets = fill.start_offset, fill.next_offset
+        found.setdefault(fill.partition, []).append(GapRanges(1, fill.filled_offsets, (offsets,)))
+    return {name: ranges_joined(gaps) for name, gaps in found.items()}
+
+
+def _placed(found: Mapping[PartitionKey, GapsByCause]) -> dict[str, GapsByPartition]:
+    """By the partitions' names: of a topic that was made again, both logs together."""
+    return joined_places(
+        *(
+            {str(cause): {str(key): gaps} for cause, gaps in by_cause.items()}
+            for key, by_cause in found.items()
+        )
+    )
+
+
+def _filled(result: RangeResult) -> GapRanges:
+    start, stop = result.plan.start_offset, result.next_offset
+    left = sum(gaps.offsets for gaps in result.gaps_by_cause.values())
+    return GapRanges(1, stop - start - left, ((start, stop),))
+
+
+def offset_count(found: GapsByPartition) -> int:
+    """How many offsets lie in the gaps."""
+    return sum(gaps.offsets for gaps in found.values())
+
+
+def gap_lines(gaps: GapsByPlace) -> list[str]:
+    """What a person is told of them, what somebody may have to look at first."""
+    lines = []
+    if missing := gaps.get(GapCause.MISSING):
+        count = show_count(offset_count(missing), "offset")
+        lines.append(f"missing without a known cause: {count} in {named_gaps(missing)}")
+    if remote := gaps.get(GapCause.REMOTE):
+        count = show_count(offset_count(remote), "offset")
+        lines.append(f"in the remote tier only, which is not read: {count} in {named_gaps(remote)}")
+    listed = [
+        f"{show_count(offset_count(gaps[cause]), 'offset')} {cause} in {named_gaps(gaps[cause])}"
+        for cause in _LISTED
+        if cause in gaps
+    ]
+    return [*lines, *(["gaps: " + "; ".join(listed)] if listed else [])]
+
+
+def json_gaps(gaps: GapsByPlace) -> dict[str, dict[str, dict[str, object]]]:
+    """All of them, as JSON takes it."""
+    return {
+        cause: {name: found._asdict() for name, found in partitions.items()}
+        for cause, partitions in gaps.items()
+    }

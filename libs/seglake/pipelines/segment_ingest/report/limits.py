@@ -1,0 +1,59 @@
+"""Which limits of the settings a run crossed, and where. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from seglake.kafka_log.gap_ranges import GapRanges, ranges_joined
+from seglake.kafka_log.offset_gaps import GapCause
+from seglake.kafka_log.short_logs import ShortLog
+from seglake.pipelines.progress import show_count
+from seglake.pipelines.segment_ingest.report.gap_report import GapsByPlace, offset_count
+from seglake.pipelines.segment_ingest.report.places import (
+    GapsByPartition,
+    named_counts,
+    named_gaps,
+)
+from seglake.pipelines.settings.settings import LimitsSettings
+
+
+def limits_crossed(
+    limits: LimitsSettings,
+    damaged: Mapping[str, int],
+    gaps: GapsByPlace,
+    short: Sequence[ShortLog],
+) -> list[str]:
+    """Each of them with the partitions that crossed it, in words.
+
+    Args:
+        damaged: quarantined spans by partition.
+    """
+    crossed = []
+    if limits.fail_on_quarantine and damaged:
+        spans = sum(damaged.values())
+        crossed.append(f"limits.fail_on_quarantine: {spans} quarantined in {named_counts(damaged)}")
+    for name, is_set, what, found in (
+        (
+            "fail_on_unexplained_gap",
+            limits.fail_on_unexplained_gap,
+            "missing",
+            gaps.get(GapCause.MISSING, {}),
+        ),
+        (
+            "fail_on_remote_gap",
+            limits.fail_on_remote_gap,
+            "in the remote tier only",
+            gaps.get(GapCause.REMOTE, {}),
+        ),
+        ("fail_on_short_log", limits.fail_on_short_log, "not on disk", _lacking(short)),
+    ):
+        if is_set and found:
+            count = show_count(offset_count(found), "offset")
+            crossed.append(f"limits.{name}: {count} {what}: {named_gaps(found)}")
+    return crossed
+
+
+def _lacking(short: Iterable[ShortLog]) -> GapsByPartition:
+    found: dict[str, list[GapRanges]] = {}
+    for log in short:
+        lacking = GapRanges(len(log.ranges), log.offsets, log.ranges)
+        found.setdefault(str(log.key), []).append(lacking)
+    return {name: ranges_joined(parts) for name, parts in found.items()}

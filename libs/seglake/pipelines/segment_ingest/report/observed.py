@@ -1,0 +1,166 @@
+"""What a run saw of each partition: from a survey, or as an earlier run saw it. Pure."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from seglake.kafka_log.log_bounds import log_start_of
+from seglake.kafka_log.observation import (
+    LeftRange,
+    Observation,
+    StoppedBy,
+    listing_of,
+    stopped_by,
+)
+from seglake.kafka_log.replica import PartitionKey, Replica
+from seglake.kafka_log.replica_selection import likely
+from seglake.pipelines.segment_ingest.planning.moved_logs import copy_seen
+from seglake.pipelines.segment_ingest.planning.plan import SurveyedPartition
+from seglake.pipelines.segment_ingest.report.round_result import RoundResult
+from seglake.pipelines.segment_ingest.report.unread import unread_ranges
+from seglake.pipelines.segment_ingest.run_context import RunContext
+
+_MOST_FILES = 16
+_TICK = timedelta(milliseconds=1)
+# Of these a run has seen all that there is to see, so they hold while the listing does.
+_SEEN_WHOLE = frozenset(StoppedBy) - {
+    StoppedBy.LOST_ELECTION,
+    StoppedBy.NO_SEGMENT,
+    StoppedBy.REFUSED,
+    StoppedBy.UNREAD,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RunObservations:
+    """What a run saw of every partition, and what of it is to be recorded."""
+
+    every: tuple[Observation, ...] = ()
+    to_record: tuple[Observation, ...] = ()
+
+
+def observed(rounds: Iterable[RoundResult], context: RunContext, now: datetime) -> RunObservations:
+    """What the rounds of a run saw; a later one speaks of the partitions that it took up again.
+
+    What differs from the newest earlier observation is to be recorded. Where those came from many
+    files, so is everything, also if it has not changed: the next run then reads one. What is
+    recorded is newer than what it replaces, even if the clock was set back in between.
+    """
+    found: dict[PartitionKey, tuple[Observation, Observation | None]] = {}
+    file_count = 0
+    for done in rounds:
+        file_count = max(file_count, done.plan.earlier.file_count)
+        found |= _of_round(done, context, now)
+    every = tuple(seen for seen, _ in found.values())
+    is_whole = file_count >= _MOST_FILES
+    to_record = [
+        seen
+        for seen, earlier in found.values()
+        if is_whole or not (seen is earlier or seen.shows_the_same(earlier))
+    ]
+    before = (earlier.observed_at + _TICK for _, earlier in found.values() if earlier is not None)
+    newer = max([now, *before])
+    stamped = (replace(seen, observed_at=newer, run_id=context.run_id) for seen in to_record)
+    return RunObservations(every, tuple(stamped))
+
+
+def _of_round(
+    done: RoundResult, context: RunContext, now: datetime
+) -> dict[PartitionKey, tuple[Observation, Observation | None]]:
+    """Each partition as a round saw it, and as the newest run before it did."""
+    plan = done.plan
+    surveyed = {partition.key: partition for partition in (*plan.partitions, *plan.quiet)}
+    found: dict[PartitionKey, tuple[Observation, Observation | None]] = {}
+    for log in plan.logs:
+        key = log[0].key
+        earlier, partition = plan.earlier.by_key.get(key), surveyed.get(key)
+        is_quiet = partition is None and str(key) not in plan.refused
+        if earlier is not None and key in plan.stale:
+            found[key] = (earlier, earlier)
+        elif is_quiet and earlier is not None and _has_segments(log):
+            found[key] = (_carried(earlier, log, context, now), earlier)
+        else:
+            seen = _seen(log, partition, done, context, now)
+            if seen.stopped_by in _SEEN_WHOLE:
+                seen = replace(seen, listing=listing_of(log, context.settings.read.upper_bound))
+            found[key] = (seen.after(earlier), earlier)
+    return found
+
+
+def _seen(
+    log: Sequence[Replica],
+    partition: SurveyedPartition | None,
+    done: RoundResult,
+    context: RunContext,
+    now: datetime,
+) -> Observation:
+    """One partition as a round saw it, where no earlier observation holds."""
+    key, plan = log[0].key, done.plan
+    name = str(key)
+    if name in plan.refused:
+        return _not_surveyed(likely(log), StoppedBy.REFUSED, plan.refused[name], context, now)
+    if partition is None:
+        return _not_surveyed(likely(log), StoppedBy.NO_SEGMENT, None, context, now)
+    seen = _surveyed(partition, context, now)
+    if key in plan.lost_to_newer_epoch:
+        return replace(seen, stopped_by=StoppedBy.LOST_ELECTION, next_offset=None)
+    unread = done.unread.get(name, plan.unread.get(name))
+    if unread is not None:
+        return replace(seen, stopped_by=StoppedBy.UNREAD, detail=unread)
+    return seen
+
+
+def _surveyed(partition: SurveyedPartition, context: RunContext, now: datetime) -> Observation:
+    missing = [survey.missing for survey in partition.surveys if survey.missing is not None]
+    if missing:
+        return _not_surveyed(partition.replica, StoppedBy.UNREAD, missing[0], context, now)
+    bounds, settings = partition.bounds, context.settings
+    has_tail = bool(partition.surveys) and partition.surveys[-1].tail is not None
+    return Observation(
+        key=partition.key,
+        broker_id=partition.replica.broker_id,
+        log_start_offset=bounds.log_start_offset,
+        high_watermark=bounds.high_watermark,
+        last_stable_offset=bounds.last_stable_offset,
+        log_end_offset=bounds.log_end_offset,
+        next_offset=bounds.next_offset,
+        stopped_by=stopped_by(bounds, settings.read_policy, has_tail=has_tail),
+        not_ingested=tuple(
+            LeftRange(left.reason, left.from_offset, left.log_end_offset)
+            for left in unread_ranges(partition, settings)
+        ),
+        observed_at=now,
+        run_id=context.run_id,
+    )
+
+
+def _not_surveyed(
+    replica: Replica, why: StoppedBy, detail: str | None, context: RunContext, now: datetime
+) -> Observation:
+    """What the checkpoint files alone tell."""
+    return Observation(
+        key=replica.key,
+        broker_id=replica.broker_id,
+        log_start_offset=replica.log_start_offset,
+        high_watermark=replica.checkpoints.high_watermark,
+        stopped_by=why,
+        detail=detail,
+        observed_at=now,
+        run_id=context.run_id,
+    )
+
+
+def _carried(
+    held: Observation, log: Sequence[Replica], context: RunContext, now: datetime
+) -> Observation:
+    """An earlier observation that still holds; only the log start may have moved, or the clock."""
+    start = log_start_of(copy_seen(held, log), held.log_end_offset or 0, [])
+    is_in_future = held.waiting_since is not None and held.waiting_since > now
+    if start == held.log_start_offset and not is_in_future:
+        return held
+    seen = replace(held, log_start_offset=start, observed_at=now, run_id=context.run_id)
+    return seen.after(held)
+
+
+def _has_segments(log: Sequence[Replica]) -> bool:
+    return any(copy.segments for copy in log)

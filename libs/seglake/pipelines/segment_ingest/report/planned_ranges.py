@@ -1,0 +1,34 @@
+"""What a dry run would ingest, partition by partition. Pure."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from seglake.pipelines.progress import show_bytes
+from seglake.pipelines.segment_ingest.planning.plan import RangePlan
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRange:
+    """Offsets of a partition, and the bytes to be read for them."""
+
+    partition: str
+    start_offset: int
+    next_offset: int
+    size_bytes: int
+
+    def __str__(self) -> str:
+        first, last = self.start_offset, self.next_offset - 1
+        offsets = f"offset {last}" if first == last else f"offsets {first} to {last}"
+        return f"{self.partition}: {offsets} ({show_bytes(self.size_bytes)})"
+
+
+def planned_ranges(plans: Iterable[RangePlan]) -> list[PlannedRange]:
+    """By partition, with what was cut to fit into commits put together again."""
+    found: list[PlannedRange] = []
+    for plan in sorted(plans, key=lambda plan: (*plan.key[:2], plan.start_offset)):
+        name, start, size_bytes = str(plan.key), plan.start_offset, plan.size_bytes
+        if found and (found[-1].partition, found[-1].next_offset) == (name, start):
+            before = found.pop()
+            start, size_bytes = before.start_offset, before.size_bytes + size_bytes
+        found.append(PlannedRange(name, start, plan.next_offset, size_bytes))
+    return found

@@ -1,0 +1,161 @@
+"""What a retake did, for a person and for a machine. Pure."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+
+from seglake.errors import ExitCode
+from seglake.kafka_log.offset_ranges import OffsetRange
+from seglake.kafka_log.replica import PartitionKey
+from seglake.pipelines.progress import show_count
+from seglake.pipelines.segment_ingest.committing.election_rows import ReleasedRange
+from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
+from seglake.pipelines.segment_ingest.planning.plan import RangePlan
+from seglake.pipelines.segment_ingest.repair.repair import RepairResult
+from seglake.pipelines.segment_ingest.report.gap_report import (
+    expected_gaps,
+    gap_lines,
+    joined_places,
+    json_gaps,
+    recorded_gaps,
+)
+from seglake.pipelines.segment_ingest.report.ingest_summary import shown_damage, shown_doubt
+from seglake.pipelines.segment_ingest.report.limits import limits_crossed
+from seglake.pipelines.segment_ingest.report.places import GapsByPartition
+from seglake.pipelines.segment_ingest.report.run_report import (
+    damaged_spans,
+    defect_counts,
+    doubts_of,
+)
+from seglake.pipelines.settings.settings import LimitsSettings
+
+Ranges = list[tuple[str, OffsetRange]]  # with the partition
+_MOST_LINES = 20
+
+
+@dataclass(slots=True)
+class RetakeSummary:
+    """What was ingested anew, and what was not.
+
+    Attributes:
+        partitions: how many were asked for.
+        planned: ranges that a dry run would ingest anew.
+        retaken: ranges that were; `records` and `batches` are their rows.
+        released: superseded offsets that the logs which won do not reach; those of a dry run would
+            be.
+        gaps, defects, damaged: as of `IngestSummary`, of what was ingested anew.
+        ingested_unknown_outcomes, contradicted, limits_crossed: as of its findings.
+        left_out: partitions of which nothing was ingested, or not all that was asked for, and why.
+    """
+
+    run_id: str
+    lake: str
+    is_dry_run: bool = False
+    partitions: int = 0
+    planned: Ranges = field(default_factory=list)
+    retaken: Ranges = field(default_factory=list)
+    released: Ranges = field(default_factory=list)
+    records: int = 0
+    batches: int = 0
+    gaps: dict[str, GapsByPartition] = field(default_factory=dict)
+    defects: dict[str, int] = field(default_factory=dict)
+    damaged: dict[str, int] = field(default_factory=dict)
+    quarantined_bytes: int = 0
+    ingested_unknown_outcomes: list[str] = field(default_factory=list)
+    contradicted: list[str] = field(default_factory=list)
+    limits_crossed: list[str] = field(default_factory=list)
+    left_out: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def exit_code(self) -> int:
+        is_in_doubt = self.ingested_unknown_outcomes or self.contradicted
+        needs_a_look = self.left_out or is_in_doubt or self.limits_crossed
+        return ExitCode.LOOK if needs_a_look else ExitCode.DONE
+
+    def add(self, results: Iterable[RangeResult], released: Iterable[ReleasedRange]) -> None:
+        """Count what a commit brought."""
+        for result in results:
+            offsets = result.plan.start_offset, result.next_offset
+            self.retaken.append((str(result.plan.key), offsets))
+            self.records += result.totals.records
+            self.batches += result.totals.batches
+        self.released += [(str(free.key), free.offsets) for free in released]
+
+    def add_plan(
+        self, plans: Sequence[RangePlan], free: Iterable[tuple[PartitionKey, OffsetRange]]
+    ) -> None:
+        """Say what a dry run would ingest and release."""
+        self.planned += [(str(plan.key), (plan.start_offset, plan.next_offset)) for plan in plans]
+        self.released += [(str(key), offsets) for key, offsets in free]
+        self.gaps = joined_places(self.gaps, expected_gaps(plans))
+        self.ingested_unknown_outcomes += doubts_of((plan, plan.next_offset) for plan in plans)
+
+    def add_findings(self, committed: Sequence[RangeResult], repairs: RepairResult) -> None:
+        """Say what a person should know of what was committed, and of the repairs behind it."""
+        both = [*committed, *repairs.results]
+        self.gaps = joined_places(self.gaps, recorded_gaps(committed, repairs.rounds))
+        self.defects = Counter(self.defects) + Counter(defect_counts(both))
+        self.damaged = Counter(self.damaged) + Counter(damaged_spans(both))
+        reports = [report for result in both for report in result.reports]
+        self.quarantined_bytes += sum(report.bytes.quarantined for report in reports)
+        self.ingested_unknown_outcomes += doubts_of(
+            (result.plan, result.next_offset) for result in committed
+        )
+        self.contradicted += repairs.contradicted
+        self.notes += repairs.notes
+        self.left_out |= repairs.unread
+
+    def close(self, limits: LimitsSettings, notes: Iterable[str]) -> None:
+        """Judge all that was added."""
+        self.limits_crossed = limits_crossed(limits, self.damaged, self.gaps, ())
+        self.ingested_unknown_outcomes = [*dict.fromkeys(self.ingested_unknown_outcomes)]
+        self.notes = [*dict.fromkeys([*self.notes, *notes])]
+
+    def to_json(self) -> str:
+        """One line."""
+        facts = {**asdict(self), "gaps": json_gaps(self.gaps), "exit_code": self.exit_code}
+        return json.dumps(facts, sort_keys=True)
+
+    def to_text(self) -> str:
+        """A few lines, the most important first."""
+        lines = [f"{self._headline()} ({self.seconds:.1f} s)"]
+        lines += _listed("to be retaken", self.planned)
+        lines += _listed("retaken", self.retaken)
+        label = "to be released" if self.is_dry_run else "released"
+        lines += _listed(label, self.released, ": above the log that won, free for the next ingest")
+        lines += shown_damage(self.defects, self.damaged, self.quarantined_bytes)
+        lines += gap_lines(self.gaps)
+        for text in self.ingested_unknown_outcomes:
+            lines.append(f"unknown outcome: {shown_doubt(text, is_dry_run=self.is_dry_run)}")
+        lines += [f"contradicted: {text}" for text in self.contradicted]
+        lines += [f"left out: {reason}" for reason in self.left_out.values()]
+        lines += [f"note: {note}" for note in self.notes]
+        lines += [f"limit crossed: {limit}" for limit in self.limits_crossed]
+        return "\n".join(lines)
+
+    def _headline(self) -> str:
+        if self.is_dry_run and (self.planned or self.released):
+            offsets = sum(stop - start for _, (start, stop) in self.planned)
+            of = show_count(len({name for name, _ in self.planned}), "partition")
+            return (
+                f"dry run: {show_count(offsets, 'offset')} of {of} would be ingested anew; nothing "
+                "was written"
+            )
+        if not self.retaken:
+            is_idle = not (self.left_out or self.released)
+            what = "nothing to retake" if is_idle else "nothing ingested anew"
+            return f"{what} in {show_count(self.partitions, 'partition')}"
+        of = show_count(len({name for name, _ in self.retaken}), "partition")
+        return (
+            f"{show_count(self.records, 'record')} in "
+            f"{show_count(self.batches, 'batch', 'batches')} of {of} ingested anew"
+        )
+
+
+def _listed(label: str, ranges: Ranges, more: str = "") -> list[str]:
+    lines = [f"{label}: {name} [{start}, {stop}){more}" for name, (start, stop) in ranges]
+    rest = len(lines) - _MOST_LINES
+    return [*lines[:_MOST_LINES], f"{label}: … and {rest} more"] if rest > 0 else lines

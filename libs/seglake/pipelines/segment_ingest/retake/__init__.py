@@ -1,0 +1,1 @@
+"""Ingests anew what lost an election."""

@@ -1,0 +1,70 @@
+"""Rows that count and that a log cannot replace: they stay as they are. Effect: reads tables."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from seglake.kafka_log.leader_epochs import OPEN_END
+from seglake.kafka_log.offset_ranges import OffsetRange, common, merged
+from seglake.log_tables.coverage import Coverage
+from seglake.pipelines.segment_ingest.planning.plan import SurveyedPartition
+from seglake.pipelines.segment_ingest.replica_conflicts.elections import (
+    current_batches,
+    spans_of,
+)
+from seglake.pipelines.segment_ingest.run_context import RunContext
+
+
+class KeptRows(NamedTuple):
+    """Offsets that are not ingested anew, and why a person should know; empty for no reason."""
+
+    ranges: Sequence[OffsetRange] = ()
+    reason: str = ""
+
+
+def kept_rows(
+    partition: SurveyedPartition,
+    counting: Sequence[OffsetRange],
+    coverage: Coverage,
+    context: RunContext,
+) -> KeptRows:
+    """What lies below the log start, in compressed segments or above what may be read.
+
+    A row that reaches across an edge is kept whole.
+
+    Args:
+        counting: offsets of rows that count and that were to be replaced.
+    """
+    if not counting:
+        return KeptRows()
+    key, bounds, folder = partition.key, partition.bounds, partition.replica.folder
+    spans = spans_of(key, current_batches(key, coverage, context), coverage, context)
+
+    def of(ranges: Iterable[OffsetRange]) -> list[OffsetRange]:
+        wide = merged(widened(each, spans) for each in ranges)
+        return [rest for each in wide for rest in common(counting, each)]
+
+    below = of([(0, bounds.log_start_offset)])
+    waiting = of(partition.waiting_ranges)
+    above = of([(bounds.next_offset, OPEN_END)])
+    reasons = []
+    if waiting:
+        reasons.append(f"{_shown(waiting)} stays as it is: {folder} has it compressed")
+    if above:
+        reasons.append(
+            f"{_shown(above)} stays as it is: the log in {folder} may be read up to "
+            f"{bounds.next_offset} only"
+        )
+    return KeptRows(merged([*below, *waiting, *above]), "; ".join(reasons))
+
+
+def widened(offsets: OffsetRange, spans: Iterable[OffsetRange]) -> OffsetRange:
+    """A range, and the rest of each row that it has a part of."""
+    start, stop = offsets
+    listed = list(spans)
+    first = min((first for first, end in listed if first < start < end), default=start)
+    last = max((end for first, end in listed if first < stop < end), default=stop)
+    return first, last
+
+
+def _shown(ranges: Iterable[OffsetRange]) -> str:
+    return ", ".join(f"[{start}, {stop})" for start, stop in ranges)

@@ -1,0 +1,87 @@
+"""What a round sees of the logs before it plans. Effect: reads headers, and the lake."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from seglake.kafka_log.replica import Replica
+from seglake.kafka_log.replica_selection import likely
+from seglake.log_tables.coverage import Coverage
+from seglake.log_tables.observation_rows import NewestObservations, newest_observations
+from seglake.pipelines.segment_ingest.planning.moved_logs import moved_logs
+from seglake.pipelines.segment_ingest.planning.plan import SurveyedPartition
+from seglake.pipelines.segment_ingest.planning.replica_survey import (
+    survey_logs,
+    survey_partitions,
+)
+from seglake.pipelines.segment_ingest.planning.unread_data import UnreadData, unread_data
+from seglake.pipelines.segment_ingest.replica_conflicts.log_check import LogCheck, check_logs
+from seglake.pipelines.segment_ingest.run_context import RunContext
+
+
+class RoundLook(NamedTuple):
+    """What a round sees of the logs before it plans.
+
+    Attributes:
+        due: those that may have news.
+        quiet: those that have none and have moved since runs saw them last.
+        earlier: as which runs before saw them.
+        check: which of them are not the logs that the lake has.
+    """
+
+    logs: Sequence[tuple[Replica, ...]]
+    due: list[SurveyedPartition]
+    quiet: list[SurveyedPartition]
+    earlier: NewestObservations
+    check: LogCheck
+
+    @property
+    def same(self) -> list[SurveyedPartition]:
+        """Those with news that are the logs that the lake has."""
+        return [partition for partition in self.due if partition.key not in self.check.refused]
+
+    @property
+    def wanted(self) -> list[SurveyedPartition]:
+        """Those of them that may be ingested: no newer leader has gone against them."""
+        lost = self.check.lost_to_newer_epoch
+        return [partition for partition in self.same if partition.key not in lost]
+
+    def unread_data(self, coverage: Coverage) -> UnreadData:
+        """What of the logs cannot be read."""
+        refused = {*self.check.refused, *self.check.lost_to_newer_epoch}
+        surveyed = [*self.due, *self.quiet]
+        return unread_data(self.logs, surveyed, refused, coverage, self.earlier.by_key)
+
+
+def looked(
+    logs: Sequence[tuple[Replica, ...]], coverage: Coverage, context: RunContext
+) -> RoundLook:
+    due = survey_partitions(logs, coverage, context.scan)
+    earlier, quiet = _quiet(logs, due, coverage, context)
+    return RoundLook(logs, due, quiet, earlier, _checked(logs, due, coverage, context))
+
+
+def _quiet(
+    logs: Sequence[tuple[Replica, ...]],
+    partitions: Sequence[SurveyedPartition],
+    coverage: Coverage,
+    context: RunContext,
+) -> tuple[NewestObservations, list[SurveyedPartition]]:
+    """What earlier runs saw, and how far the logs go that have no news and have moved since."""
+    keys = [log[0].key for log in logs]
+    earlier = newest_observations(context.tables, context.source_id, keys, coverage)
+    due = {partition.key for partition in partitions}
+    quiet = [log for log in logs if log[0].key not in due]
+    moved = moved_logs(quiet, earlier.by_key, context.settings.read.upper_bound)
+    return earlier, survey_logs(moved, coverage, context.scan) if moved else []
+
+
+def _checked(
+    logs: Sequence[tuple[Replica, ...]],
+    partitions: Sequence[SurveyedPartition],
+    coverage: Coverage,
+    context: RunContext,
+) -> LogCheck:
+    """See that each log is still the one that the lake has."""
+    chosen = {partition.key: partition.replica for partition in partitions}
+    shown = [chosen.get(replicas[0].key) or likely(replicas) for replicas in logs]
+    return check_logs(shown, partitions, coverage, context)

@@ -1,0 +1,82 @@
+"""Whether the topics that a person names are there. Pure."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+
+from seglake.errors import WrongCallError
+from seglake.near_names import did_you_mean
+from seglake.pipelines.settings.settings import SelectSettings
+
+_MOST_NAMED = 5
+_WILDCARDS = re.compile(r"[*?!\[\]]")
+_SEVERAL = re.compile(r"[,\s]")  # no name of a topic has these
+
+
+class NothingSelectedError(WrongCallError):
+    """There are topics, and the globs select none of them."""
+
+    def __init__(self, *, place: str, globs: Sequence[str], topics: Sequence[str]) -> None:
+        self.globs = tuple(globs)
+        self.topics = tuple(topics)
+        named = ", ".join(_with_near(glob, topics) for glob in globs)
+        there = ", ".join(topics[:_MOST_NAMED])
+        more = f" and {len(topics) - _MOST_NAMED} more" if len(topics) > _MOST_NAMED else ""
+        super().__init__(f"no topic of the {place} is selected by {named}. There are {there}{more}")
+
+
+def check_selection(topics: Iterable[str], select: SelectSettings, *, place: str) -> list[str]:
+    """What to note of each glob that selects, or excludes, none of the topics that are there.
+
+    Where no topic is there yet that could be selected, none is missed.
+
+    Args:
+        place: "sources" or "lake".
+
+    Raises:
+        NothingSelectedError: no topic is selected at all.
+    """
+    there = sorted(topics)
+    selectable = _selectable(there, select)
+    if selectable and not any(map(select.takes_topic, selectable)):
+        raise NothingSelectedError(place=place, globs=select.topics, topics=selectable)
+    return unmatched_globs(there, select, place=place) if selectable else []
+
+
+def unmatched_globs(topics: Iterable[str], select: SelectSettings, *, place: str) -> list[str]:
+    """The notes of `check_selection`, also where nothing is selected."""
+    there = sorted(topics)
+    selectable = _selectable(there, select)
+    notes = []
+    for glob in select.topics:
+        if glob.startswith("!"):
+            if not _matched(glob, there):
+                near = _near(glob, there)
+                notes.append(f"{glob} excludes no topic of the {place}{near}")
+        elif not (matched := _matched(glob, selectable)):
+            notes.append(f"{glob} selects no topic of the {place}{_near(glob, selectable)}")
+        elif not any(map(select.takes_topic, matched)):
+            notes.append(f"{glob} selects no topic of the {place}: all that it matches is excluded")
+    return notes
+
+
+def _selectable(topics: Iterable[str], select: SelectSettings) -> list[str]:
+    """The topics that some glob could select."""
+    without_globs = replace(select, topics=())
+    return [topic for topic in topics if without_globs.takes_topic(topic)]
+
+
+def _matched(glob: str, topics: Iterable[str]) -> list[str]:
+    return [topic for topic in topics if fnmatchcase(topic, glob.removeprefix("!"))]
+
+
+def _with_near(glob: str, topics: Sequence[str]) -> str:
+    near = "" if _matched(glob, topics) else _near(glob, topics)
+    return f"{glob} ({near.removeprefix('; ')})" if near else glob
+
+
+def _near(glob: str, topics: Iterable[str]) -> str:
+    if _SEVERAL.search(glob):
+        return "; each glob is an option of its own"
+    return did_you_mean(_WILDCARDS.sub("", glob), topics)

@@ -1,0 +1,65 @@
+"""What a walk through a segment is told, and what it finds besides valid batches."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from seglake.segment_codec.errors import DefectCode, TailKind
+
+MOST_OFFSETS = 1 << 31  # an index entry holds a 31-bit offset, so no segment spans more
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentBounds:
+    """What is known of a segment besides its bytes.
+
+    Attributes:
+        base_offset: from the file name.
+        limit_offset: offsets from here on cannot be in this segment: the next one's first offset,
+            or in the last segment the log end, where it is known.
+        is_last: no later segment exists, so the end may be torn without being damaged.
+        durable_offset: high watermark or recovery point, the higher; a bad checksum below it is
+            damage, above it a write may not have reached the disk.
+        anchors: returns the positions that the offset index names as batch starts. They are hints,
+            verified before use; called only where there is damage.
+        run_breaks: offsets that no run of messages may cross.
+        may_have_holes: the cleaner may have removed messages from the middle of a run. If it
+            cannot have, a run ends at a hole, so that the hole is seen.
+    """
+
+    base_offset: int
+    limit_offset: int
+    is_last: bool
+    durable_offset: int
+    anchors: Callable[[], tuple[int, ...]] = tuple
+    run_breaks: tuple[int, ...] = ()
+    may_have_holes: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Defect:
+    """Bytes that are not records; offsets, counts and checksums are claims, None where unknown.
+
+    `expected_offset` is the end offset of the valid batches before it.
+    """
+
+    position: int
+    size_bytes: int
+    code: DefectCode
+    detail: str
+    expected_offset: int
+    base_offset: int | None = None
+    last_offset: int | None = None
+    record_count: int | None = None
+    magic: int | None = None
+    codec_id: int | None = None
+    expected_crc: int | None = None
+    computed_crc: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """Bytes after the last batch that are not damage; they reach to the end of the file."""
+
+    position: int
+    size_bytes: int
+    kind: TailKind

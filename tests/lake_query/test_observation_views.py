@@ -1,0 +1,104 @@
+"""How each partition was seen last, in Spark and in DuckDB."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from support.encoder import Partition
+from support.lakes import ingested
+from support.made_logs import TOPIC_IDS, made_segments, write_over
+from support.query_page import blocks, in_checkout, ran
+from support.written_lake import ask
+
+_LAST = (
+    "SELECT topic, partition, high_watermark, log_end_offset, stopped_by"
+    " FROM last_observations ORDER BY topic, partition"
+)
+_OFFSETS = (
+    "SELECT topic, partition, next_offset, log_end_offset, stopped_by"
+    " FROM last_offsets ORDER BY topic, partition"
+)
+_LEFT = "SELECT partition, left_above FROM completeness ORDER BY partition"
+
+Asked = Callable[[Path, str], list[tuple[object, ...]]]
+
+
+class _Killed(Exception):
+    pass
+
+
+def _die(step: str) -> None:
+    if step == "cleaned":
+        raise _Killed
+
+
+def _disk(data: Path, stuck: int, other: int) -> None:
+    parts = [
+        Partition(
+            "orders",
+            number,
+            made_segments("orders", number, [0, stop]),
+            high_watermark=high_watermark,
+            topic_id=TOPIC_IDS["orders"],
+        )
+        for number, stop, high_watermark in ((0, stuck, 10), (1, other, other - 5))
+    ]
+    nothing = Partition("idle", 0, made_segments("idle", 0, [0, 5]), high_watermark=0)
+    write_over(data, [*parts, nothing])
+
+
+@pytest.fixture(scope="module")
+def seen_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A high watermark that stands still, and a run that was killed before it said what it saw."""
+    folder = tmp_path_factory.mktemp("seen")
+    data, lake = folder / "data", folder / "lake"
+    _disk(data, 20, 20)
+    ingested(data, lake)
+    _disk(data, 400, 20)
+    ingested(data, lake)
+    _disk(data, 400, 50)
+    with pytest.raises(_Killed):
+        ingested(data, lake, after=_die)
+    return lake
+
+
+def _by_duckdb(lake: Path, text: str) -> list[tuple[object, ...]]:
+    _, load, register, *_ = blocks("DuckDB", "python")
+    names = ran([load, register])
+    return names["con"].sql(text).fetchall()  # type: ignore[attr-defined,no-any-return]
+
+
+def _check(asked: Asked, lake: Path) -> None:
+    assert asked(lake, _LAST) == [
+        ("idle", 0, 0, 5, "high_watermark"),
+        ("orders", 0, 10, 400, "high_watermark"),
+        ("orders", 1, 45, 50, None),  # by the ledger, which is newer
+    ]
+    assert asked(lake, _OFFSETS) == [
+        ("orders", 0, 10, 400, "high_watermark"),
+        ("orders", 1, 45, 50, None),
+    ]
+    assert asked(lake, _LEFT) == [(0, 390), (1, 5)]
+
+
+def test_duckdb_shows_each_partition_as_it_was_seen_last(seen_lake: Path, tmp_path: Path) -> None:
+    with in_checkout(tmp_path, seen_lake):
+        _check(_by_duckdb, seen_lake)
+
+
+@pytest.mark.spark
+def test_spark_shows_the_same_and_the_ledger_alone_of_a_lake_from_before(
+    spark_session: SparkSession, seen_lake: Path, tmp_path: Path
+) -> None:
+    def asked(lake: Path, text: str) -> list[tuple[object, ...]]:
+        return [tuple(row.values()) for row in ask(spark_session, lake, text)]
+
+    _check(asked, seen_lake)
+    old = tmp_path / "old"
+    shutil.copytree(seen_lake, old)
+    shutil.rmtree(old / "observations")
+    assert asked(old, _LAST) == [("orders", 0, 10, 20, None), ("orders", 1, 45, 50, None)]
+    assert asked(old, "SELECT count(*) FROM observations") == [(0,)]

@@ -1,0 +1,84 @@
+"""A survey by runs says of a segment what a survey batch by batch says."""
+
+from dataclasses import replace
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seglake.kafka_log.replica import SegmentFile
+from seglake.kafka_log.segment_survey import SegmentSurvey
+from seglake.log_dirs.header_scan import survey_segment
+from seglake.log_dirs.scan_request import SurveyRequest
+from seglake.segment_codec.batch_run import RunFinder
+from seglake.storage.local_storage import LocalStorage
+from support.mixed_batches import KINDS, laid_out_kinds
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("survey") / f"{0:020}.log"
+
+
+def _request(path: Path, content: bytes) -> SurveyRequest:
+    path.write_bytes(content)
+    return SurveyRequest(
+        storage=LocalStorage(),
+        file=SegmentFile(0, str(path), path.name, len(content), None),
+        is_last=True,
+        is_cleaned=False,
+        split_bytes=1,
+        window_bytes=1 << 16,
+    )
+
+
+def _by_batches(request: SurveyRequest) -> SegmentSurvey:
+    with patch.object(RunFinder, "run_at", lambda *_: None):
+        return survey_segment(request)
+
+
+@given(
+    kinds=st.lists(st.sampled_from(sorted(KINDS)), max_size=12),
+    repeats=st.integers(1, 6),
+    steps=st.tuples(st.integers(1, 3), st.integers(0, 4)),
+    split_bytes=st.sampled_from([1, 300, 1 << 20]),
+    offsets=st.tuples(*[st.integers(0, 150)] * 3),
+    times_ms=st.tuples(*[st.none() | st.integers(0, 150)] * 2),
+    is_cleaned=st.booleans(),
+)
+def test_survey_by_runs_is_that_by_batches(
+    path: Path,
+    kinds: list[str],
+    repeats: int,
+    steps: tuple[int, int],
+    split_bytes: int,
+    offsets: tuple[int, int, int],
+    times_ms: tuple[int | None, int | None],
+    is_cleaned: bool,
+) -> None:
+    several = [kind for kind in kinds for _ in range(repeats)]
+    step, hole = steps
+    start_offset, run_break, walk_offset = offsets
+    request = replace(
+        _request(path, laid_out_kinds(several, step=step, hole=hole)),
+        split_bytes=split_bytes,
+        start_offset=start_offset,
+        run_breaks=(run_break,),
+        walk_offset=walk_offset,
+        from_ms=times_ms[0],
+        to_ms=times_ms[1],
+        is_cleaned=is_cleaned,
+    )
+    assert survey_segment(request) == _by_batches(request)
+
+
+def test_small_batches_are_surveyed_in_runs(path: Path) -> None:
+    """Or the test above compares nothing."""
+    request = _request(path, laid_out_kinds(["idempotent"] * 5000, step=1))
+    with patch.object(RunFinder, "run_at", autospec=True, side_effect=RunFinder.run_at) as found:
+        survey = survey_segment(request)
+    assert (survey.next_offset, survey.is_plain) == (5000, True)
+    assert found.call_count < 100
+    assert survey == _by_batches(request)

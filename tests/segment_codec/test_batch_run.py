@@ -1,0 +1,220 @@
+"""A walk by runs finds what the exact walk finds, batch for batch, whatever the bytes are."""
+
+from collections.abc import Sequence
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seglake.segment_codec.batch_run import BatchRun, plain_records_of, plain_run_of
+from seglake.segment_codec.codec import CODECS
+from seglake.segment_codec.offset_order import OffsetOrder
+from seglake.segment_codec.record_batch import RecordBatch
+from seglake.segment_codec.segment import Item, SegmentBounds, SegmentWalk
+from seglake.segment_codec.window import BytesSource, Window
+from support.encoder import (
+    Codec,
+    Header,
+    Producer,
+    Record,
+    payload_batch,
+    record_batch,
+)
+from support.faults import batch
+from support.mixed_batches import ALIKE, KINDS, LIMIT, laid_out_kinds
+from support.walks import laid_out
+
+
+class Mode(NamedTuple):
+    """How a walk goes."""
+
+    window_bytes: int = 1 << 16
+    breaks: tuple[int, ...] = ()
+    may_have_holes: bool = True
+    headers_only: bool = False
+    compares_neighbours: bool = False
+
+
+DEFAULT = Mode()
+
+
+def _walk(content: bytes, order: OffsetOrder, mode: Mode) -> SegmentWalk:
+    bounds = SegmentBounds(
+        base_offset=0,
+        limit_offset=LIMIT,
+        is_last=True,
+        durable_offset=0,
+        anchors=tuple,
+        run_breaks=mode.breaks,
+        may_have_holes=mode.may_have_holes,
+    )
+    return SegmentWalk(
+        Window(BytesSource(content), mode.window_bytes),
+        bounds,
+        order,
+        headers_only=mode.headers_only,
+        compares_neighbours=mode.compares_neighbours,
+    )
+
+
+def _unrolled(items: Sequence[Item | BatchRun]) -> list[Item]:
+    """Runs as their batches."""
+    found: list[Item] = []
+    for item in items:
+        if isinstance(item, BatchRun):
+            found += [item.batch(index) for index in range(len(item))]
+        else:
+            found.append(item)
+    return found
+
+
+def _without_payload(item: Item) -> object:
+    """A walk by headers reads none, or one that it does not need."""
+    if isinstance(item, RecordBatch):
+        return item.position, item.size_bytes, item.header
+    return item
+
+
+def _check(content: bytes, mode: Mode = DEFAULT) -> list[Item | BatchRun]:
+    """Walk both ways, and return what the walk by runs found."""
+    exact, other = OffsetOrder(0), OffsetOrder(0)
+    of_items, of_runs = _walk(content, exact, mode), _walk(content, other, mode)
+    items, runs = list(of_items.items()), list(of_runs.runs())
+    if mode.headers_only:
+        assert [*map(_without_payload, _unrolled(runs))] == [*map(_without_payload, items)]
+    else:
+        assert _unrolled(runs) == items
+    assert vars(other) == vars(exact)
+    assert of_runs.hole_count == of_items.hole_count
+    for run in runs:
+        if isinstance(run, BatchRun):
+            inside = [stop for stop in mode.breaks if run.first_offset < stop <= run.last_offset]
+            assert inside == []
+    return runs
+
+
+MODES = st.builds(
+    Mode,
+    window_bytes=st.sampled_from([64, 300, 4096, 1 << 16]),
+    breaks=st.lists(st.integers(0, 60), max_size=3).map(tuple),
+    may_have_holes=st.booleans(),
+    headers_only=st.booleans(),
+    compares_neighbours=st.booleans(),
+)
+
+
+@given(
+    kinds=st.lists(st.sampled_from(sorted(KINDS)), max_size=12),
+    repeats=st.integers(1, 6),
+    step=st.integers(1, 3),
+    hole=st.integers(0, 4),
+    mode=MODES,
+)
+def test_runs_are_the_items(
+    kinds: list[str], repeats: int, step: int, hole: int, mode: Mode
+) -> None:
+    several = [kind for kind in kinds for _ in range(repeats)]
+    _check(laid_out_kinds(several, step=step, hole=hole), mode)
+
+
+@given(
+    place=st.floats(0, 1, exclude_max=True),
+    bit=st.integers(0, 7),
+    kept=st.floats(0, 1),
+    mode=MODES,
+)
+def test_runs_are_the_items_of_damaged_bytes(
+    place: float, bit: int, kept: float, mode: Mode
+) -> None:
+    content = bytearray(
+        laid_out_kinds(["plain"] * 9 + ["gzip"] * 5 + ["large"] * 5 + ["plain"] * 9)
+    )
+    content[int(place * len(content))] ^= 1 << bit
+    _check(bytes(content[: int(kept * len(content))]), mode)
+
+
+@pytest.mark.parametrize("kind", ["plain", "of three", "large", "gzip", "transactional", "horizon"])
+def test_batches_of_a_kind_are_one_run(kind: str) -> None:
+    (run,) = _check(laid_out_kinds([kind] * 20))
+    assert isinstance(run, BatchRun)
+    assert (len(run), run.first_offset) == (20, 0)
+
+
+@pytest.mark.parametrize("kind", sorted(set(KINDS) - ALIKE))
+def test_what_is_odd_ends_a_run(kind: str) -> None:
+    """What can be said of the others by the header alone is in the run with them."""
+    runs = _check(laid_out_kinds(["plain"] * 8 + [kind] + ["plain"] * 80))
+    in_runs = {"transactional", "of another producer", "idempotent", "of a new leader"}
+    in_runs |= {"append time", "horizon", "gzip", "zstd"}
+    assert (len(runs) == 1) == (kind in in_runs)
+    assert isinstance(runs[0], BatchRun)
+    assert isinstance(runs[-1], BatchRun)  # it looks again, sooner or later
+
+
+def test_hole_ends_a_run_where_there_should_be_none() -> None:
+    content = laid_out_kinds(["of three"] * 18, hole=2)
+    (run,) = _check(content)
+    assert isinstance(run, BatchRun)
+    assert not any(
+        isinstance(item, BatchRun) for item in _check(content, Mode(may_have_holes=False))
+    )
+
+
+def test_few_batches_are_no_run() -> None:
+    assert all(isinstance(item, RecordBatch) for item in _check(laid_out_kinds(["plain"] * 3)))
+
+
+def test_part_of_a_run_is_a_run_of_its_batches() -> None:
+    (run,) = _check(laid_out_kinds(["plain", "gzip"] * 5))
+    assert isinstance(run, BatchRun)
+    for start, stop in product(range(10), range(1, 11)):
+        if start < stop:
+            part = run.part(start, stop)
+            assert _unrolled([part]) == _unrolled([run])[start:stop]
+            assert part.size_bytes == int(part.sizes.sum())
+
+
+def test_records_are_those_of_the_batches_up_to_one_that_claims_too_many() -> None:
+    lying = payload_batch(6, b"\0" * 9, Header(record_count=9))
+    parts = [batch(0), batch(2), batch(4), lying, batch(7)]
+    (run,) = _check(laid_out(*parts))
+    assert isinstance(run, BatchRun)
+    plain = plain_run_of(run)
+    assert len(plain.starts) == 3
+    expected = [bytes(run.batch(index).payload) for index in range(3)]
+    spans = zip(plain.starts.tolist(), plain.stops.tolist(), strict=True)
+    assert [bytes(plain.data[start:stop]) for start, stop in spans] == expected
+    assert [bytes(data) for data in plain_records_of(run, 1 << 20)] == expected
+    assert plain_run_of(run.part(3, 5)).starts.tolist() == []
+
+
+@pytest.mark.parametrize("codec", [codec for codec in Codec if codec is not Codec.NONE])
+def test_compressed_records_are_read_up_to_what_cannot_be(codec: Codec) -> None:
+    broken = payload_batch(6, b"?", Header(record_count=1), codec=codec)
+    parts = [batch(0, 2, codec), batch(2, 2, codec), batch(4), broken, batch(8)]
+    (run,) = _check(laid_out(*parts))
+    assert isinstance(run, BatchRun)
+    found = [bytes(data) for data in plain_records_of(run, 1 << 20)]
+    assert found == [bytes(run.batch(2).payload)] * 3
+    assert CODECS[int(run.column("attributes")[0]) & 7].name == codec.name
+    assert list(plain_records_of(run, 10)) == []
+
+
+def test_headers_are_those_of_the_batches() -> None:
+    header = Header(
+        leader_epoch=5,
+        producer=Producer(1 << 40, 3, 9),
+        is_transactional=True,
+        base_timestamp_ms=-(1 << 62),
+        max_timestamp_ms=1 << 62,
+    )
+    record = Record(None, b"v", -(1 << 62))
+    content = laid_out(*(record_batch(offset, [record], header) for offset in range(5)))
+    (run,) = _check(content)
+    assert isinstance(run, BatchRun)
+    assert run.column("producer_id").tolist() == [1 << 40] * 5
+    assert run.column("partition_leader_epoch").dtype == np.int64
+    assert [run.batch(index).header.max_timestamp_ms for index in range(5)] == [1 << 62] * 5

@@ -1,0 +1,48 @@
+"""What a round leaves although it is, or should be, on the disks."""
+
+from dataclasses import replace
+
+from seglake.kafka_log.replica import CompressedSegment, Replica
+from seglake.log_tables.coverage import Coverage
+from seglake.pipelines.segment_ingest.planning.unread_data import UnreadData, unread_data
+from support.planned import KEY, replica, surveyed
+
+_GZ = CompressedSegment(100, "100.log.gz", 7)
+
+
+def _of(*log: Replica, covered: tuple[int, int] = (0, 0)) -> UnreadData:
+    return unread_data([log], [], (), Coverage.of([(KEY, covered)]), {})
+
+
+def test_a_surveyed_log_is_short_of_what_its_files_prove() -> None:
+    partition = surveyed(high_watermark=170)
+    found = unread_data([(partition.replica,)], [partition], (), Coverage([]), {})
+    assert [short.ranges for short in found.short] == [((100, 170),)]
+    assert found.compressed == ()
+    assert unread_data([(partition.replica,)], [partition], {KEY}, Coverage([]), {}).short == ()
+
+
+def test_what_is_compressed_is_not_gone() -> None:
+    partition = surveyed(high_watermark=170)
+    copy = replace(partition.replica, compressed=(_GZ,))
+    partition = replace(partition, choice=replace(partition.choice, chosen=copy))
+    found = unread_data([(copy,)], [partition], (), Coverage([]), {})
+    assert found.short == ()
+    (log,) = found.compressed
+    assert (log.ranges, log.names, log.size_bytes) == (((100, 170),), ("100.log.gz",), 7)
+
+
+def test_a_log_without_a_segment_is_looked_at_without_a_survey() -> None:
+    empty = replace(replica(high_watermark=170), segments=())
+    assert [short.ranges for short in _of(empty).short] == [((0, 170),)]
+    assert [short.ranges for short in _of(empty, covered=(0, 90)).short] == [((90, 170),)]
+    assert _of(empty, covered=(0, 170)) == UnreadData((), ())
+    assert _of(replace(empty, is_future=True)) == UnreadData((), ())
+
+
+def test_of_several_without_a_segment_the_one_that_proves_most_is_named() -> None:
+    empty = [
+        replace(replica(high_watermark=mark, broker_id=mark), segments=()) for mark in (90, 170, 80)
+    ]
+    assert [short.folder for short in _of(*empty).short] == ["/disks/170/orders-0"]
+    assert _of(*empty, replica(high_watermark=170)) == UnreadData((), ())

@@ -1,0 +1,54 @@
+"""Limits that a run crosses."""
+
+from dataclasses import replace
+
+import pytest
+
+from seglake.kafka_log.gap_ranges import GapRanges
+from seglake.kafka_log.replica import PartitionKey
+from seglake.kafka_log.short_logs import EndClaim, ShortLog
+from seglake.pipelines.segment_ingest.report.gap_report import GapsByPlace
+from seglake.pipelines.segment_ingest.report.limits import limits_crossed
+from seglake.pipelines.settings.settings import LimitsSettings
+
+_KEY = PartitionKey("a", 0, None)
+_SHORT = ShortLog(_KEY, "/disk/a-0", ((5, 7),), EndClaim(7, "a file"), "the log ends at 5")
+
+
+@pytest.mark.parametrize(
+    ("limit", "damaged", "gaps", "short", "said"),
+    [
+        ("fail_on_quarantine", {"a-0": 2}, {}, [], "2 quarantined in a-0 (2)"),
+        (
+            "fail_on_unexplained_gap",
+            {},
+            {"missing": {"a-0": GapRanges(1, 2, ((3, 5),))}},
+            [],
+            "2 offsets missing: a-0 [3, 5)",
+        ),
+        (
+            "fail_on_remote_gap",
+            {},
+            {"remote": {"a-0": GapRanges(1, 1, ((0, 1),))}},
+            [],
+            "1 offset in the remote tier only: a-0 [0, 1)",
+        ),
+        ("fail_on_short_log", {}, {}, [_SHORT], "2 offsets not on disk: a-0 [5, 7)"),
+    ],
+)
+def test_a_limit_that_is_set_and_crossed_names_the_partitions(
+    limit: str, damaged: dict[str, int], gaps: GapsByPlace, short: list[ShortLog], said: str
+) -> None:
+    limits = replace(LimitsSettings(), **{limit: True})  # type: ignore[arg-type]  # a flag
+    assert limits_crossed(limits, damaged, gaps, short) == [f"limits.{limit}: {said}"]
+    assert limits_crossed(replace(limits, **{limit: False}), damaged, gaps, short) == []  # type: ignore[arg-type]
+    explained = {"deleted": {"a-0": GapRanges(1, 2, ((0, 2),))}}
+    assert limits_crossed(limits, {}, explained, []) == []
+
+
+def test_two_logs_of_one_name_count_together() -> None:
+    """The topic was made again."""
+    other = replace(_SHORT, key=_KEY._replace(topic_id="x"), ranges=((0, 9),))
+    assert limits_crossed(LimitsSettings(), {}, {}, [_SHORT, other]) == [
+        "limits.fail_on_short_log: 11 offsets not on disk: a-0 [0, 9)"
+    ]

@@ -1,0 +1,41 @@
+"""What a person is told of files that are recognised and not read."""
+
+from seglake.log_dirs.unread_files import UnreadFiles, UnreadKind
+from seglake.pipelines.segment_ingest.planning.unread_data import CompressedLog
+from seglake.pipelines.segment_ingest.report.unread_files import left_out, unread_files
+from seglake.segment_codec.log_dir import OFFSET_MAX
+from support.planned import KEY
+from support.summaries import made_summary
+
+_ARCHIVE = UnreadFiles("a-0", "/d", UnreadKind.ARCHIVE, 1, 2048, "a-0.tar")
+_TIER = UnreadFiles("t-0", "/t/t-0", UnreadKind.TIER_OBJECT, 12, 4096, "0-x.log")
+_RANGES = ((0, 5), (7, 9), (11, 12), (20, OFFSET_MAX))
+_COMPRESSED = CompressedLog(KEY, "/d/orders-0", _RANGES, ("0.log.gz", "7.log.gz"), 1024)
+
+
+def test_each_kind_says_what_to_do_and_the_largest_comes_first() -> None:
+    entries = unread_files([_ARCHIVE, _TIER], [_COMPRESSED])
+    lines = [
+        line
+        for line in made_summary(unread_files=entries).to_text().splitlines()
+        if line.startswith("not read: ")
+    ]
+    assert lines == [
+        "not read: t-0: 12 objects of a remote tier (4.0 KiB, 0-x.log, …) in /t/t-0: a tier is "
+        "not read, but replay reads copies of plain segments",
+        "not read: a-0: 1 archive (2.0 KiB, a-0.tar) in /d: unpack into a log dir and give that as "
+        "a source",
+    ]
+    assert made_summary(unread_files=entries).exit_code == 0
+
+
+def test_a_log_with_compressed_segments_is_left_out() -> None:
+    entries = unread_files([_ARCHIVE], [_COMPRESSED])
+    assert left_out(entries) == {
+        "orders-0": "orders-0: [0, 5), [7, 9), [11, 12) and 1 more range in 2 compressed segments "
+        "(1.0 KiB, 0.log.gz, …) in /d/orders-0: decompress there and run again"
+    }
+    (last,) = left_out(
+        unread_files([], [CompressedLog(KEY, "/d", _RANGES[3:], ("20.log.gz",), 1)])
+    ).values()
+    assert last.startswith("orders-0: [20, …) in 1 compressed segment (1 B, 20.log.gz) in /d:")
