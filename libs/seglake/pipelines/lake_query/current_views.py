@@ -6,13 +6,10 @@ a smaller generation. There are few of them, mostly none: joins against them bro
 
 from typing import NamedTuple
 
-SUPERSEDED_RANGES = """\
-WITH first_ids AS (
-  SELECT source_id, topic, min_by(topic_id, generation) AS first_id
-  FROM checkpoints
-  WHERE topic_id IS NOT NULL
-  GROUP BY source_id, topic
-)
+from seglake.pipelines.lake_query.topic_ids import FIRST_IDS
+
+SUPERSEDED_RANGES = f"""\
+{FIRST_IDS}
 SELECT source_id, coalesce(topic_id, first_id) AS topic_id, topic, partition,
        start_offset, next_offset, records, batches, leader_epoch, run_id, committed_at, generation,
        coalesce(topic_id = first_id, true) AS holds_null_ids

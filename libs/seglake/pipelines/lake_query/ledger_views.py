@@ -4,15 +4,7 @@ All run in Spark and in DuckDB.
 """
 
 from seglake.pipelines.lake_query.observation_views import seen_beside
-
-# Rows written before a topic's id was known belong to the first id that is known.
-_FIRST_IDS = """\
-WITH first_ids AS (
-  SELECT source_id, topic, min_by(topic_id, generation) AS first_id
-  FROM checkpoints
-  WHERE topic_id IS NOT NULL
-  GROUP BY source_id, topic
-)"""
+from seglake.pipelines.lake_query.topic_ids import FIRST_IDS
 
 # Superseded offsets that the log which won does not reach are free: what was ingested of them by
 # earlier commits covers nothing any more.
@@ -31,7 +23,7 @@ covered AS (
 )"""
 
 LAST_OFFSETS = f"""\
-{_FIRST_IDS},
+{FIRST_IDS},
 {_COVERED},
 ranges AS (
   SELECT source_id, topic_id, topic, partition, start_offset,
@@ -68,7 +60,7 @@ FROM taken {seen_beside("taken")}"""
 # A gap has no generation of its own: it is that of the ledger's range that holds its start and was
 # written by the same attempt. A later repair states it anew, an election takes it away.
 CURRENT_GAPS = f"""\
-{_FIRST_IDS},
+{FIRST_IDS},
 ledger AS (
   SELECT source_id, coalesce(topic_id, first_id) AS topic_id, topic, partition, kind,
          start_offset, next_offset, generation, attempt_id
@@ -103,7 +95,7 @@ WHERE repair_generation IS NULL OR repair_generation <= generation"""
 # The sums that `seglake audit` proves. What was seen last of the log's end says what is left; it is
 # not known where nothing of the log can be ingested.
 COMPLETENESS = f"""\
-{_FIRST_IDS},
+{FIRST_IDS},
 {_COVERED},
 signed AS (
   SELECT *, next_offset - start_offset AS span, kind IN ('ingest', 'retake') AS is_ingested,

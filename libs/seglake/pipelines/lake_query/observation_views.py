@@ -4,6 +4,7 @@ import textwrap
 from collections.abc import Iterable
 
 from seglake.lake.tables import OBSERVATIONS
+from seglake.pipelines.lake_query.topic_ids import FIRST_IDS
 
 _FIRST = ("source_id", "topic_id", "topic", "partition")
 _REST = tuple(name for name in OBSERVATIONS.schema.names if name not in (*_FIRST, "listing"))
@@ -27,12 +28,7 @@ _INGESTED = _listed(_OF_THE_LEDGER.get(name, "NULL") for name in _REST)
 # A run that dies leaves ranges in the ledger and no observation, and so did those from before the
 # table. Rows from before a topic's id was known belong to the first id that is known.
 LAST_OBSERVATIONS = f"""\
-WITH first_ids AS (
-  SELECT source_id, topic, min_by(topic_id, generation) AS first_id
-  FROM checkpoints
-  WHERE topic_id IS NOT NULL
-  GROUP BY source_id, topic
-),
+{FIRST_IDS},
 seen AS (
   SELECT source_id, topic_id, topic, partition,
          {_SEEN},

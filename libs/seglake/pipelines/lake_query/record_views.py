@@ -7,6 +7,7 @@ from enum import Enum
 
 from seglake.lake.tables import RECORDS
 from seglake.pipelines.lake_query.current_views import BATCH, current
+from seglake.pipelines.lake_query.topic_ids import FIRST_IDS
 
 _COLUMNS = tuple(RECORDS.schema.names)
 _PLACE = ("topic", "partition", "offset", "timestamp")
@@ -30,12 +31,7 @@ def _indented(query: str) -> str:
 
 
 SETTLED_RECORDS = f"""\
-WITH first_ids AS (
-  SELECT source_id, topic, min_by(topic_id, generation) AS first_id
-  FROM checkpoints
-  WHERE topic_id IS NOT NULL
-  GROUP BY source_id, topic
-),
+{FIRST_IDS},
 current_batches AS (
 {_indented(current("batches", BATCH))}
 ),

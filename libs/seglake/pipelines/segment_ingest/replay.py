@@ -3,7 +3,6 @@
 import time
 import uuid
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 
 from seglake.kafka_log.compressed_segments import compressed_ranges
 from seglake.kafka_log.read_policy import Isolation
@@ -25,6 +24,7 @@ from seglake.pipelines.segment_ingest.run_context import (
     RunContext,
     ScanContext,
     list_sources,
+    opened_lake,
     published,
 )
 from seglake.pipelines.settings.settings import SelectSettings
@@ -54,7 +54,7 @@ def replay(
         SeglakeError: the lake or a worker failed; what was committed stays, run again.
     """
     started = time.monotonic()
-    tables = _opened(lake, scan, dry_run=dry_run)
+    tables = opened_lake(lake, scan, dry_run=dry_run)
     source_ids, notes = _clusters(tables, scan.settings.select)
     summary = ReplaySummary(run_id or uuid.uuid4().hex, tables.lake_path, dry_run, notes=notes)
     replicas = _replicas(sources, scan, summary)
@@ -66,30 +66,13 @@ def replay(
     for source_id in source_ids:
         if not dry_run:
             recover(tables, source_id)
-        context = RunContext(
-            scan=scan,
-            tables=tables,
-            source_id=source_id,
-            run_id=summary.run_id,
-            started_at_us=time.time_ns() // 1000,
-            after=after,
-        )
+        context = RunContext.begun(scan, tables, source_id, run_id=summary.run_id, after=after)
         with Announcement(context) as announced:
             _replay_source(replicas.get(source_id, ()), announced.context, summary)
         summary.notes += announced.notes
     scan.reporter.clear()
     summary.seconds = round(time.monotonic() - started, 3)
     return summary
-
-
-def _opened(lake: str, scan: ScanContext, *, dry_run: bool) -> LakeTables:
-    lake_path = scan.storage.locate(lake)
-    tables = LakeTables(lake_path, scan.storage)
-    with opening(lake_path):
-        tables.require()
-    if not (dry_run or scan.settings.write.single_writer):
-        tables.require_safe_commits()
-    return tables
 
 
 def _clusters(tables: LakeTables, select: SelectSettings) -> tuple[list[str], list[str]]:
@@ -127,11 +110,8 @@ def _replay_source(
     for isolation in Isolation:
         of_isolation = [topic for topic in topics if coverage.isolation(topic) == isolation]
         if of_isolation:
-            read = replace(context.settings.read, isolation=isolation)
-            settings = replace(context.settings, read=read)
             chosen = [replica for replica in replicas if replica.key.topic in of_isolation]
-            scan = replace(context.scan, settings=settings)
-            _replay_topics(of_isolation, chosen, replace(context, scan=scan), summary)
+            _replay_topics(of_isolation, chosen, context.with_isolation(isolation), summary)
 
 
 def _replay_topics(

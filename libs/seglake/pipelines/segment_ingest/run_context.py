@@ -9,6 +9,7 @@ from typing import Self
 from seglake.kafka_log.read_policy import Isolation
 from seglake.lake.delta_commit import versions
 from seglake.lake.delta_tables import LakeTables
+from seglake.lake.lake_folder import opening
 from seglake.log_dirs.discovery import Discovery, discover
 from seglake.log_tables.coverage import Coverage
 from seglake.pipelines.progress import RunReporter
@@ -69,6 +70,12 @@ class RunContext:
             is_dry_run=is_dry_run,
         )
 
+    def with_isolation(self, isolation: Isolation) -> Self:
+        """The same for topics that were ingested with this isolation, and keep it."""
+        settings = self.settings
+        settings = replace(settings, read=replace(settings.read, isolation=isolation))
+        return replace(self, scan=replace(self.scan, settings=settings))
+
     @property
     def storage(self) -> Storage:
         """Serves the sources and the lake."""
@@ -109,6 +116,21 @@ def list_selected(sources: Sequence[str], scan: ScanContext) -> Discovery:
     check = check_selection if discovery.has_all_topics else unmatched_globs
     notes = check(discovery.topics, select, place="sources")
     return replace(discovery, notes=(*discovery.notes, *notes))
+
+
+def opened_lake(lake: str, scan: ScanContext, *, dry_run: bool) -> LakeTables:
+    """The tables of a lake that is there, and safe to commit to, unless nothing is committed.
+
+    Raises:
+        LakeFolderError, UnsafeStoreError: a wrong call.
+    """
+    lake_path = scan.storage.locate(lake)
+    tables = LakeTables(lake_path, scan.storage)
+    with opening(lake_path):
+        tables.require()
+    if not (dry_run or scan.settings.write.single_writer):
+        tables.require_safe_commits()
+    return tables
 
 
 def published(context: RunContext, topics: Sequence[str]) -> tuple[dict[str, int], Coverage]:

@@ -10,8 +10,6 @@ from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.read_policy import Isolation
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.lake.delta_commit import recover
-from seglake.lake.delta_tables import LakeTables
-from seglake.lake.lake_folder import opening
 from seglake.log_dirs.discovery import check_apart
 from seglake.pipelines.segment_ingest.announcement import Announcement
 from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
@@ -33,6 +31,7 @@ from seglake.pipelines.segment_ingest.run_context import (
     ScanContext,
     decode_settings,
     list_sources,
+    opened_lake,
     published,
 )
 from seglake.pipelines.settings.topic_selection import check_selection
@@ -61,7 +60,7 @@ def retake(
         SeglakeError: the lake or a worker failed; what was committed stays, run again.
     """
     started = time.monotonic()
-    tables = _opened(lake, scan, dry_run=dry_run)
+    tables = opened_lake(lake, scan, dry_run=dry_run)
     scan.reporter.step("listing the sources")
     discovery = list_sources(sources, scan)
     check_apart(discovery, scan.storage, tables.lake_path)
@@ -84,7 +83,7 @@ def retake(
         for isolation in Isolation:
             own = {key for key in keys if coverage.isolation(key.topic) == isolation}
             replicas = [each for each in discovery.replicas if each.key.topic in _topics_of(own)]
-            alike = _with_isolation(announced.context, isolation)
+            alike = announced.context.with_isolation(isolation)
             _retake(own, replicas, selection, alike, summary)
     summary.close(context.settings.limits, [*notes, *announced.notes])
     scan.reporter.clear()
@@ -92,27 +91,10 @@ def retake(
     return summary
 
 
-def _opened(lake: str, scan: ScanContext, *, dry_run: bool) -> LakeTables:
-    lake_path = scan.storage.locate(lake)
-    tables = LakeTables(lake_path, scan.storage)
-    with opening(lake_path):
-        tables.require()
-    if not (dry_run or scan.settings.write.single_writer):
-        tables.require_safe_commits()
-    return tables
-
-
 def _of_whole_logs(scan: ScanContext) -> ScanContext:
     """Without a window of time: what is superseded is ingested as the log has it."""
     select = replace(scan.settings.select, from_timestamp=None, to_timestamp=None)
     return replace(scan, settings=replace(scan.settings, select=select))
-
-
-def _with_isolation(context: RunContext, isolation: Isolation) -> RunContext:
-    """A topic keeps the isolation that it was ingested with."""
-    settings = context.settings
-    settings = replace(settings, read=replace(settings.read, isolation=isolation))
-    return replace(context, scan=replace(context.scan, settings=settings))
 
 
 def _topics_of(keys: Iterable[PartitionKey]) -> set[str]:
