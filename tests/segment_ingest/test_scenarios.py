@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from pathlib import Path
 
 import pytest
 
@@ -21,6 +20,13 @@ from support.broker_disks import LogDir, PartitionFacts
 from support.cases import cases, shared
 from support.conversions import DISK_COPIES, Conversions, DiskCopy
 from support.converted import KNOWN_BOUNDS, LOCAL_STARTS, Converted, Log
+from support.dumped_batches import (
+    TIMESTAMP_TYPES,
+    as_dumped,
+    compare_first_offset,
+    compare_run,
+    messages_of,
+)
 from support.dumps import Dump, DumpBatch, DumpRecord
 from support.lakes import Row, ingested, oracle_record, read_arrow, versions
 from support.oracle import Isolation, OracleRecord, expected_records, partition_dump
@@ -28,7 +34,6 @@ from support.oracle import Isolation, OracleRecord, expected_records, partition_
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _KEPT_MS = range(-62_135_596_800_000, 253_402_300_800_000)  # years 1 to 9999
 _LOG_NAME = re.compile(r"\d{20}\.log")
-_TIMESTAMP_TYPES = {0: "CreateTime", 1: "LogAppendTime", -1: "NoTimestampType"}
 
 # Tails of two brokers that lost an election.
 _DEFECTS = {("08_replicas", "diverged"): {"replica_conflict"}}
@@ -95,7 +100,7 @@ def test_records_that_nobody_consumed_are_those_of_the_dump(converted: Converted
             DumpRecord(
                 log,
                 row["offset"],
-                _TIMESTAMP_TYPES[row["timestampType"]],
+                TIMESTAMP_TYPES[row["timestampType"]],
                 row["timestamp_ms"],
                 -1 if row["key"] is None else len(row["key"]),
                 -1 if row["value"] is None else len(row["value"]),
@@ -157,17 +162,17 @@ def test_batches_are_those_of_the_dump_field_by_field(converted: Converted) -> N
         expected = list(_batches_in_reach(converted, facts, dump))
         runs = [row for row in rows if row["magic"] < 2 and row["codec"] == "none"]
         in_runs = {
-            (each.file_name, each.position) for run in runs for each in _messages_of(run, expected)
+            (each.file_name, each.position) for run in runs for each in messages_of(run, expected)
         }
         others = [row for row in rows if not (row["magic"] < 2 and row["codec"] == "none")]
-        assert [_as_dumped(row) for row in others] == [
+        assert [as_dumped(row) for row in others] == [
             each for each in expected if (each.file_name, each.position) not in in_runs
         ], facts
         for run in runs:
-            _compare_run(run, _messages_of(run, expected))
+            compare_run(run, messages_of(run, expected))
         for row in others:
             if row["base_offset"] != facts.log_start_offset or row["base_offset"] == 0:
-                _compare_first_offset(row, dump)
+                compare_first_offset(row, dump)
 
 
 def test_every_byte_in_reach_is_in_a_batch(converted: Converted) -> None:
@@ -334,72 +339,3 @@ def _cut(batch: DumpBatch, log_start_offset: int) -> DumpBatch:
     has_sequence = last_sequence >= 0
     lacking = log_start_offset - base if has_sequence else 0
     return batch._replace(base_offset=log_start_offset, last_sequence=last_sequence - lacking)
-
-
-def _as_dumped(row: Row) -> DumpBatch:
-    """A row of `batches` as the dump has it: -1 for what there is not, null for old formats."""
-    is_v2 = row["magic"] == 2
-
-    def known(name: str) -> int | None:
-        return (-1 if row[name] is None else row[name]) if is_v2 else None
-
-    base_sequence = known("base_sequence")
-    span = row["last_offset"] - row["base_offset"]
-    last_sequence = base_sequence
-    if base_sequence is not None and base_sequence >= 0:
-        last_sequence = (base_sequence + span) % 2**31
-    return DumpBatch(
-        file_name=Path(row["segment"]).name,
-        position=row["position"],
-        size_bytes=row["size_bytes"],
-        magic=row["magic"],
-        codec=row["codec"],
-        crc=row["crc"],
-        is_valid=True,
-        last_offset=row["last_offset"],
-        timestamp_type=_TIMESTAMP_TYPES[row["timestamp_type"]],
-        max_timestamp_ms=-1 if row["max_timestamp_ms"] is None else row["max_timestamp_ms"],
-        base_offset=row["base_offset"] if is_v2 else None,
-        record_count=row["record_count"] if is_v2 else None,
-        base_sequence=base_sequence,
-        last_sequence=last_sequence,
-        producer_id=known("producer_id"),
-        producer_epoch=known("producer_epoch"),
-        leader_epoch=known("leader_epoch"),
-        is_transactional=row["is_transactional"] if is_v2 else None,
-        is_control=row["is_control"] if is_v2 else None,
-        delete_horizon_ms=row["delete_horizon_ms"],
-    )
-
-
-def _messages_of(run: Row, expected: list[DumpBatch]) -> list[DumpBatch]:
-    """The old messages that one row stands for."""
-    stop = run["position"] + run["size_bytes"]
-    name = Path(run["segment"]).name
-    return [b for b in expected if b.file_name == name and run["position"] <= b.position < stop]
-
-
-def _compare_run(run: Row, messages: list[DumpBatch]) -> None:
-    assert {(message.magic, message.codec, message.timestamp_type) for message in messages} == {
-        (run["magic"], "none", _TIMESTAMP_TYPES[run["timestamp_type"]])
-    }
-    assert run["position"] == messages[0].position
-    assert run["size_bytes"] == sum(message.size_bytes for message in messages)
-    assert run["base_offset"] == messages[0].last_offset
-    assert run["last_offset"] == messages[-1].last_offset
-    assert run["record_count"] == len(messages)
-    newest_ms = max(message.max_timestamp_ms for message in messages)
-    assert run["max_timestamp_ms"] == (None if run["magic"] == 0 else newest_ms)
-
-
-def _compare_first_offset(row: Row, dump: Dump) -> None:
-    """An old wrapper's header does not tell where it begins; the records in it do."""
-    name = Path(row["segment"]).name
-    inside = [
-        record.offset
-        for record in dump.records
-        if record.file_name == name and row["base_offset"] <= record.offset <= row["last_offset"]
-    ]
-    assert row["record_count"] == len(inside)
-    if row["magic"] < 2:
-        assert row["base_offset"] == inside[0]
