@@ -1,6 +1,7 @@
 """Which offsets wait for somebody to decompress a segment."""
 
 from dataclasses import replace
+from typing import Any
 
 from seglake.kafka_log.compressed_segments import compressed_ranges, left_ranges, spans
 from seglake.kafka_log.replica import CompressedSegment, Replica
@@ -9,9 +10,9 @@ from seglake.segment_codec.log_dir import OFFSET_MAX
 from support.planned import replica
 
 
-def _replica(*compressed: int, **facts: int | None) -> Replica:
+def _replica(*compressed: int, **facts: Any) -> Replica:
     """A copy with the segments [20, 40) and [40, 60), and compressed ones at these offsets."""
-    copy = replica((20, 40, 60), **{"high_watermark": None, **facts})  # type: ignore[arg-type]
+    copy = replica((20, 40, 60), **{"high_watermark": None, **facts})
     segments = (CompressedSegment(base, f"{base}.log.gz", 7) for base in compressed)
     return replace(copy, compressed=tuple(segments))
 

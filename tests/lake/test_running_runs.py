@@ -5,6 +5,7 @@ import subprocess
 import sys
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,11 +24,11 @@ _NOW_MS = 1_800_000_000_000
 _HOUR_MS = 3_600_000
 
 
-def _run(run_id: str, *topics: str, started_at_ms: int = _NOW_MS, **other: object) -> RunningRun:
+def _run(run_id: str, *topics: str, started_at_ms: int = _NOW_MS, **other: Any) -> RunningRun:
     run = RunningRun.here(
         run_id=run_id, source_id="cluster", topics=topics, started_at_ms=started_at_ms
     )
-    return replace(run, **other)  # type: ignore[arg-type]  # of the fields' types
+    return replace(run, **other)
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -67,8 +68,9 @@ def seen_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _by_duckdb(lake: Path, text: str) -> list[tuple[object, ...]]:
     _, load, register, *_ = blocks("DuckDB", "python")
-    names = ran([load, register])
-    return names["con"].sql(text).fetchall()  # type: ignore[attr-defined,no-any-return]
+    connection: Any = ran([load, register])["con"]
+    rows: list[tuple[object, ...]] = connection.sql(text).fetchall()
+    return rows
 
 
 def _check(asked: Asked, lake: Path) -> None:

@@ -1,6 +1,7 @@
 """Batches of the lake, found by an offset."""
 
 from pathlib import Path
+from typing import Any
 
 from seglake.kafka_log.log_identity import LogBatch
 from seglake.kafka_log.replica import PartitionKey
@@ -29,8 +30,8 @@ def _records(count: int) -> list[Record]:
     return [Record(b"k", b"v") for _ in range(count)]
 
 
-def _lake(data: Path, lake: Path, batches: list[EncodedBatch], **facts: object) -> IngestedBatches:
-    partition = Partition("orders", 0, [Segment(0, batches)], **facts)  # type: ignore[arg-type]  # passed on
+def _lake(data: Path, lake: Path, batches: list[EncodedBatch], **facts: Any) -> IngestedBatches:
+    partition = Partition("orders", 0, [Segment(0, batches)], **facts)
     other = Partition("orders", 1, [Segment(0, [record_batch(0, _records(90))])])
     ingested(write_over(data, [partition, other]), lake)
     tables = LakeTables(str(lake), LocalStorage())

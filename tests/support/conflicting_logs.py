@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from support.encoder import Header, Partition, Record, Segment, record_batch
 from support.lakes import Row, read_table
@@ -31,8 +32,8 @@ def segment_of(
     )
 
 
-def orders_partition(segments: list[Segment], **facts: object) -> Partition:
-    return Partition("orders", 0, segments, topic_id=TOPIC_IDS["orders"], **facts)  # type: ignore[arg-type]  # passed on
+def orders_partition(segments: list[Segment], **facts: Any) -> Partition:
+    return Partition("orders", 0, segments, topic_id=TOPIC_IDS["orders"], **facts)
 
 
 def numbered_values(count: int, *changed: int) -> list[bytes]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -72,9 +73,9 @@ def _log(
     return Partition("orders", 0, segments, topic_id=topic_id, log_start_offset=log_start_offset)
 
 
-def _taken(partition: Partition, data: Path, lake: Path, **sections: object) -> IngestSummary:
+def _taken(partition: Partition, data: Path, lake: Path, **sections: Any) -> IngestSummary:
     write_over(data, [partition, _OTHERS])
-    return ingested(data, lake, **sections)  # type: ignore[arg-type]  # sections of the settings
+    return ingested(data, lake, **sections)
 
 
 def _logs_in(lake: Path) -> set[str]:

@@ -1,6 +1,7 @@
 """Limits that a run crosses."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -39,9 +40,11 @@ _SHORT = ShortLog(_KEY, "/disk/a-0", ((5, 7),), EndClaim(7, "a file"), "the log 
 def test_a_limit_that_is_set_and_crossed_names_the_partitions(
     limit: str, damaged: dict[str, int], gaps: GapsByPlace, short: list[ShortLog], said: str
 ) -> None:
-    limits = replace(LimitsSettings(), **{limit: True})  # type: ignore[arg-type]  # a flag
+    is_set: dict[str, Any] = {limit: True}
+    limits = replace(LimitsSettings(), **is_set)
     assert limits_crossed(limits, damaged, gaps, short) == [f"limits.{limit}: {said}"]
-    assert limits_crossed(replace(limits, **{limit: False}), damaged, gaps, short) == []  # type: ignore[arg-type]
+    is_set[limit] = False
+    assert limits_crossed(replace(limits, **is_set), damaged, gaps, short) == []
     explained = {"deleted": {"a-0": GapRanges(1, 2, ((0, 2),))}}
     assert limits_crossed(limits, {}, explained, []) == []
 
