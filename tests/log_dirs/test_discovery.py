@@ -205,3 +205,17 @@ def test_runs_on_different_replicas_continue_one_another(data: Path, lake: Path)
     assert ingested(data, lake).records == 0
     assert offsets_taken(lake) == list(range(40))
     assert imbalances_of(lake) == []
+
+
+def test_high_watermarks_that_cannot_be_read_are_said_to_bound_nothing(
+    data: Path, lake: Path
+) -> None:
+    write_over(data, [_partition(None, 20)])
+    marks = data / "replication-offset-checkpoint"
+    ends = f"{marks.name}: logs are ingested to their end"
+    marks.write_text("0\n7\norders 0 5\n")
+    notes = ingested(data, lake).notes
+    assert any(note.startswith(f"{marks} is ignored as implausible: ") for note in notes)
+    assert f"{data} has no usable {ends}" in notes
+    marks.unlink()
+    assert f"{data} has no {ends}" in ingested(data, lake).notes

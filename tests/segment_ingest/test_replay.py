@@ -15,6 +15,7 @@ from seglake.pipelines.settings.topic_selection import NothingSelectedError
 from seglake.storage.errors import RefusedError
 from support.accounts import imbalances_of, standing_gaps
 from support.audits import audited
+from support.corrupt_cases import corrupt_case
 from support.damaged_replicas import LARGE_LIMIT, SMALL_LIMIT, lake_without_a_large_batch
 from support.lakes import content, ingested, read_table, replayed, versions
 from support.made_logs import make_log_dir
@@ -88,6 +89,23 @@ def test_damaged_bytes_are_not_replayed_but_a_sibling_fills_them(tmp_path: Path)
     assert summary.repaired_gaps == 1
     assert standing_gaps(lake) == []
     assert imbalances_of(lake) == []
+
+
+@pytest.mark.parametrize(
+    "name", ["codec_5__v2", "bad_stream_body__v0-gzip", "bad_stream_body__v2-zstd"]
+)
+def test_a_sound_copy_of_the_same_disk_fills_what_failed_inside(name: str, tmp_path: Path) -> None:
+    """It has the batch in the same place, where the damaged one had a right checksum, too."""
+    case, lake = corrupt_case(name), tmp_path / "lake"
+    ingested(case.log_dir, lake)
+    (gap,) = standing_gaps(lake)
+    planned = replayed(lake, case.source_folder, dry_run=True)
+    summary = replayed(lake, case.source_folder)
+    assert (planned.planned_gaps, summary.repaired_gaps) == (1, 1)
+    assert (
+        summary.repaired_records == len(case.lost_offsets[0]) == gap.next_offset - gap.start_offset
+    )
+    assert (standing_gaps(lake), imbalances_of(lake)) == ([], [])
 
 
 def test_dry_run_says_what_would_be_filled_and_commits_nothing(tmp_path: Path) -> None:

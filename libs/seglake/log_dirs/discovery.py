@@ -159,9 +159,11 @@ def _log_dir_files(
         else:
             files[log_dir.path] = read
             notes += said
-            if all(entry.name != SideFile.HIGH_WATERMARKS for entry in log_dir.entries):
+            if read.high_watermarks is None:
+                names = [entry.name for entry in log_dir.entries]
+                said = "no usable" if SideFile.HIGH_WATERMARKS in names else "no"
                 notes.append(
-                    f"{log_dir.path} has no {SideFile.HIGH_WATERMARKS}: logs are ingested to"
+                    f"{log_dir.path} has {said} {SideFile.HIGH_WATERMARKS}: logs are ingested to"
                     " their end"
                 )
     return files, failed

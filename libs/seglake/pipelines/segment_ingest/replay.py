@@ -123,6 +123,7 @@ def _replay_topics(
     if summary.is_dry_run:
         summary.add(expected_repairs(topics, replicas, context, is_replay=True))
     else:
-        summary.add(repair(replicas, context), repair_from_quarantine(topics, context))
+        filled = repair(replicas, context, is_replay=True)
+        summary.add(filled, repair_from_quarantine(topics, context))
     left = repair_state(context, topics)
     summary.add_left(left.left_spans, left.gaps)

@@ -76,8 +76,14 @@ class _Filled(NamedTuple):
         return {topic for wave in self.waves for topic in wave.lost}
 
 
-def repair(replicas: Iterable[Replica], context: RunContext) -> RepairResult:
-    """Fill from these replicas what the lake lacks of their partitions, as far as they have it."""
+def repair(
+    replicas: Iterable[Replica], context: RunContext, *, is_replay: bool = False
+) -> RepairResult:
+    """Fill from these replicas what the lake lacks of their partitions, as far as they have it.
+
+    Args:
+        is_replay: also look at batches where one was that failed inside, and take what decodes now.
+    """
     listed = list(replicas)
     if not listed:
         return RepairResult()
@@ -86,7 +92,7 @@ def repair(replicas: Iterable[Replica], context: RunContext) -> RepairResult:
     for _ in range(_MOST_ROUNDS):
         state = repair_state(context, topics, listed)
         copies = repair_sources_of(listed, state.gaps, state.coverage, context.settings)
-        found = found_repairs(copies.candidates, state, context, is_replay=False)
+        found = found_repairs(copies.candidates, state, context, is_replay=is_replay)
         rounds.append(_fill(found, state, context))
         if not rounds[-1].committed and not rounds[-1].lost:
             break
