@@ -161,9 +161,9 @@ def _log_dir_files(
             notes += said
             if read.high_watermarks is None:
                 names = [entry.name for entry in log_dir.entries]
-                said = "no usable" if SideFile.HIGH_WATERMARKS in names else "no"
+                which = "no usable" if SideFile.HIGH_WATERMARKS in names else "no"
                 notes.append(
-                    f"{log_dir.path} has {said} {SideFile.HIGH_WATERMARKS}: logs are ingested to"
+                    f"{log_dir.path} has {which} {SideFile.HIGH_WATERMARKS}: logs are ingested to"
                     " their end"
                 )
     return files, failed
