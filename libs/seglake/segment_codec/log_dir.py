@@ -22,6 +22,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import NamedTuple
 
 from seglake.segment_codec.errors import SegmentCodecError
@@ -189,6 +190,7 @@ def parse_folder_name(name: str) -> PartitionFolder | None:
     return PartitionFolder(topic, int(digits), kind, is_complete)
 
 
+@lru_cache(1 << 12)  # a thousand folders have the same names, each asked for several times
 def parse_file_name(name: str) -> SegmentFileName | None:
     """Read the name of a segment file; None for any other file, or digits that are not ASCII."""
     match = _FILE_NAME.fullmatch(name)

@@ -14,6 +14,7 @@ ObjectKeyFactory.
 """
 
 import re
+from functools import lru_cache
 
 from seglake.segment_codec.log_dir import (
     FileKind,
@@ -35,6 +36,7 @@ _TIER_OBJECT = re.compile(
 _TOPIC_ID = re.compile(r"(.+)-[A-Za-z0-9_-]{22}")
 
 
+@lru_cache(1 << 12)
 def parse_compressed_name(name: str) -> SegmentFileName | None:
     """The name that a compressed segment had; None for any other file."""
     match = _COMPRESSED.fullmatch(name)
@@ -44,6 +46,7 @@ def parse_compressed_name(name: str) -> SegmentFileName | None:
     return file
 
 
+@lru_cache(1 << 12)
 def parse_archive_name(name: str) -> str | None:
     """What an archive is called without its suffix; None for any other file."""
     match = _ARCHIVE.fullmatch(name)
