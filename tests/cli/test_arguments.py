@@ -8,6 +8,7 @@ from seglake.cli.arguments import (
     audit_parser,
     ingest_parser,
     inspect_parser,
+    retake_parser,
     settings_of,
     sql_parser,
 )
@@ -91,3 +92,13 @@ def test_help_fits_a_screen_and_has_an_example(
     assert max(len(line) for line in lines) <= 100
     assert lines[-2] == "example:"
     assert lines[-1].startswith(f"  {parser.prog} ")
+
+
+def test_topics_may_follow_one_option_or_several() -> None:
+    for given in (["--topics", "a", "!b"], ["--topics", "a", "--topics", "!b"]):
+        arguments = ingest_parser().parse_args(["--source", "s", *given, "--lake", "l"])
+        assert settings_of(arguments).select.topics == ("a", "!b")
+    arguments = retake_parser().parse_args(
+        ["--source", "s", "--lake", "l", "--partition", "1", "2"]
+    )
+    assert arguments.partition == [1, 2]

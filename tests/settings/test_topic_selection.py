@@ -33,8 +33,7 @@ def _notes(*globs: str, internal: bool = False, topics: tuple[str, ...] = _TOPIC
             ("orders", "orders.eu,payments"),
             False,
             [
-                "orders.eu,payments selects no topic of the sources; each glob is an option of its"
-                " own"
+                "orders.eu,payments selects no topic of the sources; give each glob by itself",
             ],
         ),
         (("orders", "stock*"), False, ["stock* selects no topic of the sources"]),
@@ -61,7 +60,7 @@ def test_each_glob_that_selects_nothing_is_named_beside_one_that_does(
     [
         (("ordrs",), "is selected by ordrs (did you mean orders?). There are orders,"),
         (("ordr*", "nosuch"), "by ordr* (did you mean orders?), nosuch. There are"),
-        (("orders,payments",), "orders,payments (each glob is an option of its own). There"),
+        (("orders,payments",), "orders,payments (give each glob by itself). There"),
         (("!*",), "is selected by !*. There are orders, orders.eu, payments"),
         (("orders", "!ord*"), "is selected by orders, !ord*. There are"),
         (("*offsets",), "is selected by *offsets. There are orders, orders.eu, payments"),

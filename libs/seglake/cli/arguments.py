@@ -114,9 +114,10 @@ def retake_parser() -> argparse.ArgumentParser:
         "--partition",
         metavar="N",
         type=_number,
-        action="append",
+        nargs="+",
+        action="extend",
         default=[],
-        help="these partitions only (repeatable)",
+        help="these partitions only",
     )
     add("--all", action="store_true", help="whole partitions, also what lost no election")
     add(
@@ -244,8 +245,8 @@ def _add_topic_options(
     parser: argparse.ArgumentParser, *, topics_help: str, internal_help: str
 ) -> None:
     add = parser.add_argument
-    topics_help = f"{topics_help}; a leading ! excludes (repeatable)"
-    add("--topics", metavar="GLOB", action="append", help=topics_help)
+    topics_help = f"{topics_help}; a leading ! excludes"
+    add("--topics", metavar="GLOB", nargs="+", action="extend", help=topics_help)
     add("--internal-topics", action="store_const", const=True, help=internal_help)
 
 

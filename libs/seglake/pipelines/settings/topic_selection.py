@@ -78,5 +78,5 @@ def _with_near(glob: str, topics: Sequence[str]) -> str:
 
 def _near(glob: str, topics: Iterable[str]) -> str:
     if _SEVERAL.search(glob):
-        return "; each glob is an option of its own"
+        return "; give each glob by itself"
     return did_you_mean(_WILDCARDS.sub("", glob), topics)
