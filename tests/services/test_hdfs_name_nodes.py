@@ -99,7 +99,8 @@ def test_a_stand_by_may_take_over_from_one_that_says_nothing(tmp_path: Path) -> 
 
 def test_delta_rs_waits_until_one_of_two_that_stand_by_takes_over(tmp_path: Path) -> None:
     with hdfs_pair(tmp_path / "hdfs") as pair, ThreadPoolExecutor(1) as pool:
-        storage = HdfsStorage(HadoopProperties(pair.properties))
+        patient = {"dfs.client.failover.max.attempts": "30"}  # the command below may need a while
+        storage = HdfsStorage(HadoopProperties({**pair.properties, **patient}))
         told = pool.submit(storage.delta_options, "hdfs://prod/lake")
         time.sleep(_BEFORE_SECONDS)
         assert not told.done()

@@ -196,22 +196,22 @@ def test_of_a_file_that_is_still_written_the_finished_blocks_are_read(
 
 
 def test_reader_says_what_became_of_its_file(storage: HdfsStorage, root: str) -> None:
-    storage.write_bytes(f"{root}/file", b"abcdef" * 1000)
+    storage.write_bytes(f"{root}/file", b"abcdef" * 50_000)
     with storage.open_reader(f"{root}/file") as reader:
         storage.write_bytes(f"{root}/file", b"ab")
         with pytest.raises(FileShrankError) as caught:
             _read_until_refused(reader)
         storage.delete(f"{root}/file")
         with pytest.raises(NotFoundError):
-            reader.read(0, 6000)
-    assert (caught.value.expected_bytes, caught.value.found_bytes) == (6000, 2)
+            reader.read(0, 300_000)
+    assert (caught.value.expected_bytes, caught.value.found_bytes) == (300_000, 2)
 
 
 def _read_until_refused(reader: Reader) -> None:
     """The data node forgets a block a while after its file has gone."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
-        assert reader.read(0, 6000) == b"abcdef" * 1000
+        assert reader.read(0, 300_000) == b"abcdef" * 50_000
         time.sleep(0.2)
 
 
