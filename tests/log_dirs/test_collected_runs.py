@@ -5,16 +5,16 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seglake.kafka_log.replica import SegmentFile
 from seglake.kafka_log.segment_survey import SegmentSurvey
 from seglake.log_dirs.header_scan import survey_segment
 from seglake.log_dirs.scan_request import SurveyRequest
-from seglake.segment_codec.batch_run import RunFinder
+from seglake.segment_codec.run_finder import RunFinder
 from seglake.storage.local_storage import LocalStorage
-from support.mixed_batches import KINDS, laid_out_kinds
+from support.mixed_batches import drawn_kinds, laid_out_kinds
 
 
 @pytest.fixture(scope="module")
@@ -40,29 +40,27 @@ def _by_batches(request: SurveyRequest) -> SegmentSurvey:
 
 
 @given(
-    kinds=st.lists(st.sampled_from(sorted(KINDS)), max_size=12),
-    repeats=st.integers(1, 6),
+    kinds=drawn_kinds(),
     steps=st.tuples(st.integers(1, 3), st.integers(0, 4)),
     split_bytes=st.sampled_from([1, 300, 1 << 20]),
     offsets=st.tuples(*[st.integers(0, 150)] * 3),
     times_ms=st.tuples(*[st.none() | st.integers(0, 150)] * 2),
     is_cleaned=st.booleans(),
 )
+@settings(max_examples=300)
 def test_survey_by_runs_is_that_by_batches(
     path: Path,
     kinds: list[str],
-    repeats: int,
     steps: tuple[int, int],
     split_bytes: int,
     offsets: tuple[int, int, int],
     times_ms: tuple[int | None, int | None],
     is_cleaned: bool,
 ) -> None:
-    several = [kind for kind in kinds for _ in range(repeats)]
     step, hole = steps
     start_offset, run_break, walk_offset = offsets
     request = replace(
-        _request(path, laid_out_kinds(several, step=step, hole=hole)),
+        _request(path, laid_out_kinds(kinds, step=step, hole=hole)),
         split_bytes=split_bytes,
         start_offset=start_offset,
         run_breaks=(run_break,),

@@ -4,14 +4,22 @@ import numpy as np
 
 from seglake.kafka_log.replica import PartitionKey
 from seglake.lake.tables import BATCHES
-from seglake.log_tables.batch_rows import BatchOutcome, BatchState, Place, batch_row
+from seglake.log_tables.batch_rows import (
+    BATCH_STATES,
+    BatchOutcome,
+    BatchState,
+    Place,
+    batch_row,
+)
 from seglake.log_tables.record_rows import STATES, Origin, UnitRows, shared_of
 from seglake.log_tables.run_rows import RunColumns, run_rows, shared_of_runs
 from seglake.segment_codec.batch_run import BatchRun
+from seglake.segment_codec.control_record import ControlType
 from seglake.segment_codec.offset_order import OffsetOrder
 from seglake.segment_codec.segment import SegmentBounds, SegmentWalk
 from seglake.segment_codec.window import BytesSource, Window
-from support.encoder import Codec, EncodedBatch, Header, Producer, Record, record_batch
+from support.encoder import Codec, EncodedBatch, Header, Producer, Record, end_marker, record_batch
+from support.encoder import ControlType as EncodedType
 from support.walks import laid_out
 
 RECORDS = [Record(b"k", b"v" * 50, 1_700_000_000_000 + place) for place in range(3)]
@@ -37,7 +45,9 @@ def _run(*batches: EncodedBatch) -> BatchRun:
 def _added(run: BatchRun) -> RunColumns:
     """States and counts that differ from batch to batch."""
     places = np.arange(len(run))
-    return RunColumns((places % len(STATES)).astype(np.int8), places + 1, 100 * places)
+    states = (places % len(BATCH_STATES)).astype(np.int8)
+    transaction_states = (places % len(STATES)).astype(np.int8)
+    return RunColumns(states, transaction_states, places + 1, 100 * places)
 
 
 def test_rows_of_a_run_are_those_of_its_batches() -> None:
@@ -45,6 +55,11 @@ def test_rows_of_a_run_are_those_of_its_batches() -> None:
     batches = [
         record_batch(4 * place, RECORDS, header, codec=codecs[place % len(codecs)])
         for place, header in enumerate(HEADERS * 3)
+    ]
+    control_types = [None] * len(batches) + [ControlType.ABORT, ControlType.COMMIT] * 2
+    batches += [
+        end_marker(100 + place, encoded, producer_id=7)
+        for place, encoded in enumerate([EncodedType.ABORT, EncodedType.COMMIT] * 2)
     ]
     run = _run(*batches)
     added = _added(run)
@@ -61,14 +76,14 @@ def test_rows_of_a_run_are_those_of_its_batches() -> None:
             batch_row(
                 BatchOutcome(
                     unit=(batch := run.batch(index)),
-                    state=BatchState.DECODED,
-                    transaction_state=STATES[int(added.states[index])],
-                    control_type=None,
+                    state=(state := BATCH_STATES[int(added.states[index])]),
+                    transaction_state=STATES[int(added.transaction_states[index])],
+                    control_type=control_types[index],
                     first_offset=batch.first_offset,
                     last_offset=batch.last_offset,
                     record_count=batch.header.record_count,
                     row_count=index + 1,
-                    uncompressed_bytes=100 * index,
+                    uncompressed_bytes=100 * index if state is BatchState.DECODED else None,
                 ),
                 place,
             )

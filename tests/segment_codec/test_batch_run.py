@@ -1,6 +1,6 @@
 """A walk by runs finds what the exact walk finds, batch for batch, whatever the bytes are."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import NamedTuple
 
@@ -9,22 +9,39 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seglake.segment_codec.batch_run import BatchRun, plain_records_of, plain_run_of
+from seglake.segment_codec.batch_run import (
+    CONTROL_TYPES,
+    BatchKind,
+    BatchRun,
+    plain_records_of,
+    plain_run_of,
+)
 from seglake.segment_codec.codec import CODECS
+from seglake.segment_codec.control_record import control_type
 from seglake.segment_codec.offset_order import OffsetOrder
-from seglake.segment_codec.record_batch import RecordBatch
+from seglake.segment_codec.record_batch import HEADER_BYTES, RecordBatch
+from seglake.segment_codec.reference_decoder import decode
 from seglake.segment_codec.segment import Item, SegmentBounds, SegmentWalk
 from seglake.segment_codec.window import BytesSource, Window
 from support.encoder import (
     Codec,
+    ControlType,
     Header,
     Producer,
     Record,
+    end_marker,
     payload_batch,
     record_batch,
 )
 from support.faults import batch
-from support.mixed_batches import ALIKE, KINDS, LIMIT, laid_out_kinds
+from support.mixed_batches import (
+    ALIKE,
+    KINDS,
+    LIMIT,
+    PRODUCER,
+    drawn_kinds,
+    laid_out_kinds,
+)
 from support.walks import laid_out
 
 
@@ -87,6 +104,7 @@ def _check(content: bytes, mode: Mode = DEFAULT) -> list[Item | BatchRun]:
         assert [*map(_without_payload, _unrolled(runs))] == [*map(_without_payload, items)]
     else:
         assert _unrolled(runs) == items
+    _check_kinds(runs, {item.position: item for item in items})
     assert vars(other) == vars(exact)
     assert of_runs.hole_count == of_items.hole_count
     for run in runs:
@@ -94,6 +112,19 @@ def _check(content: bytes, mode: Mode = DEFAULT) -> list[Item | BatchRun]:
             inside = [stop for stop in mode.breaks if run.first_offset < stop <= run.last_offset]
             assert inside == []
     return runs
+
+
+def _check_kinds(runs: Sequence[Item | BatchRun], items: Mapping[int, Item]) -> None:
+    """What a batch of a run is said to be is what its header and its record say."""
+    for run in runs:
+        if not isinstance(run, BatchRun):
+            continue
+        for start, kind in zip(run.starts.tolist(), run.kinds.tolist(), strict=True):
+            exact = items[run.position + start]
+            assert isinstance(exact, RecordBatch)
+            says = control_type(decode(exact, 100)) if exact.header.is_control else None
+            assert CONTROL_TYPES[kind] == says
+            assert (kind == BatchKind.EMPTY) == (exact.header.record_count == 0)
 
 
 MODES = st.builds(
@@ -107,17 +138,13 @@ MODES = st.builds(
 
 
 @given(
-    kinds=st.lists(st.sampled_from(sorted(KINDS)), max_size=12),
-    repeats=st.integers(1, 6),
+    kinds=drawn_kinds(),
     step=st.integers(1, 3),
     hole=st.integers(0, 4),
     mode=MODES,
 )
-def test_runs_are_the_items(
-    kinds: list[str], repeats: int, step: int, hole: int, mode: Mode
-) -> None:
-    several = [kind for kind in kinds for _ in range(repeats)]
-    _check(laid_out_kinds(several, step=step, hole=hole), mode)
+def test_runs_are_the_items(kinds: list[str], step: int, hole: int, mode: Mode) -> None:
+    _check(laid_out_kinds(kinds, step=step, hole=hole), mode)
 
 
 @given(
@@ -130,13 +157,27 @@ def test_runs_are_the_items_of_damaged_bytes(
     place: float, bit: int, kept: float, mode: Mode
 ) -> None:
     content = bytearray(
-        laid_out_kinds(["plain"] * 9 + ["gzip"] * 5 + ["large"] * 5 + ["plain"] * 9)
+        laid_out_kinds(["plain", "marker"] * 5 + ["gzip", "empty"] * 3 + ["large"] * 5)
     )
     content[int(place * len(content))] ^= 1 << bit
     _check(bytes(content[: int(kept * len(content))]), mode)
 
 
-@pytest.mark.parametrize("kind", ["plain", "of three", "large", "gzip", "transactional", "horizon"])
+def test_damaged_marker_is_in_no_run() -> None:
+    kinds = ["transactional"] * 4 + ["marker"] + ["transactional"] * 4
+    content = laid_out_kinds(kinds)
+    (run,) = _check(content, Mode(headers_only=True))
+    assert isinstance(run, BatchRun)
+    for bit in range(8 * int(run.starts[4]), 8 * int(run.starts[5])):
+        changed = bytearray(content)
+        changed[bit // 8] ^= 1 << bit % 8
+        _check(bytes(changed), Mode(headers_only=True))
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["plain", "of three", "large", "gzip", "transactional", "horizon", "marker", "abort", "empty"],
+)
 def test_batches_of_a_kind_are_one_run(kind: str) -> None:
     (run,) = _check(laid_out_kinds([kind] * 20))
     assert isinstance(run, BatchRun)
@@ -148,10 +189,40 @@ def test_what_is_odd_ends_a_run(kind: str) -> None:
     """What can be said of the others by the header alone is in the run with them."""
     runs = _check(laid_out_kinds(["plain"] * 8 + [kind] + ["plain"] * 80))
     in_runs = {"transactional", "of another producer", "idempotent", "of a new leader"}
-    in_runs |= {"append time", "horizon", "gzip", "zstd"}
+    in_runs |= {"append time", "horizon", "gzip", "zstd", "marker", "abort", "empty"}
     assert (len(runs) == 1) == (kind in in_runs)
     assert isinstance(runs[0], BatchRun)
     assert isinstance(runs[-1], BatchRun)  # it looks again, sooner or later
+
+
+@given(places=st.dictionaries(st.integers(0, 16), st.integers(0, 255), max_size=2))
+def test_marker_in_a_run_is_what_its_record_says(places: dict[int, int]) -> None:
+    """What it says is read by a decoder that shares no code with the walk by runs."""
+    usual = end_marker(0, ControlType.COMMIT, producer_id=7).data
+    changed = bytearray(usual[HEADER_BYTES:])
+    for place, byte in places.items():
+        changed[place] = byte
+    header = Header(producer=PRODUCER, is_transactional=True, is_control=True, record_count=1)
+    parts = [payload_batch(at, bytes(changed), header) for at in range(4)]
+    _check(laid_out(*parts))
+
+
+def test_some_batches_of_a_run_can_be_chosen() -> None:
+    (run,) = _check(laid_out_kinds(["plain", "marker", "of three"] * 4))
+    assert isinstance(run, BatchRun)
+    places = np.flatnonzero(~run.is_marker)
+    chosen = run.chosen(places)
+    assert [chosen.batch(index) for index in range(8)] == [
+        run.batch(index) for index in places.tolist()
+    ]
+    assert [bytes(data) for data in plain_records_of(chosen, 1 << 20)] == [
+        bytes(chosen.batch(index).payload) for index in range(8)
+    ]
+    plain = plain_run_of(chosen)
+    spans = zip(plain.starts.tolist(), plain.stops.tolist(), strict=True)
+    assert [plain.data[start:stop] for start, stop in spans] == [
+        chosen.batch(index).payload for index in range(8)
+    ]
 
 
 def test_hole_ends_a_run_where_there_should_be_none() -> None:

@@ -1,6 +1,9 @@
 """What the header of one batch tells that several modules ask for. Pure."""
 
+import numpy as np
+
 from seglake.kafka_log.segment_survey import LastBatch
+from seglake.segment_codec.batch_run import BatchKind, BatchRun
 from seglake.segment_codec.control_record import ControlType, control_type
 from seglake.segment_codec.errors import DefectCode, DefectError
 from seglake.segment_codec.message_set import MessageRun, Wrapper
@@ -35,6 +38,13 @@ def marker_of(unit: Unit) -> Marker | None:
     if kind not in (ControlType.COMMIT, ControlType.ABORT):
         return None
     return Marker(unit.first_offset, unit.header.producer_id, kind is ControlType.COMMIT)
+
+
+def markers_of(run: BatchRun) -> list[Marker]:
+    """The markers among the batches of a run."""
+    places = np.flatnonzero(run.is_marker)
+    fields = (run.column("base_offset"), run.column("producer_id"), run.kinds == BatchKind.COMMIT)
+    return list(map(Marker, *(field[places].tolist() for field in fields)))
 
 
 def last_batch_of(unit: Unit) -> LastBatch:

@@ -23,6 +23,9 @@ class BatchState(StrEnum):
     ABORTED = "aborted"
 
 
+BATCH_STATES = tuple(BatchState)
+
+
 class BatchOutcome(NamedTuple):
     """What the decoder adds to a batch's own header.
 

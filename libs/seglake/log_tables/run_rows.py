@@ -8,9 +8,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from seglake.lake.tables import BATCHES
-from seglake.log_tables.batch_rows import BatchState, Place, name_of_codec
+from seglake.log_tables.batch_rows import BATCH_STATES, BatchState, Place, name_of_codec
 from seglake.log_tables.record_rows import STATES, SharedColumns
-from seglake.segment_codec.batch_run import BatchRun
+from seglake.segment_codec.batch_run import CONTROL_TYPES, BatchRun
 from seglake.segment_codec.record_batch import (
     CODEC_MASK,
     DELETE_HORIZON,
@@ -21,18 +21,23 @@ from seglake.segment_codec.record_batch import (
 )
 
 _CODECS = tuple(name_of_codec(codec_id) for codec_id in range(CODEC_MASK + 1))
+_DECODED = BATCH_STATES.index(BatchState.DECODED)
 
 
 class RunColumns(NamedTuple):
-    """What decoding adds to the headers of a run; (n,) each, states by their index."""
+    """What decoding adds to the headers of a run; (n,) each, states by their index.
+
+    A batch that is not decoded has no rows, and its plain bytes are not known.
+    """
 
     states: NDArray[np.int8]
+    transaction_states: NDArray[np.int8]
     row_counts: NDArray[np.int64]
     plain_bytes: NDArray[np.int64]
 
 
 def run_rows(runs: Sequence[BatchRun], added: Sequence[RunColumns], place: Place) -> pa.RecordBatch:
-    """A row for each batch of runs that were decoded, whole, in the types of the table."""
+    """A row for each batch of runs that were met, whole, in the types of the table."""
     headers = _Headers(runs)
     column, more = headers.column, RunColumns(*map(np.concatenate, zip(*added, strict=True)))
     count = len(more.states)
@@ -45,11 +50,8 @@ def run_rows(runs: Sequence[BatchRun], added: Sequence[RunColumns], place: Place
         "topic_id": place.origin.key.topic_id,
         "partition": place.origin.key.partition,
         "magic": 2,
-        "is_control": False,
-        "control_type": None,
         "broker_id": place.broker_id,
         "segment": place.segment,
-        "state": BatchState.DECODED,
         "run_id": place.origin.run_id,
         "generation": place.origin.generation,
     }
@@ -61,7 +63,7 @@ def run_rows(runs: Sequence[BatchRun], added: Sequence[RunColumns], place: Place
         "row_count": more.row_counts,
         "codec": pa.array(_CODECS, pa.string()).take(attributes & CODEC_MASK),
         "size_bytes": column("batch_length") + LENGTH_STOP,
-        "uncompressed_bytes": more.plain_bytes,
+        "uncompressed_bytes": pa.array(more.plain_bytes, mask=more.states != _DECODED),
         "timestamp_type": (attributes & LOG_APPEND_TIME != 0).astype(np.int32),
         "base_timestamp_ms": pa.array(base_ms, mask=has_horizon),
         "max_timestamp_ms": column("max_timestamp_ms"),
@@ -69,7 +71,10 @@ def run_rows(runs: Sequence[BatchRun], added: Sequence[RunColumns], place: Place
         "leader_epoch": _known(column("partition_leader_epoch")),
         "producer_epoch": _known(column("producer_epoch")),
         "is_transactional": attributes & TRANSACTIONAL != 0,
-        "transaction_state": pa.array(STATES, pa.string()).take(more.states),
+        "transaction_state": pa.array(STATES, pa.string()).take(more.transaction_states),
+        "is_control": headers.is_marker,
+        "control_type": pa.array(CONTROL_TYPES, pa.string()).take(headers.kinds),
+        "state": pa.array(BATCH_STATES, pa.string()).take(more.states),
         "crc": column("crc"),
         "position": place.origin_position + headers.positions,
     }
@@ -90,7 +95,7 @@ def shared_of_runs(runs: Sequence[BatchRun], added: Sequence[RunColumns]) -> Sha
     return SharedColumns(
         row_counts=np.concatenate([columns.row_counts for columns in added]),
         timestamp_types=is_append_time.astype(np.int8),
-        states=np.concatenate([columns.states for columns in added]),
+        states=np.concatenate([columns.transaction_states for columns in added]),
         batch_base_offsets=column("base_offset"),
     )
 
@@ -100,6 +105,8 @@ class _Headers:
 
     def __init__(self, runs: Sequence[BatchRun]) -> None:
         self._headers = np.concatenate([run.headers for run in runs])
+        self.kinds = np.concatenate([run.kinds for run in runs])
+        self.is_marker = np.concatenate([run.is_marker for run in runs])
         self.positions = np.concatenate([run.position + run.starts for run in runs])
 
     def column(self, name: str) -> NDArray[np.int64]:

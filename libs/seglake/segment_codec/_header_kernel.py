@@ -17,6 +17,7 @@ from seglake.segment_codec._kernel_parts import (
     int32,
     int64,
 )
+from seglake.segment_codec.batch_run import BatchKind
 from seglake.segment_codec.codec import Codec
 from seglake.segment_codec.record_batch import (
     CHECKSUM_START,
@@ -25,11 +26,23 @@ from seglake.segment_codec.record_batch import (
     HEADER_BYTES,
     LENGTH_STOP,
     MOST_MARKER_BYTES,
+    TRANSACTIONAL,
 )
 
 _LAST_CODEC = int(max(Codec))
+_DATA, _EMPTY = int(BatchKind.DATA), int(BatchKind.EMPTY)
+_ABORT, _COMMIT = int(BatchKind.ABORT), int(BatchKind.COMMIT)
+_ODD = -1
 _MOST_TABLE_BYTES = 1024  # above, the library's checksum is faster than a call of it is slow
 _TABLES = slicing_tables(CASTAGNOLI)
+
+# A marker's record: lengths of the record, its key and its value, and zeros. -1 is any byte.
+_MARKER = np.array(
+    [0x20, 0, 0, 0, 8, 0, 0, 0, -1, 12, -1, -1, -1, -1, -1, -1, 0],
+    np.int64,
+)
+_MARKER_TYPE_PLACE = 8
+_MARKER_BYTES = HEADER_BYTES + len(_MARKER)
 
 
 class RunLimits(NamedTuple):
@@ -62,16 +75,40 @@ def _read_header(data: Array, p: Int, header: Array) -> None:
 
 
 @inlined
-def _is_plain(header: Array, expected: Int, limits: RunLimits) -> bool:
-    """Whether a header says nothing odd, and its offsets come where they should."""
-    first, last_delta = header[0], header[6]
-    if last_delta < 0 or header[12] <= 0:
-        return False
-    if header[5] & CONTROL != 0 or header[5] & CODEC_MASK > _LAST_CODEC:
-        return False
+def _kind_of(data: Array, p: Int, header: Array, size_bytes: Int) -> Int:
+    """What a batch is by its header, or _ODD; of a control batch the record decides."""
+    attributes, record_count = header[5], header[12]
+    if header[6] < 0 or attributes & CODEC_MASK > _LAST_CODEC:
+        return _ODD
+    if attributes & CONTROL != 0:
+        return _marker_kind(data, p, header, size_bytes)
+    if record_count > 0:
+        return _DATA
+    return _EMPTY if record_count == 0 and size_bytes == HEADER_BYTES else _ODD
+
+
+@inlined
+def _marker_kind(data: Array, p: Int, header: Array, size_bytes: Int) -> Int:
+    is_usual = size_bytes == _MARKER_BYTES and header[12] == 1 and header[6] == 0
+    if not is_usual or header[5] & (TRANSACTIONAL | CODEC_MASK) != TRANSACTIONAL:
+        return _ODD
+    for place in range(_MARKER_BYTES - HEADER_BYTES):
+        wanted = _MARKER[place]
+        if wanted >= 0 and np.int64(data[p + HEADER_BYTES + place]) != wanted:
+            return _ODD
+    kind = np.int64(data[p + HEADER_BYTES + _MARKER_TYPE_PLACE])
+    if kind > 1:
+        return _ODD
+    return _COMMIT if kind == 1 else _ABORT
+
+
+@inlined
+def _is_in_place(header: Array, expected: Int, limits: RunLimits) -> bool:
+    """Whether the offsets come where they should."""
+    first = header[0]
     if first < expected or (first > expected and limits.may_have_holes == 0):
         return False
-    return bool(first < limits.high and last_delta < limits.high - first)
+    return bool(first < limits.high and header[6] < limits.high - first)
 
 
 @inlined
@@ -81,11 +118,14 @@ def _may_be_marker(header: Array, size_bytes: Int) -> bool:
 
 
 @compiled
-def scan_batches(data: Array, limits: RunLimits, headers: Array, checked: Array) -> Int:
+def scan_batches(
+    data: Array, limits: RunLimits, headers: Array, kinds: Array, checked: Array
+) -> Int:
     """Write the headers of the plain batches that data (n,) begins with; their number.
 
-    headers (m, 13) is filled in the order of `BatchHeader`, for at most m batches. checked (m,) is
-    whether the checksum is right or of no account; that of large ones is left to the caller.
+    headers (m, 13) is filled in the order of `BatchHeader`, for at most m batches, kinds (m,) by
+    `BatchKind`. checked (m,) is whether the checksum is right or of no account; that of large ones
+    is left to the caller.
     """
     p: Int = np.int64(0)
     stop = data.shape[0]
@@ -99,9 +139,12 @@ def scan_batches(data: Array, limits: RunLimits, headers: Array, checked: Array)
             break
         if count == 0 and header[0] > expected:
             expected = header[0]  # a hole before the run is seen by others
-        if not _is_plain(header, expected, limits):
+        kind = _kind_of(data, p, header, size_bytes)
+        if kind == _ODD or not _is_in_place(header, expected, limits):
             break
+        kinds[count] = kind
         is_wanted = limits.verifies_all != 0 or _may_be_marker(header, size_bytes)
+        is_wanted = is_wanted or kind >= _ABORT
         is_small = size_bytes <= _MOST_TABLE_BYTES
         checked[count] = is_small or not is_wanted
         if (

@@ -12,7 +12,7 @@ import struct
 from collections.abc import Iterator
 
 from seglake.segment_codec import message_set, record_batch
-from seglake.segment_codec.batch_run import BatchRun, RunFinder
+from seglake.segment_codec.batch_run import BatchRun
 from seglake.segment_codec.errors import DefectCode, DefectError, TailKind
 from seglake.segment_codec.message_runs import MessageRunFinder
 from seglake.segment_codec.message_set import Wrapper
@@ -20,6 +20,7 @@ from seglake.segment_codec.offset_order import OffsetOrder, Unit
 from seglake.segment_codec.offset_places import OffsetPlaces, places_of
 from seglake.segment_codec.record_batch import BatchHeader, RecordBatch
 from seglake.segment_codec.resync import Resync, batch_checksum, is_zero, may_continue_at
+from seglake.segment_codec.run_finder import RunFinder
 from seglake.segment_codec.segment_items import MOST_OFFSETS, Defect, SegmentBounds, Tail
 from seglake.segment_codec.window import Window
 

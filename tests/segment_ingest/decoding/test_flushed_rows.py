@@ -35,7 +35,7 @@ def _run() -> BatchRun:
 def _add_run(flushed: FlushedRows, run: BatchRun, place: Place) -> None:
     count = len(run)
     states, counts = np.zeros(count, np.int8), np.full(count, 2)
-    flushed.add_run(run, RunColumns(states, counts, counts), place)
+    flushed.add_run(run, RunColumns(states, states, counts, counts), place)
 
 
 def _add_batch(flushed: FlushedRows, run: BatchRun, index: int, *, has_records: bool) -> None:

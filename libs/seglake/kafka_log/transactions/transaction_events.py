@@ -4,16 +4,18 @@ from collections.abc import Iterable, Iterator
 from operator import attrgetter
 
 import numpy as np
+from numpy.typing import NDArray
 
 from seglake.kafka_log.batch_headers import marker_of
 from seglake.kafka_log.segment_survey import DamagedSpan, DataSpan, Event
-from seglake.segment_codec.batch_run import BatchRun
+from seglake.segment_codec.batch_run import MARKER_KINDS, BatchKind, BatchRun
 from seglake.segment_codec.errors import DefectCode
 from seglake.segment_codec.offset_order import Unit
 from seglake.segment_codec.record_batch import MOST_MARKER_BYTES, TRANSACTIONAL, RecordBatch
 from seglake.segment_codec.segment import Defect
 from seglake.segment_codec.transactions import Marker
 
+_EVENT_FIELDS = ("base_offset", "producer_id", "max_timestamp_ms")
 _MOST_SKIPPED = 1000  # a log that skips offsets more often was cleaned
 
 
@@ -49,15 +51,27 @@ class TransactionEvents:
             self._data(unit)
 
     def sound_run(self, run: BatchRun) -> None:
-        """Sound batches in order were met, none of them a marker."""
+        """Sound batches were met, all of them in order."""
         for start, stop in run.stretches():
             self._reach(start, stop, shows_skips=True)
-        chosen = np.flatnonzero(run.column("attributes") & TRANSACTIONAL)
-        if self._is_in_order:  # the first batch of each producer is enough
-            _, firsts = np.unique(run.column("producer_id")[chosen], return_index=True)
-            chosen = chosen[np.sort(firsts)]
-        for index in chosen.tolist():
-            self._data(run.batch(index))
+        places = _telling(run)
+        met = zip(
+            places.tolist(),
+            run.kinds[places].tolist(),
+            *(run.column(name)[places].tolist() for name in _EVENT_FIELDS),
+            strict=True,
+        )
+        begun: dict[int, int] = {}  # the first batch of what is open, by its place
+        for place, kind, offset, producer_id, newest_ms in met:
+            if kind in MARKER_KINDS:
+                begun.pop(producer_id, None)
+                self.first_batches.pop(producer_id, None)
+                self._events.append(Marker(offset, producer_id, kind == BatchKind.COMMIT))
+            elif producer_id not in self.first_batches:
+                begun[producer_id] = place
+                self._events.append(_data_span(offset, producer_id, newest_ms))
+        for producer_id, place in begun.items():
+            self.first_batches[producer_id] = run.batch(place)
 
     def end(self) -> None:
         """The segment has ended."""
@@ -101,13 +115,14 @@ class TransactionEvents:
             self._events.append(marker)
 
     def _data(self, batch: RecordBatch) -> None:
-        producer_id, newest_ms = batch.header.producer_id, batch.header.max_timestamp_ms
-        if producer_id in self.first_batches:
+        header = batch.header
+        if header.producer_id in self.first_batches:
             return
         if self._is_in_order:
-            self.first_batches[producer_id] = batch
-        timestamp_ms = newest_ms if newest_ms >= 0 else None
-        self._events.append(DataSpan(batch.first_offset, producer_id, timestamp_ms))
+            self.first_batches[header.producer_id] = batch
+        self._events.append(
+            _data_span(batch.first_offset, header.producer_id, header.max_timestamp_ms)
+        )
 
     def _end_damage(self, next_offset: int | None) -> None:
         defects, self._defects = self._defects, []
@@ -115,6 +130,21 @@ class TransactionEvents:
             return
         if any(_may_be_marker(defect) for defect in defects):
             self._damage.append(DamagedSpan(self._reached, next_offset))
+
+
+def _telling(run: BatchRun) -> NDArray[np.int64]:
+    """The places of the markers, and of each producer's first data behind one."""
+    places = np.flatnonzero(run.column("attributes") & TRANSACTIONAL)
+    producers, is_marker = run.column("producer_id")[places], run.is_marker[places]
+    by_producer = np.argsort(producers, kind="stable")
+    producers, is_marker = producers[by_producer], is_marker[by_producer]
+    is_telling = np.ones(len(places), np.bool_)
+    is_telling[1:] = (producers[1:] != producers[:-1]) | is_marker[1:] | is_marker[:-1]
+    return places[np.sort(by_producer[is_telling])]
+
+
+def _data_span(offset: int, producer_id: int, newest_ms: int) -> DataSpan:
+    return DataSpan(offset, producer_id, newest_ms if newest_ms >= 0 else None)
 
 
 def _without(spans: Iterable[DamagedSpan], late: range) -> Iterator[DamagedSpan]:

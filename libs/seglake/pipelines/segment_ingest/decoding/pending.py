@@ -6,13 +6,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seglake.log_tables.batch_rows import BatchState
+from seglake.log_tables.batch_rows import BATCH_STATES, BatchState
 from seglake.log_tables.record_rows import STATES
-from seglake.segment_codec.batch_run import BatchRun
+from seglake.log_tables.run_rows import RunColumns
+from seglake.segment_codec.batch_run import CONTROL_TYPES, BatchRun
 from seglake.segment_codec.control_record import ControlType
 from seglake.segment_codec.offset_order import Unit
+from seglake.segment_codec.outcomes import RunOutcome
 from seglake.segment_codec.segment import Defect
 from seglake.segment_codec.transactions import TransactionState
+
+_DECODED = BATCH_STATES.index(BatchState.DECODED)
 
 
 class PendingUnit(NamedTuple):
@@ -33,11 +37,17 @@ class PendingDefect(NamedTuple):
 
 
 class PendingRun(NamedTuple):
-    """Batches that are decoded together; their transactions' states by index."""
+    """Batches that wait together; their states, and those of their transactions, by index."""
 
     run: BatchRun
     segment_index: int
     states: NDArray[np.int8]
+    transaction_states: NDArray[np.int8]
+
+    @property
+    def decoded_places(self) -> NDArray[np.int64]:
+        """Which of the batches are to be decoded."""
+        return np.flatnonzero(self.states == _DECODED)
 
     @property
     def last(self) -> "PendingRun":
@@ -48,15 +58,28 @@ class PendingRun(NamedTuple):
         """The batches [start, stop); at least one."""
         if (start, stop) == (0, len(self.run)):
             return self
-        return PendingRun(self.run.part(start, stop), self.segment_index, self.states[start:stop])
+        return PendingRun(
+            self.run.part(start, stop),
+            self.segment_index,
+            self.states[start:stop],
+            self.transaction_states[start:stop],
+        )
+
+    def columns(self, places: NDArray[np.int64], outcome: RunOutcome | None) -> RunColumns:
+        """What decoding adds to each batch: nothing but to those at `places`."""
+        row_counts, plain_bytes = np.zeros((2, len(self.run)), np.int64)
+        if outcome is not None:
+            row_counts[places], plain_bytes[places] = outcome.row_counts, outcome.plain_bytes
+        return RunColumns(self.states, self.transaction_states, row_counts, plain_bytes)
 
     def units(self) -> Iterator[PendingUnit]:
         """The same, batch by batch."""
-        for index, state in enumerate(self.states.tolist()):
+        of_each = zip(self.states.tolist(), self.transaction_states.tolist(), strict=True)
+        for index, (state, transaction_state) in enumerate(of_each):
             yield PendingUnit(
                 unit=self.run.batch(index),
                 segment_index=self.segment_index,
-                state=BatchState.DECODED,
-                transaction_state=STATES[state],
-                control_type=None,
+                state=BATCH_STATES[state],
+                transaction_state=STATES[transaction_state],
+                control_type=CONTROL_TYPES[self.run.kinds[index]],
             )

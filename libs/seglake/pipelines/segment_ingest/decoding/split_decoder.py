@@ -9,11 +9,11 @@ from collections.abc import Generator, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from seglake.kafka_log.batch_headers import MOST_CONTROL_BYTES
+from seglake.kafka_log.batch_headers import MOST_CONTROL_BYTES, markers_of
 from seglake.log_dirs.errors import SourceVanishedError
 from seglake.log_dirs.segment_files import check_size
 from seglake.log_dirs.segment_side_files import anchors_of, read_index
-from seglake.log_tables.batch_rows import BatchState
+from seglake.log_tables.batch_rows import BATCH_STATES, BatchState
 from seglake.log_tables.record_rows import STATES
 from seglake.pipelines.segment_ingest.decoding.decoded_rows import DecodedRows
 from seglake.pipelines.segment_ingest.decoding.pending import PendingRun, PendingUnit
@@ -26,7 +26,7 @@ from seglake.pipelines.segment_ingest.decoding.tasks import (
     SplitReport,
     TailReport,
 )
-from seglake.segment_codec.batch_run import FEWEST, BatchRun
+from seglake.segment_codec.batch_run import FEWEST, BatchKind, BatchRun
 from seglake.segment_codec.control_record import ControlType, control_type
 from seglake.segment_codec.errors import DefectCode, DefectError
 from seglake.segment_codec.message_set import MessageRun, Wrapper
@@ -41,6 +41,11 @@ from seglake.segment_codec.window import Window
 _NOT_READABLE = (TransactionState.ABORTED, TransactionState.OPEN)
 _MOST_SINGLY = 64
 _NOT_READABLE_INDEXES = [STATES.index(state) for state in _NOT_READABLE]
+_ABORTED = BATCH_STATES.index(BatchState.ABORTED)
+_OF_KINDS = {BatchKind.DATA: BatchState.DECODED, BatchKind.EMPTY: BatchState.EMPTY}
+_STATES_OF_KINDS = np.array(
+    [BATCH_STATES.index(_OF_KINDS.get(kind, BatchState.CONTROL)) for kind in BatchKind], np.int8
+)
 _OUT_OF_PLACE = (DefectCode.OFFSET_OUT_OF_ORDER, DefectCode.OFFSET_OUT_OF_SEGMENT)
 
 
@@ -197,30 +202,28 @@ class SplitDecoder:
         if run.first_offset >= self._split.range_next:
             return True
         if run.last_offset < self._floor:
+            if run.is_marker.any() and run.last_offset >= self._split.range_start:
+                yield from self._take_singly(self._pending(run, index), 0, len(run))
+                return False
             self._bytes["below"] += run.size_bytes
             self._writer.sound_below()
             self._reached = run.last_offset + 1
             return False
-        whole = PendingRun(run, index, self._states(run))
-        start = 0
-        for stop in [*self._hidden(whole.states), len(run)]:
-            yield from self._take_readable(whole, start, stop)
-            if stop < len(run):
-                yield from self._take_singly(whole, stop, stop + 1)
-            start = stop + 1
+        yield from self._take_wanted_run(self._pending(run, index))
         self._reached = run.last_offset + 1
         return False
 
-    def _take_readable(
-        self, whole: PendingRun, start: int, stop: int
-    ) -> Generator[DecodedRows, None, None]:
-        """The batches [start, stop) of a run: many at once, as far as they can be decompressed."""
+    def _take_wanted_run(self, whole: PendingRun) -> Generator[DecodedRows, None, None]:
+        """Many batches at once, as far as they can be decompressed."""
+        start, stop = 0, len(whole.run)
         while stop - start >= FEWEST:
             if self._writer.is_full_for(whole.run):
                 yield from self._writer.flush()
             taken = self._writer.add_run(whole.part(start, stop))
             if taken:
-                self._bytes["sound"] += whole.part(start, start + taken).run.size_bytes
+                run = whole.run.part(start, start + taken)
+                self._bytes["sound"] += run.size_bytes
+                self._found_markers += markers_of(run)
                 start += taken
             else:  # the exact path says what is wrong; where one is damaged, others may be
                 singly = min(start + _MOST_SINGLY, stop)
@@ -237,21 +240,28 @@ class SplitDecoder:
                 yield from self._writer.flush()
             self._take(unit, whole.segment_index)
 
-    def _states(self, run: BatchRun) -> NDArray[np.int8]:
+    def _pending(self, run: BatchRun, index: int) -> PendingRun:
+        """What is to be done with the batches of a run; `_judged` says it of one."""
+        transaction_states = self._transaction_states(run)
+        states = _STATES_OF_KINDS[run.kinds]
+        if not self._settings.takes_aborted:
+            is_hidden = np.isin(transaction_states, _NOT_READABLE_INDEXES)
+            states[is_hidden & (run.kinds == BatchKind.DATA)] = _ABORTED
+        return PendingRun(run, index, states, transaction_states)
+
+    def _transaction_states(self, run: BatchRun) -> NDArray[np.int8]:
         """How the transactions of the batches ended, by the index of the state."""
         states = np.full(len(run), STATES.index(TransactionState.NONE), np.int8)
         is_transactional = run.column("attributes") & TRANSACTIONAL != 0
-        producers, offsets = run.column("producer_id"), run.column("base_offset")
-        for producer_id in np.unique(producers[is_transactional]).tolist():
-            places = np.flatnonzero(is_transactional & (producers == producer_id))
-            states[places] = self._markers.states(producer_id, offsets[places])
+        places = np.flatnonzero(is_transactional & ~run.is_marker)
+        offsets, producers = run.column("base_offset"), run.column("producer_id")[places]
+        by_producer = np.argsort(producers, kind="stable")
+        ids, starts = np.unique(producers[by_producer], return_index=True)
+        stops = [*starts[1:].tolist(), len(places)]
+        for producer_id, start, stop in zip(ids.tolist(), starts.tolist(), stops, strict=False):
+            of_producer = places[by_producer[start:stop]]
+            states[of_producer] = self._markers.states(producer_id, offsets[of_producer])
         return states
-
-    def _hidden(self, states: NDArray[np.int8]) -> list[int]:
-        """Which batches are not to be decoded."""
-        if self._settings.takes_aborted:
-            return []
-        return np.flatnonzero(np.isin(states, _NOT_READABLE_INDEXES)).tolist()
 
     def _is_cut_to_fit(self, unit: Unit) -> bool:
         """Whether a batch that reaches across the end of the range is taken as far as it fits."""

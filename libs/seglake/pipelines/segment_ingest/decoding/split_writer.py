@@ -7,6 +7,9 @@ be damaged inside.
 
 from collections.abc import Iterator
 
+import numpy as np
+from numpy.typing import NDArray
+
 from seglake.kafka_log.batch_headers import defect_of, last_batch_of
 from seglake.kafka_log.offset_gaps import GapCause, Hole, HoleFinder, cause_of
 from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS
@@ -19,7 +22,6 @@ from seglake.log_tables.quarantine_rows import (
     quarantine_row,
 )
 from seglake.log_tables.record_rows import SharedColumns, UnitRows, record_rows
-from seglake.log_tables.run_rows import RunColumns
 from seglake.pipelines.segment_ingest.decoding.decoded_rows import DecodedRows, Row
 from seglake.pipelines.segment_ingest.decoding.flushed_rows import FlushedRows
 from seglake.pipelines.segment_ingest.decoding.internal_rows import internal_rows
@@ -125,9 +127,16 @@ class SplitWriter:
 
         Fewer than all where what waits is to be flushed first, or the next one is damaged.
         """
-        count = self._builder.add_run(
-            pending.run, self._floor_offset, self._split.range_next, self._settings.decoded_bytes
-        )
+        places = pending.decoded_places
+        count = len(pending.run)
+        if len(places):
+            decoded = self._builder.add_run(
+                pending.run.chosen(places),
+                self._floor_offset,
+                self._split.range_next,
+                self._settings.decoded_bytes,
+            )
+            count = int(places[decoded]) if decoded < len(places) else count
         if count:
             self._pending.append(pending.part(0, count))
             self._pending_count += count
@@ -204,9 +213,10 @@ class SplitWriter:
                     if not isinstance(of_batch, RunOutcome):
                         yield from self._settle(waiting, of_batch, flushed)
                 case PendingRun():
-                    of_run = next(decoded)
-                    if isinstance(of_run, RunOutcome):
-                        yield from self._settle_run(waiting, of_run, flushed)
+                    places = waiting.decoded_places
+                    of_run = next(decoded) if len(places) else None
+                    if not isinstance(of_run, UnitOutcome):
+                        yield from self._settle_run(waiting, places, of_run, flushed)
         batches = flushed.batches()
         if batches is not None:
             yield DecodedRows(BATCHES, batches)
@@ -234,22 +244,32 @@ class SplitWriter:
         flushed.add_batch(row, records)
 
     def _settle_run(
-        self, pending: PendingRun, outcome: RunOutcome, flushed: FlushedRows
+        self,
+        pending: PendingRun,
+        places: NDArray[np.int64],
+        outcome: RunOutcome | None,
+        flushed: FlushedRows,
     ) -> Iterator[DecodedRows]:
-        """The same of a run; one with damage inside goes batch by batch."""
-        if not outcome.is_sound:
-            for unit, of_batch in zip(pending.units(), outcome.of_batches(), strict=True):
-                yield from self._settle(unit, of_batch, flushed)
+        """The same of a run, of which some batches were decoded.
+
+        One with damage inside goes batch by batch.
+        """
+        if outcome is not None and not outcome.is_sound:
+            of_batches = outcome.of_batches()
+            for unit in pending.units():
+                is_decoded = unit.state is BatchState.DECODED
+                yield from self._settle(unit, next(of_batches) if is_decoded else None, flushed)
             return
         run, index = pending.run, pending.segment_index
-        added = RunColumns(pending.states, outcome.row_counts, outcome.plain_bytes)
-        flushed.row_stop = int(outcome.row_stops[-1])
-        first = run.column("base_offset")
-        next_offsets = run.next_offsets
+        added = pending.columns(places, outcome)
+        if outcome is not None:
+            flushed.row_stop = int(outcome.row_stops[-1])
+        offset_counts = run.next_offsets - run.column("base_offset")
         for start, stop in run.stretches():
             self._holes.batch(start, stop, index)
-        self._is_compacted[index] |= bool((run.column("record_count") < next_offsets - first).any())
-        self._counts.count_batches(len(run), int((next_offsets - first).sum()))
+        is_sparse = run.column("record_count") < offset_counts
+        self._is_compacted[index] |= bool(is_sparse[places].any())
+        self._counts.count_batches(len(run), int(offset_counts.sum()))
         yield from self._quarantine_rows(run.first_offset)
         self._previous_offset = run.last_offset
         (self._last,) = pending.last.units()
