@@ -42,7 +42,7 @@ def _by_batches(request: SurveyRequest) -> SegmentSurvey:
 @given(
     kinds=drawn_kinds(),
     steps=st.tuples(st.integers(1, 3), st.integers(0, 4)),
-    split_bytes=st.sampled_from([1, 300, 1 << 20]),
+    split_bytes=st.sampled_from([1, 160, 300, 1 << 20]),
     offsets=st.tuples(*[st.integers(0, 150)] * 3),
     times_ms=st.tuples(*[st.none() | st.integers(0, 150)] * 2),
     is_cleaned=st.booleans(),

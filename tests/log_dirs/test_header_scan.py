@@ -73,7 +73,7 @@ def test_damage_to_a_header_makes_a_segment_one_split(data: Path) -> None:
     one, two, three = made_batches("orders", 0, range(15))
     survey = survey_segment(_request(data, [one, with_length(two, -1), three]))
     assert (survey.is_plain, survey.is_cut_open, survey.next_offset) == (False, False, 15)
-    assert [tuple(split) for split in survey.splits] == [(0, 0, 0, -1)]
+    assert [tuple(split) for split in survey.splits] == [(0, 0, 0, -1, False)]
     assert [tuple(span) for span in survey.transactions.damage] == [(5, 10)]
 
 

@@ -81,10 +81,12 @@ def _with_others(pattern: list[str], repeats: int, others: dict[int, str]) -> li
     return [others.get(place, kind) for place, kind in enumerate(pattern * repeats)]
 
 
-def laid_out_kinds(kinds: Sequence[str], *, step: int = 3, hole: int = 0) -> bytes:
+def laid_out_kinds(
+    kinds: Sequence[str], *, step: int = 3, hole: int = 0, first_offset: int = 0
+) -> bytes:
     """Batches of these kinds, one each `step` offsets, with a hole in front of every third."""
     parts: list[EncodedBatch] = []
-    offset = 0
+    offset = first_offset
     for place, kind in enumerate(kinds):
         offset += hole if place % 3 == 2 else 0
         parts.append(KINDS[kind](offset))

@@ -22,7 +22,7 @@ from seglake.pipelines.segment_ingest.decoding.tasks import (
     SplitReport,
     Totals,
 )
-from seglake.pipelines.segment_ingest.planning.plan import SurveyedPartition
+from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.settings.settings import Settings
 from seglake.segment_codec.checkpoint_files import EpochStart
 from seglake.segment_codec.transactions import Marker
@@ -91,7 +91,7 @@ def survey(
         first_offset=start if start < stop else None,
         next_offset=stop,
         highest_offset=stop,
-        splits=tuple(splits) if is_plain else (SplitPoint(0, start, start, -1),),
+        splits=tuple(splits) if is_plain else (SplitPoint(0, start, start, -1, is_plain=False),),
         is_plain=is_plain,
         is_cut_open=is_cut_open,
         transactions=SegmentTransactions(events),

@@ -10,12 +10,17 @@ from seglake.segment_codec.transactions import Marker, OpenTransaction
 
 
 class SplitPoint(NamedTuple):
-    """A proved batch start; `expected_offset` is the end of what lies before it."""
+    """Where a task may begin: a proved batch start, or the segment's.
+
+    `expected_offset` is the end of what lies before it. From here to the next one `is_plain` says
+    that nothing odd was met.
+    """
 
     position: int
     expected_offset: int
     first_offset: int
     crc: int
+    is_plain: bool = True
 
 
 class DataSpan(NamedTuple):
@@ -89,7 +94,8 @@ class SegmentSurvey:
     """What a segment holds; `missing` says why nothing could be read of it.
 
     Attributes:
-        splits: where tasks may begin; the first is the start of what is wanted.
+        splits: where tasks may begin; the first is the start of what is wanted, or of the segment
+            where anything is odd.
         next_offset: behind the last sound batch, its base offset if it has none; higher where
             batches came before lower ones that left nothing out in front of them.
         highest_offset: behind the highest offset of all; above `next_offset` where a batch is in

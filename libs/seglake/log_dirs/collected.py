@@ -4,15 +4,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from seglake.kafka_log.segment_survey import SplitPoint
 from seglake.kafka_log.transactions.transaction_events import TransactionEvents
+from seglake.log_dirs.split_points import SplitPoints
 from seglake.segment_codec.batch_run import BatchRun
 from seglake.segment_codec.checkpoint_files import EpochStart
-from seglake.segment_codec.message_set import MessageRun
 from seglake.segment_codec.offset_order import OffsetOrder, Unit
 from seglake.segment_codec.record_batch import RecordBatch
-from seglake.segment_codec.segment import Defect, SegmentBounds, SegmentWalk, Tail
-from seglake.segment_codec.window import Window
+from seglake.segment_codec.segment import Tail
 
 
 @dataclass(slots=True)
@@ -54,9 +52,9 @@ class Collected:
     is_proved: bool  # every batch by its checksum
     order: OffsetOrder
     transactions: TransactionEvents
+    splits: SplitPoints
     first_offset: int | None = None
     last: Unit | None = None
-    splits: list[SplitPoint] = field(default_factory=list)
     has_compacted_batch: bool = False
     is_faulty: bool = False
     is_cut_open: bool = False
@@ -67,15 +65,3 @@ class Collected:
     newest_ms: int | None = None
     newest: RecordBatch | None = None  # until it is proved
     epochs: EpochRuns = field(default_factory=EpochRuns)
-
-
-def is_proved(window: Window, unit: Unit) -> bool:
-    """Whether a unit's checksum holds, when it was met by its header alone."""
-    if isinstance(unit, MessageRun):
-        return True
-    bounds = SegmentBounds(unit.first_offset, unit.last_offset + 1, False, 0)
-    order = OffsetOrder(unit.first_offset)
-    stop = unit.position + unit.size_bytes
-    walk = SegmentWalk(window, bounds, order, stop=stop, compares_neighbours=False)
-    item = next(walk.items(unit.position))
-    return not isinstance(item, Defect | Tail)

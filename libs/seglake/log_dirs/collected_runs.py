@@ -3,17 +3,15 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from seglake.kafka_log.segment_survey import SplitPoint
-from seglake.log_dirs.collected import Collected, is_proved
+from seglake.log_dirs.collected import Collected
 from seglake.log_dirs.scan_request import SurveyRequest
 from seglake.segment_codec.batch_run import BatchRun
-from seglake.segment_codec.window import Window
 
 
-def collect_run(found: Collected, run: BatchRun, request: SurveyRequest, window: Window) -> None:
+def collect_run(found: Collected, run: BatchRun, request: SurveyRequest) -> None:
     """A run was met. Its batches come behind all that was met before."""
     found.is_cut_open = False
-    _note_splits(found, run, request, window)
+    found.splits.run(run)
     if found.first_offset is None:
         found.first_offset = run.first_offset
     _note_times(found, run, request)
@@ -22,32 +20,6 @@ def collect_run(found: Collected, run: BatchRun, request: SurveyRequest, window:
     found.has_compacted_batch |= bool(is_sparse.any())
     found.epochs.add_run(run, found.last)
     found.last = run.batch(len(run) - 1)
-
-
-def _note_splits(found: Collected, run: BatchRun, request: SurveyRequest, window: Window) -> None:
-    """Begin a split where what is wanted begins, and wherever the last split has its bytes."""
-    index = 0
-    if not found.splits:
-        index = int(np.searchsorted(run.next_offsets, request.start_offset, side="right"))
-        if index < len(run):
-            _split(found, run, index)
-    while found.splits:
-        due = found.splits[-1].position + request.split_bytes - run.position
-        index = max(index, int(np.searchsorted(run.starts, due)))
-        if index >= len(run):
-            return
-        if is_proved(window, run.batch(index)):
-            _split(found, run, index)
-        index += 1
-
-
-def _split(found: Collected, run: BatchRun, index: int) -> None:
-    if index:
-        expected = int(run.next_offsets[index - 1])
-    else:
-        expected = found.base_offset if found.last is None else found.last.last_offset + 1
-    batch = run.batch(index)
-    found.splits.append(SplitPoint(batch.position, expected, batch.first_offset, batch.header.crc))
 
 
 def _note_times(found: Collected, run: BatchRun, request: SurveyRequest) -> None:

@@ -5,7 +5,7 @@ walks the segment again in full, checksums included. Only what a checksum proves
 work: a split point is a batch whose checksum holds.
 """
 
-from seglake.kafka_log.segment_survey import SegmentSurvey, SegmentTransactions, SplitPoint
+from seglake.kafka_log.segment_survey import SegmentSurvey, SegmentTransactions
 from seglake.log_dirs.collected import Collected
 from seglake.log_dirs.header_walk import can_be_believed, walk_segment
 from seglake.log_dirs.scan_request import SurveyRequest
@@ -57,10 +57,6 @@ def _missing(request: SurveyRequest, reason: str) -> SegmentSurvey:
 
 def _survey(request: SurveyRequest, size_bytes: int, found: Collected) -> SegmentSurvey:
     file, last, order = request.file, found.last, found.order
-    splits = tuple(found.splits)
-    if found.is_faulty:
-        # Cutting at a place whose neighbours are in doubt could lose a batch: one piece, whole.
-        splits = (SplitPoint(0, file.base_offset, file.base_offset, -1),)
     is_cleaned = request.is_cleaned or found.has_compacted_batch
     transactions = SegmentTransactions(
         found.transactions.events(),
@@ -76,7 +72,7 @@ def _survey(request: SurveyRequest, size_bytes: int, found: Collected) -> Segmen
             file.base_offset if last is None else max(last.last_offset + 1, order.proved_offset)
         ),
         highest_offset=file.base_offset if last is None else order.next_offset,
-        splits=splits,
+        splits=found.splits.splits(),
         is_plain=not found.is_faulty,
         is_cut_open=found.is_cut_open,
         has_compacted_batch=found.has_compacted_batch,

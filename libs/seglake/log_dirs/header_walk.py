@@ -1,13 +1,14 @@
 """The walk of a survey: what is collected of a segment, batch by batch. Effect: reads."""
 
 from seglake.kafka_log.batch_headers import max_timestamp_ms
-from seglake.kafka_log.segment_survey import SplitPoint
 from seglake.kafka_log.transactions.transaction_events import TransactionEvents
+from seglake.log_dirs.batch_proof import is_proved
 from seglake.log_dirs.batch_search import walk_start
-from seglake.log_dirs.collected import Collected, is_proved
+from seglake.log_dirs.collected import Collected
 from seglake.log_dirs.collected_runs import collect_run
 from seglake.log_dirs.scan_request import SurveyRequest
 from seglake.log_dirs.segment_side_files import anchors_of, read_index
+from seglake.log_dirs.split_points import SplitPoints
 from seglake.segment_codec.batch_run import BatchRun
 from seglake.segment_codec.message_set import Wrapper
 from seglake.segment_codec.offset_order import OffsetOrder, Unit
@@ -42,12 +43,13 @@ def walk_segment(request: SurveyRequest, window: Window, *, headers_only: bool) 
     order = OffsetOrder(base_offset)
     walk = SegmentWalk(window, bounds, order, headers_only=headers_only)
     transactions = TransactionEvents(base_offset, is_in_order=headers_only)
-    found = Collected(base_offset, not headers_only, order, transactions)
-    for item in walk.runs(position) if headers_only else walk.items(position):
+    splits = SplitPoints(request, window, base_offset, is_full=not headers_only)
+    found = Collected(base_offset, not headers_only, order, transactions, splits)
+    for item in walk.runs(position):
         if isinstance(item, BatchRun):
-            collect_run(found, item, request, window)
+            collect_run(found, item, request)
             continue
-        _collect(found, item, request, window)
+        _collect(found, item, request)
         if headers_only and isinstance(item, Defect):
             break
     found.hole_count = walk.hole_count
@@ -70,7 +72,7 @@ def can_be_believed(found: Collected, window: Window) -> bool:
     return all(unit is None or is_proved(window, unit) for unit in decisive)
 
 
-def _collect(found: Collected, item: Item, request: SurveyRequest, window: Window) -> None:
+def _collect(found: Collected, item: Item, request: SurveyRequest) -> None:
     match item:
         case Tail():
             found.tail = item
@@ -78,11 +80,12 @@ def _collect(found: Collected, item: Item, request: SurveyRequest, window: Windo
         case Defect():
             found.is_faulty = found.is_cut_open = True
             found.transactions.defect(item)
+            found.splits.defect(item)
             return
     if found.last is not None and item.first_offset <= found.last.last_offset:
         found.is_faulty = True  # in a hole of what came before: sound, but out of order
     found.is_cut_open = False
-    _note_split(found, item, request, window)
+    found.splits.unit(item)
     if found.first_offset is None:
         first_offset = first_offset_of(item)
         found.first_offset = item.first_offset if first_offset is None else first_offset
@@ -92,20 +95,6 @@ def _collect(found: Collected, item: Item, request: SurveyRequest, window: Windo
         found.has_compacted_batch |= item.header.record_count <= item.header.last_offset_delta
         found.epochs.add(item, found.last)
     found.last = item
-
-
-def _note_split(found: Collected, unit: Unit, request: SurveyRequest, window: Window) -> None:
-    """Begin a split here when what is wanted begins, or the last split has its bytes."""
-    if found.splits:
-        is_due = unit.position - found.splits[-1].position >= request.split_bytes
-        is_due = is_due and is_proved(window, unit)
-    else:
-        is_due = unit.last_offset >= request.start_offset
-    if is_due:
-        expected = found.base_offset if found.last is None else found.last.last_offset + 1
-        first = _first_possible_offset(found, unit)
-        crc = unit.header.crc if isinstance(unit, RecordBatch) else unit.crc
-        found.splits.append(SplitPoint(unit.position, expected, first, crc))
 
 
 def _first_possible_offset(found: Collected, unit: Unit) -> int:

@@ -44,6 +44,7 @@ def _split(path: Path, content: bytes) -> PartitionSplit:
         is_last=True,
         is_cleaned=True,
         is_compacted=False,
+        is_plain=True,
     )
     return PartitionSplit(
         key=PartitionKey("orders", 0, None),

@@ -28,6 +28,7 @@ def _split(
             is_last=True,
             is_cleaned=False,
             is_compacted=False,
+            is_plain=True,
         )
         for size in sizes
     )

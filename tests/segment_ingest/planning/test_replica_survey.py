@@ -5,8 +5,8 @@ from pathlib import Path
 from seglake.kafka_log.replica_selection import replicas_by_partition
 from seglake.log_dirs.discovery import discover
 from seglake.log_tables.coverage import Coverage
-from seglake.pipelines.segment_ingest.planning.plan import SurveyedPartition
 from seglake.pipelines.segment_ingest.planning.replica_survey import survey_partitions
+from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.settings.settings import Settings
 from seglake.storage.local_storage import LocalStorage
 from seglake.task_engine.engine import LocalEngine

@@ -8,7 +8,7 @@ from seglake.kafka_log.leader_epochs import leader_epochs_of
 from seglake.kafka_log.log_bounds import bounds_of
 from seglake.kafka_log.replica_selection import OtherReplica, PartitionChoice
 from seglake.kafka_log.segment_survey import DataSpan
-from seglake.pipelines.segment_ingest.planning.plan import SurveyedPartition
+from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.segment_ingest.report.unread import (
     OpenTransactionAction,
     StillOpen,

@@ -51,10 +51,12 @@ class TransactionEvents:
             self._data(unit)
 
     def sound_run(self, run: BatchRun) -> None:
-        """Sound batches were met, all of them in order."""
+        """Sound batches were met, all of them behind what was met before."""
         for start, stop in run.stretches():
             self._reach(start, stop, shows_skips=True)
-        places = _telling(run)
+        places = np.flatnonzero(run.column("attributes") & TRANSACTIONAL)
+        if self._is_in_order:
+            places = _telling(run, places)
         met = zip(
             places.tolist(),
             run.kinds[places].tolist(),
@@ -68,7 +70,8 @@ class TransactionEvents:
                 self.first_batches.pop(producer_id, None)
                 self._events.append(Marker(offset, producer_id, kind == BatchKind.COMMIT))
             elif producer_id not in self.first_batches:
-                begun[producer_id] = place
+                if self._is_in_order:
+                    begun[producer_id] = place
                 self._events.append(_data_span(offset, producer_id, newest_ms))
         for producer_id, place in begun.items():
             self.first_batches[producer_id] = run.batch(place)
@@ -132,9 +135,8 @@ class TransactionEvents:
             self._damage.append(DamagedSpan(self._reached, next_offset))
 
 
-def _telling(run: BatchRun) -> NDArray[np.int64]:
+def _telling(run: BatchRun, places: NDArray[np.int64]) -> NDArray[np.int64]:
     """The places of the markers, and of each producer's first data behind one."""
-    places = np.flatnonzero(run.column("attributes") & TRANSACTIONAL)
     producers, is_marker = run.column("producer_id")[places], run.is_marker[places]
     by_producer = np.argsort(producers, kind="stable")
     producers, is_marker = producers[by_producer], is_marker[by_producer]

@@ -25,18 +25,13 @@ from seglake.pipelines.segment_ingest.committing.observations import record
 from seglake.pipelines.segment_ingest.committing.wave import WaveResult, run_wave
 from seglake.pipelines.segment_ingest.planning.isolation import check_isolation
 from seglake.pipelines.segment_ingest.planning.other_clusters import other_clusters_notes
-from seglake.pipelines.segment_ingest.planning.plan import (
-    RangePlan,
-    SurveyedPartition,
-    Wave,
-    plan_ranges,
-    plan_waves,
-)
+from seglake.pipelines.segment_ingest.planning.plan import RangePlan, Wave, plan_ranges, plan_waves
 from seglake.pipelines.segment_ingest.planning.second_listing import (
     absent_logs,
     changed_replicas,
     confirmed,
 )
+from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.segment_ingest.repair.repair import RepairResult, expected_repairs, repair
 from seglake.pipelines.segment_ingest.replica_conflicts.conflicts import (
     ConflictRows,

@@ -26,6 +26,7 @@ class SegmentSplit:
         start_crc: checksum that the batch at `start` had when it was surveyed, -1 unknown.
         is_cleaned: the cleaner's checkpoint lies above the segment's base.
         is_compacted: the cleaner has been here, so missing offsets are no loss.
+        is_plain: the survey met nothing odd in it.
         next_offset: the end of the offsets before `stop`, as surveyed; 0 where that is in doubt.
     """
 
@@ -38,6 +39,7 @@ class SegmentSplit:
     is_last: bool
     is_cleaned: bool
     is_compacted: bool
+    is_plain: bool
     next_offset: int = 0
 
     @property

@@ -9,7 +9,6 @@ from seglake.kafka_log.replica_selection import PartitionChoice, SurveyedReplica
 from seglake.kafka_log.transactions.replica_evidence import evidence_of
 from seglake.log_dirs.header_scan import survey_segments
 from seglake.log_tables.coverage import Coverage
-from seglake.pipelines.segment_ingest.planning.plan import SurveyedPartition
 from seglake.pipelines.segment_ingest.planning.survey_plan import (
     earlier_run,
     is_due,
@@ -17,6 +16,7 @@ from seglake.pipelines.segment_ingest.planning.survey_plan import (
     walked_bytes,
     with_surveys,
 )
+from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.segment_ingest.run_context import ScanContext
 from seglake.pipelines.settings.settings import Settings
 from seglake.task_engine.packing import run_small_inline

@@ -12,7 +12,7 @@ from seglake.kafka_log.replica_selection import leading
 from seglake.kafka_log.short_logs import ShortLog, end_claim, short_log
 from seglake.log_tables.coverage import Coverage
 from seglake.pipelines.segment_ingest.planning.moved_logs import copy_seen
-from seglake.pipelines.segment_ingest.planning.plan import SurveyedPartition
+from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,13 +17,9 @@ from seglake.log_tables.coverage import Coverage
 from seglake.pipelines.progress import RunReporter, show_count
 from seglake.pipelines.segment_ingest.decoding.tasks import DecodeTask
 from seglake.pipelines.segment_ingest.errors import DataLossError
-from seglake.pipelines.segment_ingest.planning.plan import (
-    RangePlan,
-    SurveyedPartition,
-    plan_ranges,
-    plan_waves,
-)
+from seglake.pipelines.segment_ingest.planning.plan import RangePlan, plan_ranges, plan_waves
 from seglake.pipelines.segment_ingest.planning.replica_survey import survey_partitions
+from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.segment_ingest.planning.unread_data import CompressedLog, unread_data
 from seglake.pipelines.segment_ingest.run_context import (
     ScanContext,

@@ -200,6 +200,7 @@ def _split(gap: CurrentGap, choice: _Choice, markers: tuple[Marker, ...]) -> Par
         is_last=is_last,
         is_cleaned=file.base_offset < cleaner_offset,
         is_compacted=limit <= cleaner_offset,
+        is_plain=False,
     )
     return PartitionSplit(
         key=gap.key,

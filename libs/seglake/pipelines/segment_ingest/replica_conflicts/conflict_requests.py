@@ -9,7 +9,7 @@ from seglake.kafka_log.replica_selection import PartitionChoice, sound_end
 from seglake.lake.tables import BATCHES
 from seglake.log_dirs.batch_walk import BatchHead
 from seglake.log_tables.coverage import Coverage
-from seglake.pipelines.segment_ingest.planning.plan import SurveyedPartition
+from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import CompareRequest
 from seglake.pipelines.segment_ingest.run_context import RunContext
 from seglake.storage.storage import Storage

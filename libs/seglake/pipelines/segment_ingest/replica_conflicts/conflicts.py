@@ -20,7 +20,8 @@ from seglake.pipelines.segment_ingest.committing.election_rows import (
 )
 from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
 from seglake.pipelines.segment_ingest.committing.wave import commit_files
-from seglake.pipelines.segment_ingest.planning.plan import SurveyedPartition, wanted_ranges
+from seglake.pipelines.segment_ingest.planning.plan import wanted_ranges
+from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.segment_ingest.replica_conflicts.conflict_requests import (
     lake_requests,
     replica_requests,

@@ -16,7 +16,7 @@ from seglake.lake.tables import BATCHES, GAPS
 from seglake.log_tables.coverage import Coverage
 from seglake.log_tables.current_gaps import GAP_COLUMNS
 from seglake.pipelines.segment_ingest.committing.election_rows import SupersededRange
-from seglake.pipelines.segment_ingest.planning.plan import SurveyedPartition
+from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.segment_ingest.replica_conflicts.conflicts import Clash
 from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import Winner
 from seglake.pipelines.segment_ingest.run_context import RunContext

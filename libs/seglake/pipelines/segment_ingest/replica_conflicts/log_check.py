@@ -32,7 +32,8 @@ from seglake.log_dirs.batch_search import (
 )
 from seglake.log_tables.batch_lookup import IngestedBatches
 from seglake.log_tables.coverage import Coverage, Frontier
-from seglake.pipelines.segment_ingest.planning.plan import SurveyedPartition, wanted_ranges
+from seglake.pipelines.segment_ingest.planning.plan import wanted_ranges
+from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.segment_ingest.run_context import RunContext
 from seglake.task_engine.packing import packed, run_small_inline
 

@@ -14,7 +14,8 @@ from seglake.log_tables.observation_rows import NewestObservations
 from seglake.pipelines.segment_ingest.committing.concurrent_ranges import ConcurrentRange
 from seglake.pipelines.segment_ingest.committing.election_rows import SupersededRange
 from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
-from seglake.pipelines.segment_ingest.planning.plan import RangePlan, SurveyedPartition
+from seglake.pipelines.segment_ingest.planning.plan import RangePlan
+from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.segment_ingest.planning.unread_data import UnreadData
 from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import ConflictCount
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from seglake.kafka_log.read_policy import Isolation
 from seglake.kafka_log.transactions.hanging_transactions import age_ms
 from seglake.pipelines.progress import show_duration
-from seglake.pipelines.segment_ingest.planning.plan import SurveyedPartition
+from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.settings.settings import Settings
 from seglake.segment_codec.errors import TailKind
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from seglake.kafka_log.leader_epochs import OPEN_END
 from seglake.kafka_log.offset_ranges import OffsetRange, common, merged
 from seglake.log_tables.coverage import Coverage
-from seglake.pipelines.segment_ingest.planning.plan import SurveyedPartition
+from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.segment_ingest.replica_conflicts.elections import (
     current_batches,
     spans_of,

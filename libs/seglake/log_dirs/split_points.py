@@ -1,0 +1,156 @@
+"""Where tasks may begin in a segment, found by a survey's walk. A value that grows."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from seglake.kafka_log.segment_survey import SplitPoint
+from seglake.log_dirs.batch_proof import is_proved
+from seglake.log_dirs.scan_request import SurveyRequest
+from seglake.segment_codec.batch_run import BatchRun
+from seglake.segment_codec.errors import DefectCode
+from seglake.segment_codec.message_set import Wrapper
+from seglake.segment_codec.offset_order import Unit
+from seglake.segment_codec.record_batch import RecordBatch
+from seglake.segment_codec.segment import Defect
+from seglake.segment_codec.window import Window
+
+_MISPLACED = (
+    DefectCode.OFFSET_CONTRADICTED,
+    DefectCode.OFFSET_OUT_OF_ORDER,
+    DefectCode.OFFSET_OUT_OF_SEGMENT,
+)
+_FEWEST_BEFORE = 3  # what judges a batch looks at two others behind it
+
+
+class _Point(NamedTuple):
+    split: SplitPoint
+    has_learned: bool  # what was met before it changes how batches behind it are judged
+
+
+class SplitPoints:
+    """Told what a walk meets, in the order of the bytes.
+
+    Where all is in order, any batch will do whose checksum holds. Elsewhere a walk that begins
+    there must judge as one that came from the start of the segment: several batches in order lie
+    before it, the last of them ends where it begins, and nothing lower comes behind it.
+
+    Args:
+        window: of the walk; borrowed.
+        base_offset: where the walk begins.
+        is_full: the walk verifies all checksums, since something is odd.
+    """
+
+    def __init__(
+        self, request: SurveyRequest, window: Window, base_offset: int, *, is_full: bool
+    ) -> None:
+        self._request = request
+        self._window = window
+        self._is_full = is_full
+        start = _Point(SplitPoint(0, base_offset, base_offset, -1), has_learned=False)
+        self._points = [start] if is_full else []
+        self._reached = base_offset
+        self._in_order = 0  # sound batches since anything odd
+        self._has_learned = False
+
+    def splits(self) -> tuple[SplitPoint, ...]:
+        """What was found; what must not be parted is one piece."""
+        found: list[SplitPoint] = []
+        is_plain = True
+        for split, has_learned in reversed(self._points):
+            is_plain &= split.is_plain
+            if is_plain or not has_learned:
+                found.append(split._replace(is_plain=is_plain))
+                is_plain = True
+        return tuple(reversed(found))
+
+    def defect(self, defect: Defect) -> None:
+        """Damage was met."""
+        if defect.code in _MISPLACED and defect.base_offset is not None:
+            self._drop_above(defect.base_offset)
+        self._odd()
+
+    def unit(self, unit: Unit) -> None:
+        """A sound batch was met."""
+        is_open = isinstance(unit, Wrapper)  # only its last offset is known
+        first = self._reached if is_open else unit.first_offset
+        if first < self._reached or unit.last_offset < self._reached:
+            self._drop_above(first)
+            self._odd()
+            return
+        is_safe = self._in_order >= _FEWEST_BEFORE and first == self._reached
+        is_begin = not self._points
+        if is_begin:
+            is_due = unit.last_offset >= self._request.start_offset
+        else:
+            due = self._points[-1].split.position + self._request.split_bytes
+            is_due = unit.position >= due and (is_safe or not self._is_full)
+            is_due = is_due and (self._is_full or is_proved(self._window, unit))
+        if is_due:
+            crc = unit.header.crc if isinstance(unit, RecordBatch) else unit.crc
+            self._add(SplitPoint(unit.position, self._reached, first, crc), self._has_learned)
+        is_sparse = isinstance(unit, RecordBatch) and _is_sparse(unit)
+        self._learn(is_new=is_sparse or first > self._reached)
+        self._in_order = self._in_order + 1 if isinstance(unit, RecordBatch) else 0
+        self._reached = unit.last_offset + 1
+
+    def run(self, run: BatchRun) -> None:
+        """Sound batches were met that begin where all before them ended, or later."""
+        first = run.column("base_offset")
+        ends_before = np.concatenate(([self._reached], run.next_offsets[:-1]))
+        is_new = (first > ends_before) | (
+            run.column("record_count") <= run.column("last_offset_delta")
+        )
+        is_new_before = np.logical_or.accumulate(np.concatenate(([False], is_new[:-1])))
+        is_safe = first == ends_before
+        is_safe[: max(_FEWEST_BEFORE - self._in_order, 0)] = False
+        places = np.flatnonzero(is_safe) if self._is_full else np.arange(len(run))
+
+        def add(index: int) -> None:
+            batch = run.batch(index)
+            split = SplitPoint(
+                batch.position, int(ends_before[index]), batch.first_offset, batch.header.crc
+            )
+            self._add(split, self._has_learned or self._is_news(is_new=bool(is_new_before[index])))
+
+        if not self._points:
+            begin = np.searchsorted(run.next_offsets, self._request.start_offset, side="right")
+            if begin < len(run):
+                add(int(begin))
+        while self._points:
+            due = self._points[-1].split.position + self._request.split_bytes - run.position
+            places = places[np.searchsorted(run.starts[places], due) :]
+            if not len(places):
+                break
+            if self._is_full or is_proved(self._window, run.batch(int(places[0]))):
+                add(int(places[0]))
+            places = places[1:]
+        self._learn(is_new=bool(is_new.any()))
+        self._in_order += len(run)
+        self._reached = run.last_offset + 1
+
+    def _add(self, split: SplitPoint, has_learned: bool) -> None:
+        self._points.append(_Point(split, has_learned))
+
+    def _is_news(self, *, is_new: bool) -> bool:
+        """Whether a hole, or a batch with records missing, says more than the cleaner's offset."""
+        return is_new and not self._request.is_cleaned
+
+    def _learn(self, *, is_new: bool) -> None:
+        self._has_learned |= self._is_news(is_new=is_new)
+
+    def _drop_above(self, offset: int) -> None:
+        """Offsets come that lie below where some points begin."""
+        while len(self._points) > 1 and self._points[-1].split.expected_offset > offset:
+            self._points.pop()
+
+    def _odd(self) -> None:
+        """What lies behind the last point is not in order."""
+        self._in_order = 0
+        if self._points:
+            split, has_learned = self._points[-1]
+            self._points[-1] = _Point(split._replace(is_plain=False), has_learned)
+
+
+def _is_sparse(batch: RecordBatch) -> bool:
+    return batch.header.record_count <= batch.header.last_offset_delta

@@ -1,0 +1,105 @@
+"""The pieces of segments that are read, and which of them must lie in one task. Pure.
+
+A piece is plain where the survey met nothing odd in it. Damage costs its own piece the speed of a
+plain one, and no other.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import chain, groupby
+
+from seglake.kafka_log.segment_survey import SegmentSurvey
+from seglake.pipelines.segment_ingest.decoding.tasks import SegmentSplit
+from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
+from seglake.task_engine.packing import packed
+
+
+def pieces_of(partition: SurveyedPartition, start: int, stop: int) -> list[SegmentSplit]:
+    """The pieces that hold something of the offsets [start, stop), in order."""
+    segments = partition.surveyed_segments
+    pieces: list[SegmentSplit] = []
+    reached = 0
+    for index, (file, survey) in enumerate(zip(segments, partition.surveys, strict=True)):
+        is_last = index + 1 == len(segments)
+        limit = _limit(partition, index)
+        is_below = not is_last and limit <= max(start, partition.bounds.log_start_offset)
+        if is_below or file.base_offset >= stop or survey.size_bytes == 0:
+            continue
+        cleaner_offset = partition.replica.checkpoints.cleaner_offset or 0
+        whole = SegmentSplit(
+            file=replace(file, size_bytes=survey.size_bytes),
+            start=0,
+            stop=survey.size_bytes,
+            limit_offset=limit,
+            expected_offset=file.base_offset,
+            start_crc=-1,
+            is_last=is_last,
+            is_cleaned=file.base_offset < cleaner_offset,
+            is_compacted=survey.has_compacted_batch or survey.next_offset <= cleaner_offset,
+            is_plain=False,
+        )
+        # A task judges batches beyond the limit otherwise than the survey did.
+        is_judged_alike = survey.highest_offset <= limit
+        pieces += _pieces(whole, survey, reached, start, stop) if is_judged_alike else [whole]
+        reached = min(survey.next_offset, limit)
+    return pieces
+
+
+def grouped(pieces: Sequence[SegmentSplit], most_bytes: int) -> list[list[SegmentSplit]]:
+    """The pieces of each task; neighbours that fit into one are together, plain ones by themselves.
+
+    A task can begin inside of a segment. It begins with one only where both sides are plain: else
+    damage, and offsets that are missing, are told by what lies around them.
+    """
+    joined: list[list[SegmentSplit]] = []
+    for piece in pieces:
+        if joined and not (piece.start or (piece.is_plain and joined[-1][-1].is_plain)):
+            joined[-1].append(piece)
+        else:
+            joined.append([piece])
+    groups: list[list[SegmentSplit]] = []
+    for _, alike in groupby(joined, lambda several: all(piece.is_plain for piece in several)):
+        groups += [list(chain(*group)) for group in packed(alike, _size_bytes, most_bytes)]
+    return groups
+
+
+def _size_bytes(pieces: Sequence[SegmentSplit]) -> int:
+    return sum(piece.size_bytes for piece in pieces)
+
+
+def _limit(partition: SurveyedPartition, index: int) -> int:
+    """Offsets from here on cannot be in the segment: where the next one really begins.
+
+    In the last one they are above the end of the log: a batch there has lower ones behind it, and
+    nothing proves its own.
+    """
+    segments = partition.surveyed_segments
+    if index + 1 == len(segments):
+        return partition.bounds.log_end_offset
+    following = partition.surveys[index + 1]
+    # Where offsets are missing, what lies above the next name may as well have a false offset.
+    is_proved = following.is_plain and not partition.surveys[index].hole_count
+    first = following.first_offset if is_proved else None
+    return max(segments[index + 1].base_offset, first or 0)
+
+
+def _pieces(
+    whole: SegmentSplit, survey: SegmentSurvey, reached: int, start: int, stop: int
+) -> Iterator[SegmentSplit]:
+    """The pieces of one segment."""
+    for index, split in enumerate(survey.splits):
+        following = survey.splits[index + 1] if index + 1 < len(survey.splits) else None
+        if split.first_offset >= stop:
+            break
+        if following is not None and following.first_offset <= start:
+            continue
+        end = survey.next_offset if following is None else following.expected_offset
+        yield replace(
+            whole,
+            start=split.position,
+            stop=whole.stop if following is None else following.position,
+            next_offset=end if split.is_plain else 0,
+            expected_offset=max(split.expected_offset, whole.expected_offset, reached),
+            start_crc=split.crc,
+            is_plain=split.is_plain,
+        )

@@ -1,0 +1,49 @@
+"""A partition of which all is known that a plan needs. A value."""
+
+from dataclasses import dataclass
+
+from seglake.kafka_log.compressed_segments import compressed_ranges
+from seglake.kafka_log.log_bounds import LogBounds
+from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
+from seglake.kafka_log.replica import PartitionKey, Replica, SegmentFile
+from seglake.kafka_log.replica_selection import OtherReplica, PartitionChoice
+from seglake.kafka_log.segment_survey import SegmentSurvey
+
+
+@dataclass(frozen=True, slots=True)
+class SurveyedPartition:
+    """One partition, ready to be planned: the replica that is read, and what bounds its log."""
+
+    choice: PartitionChoice
+    bounds: LogBounds
+    covered: tuple[OffsetRange, ...]
+
+    @property
+    def key(self) -> PartitionKey:
+        return self.choice.chosen.key
+
+    @property
+    def replica(self) -> Replica:
+        return self.choice.chosen
+
+    @property
+    def surveys(self) -> tuple[SegmentSurvey, ...]:
+        """Of the replica's last segments, in order."""
+        return self.choice.surveys
+
+    @property
+    def surveyed_segments(self) -> tuple[SegmentFile, ...]:
+        return self.replica.segments[len(self.replica.segments) - len(self.surveys) :]
+
+    @property
+    def other_replicas(self) -> tuple[OtherReplica, ...]:
+        return self.choice.other_replicas
+
+    @property
+    def waiting_ranges(self) -> tuple[OffsetRange, ...]:
+        """What waits for somebody to decompress segments: their offsets, and those of transactions
+        that may have ended there, which nobody has to guess. Merged."""
+        compressed = compressed_ranges(self.replica, self.other_replicas)
+        doubts = ((found.start_offset, found.next_offset) for found in self.bounds.unknown_outcomes)
+        unsettled = [doubt for doubt in doubts if subtracted(doubt, compressed) != [doubt]]
+        return tuple(merged([*compressed, *unsettled]))

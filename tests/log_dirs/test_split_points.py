@@ -1,0 +1,61 @@
+"""Damage costs its own piece of a segment, and what must be judged together stays together."""
+
+from pathlib import Path
+
+from seglake.kafka_log.replica import SegmentFile
+from seglake.kafka_log.segment_survey import SplitPoint
+from seglake.log_dirs.header_scan import survey_segment
+from seglake.log_dirs.scan_request import SurveyRequest
+from seglake.storage.local_storage import LocalStorage
+from support.encoder import EncodedBatch
+from support.faults import batch, with_length
+from support.walks import laid_out
+
+
+def _splits(folder: Path, batches: list[EncodedBatch]) -> tuple[SplitPoint, ...]:
+    path = folder / f"{0:020}.log"
+    path.write_bytes(laid_out(*batches))
+    request = SurveyRequest(
+        storage=LocalStorage(),
+        file=SegmentFile(0, str(path), path.name, path.stat().st_size, None),
+        is_last=True,
+        is_cleaned=False,
+        split_bytes=1,
+        window_bytes=1 << 16,
+    )
+    return survey_segment(request).splits
+
+
+def _pieces(splits: tuple[SplitPoint, ...]) -> list[tuple[int, bool]]:
+    return [(split.first_offset, split.is_plain) for split in splits]
+
+
+def test_tasks_begin_beside_damage(tmp_path: Path) -> None:
+    batches = [batch(offset) for offset in range(0, 30, 2)]
+    batches[7] = with_length(batches[7], -1)
+    before = [(0, True), *((offset, True) for offset in (6, 8, 10))]
+    after = [(offset, True) for offset in range(22, 30, 2)]
+    assert _pieces(_splits(tmp_path, batches)) == [*before, (12, False), *after]
+
+
+def test_what_comes_late_is_with_what_it_comes_behind(tmp_path: Path) -> None:
+    rising = [batch(offset) for offset in range(0, 30, 2)]
+    late = rising.pop(5)
+    rising.insert(12, late)
+    found = _pieces(_splits(tmp_path, rising))
+    assert found == [(0, True), (6, True), (8, False)]
+
+
+def test_copy_is_with_all_that_it_copies(tmp_path: Path) -> None:
+    batches = [batch(offset) for offset in range(0, 30, 2)]
+    found = _pieces(_splits(tmp_path, [*batches, batches[6], batches[7]]))
+    assert found == [(0, True), (6, True), (8, True), (10, True), (12, False)]
+
+
+def test_hole_is_with_the_damage_behind_it(tmp_path: Path) -> None:
+    """A log with holes needs more to prove that an offset is false."""
+    batches = [batch(offset) for offset in range(0, 44, 2) if offset != 6]
+    batches[15] = with_length(batches[15], -1)
+    found = _pieces(_splits(tmp_path, batches))
+    assert found[0] == (0, False)
+    assert found[1:] == [(offset, True) for offset in (40, 42)]
