@@ -4,7 +4,6 @@ All of it goes through the public `ingest`.
 """
 
 import json
-import multiprocessing
 import resource
 import shutil
 from collections.abc import Callable, Iterator, Sequence
@@ -20,10 +19,10 @@ from support.accounts import imbalances_of
 from support.ingest_drivers import EXIT_CODE_OF_THE_DEAD, WAVES
 from support.lakes import Sections, ingested, read_table, versions
 from support.made_logs import make_log_dir
+from support.processes import young
 from support.taken import records_taken
 from support.three_logs import EDGES, VALUE_BYTES, all_records
 
-_SPAWN = multiprocessing.get_context("spawn")
 _STEPS = ("redo", *(table.name for table in tables_of(["orders"])), "cleaned")
 _DEATHS = [(step, 1 + index % 2 * 2) for index, step in enumerate(_STEPS)]  # in commit 1 or 3
 
@@ -33,7 +32,7 @@ def _exit_codes(
 ) -> list[int]:
     """Run the target in groups of processes."""
     answer = folder / "exit_codes.json"
-    mother = _SPAWN.Process(target=ingest_drivers.fork_each, args=(target, groups, answer))
+    mother = young().Process(target=ingest_drivers.fork_each, args=(target, groups, answer))
     mother.start()
     mother.join(120)
     assert mother.exitcode == 0
