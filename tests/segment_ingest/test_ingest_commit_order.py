@@ -132,7 +132,7 @@ def test_a_full_disk_fails_the_run_and_the_next_one_takes_everything(
     source = make_log_dir(tmp_path / "data", EDGES, value_bytes=value_bytes)
     lake = tmp_path / "lake"
     with _full_disk(largest_file_bytes), pytest.raises(SeglakeError, match="File too large"):
-        ingested(source, lake)
+        ingested(source, lake, makes_lake=True)
     assert records_taken(lake) == []
     assert set(versions(lake).values()) <= {0}
     assert ingested(source, lake).exit_code == 0
