@@ -40,7 +40,7 @@ _TELLING_DAMAGE = {*TELLING_DAMAGE, *_LOST_WITHOUT_TRACE} - _NO_CLUSTER_ID
 _SOME_DAMAGED = shared(
     cases(
         sorted({*_TELLING_DAMAGE, *every(6, CORRUPT_CASES)} - _NO_CLUSTER_ID),
-        telling=_TELLING_DAMAGE,
+        telling={*_LOST_WITHOUT_TRACE, *every(2, sorted(_TELLING_DAMAGE))} - _NO_CLUSTER_ID,
     )
 )
 

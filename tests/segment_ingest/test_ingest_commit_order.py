@@ -16,6 +16,7 @@ from seglake.errors import SeglakeError
 from seglake.lake.tables import tables_of
 from support import ingest_drivers
 from support.accounts import imbalances_of
+from support.cases import cases, every
 from support.ingest_drivers import EXIT_CODE_OF_THE_DEAD, WAVES
 from support.lakes import Sections, ingested, read_table, versions
 from support.made_logs import make_log_dir
@@ -25,6 +26,7 @@ from support.three_logs import EDGES, VALUE_BYTES, all_records
 
 _STEPS = ("redo", *(table.name for table in tables_of(["orders"])), "cleaned")
 _DEATHS = [(step, 1 + index % 2 * 2) for index, step in enumerate(_STEPS)]  # in commit 1 or 3
+_OF_THE_DEAD = pytest.mark.xdist_group("lakes of the dead")
 
 
 def _exit_codes(
@@ -53,6 +55,7 @@ def lakes_of_the_dead(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, P
     return source, folder
 
 
+@_OF_THE_DEAD
 @pytest.mark.parametrize("step", _STEPS)
 def test_a_run_killed_after_any_step_is_completed_by_the_next(
     step: str, lakes_of_the_dead: tuple[Path, Path], tmp_path: Path
@@ -72,7 +75,8 @@ def test_a_run_killed_after_any_step_is_completed_by_the_next(
     assert not list((lake / "records" / "_seglake" / "redo").iterdir())
 
 
-@pytest.mark.parametrize("step", ["records", "quarantine"])
+@_OF_THE_DEAD
+@pytest.mark.parametrize("step", cases(["records", "quarantine"], telling=["quarantine"]))
 def test_a_decided_commit_is_completed_although_its_source_is_gone(
     step: str, lakes_of_the_dead: tuple[Path, Path], tmp_path: Path
 ) -> None:
@@ -91,7 +95,7 @@ def test_a_decided_commit_is_completed_although_its_source_is_gone(
 
 
 def test_two_drivers_on_one_lake_take_every_row_once(source: Path, tmp_path: Path) -> None:
-    rounds: list[Sections] = [{}, {}, WAVES, WAVES]
+    rounds: list[Sections] = [{}, WAVES]
     groups = [
         [
             (source, tmp_path / f"lake{number}", tmp_path / f"{number}-{driver}", sections)
@@ -140,7 +144,7 @@ def test_a_full_disk_fails_the_run_and_the_next_one_takes_everything(
     assert imbalances_of(lake) == []
 
 
-@pytest.mark.parametrize("step", _STEPS[:-1])
+@pytest.mark.parametrize("step", cases(_STEPS[:-1], telling=every(2, _STEPS[1:-1])))
 def test_a_disk_that_fills_up_during_a_commit_leaves_what_the_next_run_completes(
     step: str, source: Path, tmp_path: Path
 ) -> None:
