@@ -19,13 +19,13 @@ from support.page_readers import by_deltalake, by_duckdb, by_polars, by_views
 from support.query_answers import Answers, Likened
 from support.query_page import in_checkout
 
-_TOPIC = "orders"
-_READERS = [by_duckdb, by_polars, by_deltalake]
-_BY_NAME = {reader.__name__: reader for reader in _READERS}
-_COMPACTED = ["cmp-tombs", "cmp-v2", "cmp-v0-lz4"]
-
 Row = Mapping[str, object]
 Reader = Callable[..., Answers]
+
+_TOPIC = "orders"
+_READERS = [by_duckdb, by_polars, by_deltalake]
+_BY_NAME: Mapping[str, Reader] = {reader.__name__: reader for reader in _READERS}
+_COMPACTED = ["cmp-tombs", "cmp-v2", "cmp-v0-lz4"]
 
 
 def _range(partition: int, start: int, end: int, generation: int, **other: object) -> Row:
