@@ -23,8 +23,8 @@ Row = Mapping[str, object]
 Reader = Callable[..., Answers]
 
 _TOPIC = "orders"
-_READERS = [by_duckdb, by_polars, by_deltalake]
-_BY_NAME: Mapping[str, Reader] = {reader.__name__: reader for reader in _READERS}
+_READERS: list[Reader] = [by_duckdb, by_polars, by_deltalake]
+_BY_NAME = {reader.__name__: reader for reader in _READERS}
 _COMPACTED = ["cmp-tombs", "cmp-v2", "cmp-v0-lz4"]
 
 
