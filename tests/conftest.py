@@ -38,6 +38,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     os.environ.pop("CI", None)  # where it is set, pytest works out differences whole, for minutes
     config.pluginmanager.register(OneScreen())
+    # No power fails here, and waiting for the disk is a good part of a run. Whether files are
+    # synced is for the tests of `storage` to see.
+    setattr(os, "fsync", lambda descriptor: None)  # noqa: B010 - mypy lets no function be assigned
     # The same examples each time; and a busy machine proves nothing.
     hypothesis.settings.register_profile("tests", derandomize=True, database=None, deadline=None)
     hypothesis.settings.load_profile("tests")

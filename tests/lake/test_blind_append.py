@@ -1,6 +1,5 @@
 """A table that takes no part in the topics' commits: appends, and reading the newest rows first."""
 
-import multiprocessing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from seglake.lake.parquet_files import DataFile, ParquetFile
 from seglake.lake.tables import OBSERVATIONS
 from support.lake_drivers import commit
 from support.lake_rows import NOW_MS, Lake, lake_at, wave
+from support.processes import young
 
 _NAMES = ("topic", "log_end_offset")
 
@@ -62,8 +62,7 @@ def _append_some(path: Path, driver: int) -> None:
 
 
 def test_drivers_may_append_at_once_and_none_loses_its_rows(lake: Lake) -> None:
-    spawn = multiprocessing.get_context("spawn")
-    drivers = [spawn.Process(target=_append_some, args=(lake.path, n)) for n in range(2)]
+    drivers = [young().Process(target=_append_some, args=(lake.path, n)) for n in range(2)]
     for driver in drivers:
         driver.start()
     for driver in drivers:

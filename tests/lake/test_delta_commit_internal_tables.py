@@ -1,7 +1,5 @@
 """Tables that serve one internal topic take part in its commits, and in no others."""
 
-import multiprocessing
-
 import pytest
 
 from seglake.lake.delta_commit import AppVersions, app_id, recover, versions
@@ -20,10 +18,10 @@ from support.cases import cases, every
 from support.lake_drivers import EXIT_CODE_OF_THE_DEAD, commit, commit_and_die
 from support.lake_rows import SOURCE, Lake, next_wave, read_offsets, rows, wave, write_file
 from support.lake_states import assert_each_row_once, generations, redo_files
+from support.processes import young
 
 OFFSETS, STATES = "__consumer_offsets", "__transaction_state"
 OWN = tables_of([OFFSETS])
-SPAWN = multiprocessing.get_context("spawn")
 _STEPS = ["redo", *(table.name for table in OWN), "cleaned"]
 
 
@@ -76,7 +74,7 @@ def test_a_plain_topic_never_opens_them(lake: Lake, monkeypatch: pytest.MonkeyPa
 def test_a_driver_killed_after_any_step_is_completed_by_the_next(lake: Lake, step: str) -> None:
     commit(lake, wave(lake, OFFSETS, 1, range(2)))
     waves = [wave(lake, OFFSETS, 2, range(2, 5)), wave(lake, "orders", 1, range(7))]
-    process = SPAWN.Process(target=commit_and_die, args=(lake.path, step, *waves))
+    process = young().Process(target=commit_and_die, args=(lake.path, step, *waves))
     process.start()
     process.join()
     assert process.exitcode == EXIT_CODE_OF_THE_DEAD

@@ -1,4 +1,3 @@
-import multiprocessing
 from collections.abc import Callable
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -19,13 +18,13 @@ from support.lake_drivers import (
 )
 from support.lake_rows import PLAIN_TABLES, SOURCE, Lake, next_wave, read_offsets, wave
 from support.lake_states import assert_each_row_once, redo_files
+from support.processes import young
 
-SPAWN = multiprocessing.get_context("spawn")
 STEPS = ("redo", *(table.name for table in PLAIN_TABLES), "cleaned")
 
 
 def started(target: Callable[..., None], *args: object) -> BaseProcess:
-    process = SPAWN.Process(target=target, args=args)
+    process = young().Process(target=target, args=args)
     process.start()
     return process
 
@@ -151,7 +150,7 @@ def test_commit_before_recovery_is_lost(lake: Lake) -> None:
 @pytest.mark.parametrize("step", ["records", "quarantine", "checkpoints"])
 def test_two_drivers_recover_at_the_same_time(lake: Lake, step: str) -> None:
     let_die(lake, step, wave(lake, "orders", 1, range(3)))
-    barrier = SPAWN.Barrier(2)
+    barrier = young().Barrier(2)
     helpers = [started(recover_together, lake.path, barrier) for _ in range(2)]
     for helper in helpers:
         helper.join()
@@ -163,8 +162,8 @@ def test_two_drivers_recover_at_the_same_time(lake: Lake, step: str) -> None:
 
 @pytest.mark.parametrize("driver_count", [2, 4])
 def test_one_driver_wins_each_generation(lake: Lake, tmp_path: Path, driver_count: int) -> None:
-    round_count = 12 // driver_count
-    barrier = SPAWN.Barrier(driver_count)
+    round_count = 3
+    barrier = young().Barrier(driver_count)
     drivers = [
         started(race, lake.path, number, round_count, barrier, tmp_path)
         for number in range(driver_count)
@@ -182,11 +181,11 @@ def test_one_driver_wins_each_generation(lake: Lake, tmp_path: Path, driver_coun
 
 
 def test_drivers_that_plan_again_after_losing_all_get_their_rows_in_once(lake: Lake) -> None:
-    drivers = [started(commit_all, lake.path, number, 5) for number in range(3)]
+    drivers = [started(commit_all, lake.path, number, 3) for number in range(3)]
     for driver in drivers:
         driver.join()
     assert [driver.exitcode for driver in drivers] == [0, 0, 0]
-    assert_each_row_once(lake, "orders", [d * 1000 + n for d in range(3) for n in range(5)])
+    assert_each_row_once(lake, "orders", [d * 1000 + n for d in range(3) for n in range(3)])
     recover(lake.tables, SOURCE, ["orders"])
     assert redo_files(lake) == []
 

@@ -1,5 +1,4 @@
 import json
-import multiprocessing
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -18,6 +17,7 @@ from seglake.storage.errors import LakeFolderError, StorageError
 from seglake.storage.local_storage import LocalStorage
 from support.lake_drivers import commit, create_together
 from support.lake_rows import SOURCE, Lake, lake_at, new_lake, next_wave
+from support.processes import young
 
 
 def test_tables_are_made_with_the_oldest_protocol_and_append_only(lake: Lake) -> None:
@@ -91,10 +91,9 @@ def test_creation_that_was_cut_off_is_completed(lake: Lake) -> None:
 
 
 def test_several_drivers_create_one_lake(tmp_path: Path) -> None:
-    spawn = multiprocessing.get_context("spawn")
-    barrier = spawn.Barrier(3)
+    barrier = young().Barrier(3)
     drivers = [
-        spawn.Process(target=create_together, args=(tmp_path / "lake", barrier)) for _ in range(3)
+        young().Process(target=create_together, args=(tmp_path / "lake", barrier)) for _ in range(3)
     ]
     for driver in drivers:
         driver.start()

@@ -1,5 +1,6 @@
 """All readers of the query page leave out what lost an election, before and after a retake."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,13 +24,17 @@ _LOSER = ElectedLog.of(*_BEFORE, *plain(1, 3))
 _WINNER = ElectedLog.of(*_BEFORE, *plain(3, 2, 4))
 
 
-def _lost(folder: Path) -> tuple[Path, Path]:
-    """A lake whose rows lost an election, and the disk with the log that won."""
-    lake, disk = folder / "lake", folder / "disk"
+@pytest.fixture(scope="module")
+def elected(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """With `lost`, a lake whose rows lost an election, `retaken`, the same when it was mended, and
+    `disk`, the log that won."""
+    folder = tmp_path_factory.mktemp("elected")
+    lake, disk = folder / "lost", folder / "disk"
     ingested(write_elected(disk, _LOSER), lake, read={"upper_bound": "log_end"})
     write_elected(disk, _WINNER, broker_id=1)
     assert ingested(disk, lake).exit_code == 3
-    return lake, disk
+    retaken(shutil.copytree(lake, folder / "retaken"), disk)
+    return folder
 
 
 def _records(answers: Answers) -> list[tuple[object, bytes]]:
@@ -38,22 +43,21 @@ def _records(answers: Answers) -> list[tuple[object, bytes]]:
 
 @pytest.mark.parametrize("reader", [by_polars, by_duckdb, by_deltalake])
 def test_readers_of_the_page_get_what_a_consumer_gets(
-    tmp_path: Path, reader: Callable[..., Answers]
+    tmp_path: Path, elected: Path, reader: Callable[..., Answers]
 ) -> None:
-    lake, disk = _lost(tmp_path)
-    folder = tmp_path / "checkout"
-    folder.mkdir()
-    with in_checkout(folder, lake):
-        assert _records(reader(topic="orders")) == _WINNER.consumed()[:10]
-        retaken(lake, disk)
-        assert _records(reader(topic="orders")) == _WINNER.consumed()
+    for lake, end in (("lost", 10), ("retaken", None)):
+        folder = tmp_path / lake
+        folder.mkdir()
+        with in_checkout(folder, elected / lake):
+            assert _records(reader(topic="orders")) == _WINNER.consumed()[:end]
 
 
 @pytest.mark.spark
 def test_spark_retakes_audits_and_asks_as_the_local_engine_does(
-    spark_session: SparkSession, tmp_path: Path
+    spark_session: SparkSession, elected: Path, lake: Path
 ) -> None:
-    lake, disk = _lost(tmp_path)
+    shutil.copytree(elected / "lost", lake)
+    disk = elected / "disk"
     engine = SparkEngine(spark_session.sparkContext)
     assert audited(lake, engine=engine).exit_code == 3
     assert _records(by_views(spark_session, str(lake), "orders")) == _WINNER.consumed()[:10]

@@ -17,6 +17,7 @@ from seglake.pipelines.segment_ingest import round_look
 from seglake.pipelines.segment_ingest.planning.replica_survey import survey_partitions
 from support import broker_disks
 from support.accounts import imbalances_of
+from support.cases import cases
 from support.ingest_drivers import WAVES
 from support.lakes import Sections, ingested, oracle_record, read_table
 from support.made_logs import made_records, make_log_dir
@@ -46,8 +47,13 @@ def _gap_rows(lake: Path) -> list[tuple[int, int, str, str | None]]:
     return [(row["start_offset"], row["next_offset"], row["cause"], row["detail"]) for row in rows]
 
 
-@pytest.mark.parametrize("sections", [{}, WAVES], ids=["at_once", "in_waves"])
-@pytest.mark.parametrize(("gone", "start"), [((0,), 40), ((0, 40), 80)], ids=str)
+@pytest.mark.parametrize(
+    ("gone", "start", "sections"),
+    cases(
+        [((0,), 40, WAVES), ((0, 40), 80, {}), ((0,), 40, {}), ((0, 40), 80, WAVES)],
+        telling=[((0,), 40, WAVES), ((0, 40), 80, {})],
+    ),
+)
 def test_the_oldest_segments_that_go_after_the_plan_become_a_gap_in_the_same_run(
     gone: tuple[int, ...], start: int, sections: Sections, source: Path, lake: Path
 ) -> None:

@@ -15,7 +15,7 @@ from support.encoder import EncodedBatch, positions_of
 from support.walks import laid_out, sound_units, units_of, walked
 
 REPEATABLE = settings(
-    max_examples=300,
+    max_examples=100,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 SMALL_WINDOW = 64

@@ -14,6 +14,7 @@ import pytest
 from seglake.pipelines.lake_audit.disk_check.disk_check_report import exit_code
 from support.accounts import imbalances_of, standing_gaps
 from support.audits import audited, checked, kinds
+from support.cases import cases
 from support.encoder import (
     Codec,
     EncodedBatch,
@@ -97,7 +98,7 @@ def _elected(folder: Path, stop: int, topic_id: uuid.UUID | None) -> Path:
     return write_over(folder, [log], broker_id=2)
 
 
-@pytest.mark.parametrize("topic_id", [None, TOPIC_IDS["orders"]], ids=["no id", "id"])
+@pytest.mark.parametrize("topic_id", cases([None, TOPIC_IDS["orders"]], telling=[None]))
 def test_a_batch_that_won_an_election_over_what_was_taken_accounts_for_what_is_new(
     topic_id: uuid.UUID | None, data: Path, lake: Path
 ) -> None:

@@ -67,19 +67,29 @@ _SMALLEST = 64 * 1024
 @pytest.mark.parametrize(
     "sections",
     [
-        {"read": {"split_bytes": _SMALLEST, "window_bytes": _SMALLEST}},
-        {"read": {"decoded_bytes": 1, "window_bytes": _SMALLEST}},
-        {"write": {"target_file_bytes": 1}},
-        {
-            "read": {"split_bytes": _SMALLEST, "window_bytes": _SMALLEST},
-            "write": {"wave_bytes": _SMALLEST},
-        },
-        {
-            "read": {"split_bytes": 3 * _SMALLEST, "window_bytes": _SMALLEST},
-            "write": {"wave_bytes": 5 * _SMALLEST},
-        },
+        pytest.param(
+            {"read": {"split_bytes": _SMALLEST, "window_bytes": _SMALLEST}},
+            id="splits",
+            marks=pytest.mark.matrix,  # uneven waves are split too
+        ),
+        pytest.param({"read": {"decoded_bytes": 1, "window_bytes": _SMALLEST}}, id="flushes"),
+        pytest.param({"write": {"target_file_bytes": 1}}, id="files"),
+        pytest.param(
+            {
+                "read": {"split_bytes": _SMALLEST, "window_bytes": _SMALLEST},
+                "write": {"wave_bytes": _SMALLEST},
+            },
+            id="waves",
+            marks=pytest.mark.matrix,
+        ),
+        pytest.param(
+            {
+                "read": {"split_bytes": 3 * _SMALLEST, "window_bytes": _SMALLEST},
+                "write": {"wave_bytes": 5 * _SMALLEST},
+            },
+            id="uneven_waves",
+        ),
     ],
-    ids=["splits", "flushes", "files", "waves", "uneven_waves"],
 )
 def test_the_smallest_settings_give_the_tables_of_the_default_settings(
     sections: Sections, tmp_path: Path

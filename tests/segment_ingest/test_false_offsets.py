@@ -1,7 +1,7 @@
 """Batches whose offset field is wrong: what a run ingests, quarantines and says."""
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 from random import Random
 
@@ -12,6 +12,7 @@ from seglake.cli import ingest_command
 from seglake.task_engine.engine import SparkEngine
 from support.accounts import imbalances_of
 from support.broker_disks import SCENARIOS, copies, log_dirs
+from support.cases import cases, every
 from support.encoder import (
     Codec,
     EncodedBatch,
@@ -31,6 +32,7 @@ from support.taken import gaps_taken, offsets_taken
 
 Span = tuple[int, int]
 KINDS = ("batch", "wrapper_0", "wrapper_1", "message_0", "message_1")
+_PLACES = [*product(KINDS, [0, 2, 3, 7])]
 
 
 def _records(start: int, stop: int) -> list[Record]:
@@ -62,8 +64,7 @@ def _disk(folder: Path, kind: str, index: int, by: int) -> range:
     return true
 
 
-@pytest.mark.parametrize("index", [0, 2, 3, 7])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("kind", "index"), cases(_PLACES, telling=every(3, _PLACES)))
 def test_a_raised_batch_is_lost_alone(kind: str, index: int, tmp_path: Path) -> None:
     lost = _disk(tmp_path / "data", kind, index, 4)
     summary = ingested(tmp_path / "data", tmp_path / "lake")

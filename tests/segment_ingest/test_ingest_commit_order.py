@@ -4,7 +4,6 @@ All of it goes through the public `ingest`.
 """
 
 import json
-import multiprocessing
 import resource
 import shutil
 from collections.abc import Callable, Iterator, Sequence
@@ -17,15 +16,17 @@ from seglake.errors import SeglakeError
 from seglake.lake.tables import tables_of
 from support import ingest_drivers
 from support.accounts import imbalances_of
+from support.cases import cases, every
 from support.ingest_drivers import EXIT_CODE_OF_THE_DEAD, WAVES
 from support.lakes import Sections, ingested, read_table, versions
 from support.made_logs import make_log_dir
+from support.processes import young
 from support.taken import records_taken
 from support.three_logs import EDGES, VALUE_BYTES, all_records
 
-_SPAWN = multiprocessing.get_context("spawn")
 _STEPS = ("redo", *(table.name for table in tables_of(["orders"])), "cleaned")
 _DEATHS = [(step, 1 + index % 2 * 2) for index, step in enumerate(_STEPS)]  # in commit 1 or 3
+_OF_THE_DEAD = pytest.mark.xdist_group("lakes of the dead")
 
 
 def _exit_codes(
@@ -33,7 +34,7 @@ def _exit_codes(
 ) -> list[int]:
     """Run the target in groups of processes."""
     answer = folder / "exit_codes.json"
-    mother = _SPAWN.Process(target=ingest_drivers.fork_each, args=(target, groups, answer))
+    mother = young().Process(target=ingest_drivers.fork_each, args=(target, groups, answer))
     mother.start()
     mother.join(120)
     assert mother.exitcode == 0
@@ -54,6 +55,7 @@ def lakes_of_the_dead(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, P
     return source, folder
 
 
+@_OF_THE_DEAD
 @pytest.mark.parametrize("step", _STEPS)
 def test_a_run_killed_after_any_step_is_completed_by_the_next(
     step: str, lakes_of_the_dead: tuple[Path, Path], tmp_path: Path
@@ -73,7 +75,8 @@ def test_a_run_killed_after_any_step_is_completed_by_the_next(
     assert not list((lake / "records" / "_seglake" / "redo").iterdir())
 
 
-@pytest.mark.parametrize("step", ["records", "quarantine"])
+@_OF_THE_DEAD
+@pytest.mark.parametrize("step", cases(["records", "quarantine"], telling=["quarantine"]))
 def test_a_decided_commit_is_completed_although_its_source_is_gone(
     step: str, lakes_of_the_dead: tuple[Path, Path], tmp_path: Path
 ) -> None:
@@ -92,7 +95,7 @@ def test_a_decided_commit_is_completed_although_its_source_is_gone(
 
 
 def test_two_drivers_on_one_lake_take_every_row_once(source: Path, tmp_path: Path) -> None:
-    rounds: list[Sections] = [{}, {}, WAVES, WAVES]
+    rounds: list[Sections] = [{}, WAVES]
     groups = [
         [
             (source, tmp_path / f"lake{number}", tmp_path / f"{number}-{driver}", sections)
@@ -133,7 +136,7 @@ def test_a_full_disk_fails_the_run_and_the_next_one_takes_everything(
     source = make_log_dir(tmp_path / "data", EDGES, value_bytes=value_bytes)
     lake = tmp_path / "lake"
     with _full_disk(largest_file_bytes), pytest.raises(SeglakeError, match="File too large"):
-        ingested(source, lake)
+        ingested(source, lake, makes_lake=True)
     assert records_taken(lake) == []
     assert set(versions(lake).values()) <= {0}
     assert ingested(source, lake).exit_code == 0
@@ -141,7 +144,7 @@ def test_a_full_disk_fails_the_run_and_the_next_one_takes_everything(
     assert imbalances_of(lake) == []
 
 
-@pytest.mark.parametrize("step", _STEPS[:-1])
+@pytest.mark.parametrize("step", cases(_STEPS[:-1], telling=every(2, _STEPS[1:-1])))
 def test_a_disk_that_fills_up_during_a_commit_leaves_what_the_next_run_completes(
     step: str, source: Path, tmp_path: Path
 ) -> None:

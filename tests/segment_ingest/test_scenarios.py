@@ -15,7 +15,7 @@ import pytest
 
 from seglake.lake.tables import TABLES
 from support import broker_disks
-from support.accounts import imbalances
+from support.accounts import imbalances_of
 from support.broker_disks import LogDir, PartitionFacts
 from support.cases import cases, shared
 from support.conversions import DISK_COPIES, Conversions, DiskCopy
@@ -253,7 +253,7 @@ def test_the_summary_names_each_gap_of_the_tables(converted: Converted) -> None:
 
 
 def test_the_lake_adds_up_and_nothing_is_doubled(converted: Converted) -> None:
-    assert imbalances(converted.tables) == []
+    assert imbalances_of(converted.lake) == []
 
 
 def test_a_second_run_commits_nothing(converted: Converted) -> None:

@@ -108,7 +108,7 @@ def test_topics_that_are_not_there_are_a_wrong_call_and_no_lake_is_made(
 ) -> None:
     make_log_dir(data, {_ORDERS: [0, 5], ("payments", 0): [0, 5]})
     with pytest.raises(NothingSelectedError, match=r"ordrs \(did you mean orders\?\)"):
-        ingested(data, lake, select={"topics": ["ordrs"]}, dry_run=dry_run)
+        ingested(data, lake, select={"topics": ["ordrs"]}, dry_run=dry_run, makes_lake=True)
     assert not lake.exists()
 
 

@@ -1,6 +1,7 @@
 """What of the sources cannot be listed or read is named, and nothing is guessed in its place."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,11 +14,12 @@ from seglake.pipelines.settings.settings import Settings
 from seglake.storage.errors import NotFoundError, RefusedError, StorageError, StoreSilentError
 from seglake.storage.local_storage import LocalStorage
 from seglake.storage.storage import FileInfo
+from support import lakes
 from support.audits import checked
-from support.lakes import ingested
 from support.made_logs import make_log_dir
 from support.taken import offsets_taken
 
+ingested = partial(lakes.ingested, makes_lake=True)
 _ORDERS = ("orders", 0)
 _MARKS = "replication-offset-checkpoint"
 _OWN_FILES = [

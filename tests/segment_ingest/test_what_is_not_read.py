@@ -4,6 +4,7 @@ import gzip
 import json
 import shutil
 import tarfile
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from seglake.task_engine.engine import SparkEngine
 from support.accounts import imbalances_of
 from support.audits import audited, kinds
 from support.broker_disks import unpacked
+from support.cases import cases
 from support.encoder import Partition
 from support.lake_rows import new_lake
 from support.lakes import content, ingested, oracle_record, read_table, replayed
@@ -48,12 +50,15 @@ def _decompress(disk: Path) -> None:
 
 @pytest.mark.parametrize(
     ("compressed", "readable"),
-    [
-        ((0,), [(20, 60)]),
-        ((20,), [(0, 20), (40, 60)]),
-        ((40,), [(0, 40)]),
-        ((0, 20, 40), []),
-    ],
+    cases(
+        [
+            ((0,), [(20, 60)]),
+            ((20,), [(0, 20), (40, 60)]),
+            ((40,), [(0, 40)]),
+            ((0, 20, 40), []),
+        ],
+        telling=lambda case: case[0] in ((20,), (0, 20, 40)),
+    ),
 )
 def test_compressed_segments_wait_until_somebody_decompresses_them(
     compressed: tuple[int, ...], readable: list[tuple[int, int]], disk: Path, lake: Path
@@ -84,8 +89,13 @@ def test_compressed_segments_wait_until_somebody_decompresses_them(
     assert is_nothing_new(ingested(disk, lake))
 
 
-@pytest.mark.parametrize("isolation", ["read_committed", "read_uncommitted"])
-@pytest.mark.parametrize("base", [13, 120])
+@pytest.mark.parametrize(
+    ("base", "isolation"),
+    cases(
+        [*product([13, 120], ["read_committed", "read_uncommitted"])],
+        telling=[(13, "read_uncommitted"), (120, "read_committed")],
+    ),
+)
 def test_how_a_transaction_ended_in_a_compressed_segment_is_not_guessed(
     base: int, isolation: str, lake: Path, tmp_path: Path
 ) -> None:

@@ -30,7 +30,7 @@ def test_windows_taken_at_once_make_the_tables_of_a_plain_run(
     def take(window: dict[str, str]) -> IngestSummary:
         select: Sections = {"select": {"topics": _TOPICS, **window}}
         together.wait(60)
-        return ingested(_SAMPLE, lake, isolation=isolation, **select)
+        return ingested(_SAMPLE, lake, isolation=isolation, makes_lake=True, **select)
 
     with ThreadPoolExecutor(len(_WINDOWS)) as pool:
         summaries = list(pool.map(take, _WINDOWS))

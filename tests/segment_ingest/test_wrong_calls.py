@@ -3,6 +3,7 @@
 import errno
 import os
 import shutil
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,12 @@ from seglake.pipelines.segment_ingest.ingest import ingest
 from seglake.pipelines.settings.settings import Settings
 from seglake.storage.errors import StorageError
 from seglake.task_engine.engine import LocalEngine
+from support import lakes
 from support.encoder import checkpoint_text
-from support.lakes import ingested, local_scan
+from support.lakes import local_scan
 from support.made_logs import make_log_dir
 
+ingested = partial(lakes.ingested, makes_lake=True)
 _EDGES = {("orders", 0): [0, 10]}
 
 

@@ -21,6 +21,7 @@ import pytest
 from seglake.segment_codec import log_dir
 from support import broker_disks
 from support.broker_disks import SCENARIOS
+from support.cases import cases, shared
 from support.dumps import Dump, DumpBatch, DumpRecord
 from support.looks import Line, of_type
 from support.oracle import dumped_folders
@@ -35,7 +36,7 @@ def dumped_segments(scenario: str) -> Iterator[tuple[Path, Dump]]:
                 yield folder / name, dump
 
 
-@pytest.fixture(scope="module", params=SCENARIOS)
+@pytest.fixture(scope="module", params=shared(cases(SCENARIOS, telling=SCENARIOS)))
 def looks(request: pytest.FixtureRequest, json_look: Any) -> list[tuple[Path, Dump, list[Line]]]:
     """Each segment of a scenario, its dump, and what inspect says of it."""
     return [

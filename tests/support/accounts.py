@@ -3,22 +3,16 @@
 In SQL by another engine, so that nothing of it is shared with the code under test.
 """
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-import duckdb
-import pyarrow as pa
+from support.asked import over
 
-from seglake.lake.tables import CHECKPOINTS, GAPS
-from support.lakes import read_arrow
-
-_TABLES = ("records", "batches", "quarantine", "gaps", "checkpoints")
 _KEYS = "source_id, topic, partition"
 
 # What a row of the ledger stands for; the rows of other tables are told by their commit.
 _RANGES = """
-create temp table ranges as
+create or replace temp table ranges as
 select row_number() over () as id, * from checkpoints where kind in ('ingest', 'repair', 'retake')
 """
 # An election takes offsets away from what was committed before it was found.
@@ -31,7 +25,7 @@ _LOST_RECORD = _IS_LOST.format(row="r", offset='r."offset"')
 _LOST_BATCH = _IS_LOST.format(row="b", offset="b.base_offset")
 # A gap stands until a later repair, or an election against it, holds its start.
 _CURRENT = """
-create temp table current as
+create or replace temp table current as
 with dated as (
     select g.*, max(l.generation) filter (l.attempt_id = g.attempt_id) as own,
         max(l.generation) filter (l.kind in ('repair', 'superseded')) as repaired
@@ -43,11 +37,11 @@ select * from dated where repaired is null or repaired <= own
 """
 # Damage of what was read, each once; what a losing copy holds belongs to no range.
 _DAMAGE = """
-create temp table damage as select * from quarantine
+create or replace temp table damage as select * from quarantine
 where resolution is null and defect_code <> 'replica_conflict'
 """
 _OWN_RECORDS = """
-create temp table own_records as
+create or replace temp table own_records as
 select l.id, count(*) as records, sum(r."offset") as offset_sum,
     sum(coalesce(octet_length(r.key), 0)) as key_bytes,
     sum(coalesce(octet_length(r.value), 0)) as value_bytes,
@@ -60,7 +54,7 @@ where l.topic_id is not distinct from r.topic_id
 group by l.id
 """
 _OWN_BATCHES = """
-create temp table own_batches as
+create or replace temp table own_batches as
 with clipped as (
     select l.id, b.*, least(b.last_offset + 1, l.next_offset)
         - greatest(b.base_offset, l.start_offset) as span
@@ -74,7 +68,7 @@ select id, count(*) as batches, sum(span) filter (state <> 'decoded') as other_s
 from clipped group by id
 """
 _OWN_GAPS = """
-create temp table own_gaps as
+create or replace temp table own_gaps as
 select l.id, count(*) as gaps, sum(g.next_offset - g.start_offset) as span
 from ranges l join gaps g using (source_id, topic, partition, attempt_id)
 where l.topic_id is not distinct from g.topic_id
@@ -82,7 +76,7 @@ where l.topic_id is not distinct from g.topic_id
 group by l.id
 """
 _JOINED = """
-create temp table joined as
+create or replace temp table joined as
 select l.*, coalesce(r.records, 0) as r_records, coalesce(r.offset_sum, 0) as r_offset_sum,
     coalesce(r.key_bytes, 0) as r_key_bytes, coalesce(r.value_bytes, 0) as r_value_bytes,
     r.min_ms, r.max_ms, coalesce(b.batches, 0) as b_batches,
@@ -93,7 +87,7 @@ from ranges l left join own_records r using (id) left join own_batches b using (
     left join own_gaps g using (id)
 """
 _ACCOUNTED = f"""
-create temp table accounted as
+create or replace temp table accounted as
 select source_id, topic_id, topic, partition, base_offset as a, last_offset + 1 as z
 from batches b where not {_LOST_BATCH}
 union all
@@ -179,39 +173,29 @@ class StandingGap(NamedTuple):
 
 def standing_gaps(lake: Path) -> list[StandingGap]:
     """The gaps of a lake as they stand now, sorted."""
-    with duckdb.connect(":memory:") as connection:
-        for table in (CHECKPOINTS, GAPS):
-            connection.register(table.name, read_arrow(lake, table.name))
-        connection.execute(_CURRENT)
-        columns = ", ".join(StandingGap._fields)
-        rows = connection.execute(f"select {columns} from current").fetchall()
-        return sorted(StandingGap(*row) for row in rows)
+    connection = over(lake)
+    connection.execute(_CURRENT)
+    columns = ", ".join(StandingGap._fields)
+    rows = connection.execute(f"select {columns} from current").fetchall()
+    return sorted(StandingGap(*row) for row in rows)
 
 
 def imbalances_of(lake: Path) -> list[str]:
     """What does not add up in a lake, one line each; empty when all is well."""
-    return imbalances({name: read_arrow(lake, name) for name in _TABLES})
-
-
-def imbalances(tables: Mapping[str, pa.Table]) -> list[str]:
-    """The same for tables that were read before."""
-    with duckdb.connect(":memory:") as connection:
-        connection.execute("set threads = 1")
-        for name in _TABLES:
-            connection.register(name, tables[name])
-        for view in (
-            _RANGES,
-            _CURRENT,
-            _DAMAGE,
-            _OWN_RECORDS,
-            _OWN_BATCHES,
-            _OWN_GAPS,
-            _JOINED,
-            _ACCOUNTED,
-        ):
-            connection.execute(view)
-        return [
-            f"{what}: {row}"
-            for what, query in _CHECKS.items()
-            for row in connection.execute(query).fetchall()
-        ]
+    connection = over(lake)
+    for view in (
+        _RANGES,
+        _CURRENT,
+        _DAMAGE,
+        _OWN_RECORDS,
+        _OWN_BATCHES,
+        _OWN_GAPS,
+        _JOINED,
+        _ACCOUNTED,
+    ):
+        connection.execute(view)
+    return [
+        f"{what}: {row}"
+        for what, query in _CHECKS.items()
+        for row in connection.execute(query).fetchall()
+    ]

@@ -52,7 +52,7 @@ def ingest_and_die(barrier: Barrier, source: Path, lake: Path, step: str, time: 
         if met == time:
             os._exit(EXIT_CODE_OF_THE_DEAD)
 
-    ingested(source, lake, after=die, **WAVES)
+    ingested(source, lake, after=die, makes_lake=True, **WAVES)
 
 
 def ingest_beside_others(
@@ -64,5 +64,5 @@ def ingest_beside_others(
 ) -> None:
     """Ingest at the same moment as others; what it ended with is written down."""
     barrier.wait(60)
-    summary = ingested(source, lake, **sections)
+    summary = ingested(source, lake, makes_lake=True, **sections)
     ending.write_text(json.dumps([summary.exit_code, summary.records]))

@@ -1,13 +1,18 @@
 """Runs the ingest in this process and reads the tables of a lake back, row by row."""
 
+import atexit
 import io
+import shutil
+import tempfile
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 import pyarrow as pa
 from deltalake import DeltaTable
 
+from seglake.lake.delta_tables import LakeTables
 from seglake.lake.tables import OBSERVATIONS, TABLES
 from seglake.pipelines.progress import RunReporter
 from seglake.pipelines.segment_ingest.ingest import ingest
@@ -65,6 +70,7 @@ def ingested(
     engine: Engine | None = None,
     after: Callable[[str], None] = lambda step: None,
     dry_run: bool = False,
+    makes_lake: bool = False,
     **sections: Unpack[Sections],
 ) -> IngestSummary:
     """Ingest the sources into the lake in this process, with the default settings.
@@ -72,11 +78,14 @@ def ingested(
     Args:
         engine: None runs everything in this process.
         after: called with each step of a commit.
+        makes_lake: whether a lake that is not there is left to the run to make.
         sections: what shall differ from the defaults, such as `source={"source_id": "c"}`.
     """
     paths = [sources] if isinstance(sources, Path) else sources
     read = {"isolation": isolation, **sections.pop("read", {})}
     settings = Settings.from_mappings([("test", {"read": read, **sections})])
+    if not dry_run and not makes_lake:
+        _begin(lake)
     with LocalEngine(1) as own:
         chosen = own if engine is None else engine
         return ingest(
@@ -86,6 +95,22 @@ def ingested(
             dry_run=dry_run,
             after=after,
         )
+
+
+def _begin(lake: Path) -> None:
+    """Where there is no lake yet, copy an empty one: to make its tables is a third of a run."""
+    if not lake.exists():
+        shutil.copytree(_empty_lake(), lake)
+
+
+@cache
+def _empty_lake() -> Path:
+    """As a run leaves it that dies before its first commit."""
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder)
+    lake = Path(folder, "lake")
+    LakeTables(str(lake), LocalStorage()).create_missing()
+    return lake
 
 
 def replayed(

@@ -2,25 +2,15 @@
 
 from pathlib import Path
 
-import duckdb
-
-from seglake.lake.tables import TABLES
-from seglake.pipelines.lake_query.scripts import duckdb_script
-from support.lakes import Row, oracle_record, read_arrow
+from support.asked import over
+from support.lakes import Row, oracle_record
 from support.oracle import OracleRecord
 
 
 def viewed(lake: Path, query: str) -> list[Row]:
     """The rows of an answer."""
-    with duckdb.connect(":memory:") as connection:
-        connection.execute("set threads = 1")
-        for table in TABLES:
-            connection.register(table.name, read_arrow(lake, table.name))
-        for statement in duckdb_script().split(";\n"):
-            if statement.strip() and "delta_scan" not in statement:
-                connection.execute(statement)
-        rows: list[Row] = connection.execute(query).to_arrow_table().to_pylist()
-        return rows
+    rows: list[Row] = over(lake).execute(query).to_arrow_table().to_pylist()
+    return rows
 
 
 def records_in(lake: Path, view: str, partition: int, topic: str = "rep") -> list[OracleRecord]:

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from seglake.pipelines.settings.settings import Settings
 from seglake.pipelines.settings.values import SettingsError
 from support.accounts import imbalances_of
 from support.broker_disks import log_dir, partitions
+from support.cases import cases
 from support.lakes import Row, ingested, read_table
 from support.oracle import Isolation, expected_records
 from support.rising_disks import rising
@@ -116,8 +118,10 @@ def test_the_batches_of_a_passed_transaction_are_there_and_say_what_they_are(
     assert is_nothing_new(ingested(data, lake, isolation=_COMMITTED, limits=limits))
 
 
-@pytest.mark.parametrize("has_files", [True, False], ids=["with files", "without"])
-@pytest.mark.parametrize("is_commit", [True, False], ids=["commit", "abort"])
+@pytest.mark.parametrize(
+    ("is_commit", "has_files"),
+    cases([*product([True, False], [True, False])], telling=[(True, False), (False, True)]),
+)
 def test_what_comes_after_a_passed_transaction_belongs_to_it_until_its_end(
     is_commit: bool, has_files: bool, data: Path, lake: Path
 ) -> None:

@@ -135,7 +135,7 @@ def _steps(random: Random) -> list[Step]:
     return steps
 
 
-@pytest.mark.parametrize("world", cases(range(16), telling=every(4, range(16))))
+@pytest.mark.parametrize("world", cases(range(16), telling=every(7, range(16))))
 def test_whatever_is_damaged_on_two_copies_nothing_is_taken_as_what_it_was_not(
     world: int, tmp_path: Path
 ) -> None:

@@ -46,7 +46,7 @@ _CHANGES: dict[str, tuple[Callable[[Path], object], str]] = {
     [
         *((change, {}) for change in _CHANGES),
         ("goes", WAVES),
-        ("shrinks", WAVES),
+        pytest.param("shrinks", WAVES, marks=pytest.mark.matrix),
         ("is_another_in_the_middle", {"read": {"decoded_bytes": 1}}),  # rows of it are written
     ],
 )

@@ -8,6 +8,7 @@ from seglake.lake.tables import TABLES
 from seglake.pipelines.segment_ingest.decoding import internal_rows
 from support.accounts import imbalances_of
 from support.broker_disks import log_dir
+from support.cases import cases
 from support.encoder import ControlType, Partition, Segment, end_marker
 from support.encoder.internal import int16, offset_key, offset_value, string
 from support.internal_logs import (
@@ -130,7 +131,9 @@ class _KilledError(Exception):
     """Stands for the death of the process."""
 
 
-@pytest.mark.parametrize("step", ["records", "gaps", "consumer_offsets"])
+@pytest.mark.parametrize(
+    "step", cases(["records", "gaps", "consumer_offsets"], telling=["gaps", "consumer_offsets"])
+)
 def test_a_run_that_dies_before_the_checkpoints_is_completed_by_the_next(
     step: str, tmp_path: Path
 ) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from support.accounts import imbalances_of
+from support.cases import cases
 from support.encoder import (
     Codec,
     EncodedBatch,
@@ -71,7 +72,7 @@ def test_a_proved_early_batch_is_taken_up_to_the_log_end(tmp_path: Path) -> None
     assert (summary.records, summary.counts.quarantined) == (30, 0)
 
 
-@pytest.mark.parametrize("high_watermark", [10, 15, 20, 25, 30, 40])
+@pytest.mark.parametrize("high_watermark", cases([10, 15, 20, 25, 30, 40], telling=[10, 25, 40]))
 def test_a_wrong_high_offset_is_rejected_once_whatever_is_wanted(
     high_watermark: int, tmp_path: Path
 ) -> None:

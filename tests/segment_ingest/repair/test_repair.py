@@ -8,7 +8,7 @@ import pytest
 
 from support import broker_disks
 from support.accounts import StandingGap, imbalances_of, standing_gaps
-from support.cases import cases
+from support.cases import cases, every
 from support.damaged_replicas import LogBatch, batches_in, made_rows, resolutions_in
 from support.lakes import ingested, oracle_record, read_table, row_versions
 from support.made_logs import made_records, make_log_dir
@@ -173,7 +173,7 @@ def test_two_copies_damaged_in_different_places_make_a_whole(tmp_path: Path) -> 
 _STEPS = ["redo", "records", "batches", "quarantine", "gaps", "checkpoints"]
 
 
-@pytest.mark.parametrize("step", _STEPS)
+@pytest.mark.parametrize("step", cases(_STEPS, telling=every(2, _STEPS[1:])))
 def test_repair_that_dies_in_its_commit_is_completed_once(tmp_path: Path, step: str) -> None:
     edges = {_ORDERS: [0, 20, 40]}
     one = make_log_dir(tmp_path / "one", edges, broker_id=1)

@@ -1,5 +1,6 @@
 """Markers that come later and contradict what an earlier run took a transaction for."""
 
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -7,13 +8,19 @@ import pytest
 from seglake.pipelines.lake_audit.text_report import to_text
 from support.accounts import standing_gaps
 from support.audits import audited, kinds
+from support.cases import cases
 from support.damaged_transactions import UNKNOWN_END_LOG, UNKNOWN_END_STATES, unknown_end_log_dir
 from support.lakes import content, ingested, replayed
 from support.transaction_logs import TransactionLog, abort, commit, damage_batch, sent, write_log
 
 
-@pytest.mark.parametrize("isolation", UNKNOWN_END_STATES)
-@pytest.mark.parametrize("replays", [False, True], ids=["ingest", "replay"])
+@pytest.mark.parametrize(
+    ("isolation", "replays"),
+    cases(
+        [*product(UNKNOWN_END_STATES, [False, True])],
+        telling=[("read_committed", False), ("read_uncommitted", True)],
+    ),
+)
 def test_a_marker_that_comes_later_and_says_something_else_is_named_once(
     isolation: str, replays: bool, data: Path, lake: Path
 ) -> None:

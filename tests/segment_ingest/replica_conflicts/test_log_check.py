@@ -4,7 +4,7 @@ import shutil
 import uuid
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from seglake.pipelines.segment_ingest.replica_conflicts import log_check
 from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
 from support import broker_disks
 from support.accounts import imbalances_of
+from support.cases import cases
 from support.encoder import (
     Codec,
     EncodedBatch,
@@ -156,8 +157,10 @@ def test_a_log_that_was_wiped_and_filled_again_is_refused_and_the_others_go_on(
     assert _logs_in(other) == {"second"}
 
 
-@pytest.mark.parametrize("is_flipped_first", [True, False])
-@pytest.mark.parametrize("end", [40, 60])
+@pytest.mark.parametrize(
+    ("end", "is_flipped_first"),
+    cases([*product([40, 60], [True, False])], telling=[(40, True), (60, False)]),
+)
 def test_a_flipped_leader_epoch_makes_no_other_log(
     end: int, is_flipped_first: bool, data: Path, lake: Path
 ) -> None:
@@ -195,7 +198,7 @@ def test_a_refusal_says_what_was_expected_what_is_there_and_what_to_do(
     assert "--topics '!orders'" in text
 
 
-@pytest.mark.parametrize("end", [30, 40, 60])
+@pytest.mark.parametrize("end", cases([30, 40, 60], telling=[30, 60]))
 def test_a_log_made_again_with_another_id_starts_anew_whatever_it_holds(
     end: int, data: Path, lake: Path
 ) -> None:
@@ -260,8 +263,10 @@ def _struck(batch: EncodedBatch, position: int) -> EncodedBatch:
     return batch._replace(data=bytes(data))
 
 
-@pytest.mark.parametrize("position", [18, 30, 65], ids=["checksum", "timestamp", "record"])
-@pytest.mark.parametrize("end", [40, 60])
+@pytest.mark.parametrize(
+    ("end", "position"),  # of the checksum, a timestamp, a record
+    cases([*product([40, 60], [18, 30, 65])], telling=[(40, 18), (60, 65)]),
+)
 def test_damage_to_the_batch_that_was_taken_last_is_no_other_log(
     end: int, position: int, data: Path, lake: Path
 ) -> None:

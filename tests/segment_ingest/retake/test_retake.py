@@ -1,5 +1,6 @@
 """What lost an election after it was ingested is ingested anew; the old rows stay as history."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from seglake.storage.local_storage import LocalStorage
 from support import broker_disks
 from support.accounts import imbalances_of
 from support.audits import audited, checked, kinds
+from support.cases import cases, every
 from support.lakes import ingested, retaken, versions
 from support.oracle import expected_records
 from support.views import records_in, viewed
@@ -33,63 +35,76 @@ def _consumed(partition: int) -> list[object]:
     return [*expected_records(_SCENARIO, "diverged", "rep", partition)]
 
 
+@pytest.fixture(scope="module")
+def lakes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Lakes to look at: `loser` has the rows of the log that lost, `lost` knows that it did, and
+    `retaken` has been mended."""
+    folder = tmp_path_factory.mktemp("elected")
+    ingested(_disk("broker0"), folder / "loser", read=_TO_LOG_END)
+    shutil.copytree(folder / "loser", folder / "lost")
+    assert ingested(_disk("broker2"), folder / "lost").exit_code == 3
+    shutil.copytree(folder / "lost", folder / "retaken")
+    assert retaken(folder / "retaken", _disk("broker2")).exit_code == 0
+    return folder
+
+
 @pytest.fixture
-def lost(lake: Path) -> Path:
+def lost(lakes: Path, lake: Path) -> Path:
     """A lake whose rows lost an election after they were ingested."""
-    ingested(_disk("broker0"), lake, read=_TO_LOG_END)
-    assert ingested(_disk("broker2"), lake).exit_code == 3
-    return lake
+    return shutil.copytree(lakes / "lost", lake)
 
 
 # --- an unclean election, by real brokers -------------------------------------------------------
 
 
-def test_rows_that_lost_an_election_are_named_until_they_are_retaken(lost: Path) -> None:
-    found = audited(lost)
+def test_rows_that_lost_an_election_are_named_until_they_are_retaken(lakes: Path) -> None:
+    found = audited(lakes / "lost")
     assert (found.exit_code, kinds(found)) == (3, {"superseded"})
     text = to_text(found)
     for partition in _PARTITIONS:
         span = f"[{_ELECTION[partition]}, {_LOST[partition]})"
         mend = f"`seglake retake --topics rep --partition {partition}`"
         assert f"{span} (to ingest them anew: {mend})" in text
-    assert all(check.has_problem for check in checked(_disk("broker2"), lost))
-    assert retaken(lost, _disk("broker2")).exit_code == 0
-    assert (audited(lost).exit_code, kinds(audited(lost))) == (0, set())
-    assert not any(check.has_problem for check in checked(_disk("broker2"), lost))
-    assert "history  65 superseded records in 4 batches" in to_text(audited(lost))
+    assert all(check.has_problem for check in checked(_disk("broker2"), lakes / "lost"))
+    after = audited(lakes / "retaken")
+    assert (after.exit_code, kinds(after)) == (0, set())
+    assert not any(check.has_problem for check in checked(_disk("broker2"), lakes / "retaken"))
+    assert "history  65 superseded records in 4 batches" in to_text(after)
 
 
 @pytest.mark.parametrize("partition", _PARTITIONS)
 def test_current_records_are_those_of_a_consumer_of_the_log_that_won(
-    lost: Path, partition: int
+    lakes: Path, partition: int
 ) -> None:
     lost_records = [*expected_records(_SCENARIO, "follower_down", "rep", partition)]
     start = _ELECTION[partition]
     consumed = _consumed(partition)
-    assert records_in(lost, "current_records", partition) == consumed[:start]
-    retaken(lost, _disk("broker2"))
-    assert records_in(lost, "current_records", partition) == consumed
+    assert records_in(lakes / "lost", "current_records", partition) == consumed[:start]
+    lake = lakes / "retaken"
+    assert records_in(lake, "current_records", partition) == consumed
     superseded = lost_records[start : _LOST[partition]]
-    assert records_in(lost, "superseded_records", partition) == superseded
+    assert records_in(lake, "superseded_records", partition) == superseded
     assert len(superseded) == _LOST[partition] - start
     for view in ("settled_records", "readable_records"):
-        assert records_in(lost, view, partition) == consumed
-    assert imbalances_of(lost) == []
+        assert records_in(lake, view, partition) == consumed
 
 
-def test_the_views_of_the_ledger_follow(lost: Path) -> None:
-    def numbers() -> list[tuple[object, ...]]:
+def test_lakes_add_up_before_and_after_a_retake(lakes: Path) -> None:
+    assert [imbalances_of(lakes / name) for name in ("loser", "lost", "retaken")] == [[], [], []]
+
+
+def test_the_views_of_the_ledger_follow(lakes: Path) -> None:
+    def numbers(name: str) -> list[tuple[object, ...]]:
         text = (
             "SELECT partition, next_offset, covered, records, superseded, left_above FROM "
             "last_offsets JOIN completeness USING (topic, partition) ORDER BY partition"
         )
-        return [tuple(row.values()) for row in viewed(lost, text)]
+        return [tuple(row.values()) for row in viewed(lakes / name, text)]
 
-    assert numbers() == [
+    assert numbers("lost") == [
         (p, _LOST[p], _ELECTION[p], _ELECTION[p], _LOST[p] - _ELECTION[p], 0) for p in _PARTITIONS
     ]
-    retaken(lost, _disk("broker2"))
-    assert numbers() == [(p, _WON[p], _WON[p], _WON[p], 0, 0) for p in _PARTITIONS]
+    assert numbers("retaken") == [(p, _WON[p], _WON[p], _WON[p], 0, 0) for p in _PARTITIONS]
 
 
 def test_a_second_retake_and_a_second_ingest_find_nothing_to_do(lost: Path) -> None:
@@ -142,10 +157,10 @@ def test_only_the_partitions_that_are_named_are_retaken(lost: Path) -> None:
     ],
 )
 def test_a_name_that_selects_nothing_is_a_wrong_call(
-    lost: Path, selection: Selection, topics: list[str], said: str
+    lakes: Path, selection: Selection, topics: list[str], said: str
 ) -> None:
     with pytest.raises(WrongCallError, match=said):
-        retaken(lost, _disk("broker2"), selection=selection, select={"topics": topics})
+        retaken(lakes / "lost", _disk("broker2"), selection=selection, select={"topics": topics})
 
 
 def test_a_glob_that_selects_nothing_is_named_beside_one_that_does(lost: Path) -> None:
@@ -177,9 +192,11 @@ class _Death:
             raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("step", _STEPS)
-def test_a_run_that_dies_while_it_finds_the_election_is_completed(lake: Path, step: str) -> None:
-    ingested(_disk("broker0"), lake, read=_TO_LOG_END)
+@pytest.mark.parametrize("step", cases(_STEPS, telling=every(2, _STEPS)))
+def test_a_run_that_dies_while_it_finds_the_election_is_completed(
+    lakes: Path, lake: Path, step: str
+) -> None:
+    shutil.copytree(lakes / "loser", lake)
     with pytest.raises(KeyboardInterrupt):
         ingested(_disk("broker2"), lake, after=_Death(step))
     ingested(_disk("broker2"), lake)
@@ -188,7 +205,7 @@ def test_a_run_that_dies_while_it_finds_the_election_is_completed(lake: Path, st
     assert imbalances_of(lake) == []
 
 
-@pytest.mark.parametrize("step", _STEPS)
+@pytest.mark.parametrize("step", cases(_STEPS, telling=every(2, _STEPS[1:])))
 def test_a_retake_that_dies_is_completed_by_the_next(lost: Path, step: str) -> None:
     with pytest.raises(KeyboardInterrupt):
         retaken(lost, _disk("broker2"), after=_Death(step))

@@ -1,5 +1,8 @@
 """Retakes of made logs: what a consumer of the log that won gets is what counts in the lake."""
 
+import shutil
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -8,6 +11,7 @@ from seglake.pipelines.lake_audit.text_report import to_text
 from seglake.pipelines.segment_ingest.retake.retake_plan import Selection
 from support.accounts import imbalances_of
 from support.audits import audited, checked, kinds
+from support.cases import cases
 from support.elected_logs import (
     ElectedLog,
     Written,
@@ -21,6 +25,7 @@ from support.views import viewed
 
 _TO_LOG_END = {"upper_bound": "log_end"}
 _WHOLE = Selection(is_whole=True)
+_STEPS = ("redo", "records", "checkpoints")
 
 _BEFORE = plain(1, 4)  # [0, 20)
 _LOSER = ElectedLog.of(*_BEFORE, *plain(1, 4))  # [20, 40) is lost
@@ -33,25 +38,44 @@ def disk(tmp_path: Path) -> Path:
     return tmp_path / "disk"
 
 
-def _lost(
-    lake: Path,
-    disk: Path,
-    loser: ElectedLog,
-    winner: ElectedLog,
-    high_watermark: int | None = None,
-) -> Path:
-    """A lake that has the loser's rows and knows; the disk with the winner's log."""
-    ingested(write_elected(disk, loser), lake, read=_TO_LOG_END)
-    write_elected(disk, winner, broker_id=1, high_watermark=high_watermark)
-    summary = ingested(disk, lake)
-    assert (summary.exit_code, bool(summary.findings.superseded)) == (3, True)
-    return disk
+_Lost = Callable[..., Path]
+
+
+@pytest.fixture(scope="module")
+def made_lost(tmp_path_factory: pytest.TempPathFactory) -> _Lost:
+    """A folder with a lake that has the loser's rows and knows, and the disk of the winner."""
+
+    @cache
+    def made(loser: ElectedLog, winner: ElectedLog, high_watermark: int | None) -> Path:
+        folder = tmp_path_factory.mktemp("lost")
+        ingested(write_elected(folder / "disk", loser), folder / "lake", read=_TO_LOG_END)
+        write_elected(folder / "disk", winner, broker_id=1, high_watermark=high_watermark)
+        summary = ingested(folder / "disk", folder / "lake")
+        assert (summary.exit_code, bool(summary.findings.superseded)) == (3, True)
+        return folder
+
+    return made
+
+
+@pytest.fixture
+def lost(made_lost: _Lost, lake: Path, disk: Path) -> _Lost:
+    """Makes a lake that has the loser's rows and knows; the disk with the winner's log."""
+
+    def copied(
+        winner: ElectedLog, loser: ElectedLog = _LOSER, high_watermark: int | None = None
+    ) -> Path:
+        folder = made_lost(loser, winner, high_watermark)
+        shutil.copytree(folder / "lake", lake)
+        return shutil.copytree(folder / "disk", disk)
+
+    return copied
 
 
 def _is_right(lake: Path, disk: Path, log: ElectedLog, *, committed_only: bool = False) -> bool:
     """Whether the lake is proved to have what a consumer of the log gets."""
     assert current(lake) == log.consumed(committed_only=committed_only)
-    assert kinds(audited(lake)) == set()
+    found = audited(lake)
+    assert (kinds(found), [partition.left for partition in found.partitions]) == (set(), [None])
     assert [check.has_problem for check in checked(disk, lake)] == [False]
     assert imbalances_of(lake) == []
     (sums,) = viewed(
@@ -62,12 +86,11 @@ def _is_right(lake: Path, disk: Path, log: ElectedLog, *, committed_only: bool =
     )
     assert sums.pop("left_above") in (0, None)  # None where the log's end is not known
     assert [*sums.values()] == [log.end, log.end - 1, log.end, 0, 0]
-    assert [partition.left for partition in audited(lake).partitions] == [None]
-    return audited(lake).exit_code == 0
+    return found.exit_code == 0
 
 
-def test_an_ingest_goes_on_where_the_retaken_log_ends(lake: Path, disk: Path) -> None:
-    retaken(lake, _lost(lake, disk, _LOSER, _WINNER))
+def test_an_ingest_goes_on_where_the_retaken_log_ends(lake: Path, disk: Path, lost: _Lost) -> None:
+    retaken(lake, lost(_WINNER))
     assert _is_right(lake, disk, _WINNER)
     write_elected(disk, _GROWN, broker_id=1)
     summary = ingested(disk, lake)
@@ -77,10 +100,10 @@ def test_an_ingest_goes_on_where_the_retaken_log_ends(lake: Path, disk: Path) ->
 
 
 def test_a_batch_that_crosses_the_end_of_what_was_lost_is_taken_in_two_pieces(
-    lake: Path, disk: Path
+    lake: Path, disk: Path, lost: _Lost
 ) -> None:
     """The run that finds the election ingests what lies above the lost rows."""
-    _lost(lake, disk, _LOSER, _GROWN)
+    lost(_GROWN)
     assert current(lake) == [each for each in _GROWN.consumed() if not 20 <= each[0] < 40]
     summary = retaken(lake, disk)
     assert (summary.records, summary.released) == (20, [])
@@ -89,9 +112,9 @@ def test_a_batch_that_crosses_the_end_of_what_was_lost_is_taken_in_two_pieces(
 
 
 def test_what_the_log_may_not_be_read_of_yet_is_left_to_the_next_ingest(
-    lake: Path, disk: Path
+    lake: Path, disk: Path, lost: _Lost
 ) -> None:
-    _lost(lake, disk, _LOSER, _WINNER, high_watermark=20)
+    lost(_WINNER, high_watermark=20)
     for dry_run in (True, False):
         summary = retaken(lake, disk, dry_run=dry_run)
         assert (summary.exit_code, summary.retaken) == (0, [])
@@ -108,11 +131,11 @@ def test_what_the_log_may_not_be_read_of_yet_is_left_to_the_next_ingest(
     assert _is_right(lake, disk, _WINNER)
 
 
-@pytest.mark.parametrize("step", ["redo", "records", "checkpoints"])
+@pytest.mark.parametrize("step", cases(_STEPS, telling=["records"]))
 def test_a_run_that_dies_while_it_only_releases_is_completed(
-    lake: Path, disk: Path, step: str
+    lake: Path, disk: Path, lost: _Lost, step: str
 ) -> None:
-    _lost(lake, disk, _LOSER, _WINNER, high_watermark=20)
+    lost(_WINNER, high_watermark=20)
 
     def death(reached: str) -> None:
         if reached == step:
@@ -156,8 +179,10 @@ def test_a_shorter_log_that_lost_nothing_has_won_nothing(
     assert audited(lake).exit_code == 0
 
 
-def test_offsets_below_rows_that_count_are_not_released(lake: Path, disk: Path) -> None:
-    _lost(lake, disk, _LOSER, _GROWN)
+def test_offsets_below_rows_that_count_are_not_released(
+    lake: Path, disk: Path, lost: _Lost
+) -> None:
+    lost(_GROWN)
     write_elected(disk, _GROWN, broker_id=1, high_watermark=27)
     summary = retaken(lake, disk)
     assert (summary.retaken, summary.released) == ([("orders-0", (20, 27))], [])
@@ -178,10 +203,10 @@ def test_of_several_disks_the_one_that_won_is_retaken(lake: Path, disk: Path) ->
 
 
 def test_a_log_of_which_nothing_is_left_is_taken_anew_from_its_first_offset(
-    lake: Path, disk: Path
+    lake: Path, disk: Path, lost: _Lost
 ) -> None:
     winner = ElectedLog.of(*plain(3, 3, 4))
-    _lost(lake, disk, _LOSER, winner)
+    lost(winner)
     assert current(lake) == []
     assert "orders-0  covered  nothing" in to_text(audited(lake))
     assert retaken(lake, disk).exit_code == 0
@@ -200,8 +225,10 @@ def test_rows_below_the_log_start_of_the_winner_are_kept(lake: Path, disk: Path)
     assert (audited(lake).exit_code, imbalances_of(lake)) == (0, [])
 
 
-def test_a_second_election_goes_against_what_was_retaken(lake: Path, disk: Path) -> None:
-    retaken(lake, _lost(lake, disk, _LOSER, _GROWN))
+def test_a_second_election_goes_against_what_was_retaken(
+    lake: Path, disk: Path, lost: _Lost
+) -> None:
+    retaken(lake, lost(_GROWN))
     last = ElectedLog.of(*_BEFORE, *plain(3, 1, 7), *plain(5, 3, 4))
     write_elected(disk, last, broker_id=2)
     assert ingested(disk, lake, read=_TO_LOG_END).exit_code == 3
@@ -237,11 +264,11 @@ def test_a_transaction_that_was_open_where_the_logs_part_is_taken_anew_from_its_
 
 
 def test_a_retake_that_dies_between_its_commits_leaves_the_rest_to_the_next(
-    lake: Path, disk: Path
+    lake: Path, disk: Path, lost: _Lost
 ) -> None:
     loser = ElectedLog.of(*_BEFORE, *plain(1, 8), value_bytes=5_000)
     winner = ElectedLog.of(*_BEFORE, *plain(3, 8, 4), value_bytes=5_000)
-    _lost(lake, disk, loser, winner)
+    lost(winner, loser)
     least = 64 * 1024
     read, write = {"window_bytes": least, "split_bytes": least}, {"wave_bytes": least}
 
@@ -325,8 +352,10 @@ def test_a_gap_in_which_the_logs_part_is_taken_anew_whole(lake: Path, disk: Path
     assert _is_right(lake, disk, _WINNER)
 
 
-def test_a_gap_of_what_was_retaken_is_repaired_like_any_other(lake: Path, disk: Path) -> None:
-    _lost(lake, disk, _LOSER, _WINNER)
+def test_a_gap_of_what_was_retaken_is_repaired_like_any_other(
+    lake: Path, disk: Path, lost: _Lost
+) -> None:
+    lost(_WINNER)
     _damaged(disk, _WINNER, 20)
     assert retaken(lake, disk).records == 7
     assert current(lake) == [each for each in _WINNER.consumed() if not 20 <= each[0] < 27]
@@ -337,9 +366,9 @@ def test_a_gap_of_what_was_retaken_is_repaired_like_any_other(lake: Path, disk: 
 
 
 def test_the_sources_of_a_retake_repair_what_one_of_them_has_damaged(
-    lake: Path, disk: Path
+    lake: Path, disk: Path, lost: _Lost
 ) -> None:
-    _lost(lake, disk, _LOSER, _WINNER)
+    lost(_WINNER)
     _damaged(disk, _WINNER, 20)
     sound = write_elected(disk.with_name("sound"), _WINNER, broker_id=2)
     assert retaken(lake, disk, sound).exit_code == 0
@@ -349,11 +378,11 @@ def test_the_sources_of_a_retake_repair_what_one_of_them_has_damaged(
 # --- beside others -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("step", ["redo", "records", "checkpoints"])
+@pytest.mark.parametrize("step", cases(_STEPS, telling=["redo", "records"]))
 def test_an_ingest_in_the_middle_of_a_retake_harms_neither(
-    lake: Path, disk: Path, step: str
+    lake: Path, disk: Path, lost: _Lost, step: str
 ) -> None:
-    _lost(lake, disk, _LOSER, _WINNER)
+    lost(_WINNER)
     others: list[int] = []
 
     def meanwhile(reached: str) -> None:

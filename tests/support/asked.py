@@ -1,0 +1,39 @@
+"""One DuckDB for all lakes of a test process: the tables of one at a time, read when they changed.
+
+A connection, and the plan of a view, are dearer than what the small lakes of tests ask of them.
+"""
+
+from functools import cache, lru_cache
+from pathlib import Path
+
+import duckdb
+
+from seglake.lake.tables import TABLES
+from seglake.pipelines.lake_query.scripts import duckdb_script
+from support.lakes import read_arrow
+
+
+def over(lake: Path) -> duckdb.DuckDBPyConnection:
+    """Where the tables of the lake have their names, and the views of conf/duckdb.sql theirs."""
+    entries = sorted(lake.absolute().glob("*/_delta_log/*.json"))
+    times = tuple((entry.stat().st_ino, entry.stat().st_mtime_ns) for entry in entries)
+    _read(lake.absolute(), times)
+    return _connection()
+
+
+@lru_cache(maxsize=1)
+def _read(lake: Path, _state: tuple[tuple[int, int], ...]) -> None:
+    for table in TABLES:
+        _connection().register(table.name, read_arrow(lake, table.name))
+
+
+@cache
+def _connection() -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect(":memory:", config={"threads": 1})
+    for table in TABLES:
+        connection.register(table.name, table.schema.empty_table())
+    for statement in duckdb_script().split(";\n"):
+        if statement.strip() and "delta_scan" not in statement:
+            connection.execute(statement)
+    connection.execute("pragma disable_optimizer")
+    return connection

@@ -1,0 +1,16 @@
+"""Processes of tests that have imported what a commit needs, without the second that it takes.
+
+A server imports it once and forks each process. It never uses delta-rs, which no fork survives.
+"""
+
+import multiprocessing
+from multiprocessing.context import ForkServerContext
+
+_IMPORTED = ["pytest", "seglake.lake.delta_commit", "seglake.pipelines.segment_ingest.ingest"]
+
+
+def young() -> ForkServerContext:
+    """Where tests start their processes and make their barriers."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(_IMPORTED)
+    return context
