@@ -175,7 +175,13 @@ _FALSE_OFFSET_AT_THE_END = Drawn(
 )
 
 
+_WAITING_BEHIND_DAMAGE = _FALSE_OFFSET_AT_THE_END._replace(
+    kinds=[["of three", "plain"], ["plain"] * 2 + ["transactional", "plain", "bad checksum"]]
+)
+
+
 @settings(max_examples=200)
+@example(_WAITING_BEHIND_DAMAGE)
 @example(_FALSE_OFFSET_AT_THE_END)
 @given(drawn=DRAWN)
 def test_rows_of_many_tasks_are_those_of_one(folder: Path, drawn: Drawn) -> None:

@@ -139,7 +139,7 @@ class SplitDecoder:
                 if is_end:
                     self._bytes["above"] += piece.stop - item.position
                     return True
-        if is_sound and self._reached < piece.next_offset:
+        if self._split.is_plain and is_sound and self._reached < piece.next_offset:
             raise _changed(piece, piece.stop)  # the cleaner wrote it anew, with other positions
         return False
 
