@@ -1,4 +1,5 @@
 import json
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -51,22 +52,33 @@ def test_single_task_runs_in_the_callers_process() -> None:
 
 def test_several_tasks_run_in_several_other_processes() -> None:
     with LocalEngine(2) as engine:
-        engine.start()
+        engine.start(2)
         pids = engine.run(lake_tasks.pid_after, [0.5] * 4, on_done=ignore)
     assert os.getpid() not in pids
     assert len(set(pids)) == 2
 
 
+def test_there_are_no_more_workers_than_tasks() -> None:
+    with LocalEngine(8) as engine:
+        engine.start(2)
+        assert len(set(engine.run(lake_tasks.pid_after, [0.5] * 2, on_done=ignore))) == 2
+        assert len(multiprocessing.active_children()) == 2
+        engine.run(lake_tasks.pid_after, [0.0] * 3, on_done=ignore)
+        assert len(multiprocessing.active_children()) == 3
+        engine.run(lake_tasks.pid_after, [0.0] * 2, on_done=ignore)
+        assert len(multiprocessing.active_children()) == 3
+
+
 def test_one_process_means_the_callers_own() -> None:
     with LocalEngine(1) as engine:
-        engine.start()
+        engine.start(2)
         assert set(engine.run(lake_tasks.pid_after, [0.0] * 3, on_done=ignore)) == {os.getpid()}
 
 
 def test_early_start_does_not_wait_for_the_workers() -> None:
     with LocalEngine(2) as engine:
         before = time.monotonic()
-        engine.start()
+        engine.start(2)
         assert time.monotonic() - before < 0.5
         assert engine.run(lake_tasks.slow_square, [1, 2], on_done=ignore) == [1, 4]
 

@@ -36,7 +36,7 @@ def open_engine(kind: str, settings: Settings, *, verbosity: int) -> Iterator[En
         with ExitStack() as stack:
             late = _LateSparkEngine(settings, verbosity, stack)
             if is_submitted():
-                late.start()  # a cluster gives up on a driver that opens no context
+                late.start(0)  # a cluster gives up on a driver that opens no context
             yield late
 
 
@@ -49,7 +49,7 @@ class _LateSparkEngine:
         self._stack = stack
         self._engine: SparkEngine | None = None
 
-    def start(self) -> None:
+    def start(self, task_count: int) -> None:
         """Start Spark and wait for it."""
         self._started()
 

@@ -28,8 +28,8 @@ R = TypeVar("R")
 class Engine(Protocol):
     """Where tasks run."""
 
-    def start(self) -> None:
-        """Get ready for more than one task, without waiting for it; may be left out."""
+    def start(self, task_count: int) -> None:
+        """Get ready for tasks, without waiting for it; may be left out. More may come."""
 
     def run(
         self,
@@ -49,10 +49,12 @@ class LocalEngine:
     """A pool of processes on this machine, started with the first run of more than one task.
 
     The processes are spawned, never forked: delta-rs does not survive a fork. A single task runs
-    in the caller's own process. Use it in a `with` block; leaving it ends the processes.
+    in the caller's own process, and there are never more processes than tasks: a worker takes
+    most of a second of a core before it does anything. Use it in a `with` block; leaving it ends
+    the processes.
 
     Args:
-        processes: how many tasks run at a time.
+        processes: how many tasks run at a time, at most.
         initializer: called once in each worker before its first task, to import what is slow.
     """
 
@@ -60,14 +62,15 @@ class LocalEngine:
         self._processes = processes
         self._initializer = initializer
         self._pool: ProcessPoolExecutor | None = None
+        self._worker_count = 0
 
-    def start(self) -> None:
+    def start(self, task_count: int) -> None:
         """Begin to start the workers, without waiting for them."""
         if self._pool is not None or self._processes < 2:
             return
-        pool = self._opened_pool()
+        pool = self._pool_for(max(task_count, 2))
         with _held_interrupts():
-            for _ in range(self._processes):
+            for _ in range(self._worker_count):
                 pool.submit(_do_nothing)
 
     def run(
@@ -92,7 +95,7 @@ class LocalEngine:
         self, function: Callable[[T], R], tasks: Sequence[T], on_done: Callable[[int], None]
     ) -> list[R]:
         try:
-            pool = self._opened_pool()
+            pool = self._pool_for(len(tasks))
             with _held_interrupts():
                 futures = [pool.submit(function, task) for task in tasks]
             for count, future in enumerate(as_completed(futures), start=1):
@@ -107,10 +110,15 @@ class LocalEngine:
             raise
         return [future.result() for future in futures]
 
-    def _opened_pool(self) -> ProcessPoolExecutor:
+    def _pool_for(self, task_count: int) -> ProcessPoolExecutor:
+        count = min(self._processes, task_count)
+        if self._pool is not None and self._worker_count < count:
+            self._pool.shutdown()  # no worker has anything to do
+            self._pool = None
         if self._pool is None:
+            self._worker_count = count
             self._pool = ProcessPoolExecutor(
-                self._processes,
+                count,
                 mp_context=multiprocessing.get_context("spawn"),
                 initializer=_prepare_worker,
                 initargs=(self._initializer,),

@@ -40,5 +40,5 @@ def run_small_inline(
     """Run small work in this process: it is done sooner than an engine starts."""
     if is_small:
         return [function(task) for task in tasks]
-    engine.start()  # for the tasks that follow, too
+    engine.start(len(tasks))  # for the tasks that follow, too
     return engine.run(function, tasks, on_done=on_done)
