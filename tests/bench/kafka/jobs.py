@@ -46,7 +46,7 @@ def _spark_kafka(bootstrap: str, topic: str, jars: str) -> Callable[[str], None]
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.master("local[*]").config("spark.driver.memory", _MEMORY)
-    properties = {
+    properties: dict[str, bool | float | int | str | None] = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.jars": jars,

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -97,11 +98,28 @@ def _command(system: System, case: Case) -> Sequence[str]:
             jars = [*delta_jars(os.environ, _SPARK), *_source_jars().glob("*.jar")]
             return [*jobs, "spark-kafka", broker.bootstrap, topic, ",".join(map(str, jars))]
         case System.JAVA:
-            jars_path = f"{_source_jars()}/*:{_SPARK / 'jars'}/*"
-            classes = compiled("PlainWriter", jars_path)
-            files = map(str, segments(case.topic, broker.log_dir))
+            class_path = f"{_source_jars()}/*:{_SPARK / 'jars'}/*"
+            class_path = f"{compiled('PlainWriter', class_path)}:{class_path}"
             threads = str(os.cpu_count() or 1)
-            return ["java", "-cp", f"{classes}:{jars_path}", "PlainWriter", threads, *files]
+            return ["java", "-cp", class_path, "PlainWriter", threads, *_files(case)]
+
+
+def least_seconds(case: Case, folder: Path) -> float | None:
+    """The CPU time that nothing can save, see `bench.kafka.limit`; None of the old formats."""
+    if case.topic.message_format:
+        return None
+    output = folder / "limit"
+    shutil.rmtree(output, ignore_errors=True)
+    command = _command(System.JAVA, case)
+    subprocess.run(command, input=f"{output}\n", capture_output=True, text=True, check=True)
+    command = [sys.executable, "-m", "bench.kafka.limit", str(output), *_files(case)]
+    answer = subprocess.run(command, cwd=_TESTS, capture_output=True, text=True, check=True).stdout
+    shutil.rmtree(output)
+    return float(answer)
+
+
+def _files(case: Case) -> list[str]:
+    return [str(path) for path in segments(case.topic, case.broker.log_dir)]
 
 
 def _source_jars() -> Path:
