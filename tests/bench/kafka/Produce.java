@@ -3,6 +3,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -64,10 +65,17 @@ public class Produce {
 
     private void fill() throws Exception {
         try (Admin admin = Admin.create(Map.of("bootstrap.servers", options.get("bootstrap")))) {
+            Set<String> name = Set.of(options.get("topic"));
+            if (names(admin).containsAll(name)) { // of a run that was interrupted
+                admin.deleteTopics(name).all().get();
+                while (names(admin).containsAll(name)) {
+                    Thread.sleep(200);
+                }
+            }
             NewTopic topic = new NewTopic(options.get("topic"), number("partitions"), (short) 1);
             admin.createTopics(Set.of(topic.configs(passed("topic.")))).all().get();
         }
-        List<Throwable> failures = new ArrayList<>();
+        List<Throwable> failures = Collections.synchronizedList(new ArrayList<>());
         List<Thread> threads = new ArrayList<>();
         int step = unit() > 1 ? number("partitions") : 1;
         for (int index = 0; index < step; index++) {
@@ -82,6 +90,10 @@ public class Produce {
         if (!failures.isEmpty()) {
             throw new IllegalStateException(failures.get(0));
         }
+    }
+
+    private static Set<String> names(Admin admin) throws Exception {
+        return admin.listTopics().names().get();
     }
 
     /** Send every step-th record. */

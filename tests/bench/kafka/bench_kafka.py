@@ -37,10 +37,11 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--runs", type=int, default=5, help="rounds")
     parser.add_argument("--workloads", nargs="+", choices=[topic.name for topic in TOPICS])
     parser.add_argument("--docs", action="store_true", help="write docs also if it is not all")
+    parser.add_argument("--folder", type=Path, default=FOLDER / "kafka", help="of all that is made")
     arguments = parser.parse_args(argv)
     names, scale = arguments.workloads, arguments.scale
     topics = [topic.scaled(scale) for topic in TOPICS if not names or topic.name in names]
-    folder = FOLDER / "kafka"
+    folder = arguments.folder.resolve()
     adopt_orphans()
     found = []
     for version in BrokerVersion:

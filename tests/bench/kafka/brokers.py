@@ -6,7 +6,7 @@ can still be told to write them.
 
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -132,15 +132,13 @@ def wait_for_high_watermarks(log_dir: Path, ends: dict[str, int]) -> None:
     _wait_for(log_dir / "replication-offset-checkpoint", ends)
 
 
-def wait_for_cleaning(log_dir: Path, topic: str) -> None:
-    """Wait until all partitions of a topic are compacted up to their last segments."""
+def wait_for_cleaning(partitions: Sequence[Path]) -> None:
+    """Wait until partitions of one log dir are compacted up to their last segments."""
     active = {
-        folder.name.replace(f"{topic}-", f"{topic} "): max(
-            int(log.stem) for log in folder.glob("*.log")
-        )
-        for folder in log_dir.glob(f"{topic}-*")
+        " ".join(folder.name.rsplit("-", 1)): max(int(log.stem) for log in folder.glob("*.log"))
+        for folder in partitions
     }
-    _wait_for(log_dir / "cleaner-offset-checkpoint", active)
+    _wait_for(partitions[0].parent / "cleaner-offset-checkpoint", active)
 
 
 def _wait_for(checkpoint: Path, offsets: dict[str, int]) -> None:

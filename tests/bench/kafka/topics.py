@@ -152,7 +152,7 @@ def filled(topic: Topic, broker: Broker, folder: Path) -> int:
     counted = _counted(broker, "produce", topic, *_options(topic, pool))
     wait_for_high_watermarks(broker.log_dir, counted["ends"])
     if topic.is_compacted:
-        wait_for_cleaning(broker.log_dir, topic.name)
+        wait_for_cleaning(_partitions(topic, broker.log_dir))
         counted = _counted(broker, "count", topic)
     elif counted["records"] != topic.record_count:
         raise ValueError(f"{topic.name}: {topic.record_count} were produced, not {counted}")
@@ -163,8 +163,12 @@ def filled(topic: Topic, broker: Broker, folder: Path) -> int:
 
 def segments(topic: Topic, log_dir: Path) -> list[Path]:
     """The segments of all partitions that are not empty."""
-    found = sorted(log_dir.glob(f"{topic.name}-[0-9]*/*.log"))
-    return [path for path in found if path.stat().st_size]
+    found = [path for folder in _partitions(topic, log_dir) for path in folder.glob("*.log")]
+    return sorted(path for path in found if path.stat().st_size)
+
+
+def _partitions(topic: Topic, log_dir: Path) -> list[Path]:
+    return [log_dir / f"{topic.name}-{number}" for number in range(topic.partition_count)]
 
 
 def _options(topic: Topic, pool: Path) -> list[str]:
