@@ -27,7 +27,8 @@ _JOB = Job(
     output_bytes=50 * _MIB,
 )
 _BURN = """
-import subprocess, sys
+import subprocess, sys, time
+time.sleep(0.5)
 for folder in sys.stdin:
     subprocess.run([sys.executable, "-c", "x = 0\\nwhile x < 6_000_000: x += 1"])
     if "fails" in folder:
@@ -87,6 +88,7 @@ def test_other_load_in_one_round_marks_the_time_and_is_named() -> None:
     rows = _rows(_page(_measured({(System.JAVA, Start.WARM): loaded})))
     assert ["`w1`", "2.00 / 2.00", "2.00 / 2.00", "2.00 / 2.00", "2.00 / 2.00~"] in rows
     assert ["`w1`", TOPICS[0].about, "8,000,000", "355", "0.3"] in rows
+    assert ["`w1`", "4.00 / 4.00", "4.00 / 4.00", "4.50 / 4.50", "4.00 / 4.00", "1.50"] in rows
 
 
 def test_output_and_memory_are_in_mebibytes() -> None:
@@ -166,7 +168,7 @@ def test_job_is_measured_with_what_it_starts_and_the_first_one_with_the_start(
     assert asked == ["one", "two"]
     assert warm.output_bytes == 7
     assert 0.05 < warm.cpu_s <= warm.wall_s + 0.02
-    assert cold.cpu_s > 0.05
+    assert cold.wall_s > 0.5
 
 
 def test_job_that_fails_ends_the_measurement_with_what_it_said(tmp_path: Path) -> None:

@@ -85,7 +85,7 @@ TOPICS = (
     ),
     Topic(
         name="idempotent",
-        about="one record a batch, idempotent producer",
+        about="as w5, from an idempotent producer",
         record_count=500_000,
         records_per_batch=1,
     ),
@@ -98,7 +98,7 @@ TOPICS = (
     ),
     Topic(
         name="compacted",
-        about="compacted: 4 records of each key before",
+        about="compacted topic, each key written 4 times",
         record_count=2_000_000,
         key_count=500_000,
         is_compacted=True,
