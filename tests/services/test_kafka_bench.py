@@ -33,7 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     command += ["--scale", "0.0002", "--runs", "1", "--workloads"]
     command += ["w5", "transactions", "snappy", "v1"]
     done = subprocess.run(command, cwd=_ROOT / "tests", capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, done.stderr[-2000:]
     return folder
 
 
@@ -61,7 +61,7 @@ def test_limit_is_known_of_the_current_format(report: dict[str, Any]) -> None:
     [
         ("snappy", {138}, True),
         ("w5", {1}, False),
-        ("transactions", {100, 38, 1}, True),  # and markers
+        ("transactions", {100, 1}, True),  # and markers
     ],
 )
 def test_batches_are_those_of_the_producer_that_was_asked_for(

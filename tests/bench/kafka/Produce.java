@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.ExecutionException;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.apache.kafka.clients.admin.Admin;
@@ -17,6 +18,7 @@ import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.TopicExistsException;
 import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.header.internals.RecordHeader;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
@@ -28,7 +30,7 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
  * usage: java -cp JARS Produce produce|count NAME=VALUE...
  *   bootstrap, topic, partitions          of both
  *   records, tails, keys, headers         what is written: see record(); keys=0: each its own
- *   batch, transaction                    records in each; batch is 1 or more, transaction=0: none
+ *   batch, transaction                    records in each; transaction=0: none, else batch unused
  *   topic.X, producer.X                   passed on as X
  *
  * Each partition has a thread and a producer of its own. It flushes after each batch, so that the
@@ -65,15 +67,7 @@ public class Produce {
 
     private void fill() throws Exception {
         try (Admin admin = Admin.create(Map.of("bootstrap.servers", options.get("bootstrap")))) {
-            Set<String> name = Set.of(options.get("topic"));
-            if (names(admin).containsAll(name)) { // of a run that was interrupted
-                admin.deleteTopics(name).all().get();
-                while (names(admin).containsAll(name)) {
-                    Thread.sleep(200);
-                }
-            }
-            NewTopic topic = new NewTopic(options.get("topic"), number("partitions"), (short) 1);
-            admin.createTopics(Set.of(topic.configs(passed("topic.")))).all().get();
+            create(admin, new NewTopic(options.get("topic"), number("partitions"), (short) 1));
         }
         List<Throwable> failures = Collections.synchronizedList(new ArrayList<>());
         List<Thread> threads = new ArrayList<>();
@@ -92,8 +86,23 @@ public class Produce {
         }
     }
 
-    private static Set<String> names(Admin admin) throws Exception {
-        return admin.listTopics().names().get();
+    /** Make the topic, in place of one that a run left which was interrupted. */
+    private void create(Admin admin, NewTopic topic) throws Exception {
+        if (admin.listTopics().names().get().contains(topic.name())) {
+            admin.deleteTopics(Set.of(topic.name())).all().get();
+        }
+        for (int attempt = 0; ; attempt++) {
+            try {
+                admin.createTopics(Set.of(topic.configs(passed("topic.")))).all().get();
+                return;
+            } catch (ExecutionException error) {
+                boolean isMarked = error.getCause() instanceof TopicExistsException;
+                if (!isMarked || attempt == 120) {
+                    throw error;
+                }
+                Thread.sleep(500); // it is about to be deleted
+            }
+        }
     }
 
     /** Send every step-th record. */
@@ -140,7 +149,7 @@ public class Produce {
 
     /** How many records are sent before one waits for the broker. */
     private int unit() {
-        return Math.max(number("batch"), number("transaction"));
+        return number("transaction") > 0 ? number("transaction") : number("batch");
     }
 
     /** A record is a function of its number; no two have the same value. */

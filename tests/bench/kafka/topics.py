@@ -25,7 +25,8 @@ class Topic:
         about: what is special about it, for the table.
         shape: which values it has, a key of `bench.workloads.VALUES`.
         key_count: how many different keys there are, 0 for all different.
-        transaction_records: how many records a transaction has, 0 for no transactions.
+        transaction_records: how many records a transaction has, and a batch then, too; 0 for no
+            transactions.
     """
 
     name: str
@@ -45,7 +46,7 @@ class Topic:
 
     def scaled(self, factor: float) -> "Topic":
         """As many times the records, and one batch a partition at least."""
-        least = max(self.records_per_batch, self.transaction_records) * self.partition_count
+        least = (self.transaction_records or self.records_per_batch) * self.partition_count
         return replace(
             self,
             record_count=max(least, round(self.record_count * factor)),
@@ -144,7 +145,7 @@ def filled(topic: Topic, broker: Broker, folder: Path) -> int:
         folder: of the broker; it has notes of what is filled.
     """
     note = folder / f"{topic.name}.json"
-    made_as = repr(replace(topic, about=""))
+    made_as = f"{compiled('Produce', broker.jars).name} {replace(topic, about='')}"
     known = json.loads(note.read_text()) if note.exists() else {}
     if known.get("made_as") == made_as:
         return int(known["records"])
