@@ -13,10 +13,13 @@ import java.util.concurrent.ExecutionException;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.ListOffsetsOptions;
 import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.IsolationLevel;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.TopicExistsException;
 import org.apache.kafka.common.header.Header;
@@ -175,22 +178,21 @@ public class Produce {
         return mixed ^ (mixed >>> 31);
     }
 
-    private static void count(Map<String, String> options) {
+    private static void count(Map<String, String> options) throws Exception {
         Map<String, Object> settings = new HashMap<>();
         settings.put("bootstrap.servers", options.get("bootstrap"));
         settings.put("isolation.level", "read_committed");
         settings.put("max.poll.records", 50_000);
         ByteArrayDeserializer deserializer = new ByteArrayDeserializer();
         long records = 0;
-        Map<TopicPartition, Long> ends;
+        List<TopicPartition> partitions = IntStream
+            .range(0, Integer.parseInt(options.get("partitions")))
+            .mapToObj(index -> new TopicPartition(options.get("topic"), index))
+            .collect(Collectors.toList());
+        Map<TopicPartition, Long> ends = ends(options.get("bootstrap"), partitions);
         try (var consumer = new KafkaConsumer<>(settings, deserializer, deserializer)) {
-            List<TopicPartition> partitions = IntStream
-                .range(0, Integer.parseInt(options.get("partitions")))
-                .mapToObj(index -> new TopicPartition(options.get("topic"), index))
-                .collect(Collectors.toList());
             consumer.assign(partitions);
             consumer.seekToBeginning(partitions);
-            ends = consumer.endOffsets(partitions);
             while (partitions.stream().anyMatch(each -> consumer.position(each) < ends.get(each))) {
                 records += consumer.poll(Duration.ofSeconds(1)).count();
             }
@@ -201,6 +203,31 @@ public class Produce {
             .map(entry -> String.format("\"%s\": %d", entry.getKey(), entry.getValue()))
             .collect(Collectors.joining(", "));
         System.out.printf("{\"records\": %d, \"ends\": {%s}}%n", records, shown);
+    }
+
+    /** The log end offsets, once no transaction waits for its marker. */
+    private static Map<TopicPartition, Long> ends(String bootstrap, List<TopicPartition> partitions)
+        throws Exception {
+        try (Admin admin = Admin.create(Map.of("bootstrap.servers", bootstrap))) {
+            for (;;) {
+                Map<TopicPartition, Long> ends =
+                    ends(admin, partitions, IsolationLevel.READ_UNCOMMITTED);
+                if (ends.equals(ends(admin, partitions, IsolationLevel.READ_COMMITTED))) {
+                    return ends;
+                }
+                Thread.sleep(200);
+            }
+        }
+    }
+
+    private static Map<TopicPartition, Long> ends(
+        Admin admin, List<TopicPartition> partitions, IsolationLevel level) throws Exception {
+        Map<TopicPartition, Long> found = new HashMap<>();
+        Map<TopicPartition, OffsetSpec> latest = partitions.stream()
+            .collect(Collectors.toMap(partition -> partition, partition -> OffsetSpec.latest()));
+        var answer = admin.listOffsets(latest, new ListOffsetsOptions(level)).all().get();
+        answer.forEach((partition, offset) -> found.put(partition, offset.offset()));
+        return found;
     }
 
     private Map<String, String> passed(String prefix) {
