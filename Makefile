@@ -25,7 +25,6 @@ CHECKED := libs jobs airflow_dags tests
 IMAGE ?= seglake
 IMAGE_OPTIONS ?=
 SCALE ?= 1
-RUNS ?= 3
 COUNT ?= 100000
 ENGINE ?= spark
 # Markers of tests that start servers, or need more than .venv.
@@ -159,11 +158,16 @@ demo: setup ## convert the sample broker disk twice and ask the tables (build/de
 
 .PHONY: bench
 bench: setup ## measure whole runs on this machine (SCALE=0.1 for less data, RUNS=5 for more runs)
-	cd tests && ../$(BIN)/python -m bench.bench_ingest --scale $(SCALE) --runs $(RUNS)
+	cd tests && ../$(BIN)/python -m bench.bench_ingest --scale $(SCALE) --runs $(or $(RUNS),3)
 
 .PHONY: bench-storage
 bench-storage: setup ## measure local disk, S3 and HDFS against each other (ENGINE=local; needs Go and Maven, once)
-	cd tests && ../$(BIN)/python -m bench.bench_storage --scale $(SCALE) --runs $(RUNS) --engine $(ENGINE)
+	cd tests && ../$(BIN)/python -m bench.bench_storage --scale $(SCALE) --runs $(or $(RUNS),3) --engine $(ENGINE)
+
+.PHONY: bench-kafka
+bench-kafka: setup ## measure against other ways from Kafka to a table (SCALE, RUNS=5, WORKLOADS="w1 w5"; a JDK, Maven)
+	cd tests && ../$(BIN)/python -m bench.kafka.bench_kafka --scale $(SCALE) --runs $(or $(RUNS),5) \
+	  $(if $(WORKLOADS),--workloads $(WORKLOADS)) $(if $(DOCS),--docs)
 
 .PHONY: docs
 docs: setup ## build the pages of docs/, with README, as a site (build/docs)

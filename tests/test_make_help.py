@@ -9,8 +9,8 @@ TARGETS = [
     *("help", "setup", "setup-airflow", "fmt", "lint", "type"),
     *("test", "test-ci", "test-all", "test-times", "mutants", "flips", "test-s3", "test-hdfs"),
     *("test-cluster", "test-airflow", "test-image", "test-codec", "test-spark"),
-    *("pack", "image", "demo", "bench", "bench-storage", "docs", "requirements"),
-    *("clean", "ci"),
+    *("pack", "image", "demo", "bench", "bench-storage", "bench-kafka", "docs"),
+    *("requirements", "clean", "ci"),
 ]
 
 

@@ -6,7 +6,7 @@ import os
 import resource
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -51,7 +51,7 @@ def measured(command: Sequence[str], *, samples_memory: bool = False) -> Measure
         RuntimeError: it failed; with its stderr.
     """
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    others = _children()
+    others = children()
     started = time.perf_counter()
     with TemporaryFile("w+") as stdout:
         process = subprocess.Popen(
@@ -67,7 +67,7 @@ def measured(command: Sequence[str], *, samples_memory: bool = False) -> Measure
         code = process.wait()
         stopped = time.perf_counter()
         reader.join()
-        _wait_for_orphans(others)
+        wait_for_orphans(others)
         stdout.seek(0)
         answer = stdout.read()
     if code:
@@ -101,17 +101,18 @@ def _steps(lines: list[tuple[float, str]], stopped: float) -> dict[str, float]:
     return steps
 
 
-def _children() -> set[int]:
+def children() -> set[int]:
+    """The processes that this one waits for."""
     return {
         int(child)
-        for children in Path("/proc/self").glob("task/*/children")
-        for child in children.read_text().split()
+        for listed in Path("/proc/self").glob("task/*/children")
+        for child in listed.read_text().split()
     }
 
 
-def _wait_for_orphans(others: set[int]) -> None:
+def wait_for_orphans(others: set[int]) -> None:
     """Wait for what the command left, not for children that were there before it."""
-    while left := _children() - others:
+    while left := children() - others:
         for child in left:
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(child, 0)
@@ -119,21 +120,30 @@ def _wait_for_orphans(others: set[int]) -> None:
 
 def _sample(root: int, largest: dict[int, int]) -> None:
     """Note the private memory of every Python process of a tree, if it is more than before."""
+    for pid in process_tree(root):
+        with contextlib.suppress(OSError):  # it ended meanwhile
+            if Path("/proc", str(pid), "comm").read_text().strip() not in _NOT_PYTHON:
+                largest[pid] = max(private_bytes(pid), largest.get(pid, 0))
+
+
+def process_tree(root: int) -> Iterator[int]:
+    """A process and all below it."""
     waiting = [root]
     while waiting:
         pid = waiting.pop()
-        folder = Path("/proc", str(pid))
-        try:
-            for children in folder.glob("task/*/children"):
-                waiting += [int(child) for child in children.read_text().split()]
-            if (folder / "comm").read_text().strip() in _NOT_PYTHON:
-                continue
-            rollup = (folder / "smaps_rollup").read_text()
-        except OSError:  # it ended meanwhile
-            continue
-        private = sum(
-            int(line.split()[1]) * 1024
-            for line in rollup.splitlines()
-            if line.startswith("Private_")
-        )
-        largest[pid] = max(private, largest.get(pid, 0))
+        yield pid
+        with contextlib.suppress(OSError):  # it ended meanwhile
+            for listed in Path("/proc", str(pid)).glob("task/*/children"):
+                waiting += [int(child) for child in listed.read_text().split()]
+
+
+def private_bytes(pid: int) -> int:
+    """The memory that a process shares with no other one.
+
+    Raises:
+        OSError: it ended.
+    """
+    rollup = Path("/proc", str(pid), "smaps_rollup").read_text()
+    return sum(
+        int(line.split()[1]) * 1024 for line in rollup.splitlines() if line.startswith("Private_")
+    )

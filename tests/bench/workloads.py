@@ -139,12 +139,12 @@ def _at(made: EncodedBatch, base_offset: int, workload: Workload) -> EncodedBatc
 
 
 def _records(shape: str, numbers: range) -> list[Record]:
-    tails = _tails(shape)
-    count = len(tails)
+    pool = tails(shape)
+    count = len(pool)
     return [
         Record(
             b"%08d" % (number * 7919 % 100_000_000),
-            b'{"n":%08d,' % number + tails[number % count],
+            b'{"n":%08d,' % number + pool[number % count],
             _FIRST_MS + number // 10,
         )
         for number in numbers
@@ -152,7 +152,7 @@ def _records(shape: str, numbers: range) -> list[Record]:
 
 
 @cache
-def _tails(shape: str) -> list[bytes]:
+def tails(shape: str) -> list[bytes]:
     """What follows the record's number in its value; so many that no window sees one again."""
     source = random.Random(20_260_101)
     make, count = VALUES[shape]
@@ -182,8 +182,15 @@ def _flat(source: random.Random) -> str:
     return f'"same":"{"-" * 980}","id":{source.randrange(10**6)}}}'
 
 
+def _mebibyte(source: random.Random) -> str:
+    """Many events in one: it compresses as they do."""
+    events = ",".join("{" + _large(source) for _ in range(1040))
+    return f'"events":[{events}'[: _MIB - 16] + "]}"
+
+
 VALUES: dict[str, tuple[Callable[[random.Random], str], int]] = {
     "small": (_small, 1 << 16),  # 100 bytes with the number
     "large": (_large, 1 << 13),  # 1 KiB, nearly half of it random
     "flat": (_flat, 1 << 13),  # 1 KiB, nearly all of it the same
+    "mebibyte": (_mebibyte, 1 << 5),  # 1 MiB with the number
 }
