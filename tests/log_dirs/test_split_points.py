@@ -7,7 +7,7 @@ from seglake.kafka_log.segment_survey import SplitPoint
 from seglake.log_dirs.header_scan import survey_segment
 from seglake.log_dirs.scan_request import SurveyRequest
 from seglake.storage.local_storage import LocalStorage
-from support.encoder import EncodedBatch
+from support.encoder import Codec, EncodedBatch, Record, wrapper
 from support.faults import batch, with_length
 from support.walks import laid_out
 
@@ -59,3 +59,22 @@ def test_hole_is_with_the_damage_behind_it(tmp_path: Path) -> None:
     found = _pieces(_splits(tmp_path, batches))
     assert found[0] == (0, False)
     assert found[1:] == [(offset, True) for offset in (40, 42)]
+
+
+def test_second_damage_leaves_what_lies_between_apart(tmp_path: Path) -> None:
+    batches = [batch(offset) for offset in range(0, 60, 2)]
+    for place in (7, 20):
+        batches[place] = with_length(batches[place], -1)
+    found = _pieces(_splits(tmp_path, batches))
+    assert [first for first, is_plain in found if not is_plain] == [12, 38]
+
+
+def test_no_task_begins_behind_an_old_wrapper_in_front_of_damage(tmp_path: Path) -> None:
+    """Whether a hole lies before it, only its records tell."""
+    old = [wrapper(offset, [Record(), Record()], 1, Codec.GZIP) for offset in (0, 2, 4)]
+    batches = [*old, *(batch(offset) for offset in range(6, 40, 2))]
+    batches[10] = with_length(batches[10], -1)
+    first, *others = _pieces(_splits(tmp_path, batches))
+    assert first == (0, False)
+    assert all(is_plain for _, is_plain in others)
+    assert others[0][0] > 20

@@ -16,9 +16,11 @@ from support.encoder import (
     Record,
     Segment,
     message,
+    payload_wrapper,
     wrapper,
     write_log_dir,
 )
+from support.faults import batch
 from support.lakes import ingested
 from support.made_logs import FIRST_MS, made_segments, make_log_dir
 from support.taken import gaps_taken, offsets_taken
@@ -132,3 +134,16 @@ def test_a_disk_that_ends_below_the_brokers_checkpoint_is_named(tmp_path: Path) 
     summary = ingested(data, tmp_path / "lake")
     (short,) = summary.findings.not_on_disk
     assert (short.ranges, summary.exit_code) == (((10, 20),), 3)
+
+
+def test_unreadable_wrapper_that_claims_offsets_of_the_next_segment_costs_itself(
+    tmp_path: Path,
+) -> None:
+    sound = [batch(offset, 1) for offset in range(10)]
+    unreadable = payload_wrapper(405, b"not gzip", 1, Codec.GZIP)
+    others = [batch(400 + offset, 1) for offset in range(5)]
+    segments = [Segment(0, [*sound, unreadable]), Segment(400, others)]
+    write_log_dir(tmp_path / "data", [Partition("orders", 0, segments)])
+    summary = ingested(tmp_path / "data", tmp_path / "lake")
+    assert (summary.left_out, sum(summary.defects.values())) == ({}, 1)
+    assert offsets_taken(tmp_path / "lake") == [*range(10), *range(400, 405)]

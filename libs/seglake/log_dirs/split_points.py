@@ -20,6 +20,7 @@ _MISPLACED = (
     DefectCode.OFFSET_OUT_OF_ORDER,
     DefectCode.OFFSET_OUT_OF_SEGMENT,
 )
+_UNEXPLAINED = (DefectCode.OFFSET_OUT_OF_ORDER, DefectCode.OFFSET_OUT_OF_SEGMENT)
 _FEWEST_BEFORE = 3  # what judges a batch looks at two others behind it
 
 
@@ -51,6 +52,7 @@ class SplitPoints:
         self._points = [start] if is_full else []
         self._reached = base_offset
         self._in_order = 0  # sound batches since anything odd
+        self._is_explained = False  # damage is why the next offsets are missing
         self._has_learned = False
 
     def splits(self) -> tuple[SplitPoint, ...]:
@@ -68,17 +70,19 @@ class SplitPoints:
         """Damage was met."""
         if defect.code in _MISPLACED and defect.base_offset is not None:
             self._drop_above(defect.base_offset)
+        self._is_explained |= defect.code not in _UNEXPLAINED
         self._odd()
 
     def unit(self, unit: Unit) -> None:
         """A sound batch was met."""
-        is_open = isinstance(unit, Wrapper)  # only its last offset is known
-        first = self._reached if is_open else unit.first_offset
+        # Of an old wrapper only the last offset is known, so a hole may lie before it.
+        is_old = not isinstance(unit, RecordBatch)
+        first = self._reached if isinstance(unit, Wrapper) else unit.first_offset
         if first < self._reached or unit.last_offset < self._reached:
             self._drop_above(first)
             self._odd()
             return
-        is_safe = self._in_order >= _FEWEST_BEFORE and first == self._reached
+        is_safe = self._in_order >= _FEWEST_BEFORE and first == self._reached and not is_old
         is_begin = not self._points
         if is_begin:
             is_due = unit.last_offset >= self._request.start_offset
@@ -90,7 +94,9 @@ class SplitPoints:
             crc = unit.header.crc if isinstance(unit, RecordBatch) else unit.crc
             self._add(SplitPoint(unit.position, self._reached, first, crc), self._has_learned)
         is_sparse = isinstance(unit, RecordBatch) and _is_sparse(unit)
-        self._learn(is_new=is_sparse or first > self._reached)
+        has_hole = first > self._reached and not self._is_explained
+        self._learn(is_new=is_sparse or has_hole or is_old)
+        self._is_explained = False
         self._in_order = self._in_order + 1 if isinstance(unit, RecordBatch) else 0
         self._reached = unit.last_offset + 1
 
@@ -98,9 +104,9 @@ class SplitPoints:
         """Sound batches were met that begin where all before them ended, or later."""
         first = run.column("base_offset")
         ends_before = np.concatenate(([self._reached], run.next_offsets[:-1]))
-        is_new = (first > ends_before) | (
-            run.column("record_count") <= run.column("last_offset_delta")
-        )
+        has_hole = first > ends_before
+        has_hole[0] &= not self._is_explained
+        is_new = has_hole | (run.column("record_count") <= run.column("last_offset_delta"))
         is_new_before = np.logical_or.accumulate(np.concatenate(([False], is_new[:-1])))
         is_safe = first == ends_before
         is_safe[: max(_FEWEST_BEFORE - self._in_order, 0)] = False
@@ -126,6 +132,7 @@ class SplitPoints:
                 add(int(places[0]))
             places = places[1:]
         self._learn(is_new=bool(is_new.any()))
+        self._is_explained = False
         self._in_order += len(run)
         self._reached = run.last_offset + 1
 

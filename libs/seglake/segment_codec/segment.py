@@ -63,7 +63,9 @@ class SegmentWalk:
         self._order = order
         self._stop = window.size_bytes if stop is None else stop
         self._headers_only = headers_only
-        self._resync = Resync(window, self._stop, bounds.limit_offset, bounds.anchors)
+        # A log may end in a torn batch that begins right at the limit of a run.
+        limit_offset = bounds.base_offset + MOST_OFFSETS if bounds.is_last else bounds.limit_offset
+        self._resync = Resync(window, self._stop, limit_offset, bounds.anchors)
         self._compares_neighbours = compares_neighbours
         self._messages = MessageRunFinder(
             window, bounds, self._stop, compares_neighbours=compares_neighbours

@@ -15,6 +15,7 @@ from seglake.storage.local_storage import LocalStorage
 from support import broker_disks
 from support.cases import cases
 from support.encoder import Partition, Segment, write_log_dir
+from support.faults import batch, with_length
 from support.lakes import Row, ingested, read_table
 from support.made_logs import made_batches, make_log_dir
 
@@ -127,6 +128,32 @@ def test_one_offset_that_is_missing_between_two_segments_ends_the_query(tmp_path
     write_log_dir(tmp_path / "data", [Partition("orders", 0, segments)])
     with pytest.raises(DataLossError, match=r"orders-0: no segment has the offsets \[10, 11\)"):
         _read(tmp_path / "data")
+
+
+def _torn_and_damaged(folder: Path) -> Path:
+    """A log with the high watermark 21 whose end is torn, and a batch with a false length."""
+    batches = [batch(offset, 1) for offset in range(21)]
+    batches[10] = with_length(batches[10], 1_000_000)
+    torn = batch(21, 1).data[:-5]
+    log = Partition("orders", 0, [Segment(0, batches, tail=torn)], high_watermark=21)
+    write_log_dir(folder, [log])
+    return folder
+
+
+def test_torn_end_hides_neither_damage_nor_what_lies_between(tmp_path: Path) -> None:
+    data = _torn_and_damaged(tmp_path / "data")
+    with pytest.raises(DataLossError, match="bad_length"):
+        _read(data)
+    found = [row["offset"] for row in _read(data, fails_on_loss=False)]
+    assert found == [offset for offset in range(21) if offset != 10]
+
+
+def test_torn_end_behind_damage_is_no_gap(tmp_path: Path) -> None:
+    data, lake = _torn_and_damaged(tmp_path / "data"), tmp_path / "lake"
+    summary = ingested(data, lake)
+    assert (summary.records, summary.defects) == (20, {"bad_length": 1})
+    gaps = [(row["start_offset"], row["next_offset"]) for row in read_table(lake, "gaps")]
+    assert gaps == [(10, 11)]
 
 
 def test_nobody_decodes_for_a_query_that_has_ended() -> None:

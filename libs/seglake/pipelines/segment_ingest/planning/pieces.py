@@ -39,7 +39,7 @@ def pieces_of(partition: SurveyedPartition, start: int, stop: int) -> list[Segme
             is_plain=False,
         )
         # A task judges batches beyond the limit otherwise than the survey did.
-        is_judged_alike = survey.highest_offset <= limit
+        is_judged_alike = max(survey.highest_offset, survey.next_offset) <= limit
         pieces += _pieces(whole, survey, reached, start, stop) if is_judged_alike else [whole]
         reached = min(survey.next_offset, limit)
     return pieces
