@@ -8,7 +8,7 @@ from seglake.log_dirs.header_scan import survey_segment
 from seglake.log_dirs.scan_request import SurveyRequest
 from seglake.storage.local_storage import LocalStorage
 from support.encoder import Codec, EncodedBatch, Record, wrapper
-from support.faults import batch, with_length
+from support.faults import bad_crc, batch, with_length
 from support.walks import laid_out
 
 
@@ -78,3 +78,11 @@ def test_no_task_begins_behind_an_old_wrapper_in_front_of_damage(tmp_path: Path)
     assert first == (0, False)
     assert all(is_plain for _, is_plain in others)
     assert others[0][0] > 20
+
+
+def test_old_wrapper_that_comes_late_is_with_all_that_it_may_come_behind(tmp_path: Path) -> None:
+    """Only its records tell in which hole it belongs."""
+    batches = [batch(offset) for offset in range(0, 40, 2)]
+    batches[5] = bad_crc(batches[5])
+    late = wrapper(10, [Record(), Record()], 1, Codec.GZIP)
+    assert _pieces(_splits(tmp_path, [*batches, late])) == [(0, False)]

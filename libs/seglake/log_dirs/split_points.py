@@ -78,7 +78,9 @@ class SplitPoints:
         # Of an old wrapper only the last offset is known, so a hole may lie before it.
         is_old = not isinstance(unit, RecordBatch)
         first = self._reached if isinstance(unit, Wrapper) else unit.first_offset
-        if first < self._reached or unit.last_offset < self._reached:
+        if unit.last_offset < self._reached and isinstance(unit, Wrapper):
+            first = self._points[0].split.expected_offset if self._points else first
+        if first < self._reached:
             self._drop_above(first)
             self._odd()
             return
