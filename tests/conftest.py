@@ -40,7 +40,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(OneScreen())
     # No power fails here, and waiting for the disk is a good part of a run. Whether files are
     # synced is for the tests of `storage` to see.
-    setattr(os, "fsync", lambda descriptor: None)  # noqa: B010 - mypy lets no function be assigned
+    pytest.MonkeyPatch().setattr(os, "fsync", lambda descriptor: None)
     # The same examples each time; and a busy machine proves nothing.
     hypothesis.settings.register_profile("tests", derandomize=True, database=None, deadline=None)
     hypothesis.settings.load_profile("tests")

@@ -49,10 +49,8 @@ def markers_of(run: BatchRun) -> list[Marker]:
 
 def last_batch_of(unit: Unit) -> LastBatch:
     """What the ledger keeps of the last batch of a range."""
-    if isinstance(unit, RecordBatch):
-        epoch = unit.header.partition_leader_epoch
-        return LastBatch(unit.first_offset, unit.header.crc, None if epoch < 0 else epoch)
-    return LastBatch(unit.first_offset, unit.crc, None)
+    epoch = unit.header.partition_leader_epoch if isinstance(unit, RecordBatch) else -1
+    return LastBatch(unit.first_offset, unit.crc, None if epoch < 0 else epoch)
 
 
 def defect_of(unit: Unit, code: DefectCode, detail: str) -> Defect:

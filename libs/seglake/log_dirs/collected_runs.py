@@ -16,8 +16,7 @@ def collect_run(found: Collected, run: BatchRun, request: SurveyRequest) -> None
         found.first_offset = run.first_offset
     _note_times(found, run, request)
     found.transactions.sound_run(run)
-    is_sparse = run.column("record_count") <= run.column("last_offset_delta")
-    found.has_compacted_batch |= bool(is_sparse.any())
+    found.has_compacted_batch |= bool(run.is_sparse.any())
     found.epochs.add_run(run, found.last)
     found.last = run.batch(len(run) - 1)
 

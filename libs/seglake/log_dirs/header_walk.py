@@ -92,7 +92,7 @@ def _collect(found: Collected, item: Item, request: SurveyRequest) -> None:
     _note_time(found, item, request)
     found.transactions.sound(item)
     if isinstance(item, RecordBatch):
-        found.has_compacted_batch |= item.header.record_count <= item.header.last_offset_delta
+        found.has_compacted_batch |= item.is_sparse
         found.epochs.add(item, found.last)
     found.last = item
 

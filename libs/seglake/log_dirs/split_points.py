@@ -53,7 +53,7 @@ class SplitPoints:
         self._reached = base_offset
         self._in_order = 0  # sound batches since anything odd
         self._is_explained = False  # damage is why the next offsets are missing
-        self._has_learned = False
+        self._has_learned = False  # of holes
 
     def splits(self) -> tuple[SplitPoint, ...]:
         """What was found; what must not be parted is one piece."""
@@ -76,7 +76,6 @@ class SplitPoints:
     def unit(self, unit: Unit) -> None:
         """A sound batch was met."""
         # Of an old wrapper only the last offset is known, so a hole may lie before it.
-        is_old = not isinstance(unit, RecordBatch)
         first = self._reached if isinstance(unit, Wrapper) else unit.first_offset
         if unit.last_offset < self._reached and isinstance(unit, Wrapper):
             first = self._points[0].split.expected_offset if self._points else first
@@ -84,7 +83,8 @@ class SplitPoints:
             self._drop_above(first)
             self._odd()
             return
-        is_safe = self._in_order >= _FEWEST_BEFORE and first == self._reached and not is_old
+        is_safe = isinstance(unit, RecordBatch) and first == self._reached
+        is_safe = is_safe and self._in_order >= _FEWEST_BEFORE
         is_begin = not self._points
         if is_begin:
             is_due = unit.last_offset >= self._request.start_offset
@@ -93,11 +93,9 @@ class SplitPoints:
             is_due = unit.position >= due and (is_safe or not self._is_full)
             is_due = is_due and (self._is_full or is_proved(self._window, unit))
         if is_due:
-            crc = unit.header.crc if isinstance(unit, RecordBatch) else unit.crc
-            self._add(SplitPoint(unit.position, self._reached, first, crc), self._has_learned)
-        is_sparse = isinstance(unit, RecordBatch) and _is_sparse(unit)
+            self._add(SplitPoint(unit.position, self._reached, first, unit.crc), self._has_learned)
         has_hole = first > self._reached and not self._is_explained
-        self._learn(is_new=is_sparse or has_hole or is_old)
+        self._has_learned |= has_hole or not isinstance(unit, RecordBatch) or unit.is_sparse
         self._is_explained = False
         self._in_order = self._in_order + 1 if isinstance(unit, RecordBatch) else 0
         self._reached = unit.last_offset + 1
@@ -108,7 +106,7 @@ class SplitPoints:
         ends_before = np.concatenate(([self._reached], run.next_offsets[:-1]))
         has_hole = first > ends_before
         has_hole[0] &= not self._is_explained
-        is_new = has_hole | (run.column("record_count") <= run.column("last_offset_delta"))
+        is_new = has_hole | run.is_sparse
         is_new_before = np.logical_or.accumulate(np.concatenate(([False], is_new[:-1])))
         is_safe = first == ends_before
         is_safe[: max(_FEWEST_BEFORE - self._in_order, 0)] = False
@@ -116,10 +114,9 @@ class SplitPoints:
 
         def add(index: int) -> None:
             batch = run.batch(index)
-            split = SplitPoint(
-                batch.position, int(ends_before[index]), batch.first_offset, batch.header.crc
-            )
-            self._add(split, self._has_learned or self._is_news(is_new=bool(is_new_before[index])))
+            expected = int(ends_before[index])
+            split = SplitPoint(batch.position, expected, batch.first_offset, batch.crc)
+            self._add(split, self._has_learned or bool(is_new_before[index]))
 
         if not self._points:
             begin = np.searchsorted(run.next_offsets, self._request.start_offset, side="right")
@@ -133,20 +130,14 @@ class SplitPoints:
             if self._is_full or is_proved(self._window, run.batch(int(places[0]))):
                 add(int(places[0]))
             places = places[1:]
-        self._learn(is_new=bool(is_new.any()))
+        self._has_learned |= bool(is_new.any())
         self._is_explained = False
         self._in_order += len(run)
         self._reached = run.last_offset + 1
 
     def _add(self, split: SplitPoint, has_learned: bool) -> None:
-        self._points.append(_Point(split, has_learned))
-
-    def _is_news(self, *, is_new: bool) -> bool:
-        """Whether a hole, or a batch with records missing, says more than the cleaner's offset."""
-        return is_new and not self._request.is_cleaned
-
-    def _learn(self, *, is_new: bool) -> None:
-        self._has_learned |= self._is_news(is_new=is_new)
+        # Of a segment below the cleaner's offset it is known anyway that it may have holes.
+        self._points.append(_Point(split, has_learned and not self._request.is_cleaned))
 
     def _drop_above(self, offset: int) -> None:
         """Offsets come that lie below where some points begin."""
@@ -159,7 +150,3 @@ class SplitPoints:
         if self._points:
             split, has_learned = self._points[-1]
             self._points[-1] = _Point(split._replace(is_plain=False), has_learned)
-
-
-def _is_sparse(batch: RecordBatch) -> bool:
-    return batch.header.record_count <= batch.header.last_offset_delta

@@ -103,6 +103,11 @@ class BatchRun:
         return self.kinds >= BatchKind.ABORT
 
     @property
+    def is_sparse(self) -> NDArray[np.bool_]:
+        """Of each batch: as `RecordBatch.is_sparse`."""
+        return self.column("record_count") <= self.column("last_offset_delta")
+
+    @property
     def next_offsets(self) -> NDArray[np.int64]:
         """Where each batch's offsets end."""
         return self.column("base_offset") + self.column("last_offset_delta") + 1

@@ -129,7 +129,7 @@ class _ComparedPlaces(OffsetPlaces):
     def accept_run(self, run: BatchRun) -> None:
         """Batches in a row that begin at or above `run_offset`; each proves the one before it."""
         super().accept_run(run)
-        is_sparse = bool((run.column("record_count") <= run.column("last_offset_delta")).any())
+        is_sparse = bool(run.is_sparse.any())
         for start, stop in run.stretches():
             self._chain.accept(start, stop, is_cleaned=is_sparse)
 
@@ -169,7 +169,7 @@ class _ComparedPlaces(OffsetPlaces):
     def _accept(self, unit: Unit, first_offset: int) -> None:
         is_sparse = False
         if isinstance(unit, RecordBatch):
-            is_sparse = unit.header.record_count <= unit.header.last_offset_delta
+            is_sparse = unit.is_sparse
         elif isinstance(unit, MessageRun):
             self._sparse_runs += unit.message_count <= unit.last_offset - first_offset
         self._chain.accept(first_offset, unit.last_offset + 1, is_cleaned=is_sparse)

@@ -115,6 +115,15 @@ class RecordBatch:
     def last_offset(self) -> int:
         return self.header.base_offset + self.header.last_offset_delta
 
+    @property
+    def crc(self) -> int:
+        return self.header.crc
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether it has fewer records than offsets: the cleaner removed some."""
+        return self.header.record_count <= self.header.last_offset_delta
+
 
 def plain_records(batch: RecordBatch, max_bytes: int) -> bytes | memoryview:
     """The records of a batch, decompressed, not yet parsed.

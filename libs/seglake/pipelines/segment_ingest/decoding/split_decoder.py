@@ -58,9 +58,7 @@ def _changed(piece: SegmentSplit, position: int) -> SourceVanishedError:
 def _claimed_crc(item: Unit | BatchRun | Defect | Tail) -> int | None:
     """The checksum that the header of what stands here claims, right or not."""
     match item:
-        case RecordBatch():
-            return item.header.crc
-        case Wrapper() | MessageRun() | BatchRun():
+        case RecordBatch() | Wrapper() | MessageRun() | BatchRun():
             return item.crc
         case Defect():
             return item.expected_crc
