@@ -1,8 +1,5 @@
 """Retakes of made logs: what a consumer of the log that won gets is what counts in the lake."""
 
-import shutil
-from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -10,7 +7,7 @@ import pytest
 from seglake.pipelines.lake_audit.text_report import to_text
 from seglake.pipelines.segment_ingest.retake.retake_plan import Selection
 from support.accounts import imbalances_of
-from support.audits import audited, checked, kinds
+from support.audits import audited, kinds
 from support.cases import cases
 from support.elected_logs import (
     ElectedLog,
@@ -20,101 +17,39 @@ from support.elected_logs import (
     stored,
     write_elected,
 )
-from support.lakes import ingested, replayed, retaken
-from support.views import viewed
+from support.lakes import ingested, retaken
+from support.retaken_lakes import BEFORE, GROWN, LOSER, TO_LOG_END, WINNER, Lost, is_right
 
-_TO_LOG_END = {"upper_bound": "log_end"}
 _WHOLE = Selection(is_whole=True)
 _STEPS = ("redo", "records", "checkpoints")
 
-_BEFORE = plain(1, 4)  # [0, 20)
-_LOSER = ElectedLog.of(*_BEFORE, *plain(1, 4))  # [20, 40) is lost
-_WINNER = ElectedLog.of(*_BEFORE, *plain(3, 2, 7))  # up to 34
-_GROWN = ElectedLog.of(*_BEFORE, *plain(3, 6, 7))  # up to 62
 
-
-@pytest.fixture
-def disk(tmp_path: Path) -> Path:
-    return tmp_path / "disk"
-
-
-_Lost = Callable[..., Path]
-
-
-@pytest.fixture(scope="module")
-def made_lost(tmp_path_factory: pytest.TempPathFactory) -> _Lost:
-    """A folder with a lake that has the loser's rows and knows, and the disk of the winner."""
-
-    @cache
-    def made(loser: ElectedLog, winner: ElectedLog, high_watermark: int | None) -> Path:
-        folder = tmp_path_factory.mktemp("lost")
-        ingested(write_elected(folder / "disk", loser), folder / "lake", read=_TO_LOG_END)
-        write_elected(folder / "disk", winner, broker_id=1, high_watermark=high_watermark)
-        summary = ingested(folder / "disk", folder / "lake")
-        assert (summary.exit_code, bool(summary.findings.superseded)) == (3, True)
-        return folder
-
-    return made
-
-
-@pytest.fixture
-def lost(made_lost: _Lost, lake: Path, disk: Path) -> _Lost:
-    """Makes a lake that has the loser's rows and knows; the disk with the winner's log."""
-
-    def copied(
-        winner: ElectedLog, loser: ElectedLog = _LOSER, high_watermark: int | None = None
-    ) -> Path:
-        folder = made_lost(loser, winner, high_watermark)
-        shutil.copytree(folder / "lake", lake)
-        return shutil.copytree(folder / "disk", disk)
-
-    return copied
-
-
-def _is_right(lake: Path, disk: Path, log: ElectedLog, *, committed_only: bool = False) -> bool:
-    """Whether the lake is proved to have what a consumer of the log gets."""
-    assert current(lake) == log.consumed(committed_only=committed_only)
-    found = audited(lake)
-    assert (kinds(found), [partition.left for partition in found.partitions]) == (set(), [None])
-    assert [check.has_problem for check in checked(disk, lake)] == [False]
-    assert imbalances_of(lake) == []
-    (sums,) = viewed(
-        lake,
-        "SELECT covered, max_covered_offset, next_offset, superseded, left_above, "
-        "(SELECT count(*) FROM current_gaps) AS gaps FROM completeness JOIN last_offsets "
-        "USING (topic, partition)",
-    )
-    assert sums.pop("left_above") in (0, None)  # None where the log's end is not known
-    assert [*sums.values()] == [log.end, log.end - 1, log.end, 0, 0]
-    return found.exit_code == 0
-
-
-def test_an_ingest_goes_on_where_the_retaken_log_ends(lake: Path, disk: Path, lost: _Lost) -> None:
-    retaken(lake, lost(_WINNER))
-    assert _is_right(lake, disk, _WINNER)
-    write_elected(disk, _GROWN, broker_id=1)
+def test_an_ingest_goes_on_where_the_retaken_log_ends(lake: Path, disk: Path, lost: Lost) -> None:
+    retaken(lake, lost(WINNER))
+    assert is_right(lake, disk, WINNER)
+    write_elected(disk, GROWN, broker_id=1)
     summary = ingested(disk, lake)
-    assert (summary.exit_code, summary.counts.records) == (0, _GROWN.end - _WINNER.end)
-    assert _is_right(lake, disk, _GROWN)
-    assert stored(lake) == _LOSER.end + _GROWN.end - 20
+    assert (summary.exit_code, summary.counts.records) == (0, GROWN.end - WINNER.end)
+    assert is_right(lake, disk, GROWN)
+    assert stored(lake) == LOSER.end + GROWN.end - 20
 
 
 def test_a_batch_that_crosses_the_end_of_what_was_lost_is_taken_in_two_pieces(
-    lake: Path, disk: Path, lost: _Lost
+    lake: Path, disk: Path, lost: Lost
 ) -> None:
     """The run that finds the election ingests what lies above the lost rows."""
-    lost(_GROWN)
-    assert current(lake) == [each for each in _GROWN.consumed() if not 20 <= each[0] < 40]
+    lost(GROWN)
+    assert current(lake) == [each for each in GROWN.consumed() if not 20 <= each[0] < 40]
     summary = retaken(lake, disk)
     assert (summary.records, summary.released) == (20, [])
-    assert _is_right(lake, disk, _GROWN)
+    assert is_right(lake, disk, GROWN)
     assert ingested(disk, lake).counts.records == 0
 
 
 def test_what_the_log_may_not_be_read_of_yet_is_left_to_the_next_ingest(
-    lake: Path, disk: Path, lost: _Lost
+    lake: Path, disk: Path, lost: Lost
 ) -> None:
-    lost(_WINNER, high_watermark=20)
+    lost(WINNER, high_watermark=20)
     for dry_run in (True, False):
         summary = retaken(lake, disk, dry_run=dry_run)
         assert (summary.exit_code, summary.retaken) == (0, [])
@@ -124,18 +59,18 @@ def test_what_the_log_may_not_be_read_of_yet_is_left_to_the_next_ingest(
             if dry_run
             else "nothing ingested anew in 1 partition ("
         )
-    assert current(lake) == _WINNER.consumed()[:20]
+    assert current(lake) == WINNER.consumed()[:20]
     assert (audited(lake).exit_code, imbalances_of(lake)) == (0, [])
-    write_elected(disk, _WINNER, broker_id=1)
-    assert ingested(disk, lake).counts.records == _WINNER.end - 20
-    assert _is_right(lake, disk, _WINNER)
+    write_elected(disk, WINNER, broker_id=1)
+    assert ingested(disk, lake).counts.records == WINNER.end - 20
+    assert is_right(lake, disk, WINNER)
 
 
 @pytest.mark.parametrize("step", cases(_STEPS, telling=["records"]))
 def test_a_run_that_dies_while_it_only_releases_is_completed(
-    lake: Path, disk: Path, lost: _Lost, step: str
+    lake: Path, disk: Path, lost: Lost, step: str
 ) -> None:
-    lost(_WINNER, high_watermark=20)
+    lost(WINNER, high_watermark=20)
 
     def death(reached: str) -> None:
         if reached == step:
@@ -145,14 +80,14 @@ def test_a_run_that_dies_while_it_only_releases_is_completed(
         retaken(lake, disk, after=death)
     assert retaken(lake, disk).exit_code == 0
     assert (audited(lake).exit_code, imbalances_of(lake)) == (0, [])
-    ingested(write_elected(disk, _WINNER, broker_id=1), lake)
-    assert _is_right(lake, disk, _WINNER)
+    ingested(write_elected(disk, WINNER, broker_id=1), lake)
+    assert is_right(lake, disk, WINNER)
 
 
 def test_a_leader_that_has_written_nothing_yet_has_won_all_the_same(lake: Path, disk: Path) -> None:
     """Only the checkpoint file of leader epochs tells."""
-    ingested(write_elected(disk, _LOSER), lake, read=_TO_LOG_END)
-    empty = ElectedLog.of(*_BEFORE)
+    ingested(write_elected(disk, LOSER), lake, read=TO_LOG_END)
+    empty = ElectedLog.of(*BEFORE)
     write_elected(disk, empty, broker_id=1, epochs=[(1, 0), (3, 20)])
     for said in ("20 records lost an election", "lost an election in an earlier run"):
         summary = ingested(disk, lake)
@@ -161,82 +96,80 @@ def test_a_leader_that_has_written_nothing_yet_has_won_all_the_same(lake: Path, 
         assert any("whose end won an election" in note for note in summary.notes)
         assert current(lake) == empty.consumed()
         assert (audited(lake).exit_code, imbalances_of(lake)) == (3, [])
-    assert retaken(lake, write_elected(disk.with_name("old"), _LOSER)).exit_code == 3
+    assert retaken(lake, write_elected(disk.with_name("old"), LOSER)).exit_code == 3
     assert retaken(lake, disk).released == [("orders-0", (20, 40))]
-    assert _is_right(lake, disk, empty)
-    write_elected(disk, _WINNER, broker_id=1)
+    assert is_right(lake, disk, empty)
+    write_elected(disk, WINNER, broker_id=1)
     assert ingested(disk, lake).exit_code == 0
-    assert _is_right(lake, disk, _WINNER)
+    assert is_right(lake, disk, WINNER)
 
 
 @pytest.mark.parametrize("epochs", [[(1, 0), (3, 40)], [(1, 0), (3, 45)], [(0, 0)]])
 def test_a_shorter_log_that_lost_nothing_has_won_nothing(
     lake: Path, disk: Path, epochs: list[tuple[int, int]]
 ) -> None:
-    ingested(write_elected(disk, _LOSER), lake, read=_TO_LOG_END)
-    write_elected(disk, ElectedLog.of(*_BEFORE), broker_id=1, epochs=epochs)
+    ingested(write_elected(disk, LOSER), lake, read=TO_LOG_END)
+    write_elected(disk, ElectedLog.of(*BEFORE), broker_id=1, epochs=epochs)
     assert ingested(disk, lake).findings.superseded == []
     assert audited(lake).exit_code == 0
 
 
-def test_offsets_below_rows_that_count_are_not_released(
-    lake: Path, disk: Path, lost: _Lost
-) -> None:
-    lost(_GROWN)
-    write_elected(disk, _GROWN, broker_id=1, high_watermark=27)
+def test_offsets_below_rows_that_count_are_not_released(lake: Path, disk: Path, lost: Lost) -> None:
+    lost(GROWN)
+    write_elected(disk, GROWN, broker_id=1, high_watermark=27)
     summary = retaken(lake, disk)
     assert (summary.retaken, summary.released) == ([("orders-0", (20, 27))], [])
     assert "orders-0: [27, 40) waits: its log may not be read" in summary.to_text()
     assert (summary.exit_code, kinds(audited(lake))) == (3, {"superseded"})
-    retaken(lake, write_elected(disk, _GROWN, broker_id=1))
-    assert _is_right(lake, disk, _GROWN)
+    retaken(lake, write_elected(disk, GROWN, broker_id=1))
+    assert is_right(lake, disk, GROWN)
 
 
 def test_of_several_disks_the_one_that_won_is_retaken(lake: Path, disk: Path) -> None:
-    old = write_elected(disk.with_name("old"), _LOSER)
-    ingested(old, lake, read=_TO_LOG_END)
-    write_elected(disk, _WINNER, broker_id=1)
-    assert ingested([old, disk], lake, read=_TO_LOG_END).exit_code == 3
-    assert retaken(lake, old, disk, read=_TO_LOG_END).exit_code == 0
-    ingested([old, disk], lake, read=_TO_LOG_END)
-    assert _is_right(lake, disk, _WINNER)
+    old = write_elected(disk.with_name("old"), LOSER)
+    ingested(old, lake, read=TO_LOG_END)
+    write_elected(disk, WINNER, broker_id=1)
+    assert ingested([old, disk], lake, read=TO_LOG_END).exit_code == 3
+    assert retaken(lake, old, disk, read=TO_LOG_END).exit_code == 0
+    ingested([old, disk], lake, read=TO_LOG_END)
+    assert is_right(lake, disk, WINNER)
 
 
 def test_a_log_of_which_nothing_is_left_is_taken_anew_from_its_first_offset(
-    lake: Path, disk: Path, lost: _Lost
+    lake: Path, disk: Path, lost: Lost
 ) -> None:
     winner = ElectedLog.of(*plain(3, 3, 4))
     lost(winner)
     assert current(lake) == []
     assert "orders-0  covered  nothing" in to_text(audited(lake))
     assert retaken(lake, disk).exit_code == 0
-    assert _is_right(lake, disk, winner)
+    assert is_right(lake, disk, winner)
 
 
 def test_rows_below_the_log_start_of_the_winner_are_kept(lake: Path, disk: Path) -> None:
     """Retention takes epochs along with offsets: where the logs parted is not known any more."""
-    ingested(write_elected(disk, _LOSER), lake, read=_TO_LOG_END)
-    write_elected(disk, _GROWN, broker_id=1, log_start=27, epochs=[(3, 27)])
+    ingested(write_elected(disk, LOSER), lake, read=TO_LOG_END)
+    write_elected(disk, GROWN, broker_id=1, log_start=27, epochs=[(3, 27)])
     assert ingested(disk, lake).exit_code == 3
     assert retaken(lake, disk).exit_code == 0
     found = current(lake)
-    assert found[:25] == _LOSER.consumed()[:25]
-    assert found[25:] == [each for each in _GROWN.consumed() if each[0] >= 27]
+    assert found[:25] == LOSER.consumed()[:25]
+    assert found[25:] == [each for each in GROWN.consumed() if each[0] >= 27]
     assert (audited(lake).exit_code, imbalances_of(lake)) == (0, [])
 
 
 def test_a_second_election_goes_against_what_was_retaken(
-    lake: Path, disk: Path, lost: _Lost
+    lake: Path, disk: Path, lost: Lost
 ) -> None:
-    retaken(lake, lost(_GROWN))
-    last = ElectedLog.of(*_BEFORE, *plain(3, 1, 7), *plain(5, 3, 4))
+    retaken(lake, lost(GROWN))
+    last = ElectedLog.of(*BEFORE, *plain(3, 1, 7), *plain(5, 3, 4))
     write_elected(disk, last, broker_id=2)
-    assert ingested(disk, lake, read=_TO_LOG_END).exit_code == 3
+    assert ingested(disk, lake, read=TO_LOG_END).exit_code == 3
     assert current(lake) == last.consumed()[:27]
     before = stored(lake)
     summary = retaken(lake, disk)
     assert (summary.exit_code, summary.records) == (0, 12)
-    assert _is_right(lake, disk, last)
+    assert is_right(lake, disk, last)
     assert stored(lake) == before + 12
 
 
@@ -254,20 +187,20 @@ def test_a_transaction_that_was_open_where_the_logs_part_is_taken_anew_from_its_
     ]
     loser = ElectedLog.of(*before, Written(1, 2, 7), Written(1, 1, 7, "commit"), *plain(1, 2))
     winner = ElectedLog.of(*before, *plain(3, 1), Written(3, 1, 7, "abort"), *plain(3, 1))
-    ingested(write_elected(disk, loser), lake, isolation=isolation, read=_TO_LOG_END)
+    ingested(write_elected(disk, loser), lake, isolation=isolation, read=TO_LOG_END)
     write_elected(disk, winner, broker_id=1)
     assert ingested(disk, lake, isolation=isolation).exit_code == 3
     is_committed = isolation == "read_committed"
     summary = retaken(lake, disk)
     assert summary.retaken[0] == ("orders-0", (10, winner.end))
-    assert _is_right(lake, disk, winner, committed_only=is_committed)
+    assert is_right(lake, disk, winner, committed_only=is_committed)
 
 
 def test_a_retake_that_dies_between_its_commits_leaves_the_rest_to_the_next(
-    lake: Path, disk: Path, lost: _Lost
+    lake: Path, disk: Path, lost: Lost
 ) -> None:
-    loser = ElectedLog.of(*_BEFORE, *plain(1, 8), value_bytes=5_000)
-    winner = ElectedLog.of(*_BEFORE, *plain(3, 8, 4), value_bytes=5_000)
+    loser = ElectedLog.of(*BEFORE, *plain(1, 8), value_bytes=5_000)
+    winner = ElectedLog.of(*BEFORE, *plain(3, 8, 4), value_bytes=5_000)
     lost(winner, loser)
     least = 64 * 1024
     read, write = {"window_bytes": least, "split_bytes": least}, {"wave_bytes": least}
@@ -284,95 +217,23 @@ def test_a_retake_that_dies_between_its_commits_leaves_the_rest_to_the_next(
     assert current(lake) == winner.consumed()[:start]
     assert imbalances_of(lake) == []
     assert retaken(lake, disk, read=read, write=write).exit_code == 0
-    assert _is_right(lake, disk, winner)
+    assert is_right(lake, disk, winner)
     assert stored(lake) == loser.end + winner.end - 20
 
 
 def test_a_whole_partition_is_taken_anew_but_for_what_its_log_has_no_longer(
     lake: Path, disk: Path
 ) -> None:
-    ingested(write_elected(disk, _GROWN), lake)
-    write_elected(disk, _GROWN, log_start=12)
+    ingested(write_elected(disk, GROWN), lake)
+    write_elected(disk, GROWN, log_start=12)
     selected = {"topics": ["orders"]}
     assert retaken(lake, disk, selection=_WHOLE, dry_run=True, select=selected).planned == [
-        ("orders-0", (15, _GROWN.end))
+        ("orders-0", (15, GROWN.end))
     ]
     summary = retaken(lake, disk, selection=_WHOLE, select=selected)
-    assert (summary.exit_code, summary.records) == (0, _GROWN.end - 15)
-    assert _is_right(lake, disk, _GROWN)
-    assert stored(lake) == 2 * _GROWN.end - 15
-
-
-# --- damage ------------------------------------------------------------------------------------
-
-
-def _damaged(disk: Path, log: ElectedLog, offset: int) -> None:
-    """Change a byte of the batch at an offset, on the disk."""
-    path = disk / "orders-0" / f"{0:020d}.log"
-    content = bytearray(path.read_bytes())
-    batches = dict(zip((first for first, _ in log.placed()), log.encoded(), strict=True))
-    content[content.index(batches[offset].data) + len(batches[offset].data) - 1] ^= 0xFF
-    path.write_bytes(content)
-
-
-def test_a_gap_of_what_was_lost_is_gone_and_nobody_repairs_it(lake: Path, disk: Path) -> None:
-    write_elected(disk, _LOSER)
-    _damaged(disk, _LOSER, 25)
-    ingested(disk, lake, read=_TO_LOG_END)
-    retaken_from = write_elected(disk, _WINNER, broker_id=1)
-    ingested(retaken_from, lake)
-    sound = write_elected(disk.with_name("sound"), _LOSER)
-    before = stored(lake)
-    replayed(lake, sound)  # has the lost batch, of an epoch that is no longer the log's
-    assert stored(lake) == before
-    assert retaken(lake, disk).exit_code == 0
-    assert _is_right(lake, disk, _WINNER)
-    replayed(lake, sound)
-    assert _is_right(lake, disk, _WINNER)
-
-
-def test_what_a_repair_brought_is_lost_like_the_rows_around_it(lake: Path, disk: Path) -> None:
-    write_elected(disk, _LOSER)
-    _damaged(disk, _LOSER, 25)
-    ingested([disk, write_elected(disk.with_name("sound"), _LOSER)], lake, read=_TO_LOG_END)
-    assert current(lake) == _LOSER.consumed()
-    ingested(write_elected(disk, _WINNER, broker_id=1), lake)
-    assert (kinds(audited(lake)), imbalances_of(lake)) == ({"superseded"}, [])
-    retaken(lake, disk)
-    assert _is_right(lake, disk, _WINNER)
-
-
-def test_a_gap_in_which_the_logs_part_is_taken_anew_whole(lake: Path, disk: Path) -> None:
-    write_elected(disk, _LOSER)
-    for offset in (15, 20):
-        _damaged(disk, _LOSER, offset)
-    ingested(disk, lake, read=_TO_LOG_END)
-    ingested(write_elected(disk, _WINNER, broker_id=1), lake)
-    assert retaken(lake, disk).retaken == [("orders-0", (15, _WINNER.end))]
-    assert _is_right(lake, disk, _WINNER)
-
-
-def test_a_gap_of_what_was_retaken_is_repaired_like_any_other(
-    lake: Path, disk: Path, lost: _Lost
-) -> None:
-    lost(_WINNER)
-    _damaged(disk, _WINNER, 20)
-    assert retaken(lake, disk).records == 7
-    assert current(lake) == [each for each in _WINNER.consumed() if not 20 <= each[0] < 27]
-    assert (audited(lake).exit_code, imbalances_of(lake)) == (0, [])
-    sound = write_elected(disk.with_name("sound"), _WINNER, broker_id=2)
-    ingested(sound, lake)
-    assert _is_right(lake, sound, _WINNER)
-
-
-def test_the_sources_of_a_retake_repair_what_one_of_them_has_damaged(
-    lake: Path, disk: Path, lost: _Lost
-) -> None:
-    lost(_WINNER)
-    _damaged(disk, _WINNER, 20)
-    sound = write_elected(disk.with_name("sound"), _WINNER, broker_id=2)
-    assert retaken(lake, disk, sound).exit_code == 0
-    assert _is_right(lake, sound, _WINNER)
+    assert (summary.exit_code, summary.records) == (0, GROWN.end - 15)
+    assert is_right(lake, disk, GROWN)
+    assert stored(lake) == 2 * GROWN.end - 15
 
 
 # --- beside others -----------------------------------------------------------------------------
@@ -380,22 +241,22 @@ def test_the_sources_of_a_retake_repair_what_one_of_them_has_damaged(
 
 @pytest.mark.parametrize("step", cases(_STEPS, telling=["redo", "records"]))
 def test_an_ingest_in_the_middle_of_a_retake_harms_neither(
-    lake: Path, disk: Path, lost: _Lost, step: str
+    lake: Path, disk: Path, lost: Lost, step: str
 ) -> None:
-    lost(_WINNER)
+    lost(WINNER)
     others: list[int] = []
 
     def meanwhile(reached: str) -> None:
         if reached == step and not others:
             others.append(0)
-            write_elected(disk, _GROWN, broker_id=1)
+            write_elected(disk, GROWN, broker_id=1)
             others.append(ingested(disk, lake).counts.records)
 
     retaken(lake, disk, after=meanwhile)
     ingested(disk, lake)
     retaken(lake, disk)
-    assert _is_right(lake, disk, _GROWN)
-    assert stored(lake) == _LOSER.end + _GROWN.end - 20
+    assert is_right(lake, disk, GROWN)
+    assert stored(lake) == LOSER.end + GROWN.end - 20
 
 
 def test_a_whole_partition_stays_as_it_is_where_its_retake_died(lake: Path, disk: Path) -> None:
@@ -412,5 +273,5 @@ def test_a_whole_partition_stays_as_it_is_where_its_retake_died(lake: Path, disk
     with pytest.raises(KeyboardInterrupt):
         retaken(lake, disk, selection=_WHOLE, after=death, read=read, write=write, select=select)
     assert retaken(lake, disk).exit_code == 0  # it completes the commit
-    assert _is_right(lake, disk, log)
+    assert is_right(lake, disk, log)
     assert log.end < stored(lake) < 2 * log.end
