@@ -1,11 +1,14 @@
 """The arguments of every command: one parser each, and the settings they add up to."""
 
 import argparse
+import os
+import re
 
 from seglake import __version__
 from seglake.cli.command_parser import CommandParser
 from seglake.environment import run_settings
 from seglake.kafka_log.read_policy import Isolation, UpperBound
+from seglake.pipelines.record_print.line_format import LineFormat
 from seglake.pipelines.settings.settings import LakeFormat, Settings
 
 
@@ -41,18 +44,7 @@ def ingest_parser() -> argparse.ArgumentParser:
     )
     add("--from-timestamp", metavar="TIME", help="ISO-8601; without a zone: UTC")
     add("--to-timestamp", metavar="TIME", help="the first time not ingested")
-    add(
-        "--isolation",
-        choices=[str(choice) for choice in Isolation],
-        metavar="LEVEL",
-        help=" | ".join(Isolation),
-    )
-    add(
-        "--upper-bound",
-        choices=[str(choice) for choice in UpperBound],
-        metavar="BOUND",
-        help=" | ".join(UpperBound),
-    )
+    _add_read_policy_options(parser)
     add(
         "--format",
         choices=[str(choice) for choice in LakeFormat],
@@ -110,22 +102,9 @@ def retake_parser() -> argparse.ArgumentParser:
     )
     add("--lake", metavar="URI", required=True, help="folder of the tables")
     _add_topic_options(parser, topics_help="these topics only", internal_help="__* topics too")
-    add(
-        "--partition",
-        metavar="N",
-        type=_number,
-        nargs="+",
-        action="extend",
-        default=[],
-        help="these partitions only",
-    )
+    _add_partition_option(parser)
     add("--all", action="store_true", help="whole partitions, also what lost no election")
-    add(
-        "--upper-bound",
-        choices=[str(choice) for choice in UpperBound],
-        metavar="BOUND",
-        help=" | ".join(UpperBound),
-    )
+    _add_upper_bound_option(parser)
     _add_source_id_and_engine(parser)
     add("--dry-run", action="store_true", help="say what would be ingested, write nothing")
     add("--run-id", metavar="ID", help="label of the run, written with every row")
@@ -171,6 +150,35 @@ def inspect_parser() -> argparse.ArgumentParser:
     add("--limit", metavar="N", type=_number, help="show at most N batches, records or partitions")
     add("--only-defects", action="store_true", help="show damage only")
     _add_output_options(parser, json_help="one JSON object a line")
+    return parser
+
+
+def cat_parser() -> argparse.ArgumentParser:
+    """Arguments of `seglake cat`."""
+    parser = _parser(
+        "cat",
+        usage="(--source URI [URI ...] | --lake URI) [options]",
+        description="Print records to stdout, one a line: those that ingest would take from disks,"
+        " or those of a lake.\nPartition after partition, by offset.",
+        example="--source /var/lib/kafka/data --topics orders --partition 3 --limit 10",
+    )
+    add = parser.add_argument
+    place = parser.add_mutually_exclusive_group(required=True)
+    _add_source_option(
+        place, is_required=False, source_help="segment, partition folder, log dir or folder above"
+    )
+    place.add_argument("--lake", metavar="URI", help="folder of the tables")
+    _add_topic_options(parser, topics_help="these topics only", internal_help="__* topics too")
+    _add_partition_option(parser)
+    add("--offsets", metavar="FROM:TO", type=_offsets, help="below TO; both may be left out")
+    add("--from-timestamp", metavar="TIME", help="ISO-8601; without a zone: UTC")
+    add("--to-timestamp", metavar="TIME", help="the first time not printed")
+    add("--limit", metavar="N", type=_number, help="print at most N records")
+    _add_line_options(parser)
+    _add_read_policy_options(parser)
+    add("--source-id", metavar="ID", help="of a lake: this cluster only")
+    _add_setting_options(parser)
+    _add_output_options(parser)
     return parser
 
 
@@ -227,8 +235,63 @@ class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
         super().__init__(prog, max_help_position=32)
 
 
+def _add_partition_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--partition",
+        metavar="N",
+        type=_number,
+        nargs="+",
+        action="extend",
+        default=[],
+        help="these partitions only",
+    )
+
+
+def _add_read_policy_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--isolation",
+        choices=[str(choice) for choice in Isolation],
+        metavar="LEVEL",
+        help=" | ".join(Isolation),
+    )
+    _add_upper_bound_option(parser)
+
+
+def _add_upper_bound_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--upper-bound",
+        choices=[str(choice) for choice in UpperBound],
+        metavar="BOUND",
+        help=" | ".join(UpperBound),
+    )
+
+
+def _add_line_options(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add(
+        "--format",
+        choices=[str(choice) for choice in LineFormat],
+        default=str(LineFormat.JSON),
+        dest="line_format",  # `format` is a setting
+        metavar="FORMAT",
+        help=f"{' | '.join(LineFormat)}; json is the default",
+    )
+    add(
+        "--delimiter",
+        metavar="TEXT",
+        type=_delimiter,
+        help=r"behind each value, such as \n \t \0 \x1e (default: \n)",
+    )
+    add(
+        "--key-delimiter",
+        metavar="TEXT",
+        type=_delimiter,
+        help=r"between key and value (default: \t)",
+    )
+
+
 def _add_source_option(
-    parser: argparse.ArgumentParser, *, is_required: bool, source_help: str
+    parser: argparse._ActionsContainer, *, is_required: bool, source_help: str
 ) -> None:
     parser.add_argument(
         "--source",
@@ -264,6 +327,11 @@ def _add_source_id_and_engine(parser: argparse.ArgumentParser) -> None:
 def _add_spark_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--master", metavar="URL", help="Spark's master (default: local[*])")
+    _add_setting_options(parser)
+
+
+def _add_setting_options(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
     add(
         "--config",
         metavar="FILE.toml",
@@ -293,3 +361,33 @@ def _number(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"expected a number from 0 on, got {text!r}")
     return int(text)
+
+
+def _offsets(text: str) -> tuple[int, int | None]:
+    """FROM:TO; nothing for FROM is 0, nothing for TO is no bound."""
+    first, colon, stop = text.partition(":")
+    if not colon or not all(part.isdecimal() or not part for part in (first, stop)):
+        raise argparse.ArgumentTypeError(f"expected FROM:TO, as 100:200, got {text!r}")
+    bounds = int(first or 0), int(stop) if stop else None
+    if bounds[1] is not None and bounds[0] >= bounds[1]:
+        raise argparse.ArgumentTypeError(f"TO must lie above FROM, got {text!r}")
+    return bounds
+
+
+_ESCAPE = re.compile(rb"\\(?:x([0-9A-Fa-f]{2})|([ntr0\\])|)")
+_ESCAPED = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"0": b"\0", b"\\": b"\\"}
+
+
+def _delimiter(text: str) -> bytes:
+    """Bytes, some of them written with a backslash."""
+
+    def unescaped(found: re.Match[bytes]) -> bytes:
+        if found[1] is not None:
+            return bytes.fromhex(found[1].decode())
+        if found[2] is None:
+            raise argparse.ArgumentTypeError(
+                rf"expected \n, \t, \r, \0, \\ or \xNN behind a backslash, got {text!r}"
+            )
+        return _ESCAPED[found[2]]
+
+    return _ESCAPE.sub(unescaped, os.fsencode(text))

@@ -19,6 +19,7 @@ COMMANDS = {
     "ingest": _Command("seglake.cli.ingest_command", "turn Kafka log segments into Delta tables"),
     "audit": _Command("seglake.cli.audit_command", "prove that nothing is missing in the tables"),
     "inspect": _Command("seglake.cli.inspect_command", "show what a segment or another file holds"),
+    "cat": _Command("seglake.cli.cat_command", "print records of disks or of a lake"),
     "replay": _Command("seglake.cli.replay_command", "decode quarantined bytes again, fill gaps"),
     "retake": _Command("seglake.cli.retake_command", "ingest anew what lost an election"),
     "sql": _Command("seglake.cli.sql_command", "ask the tables in Spark SQL"),

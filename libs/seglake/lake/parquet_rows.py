@@ -5,7 +5,8 @@ than most of these files.
 """
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,27 +36,59 @@ class Within(NamedTuple):
 
 
 def read_rows(
-    storage: Storage, path: str, columns: Sequence[str], only: Sequence[Within] = ()
+    storage: Storage,
+    path: str,
+    columns: Sequence[str],
+    only: Sequence[Within] = (),
+    *,
+    group: int | None = None,
 ) -> Iterator[pa.Table]:
     """Yield the rows to be kept, a row group at a time; texts come as dictionaries.
 
     Args:
         columns: what to read; columns of `only` must be among them.
         only: conditions that a row must meet, all of them.
+        group: the index of the only row group to be read.
 
     Raises:
         StorageError: the file is not there, is no Parquet file, or lacks a column.
     """
+    with _opened(storage, path) as reader:
+        yield from _row_groups(reader, path, columns, only, group)
+
+
+def row_group_starts(
+    storage: Storage, path: str, column: str, only: Sequence[Within] = ()
+) -> list[tuple[int, int]]:
+    """The least number in a column of each row group that may have a row to be kept, and its index.
+
+    LOWEST where it is not known.
+
+    Raises:
+        StorageError: the file is not there, or is no Parquet file.
+    """
+    with _opened(storage, path) as reader:
+        metadata = pq.ParquetFile(pa.PythonFile(_ReaderFile(reader), mode="r")).metadata
+        groups = [metadata.row_group(index) for index in range(metadata.num_row_groups)]
+        return [
+            (_bounds(group, {column}).get(column, (LOWEST, HIGHEST))[0], index)
+            for index, group in enumerate(groups)
+            if _may_hold(group, only)
+        ]
+
+
+@contextmanager
+def _opened(storage: Storage, path: str) -> Iterator[Reader]:
     with storage.open_reader(path) as reader:
         try:
-            yield from _row_groups(reader, path, columns, only)
+            yield reader
         except (pa.ArrowException, OSError) as error:
             reason = " ".join(str(error).split())
             raise StorageError(action="read", path=path, reason=reason) from error
 
 
 def _row_groups(
-    reader: Reader, path: str, columns: Sequence[str], only: Sequence[Within]
+    reader: Reader, path: str, columns: Sequence[str], only: Sequence[Within], group: int | None
 ) -> Iterator[pa.Table]:
     stream = pa.PythonFile(_ReaderFile(reader), mode="r")
     file = pq.ParquetFile(stream)
@@ -65,7 +98,7 @@ def _row_groups(
     texts = [name for name in columns if pa.types.is_string(file.schema_arrow.field(name).type)]
     if texts:
         file = pq.ParquetFile(stream, metadata=file.metadata, read_dictionary=texts)
-    for index in range(file.metadata.num_row_groups):
+    for index in range(file.metadata.num_row_groups) if group is None else (group,):
         if _may_hold(file.metadata.row_group(index), only):
             rows = file.read_row_group(index, [*columns], use_threads=False)
             kept = _kept(rows, only)
@@ -74,19 +107,25 @@ def _row_groups(
 
 
 def _may_hold(group: pq.RowGroupMetaData, only: Sequence[Within]) -> bool:
-    conditions = {condition.column: condition for condition in only}
+    bounds = _bounds(group, {condition.column for condition in only})
+    return all(
+        condition.column not in bounds or condition.may_hold(*bounds[condition.column])
+        for condition in only
+    )
+
+
+# Any: whatever the columns have; it is asked of those with numbers.
+def _bounds(group: pq.RowGroupMetaData, columns: Container[str]) -> dict[str, tuple[Any, Any]]:
+    """Least and greatest value of columns that have no null, and statistics that say it."""
+    found: dict[str, tuple[Any, Any]] = {}
     for index in range(group.num_columns):
         column = group.column(index)
-        condition = conditions.get(column.path_in_schema)
-        known = column.statistics
-        if condition is None or known is None or known.null_count != 0:
-            continue
-        least, greatest = known.min, known.max
-        if least is None or greatest is None:
-            continue
-        if not condition.may_hold(least, greatest):
-            return False
-    return True
+        known = column.statistics if column.path_in_schema in columns else None
+        if known is not None and known.null_count == 0:
+            least, greatest = known.min, known.max
+            if least is not None and greatest is not None:
+                found[column.path_in_schema] = least, greatest
+    return found
 
 
 def _kept(rows: pa.Table, only: Sequence[Within]) -> pa.Table:

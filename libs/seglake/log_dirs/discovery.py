@@ -73,11 +73,13 @@ def discover(
     *,
     takes_topic: TopicFilter = lambda topic: True,
     source_id: str | None = None,
+    unnamed_id: str | None = None,
 ) -> Discovery:
     """List all partitions of the sources whose topic is selected.
 
     Args:
         source_id: the cluster that the sources belong to, where meta.properties names none.
+        unnamed_id: what stands for it where nothing names it; None where something must.
 
     Raises:
         WrongSourceError: a source is missing, refused, no folder or no log dir, or whose cluster it
@@ -90,7 +92,7 @@ def discover(
     found = find_sources(sources, storage, notes, unreadable, unread)
     files, failed = _log_dir_files(found, storage, notes)
     unreadable |= {path: str(error) for path, error in failed.items()}
-    cluster_id = _source_id(files, failed, source_id)
+    cluster_id = _source_id(files, failed, source_id, unnamed_id)
     replicas = [
         replica
         for log_dir in found
@@ -170,7 +172,10 @@ def _log_dir_files(
 
 
 def _source_id(
-    files: dict[str, LogDirFiles], failed: dict[str, StorageError], given: str | None
+    files: dict[str, LogDirFiles],
+    failed: dict[str, StorageError],
+    given: str | None,
+    unnamed: str | None,
 ) -> str:
     named = {path: read.cluster_id for path, read in files.items() if read.cluster_id}
     cluster_ids = set(named.values())
@@ -184,17 +189,18 @@ def _source_id(
         )
     # A file that cannot be read may name the cluster: an id made up instead would take all of it
     # once more.
-    if failed and (not files or (not cluster_ids and given is None)):
+    if failed and (not files or (not cluster_ids and given is None and unnamed is None)):
         first = next(iter(failed.values()))
         raise refused_or_failed(first) from first
     if not cluster_ids:
-        if given is None:
+        found = given or unnamed
+        if found is None:
             raise WrongSourceError(
                 "no meta.properties names a cluster id: give --source-id, a name of your own for"
                 " this cluster, and use the same one in every run. Looked for in "
                 + _examples(files)
             )
-        return given
+        return found
     (cluster_id,) = cluster_ids
     if given is not None and given != cluster_id:
         raise WrongSourceError(

@@ -4,6 +4,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
+import numpy as np
+from numpy.typing import NDArray
+
 from seglake.kafka_log.leader_epochs import OPEN_END, LeaderEpochs
 from seglake.kafka_log.offset_ranges import OffsetRange, merged
 from seglake.kafka_log.replica import PartitionKey, Replica
@@ -114,6 +117,16 @@ class Coverage:
     def is_current(self, key: PartitionKey, offset: int, generation: int) -> bool:
         """Whether no election went against what a generation brought at an offset."""
         return not is_superseded(self._elections(key), offset, generation)
+
+    def are_current(
+        self, key: PartitionKey, offsets: NDArray[np.int64], generations: NDArray[np.int64]
+    ) -> NDArray[np.bool_]:
+        """The same of many rows."""
+        result = np.ones(len(offsets), np.bool_)
+        for row in self._elections(key):
+            is_inside = (offsets >= row["start_offset"]) & (offsets < row["next_offset"])
+            result &= ~(is_inside & (generations < row["generation"]))
+        return result
 
     def counts_until(self, key: PartitionKey, offset: int, generation: int) -> int:
         """Up to where a generation's bytes that begin at an offset count, if that is above it."""

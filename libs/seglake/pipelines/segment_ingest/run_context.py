@@ -94,7 +94,9 @@ class RunContext:
         return self.scan.reporter
 
 
-def list_sources(sources: Sequence[str], scan: ScanContext) -> Discovery:
+def list_sources(
+    sources: Sequence[str], scan: ScanContext, *, unnamed_id: str | None = None
+) -> Discovery:
     """The partitions of the sources that the settings select; see `discover`."""
     settings = scan.settings
     return discover(
@@ -102,16 +104,20 @@ def list_sources(sources: Sequence[str], scan: ScanContext) -> Discovery:
         scan.storage,
         takes_topic=settings.select.takes_topic,
         source_id=settings.source.source_id,
+        unnamed_id=unnamed_id,
     )
 
 
-def list_selected(sources: Sequence[str], scan: ScanContext) -> Discovery:
+def list_selected(
+    sources: Sequence[str], scan: ScanContext, *, unnamed_id: str | None = None
+) -> Discovery:
     """The same, with a note of each glob that selects nothing.
 
     Raises:
         NothingSelectedError: none of the topics that are there is selected.
     """
-    discovery, select = list_sources(sources, scan), scan.settings.select
+    discovery = list_sources(sources, scan, unnamed_id=unnamed_id)
+    select = scan.settings.select
     # A folder that cannot be listed may hold what is missed.
     check = check_selection if discovery.has_all_topics else unmatched_globs
     notes = check(discovery.topics, select, place="sources")

@@ -5,17 +5,18 @@ Effect: lists folders and reads headers, in this process.
 
 import io
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import NamedTuple, Self
 
-from seglake.kafka_log.offset_ranges import OffsetRange
-from seglake.kafka_log.replica import PartitionKey
+from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
+from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.kafka_log.replica_selection import replicas_by_partition
 from seglake.log_dirs.discovery import Discovery
 from seglake.log_tables.coverage import Coverage
 from seglake.pipelines.progress import RunReporter, show_count
-from seglake.pipelines.segment_ingest.decoding.tasks import DecodeTask
+from seglake.pipelines.segment_ingest.decoding.tasks import DecodeSettings, DecodeTask
 from seglake.pipelines.segment_ingest.errors import DataLossError
 from seglake.pipelines.segment_ingest.planning.plan import RangePlan, plan_ranges, plan_waves
 from seglake.pipelines.segment_ingest.planning.replica_survey import survey_partitions
@@ -88,40 +89,96 @@ def plan_reads(
         DataLossError: a file or offsets between files are missing, or a segment is compressed; only
             if `fails_on_loss`.
     """
+    with query_context(storage, settings) as scan:
+        discovery = list_selected(sources, scan)
+        replicas = [replica for replica in discovery.replicas if wanted.takes(replica.key)]
+        offsets = {replica.key: (wanted.offsets,) for replica in replicas}
+        plan = plan_logs(replicas_by_partition(replicas), offsets, scan)
+    if fails_on_loss:
+        for reason in [*unreadable(discovery, wanted), *plan.losses]:
+            raise DataLossError(reason)
+    decoding = query_decoding(scan, discovery.source_id)
+    waves = plan_waves(plan.ranges, settings.write.wave_bytes, settings.read.split_bytes, decoding)
+    return [task for wave in waves for task in wave.tasks]
+
+
+@contextmanager
+def query_context(storage: Storage, settings: Settings) -> Iterator[ScanContext]:
+    """What it takes to plan a query: this process alone, which says nothing."""
     with LocalEngine(1) as engine:
-        scan = ScanContext(
+        yield ScanContext(
             storage=storage,
             settings=settings,
             engine=engine,
             reporter=RunReporter(io.StringIO(), verbosity=-1),
         )
-        discovery = list_selected(sources, scan)
-        replicas = [replica for replica in discovery.replicas if wanted.takes(replica.key)]
-        start, stop = wanted.offsets
-        others = (0, start), (stop, OFFSET_MAX)
-        coverage = Coverage.of((replica.key, part) for replica in replicas for part in others)
-        logs = replicas_by_partition(replicas)
-        partitions = survey_partitions(logs, coverage, scan)
-    if fails_on_loss:
-        compressed = unread_data(logs, partitions, (), coverage, {}).compressed
-        lost = [*_unreadable(discovery, wanted), *map(_compressed, compressed)]
-        for reason in [*lost, *_losses(partitions, wanted.offsets)]:
-            raise DataLossError(reason)
-    ranges = [
-        _cut_to_fit(plan) for partition in partitions for plan in plan_ranges(partition, settings)
-    ]
-    decoding = decode_settings_of(
+
+
+class QueryPlan(NamedTuple):
+    """What a query reads of some logs.
+
+    Attributes:
+        ranges: in the order of the logs, and of offsets.
+        losses: what the headers tell is lost of the offsets that are wanted.
+    """
+
+    partitions: tuple[SurveyedPartition, ...]
+    ranges: tuple[RangePlan, ...]
+    losses: tuple[str, ...]
+
+
+def plan_logs(
+    logs: Sequence[Sequence[Replica]],
+    wanted: Mapping[PartitionKey, Sequence[OffsetRange]],
+    scan: ScanContext,
+) -> QueryPlan:
+    """Survey the copies of some partitions, and plan what is wanted of each.
+
+    Args:
+        wanted: ranges of offsets, at least one of each partition.
+    """
+    others = (
+        (key, part)
+        for key, ranges in wanted.items()
+        for part in subtracted((0, OFFSET_MAX), merged(ranges))
+    )
+    coverage = Coverage.of(others)
+    partitions = survey_partitions(logs, coverage, scan)
+    compressed = unread_data(logs, partitions, (), coverage, {}).compressed
+    return QueryPlan(
+        partitions=tuple(partitions),
+        ranges=tuple(
+            _cut_to_fit(plan)
+            for partition in partitions
+            for plan in plan_ranges(partition, scan.settings)
+        ),
+        losses=(
+            *map(_compressed, compressed),
+            *(
+                loss
+                for partition in partitions
+                for loss in _losses(partition, _hull(wanted[partition.replica.key]))
+            ),
+        ),
+    )
+
+
+def query_decoding(scan: ScanContext, source_id: str) -> DecodeSettings:
+    """What the tasks of a query need to know: there is no lake."""
+    return decode_settings_of(
         scan,
         lake_path="",
-        source_id=discovery.source_id,
+        source_id=source_id,
         run_id="",
         started_at_us=time.time_ns() // 1000,
     )
-    waves = plan_waves(ranges, settings.write.wave_bytes, settings.read.split_bytes, decoding)
-    return [task for wave in waves for task in wave.tasks]
 
 
-def _unreadable(discovery: Discovery, wanted: Wanted) -> Iterator[str]:
+def _hull(ranges: Sequence[OffsetRange]) -> OffsetRange:
+    return min(start for start, _ in ranges), max(stop for _, stop in ranges)
+
+
+def unreadable(discovery: Discovery, wanted: Wanted) -> Iterator[str]:
     """Why folders of what is asked for cannot be read."""
     for name, reason in discovery.unreadable.items():
         folder = parse_folder_name(name)
@@ -140,17 +197,16 @@ def _cut_to_fit(plan: RangePlan) -> RangePlan:
     return replace(plan, splits=splits)
 
 
-def _losses(partitions: Iterable[SurveyedPartition], offsets: OffsetRange) -> Iterable[str]:
+def _losses(partition: SurveyedPartition, offsets: OffsetRange) -> Iterator[str]:
     """What no task would notice: files that cannot be read, and offsets missing between files."""
-    for partition in partitions:
-        key = partition.replica.key
-        cleaner_offset = partition.replica.checkpoints.cleaner_offset or 0
-        reached: int | None = None
-        for file, survey in zip(partition.surveyed_segments, partition.surveys, strict=True):
-            if survey.missing is not None:
-                yield f"{key}: {survey.missing}"
-            # A segment is named by where the one before it ended; its first batch may not say so.
-            stop = min(file.base_offset, offsets[1], partition.bounds.next_offset)
-            if reached is not None and max(reached, cleaner_offset, offsets[0]) < stop:
-                yield f"{key}: no segment has the offsets [{reached}, {file.base_offset})"
-            reached = max(reached or 0, survey.next_offset)
+    key = partition.replica.key
+    cleaner_offset = partition.replica.checkpoints.cleaner_offset or 0
+    reached: int | None = None
+    for file, survey in zip(partition.surveyed_segments, partition.surveys, strict=True):
+        if survey.missing is not None:
+            yield f"{key}: {survey.missing}"
+        # A segment is named by where the one before it ended; its first batch may not say so.
+        stop = min(file.base_offset, offsets[1], partition.bounds.next_offset)
+        if reached is not None and max(reached, cleaner_offset, offsets[0]) < stop:
+            yield f"{key}: no segment has the offsets [{reached}, {file.base_offset})"
+        reached = max(reached or 0, survey.next_offset)

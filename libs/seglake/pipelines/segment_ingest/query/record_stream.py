@@ -1,6 +1,7 @@
 """Decodes a task and gives its records as they come, in the columns that a query reads. Effect."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -9,7 +10,12 @@ from seglake.lake.table_checks import plain_type
 from seglake.lake.tables import GAPS, QUARANTINE, RECORDS, Table
 from seglake.pipelines.segment_ingest.decoding.decoded_rows import Row
 from seglake.pipelines.segment_ingest.decoding.split_decoder import SplitDecoder
-from seglake.pipelines.segment_ingest.decoding.tasks import DecodeTask, PartitionSplit, SplitReport
+from seglake.pipelines.segment_ingest.decoding.tasks import (
+    DecodeSettings,
+    DecodeTask,
+    PartitionSplit,
+    SplitReport,
+)
 from seglake.pipelines.segment_ingest.errors import DataLossError
 from seglake.segment_codec.errors import DefectCode
 
@@ -27,6 +33,17 @@ _DEFECT = [
 ]
 
 
+class Damage(NamedTuple):
+    """What is wrong in a log, and where, for a person.
+
+    Attributes:
+        is_lost: records may be missing for it; else what is damaged was met before, whole.
+    """
+
+    text: str
+    is_lost: bool = True
+
+
 def records_of(task: DecodeTask, *, fails_on_loss: bool) -> Iterator[pa.RecordBatch]:
     """Yield the records of a task, in offset order within each of its splits.
 
@@ -34,35 +51,60 @@ def records_of(task: DecodeTask, *, fails_on_loss: bool) -> Iterator[pa.RecordBa
         DataLossError: bytes are damaged or offsets are missing; only if `fails_on_loss`.
         SourceVanishedError, StorageError, SegmentCodecError: a segment is not what it was.
     """
+    on_damage = _refuse if fails_on_loss else _pass_over
     for split in task.splits:
-        decoder = SplitDecoder(split, task.settings)
-        for table, rows in decoder.rows():
-            if isinstance(rows, pa.RecordBatch):
-                if table is RECORDS:  # a query reads records as they are, not interpreted
-                    yield _in_query_columns(rows, split.key.topic)
-            elif fails_on_loss:
-                _refuse(_losses(table, rows), split)
-        if fails_on_loss:
-            _refuse(_leading_loss(split, decoder.report()), split)
+        yield from records_in(split, task.settings, on_damage)
 
 
-def _refuse(losses: Iterable[str], split: PartitionSplit) -> None:
-    for loss in losses:
-        raise DataLossError(f"{split.key}: {loss}")
+def records_in(
+    split: PartitionSplit, settings: DecodeSettings, on_damage: Callable[[Damage], None]
+) -> Iterator[pa.RecordBatch]:
+    """Yield the records of a split in offset order.
+
+    Args:
+        on_damage: told of damage when it is met; of offsets that it took, at the split's end.
+
+    Raises:
+        SourceVanishedError, StorageError, SegmentCodecError: a segment is not what it was.
+    """
+
+    def tell(found: Iterable[Damage]) -> None:
+        for damage in found:
+            on_damage(damage._replace(text=f"{split.key}: {damage.text}"))
+
+    decoder = SplitDecoder(split, settings)
+    for table, rows in decoder.rows():
+        if isinstance(rows, pa.RecordBatch):
+            if table is RECORDS:  # a query reads records as they are, not interpreted
+                yield _in_query_columns(rows, split.key.topic)
+        else:
+            tell(_damage(table, rows))
+    tell(_leading_loss(split, decoder.report()))
 
 
-def _losses(table: Table, rows: Iterable[Row]) -> Iterator[str]:
-    """What rows of `quarantine` and `gaps` say is lost."""
+def _refuse(damage: Damage) -> None:
+    if damage.is_lost:
+        raise DataLossError(damage.text)
+
+
+def _pass_over(damage: Damage) -> None:
+    """The query was told to go on without what is lost."""
+
+
+def _damage(table: Table, rows: Iterable[Row]) -> Iterator[Damage]:
+    """What rows of `quarantine` and `gaps` say is damaged or lost."""
     for row in rows:
         if table is QUARANTINE:
             code, segment, position, detail = (row[index] for index in _DEFECT)
-            if code != DefectCode.OFFSET_OUT_OF_ORDER:  # these offsets were met before
-                yield f"{code} in {segment} at position {position}: {detail}"
+            yield Damage(
+                f"{code} in {segment} at position {position}: {detail}",
+                is_lost=code != DefectCode.OFFSET_OUT_OF_ORDER,  # these offsets were met before
+            )
         elif table is GAPS and row[_CAUSE] in _NO_EVIDENCE:
             yield _missing(row[_GAP_START], row[_GAP_NEXT])
 
 
-def _leading_loss(split: PartitionSplit, report: SplitReport) -> Iterator[str]:
+def _leading_loss(split: PartitionSplit, report: SplitReport) -> Iterator[Damage]:
     """What is missing in front of the first batch, of which there is no row."""
     piece = split.segment_splits[0]
     start = max(split.floor_offset, piece.expected_offset)
@@ -75,8 +117,8 @@ def _leading_loss(split: PartitionSplit, report: SplitReport) -> Iterator[str]:
             yield _missing(start, report.first_offset)
 
 
-def _missing(start: int, stop: int) -> str:
-    return f"the offsets [{start}, {stop}) are missing"
+def _missing(start: int, stop: int) -> Damage:
+    return Damage(f"the offsets [{start}, {stop}) are missing")
 
 
 def _in_query_columns(rows: pa.RecordBatch, topic: str) -> pa.RecordBatch:

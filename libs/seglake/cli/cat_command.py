@@ -1,0 +1,120 @@
+"""`seglake cat`: records of disks or of a lake, as lines on stdout."""
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from seglake.cli.arguments import cat_parser, settings_of
+from seglake.cli.outcome import run_job
+from seglake.errors import ExitCode, WrongCallError
+from seglake.pipelines.record_print.line_format import LineFormat
+from seglake.pipelines.settings.settings import Settings
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from seglake.pipelines.record_print.record_choice import RecordChoice
+
+_MOST_DECODED_BYTES = 4 << 20  # the first lines come sooner, and more at once is no faster
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the command; damage ends with 3, a reader that goes away with 0."""
+    arguments = cat_parser().parse_args(argv)
+    return run_job(partial(_cat, arguments), verbose=arguments.verbose > 0, writes=False)
+
+
+class _Teller:
+    """Says on stderr what a person should know, and remembers whether it was damage."""
+
+    def __init__(self, *, is_quiet: bool) -> None:
+        self._is_quiet = is_quiet
+        self.met_damage = False
+
+    def damage(self, text: str) -> None:
+        self.met_damage = True
+        print(f"seglake: damage: {text}", file=sys.stderr)
+
+    def note(self, text: str) -> None:
+        if not self._is_quiet:
+            print(f"seglake: {text}", file=sys.stderr)
+
+
+def _cat(arguments: argparse.Namespace) -> int:
+    settings = settings_of(arguments)
+    line_format = LineFormat(arguments.line_format)
+    given = {
+        name: value
+        for name in ("delimiter", "key_delimiter")
+        if (value := getattr(arguments, name)) is not None
+    }
+    _check_delimiters(line_format, given)
+    # Imported here, so that --help and wrong calls are answered at once.
+    from seglake.environment.warm_up import say_if_first_run
+    from seglake.pipelines.record_print.line_style import LineStyle
+    from seglake.pipelines.record_print.record_choice import RecordChoice
+
+    is_quiet = arguments.quiet > arguments.verbose
+    teller = _Teller(is_quiet=is_quiet)
+    select = settings.select
+    choice = RecordChoice(select.from_timestamp_ms, select.to_timestamp_ms, arguments.limit)
+    if arguments.lake is not None:
+        found = _of_lake(arguments, settings, choice, teller)
+    else:
+        if not is_quiet:
+            say_if_first_run(os.environ)
+        found = _of_sources(arguments, settings, teller)
+    style, out, count = LineStyle(line_format, **given), sys.stdout.buffer, 0
+    for rows in choice.of(found):
+        out.write(style.render(rows))
+        count += rows.num_rows
+    if not count and arguments.limit != 0:
+        teller.note("no record is in what was asked for")
+    return ExitCode.LOOK if teller.met_damage else ExitCode.DONE
+
+
+def _check_delimiters(line_format: LineFormat, given: dict[str, bytes]) -> None:
+    if line_format is LineFormat.JSON and given:
+        raise WrongCallError("a line of JSON is a record: delimiters are for --format value")
+    if line_format is LineFormat.VALUE and "key_delimiter" in given:
+        raise WrongCallError("--key-delimiter is for --format key-value")
+
+
+def _of_sources(
+    arguments: argparse.Namespace, settings: Settings, teller: _Teller
+) -> "Iterator[pa.RecordBatch]":
+    from seglake.environment.storages import open_storages
+    from seglake.pipelines.segment_ingest.query.ordered_records import Told, ordered_records
+    from seglake.pipelines.segment_ingest.query.read_plan import Wanted
+
+    wanted = Wanted().with_offsets(*arguments.offsets or (None, None))
+    if arguments.partition:
+        wanted = wanted.with_partitions(arguments.partition)
+    # What is older than the end of the window may lie behind it, so the end is not cut off.
+    read, select = settings.read, replace(settings.select, to_timestamp=None)
+    read = replace(read, decoded_bytes=min(read.decoded_bytes, _MOST_DECODED_BYTES))
+    return ordered_records(
+        arguments.source,
+        open_storages(settings.spark.properties),
+        replace(settings, select=select, read=read),
+        wanted,
+        Told(damage=teller.damage, note=teller.note),
+    )
+
+
+def _of_lake(
+    arguments: argparse.Namespace, settings: Settings, choice: "RecordChoice", teller: _Teller
+) -> "Iterator[pa.RecordBatch]":
+    from seglake.environment.storages import open_storages
+    from seglake.pipelines.record_print.lake_records import LakeChoice, lake_records
+
+    first, stop = arguments.offsets or (0, None)
+    wanted = LakeChoice(
+        partitions=frozenset(arguments.partition) or None, offsets=(first, stop), records=choice
+    )
+    storage = open_storages(settings.spark.properties)
+    return lake_records(arguments.lake, storage, settings, wanted, teller.note)

@@ -1,0 +1,1 @@
+"""Prints records as lines: those of logs, and those of a lake."""

@@ -1,0 +1,242 @@
+"""The records of a lake in order: partition by partition, by offset. Effect: reads files.
+
+Files without a wanted row are told by their statistics and not opened. Of the others one row group
+is read at a time, and kept only as long as another may have smaller offsets.
+"""
+
+import heapq
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seglake.errors import WrongCallError
+from seglake.kafka_log.read_policy import Isolation
+from seglake.kafka_log.replica import PartitionKey
+from seglake.lake.delta_tables import LakeTables
+from seglake.lake.parquet_rows import (
+    HIGHEST,
+    LOWEST,
+    Within,
+    numbers,
+    read_rows,
+    row_group_starts,
+)
+from seglake.lake.snapshots import StoredFile, read_snapshots
+from seglake.lake.tables import RECORDS
+from seglake.log_tables.coverage import Coverage
+from seglake.near_names import did_you_mean
+from seglake.pipelines.record_print.line_style import COLUMNS
+from seglake.pipelines.record_print.record_choice import RecordChoice
+from seglake.pipelines.settings.settings import Settings
+from seglake.pipelines.settings.topic_selection import check_selection
+from seglake.segment_codec.transactions import TransactionState
+from seglake.storage.storage import Storage
+
+_SCHEMA = pa.schema([RECORDS.schema.field(name) for name in COLUMNS])
+_READ = (
+    *(name for name in COLUMNS if name != "topic"),
+    *("source_id", "topic_id", "transaction_state", "generation"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LakeChoice:
+    """What of the records is asked for; None for no bound, and for all partitions."""
+
+    partitions: frozenset[int] | None
+    offsets: tuple[int, int | None]
+    records: RecordChoice
+
+    def conditions(self, partition: int) -> list[Within]:
+        """What the rows of a partition must meet; of times, at least."""
+        first, stop = self.offsets
+        from_ms, to_ms = self.records.from_ms, self.records.to_ms
+        found = [Within("partition", partition, partition), Within("offset", first, _last(stop))]
+        if from_ms is not None or to_ms is not None:
+            least = LOWEST if from_ms is None else from_ms
+            found.append(Within("timestamp_ms", least, _last(to_ms)))
+        return found
+
+
+def _last(stop: int | None) -> int:
+    return HIGHEST if stop is None else stop - 1
+
+
+class _Ledger(NamedTuple):
+    """What the ledger says of one cluster; `generations` are the newest, by topic."""
+
+    source_id: str
+    coverage: Coverage
+    generations: Mapping[str, int]
+
+
+class _Part(NamedTuple):
+    """One partition of a lake, with the files that may have rows of it, and what they must meet.
+
+    `hidden` counts, by state, what is left out for its transaction; None where nothing is.
+    """
+
+    storage: Storage
+    ledger: _Ledger
+    key: PartitionKey
+    files: Sequence[StoredFile]
+    conditions: Sequence[Within]
+    hidden: Counter[str] | None
+
+
+class _Unit(NamedTuple):
+    """A file, or a row group of one; no row of it is below `start`."""
+
+    start: int
+    path: str
+    group: int | None = None
+
+
+def lake_records(
+    lake: str,
+    storage: Storage,
+    settings: Settings,
+    choice: LakeChoice,
+    tell: Callable[[str], None],
+) -> Iterator[pa.RecordBatch]:
+    """Yield the records that no election went against, one partition at a time.
+
+    Raises:
+        LakeFolderError, NothingSelectedError, WrongCallError: a wrong call.
+        PlaceError: a table or a file cannot be read.
+    """
+    tables = LakeTables(storage.locate(lake), storage)
+    tables.require()
+    ledgers = _ledgers(tables, settings.source.source_id)
+    topics = {topic for ledger in ledgers for topic in ledger.generations}
+    for note in check_selection(topics, settings.select, place="lake"):
+        tell(note)
+    files: dict[str | None, list[StoredFile]] = {}
+    # After the ledger: what that says is ingested is in there.
+    for file in read_snapshots(tables, [RECORDS])[RECORDS.name].files:
+        files.setdefault(file.topic, []).append(file)
+    hidden: Counter[str] = Counter()
+    for ledger, key in _keys(ledgers, choice.partitions, settings):
+        conditions = choice.conditions(key.partition)
+        part = _Part(
+            storage=storage,
+            ledger=ledger,
+            key=key,
+            files=[file for file in files.get(key.topic, ()) if file.may_hold(conditions)],
+            conditions=conditions,
+            hidden=hidden if settings.read.isolation is Isolation.READ_COMMITTED else None,
+        )
+        for rows in _in_order(part):
+            yield from _printed(rows, key)
+    if unsettled := hidden[TransactionState.OPEN]:
+        tell(
+            f"not shown: records whose transaction was open when they were ingested: {unsettled};"
+            " the view settled_records says how it ended, --isolation read_uncommitted shows them"
+        )
+
+
+def _ledgers(tables: LakeTables, source_id: str | None) -> list[_Ledger]:
+    there = tables.source_ids()
+    if source_id is not None and source_id not in there:
+        near = did_you_mean(source_id, there)
+        raise WrongCallError(f"the lake has nothing of a cluster {source_id}{near}")
+    found = []
+    for name in there:
+        if source_id in (None, name):
+            rows = tables.ledger(name).to_pylist()
+            generations: dict[str, int] = {}
+            for row in rows:
+                newest = max(row["generation"], generations.get(row["topic"], 0))
+                generations[row["topic"]] = newest
+            found.append(_Ledger(name, Coverage(rows), generations))
+    return found
+
+
+def _keys(
+    ledgers: Iterable[_Ledger], partitions: frozenset[int] | None, settings: Settings
+) -> list[tuple[_Ledger, PartitionKey]]:
+    keys = [
+        (ledger, key)
+        for ledger in ledgers
+        for key in sorted(ledger.coverage.partitions(), key=_place)
+        if settings.select.takes_topic(key.topic)
+    ]
+    there = {key.partition for _, key in keys}
+    missing = sorted((partitions or frozenset()) - there)
+    if missing and there:
+        raise WrongCallError(f"no topic that is selected has a partition {missing[0]} in the lake")
+    return [
+        (ledger, key) for ledger, key in keys if partitions is None or key.partition in partitions
+    ]
+
+
+def _place(key: PartitionKey) -> tuple[str, int, str]:
+    return key.topic, key.partition, key.topic_id or ""
+
+
+def _in_order(part: _Part) -> Iterator[pa.Table]:
+    """The rows by rising offset."""
+    units = [
+        _Unit(file.bounds.get("offset", (LOWEST, HIGHEST))[0], file.path) for file in part.files
+    ]
+    heapq.heapify(units)
+    waiting: list[pa.Table] = []
+    while units:
+        unit = heapq.heappop(units)
+        if unit.group is None:
+            groups = row_group_starts(part.storage, unit.path, "offset", part.conditions)
+            for start, group in groups:
+                heapq.heappush(units, _Unit(max(start, unit.start), unit.path, group))
+        else:
+            found = read_rows(part.storage, unit.path, _READ, part.conditions, group=unit.group)
+            waiting += (_kept(rows, part) for rows in found)
+        ready, waiting = _cut(waiting, units[0].start if units else HIGHEST)
+        yield from ready
+
+
+def _kept(rows: pa.Table, part: _Part) -> pa.Table:
+    """The rows that count, with the columns that are printed."""
+    ledger, key = part.ledger, part.key
+    generations = numbers(rows, "generation")
+    keep = ledger.coverage.are_current(key, numbers(rows, "offset"), generations)
+    keep &= generations <= ledger.generations[key.topic]  # what is above is not committed yet
+    keep &= _is_one_of(rows, "source_id", [ledger.source_id])
+    first = ledger.coverage.joined_key(key._replace(topic_id=None)).topic_id
+    ids = [key.topic_id, None] if key.topic_id == first else [key.topic_id]
+    keep &= _is_one_of(rows, "topic_id", ids)
+    if part.hidden is not None:
+        for state in (TransactionState.OPEN, TransactionState.ABORTED):
+            is_hidden = keep & _is_one_of(rows, "transaction_state", [state])
+            part.hidden[state] += int(is_hidden.sum())
+            keep &= ~is_hidden
+    columns = [name for name in COLUMNS if name != "topic"]
+    return (rows if keep.all() else rows.filter(pa.array(keep))).select(columns)
+
+
+def _is_one_of(rows: pa.Table, column: str, wanted: Sequence[str | None]) -> Any:
+    """Which rows have one of some texts, or null where that is among them."""
+    texts = rows.column(column).cast(pa.string())
+    return pc.is_in(texts, value_set=pa.array(wanted, pa.string())).to_numpy()
+
+
+def _cut(waiting: Sequence[pa.Table], stop: int) -> tuple[list[pa.Table], list[pa.Table]]:
+    """The rows below an offset, in order, and those that wait."""
+    whole = pa.concat_tables(waiting) if waiting else None
+    if whole is None or not whole.num_rows:
+        return [], []
+    offsets = numbers(whole, "offset")
+    if (offsets[1:] < offsets[:-1]).any():
+        whole = whole.sort_by("offset")
+        offsets = numbers(whole, "offset")
+    count = int(offsets.searchsorted(stop)) if stop < HIGHEST else len(offsets)
+    ready, rest = whole.slice(0, count), whole.slice(count)
+    return [ready] if count else [], [rest] if rest.num_rows else []
+
+
+def _printed(rows: pa.Table, key: PartitionKey) -> Iterator[pa.RecordBatch]:
+    topics = pa.repeat(key.topic, rows.num_rows)
+    return iter(rows.append_column("topic", topics).select(COLUMNS).cast(_SCHEMA).to_batches())

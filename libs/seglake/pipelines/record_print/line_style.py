@@ -1,0 +1,96 @@
+"""How a record looks in the output. Pure."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seglake.pipelines.record_print.json_lines import json_lines
+from seglake.pipelines.record_print.line_format import LineFormat
+
+COLUMNS = ("topic", "partition", "offset", "timestamp", "timestamp_ms", "key", "value", "headers")
+"""What of `records` is printed, or tells what is."""
+
+_BYTES = pa.large_binary()
+
+
+@dataclass(frozen=True, slots=True)
+class LineStyle:
+    """What is printed of a record, and what comes behind it and behind its key.
+
+    JSON has neither: a line is a record.
+    """
+
+    format: LineFormat = LineFormat.JSON
+    delimiter: bytes = b"\n"
+    key_delimiter: bytes = b"\t"
+
+    def render(self, rows: pa.RecordBatch) -> memoryview:
+        """The bytes of rows of one partition; at least one row."""
+        # Any: pyarrow's stubs know no buffers of arrays of any type.
+        lines: Any = _RENDERERS[self.format](rows, self)
+        _, offsets, content = lines.buffers()
+        ends = memoryview(offsets).cast("q")
+        return memoryview(content)[ends[lines.offset] : ends[lines.offset + len(lines)]]
+
+
+def _json(rows: pa.RecordBatch, _style: LineStyle) -> Any:
+    return json_lines(rows)
+
+
+def _values(rows: pa.RecordBatch, style: LineStyle) -> Any:
+    return _bytes_joined(rows.column("value"), style.delimiter)
+
+
+def _keys_and_values(rows: pa.RecordBatch, style: LineStyle) -> Any:
+    return _bytes_joined(
+        rows.column("key"), style.key_delimiter, rows.column("value"), style.delimiter
+    )
+
+
+def _bytes_joined(*parts: Any) -> Any:
+    """Keys and values as they are, nothing for null."""
+    columns: list[Any] = [
+        pa.scalar(part, _BYTES) if isinstance(part, bytes) else part.cast(_BYTES).fill_null(b"")
+        for part in parts
+    ]
+    return pc.binary_join_element_wise(*columns, pa.scalar(b"", _BYTES))
+
+
+_RENDERERS[self.format](rows, self)
+        _, offsets, content = lines.buffers()
+        ends = memoryview(offsets).cast("q")
+        return memoryview(content)[ends[lines.offset] : ends[lines.offset + len(lines)]]
+
+
+def _json(rows: pa.RecordBatch, _style: LineStyle) -> Any:
+    return json_lines(rows)
+
+
+def _values(rows: pa.RecordBatch, style: LineStyle) -> Any:
+    return _bytes_joined(rows.column("value"), style.delimiter)
+
+
+def _keys_and_values(rows: pa.RecordBatch, style: LineStyle) -> Any:
+    return _bytes_joined(
+        rows.column("key"), style.key_delimiter, rows.column("value"), style.delimiter
+    )
+
+
+def _bytes_joined(*parts: Any) -> Any:
+    """Keys and values as they are, nothing for null."""
+    columns = [
+        pa.scalar(part, _BYTES) if isinstance(part, bytes) else part.cast(_BYTES) for part in parts
+    ]
+    return pc.binary_join_element_wise(  # type: ignore[attr-defined]  # stubs lag
+        *columns, pa.scalar(b"", _BYTES), null_handling="replace", null_replacement=b""
+    )
+
+
+_RENDERERS: dict[LineFormat, Callable[[pa.RecordBatch, LineStyle], Any]] = {
+    LineFormat.JSON: _json,
+    LineFormat.VALUE: _values,
+    LineFormat.KEY_VALUE: _keys_and_values,
+}

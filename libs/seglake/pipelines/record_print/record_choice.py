@@ -1,0 +1,50 @@
+"""Which of the records that were read are printed: those of a time, and so many. Pure."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+_NO_TIME_MS = -1
+
+
+@dataclass(frozen=True, slots=True)
+class RecordChoice:
+    """Records whose timestamp lies in [from_ms, to_ms), and how many of them; None for no bound.
+
+    A record without a timestamp lies in no range.
+    """
+
+    from_ms: int | None = None
+    to_ms: int | None = None
+    limit: int | None = None
+
+    def of(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield what is chosen, nothing empty; ends the input where the limit is reached."""
+        left = self.limit
+        if left == 0:
+            return
+        for rows in batches:
+            kept = self._in_time(rows)
+            kept = kept if left is None else kept.slice(0, left)
+            if kept.num_rows:
+                yield kept
+            if left is not None:
+                left -= kept.num_rows
+                if left == 0:
+                    return
+
+    def _in_time(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        if self.from_ms is None and self.to_ms is None:
+            return rows
+        # Any: the stubs do not know the type of a column.
+        column: Any = rows.column("timestamp_ms")
+        times = column.fill_null(_NO_TIME_MS).to_numpy()
+        keep = times != _NO_TIME_MS
+        if self.from_ms is not None:
+            keep &= times >= self.from_ms
+        if self.to_ms is not None:
+            keep &= times < self.to_ms
+        return rows if np.all(keep) else rows.filter(pa.array(keep))
