@@ -59,36 +59,6 @@ def _bytes_joined(*parts: Any) -> Any:
     return pc.binary_join_element_wise(*columns, pa.scalar(b"", _BYTES))
 
 
-_RENDERERS[self.format](rows, self)
-        _, offsets, content = lines.buffers()
-        ends = memoryview(offsets).cast("q")
-        return memoryview(content)[ends[lines.offset] : ends[lines.offset + len(lines)]]
-
-
-def _json(rows: pa.RecordBatch, _style: LineStyle) -> Any:
-    return json_lines(rows)
-
-
-def _values(rows: pa.RecordBatch, style: LineStyle) -> Any:
-    return _bytes_joined(rows.column("value"), style.delimiter)
-
-
-def _keys_and_values(rows: pa.RecordBatch, style: LineStyle) -> Any:
-    return _bytes_joined(
-        rows.column("key"), style.key_delimiter, rows.column("value"), style.delimiter
-    )
-
-
-def _bytes_joined(*parts: Any) -> Any:
-    """Keys and values as they are, nothing for null."""
-    columns = [
-        pa.scalar(part, _BYTES) if isinstance(part, bytes) else part.cast(_BYTES) for part in parts
-    ]
-    return pc.binary_join_element_wise(  # type: ignore[attr-defined]  # stubs lag
-        *columns, pa.scalar(b"", _BYTES), null_handling="replace", null_replacement=b""
-    )
-
-
 _RENDERERS: dict[LineFormat, Callable[[pa.RecordBatch, LineStyle], Any]] = {
     LineFormat.JSON: _json,
     LineFormat.VALUE: _values,

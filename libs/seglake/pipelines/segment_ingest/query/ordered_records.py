@@ -51,7 +51,9 @@ class Told(NamedTuple):
 def ordered_records(
     sources: Sequence[str], storage: Storage, settings: Settings, wanted: Wanted, told: Told
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the records that an ingest would take, of one partition at a time, in its order.
+    """Yield the records that an ingest would take, of one partition at a time, by offset.
+
+    Where batches have changed places on a disk, only those that are decoded together are sorted.
 
     Args:
         sources: as an ingest takes them, and single segments.
@@ -82,11 +84,19 @@ def _records(
     decoding = query_decoding(scan, source_id)
     for planned in plan.ranges:
         for split in planned.splits:
-            yield from records_in(split, decoding, lambda damage: told.damage(damage.text))
+            for rows in records_in(split, decoding, lambda damage: told.damage(damage.text)):
+                yield _by_offset(rows)
     for partition in plan.partitions:
         stop = max(stop for _, stop in offsets[partition.key])
         for note in _not_shown(partition, stop, scan.settings):
             told.note(note)
+
+
+def _by_offset(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """The rows in order; on a damaged disk batches may have changed places."""
+    offsets = rows.column("offset").to_numpy()
+    is_ordered = bool((offsets[1:] > offsets[:-1]).all())
+    return rows if is_ordered else rows.take(pa.array(offsets.argsort()))
 
 
 def _not_shown(partition: SurveyedPartition, stop: int, settings: Settings) -> Iterator[str]:

@@ -1,0 +1,183 @@
+"""Records straight from disks: those that Kafka's consumer got, in its order."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from support import broker_disks
+from support.broker_disks import PartitionFacts
+from support.cases import cases, shared
+from support.conversions import DAMAGED_COPIES, DISK_COPIES, DiskCopy
+from support.converted import KNOWN_BOUNDS, LOCAL_STARTS, Log
+from support.corrupt_outcomes import corrupt_outcome
+from support.made_logs import FIRST_MS, STEP_MS, make_log_dir
+from support.oracle import Isolation, OracleRecord, expected_records
+from support.printed import cat, without_type
+
+_SAMPLES = Path(__file__).parents[3] / "samples" / "broker-0"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_COPIES = cases(DISK_COPIES, telling=lambda copy: copy.is_telling, name="-".join)
+_LOST = {"quarantined", "missing"}
+
+
+def _consumed(copy: DiskCopy, facts: PartitionFacts) -> list[OracleRecord]:
+    """What the consumer got, as far as the disks have it below their bounds."""
+    log = Log(copy.scenario, copy.copy, facts.topic, facts.partition)
+    bound = KNOWN_BOUNDS.get(log, facts.high_watermark)
+    if copy.isolation is Isolation.READ_COMMITTED and facts.last_stable_offset is not None:
+        bound = min(bound, facts.last_stable_offset)
+    records = without_type(expected_records(*log, copy.isolation))
+    return [record for record in records if LOCAL_STARTS.get(log, 0) <= record.offset < bound]
+
+
+def _options(copy: DiskCopy) -> list[str]:
+    return ["--isolation", copy.isolation, "--internal-topics"]
+
+
+@pytest.mark.parametrize("copy", shared(_COPIES))
+def test_records_of_every_disk_are_those_a_consumer_got_in_its_order(copy: DiskCopy) -> None:
+    printed = cat("--source", copy.disks, *_options(copy))
+    records = printed.records
+    for facts in broker_disks.partitions(copy.scenario, copy.copy):
+        assert records.get((facts.topic, facts.partition), []) == _consumed(copy, facts)
+    places = [(line["topic"], line["partition"], line["offset"]) for line in printed.lines]
+    assert places == sorted(places)
+    assert printed.code == 0, printed.err
+
+
+@pytest.mark.parametrize("scenario", ["03_v2_codecs", "05_compacted", "06_transactions"])
+def test_any_offsets_times_and_limit_choose_from_what_the_consumer_got(scenario: str) -> None:
+    copy = DiskCopy(scenario, broker_disks.copies(scenario)[-1], Isolation.READ_COMMITTED)
+    random = Random(scenario)
+    facts = max(broker_disks.partitions(scenario, copy.copy), key=lambda facts: facts.record_count)
+    whole = _consumed(copy, facts)
+    place = ["--source", copy.disks, "--topics", facts.topic, "--partition", str(facts.partition)]
+    for _ in range(4):
+        first, stop = sorted(random.sample(range(whole[-1].offset + 5), 2))
+        limit = random.randrange(len(whole))
+        early, late = sorted(random.choice(whole).timestamp_ms for _ in range(2))
+        found = cat(*place, "--offsets", f"{first}:{stop}", "--limit", str(limit))
+        inside = [record for record in whole if first <= record.offset < stop]
+        assert [*found.records.values()] == ([inside[:limit]] if inside[:limit] else [])
+        if early < late:
+            found = cat(*place, "--from-timestamp", _iso(early), "--to-timestamp", _iso(late))
+            assert [*found.records.values()] == [
+                [record for record in whole if early <= record.timestamp_ms < late]
+            ]
+
+
+def _iso(time_ms: int) -> str:
+    return (_EPOCH + timedelta(milliseconds=time_ms)).isoformat()
+
+
+@pytest.mark.parametrize("name", DAMAGED_COPIES)
+def test_what_is_left_of_a_damaged_disk_is_printed_and_the_damage_named(name: str) -> None:
+    outcome = corrupt_outcome(name)
+    case = outcome.case
+    printed = cat("--source", case.log_dir, "--isolation", "read_uncommitted")
+    found = printed.records.pop((case.topic, case.partition), [])
+    assert found == [*without_type([*outcome.records])]
+    damage = [line for line in printed.err.splitlines() if line.startswith("seglake: damage: ")]
+    for defect in outcome.defects:
+        place = f"{defect.code} in {case.topic}-{case.partition}/{defect.segment} at position"
+        assert any(f"{place} {defect.position}: " in line for line in damage)
+    is_damaged = bool(outcome.defects) or any(gap.cause in _LOST for gap in outcome.gaps)
+    assert (printed.code, bool(damage)) == ((3, True) if is_damaged else (0, False))
+
+
+def test_a_limit_ends_the_reading_before_later_partitions(tmp_path: Path) -> None:
+    data = make_log_dir(tmp_path / "data", {("orders", 0): [0, 10], ("payments", 0): [0, 10]})
+    (data / "payments-0" / "00000000000000000000.log").write_bytes(b"no batch" * 20)
+    assert cat("--source", data, "--limit", "10") == cat("--source", data, "--topics", "orders")
+    assert cat("--source", data, "--limit", "11").err != ""
+
+
+def test_offsets_that_are_not_asked_for_may_be_damaged(tmp_path: Path) -> None:
+    data = make_log_dir(tmp_path / "data", {("orders", 0): [0, 10, 20]})
+    segment = data / "orders-0" / "00000000000000000000.log"
+    segment.write_bytes(segment.read_bytes()[:-1] + b"?")
+    whole, part = cat("--source", data), cat("--source", data, "--offsets", "10:")
+    assert (whole.code, part.code, part.err) == (3, 0, "")
+    assert [line["offset"] for line in part.lines] == [*range(10, 20)]
+
+
+@pytest.fixture
+def orders(tmp_path: Path) -> Path:
+    return make_log_dir(tmp_path / "data", {("orders", 0): [0, 10, 20, 30]}) / "orders-0"
+
+
+def test_segments_are_sources_too(orders: Path) -> None:
+    first, second, third = sorted(orders.glob("*.log"))
+    assert [line["offset"] for line in cat("--source", second).lines] == [*range(10, 20)]
+    both = cat("--source", third, first)
+    assert [line["offset"] for line in both.lines] == [*range(10), *range(20, 30)]
+    assert [line["offset"] for line in cat("--source", first, "--offsets", "8:12").lines] == [8, 9]
+    assert (both.code, both.err) == (0, "")
+
+
+def test_segments_need_their_folder_and_no_other_sources(orders: Path, tmp_path: Path) -> None:
+    segment = min(orders.glob("*.log"))
+    (tmp_path / segment.name).write_bytes(segment.read_bytes())
+    lone = cat("--source", tmp_path / segment.name)
+    assert (lone.code, lone.out) == (2, b"")
+    assert "lies in no partition folder" in lone.err
+    assert "not both in one call" in cat("--source", segment, orders.parent).err
+    gone = cat("--source", orders / "00000000000000000077.log")
+    assert (gone.code, "does not exist" in gone.err) == (2, True)
+
+
+def test_a_partition_folder_alone_needs_no_name_for_its_cluster(
+    orders: Path, tmp_path: Path
+) -> None:
+    orders.rename(tmp_path / "orders-0")
+    assert len(cat("--source", tmp_path / "orders-0").lines) == 30
+
+
+def test_late_records_of_a_time_are_found_behind_its_end(tmp_path: Path) -> None:
+    data = make_log_dir(tmp_path / "data", {("orders", 0): [0, 20]})
+    first, last = _iso(FIRST_MS + 3 * STEP_MS), _iso(FIRST_MS + 12 * STEP_MS)
+    found = cat("--source", data, "--from-timestamp", first, "--to-timestamp", last)
+    assert [line["offset"] for line in found.lines] == [*range(3, 12)]
+
+
+def test_what_is_not_shown_is_noted_unless_quiet() -> None:
+    notes = [
+        "tx-a-0: producer 6 has a transaction open since offset 102",
+        "v2-lz4-0: the last segment ends in tail_torn",
+    ]
+    printed = cat("--source", _SAMPLES, "--topics", "tx-a", "v2-lz4")
+    assert all(f"seglake: not shown: {note}" in printed.err for note in notes)
+    quiet = cat("--source", _SAMPLES, "--topics", "tx-a", "v2-lz4", "-q")
+    assert (quiet.out, quiet.err, quiet.code) == (printed.out, "", 0)
+    below = cat("--source", _SAMPLES, "--topics", "tx-a", "--offsets", ":100")
+    assert below.err == ""
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--topics", "v2-zst"], "did you mean v2-zstd?"),
+        (["--partition", "7"], "has a partition 7. There are 0, 1"),
+        (["--offsets", "9"], "expected FROM:TO"),
+        (["--offsets", "9:3"], "TO must lie above FROM"),
+        (["--offsets", "-1:3"], "--offsets"),
+        (["--from-timestamp", "noon"], "from-timestamp"),
+        (["--from-timestamp", "2026-01-02", "--to-timestamp", "2026-01-01"], "must lie after"),
+        (["--delimiter", ";"], "delimiters are for"),
+        (["--format", "value", "--key-delimiter", ";"], "--format key-value"),
+        (["--format", "value", "--delimiter", r"\q"], "behind a backslash"),
+        (["--lake", "x"], "not allowed with"),
+    ],
+)
+def test_wrong_calls_end_with_2_and_print_nothing(options: list[str], said: str) -> None:
+    printed = cat("--source", _SAMPLES, *options)
+    assert (printed.code, printed.out) == (2, b"")
+    assert said in printed.err
+
+
+def test_nothing_found_is_noted() -> None:
+    printed = cat("--source", _SAMPLES, "--topics", "tx-a", "--offsets", "5000:6000")
+    assert (printed.code, printed.out) == (0, b"")
+    assert "no record is in what was asked for" in printed.err
