@@ -11,6 +11,9 @@ from seglake.kafka_log.read_policy import Isolation, UpperBound
 from seglake.pipelines.record_print.line_format import LineFormat
 from seglake.pipelines.settings.settings import LakeFormat, Settings
 
+SHELLS = ("bash", "zsh", "fish")
+"""Those that `seglake completion` knows."""
+
 
 def settings_of(arguments: argparse.Namespace) -> Settings:
     """The settings that a command line adds up to: files, then --set, then options.
@@ -160,7 +163,9 @@ def cat_parser() -> argparse.ArgumentParser:
         usage="(--source URI [URI ...] | --lake URI) [options]",
         description="Print records to stdout, one a line: those that ingest would take from disks,"
         " or those of a lake.\nPartition after partition, by offset.",
-        example="--source /var/lib/kafka/data --topics orders --partition 3 --limit 10",
+        example="--source /var/lib/kafka/data --topics orders --partition 3 --limit 10\n"
+        "--source /var/lib/kafka/data/orders-3/00000000000000000000.log --format value\n"
+        "--lake /data/lake --from-timestamp 2023-11-14T22:00 --to-timestamp 2023-11-15",
     )
     add = parser.add_argument
     place = parser.add_mutually_exclusive_group(required=True)
@@ -170,7 +175,9 @@ def cat_parser() -> argparse.ArgumentParser:
     place.add_argument("--lake", metavar="URI", help="folder of the tables")
     _add_topic_options(parser, topics_help="these topics only", internal_help="__* topics too")
     _add_partition_option(parser)
-    add("--offsets", metavar="FROM:TO", type=_offsets, help="below TO; both may be left out")
+    add(
+        "--offsets", metavar="RANGE", type=_offsets, help="FROM:TO, without TO; either may be empty"
+    )
     add("--from-timestamp", metavar="TIME", help="ISO-8601; without a zone: UTC")
     add("--to-timestamp", metavar="TIME", help="the first time not printed")
     add("--limit", metavar="N", type=_number, help="print at most N records")
@@ -216,13 +223,28 @@ def warm_up_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def completion_parser() -> argparse.ArgumentParser:
+    """Arguments of `seglake completion`."""
+    parser = _parser(
+        "completion",
+        usage="SHELL",
+        description="Print what makes a shell complete commands, options, choices and paths at Tab."
+        "\nWhere a shell looks for it: docs/commands.md.",
+        example="bash > ~/.local/share/bash-completion/completions/seglake",
+    )
+    parser.add_argument("shell", choices=SHELLS, metavar="SHELL", help=" | ".join(SHELLS))
+    return parser
+
+
 def _parser(command: str, *, usage: str, description: str, example: str) -> argparse.ArgumentParser:
     program = f"seglake {command}"
+    examples = example.splitlines()
+    calls = "".join(f"\n  {program} {options}" for options in examples)
     return CommandParser(
         prog=program,
         usage=f"{program} {usage}",
         description=description,
-        epilog=f"example:\n  {program} {example}",
+        epilog=f"example{'s' if len(examples) > 1 else ''}:{calls}",
         formatter_class=_HelpFormatter,
         allow_abbrev=False,
     )

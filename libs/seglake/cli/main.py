@@ -24,6 +24,7 @@ COMMANDS = {
     "retake": _Command("seglake.cli.retake_command", "ingest anew what lost an election"),
     "sql": _Command("seglake.cli.sql_command", "ask the tables in Spark SQL"),
     "warm-up": _Command("seglake.cli.warm_up_command", "compile and fetch what a first run needs"),
+    "completion": _Command("seglake.cli.completion_command", "print a shell's completion script"),
 }
 NAMES = (*COMMANDS, "help", "version")
 """What may stand first: the last two are other words for --help and --version."""
@@ -50,7 +51,7 @@ def entry_point() -> NoReturn:
 
 
 def _parser() -> argparse.ArgumentParser:
-    listed = "\n".join(f"  {name:<9}{command.does}" for name, command in COMMANDS.items())
+    listed = "\n".join(f"  {name:<12}{command.does}" for name, command in COMMANDS.items())
     parser = CommandParser(
         prog="seglake",
         usage="seglake COMMAND ...",

@@ -16,7 +16,6 @@ from support.made_logs import FIRST_MS, STEP_MS, make_log_dir
 from support.oracle import Isolation, OracleRecord, expected_records
 from support.printed import cat, without_type
 
-_SAMPLES = Path(__file__).parents[3] / "samples" / "broker-0"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _COPIES = cases(DISK_COPIES, telling=lambda copy: copy.is_telling, name="-".join)
 _LOST = {"quarantined", "missing"}
@@ -53,7 +52,14 @@ def test_any_offsets_times_and_limit_choose_from_what_the_consumer_got(scenario:
     random = Random(scenario)
     facts = max(broker_disks.partitions(scenario, copy.copy), key=lambda facts: facts.record_count)
     whole = _consumed(copy, facts)
-    place = ["--source", copy.disks, "--topics", facts.topic, "--partition", str(facts.partition)]
+    place: list[str | Path] = [
+        "--source",
+        copy.disks,
+        "--topics",
+        facts.topic,
+        "--partition",
+        str(facts.partition),
+    ]
     for _ in range(4):
         first, stop = sorted(random.sample(range(whole[-1].offset + 5), 2))
         limit = random.randrange(len(whole))
@@ -140,44 +146,3 @@ def test_late_records_of_a_time_are_found_behind_its_end(tmp_path: Path) -> None
     first, last = _iso(FIRST_MS + 3 * STEP_MS), _iso(FIRST_MS + 12 * STEP_MS)
     found = cat("--source", data, "--from-timestamp", first, "--to-timestamp", last)
     assert [line["offset"] for line in found.lines] == [*range(3, 12)]
-
-
-def test_what_is_not_shown_is_noted_unless_quiet() -> None:
-    notes = [
-        "tx-a-0: producer 6 has a transaction open since offset 102",
-        "v2-lz4-0: the last segment ends in tail_torn",
-    ]
-    printed = cat("--source", _SAMPLES, "--topics", "tx-a", "v2-lz4")
-    assert all(f"seglake: not shown: {note}" in printed.err for note in notes)
-    quiet = cat("--source", _SAMPLES, "--topics", "tx-a", "v2-lz4", "-q")
-    assert (quiet.out, quiet.err, quiet.code) == (printed.out, "", 0)
-    below = cat("--source", _SAMPLES, "--topics", "tx-a", "--offsets", ":100")
-    assert below.err == ""
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--topics", "v2-zst"], "did you mean v2-zstd?"),
-        (["--partition", "7"], "has a partition 7. There are 0, 1"),
-        (["--offsets", "9"], "expected FROM:TO"),
-        (["--offsets", "9:3"], "TO must lie above FROM"),
-        (["--offsets", "-1:3"], "--offsets"),
-        (["--from-timestamp", "noon"], "from-timestamp"),
-        (["--from-timestamp", "2026-01-02", "--to-timestamp", "2026-01-01"], "must lie after"),
-        (["--delimiter", ";"], "delimiters are for"),
-        (["--format", "value", "--key-delimiter", ";"], "--format key-value"),
-        (["--format", "value", "--delimiter", r"\q"], "behind a backslash"),
-        (["--lake", "x"], "not allowed with"),
-    ],
-)
-def test_wrong_calls_end_with_2_and_print_nothing(options: list[str], said: str) -> None:
-    printed = cat("--source", _SAMPLES, *options)
-    assert (printed.code, printed.out) == (2, b"")
-    assert said in printed.err
-
-
-def test_nothing_found_is_noted() -> None:
-    printed = cat("--source", _SAMPLES, "--topics", "tx-a", "--offsets", "5000:6000")
-    assert (printed.code, printed.out) == (0, b"")
-    assert "no record is in what was asked for" in printed.err

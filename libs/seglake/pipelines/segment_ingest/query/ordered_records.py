@@ -7,7 +7,9 @@ the headers of one.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from seglake.errors import WrongCallError
 from seglake.kafka_log.offset_ranges import OffsetRange, common
@@ -94,9 +96,9 @@ def _records(
 
 def _by_offset(rows: pa.RecordBatch) -> pa.RecordBatch:
     """The rows in order; on a damaged disk batches may have changed places."""
-    offsets = rows.column("offset").to_numpy()
+    offsets: NDArray[np.int64] = rows.column("offset").to_numpy()
     is_ordered = bool((offsets[1:] > offsets[:-1]).all())
-    return rows if is_ordered else rows.take(pa.array(offsets.argsort()))
+    return rows if is_ordered else rows.take(offsets.argsort())
 
 
 def _not_shown(partition: SurveyedPartition, stop: int, settings: Settings) -> Iterator[str]:

@@ -1,0 +1,57 @@
+"""`seglake completion`: what makes a shell complete calls of seglake.
+
+The script is made of the parsers and knows everything itself, so Tab starts no Python.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from seglake.cli import arguments
+from seglake.cli.main import COMMANDS
+from seglake.cli.outcome import run_job
+from seglake.errors import ExitCode
+
+_FILES = frozenset({"source", "path", "config"})
+_FOLDERS = frozenset({"lake"})
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the command."""
+    given = arguments.completion_parser().parse_args(argv)
+    return run_job(partial(_complete, given.shell), verbose=False, writes=False)
+
+
+def _complete(shell: str) -> int:
+    import shtab
+
+    sys.stdout.write(f"{shtab.complete(_whole_parser(), shell)}\n")
+    return ExitCode.DONE
+
+
+def _whole_parser() -> argparse.ArgumentParser:
+    """All commands as one parser; a call needs only the parser of its command."""
+    import shtab
+
+    whole = argparse.ArgumentParser(prog="seglake", add_help=False)
+    commands = whole.add_subparsers()
+    for name, command in COMMANDS.items():
+        parser = _parser_of(name)()
+        # Private, and without another way: argparse does not show what a parser takes.
+        for action in parser._actions:
+            if action.dest in _FILES | _FOLDERS:
+                complete = shtab.FILE if action.dest in _FILES else shtab.DIRECTORY
+                action.complete = complete  # type: ignore[attr-defined]  # read by shtab
+        commands.add_parser(name, help=command.does, parents=[parser], add_help=False)
+    helped = commands.add_parser("help", help="explain a command", add_help=False)
+    helped.add_argument("command", choices=[*COMMANDS])
+    commands.add_parser("version", help="print the version", add_help=False)
+    return whole
+
+
+def _parser_of(command: str) -> Callable[[], argparse.ArgumentParser]:
+    found: Callable[[], argparse.ArgumentParser] = vars(arguments)[
+        f"{command.replace('-', '_')}_parser"
+    ]
+    return found
