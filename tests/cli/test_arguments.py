@@ -1,9 +1,12 @@
 """Every option shows its effect on the settings or in the parsed arguments."""
 
 import argparse
+import shlex
+from pathlib import Path
 
 import pytest
 
+from seglake.cli import arguments
 from seglake.cli.arguments import (
     audit_parser,
     ingest_parser,
@@ -12,6 +15,8 @@ from seglake.cli.arguments import (
     settings_of,
     sql_parser,
 )
+from seglake.cli.main import COMMANDS, main
+from support.made_logs import make_log_dir
 
 INGEST = ["--source", "/disk", "--lake", "/lake"]
 
@@ -102,3 +107,38 @@ def test_topics_may_follow_one_option_or_several() -> None:
         ["--source", "s", "--lake", "l", "--partition", "1", "2"]
     )
     assert arguments.partition == [1, 2]
+
+
+def _examples(command: str) -> list[list[str]]:
+    """The calls that the help of a command ends with."""
+    parser: argparse.ArgumentParser = vars(arguments)[f"{command.replace('-', '_')}_parser"]()
+    _, _, calls = parser.format_help().rpartition("\nexample")
+    lines = calls.partition(":\n")[2].splitlines()
+    assert lines
+    return [shlex.split(line, comments=True) for line in lines]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_examples_of_every_command_are_right_calls(command: str) -> None:
+    for program, name, *argv in _examples(command):
+        assert (program, name) == ("seglake", command)
+        given = argv[: argv.index(">")] if ">" in argv else argv
+        assert vars(arguments)[f"{command.replace('-', '_')}_parser"]().parse_args(given)
+
+
+def test_examples_run(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    """But for Spark's and those that fetch; on a disk that has what they name."""
+    edges = {("orders", partition): [0, 20] for partition in (0, 3)}
+    make_log_dir(tmp_path / "var" / "lib" / "kafka" / "data", edges)
+    for command in ("ingest", "audit", "inspect", "replay", "retake", "cat", "completion"):
+        for _, *call in _examples(command):
+            moved = [f"{tmp_path}{word}" if word.startswith("/") else word for word in call]
+            given = moved[: moved.index(">")] if ">" in moved else moved
+            local = ["--engine", "local"] if "--engine" in _help(command) else []
+            assert main([*given, *local]) == 0, call
+            assert capfdbinary.readouterr().out
+
+
+def _help(command: str) -> str:
+    parser: argparse.ArgumentParser = vars(arguments)[f"{command}_parser"]()
+    return parser.format_help()

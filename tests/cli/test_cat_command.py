@@ -129,7 +129,7 @@ def test_what_is_not_shown_is_noted_unless_quiet() -> None:
     ("options", "said"),
     [
         (["--topics", "v2-zst"], "did you mean v2-zstd?"),
-        (["--partition", "7"], "has a partition 7. There are 0, 1"),
+        (["--partition", "7"], "have no partition 7 of the selected topics. There are 0, 1"),
         (["--offsets", "9"], "expected FROM:TO"),
         (["--offsets", "9:3"], "TO must lie above FROM"),
         (["--offsets", "-1:3"], "--offsets"),

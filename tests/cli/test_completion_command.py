@@ -64,7 +64,7 @@ def _seen(terminal: int) -> str:
     """All that is shown, until nothing more comes."""
     seen, end = b"", time.monotonic() + 30
     while time.monotonic() < end:
-        if select.select([terminal], [], [], 3 if b"ready\r\n" in seen else 20)[0]:
+        if select.select([terminal], [], [], 2 if b"ready\r\n" in seen else 20)[0]:
             seen += os.read(terminal, 65536)
         elif b"ready\r\n" in seen:
             break

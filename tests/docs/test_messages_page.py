@@ -18,6 +18,7 @@ _FEWEST_LETTERS = 12
 _SAID_ELSEWHERE = {
     "segment_codec/": "details of a defect, behind its code: the page has the codes",
     "cli/arguments.py": "--help",
+    "cli/completion_command.py": "--help, as shells show it",
     "cli/main.py": "--help",
     "lake/tables.py": "names of columns",
     "log_tables/internal_columns.py": "names of columns",

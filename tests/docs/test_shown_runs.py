@@ -63,3 +63,14 @@ def test_audit_prints_what_its_page_shows(
     printed = capsys.readouterr().out.replace(f"{checkout}/", "").splitlines()
     shown = page.partition("```\n")[2].partition("```")[0].splitlines()
     assert [line for line in shown if line not in printed] == []
+
+
+@pytest.mark.usefixtures("checkout")
+def test_cat_prints_what_its_page_shows(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (_ROOT / "docs" / "cat.md").read_text("utf-8")
+    runs, damage = page.split("```")[1], page.split("```")[3]
+    for command, *shown in (run.splitlines() for run in runs.strip().split("$ ")[1:]):
+        assert main(shlex.split(command)[1:]) == 0
+        assert capsys.readouterr().out.splitlines() == [*filter(None, shown)]
+    assert main(shlex.split("cat --source samples/broker-0 --topics v2-zstd")) == 3
+    assert capsys.readouterr().err == damage.removeprefix("\n")

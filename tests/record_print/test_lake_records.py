@@ -3,15 +3,20 @@
 from pathlib import Path
 from random import Random
 
+import pyarrow as pa
 import pytest
 
+from seglake.errors import SeglakeError
+from seglake.lake.parquet_files import ParquetFile
+from seglake.lake.tables import RECORDS
 from seglake.storage.local_storage import LocalStorage
 from seglake.storage.storage import Reader
 from support import broker_disks
+from support.audits import replace_files
 from support.cases import cases, shared
 from support.conversions import DISK_COPIES, Conversions, DiskCopy
 from support.elected_logs import ElectedLog, plain, write_elected
-from support.lakes import ingested, ingested_in_pieces, retaken
+from support.lakes import ingested, ingested_in_pieces, read_arrow, retaken
 from support.made_logs import make_log_dir
 from support.oracle import Isolation
 from support.printed import cat
@@ -67,6 +72,42 @@ def test_rows_that_another_writer_has_mixed_come_in_order(tmp_path: Path) -> Non
     DeltaTable(str(lake / "records")).optimize.z_order(["key"])
     assert len(whole.splitlines()) == 160
     assert cat("--lake", lake).out == whole
+
+
+def test_row_groups_that_overlap_come_in_order(tmp_path: Path) -> None:
+    """Two files that have every second ten offsets each."""
+    lake, storage = tmp_path / "lake", LocalStorage()
+    ingested(make_log_dir(tmp_path / "data", {("orders", 0): [0, 80]}), lake)
+    whole = cat("--lake", lake).out
+    rows = pa.RecordBatch.from_pylist(
+        sorted(read_arrow(lake, "records").to_pylist(), key=lambda row: int(row["offset"])),
+        schema=RECORDS.file_schema,
+    )
+    files = []
+    for first in (0, 10):
+        with ParquetFile(storage, str(lake), RECORDS, "orders") as file:
+            for start in range(first, 80, 20):
+                file.write(rows.slice(start, 10))
+            files.append(file.close())
+    replace_files(lake, RECORDS, [file for file in files if file is not None])
+    assert len(files) == 2
+    assert cat("--lake", lake).out == whole
+
+
+def test_rows_of_a_commit_that_broke_off_wait_for_its_end(tmp_path: Path) -> None:
+    def die(done: str) -> None:
+        if done == "records":
+            raise SeglakeError("here")
+
+    lake = tmp_path / "lake"
+    ingested(make_log_dir(tmp_path / "data", {("orders", 0): [0, 20]}), lake)
+    data = make_log_dir(tmp_path / "data", {("orders", 0): [0, 20, 40]})
+    with pytest.raises(SeglakeError, match="here"):
+        ingested(data, lake, after=die)
+    assert read_arrow(lake, "records").num_rows == 40
+    assert [line["offset"] for line in cat("--lake", lake).lines] == [*range(20)]
+    ingested(data, lake)
+    assert [line["offset"] for line in cat("--lake", lake).lines] == [*range(40)]
 
 
 def test_files_without_a_wanted_row_are_not_opened(
@@ -128,7 +169,7 @@ def test_wrong_calls_name_what_the_lake_has(tmp_path: Path) -> None:
     ingested(make_log_dir(tmp_path / "data", {("orders", 0): [0, 10]}), lake)
     for options, said in (
         (["--topics", "order"], "no topic of the lake is selected by order (did you mean orders?)"),
-        (["--partition", "3"], "has a partition 3"),
+        (["--partition", "3"], "has no partition 3 of the selected"),
         (["--source-id", "other"], "the lake has nothing of a cluster other"),
     ):
         printed = cat("--lake", lake, *options)

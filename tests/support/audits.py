@@ -136,10 +136,11 @@ def falsified(lake: Path, table: str, change: Callable[[list[Row]], list[Row]]) 
             done = file.close()
         if done is not None:
             files.append(done)
-    _replace_files(lake, _TABLES[table], files)
+    replace_files(lake, _TABLES[table], files)
 
 
-def _replace_files(lake: Path, table: Table, files: list[DataFile]) -> None:
+def replace_files(lake: Path, table: Table, files: list[DataFile]) -> None:
+    """Put files in the place of a table's."""
     handle = DeltaTable(str(lake / table.name))
     before = pa.table(handle.get_add_actions(flatten=True)).column("path").to_pylist()
     actions: list[dict[str, Any]] = [

@@ -168,7 +168,7 @@ def _keys(
     there = {key.partition for _, key in keys}
     missing = sorted((partitions or frozenset()) - there)
     if missing and there:
-        raise WrongCallError(f"no topic that is selected has a partition {missing[0]} in the lake")
+        raise WrongCallError(f"the lake has no partition {missing[0]} of the selected topics")
     return [
         (ledger, key) for ledger, key in keys if partitions is None or key.partition in partitions
     ]

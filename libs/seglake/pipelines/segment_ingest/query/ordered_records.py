@@ -119,7 +119,7 @@ def _logs(discovery: Discovery, wanted: Wanted) -> list[tuple[Replica, ...]]:
     if missing and there:
         listed = ", ".join(map(str, sorted(there)[:8])) + (", ..." if len(there) > 8 else "")
         raise WrongCallError(
-            f"no topic that is selected has a partition {missing[0]}. There are {listed}"
+            f"the sources have no partition {missing[0]} of the selected topics. There are {listed}"
         )
     return replicas_by_partition(
         replica for replica in discovery.replicas if wanted.takes(replica.key)
