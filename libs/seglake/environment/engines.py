@@ -17,6 +17,7 @@ from seglake.task_engine.errors import EngineError
 T = TypeVar("T")
 R = TypeVar("R")
 
+_PRELOADED = "seglake.environment.worker_modules"
 
 @contextmanager
 def open_engine(kind: str, settings: Settings, *, verbosity: int) -> Iterator[Engine]:
@@ -27,7 +28,8 @@ def open_engine(kind: str, settings: Settings, *, verbosity: int) -> Iterator[En
         SeglakeError: Spark does not start.
     """
     if kind == "local":
-        with LocalEngine(settings.limits.local_processes or os.cpu_count() or 1) as engine:
+        processes = settings.limits.local_processes or os.cpu_count() or 1
+        with LocalEngine(processes, preloaded=[_PRELOADED]) as engine:
             yield engine
     elif kind != "spark":
         near = did_you_mean(kind, ("spark", "local"))
