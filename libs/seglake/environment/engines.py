@@ -17,11 +17,15 @@ from seglake.task_engine.errors import EngineError
 T = TypeVar("T")
 R = TypeVar("R")
 
-_PRELOADED = "seglake.environment.worker_modules"
 
 @contextmanager
-def open_engine(kind: str, settings: Settings, *, verbosity: int) -> Iterator[Engine]:
+def open_engine(
+    kind: str, settings: Settings, *, verbosity: int, preloaded: Sequence[str] = ()
+) -> Iterator[Engine]:
     """Open `local` worker processes or `spark`; they end with the block.
+
+    Args:
+        preloaded: see `LocalEngine`.
 
     Raises:
         WrongCallError: there is no such engine.
@@ -29,7 +33,7 @@ def open_engine(kind: str, settings: Settings, *, verbosity: int) -> Iterator[En
     """
     if kind == "local":
         processes = settings.limits.local_processes or os.cpu_count() or 1
-        with LocalEngine(processes, preloaded=[_PRELOADED]) as engine:
+        with LocalEngine(processes, preloaded=preloaded) as engine:
             yield engine
     elif kind != "spark":
         near = did_you_mean(kind, ("spark", "local"))
