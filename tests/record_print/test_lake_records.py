@@ -84,10 +84,9 @@ def test_row_groups_that_overlap_come_in_order(tmp_path: Path) -> None:
         schema=RECORDS.file_schema,
     )
     files = []
-    for first in (0, 10):
+    for first in (0, 1):
         with ParquetFile(storage, str(lake), RECORDS, "orders") as file:
-            for start in range(first, 80, 20):
-                file.write(rows.slice(start, 10))
+            file.write(rows.take([row for row in range(80) if row // 10 % 2 == first]))
             files.append(file.close())
     replace_files(lake, RECORDS, [file for file in files if file is not None])
     assert len(files) == 2
