@@ -7,13 +7,15 @@ text of control characters grows to six times its size.
 
 import json
 from base64 import b64encode
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 # Any, below: pyarrow's stubs know neither the types of columns nor many of the functions.
+_Parts: TypeAlias = "list[Any]"
 _TEXT = pa.large_string()
 _LOWEST_PLAIN = 0x20
 _SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
@@ -28,15 +30,15 @@ def json_lines(rows: pa.RecordBatch) -> Any:
         head,
         rows.column("offset").cast(_TEXT),
         ',"timestamp":',
-        _times(rows.column("timestamp")),
+        *_times(rows.column("timestamp")),
         ',"timestamp_ms":',
         rows.column("timestamp_ms").cast(_TEXT).fill_null("null"),
         ",",
-        _payload("key", rows.column("key")),
+        *_payload("key", rows.column("key")),
         ",",
-        _payload("value", rows.column("value")),
+        *_payload("value", rows.column("value")),
         ',"headers":',
-        _headers(rows.column("headers")),
+        *_headers(rows.column("headers")),
         "}\n",
     )
 
@@ -47,25 +49,30 @@ def _joined(*parts: Any) -> Any:
     return pc.binary_join_element_wise(*texts, pa.scalar("", _TEXT))
 
 
-def _times(times: Any) -> Any:
+def _times(times: Any) -> _Parts:
     """Times in UTC with milliseconds, quoted; `null` where there is none."""
     # Casts take a tenth of what strftime does.
     whole = times.cast(pa.timestamp("ms", tz="UTC"), safe=False).cast(pa.timestamp("ms"))
     days = whole.cast(pa.date32()).cast(_TEXT)
     clock = whole.cast(pa.time32("ms")).cast(_TEXT)
-    return _joined('"', days, "T", clock, 'Z"').fill_null("null")
+    return _or_else(['"', days, "T", clock, 'Z"'], "null", has_nulls=times.null_count > 0)
 
 
-def _payload(name: str, column: Any) -> Any:
+def _payload(name: str, column: Any) -> _Parts:
     """The field of a key or value: `name` with text or null, or `name_base64`."""
     try:
         texts, others = column.cast(_TEXT), None  # checks that all is UTF-8
     except pa.ArrowInvalid:
         texts, others = _apart(column)
-    field = _joined(f'"{name}":"', _escaped(texts), '"')
+    field = [f'"{name}":"', _escaped(texts), '"']
     if others is not None:
-        field = pc.coalesce(field, _joined(f'"{name}_base64":"', others, '"'))
-    return field.fill_null(f'"{name}":null') if field.null_count else field
+        field = [pc.coalesce(_joined(*field), _joined(f'"{name}_base64":"', others, '"'))]
+    return _or_else(field, f'"{name}":null', has_nulls=column.null_count > 0)
+
+
+def _or_else(parts: _Parts, otherwise: str, *, has_nulls: bool) -> _Parts:
+    """Another text where one of the parts is null; joined ahead only for that."""
+    return [_joined(*parts).fill_null(otherwise)] if has_nulls else parts
 
 
 def _apart(column: Any) -> tuple[Any, Any]:
@@ -89,23 +96,55 @@ def _is_text(data: bytes) -> bool:
 
 def _escaped(texts: Any) -> Any:
     """What stands between the quotes of JSON."""
-    texts = pc.replace_substring(texts, pattern="\\", replacement="\\\\")
-    texts = pc.replace_substring(texts, pattern='"', replacement='\\"')
-    content = np.frombuffer(texts.buffers()[2] or b"", np.uint8)
+    _, offset_buffer, data = texts.buffers()
+    offsets = np.frombuffer(offset_buffer, np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    content = np.frombuffer(data or b"", np.uint8)[offsets[0] : offsets[-1]]
+    escaped = _with_backslashes(texts, content, offsets - offsets[0])
     if content.min(initial=_LOWEST_PLAIN) < _LOWEST_PLAIN:
         for code in np.unique(content[content < _LOWEST_PLAIN]).tolist():
-            texts = pc.replace_substring(texts, pattern=chr(code), replacement=_CONTROLS[chr(code)])
-    return texts
+            escaped = pc.replace_substring(
+                escaped, pattern=chr(code), replacement=_CONTROLS[chr(code)]
+            )
+    return escaped
 
 
-def _headers(column: Any) -> Any:
+def _with_backslashes(texts: Any, content: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Any:
+    """The texts with a backslash in front of each quote and backslash.
+
+    All texts are cut there and joined as one, which takes half of what `replace_substring` does.
+
+    Args:
+        content, offsets: of the texts.
+    """
+    places = np.flatnonzero((content == ord('"')) | (content == ord("\\")))
+    if not len(places):
+        return texts
+    edges = np.concatenate([[0], places, [len(content)]])
+    pieces: Any = pa.Array.from_buffers(
+        _TEXT, len(edges) - 1, [None, _buffer(edges), _buffer(content)]
+    )
+    whole: Any = pa.LargeListArray.from_arrays(pa.array([0, len(pieces)], pa.int64()), pieces)
+    joined: Any = pc.binary_join(whole, pa.scalar("\\", _TEXT))
+    # A null is an empty text meanwhile.
+    stops = offsets + np.searchsorted(places, offsets)
+    escaped: Any = pa.Array.from_buffers(
+        _TEXT, len(texts), [None, _buffer(stops), joined.buffers()[2]]
+    )
+    return pc.if_else(texts.is_valid(), escaped, None) if texts.null_count else escaped
+
+
+def _buffer(array: NDArray[Any]) -> pa.Buffer:
+    return pa.py_buffer(array)  # type: ignore[arg-type]  # numpy's stubs hide the protocol
+
+
+def _headers(column: Any) -> _Parts:
     """A list of objects with `key`, and `value` or `value_base64`."""
     if column.null_count == len(column):
-        return "[]"
+        return ["[]"]
     pairs = column.flatten()
     names, values = (pairs.field(name) for name in ("key", "value"))
-    items = _joined('{"key":"', _escaped(names.cast(_TEXT)), '",', _payload("value", values), "}")
+    items = _joined('{"key":"', _escaped(names.cast(_TEXT)), '",', *_payload("value", values), "}")
     counts = pc.list_value_length(column).fill_null(0).to_numpy()
     stops = np.concatenate([[0], np.cumsum(counts)])
     lists: Any = pa.LargeListArray.from_arrays(pa.array(stops, pa.int64()), items)
-    return _joined("[", pc.binary_join(lists, pa.scalar(",", _TEXT)), "]")
+    return ["[", pc.binary_join(lists, pa.scalar(",", _TEXT)), "]"]
