@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from seglake.pipelines.record_print.record_choice import RecordChoice
 
+_MOST_ROWS = 8192  # whose lines are made at once: more only need more memory
 _MOST_DECODED_BYTES = 4 << 20  # the first lines come sooner, and more at once is no faster
 
 
@@ -70,8 +71,9 @@ def _cat(arguments: argparse.Namespace) -> int:
         found = _of_sources(arguments, settings, teller)
     style, out, count = LineStyle(line_format, **given), sys.stdout.buffer, 0
     for rows in choice.of(found):
-        out.write(style.render(rows))
         count += rows.num_rows
+        for start in range(0, rows.num_rows, _MOST_ROWS):
+            out.write(style.render(rows.slice(start, _MOST_ROWS)))
     if not count and arguments.limit != 0:
         teller.note("no record is in what was asked for")
     return ExitCode.LOOK if teller.met_damage else ExitCode.DONE
@@ -88,6 +90,7 @@ def _of_sources(
     arguments: argparse.Namespace, settings: Settings, teller: _Teller
 ) -> "Iterator[pa.RecordBatch]":
     from seglake.environment.storages import open_storages
+    from seglake.pipelines.record_print.line_style import COLUMNS
     from seglake.pipelines.segment_ingest.query.ordered_records import Told, ordered_records
     from seglake.pipelines.segment_ingest.query.read_plan import Wanted
 
@@ -103,6 +106,7 @@ def _of_sources(
         replace(settings, select=select, read=read),
         wanted,
         Told(damage=teller.damage, note=teller.note),
+        columns=COLUMNS,
     )
 
 

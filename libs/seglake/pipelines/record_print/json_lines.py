@@ -7,6 +7,7 @@ text of control characters grows to six times its size.
 
 import json
 from base64 import b64encode
+from itertools import groupby
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -45,8 +46,11 @@ def json_lines(rows: pa.RecordBatch) -> Any:
 
 def _joined(*parts: Any) -> Any:
     """Texts and columns of them, one after the other; null where one is null."""
-    texts = [pa.scalar(part, _TEXT) if isinstance(part, str) else part for part in parts]
-    return pc.binary_join_element_wise(*texts, pa.scalar("", _TEXT))
+    found: list[Any] = []
+    for is_text, group in groupby(parts, lambda part: isinstance(part, str)):
+        several = [*group]
+        found += [pa.scalar("".join(several), _TEXT)] if is_text else several
+    return pc.binary_join_element_wise(*found, pa.scalar("", _TEXT))
 
 
 def _times(times: Any) -> _Parts:

@@ -17,17 +17,18 @@ from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.kafka_log.replica_selection import replicas_by_partition
 from seglake.log_dirs.discovery import Discovery
 from seglake.log_dirs.errors import WrongSourceError
-from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
+from seglake.pipelines.segment_ingest.decoding.tasks import DecodeSettings
 from seglake.pipelines.segment_ingest.query.read_plan import (
+    QueryPlan,
     Wanted,
     plan_logs,
     query_context,
     query_decoding,
     unreadable,
 )
-from seglake.pipelines.segment_ingest.query.record_stream import records_in
+from seglake.pipelines.segment_ingest.query.record_stream import SCHEMA, Damage, records_in
 from seglake.pipelines.segment_ingest.report.unread import unread_ranges
-from seglake.pipelines.segment_ingest.run_context import ScanContext, list_selected
+from seglake.pipelines.segment_ingest.run_context import list_selected
 from seglake.pipelines.settings.settings import Settings
 from seglake.segment_codec.log_dir import (
     OFFSET_MAX,
@@ -51,7 +52,13 @@ class Told(NamedTuple):
 
 
 def ordered_records(
-    sources: Sequence[str], storage: Storage, settings: Settings, wanted: Wanted, told: Told
+    sources: Sequence[str],
+    storage: Storage,
+    settings: Settings,
+    wanted: Wanted,
+    told: Told,
+    *,
+    columns: Sequence[str],
 ) -> Iterator[pa.RecordBatch]:
     """Yield the records that an ingest would take, of one partition at a time, by offset.
 
@@ -59,6 +66,7 @@ def ordered_records(
 
     Args:
         sources: as an ingest takes them, and single segments.
+        columns: those that are wanted of a query's, `offset` among them; others cost time.
 
     Raises:
         WrongSourceError, NothingSelectedError, WrongCallError: a wrong call.
@@ -74,24 +82,27 @@ def ordered_records(
             told.damage(reason)
         for log in logs:
             offsets = {replica.key: _offsets(replica, segments, wanted) for replica in log}
-            yield from _records(log, offsets, scan, discovery.source_id, told)
+            plan = plan_logs([log], offsets, scan)
+            decoding = query_decoding(scan, discovery.source_id)
+            yield from _records(plan, decoding, told, columns)
+            for note in _not_shown(plan, offsets, settings):
+                told.note(note)
 
 
 def _records(
-    log: Sequence[Replica], offsets: _Offsets, scan: ScanContext, source_id: str, told: Told
+    plan: QueryPlan, decoding: DecodeSettings, told: Told, columns: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
-    plan = plan_logs([log], offsets, scan)
+    schema = pa.schema([SCHEMA.field(name) for name in columns])
     for reason in plan.losses:
         told.damage(reason)
-    decoding = query_decoding(scan, source_id)
+
+    def tell(damage: Damage) -> None:
+        told.damage(damage.text)
+
     for planned in plan.ranges:
         for split in planned.splits:
-            for rows in records_in(split, decoding, lambda damage: told.damage(damage.text)):
+            for rows in records_in(split, decoding, tell, schema):
                 yield _by_offset(rows)
-    for partition in plan.partitions:
-        stop = max(stop for _, stop in offsets[partition.key])
-        for note in _not_shown(partition, stop, scan.settings):
-            told.note(note)
 
 
 def _by_offset(rows: pa.RecordBatch) -> pa.RecordBatch:
@@ -101,11 +112,13 @@ def _by_offset(rows: pa.RecordBatch) -> pa.RecordBatch:
     return rows if is_ordered else rows.take(offsets.argsort())
 
 
-def _not_shown(partition: SurveyedPartition, stop: int, settings: Settings) -> Iterator[str]:
+def _not_shown(plan: QueryPlan, offsets: _Offsets, settings: Settings) -> Iterator[str]:
     """Why records that are asked for are on the disk and not in what can be read of the log."""
-    for unread in unread_ranges(partition, settings):
-        if unread.from_offset < stop:
-            yield f"not shown: {unread.partition}: {unread.reason}"
+    for partition in plan.partitions:
+        stop = max(stop for _, stop in offsets[partition.key])
+        for unread in unread_ranges(partition, settings):
+            if unread.from_offset < stop:
+                yield f"not shown: {unread.partition}: {unread.reason}"
 
 
 def _logs(discovery: Discovery, wanted: Wanted) -> list[tuple[Replica, ...]]:

@@ -57,12 +57,16 @@ def records_of(task: DecodeTask, *, fails_on_loss: bool) -> Iterator[pa.RecordBa
 
 
 def records_in(
-    split: PartitionSplit, settings: DecodeSettings, on_damage: Callable[[Damage], None]
+    split: PartitionSplit,
+    settings: DecodeSettings,
+    on_damage: Callable[[Damage], None],
+    schema: pa.Schema = SCHEMA,
 ) -> Iterator[pa.RecordBatch]:
     """Yield the records of a split in offset order.
 
     Args:
         on_damage: told of damage when it is met; of offsets that it took, at the split's end.
+        schema: those of the columns that are wanted.
 
     Raises:
         SourceVanishedError, StorageError, SegmentCodecError: a segment is not what it was.
@@ -76,7 +80,7 @@ def records_in(
     for table, rows in decoder.rows():
         if isinstance(rows, pa.RecordBatch):
             if table is RECORDS:  # a query reads records as they are, not interpreted
-                yield _in_query_columns(rows, split.key.topic)
+                yield _in_query_columns(rows, split.key.topic, schema)
         else:
             tell(_damage(table, rows))
     tell(_leading_loss(split, decoder.report()))
@@ -121,7 +125,7 @@ def _missing(start: int, stop: int) -> Damage:
     return Damage(f"the offsets [{start}, {stop}) are missing")
 
 
-def _in_query_columns(rows: pa.RecordBatch, topic: str) -> pa.RecordBatch:
+def _in_query_columns(rows: pa.RecordBatch, topic: str, schema: pa.Schema) -> pa.RecordBatch:
     """The rows with their topic, in types that every reader of Arrow's stream knows."""
     found = dict(zip(rows.schema.names, rows.columns, strict=True))
     found["topic"] = pa.repeat(topic, rows.num_rows)
@@ -129,6 +133,6 @@ def _in_query_columns(rows: pa.RecordBatch, topic: str) -> pa.RecordBatch:
         found[field.name]
         if found[field.name].type == field.type
         else found[field.name].cast(plain_type(found[field.name].type)).cast(field.type)
-        for field in SCHEMA
+        for field in schema
     ]
-    return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
