@@ -55,7 +55,6 @@ def _cat(arguments: argparse.Namespace) -> int:
     }
     _check_delimiters(line_format, given)
     # Imported here, so that --help and wrong calls are answered at once.
-    from seglake.environment.warm_up import say_if_first_run
     from seglake.pipelines.record_print.line_style import LineStyle
     from seglake.pipelines.record_print.record_choice import RecordChoice
 
@@ -66,7 +65,9 @@ def _cat(arguments: argparse.Namespace) -> int:
     if arguments.lake is not None:
         found = _of_lake(arguments, settings, choice, teller)
     else:
-        if not is_quiet:
+        if not is_quiet and sys.stderr.isatty():  # else it says nothing, and takes 0.07 s to load
+            from seglake.environment.warm_up import say_if_first_run
+
             say_if_first_run(os.environ)
         found = _of_sources(arguments, settings, teller)
     style, out, count = LineStyle(line_format, **given), sys.stdout.buffer, 0
