@@ -19,7 +19,7 @@ _COMMON = frozenset({"errors", "near_names", "pipelines.progress", "pipelines.se
 _PIPELINES = frozenset(
     {
         *("pipelines.segment_ingest", "pipelines.lake_audit"),
-        *("pipelines.segment_inspect", "pipelines.lake_query"),
+        *("pipelines.segment_inspect", "pipelines.lake_query", "pipelines.lake_report"),
     }
 )
 # Of each room below `seglake`, the others that it may import.

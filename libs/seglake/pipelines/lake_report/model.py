@@ -8,13 +8,14 @@ from enum import IntEnum, StrEnum
 from seglake.kafka_log.observation import Observation
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import PartitionKey
+from seglake.pipelines.progress import show_count
 
 
 class OffsetState(StrEnum):
     """What is known of offsets of a partition; a strip draws a later one over an earlier one."""
 
     INGESTED = "ingested"
-    NOT_INGESTED = "not_ingested"  # seen in the log, above what is ingested
+    NOT_INGESTED = "not_ingested_yet"  # seen in the log, above what is ingested
     COMPACTED = "compacted"
     DELETED = "deleted"
     REMOTE = "remote"
@@ -171,6 +172,16 @@ class LakeReport:
     partitions: tuple[PartitionReport, ...]
     runs: tuple[RunReport, ...]
     this_run: ThisRun | None
+
+    @property
+    def headline(self) -> str:
+        """The answer in one line."""
+        count, need = len(self.partitions), len(self.at(Level.LOOK))
+        if not count:
+            return "Nothing was ingested"
+        if need:
+            return f"{need} of {show_count(count, 'partition')} need{'s' * (need == 1)} a look"
+        return f"Nothing to look at: every offset of {show_count(count, 'partition')} is explained"
 
     def at(self, level: Level) -> tuple[PartitionReport, ...]:
         """The partitions of a level."""

@@ -22,7 +22,6 @@ from seglake.pipelines.lake_report.model import (
     level_of,
 )
 from seglake.pipelines.lake_report.page_data import to_json
-from seglake.pipelines.progress import show_count
 
 _SCRIPTS = ("vendor/d3-7.9.0.min.js", "vendor/plot-0.6.17.min.js", "page.js")
 _STYLE = "page.css"
@@ -56,7 +55,7 @@ def to_html(report: LakeReport) -> bytes:
         scripts=[Markup(script) for script in scripts],
         style=Markup(style),
         data=Markup(to_json(report)),
-        headline=_headline(report),
+        headline=report.headline,
         level=max((each.level for each in report.partitions), default=Level.FINE),
         totals=[(state, report.count(state)) for state in OffsetState],
         needs=_needs(report),
@@ -81,16 +80,6 @@ def _policy(scripts: list[str], styles: list[str]) -> str:
 def _hash(text: str) -> str:
     digest = hashlib.sha256(text.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"
-
-
-def _headline(report: LakeReport) -> str:
-    count, need = len(report.partitions), len(report.at(Level.LOOK))
-    if not count:
-        return "Nothing was ingested"
-    of_all = show_count(count, "partition")
-    if need:
-        return f"{_number(need)} of {_number(count)} partitions need{'s' * (need == 1)} a look"
-    return f"No need to look: every offset of {of_all} is explained"
 
 
 # Object: rows of the template.

@@ -8,7 +8,7 @@
   const MOST_PRINTED = 300, MOST_RANGES = 20, AROUND = 6;
   const numbers = new Intl.NumberFormat("en", { useGrouping: true });
   const shown = (value) => value === null || value === undefined ? "unknown" : numbers.format(BigInt(value)).replaceAll(",", "\u202f");
-  const words = (state) => state.replace("_", " ");
+  const words = (state) => state.replaceAll("_", " ");
   const moment = (seconds) => new Date(seconds * 1000).toISOString().slice(0, 19).replace("T", " ") + " UTC";
 
   const partitions = data.partitions.map((values, index) => {
@@ -59,11 +59,12 @@
     const domain = extent(partition), seen = partition.seen ?? {};
     const within = (mark) => mark.at !== null && mark.at !== undefined && Number(mark.at) >= domain[0] && Number(mark.at) <= domain[1];
     const marks = [{ at: seen.logStart, name: "log start" }, { at: seen.highWatermark, name: "high watermark" }, { at: seen.lastStable, name: "last stable" }, { at: seen.logEnd, name: "log end" }];
-    const told = (isWhole ? marks : marks.slice(1, 2)).filter(within).map((mark) => ({ ...mark, at: Number(mark.at) }));
+    const told = [...d3.group((isWhole ? marks : marks.slice(1, 2)).filter(within), (mark) => Number(mark.at))]
+      .map(([at, alike]) => ({ at, name: alike.map((mark) => mark.name).join(", ") }));
     const said = partition.strip.map((drawn) => `${shown(drawn.count)} ${words(drawn.state)}`).join(", ") || "nothing";
     return Plot.plot({
-      className: "strip", width, height: isWhole ? 96 : 26,
-      marginTop: isWhole ? 34 : 1, marginBottom: isWhole ? 26 : 1, marginLeft: isWhole ? 8 : 1, marginRight: isWhole ? 8 : 1,
+      className: "strip", width, height: isWhole ? 104 : 26,
+      marginTop: isWhole ? 42 : 1, marginBottom: isWhole ? 26 : 1, marginLeft: isWhole ? 8 : 1, marginRight: isWhole ? 8 : 1,
       ariaLabel: `${partition.name}: ${said}`,
       x: { domain, axis: isWhole ? "bottom" : null, label: null, tickFormat: (offset) => shown(Math.round(offset)), ticks: width / 130, type: "linear" },
       y: { domain: [0, 1], axis: null },
@@ -71,7 +72,7 @@
         Plot.frame({ className: "box", stroke: "currentColor", strokeOpacity: 0.35 }),
         ...partition.strip.map((drawn) => Plot.rect(rects(drawn, domain, width), { x1: "start", x2: "stop", y1: 0, y2: 1, fill: `url(#p-${drawn.state})`, title: "said", inset: 0 })),
         Plot.ruleX(told, { x: "at", stroke: "currentColor", strokeWidth: 2, title: (mark) => `${mark.name} ${mark.at}` }),
-        ...(isWhole ? told.map((mark, index) => Plot.text([mark], { x: "at", text: "name", frameAnchor: "top", dy: -22 + (index % 2) * 11, textAnchor: mark.at < domain[0] + (domain[1] - domain[0]) * 0.12 ? "start" : mark.at > domain[0] + (domain[1] - domain[0]) * 0.88 ? "end" : "middle", fill: "currentColor" })) : []),
+        ...(isWhole ? told.map((mark, index) => Plot.text([mark], { x: "at", text: "name", frameAnchor: "top", dy: -33 + (index % 3) * 11, textAnchor: mark.at > (domain[0] + domain[1]) / 2 ? "end" : "start", fill: "currentColor" })) : []),
       ],
     });
   };
@@ -157,7 +158,7 @@
   };
   const logFacts = (seen) => [
     ["log start", shown(seen.logStart)], ["last stable offset", shown(seen.lastStable)], ["high watermark", shown(seen.highWatermark)], ["log end", shown(seen.logEnd)],
-    ["may be ingested up to", shown(seen.next)], ["stopped by", words(seen.stop).replaceAll("_", " ")],
+    ["may be ingested up to", shown(seen.next)], ["stopped by", words(seen.stop)],
     ...(seen.waitingSince === null ? [] : [["offsets wait since", moment(seen.waitingSince)]]),
     ["seen", `${moment(seen.at)}${seen.broker === null ? "" : `, on broker ${seen.broker}`}`],
     ...seen.reasons.map((reason) => ["not ingested yet", reason]),
