@@ -3,9 +3,8 @@
 // Everything from the data goes into the page as text, never as markup.
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
-  const LOOK = 2, KNOWN = 1;
   const NARROW = matchMedia("(max-width: 760px)");
-  const MOST_PRINTED = 300, MOST_RANGES = 20, AROUND = 6;
+  const MOST_PRINTED = 300, MOST_RANGES = 20, MOST_PLACES = 20, AROUND = 6;
   const numbers = new Intl.NumberFormat("en", { useGrouping: true });
   const shown = (value) => value === null || value === undefined ? "unknown" : numbers.format(BigInt(value)).replaceAll(",", "\u202f");
   const words = (state) => state.replaceAll("_", " ");
@@ -83,7 +82,6 @@
   const badges = ["✓ fine", "i worth knowing", "! needs a look"], classes = ["fine", "known", "look"];
   const byName = [...partitions].sort((a, b) => a.topic < b.topic ? -1 : a.topic > b.topic ? 1 : a.number - b.number);
   const several = data.sources.length > 1;
-  const needNames = data.needNames;
   let current = partitions, held = new Map();
 
   const row = (partition, place) => {
@@ -163,6 +161,11 @@
     ["seen", `${moment(seen.at)}${seen.broker === null ? "" : `, on broker ${seen.broker}`}`],
     ...seen.reasons.map((reason) => ["not ingested yet", reason]),
   ];
+  const PLACE_HEADS = ["file", "position", "bytes", "what is wrong", "between offsets", ""];
+  const placeCells = ([broker, segment, position, size, defect, detail, previous, next, isResolved]) => [
+    `${broker === null ? "" : `broker ${broker}: `}${data.segments[segment]}`, shown(position), shown(size), element("span", {}, element("code", {}, defect), ` ${detail}`),
+    previous === null && next === null ? "–" : `${previous === null ? "the beginning" : shown(previous)} and ${next === null ? "the end" : shown(next)}`, isResolved ? "repaired" : "",
+  ];
   const show = (partition) => {
     body.replaceChildren(
       element("h2", { id: "detail-name" }, partition.name),
@@ -173,9 +176,7 @@
       element("h3", {}, "Offsets"), element("div", { class: "whole" }),
       table(["", "offsets", "where"], partition.strip.map((drawn) => [element("span", {}, swatch(drawn.state), ` ${words(drawn.state)}`), shown(drawn.count), rangesOf(drawn)])),
       ...(partition.damageCount ? [element("h3", {}, `Damage: ${shown(partition.damageCount)} place${partition.damageCount === 1 ? "" : "s"}`),
-        table(["file", "position", "bytes", "what is wrong", "between offsets", ""], partition.damage.map(([broker, segment, position, size, defect, detail, previous, next, isResolved]) => [
-          `${broker === null ? "" : `broker ${broker}: `}${data.segments[segment]}`, shown(position), shown(size), element("span", {}, element("code", {}, defect), ` ${detail}`),
-          previous === null && next === null ? "–" : `${previous === null ? "the beginning" : shown(previous)} and ${next === null ? "the end" : shown(next)}`, isResolved ? "repaired" : "" ])),
+        table(PLACE_HEADS, partition.damage.map(placeCells)),
         ...(partition.damageCount > partition.damage.length ? [element("p", { class: "aside" }, `and ${shown(partition.damageCount - partition.damage.length)} more in the table quarantine`)] : [])] : []),
       ...(partition.seen ? [element("h3", {}, "The log, as a run saw it last"), table(["", ""], logFacts(partition.seen))] : []));
     dialog.showModal();
@@ -183,6 +184,19 @@
     holder.append(strip(partition, Math.max(200, Math.floor(holder.clientWidth)), true));
     dialog.scrollTop = 0;
   };
+
+  // All damage, of the most urgent partitions first ------------------------------------------
+  const places = partitions.flatMap((partition) => partition.damage.map((place) => [partition.name, place]));
+  const placeTable = (most) => document.getElementById("places").replaceChildren(
+    table(["partition", ...PLACE_HEADS], places.slice(0, most).map(([name, place]) => [name, ...placeCells(place)])));
+  if (places.length) {
+    document.getElementById("damage").hidden = false;
+    placeTable(MOST_PLACES);
+    const more = document.getElementById("more-places");
+    more.hidden = places.length <= MOST_PLACES;
+    more.textContent = `show all ${shown(places.length)} places`;
+    more.addEventListener("click", () => { placeTable(places.length); more.hidden = true; });
+  }
 
   list.addEventListener("click", (event) => {
     const made = event.target.closest(".row");
