@@ -74,7 +74,8 @@ def _policy(scripts: list[str], styles: list[str]) -> str:
     """The Content-Security-Policy: no place but this page, no script and style but these."""
     by_kind = {"script-src": scripts, "style-src": styles}
     allowed = [f"{kind} {' '.join(map(_hash, texts))}" for kind, texts in by_kind.items()]
-    return "; ".join(["default-src 'none'", *allowed, "base-uri 'none'", "form-action 'none'"])
+    nothing = [f"{kind} 'none'" for kind in ("default-src", "base-uri", "form-action")]
+    return "; ".join([*nothing, *allowed])
 
 
 def _hash(text: str) -> str:
