@@ -22,29 +22,44 @@ _SUPERSEDED_EVERY, _DAMAGED_EVERY, _MISSING_EVERY, _REMOTE_EVERY = 900, 250, 600
 Row = dict[str, Any]  # columns have many types
 
 
-def write_wide_lake(lake: Path, partitions: int) -> None:
-    """All tables; the ledger, gaps, damage and observations have rows, records have none."""
+def write_wide_lake(
+    lake: Path, partitions: int, *, topic: str | None = None, first_offset: int = 0
+) -> None:
+    """All tables; the ledger, gaps, damage and observations have rows, records have none.
+
+    Args:
+        topic: of all partitions; None for one of every fifty.
+        first_offset: of all partitions.
+    """
     rows: dict[str, list[Row]] = {"checkpoints": [], "gaps": [], "quarantine": []}
     rows["observations"] = []
     chance = random.Random(1)
     for index in range(partitions):
-        _add_partition(rows, index, chance)
+        _add_partition(rows, _named(index, topic), index, first_offset, chance)
     for table in TABLES:
         content = pa.Table.from_pylist(rows.get(table.name, []), schema=table.schema)
         write_deltalake(lake / table.name, content, partition_by=list(table.partition_by) or None)
 
 
-def _add_partition(rows: dict[str, list[Row]], index: int, chance: random.Random) -> None:
-    topic = f"team-{index // _PARTITIONS_OF_A_TOPIC % 17}.events-{index // _PARTITIONS_OF_A_TOPIC}"
-    of = {"source_id": SOURCE, "topic_id": f"id-of-{topic}"[:22], "topic": topic}
-    of |= {"partition": index % _PARTITIONS_OF_A_TOPIC}
+def _named(index: int, topic: str | None) -> Row:
+    number, partition = divmod(index, _PARTITIONS_OF_A_TOPIC)
+    name = f"team-{number % 17}.events-{number}" if topic is None else topic
+    topic_id = f"id-of-{name}"[:22]
+    return {"source_id": SOURCE, "topic_id": topic_id, "topic": name, "partition": partition}
+
+
+def _add_partition(
+    rows: dict[str, list[Row]], of: Row, index: int, first: int, chance: random.Random
+) -> None:
     edges = [0, *sorted(chance.sample(range(1, 50_000_000), 3)), 50_000_000 + index]
+    edges = [first + edge for edge in edges]
     for place in range(4):
         run = (index + place) % _RUNS if index % 7 else place
         start, stop = edges[place], edges[place + 1]
         rows["checkpoints"].append(_range(of, start, stop, place + 1, run, "ingest"))
     end = edges[-1]
-    _add_gaps(rows, of, index, end, chance)
+    if not first:
+        _add_gaps(rows, of, index, end, chance)
     if index % _SUPERSEDED_EVERY == 7:
         lost = _range(of, end - 9_000_000, end, 5, _RUNS - 1, "superseded")
         rows["checkpoints"].append(lost)

@@ -3,6 +3,7 @@
 // Everything from the data goes into the page as text, never as markup.
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
+  const LOST = ["remote", "quarantined", "superseded", "missing"];
   const NARROW = matchMedia("(max-width: 760px)");
   const MOST_PRINTED = 300, MOST_RANGES = 20, MOST_PLACES = 20, AROUND = 6;
   const numbers = new Intl.NumberFormat("en", { useGrouping: true });
@@ -45,7 +46,7 @@
     return known.length ? [low, Math.max(high, low + 1)] : [0, 1];
   };
   const rects = (drawn, domain, width) => {
-    const least = (domain[1] - domain[0]) / width * 3;  // three pixels, so that nothing small is lost
+    const least = (domain[1] - domain[0]) / width * (LOST.includes(drawn.state) ? 3 : 1);  // pixels, so that nothing small is lost
     const found = [];
     for (let i = 0; i < drawn.ranges.length; i += 2) {
       let start = Number(drawn.ranges[i]), stop = Number(drawn.ranges[i + 1]);
@@ -69,7 +70,7 @@
       y: { domain: [0, 1], axis: null },
       marks: [
         Plot.frame({ className: "box", stroke: "currentColor", strokeOpacity: 0.35 }),
-        ...partition.strip.map((drawn) => Plot.rect(rects(drawn, domain, width), { x1: "start", x2: "stop", y1: 0, y2: 1, fill: `url(#p-${drawn.state})`, title: "said", inset: 0 })),
+        ...partition.strip.map((drawn) => Plot.rect(rects(drawn, domain, width), { x1: "start", x2: "stop", y1: 0, y2: 1, fill: `url(#p-${drawn.state})`, stroke: LOST.includes(drawn.state) ? "currentColor" : "none", strokeWidth: 0.7, title: "said", inset: 0 })),
         Plot.ruleX(told, { x: "at", stroke: "currentColor", strokeWidth: 2, title: (mark) => `${mark.name} ${mark.at}` }),
         ...(isWhole ? told.map((mark, index) => Plot.text([mark], { x: "at", text: "name", frameAnchor: "top", dy: -33 + (index % 3) * 11, textAnchor: mark.at > (domain[0] + domain[1]) / 2 ? "end" : "start", fill: "currentColor" })) : []),
       ],
