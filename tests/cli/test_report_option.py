@@ -2,13 +2,13 @@
 
 import json
 import re
-import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from seglake.cli import audit_command, ingest_command, replay_command, retake_command
+from support.audits import falsified
 from support.lakes import read_table
 from support.made_logs import make_log_dir
 
@@ -55,25 +55,27 @@ def test_every_command_writes_the_page_with_what_it_printed(
 
 
 def test_partition_that_a_run_left_out_needs_a_look(tmp_path: Path, page: Path) -> None:
-    lake, disk = tmp_path / "lake", tmp_path / "disk"
-    command = ["--source", str(disk), "--lake", str(lake), "--report", str(page), *_ALONE]
-    make_log_dir(disk, {("orders", 0): [0, 20]})
-    assert ingest_command.main(command) == 0
-    assert _findings(page) == []
-    (segment,) = (disk / "orders-0").glob("*.log")
-    segment.rename(segment.with_suffix(".log.gz"))
-    ingest_command.main(command)
-    assert page.exists()
+    disk = tmp_path / "disk"
+    make_log_dir(disk, {("orders", 0): [0, 20, 40]})
+    last = disk / "orders-0" / f"{20:020}.log"
+    last.rename(last.with_suffix(".log.gz"))
+    command = ["--source", str(disk), "--lake", str(tmp_path / "lake"), *_ALONE]
+    assert ingest_command.main([*command, "--report", str(page)]) == 3
+    ((need, text),) = _findings(page)
+    assert need == "left_out"
+    assert "decompress there and run again" in text
+    assert "exit code <b>3</b>" in page.read_text("utf-8")
 
 
 def test_what_an_audit_cannot_explain_needs_a_look(tmp_path: Path, page: Path) -> None:
     lake, disk = tmp_path / "lake", tmp_path / "disk"
     make_log_dir(disk, {("orders", 0): [0, 20]})
     assert ingest_command.main(["--source", str(disk), "--lake", str(lake), *_ALONE]) == 0
-    shutil.rmtree(lake / "batches" / "topic=orders")
-    assert len(read_table(lake, "checkpoints")) == 1
-    audit_command.main(["--lake", str(lake), "--report", str(page), *_ALONE])
-    assert page.exists()
+    falsified(lake, "records", lambda rows: [*rows, rows[0]])
+    assert audit_command.main(["--lake", str(lake), "--report", str(page), *_ALONE]) == 3
+    ((need, text),) = _findings(page)
+    assert need == "problem"
+    assert "offsets more than once in records" in text
 
 
 @pytest.mark.parametrize(
@@ -82,7 +84,7 @@ def test_what_an_audit_cannot_explain_needs_a_look(tmp_path: Path, page: Path) -
         (["--dry-run"], "a dry run leaves nothing in the lake"),
         (["--format", "parquet"], "a conversion to Parquet keeps no ledger"),
         (["--report", "."], "it is a folder"),
-        (["--report", "ftp://host/page"], "cannot open ftp://host/page"),
+        (["--report", "ftp://host/page"], "cannot open 'ftp://host/page'"),
     ],
 )
 def test_report_that_cannot_be_ends_with_2_before_anything_is_done(
@@ -100,12 +102,11 @@ def test_page_that_cannot_be_written_ends_with_1_after_the_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     make_log_dir(tmp_path / "disk", {("orders", 0): [0, 20]})
-    (tmp_path / "file").write_text("in the way", "utf-8")
     lake = tmp_path / "lake"
-    page = ["--report", str(tmp_path / "file" / "page.html")]
+    page = ["--report", "/proc/page.html"]  # where nobody makes a file
     source = ["--source", str(tmp_path / "disk")]
     assert ingest_command.main(["--lake", str(lake), *source, *page, *_ALONE]) == 1
     printed = capsys.readouterr()
     assert "records in" in printed.out
-    assert "page.html" in printed.err
+    assert "cannot write /proc/page.html" in printed.err
     assert len(read_table(lake, "checkpoints")) == 1

@@ -144,6 +144,8 @@ def _observation(of: Row, end: int, left: int, *, is_refused: bool) -> Row:
         "not_ingested": [{"reason": reason, "from_offset": end, "log_end_offset": end + left}]
         if left
         else None,
+        "first_log_end_offset": end,
+        "waiting_since": BEGAN if left else None,
         "run_id": f"hourly-{_RUNS - 1:02}",
         "observed_at": BEGAN + timedelta(hours=_RUNS),
     }
