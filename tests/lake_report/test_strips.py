@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from seglake.pipelines.lake_report.gap_pieces import GapPiece, standing
+from seglake.pipelines.lake_report.gap_pieces import GapPiece
 from seglake.pipelines.lake_report.model import Offsets, OffsetState
 from seglake.pipelines.lake_report.strips import (
     MOST_RANGES,
@@ -40,21 +40,6 @@ def test_range_inside_of_another_ends_nothing() -> None:
     assert offsets_by_state(log, ledger.coverage("c1"), pieces, None)[
         OffsetState.MISSING
     ].ranges == ((0, 8),)
-
-
-def test_repaired_gaps_stand_no_more_and_what_a_repair_left_does() -> None:
-    ledger, log = ledger_of(
-        ledger_row(0, 100), ledger_row(10, 30, 2, kind="repair"), ledger_row(100, 120, 3)
-    )
-    pieces = [
-        _piece("quarantined", (10, 30), (50, 60)),
-        _piece("missing", (20, 30), attempt_id="attempt2"),
-    ]
-    left = standing(log, pieces, ledger)
-    assert [(each.cause, each.starts.tolist()) for each in left] == [
-        ("quarantined", [50]),
-        ("missing", [20]),
-    ]
 
 
 def test_joining_keeps_first_and_last_offset() -> None:
