@@ -317,14 +317,13 @@ def run_report(
     lake: str, output: str, settings: Settings, this_run: "ThisRun | None" = None
 ) -> "LakeReport":
     """`report` with settings that are made already, and the run after which it is made."""
-    from seglake import __version__
     from seglake.environment.storages import open_storages
     from seglake.pipelines.lake_report.page import to_html
     from seglake.pipelines.lake_report.run import report as reported
 
     storage = open_storages(settings.spark.properties)
     stuck_after = settings.limits.stuck_after
-    found = reported(lake, storage, version=__version__, stuck_after=stuck_after, this_run=this_run)
+    found = reported(lake, storage, stuck_after=stuck_after, this_run=this_run)
     storage.write_bytes(storage.locate(output), to_html(found))
     return found
 

@@ -24,7 +24,6 @@ def reported(
     return report(
         str(lake),
         LocalStorage(),
-        version="9.9",
         this_run=this_run,
         stuck_after=stuck_after,
         now=now or datetime.now(UTC),

@@ -167,7 +167,6 @@ class LakeReport:
     """Everything that the page shows; partitions with the most urgent needs come first."""
 
     lake: str
-    version: str
     made_at: datetime
     partitions: tuple[PartitionReport, ...]
     runs: tuple[RunReport, ...]

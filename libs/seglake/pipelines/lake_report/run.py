@@ -33,7 +33,6 @@ def report(
     lake: str,
     storage: Storage,
     *,
-    version: str,
     stuck_after: timedelta | None = None,
     this_run: ThisRun | None = None,
     now: datetime | None = None,
@@ -41,7 +40,6 @@ def report(
     """Read a lake, and say what is to be seen in it.
 
     Args:
-        version: of seglake, for the page.
         stuck_after: for how long a bound may stand still while its log grows; None for ever.
         this_run: the run after which the report is made, if there is one.
         now: of the report.
@@ -70,7 +68,6 @@ def report(
     told = () if this_run is None else this_run.findings
     return LakeReport(
         lake=path,
-        version=version,
         made_at=made_at,
         partitions=partition_reports(facts, told, now=made_at, stuck_after=stuck_after),
         runs=runs.runs(),
