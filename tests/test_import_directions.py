@@ -14,7 +14,12 @@ import pytest
 ROOT = Path(__file__).parents[1]
 LIBS = ROOT / "libs"
 
-_LIBRARIES = frozenset({"kafka_log", "lake", "log_dirs", "log_tables", "storage", "task_engine"})
+_LIBRARIES = frozenset(
+    {
+        *("kafka_log", "lake", "log_dirs", "log_tables"),
+        *("segment_decoding", "storage", "task_engine"),
+    }
+)
 _COMMON = frozenset({"errors", "near_names", "pipelines.progress", "pipelines.settings"})
 _PIPELINES = frozenset(
     {
@@ -33,11 +38,14 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
     "lake": frozenset({"errors", "storage"}),
     "log_dirs": frozenset({"errors", "kafka_log", "segment_codec", "storage"}),
     "log_tables": frozenset({"kafka_log", "lake", "segment_codec"}),
+    "segment_decoding": _LIBRARIES - {"segment_decoding", "task_engine"} | {"segment_codec"},
     "pipelines.progress": frozenset(),
     "pipelines.settings": frozenset({"errors", "kafka_log", "near_names"}),
     **dict.fromkeys(_PIPELINES, _LIBRARIES | _COMMON | {"segment_codec"}),
     "environment": frozenset({"storage", "task_engine", "segment_codec"} | _COMMON),
-    "spark_source": frozenset({"environment", "pipelines.segment_ingest"} | _COMMON),
+    "spark_source": frozenset(
+        {"environment", "pipelines.segment_ingest", "segment_decoding"} | _COMMON
+    ),
     "api": _PIPELINES | _COMMON | {"environment", "lake", "storage", "task_engine"},
     "cli": _PIPELINES | _COMMON | {"api", "environment", "kafka_log", "seglake"},
     "__main__": frozenset({"cli"}),

@@ -20,13 +20,13 @@ from seglake.pipelines.segment_ingest.committing.range_result import (
     gap_rows,
     ledger_rows,
 )
-from seglake.pipelines.segment_ingest.decoding.decode import decode
-from seglake.pipelines.segment_ingest.decoding.tasks import (
+from seglake.pipelines.segment_ingest.planning.plan import RangePlan, Wave
+from seglake.pipelines.segment_ingest.run_context import RunContext
+from seglake.segment_decoding.decode import decode
+from seglake.segment_decoding.tasks import (
     SplitReport,
     TaskReport,
 )
-from seglake.pipelines.segment_ingest.planning.plan import RangePlan, Wave
-from seglake.pipelines.segment_ingest.run_context import RunContext
 
 _WRITTEN_AT_A_TIME = 16
 

@@ -7,11 +7,11 @@ import pyarrow as pa
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.lake.table_checks import plain_type
 from seglake.lake.tables import GAPS, QUARANTINE, RECORDS, Table
-from seglake.pipelines.segment_ingest.decoding.decoded_rows import Row
-from seglake.pipelines.segment_ingest.decoding.split_decoder import SplitDecoder
-from seglake.pipelines.segment_ingest.decoding.tasks import DecodeTask, PartitionSplit, SplitReport
 from seglake.pipelines.segment_ingest.errors import DataLossError
 from seglake.segment_codec.errors import DefectCode
+from seglake.segment_decoding.decoded_rows import Row
+from seglake.segment_decoding.split_decoder import SplitDecoder
+from seglake.segment_decoding.tasks import DecodeTask, PartitionSplit, SplitReport
 
 _OF_A_LAKE = ("batch_base_offset", "run_id", "generation")
 SCHEMA: pa.Schema = pa.schema([field for field in RECORDS.schema if field.name not in _OF_A_LAKE])

@@ -15,17 +15,6 @@ from seglake.log_dirs.segment_files import check_size
 from seglake.log_dirs.segment_side_files import anchors_of, read_index
 from seglake.log_tables.batch_rows import BATCH_STATES, BatchState
 from seglake.log_tables.record_rows import STATES
-from seglake.pipelines.segment_ingest.decoding.decoded_rows import DecodedRows
-from seglake.pipelines.segment_ingest.decoding.pending import PendingRun, PendingUnit
-from seglake.pipelines.segment_ingest.decoding.split_writer import SplitWriter
-from seglake.pipelines.segment_ingest.decoding.tasks import (
-    ByteCount,
-    DecodeSettings,
-    PartitionSplit,
-    SegmentSplit,
-    SplitReport,
-    TailReport,
-)
 from seglake.segment_codec.batch_run import FEWEST, BatchKind, BatchRun
 from seglake.segment_codec.control_record import ControlType, control_type
 from seglake.segment_codec.errors import DefectCode, DefectError
@@ -36,6 +25,17 @@ from seglake.segment_codec.reference_decoder import decode
 from seglake.segment_codec.segment import Defect, SegmentBounds, SegmentWalk, Tail
 from seglake.segment_codec.transactions import Marker, Markers, TransactionState
 from seglake.segment_codec.window import Window
+from seglake.segment_decoding.decoded_rows import DecodedRows
+from seglake.segment_decoding.pending import PendingRun, PendingUnit
+from seglake.segment_decoding.split_writer import SplitWriter
+from seglake.segment_decoding.tasks import (
+    ByteCount,
+    DecodeSettings,
+    PartitionSplit,
+    SegmentSplit,
+    SplitReport,
+    TailReport,
+)
 
 # In read_committed a range has no open data but that of a transaction which is not waited for.
 _NOT_READABLE = (TransactionState.ABORTED, TransactionState.OPEN)

@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seglake.kafka_log.replica import PartitionKey, SegmentFile
-from seglake.pipelines.segment_ingest.decoding.split_decoder import SplitDecoder
-from seglake.pipelines.segment_ingest.decoding.tasks import (
+from seglake.segment_codec.segment import SegmentWalk
+from seglake.segment_codec.transactions import Marker
+from seglake.segment_decoding.split_decoder import SplitDecoder
+from seglake.segment_decoding.tasks import (
     DecodeSettings,
     PartitionSplit,
     SegmentSplit,
 )
-from seglake.segment_codec.segment import SegmentWalk
-from seglake.segment_codec.transactions import Marker
 from seglake.storage.errors import StorageError
 from seglake.storage.local_storage import LocalStorage
 from support.mixed_batches import KINDS, drawn_kinds, laid_out_kinds

@@ -7,15 +7,15 @@ Memory: one window of the file, the decompressed bytes of one flush twice, one r
 
 from seglake.log_dirs.errors import SourceVanishedError
 from seglake.log_dirs.segment_files import check_size
-from seglake.pipelines.segment_ingest.decoding.split_decoder import SplitDecoder
-from seglake.pipelines.segment_ingest.decoding.table_files import TableFiles
-from seglake.pipelines.segment_ingest.decoding.tasks import (
+from seglake.segment_codec.errors import SegmentCodecError
+from seglake.segment_decoding.split_decoder import SplitDecoder
+from seglake.segment_decoding.table_files import TableFiles
+from seglake.segment_decoding.tasks import (
     DecodeTask,
     PartitionSplit,
     SplitReport,
     TaskReport,
 )
-from seglake.segment_codec.errors import SegmentCodecError
 from seglake.storage.errors import OutputError, StorageError
 from seglake.storage.storage import Storage
 

@@ -5,10 +5,10 @@ import numpy as np
 from seglake.kafka_log.gap_ranges import GapTally
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.log_tables.record_rows import STATES, SharedColumns, payload_bytes
-from seglake.pipelines.segment_ingest.decoding.tasks import Totals
 from seglake.segment_codec.columns import Columns
 from seglake.segment_codec.errors import DefectCode
 from seglake.segment_codec.transactions import TransactionState
+from seglake.segment_decoding.tasks import Totals
 
 
 class SplitCounts:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seglake.kafka_log.replica import SegmentFile
-from seglake.pipelines.segment_ingest.decoding.tasks import (
+from seglake.segment_decoding.tasks import (
     ByteCount,
     DecodeTask,
     PartitionSplit,

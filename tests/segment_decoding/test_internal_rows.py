@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from seglake.lake.tables import TABLES
-from seglake.pipelines.segment_ingest.decoding import internal_rows
+from seglake.segment_decoding import internal_rows
 from support.accounts import imbalances_of
 from support.broker_disks import log_dir
 from support.cases import cases

@@ -10,10 +10,10 @@ from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.replica import PartitionKey
 from seglake.lake.tables import GAPS
 from seglake.log_tables.quarantine_rows import RowStamp, gap_row
-from seglake.pipelines.segment_ingest.decoding import table_files
-from seglake.pipelines.segment_ingest.decoding.decoded_rows import DecodedRows
-from seglake.pipelines.segment_ingest.decoding.table_files import TableFiles
-from seglake.pipelines.segment_ingest.decoding.tasks import DecodeSettings
+from seglake.segment_decoding import table_files
+from seglake.segment_decoding.decoded_rows import DecodedRows
+from seglake.segment_decoding.table_files import TableFiles
+from seglake.segment_decoding.tasks import DecodeSettings
 from seglake.storage.errors import OutputError
 from seglake.storage.local_storage import LocalStorage
 from seglake.storage.storage import FileInfo, Storage

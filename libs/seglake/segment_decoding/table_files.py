@@ -7,8 +7,8 @@ import pyarrow as pa
 
 from seglake.lake.parquet_files import DataFile, ParquetFile
 from seglake.lake.tables import BATCHES, GAPS, Table
-from seglake.pipelines.segment_ingest.decoding.decoded_rows import DecodedRows, joined_rows
-from seglake.pipelines.segment_ingest.decoding.tasks import DecodeSettings
+from seglake.segment_decoding.decoded_rows import DecodedRows, joined_rows
+from seglake.segment_decoding.tasks import DecodeSettings
 from seglake.storage.errors import StorageError
 
 _BUFFERED = (BATCHES, GAPS)  # of others each flush brings many rows, or large ones

@@ -18,15 +18,15 @@ from seglake.log_tables.internal_columns import (
     Values,
 )
 from seglake.log_tables.record_rows import Origin, timestamps
-from seglake.pipelines.segment_ingest.decoding.decoded_rows import DecodedRows
-from seglake.pipelines.segment_ingest.decoding.metadata_snapshot import (
-    snapshot_below,
-    snapshot_pieces,
-)
-from seglake.pipelines.segment_ingest.decoding.tasks import DecodeSettings, PartitionSplit
 from seglake.segment_codec.metadata_records import UNKNOWN
 from seglake.segment_codec.record import Record
 from seglake.segment_codec.transactions import TransactionState
+from seglake.segment_decoding.decoded_rows import DecodedRows
+from seglake.segment_decoding.metadata_snapshot import (
+    snapshot_below,
+    snapshot_pieces,
+)
+from seglake.segment_decoding.tasks import DecodeSettings, PartitionSplit
 from seglake.storage.storage import FileInfo
 
 _MOST_ROWS = 8192  # a Python object for each of their columns is in memory

@@ -8,7 +8,6 @@ the snapshot at the log start too: the oldest that ends there or above.
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from seglake.pipelines.segment_ingest.decoding.tasks import PartitionSplit
 from seglake.segment_codec.errors import DefectError
 from seglake.segment_codec.log_dir import parse_metadata_snapshot_name
 from seglake.segment_codec.offset_order import OffsetOrder
@@ -17,6 +16,7 @@ from seglake.segment_codec.record_batch import RecordBatch
 from seglake.segment_codec.reference_decoder import decode
 from seglake.segment_codec.segment import MOST_OFFSETS, Defect, SegmentBounds, SegmentWalk, Tail
 from seglake.segment_codec.window import Window
+from seglake.segment_decoding.tasks import PartitionSplit
 from seglake.storage.storage import FileInfo, Storage
 
 

@@ -22,23 +22,6 @@ from seglake.log_tables.quarantine_rows import (
     quarantine_row,
 )
 from seglake.log_tables.record_rows import SharedColumns, UnitRows, record_rows
-from seglake.pipelines.segment_ingest.decoding.decoded_rows import DecodedRows, Row
-from seglake.pipelines.segment_ingest.decoding.flushed_rows import FlushedRows
-from seglake.pipelines.segment_ingest.decoding.internal_rows import internal_rows
-from seglake.pipelines.segment_ingest.decoding.pending import (
-    PendingDefect,
-    PendingRun,
-    PendingUnit,
-)
-from seglake.pipelines.segment_ingest.decoding.split_counts import SplitCounts
-from seglake.pipelines.segment_ingest.decoding.tasks import (
-    ByteCount,
-    DecodeSettings,
-    PartitionSplit,
-    SplitReport,
-    TailReport,
-    Totals,
-)
 from seglake.segment_codec.batch_run import BatchRun
 from seglake.segment_codec.columns import (
     LOWEST_OFFSET,
@@ -52,6 +35,23 @@ from seglake.segment_codec.outcomes import RunOutcome, UnitOutcome
 from seglake.segment_codec.record_batch import RecordBatch
 from seglake.segment_codec.segment import Defect, Tail
 from seglake.segment_codec.transactions import Marker
+from seglake.segment_decoding.decoded_rows import DecodedRows, Row
+from seglake.segment_decoding.flushed_rows import FlushedRows
+from seglake.segment_decoding.internal_rows import internal_rows
+from seglake.segment_decoding.pending import (
+    PendingDefect,
+    PendingRun,
+    PendingUnit,
+)
+from seglake.segment_decoding.split_counts import SplitCounts
+from seglake.segment_decoding.tasks import (
+    ByteCount,
+    DecodeSettings,
+    PartitionSplit,
+    SplitReport,
+    TailReport,
+    Totals,
+)
 
 _MOST_PENDING = 32_768  # batches and damage; the last run may bring more
 _MOST_HOLES = 8192  # a row for each is in memory
