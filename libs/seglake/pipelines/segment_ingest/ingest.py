@@ -346,4 +346,4 @@ def _repaired(replicas: Sequence[Replica], context: RunContext) -> RepairResult:
     if not context.is_dry_run:
         return repair(replicas, context)
     topics = {replica.key.topic for replica in replicas}
-    return expected_repairs(topics, replicas, context, is_replay=False)
+    return expected_repairs(topics, replicas, context)

@@ -7,6 +7,8 @@ from seglake.kafka_log.offset_ranges import OffsetRange, common, without
 from seglake.kafka_log.replica import PartitionKey
 from seglake.lake.parquet_files import DataFile
 from seglake.log_tables.coverage import Coverage
+from seglake.pipelines.lake_retake.kept_rows import widened
+from seglake.pipelines.lake_retake.retake_plan import PartitionRetake, free_ranges
 from seglake.pipelines.segment_ingest.committing.election_rows import (
     ReleasedRange,
     SupersededRange,
@@ -20,8 +22,6 @@ from seglake.pipelines.segment_ingest.replica_conflicts.elections import (
     spans_of,
     superseded,
 )
-from seglake.pipelines.segment_ingest.retake.kept_rows import widened
-from seglake.pipelines.segment_ingest.retake.retake_plan import PartitionRetake, free_ranges
 from seglake.pipelines.segment_ingest.run_context import RunContext
 
 

@@ -3,6 +3,7 @@
 import time
 import uuid
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 from seglake.kafka_log.compressed_segments import compressed_ranges
 from seglake.kafka_log.read_policy import Isolation
@@ -10,15 +11,16 @@ from seglake.kafka_log.replica import Replica
 from seglake.lake.delta_commit import recover
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.lake_folder import opening
+from seglake.pipelines.lake_replay.quarantined_bytes import quarantined_sources
+from seglake.pipelines.lake_replay.replay_summary import ReplaySummary
 from seglake.pipelines.segment_ingest.announcement import Announcement
 from seglake.pipelines.segment_ingest.planning.unread_data import compressed_log
 from seglake.pipelines.segment_ingest.repair.repair import (
     expected_repairs,
     repair,
-    repair_from_quarantine,
+    repair_from,
 )
 from seglake.pipelines.segment_ingest.repair.repair_state import repair_state
-from seglake.pipelines.segment_ingest.report.replay_summary import ReplaySummary
 from seglake.pipelines.segment_ingest.report.unread_files import unread_files
 from seglake.pipelines.segment_ingest.run_context import (
     RunContext,
@@ -120,10 +122,11 @@ def _replay_topics(
     context: RunContext,
     summary: ReplaySummary,
 ) -> None:
+    kept = partial(quarantined_sources, context.tables, context.source_id)
     if summary.is_dry_run:
-        summary.add(expected_repairs(topics, replicas, context, is_replay=True))
+        summary.add(expected_repairs(topics, replicas, context, kept=kept))
     else:
         filled = repair(replicas, context, is_replay=True)
-        summary.add(filled, repair_from_quarantine(topics, context))
+        summary.add(filled, repair_from(kept, topics, context))
     left = repair_state(context, topics)
     summary.add_left(left.left_spans, left.gaps)

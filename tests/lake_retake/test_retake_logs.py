@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from seglake.pipelines.lake_audit.text_report import to_text
-from seglake.pipelines.segment_ingest.retake.retake_plan import Selection
+from seglake.pipelines.lake_retake.retake_plan import Selection
 from support.accounts import imbalances_of
 from support.audits import audited, kinds
 from support.cases import cases

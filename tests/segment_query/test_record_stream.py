@@ -7,9 +7,9 @@ from random import Random
 import pyarrow as pa
 import pytest
 
-from seglake.pipelines.segment_ingest.errors import DataLossError
-from seglake.pipelines.segment_ingest.query.read_plan import Wanted, plan_reads
-from seglake.pipelines.segment_ingest.query.record_stream import SCHEMA, records_of
+from seglake.pipelines.segment_query.errors import DataLossError
+from seglake.pipelines.segment_query.read_plan import Wanted, plan_reads
+from seglake.pipelines.segment_query.record_stream import SCHEMA, records_of
 from seglake.pipelines.settings.settings import Settings
 from seglake.storage.local_storage import LocalStorage
 from support import broker_disks

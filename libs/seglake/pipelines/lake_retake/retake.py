@@ -11,14 +11,8 @@ from seglake.kafka_log.read_policy import Isolation
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.lake.delta_commit import recover
 from seglake.log_dirs.discovery import check_apart
-from seglake.pipelines.segment_ingest.announcement import Announcement
-from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
-from seglake.pipelines.segment_ingest.committing.wave import run_wave
-from seglake.pipelines.segment_ingest.planning.plan import plan_waves
-from seglake.pipelines.segment_ingest.repair.repair import repair
-from seglake.pipelines.segment_ingest.report.retake_summary import RetakeSummary
-from seglake.pipelines.segment_ingest.retake.retake_ledger import RetakeLedger
-from seglake.pipelines.segment_ingest.retake.retake_plan import (
+from seglake.pipelines.lake_retake.retake_ledger import RetakeLedger
+from seglake.pipelines.lake_retake.retake_plan import (
     NOTHING_YET,
     RetakePlan,
     Selection,
@@ -26,6 +20,12 @@ from seglake.pipelines.segment_ingest.retake.retake_plan import (
     selected_keys,
     wanted_ranges_of,
 )
+from seglake.pipelines.lake_retake.retake_summary import RetakeSummary
+from seglake.pipelines.segment_ingest.announcement import Announcement
+from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
+from seglake.pipelines.segment_ingest.committing.wave import run_wave
+from seglake.pipelines.segment_ingest.planning.plan import plan_waves
+from seglake.pipelines.segment_ingest.repair.repair import repair
 from seglake.pipelines.segment_ingest.run_context import (
     RunContext,
     ScanContext,

@@ -8,7 +8,7 @@ import pytest
 from seglake.errors import WrongCallError
 from seglake.lake.delta_tables import LakeTables
 from seglake.pipelines.lake_audit.text_report import to_text
-from seglake.pipelines.segment_ingest.retake.retake_plan import Selection
+from seglake.pipelines.lake_retake.retake_plan import Selection
 from seglake.storage.local_storage import LocalStorage
 from support import broker_disks
 from support.accounts import imbalances_of

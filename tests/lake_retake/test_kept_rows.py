@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from seglake.pipelines.segment_ingest.report.retake_summary import RetakeSummary
-from seglake.pipelines.segment_ingest.retake.retake_plan import Selection
+from seglake.pipelines.lake_retake.retake_plan import Selection
+from seglake.pipelines.lake_retake.retake_summary import RetakeSummary
 from support import broker_disks
 from support.accounts import imbalances_of
 from support.audits import audited, kinds

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from seglake.pipelines.segment_ingest.errors import DataLossError
-from seglake.pipelines.segment_ingest.query.read_plan import Wanted, plan_reads
+from seglake.pipelines.segment_query.errors import DataLossError
+from seglake.pipelines.segment_query.read_plan import Wanted, plan_reads
 from seglake.pipelines.settings.settings import Settings
 from seglake.pipelines.settings.topic_selection import NothingSelectedError
 from seglake.storage.errors import NotFoundError, StorageError

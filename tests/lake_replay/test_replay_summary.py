@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from seglake.pipelines.segment_ingest.report.replay_summary import ReplaySummary
+from seglake.pipelines.lake_replay.replay_summary import ReplaySummary
 from support.lakes import ingested, replayed
 from support.made_logs import make_log_dir
 

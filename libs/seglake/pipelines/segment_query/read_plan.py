@@ -15,7 +15,6 @@ from seglake.kafka_log.replica_selection import replicas_by_partition
 from seglake.log_dirs.discovery import Discovery
 from seglake.log_tables.coverage import Coverage
 from seglake.pipelines.progress import RunReporter, show_count
-from seglake.pipelines.segment_ingest.errors import DataLossError
 from seglake.pipelines.segment_ingest.planning.plan import RangePlan, plan_ranges, plan_waves
 from seglake.pipelines.segment_ingest.planning.replica_survey import survey_partitions
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
@@ -25,6 +24,7 @@ from seglake.pipelines.segment_ingest.run_context import (
     decode_settings_of,
     list_selected,
 )
+from seglake.pipelines.segment_query.errors import DataLossError
 from seglake.pipelines.settings.settings import Settings
 from seglake.segment_codec.log_dir import OFFSET_MAX, parse_folder_name
 from seglake.segment_decoding.tasks import DecodeTask

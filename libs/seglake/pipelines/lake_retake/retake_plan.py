@@ -12,11 +12,11 @@ from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.kafka_log.replica_selection import leading, replicas_by_partition
 from seglake.log_tables.coverage import Coverage, with_known_id
 from seglake.log_tables.ledger_layers import RangeKind
+from seglake.pipelines.lake_retake.kept_rows import kept_rows
 from seglake.pipelines.segment_ingest.planning.plan import RangePlan, plan_ranges
 from seglake.pipelines.segment_ingest.planning.replica_survey import survey_partitions
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.segment_ingest.replica_conflicts.log_check import LogCheck, check_logs
-from seglake.pipelines.segment_ingest.retake.kept_rows import kept_rows
 from seglake.pipelines.segment_ingest.run_context import RunContext
 from seglake.segment_codec.log_dir import OFFSET_MAX
 
