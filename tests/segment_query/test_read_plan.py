@@ -13,7 +13,7 @@ from seglake.storage.local_storage import LocalStorage
 from seglake.storage.storage import FileInfo, Reader
 from support.made_logs import make_log_dir
 
-_SAMPLES = Path(__file__).parents[3] / "samples" / "broker-0"
+_SAMPLES = Path(__file__).parents[2] / "samples" / "broker-0"
 
 
 class _Closed(LocalStorage):

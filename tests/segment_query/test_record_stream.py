@@ -19,7 +19,7 @@ from support.faults import batch, with_length
 from support.lakes import Row, ingested, read_table
 from support.made_logs import made_batches, make_log_dir
 
-_SAMPLES = Path(__file__).parents[3] / "samples" / "broker-0"
+_SAMPLES = Path(__file__).parents[2] / "samples" / "broker-0"
 
 
 def _read(
