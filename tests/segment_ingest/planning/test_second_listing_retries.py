@@ -12,9 +12,9 @@ from seglake.kafka_log.replica import (
     Replica,
     SegmentFile,
 )
-from seglake.log_dirs.relisting import retryable_replicas
 from seglake.pipelines.segment_ingest import round_look
 from seglake.pipelines.segment_ingest.planning.replica_survey import survey_partitions
+from seglake.pipelines.segment_ingest.planning.second_listing import retryable_replicas
 from support import broker_disks
 from support.accounts import imbalances_of
 from support.cases import cases

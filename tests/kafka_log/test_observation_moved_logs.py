@@ -3,9 +3,8 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from seglake.kafka_log.observation import Observation, StoppedBy, listing_of
+from seglake.kafka_log.observation import Observation, StoppedBy, listing_of, moved_logs
 from seglake.kafka_log.read_policy import UpperBound
-from seglake.pipelines.segment_ingest.planning.moved_logs import moved_logs
 from support.planned import KEY, replica
 
 _MARK = UpperBound.HIGH_WATERMARK
