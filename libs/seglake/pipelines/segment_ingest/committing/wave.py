@@ -31,11 +31,6 @@ from seglake.segment_decoding.tasks import (
 _WRITTEN_AT_A_TIME = 16
 
 
-def no_extra_files(results: Sequence[RangeResult]) -> Mapping[str, Sequence[DataFile]]:
-    """Nothing is committed but what the tasks wrote."""
-    return {}
-
-
 @dataclass(frozen=True, slots=True)
 class WaveResult:
     """What a wave brought: ranges committed, topics lost to another run, partitions left out."""
@@ -53,7 +48,7 @@ def run_wave(
     *,
     extra_files: Callable[
         [Sequence[RangeResult]], Mapping[str, Sequence[DataFile]]
-    ] = no_extra_files,
+    ] = lambda results: {},
 ) -> WaveResult:
     """Execute and commit one wave.
 
