@@ -12,10 +12,10 @@ from seglake.pipelines.settings.settings import LakeFormat, Settings
 
 if TYPE_CHECKING:
     from seglake.api import AuditResult
+    from seglake.pipelines.lake_replay.replay_summary import ReplaySummary
     from seglake.pipelines.lake_report.model import Finding
+    from seglake.pipelines.lake_retake.retake_summary import RetakeSummary
     from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
-    from seglake.pipelines.segment_ingest.report.replay_summary import ReplaySummary
-    from seglake.pipelines.segment_ingest.report.retake_summary import RetakeSummary
 
     Told = Iterable[tuple[str, Finding]]
 
