@@ -83,6 +83,18 @@ def test_partitions_that_need_a_look_come_first_with_their_strips(
     assert right["width"] == pytest.approx(left["width"] * 19 / 258, abs=1.5)
 
 
+def test_offsets_that_are_not_ingested_yet_are_told_where_nothing_is_wrong(
+    browser: Browser, tmp_path: Path
+) -> None:
+    write_wide_lake(tmp_path / "lake", 40, first_offset=1)
+    opened = OpenPage(browser, page_of(tmp_path / "lake", tmp_path / "report.html"))
+    said = opened.texts(".row:has(.badge.fine) .what .says")
+    reason = "40 offsets above the high watermark 50000001 are not replicated yet"
+    told = {re.sub(r"5\d{7}", "50000001", text) for text in said}
+    assert f"40 offsets not ingested yet: {reason}" in told
+    assert "every offset is explained" in told
+
+
 def test_click_shows_the_partition_whole_with_its_damage(browser: Browser, samples: Path) -> None:
     opened = OpenPage(browser, samples)
     opened.page.locator('.row:has-text("v2-zstd-1")').click()

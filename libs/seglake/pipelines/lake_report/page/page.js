@@ -85,10 +85,15 @@
   const several = data.sources.length > 1;
   let current = partitions, held = new Map();
 
+  const routine = (partition) => {
+    const left = partition.strip.find((drawn) => drawn.state === "not_ingested_yet");
+    if (left) return [`${shown(left.count)} offsets not ingested yet`, ...(partition.seen?.reasons ?? []).slice(0, 1)].join(": ");
+    return partition.strip.length ? "every offset is explained" : "its log is empty, as far as runs saw";
+  };
   const row = (partition, place) => {
     const seen = partition.seen, first = partition.findings[0];
     const ingested = partition.strip.find((drawn) => drawn.state === "ingested");
-    const what = first ? `${first.title}: ${first.text}` : "every offset is explained";
+    const what = first ? `${first.title}: ${first.text}` : routine(partition);
     const covered = ingested ? ingested.ranges[ingested.ranges.length - 1] : null;
     const made = element("button", { type: "button", class: "row", "data-index": partition.index, "aria-label": `${partition.name}: ${badges[partition.level].slice(2)}; ${what}` },
       element("span", { class: "title" }, element("div", { class: "name", title: partition.name }, partition.name), ...(several ? [element("div", { class: "says" }, partition.source)] : [])),
@@ -172,7 +177,7 @@
       element("h2", { id: "detail-name" }, partition.name),
       element("p", { class: "aside" }, `cluster ${partition.source}${partition.id === null ? "" : `, topic id ${partition.id}`}`),
       ...(partition.findings.length ? partition.findings : [null]).map((finding) => finding === null
-        ? element("p", {}, element("span", { class: "badge fine" }, badges[0]), " every offset is explained")
+        ? element("p", {}, element("span", { class: "badge fine" }, badges[0]), ` ${routine(partition)}`)
         : element("div", { class: `finding ${classes[finding.level]}` }, element("b", {}, finding.title), element("p", {}, finding.text), element("p", { class: "advice" }, "What to do: ", ...code(finding.toDo)))),
       element("h3", {}, "Offsets"), element("div", { class: "whole" }),
       table(["", "offsets", "where"], partition.strip.map((drawn) => [element("span", {}, swatch(drawn.state), ` ${words(drawn.state)}`), shown(drawn.count), rangesOf(drawn)])),
