@@ -28,6 +28,9 @@ _QUICK_SPARK = (
     ("spark.sql.codegen.factoryMode", "NO_CODEGEN"),
     ("spark.sql.codegen.wholeStage", "false"),
     ("spark.ui.enabled", "false"),
+    ("spark.sql.adaptive.enabled", "false"),
+    # Compiled well, in seconds of a second core, is what would run for hours.
+    ("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"),
 )
 
 
