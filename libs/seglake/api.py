@@ -290,7 +290,12 @@ def _scanning(settings: Settings, options: EngineOptions) -> "Iterator[ScanConte
     from seglake.pipelines.segment_ingest.run_context import ScanContext
 
     verbosity = options.get("verbosity", _QUIET)
-    with open_engine(options.get("engine", "spark"), settings, verbosity=verbosity) as engine:
+    with open_engine(
+        options.get("engine", "spark"),
+        settings,
+        verbosity=verbosity,
+        preloaded=["seglake.pipelines.segment_ingest.decoding.loaded"],
+    ) as engine:
         yield ScanContext(
             storage=open_storages(settings.spark.properties),
             settings=settings,
