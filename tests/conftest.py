@@ -29,7 +29,7 @@ _QUICK_SPARK = (
     ("spark.sql.codegen.wholeStage", "false"),
     ("spark.ui.enabled", "false"),
     ("spark.sql.adaptive.enabled", "false"),
-    # Compiled well, in seconds of a second core, is what would run for hours.
+    # Java's second compiler pays for what runs for minutes; these queries run once.
     ("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"),
 )
 
