@@ -217,6 +217,25 @@ def test_table_is_read_as_it_is_now_and_opened_for_a_commit_as_it_was(lake: Lake
     assert lake.tables.generation(RECORDS, own, app) == 0
 
 
+def test_table_is_opened_anew_where_the_store_is_reached_otherwise_now(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = lake.tables.newest(RECORDS)
+    options = {"timeout": "30s"}  # on HDFS: another name node is active
+    monkeypatch.setattr(lake.tables.storage, "delta_options", lambda path: options)
+    assert lake.tables.newest(RECORDS) is not read
+
+
+def test_table_made_again_is_read_once_its_handle_is_forgotten(lake: Lake) -> None:
+    young = lake_at(shutil.copytree(lake.path, Path(lake.path).with_name("young")))
+    commit(lake, next_wave(lake, "orders", range(2)))
+    assert lake.tables.newest(RECORDS).version() == 1
+    shutil.rmtree(lake.tables.path(RECORDS))
+    shutil.copytree(young.tables.path(RECORDS), lake.tables.path(RECORDS))
+    lake.tables.forget_handles()
+    assert lake.tables.newest(RECORDS).version() == 0
+
+
 def test_table_that_another_writer_changed_since_it_was_read_is_refused(lake: Lake) -> None:
     assert lake.tables.newest(GAPS).version() == 0
     properties = {"delta.enableChangeDataFeed": "true"}

@@ -44,7 +44,8 @@ class LakeTables:
         self.lake_path = lake_path
         self.storage = storage
         self._are_there = False  # once seen: nobody takes them away again
-        self._handles: dict[str, DeltaTable] = {}  # those of `newest`
+        # Those of `newest`, each with the options it was opened with.
+        self._handles: dict[str, tuple[dict[str, str], DeltaTable]] = {}
 
     def path(self, table: Table) -> str:
         return self.storage.join(self.lake_path, table.name)
@@ -142,7 +143,7 @@ class LakeTables:
         self._are_there = True
 
     def _create_missing(self, *, is_single_writer: bool) -> None:
-        self._handles.clear()  # what is there is opened and checked as for the first time
+        self.forget_handles()  # what is there is opened and checked as for the first time
         present = self._present()
         has_commits = any(self.newest(table).version() > 0 for table in present)
         # Looked for after the versions: all tables are created before the first commit to any.
@@ -186,14 +187,20 @@ class LakeTables:
         Calls after the first read only what is new in the log. A commit takes a handle of its own,
         by `open`: it must stay where the generation was looked at.
         """
-        handle = self._handles.get(table.name)
-        if handle is None:
-            handle = self._handles[table.name] = self.open(table)
+        options = self._options  # another name node may be active now, which the handle cannot find
+        kept_options, handle = self._handles.get(table.name, (None, None))
+        if handle is None or kept_options != options:
+            handle = self.open(table)
+            self._handles[table.name] = options, handle
             return handle
         with self.named("open the table", table):
             handle.update_incremental()
         self._check(table, handle)
         return handle
+
+    def forget_handles(self) -> None:
+        """Open each table anew for the next reading, as after a table was dropped and remade."""
+        self._handles.clear()
 
     def open_all(self) -> "dict[str, DeltaTable]":
         """Return a handle on each table, by its name; see `open`."""
