@@ -13,7 +13,9 @@ _ROOMS = (
     *(f"libs/seglake/pipelines/{name}" for name in ("segment_ingest", "segment_inspect")),
     *(f"libs/seglake/pipelines/{name}" for name in ("lake_audit", "lake_query", "settings")),
     "libs/seglake/pipelines/record_print",
-    "libs/seglake/segment_codec",
+    *(f"libs/seglake/pipelines/{name}" for name in ("lake_replay", "lake_retake")),
+    "libs/seglake/pipelines/segment_query",
+    *("libs/seglake/segment_codec", "libs/seglake/segment_decoding"),
 )
 
 

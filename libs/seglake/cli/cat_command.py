@@ -92,8 +92,8 @@ def _of_sources(
 ) -> "Iterator[pa.RecordBatch]":
     from seglake.environment.storages import open_storages
     from seglake.pipelines.record_print.line_style import COLUMNS
-    from seglake.pipelines.segment_ingest.query.ordered_records import Told, ordered_records
-    from seglake.pipelines.segment_ingest.query.read_plan import Wanted
+    from seglake.pipelines.segment_query.ordered_records import Told, ordered_records
+    from seglake.pipelines.segment_query.read_plan import Wanted
 
     wanted = Wanted().with_offsets(*arguments.offsets or (None, None))
     if arguments.partition:

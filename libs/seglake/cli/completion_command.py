@@ -13,7 +13,7 @@ from seglake.cli.main import COMMANDS
 from seglake.cli.outcome import run_job
 from seglake.errors import ExitCode
 
-_FILES = frozenset({"source", "path", "config"})
+_FILES = frozenset({"source", "path", "config", "output", "report"})
 _FOLDERS = frozenset({"lake"})
 
 

@@ -14,16 +14,16 @@ from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
 from seglake.kafka_log.replica import PartitionKey
 from seglake.log_tables.ledger_layers import RangeKind
-from seglake.pipelines.segment_ingest.decoding.tasks import (
+from seglake.pipelines.segment_ingest.planning.pieces import grouped, pieces_of
+from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
+from seglake.pipelines.settings.settings import Settings
+from seglake.segment_codec.transactions import Marker
+from seglake.segment_decoding.tasks import (
     DecodeSettings,
     DecodeTask,
     PartitionSplit,
     SegmentSplit,
 )
-from seglake.pipelines.segment_ingest.planning.pieces import grouped, pieces_of
-from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
-from seglake.pipelines.settings.settings import Settings
-from seglake.segment_codec.transactions import Marker
 from seglake.task_engine.packing import packed, spread
 
 

@@ -1,0 +1,177 @@
+"""The records of sources in order: partition by partition, by offset. Effect: reads.
+
+One partition is looked at after the other, so that the first records come early and memory holds
+the headers of one.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from seglake.errors import WrongCallError
+from seglake.kafka_log.offset_ranges import OffsetRange, common
+from seglake.kafka_log.replica import PartitionKey, Replica
+from seglake.kafka_log.replica_selection import replicas_by_partition
+from seglake.log_dirs.discovery import Discovery
+from seglake.log_dirs.errors import WrongSourceError
+from seglake.pipelines.segment_ingest.report.unread import unread_ranges
+from seglake.pipelines.segment_ingest.run_context import list_selected
+from seglake.pipelines.segment_query.read_plan import (
+    QueryPlan,
+    Wanted,
+    plan_logs,
+    query_context,
+    query_decoding,
+    unreadable,
+)
+from seglake.pipelines.segment_query.record_stream import SCHEMA, Damage, records_in
+from seglake.pipelines.settings.settings import Settings
+from seglake.segment_codec.log_dir import (
+    OFFSET_MAX,
+    FileKind,
+    FileState,
+    parse_file_name,
+    parse_folder_name,
+)
+from seglake.segment_decoding.tasks import DecodeSettings
+from seglake.storage.storage import Storage
+
+_NO_CLUSTER = "unnamed"
+_Offsets: TypeAlias = Mapping[PartitionKey, Sequence[OffsetRange]]
+_Segments: TypeAlias = Mapping[str, Sequence[int]]  # base offsets, by partition folder
+
+
+class Told(NamedTuple):
+    """Whom to tell what a person should know: of damage, and of what else is not read."""
+
+    damage: Callable[[str], None]
+    note: Callable[[str], None]
+
+
+def ordered_records(
+    sources: Sequence[str],
+    storage: Storage,
+    settings: Settings,
+    wanted: Wanted,
+    told: Told,
+    *,
+    columns: Sequence[str],
+) -> Iterator[pa.RecordBatch]:
+    """Yield the records that an ingest would take, of one partition at a time, by offset.
+
+    Where batches have changed places on a disk, only those that are decoded together are sorted.
+
+    Args:
+        sources: as an ingest takes them, and single segments.
+        columns: those that are wanted of a query's, `offset` among them; others cost time.
+
+    Raises:
+        WrongSourceError, NothingSelectedError, WrongCallError: a wrong call.
+        SourceVanishedError, StorageError, SegmentCodecError: a segment is not what it was.
+    """
+    places, segments = _split_up(sources, storage)
+    with query_context(storage, settings) as scan:
+        discovery = list_selected(places, scan, unnamed_id=_NO_CLUSTER)
+        logs = _logs(discovery, wanted)
+        for note in discovery.notes:
+            told.note(note)
+        for reason in unreadable(discovery, wanted):
+            told.damage(reason)
+        for log in logs:
+            offsets = {replica.key: _offsets(replica, segments, wanted) for replica in log}
+            plan = plan_logs([log], offsets, scan)
+            decoding = query_decoding(scan, discovery.source_id)
+            yield from _records(plan, decoding, told, columns)
+            for note in _not_shown(plan, offsets, settings):
+                told.note(note)
+
+
+def _records(
+    plan: QueryPlan, decoding: DecodeSettings, told: Told, columns: Sequence[str]
+) -> Iterator[pa.RecordBatch]:
+    schema = pa.schema([SCHEMA.field(name) for name in columns])
+    for reason in plan.losses:
+        told.damage(reason)
+
+    def tell(damage: Damage) -> None:
+        told.damage(damage.text)
+
+    for planned in plan.ranges:
+        for split in planned.splits:
+            for rows in records_in(split, decoding, tell, schema):
+                yield _by_offset(rows)
+
+
+def _by_offset(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """The rows in order; on a damaged disk batches may have changed places."""
+    offsets: NDArray[np.int64] = rows.column("offset").to_numpy()
+    is_ordered = bool((offsets[1:] > offsets[:-1]).all())
+    return rows if is_ordered else rows.take(offsets.argsort())
+
+
+def _not_shown(plan: QueryPlan, offsets: _Offsets, settings: Settings) -> Iterator[str]:
+    """Why records that are asked for are on the disk and not in what can be read of the log."""
+    for partition in plan.partitions:
+        stop = max(stop for _, stop in offsets[partition.key])
+        for unread in unread_ranges(partition, settings):
+            if unread.from_offset < stop:
+                yield f"not shown: {unread.partition}: {unread.reason}"
+
+
+def _logs(discovery: Discovery, wanted: Wanted) -> list[tuple[Replica, ...]]:
+    """The copies of each partition that is asked for.
+
+    Raises:
+        WrongCallError: there is none of a partition's number.
+    """
+    there = {replica.key.partition for replica in discovery.replicas}
+    missing = sorted((wanted.partitions or frozenset()) - there)
+    if missing and there:
+        listed = ", ".join(map(str, sorted(there)[:8])) + (", ..." if len(there) > 8 else "")
+        raise WrongCallError(
+            f"the sources have no partition {missing[0]} of the selected topics. There are {listed}"
+        )
+    return replicas_by_partition(
+        replica for replica in discovery.replicas if wanted.takes(replica.key)
+    )
+
+
+def _split_up(sources: Sequence[str], storage: Storage) -> tuple[list[str], _Segments]:
+    """The sources, or the partition folders of segments and which segments these are."""
+    segments: dict[str, list[int]] = {}
+    for source in sources:
+        name = parse_file_name(source.rsplit("/", 1)[-1])
+        if name is not None and name.kind is FileKind.LOG and name.state is FileState.LIVE:
+            folder = _partition_folder(source, storage)
+            segments.setdefault(folder, []).append(name.base_offset)
+    if not segments:
+        return [*sources], {}
+    if sum(map(len, segments.values())) < len(sources):
+        raise WrongSourceError("give segments or folders as sources, not both in one call")
+    return [*segments], segments
+
+
+def _partition_folder(segment: str, storage: Storage) -> str:
+    path = storage.locate(segment)
+    if storage.info(path) is None:
+        raise WrongSourceError(f"source {segment} does not exist: check the path")
+    folder = storage.without_links(path.rpartition("/")[0])
+    if parse_folder_name(folder.rsplit("/", 1)[-1]) is None:
+        raise WrongSourceError(
+            f"the segment {segment} lies in no partition folder, whose name would say what it is"
+            " of: put it into one, such as orders-0"
+        )
+    return folder
+
+
+def _offsets(replica: Replica, segments: _Segments, wanted: Wanted) -> Sequence[OffsetRange]:
+    """What is asked for of a copy, which may be some segments of it; at least one range."""
+    if replica.folder not in segments:
+        return (wanted.offsets,)
+    bases = [segment.base_offset for segment in replica.segments]
+    ends = zip(bases, [*bases[1:], OFFSET_MAX], strict=True)
+    ranges = [(base, stop) for base, stop in ends if base in segments[replica.folder]]
+    return common(ranges, wanted.offsets) or ((0, 0),)
