@@ -1,0 +1,98 @@
+"""Which engines `seglake sql` may ask, and how they are started."""
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from seglake.environment.spark_functions import has_function
+from seglake.environment.spark_submit import is_submitted
+from seglake.environment.storages import open_storages
+from seglake.lake.delta_tables import LakeTables
+from seglake.pipelines.lake_query.duckdb_queries import DuckDBQueries
+from seglake.pipelines.lake_query.engine_choice import LakeQueries, QueryEngine
+from seglake.pipelines.settings.settings import Settings, SparkSettings
+from seglake.storage.hdfs_access import HDFS_SCHEMES
+from seglake.storage.storage import Storage
+
+if TYPE_CHECKING:
+    from seglake.pipelines.lake_query.spark_queries import SparkQueries
+
+
+@contextmanager
+def lake_queries(arguments: argparse.Namespace, settings: Settings) -> Iterator[LakeQueries]:
+    """The engines over the lake of a call; Spark starts with the first statement that needs it.
+
+    Raises:
+        LakeFolderError: there is no lake, or its storage does not let us look.
+        UnsupportedUriError: no storage answers to the URI.
+    """
+    storage = open_storages(settings.spark.properties)
+    path = storage.locate(arguments.lake)
+    tables = LakeTables(path, storage)
+    tables.require()
+    wanted = None if arguments.engine is None else QueryEngine(arguments.engine)
+    reason = _only_spark(path, settings) if wanted is None else None
+    if reason is not None:
+        _note(f"Spark answers: {reason}")
+        wanted = QueryEngine.SPARK
+    with ExitStack() as stack:
+        duckdb = None
+        if wanted is not QueryEngine.SPARK:
+            knows = has_function if wanted is None else None
+            duckdb = stack.enter_context(
+                DuckDBQueries(tables, spill_folder=_spill_folder(), spark_has_function=knows)
+            )
+        spark = _spark(stack, arguments, settings, storage, path)
+        yield LakeQueries(duckdb, None if wanted is QueryEngine.DUCKDB else spark, _note)
+
+
+def _only_spark(path: str, settings: Settings) -> str | None:
+    """Why DuckDB is not asked at all."""
+    if path.partition(":")[0] in HDFS_SCHEMES:
+        return "the lake is on HDFS"
+    if settings.spark.master != SparkSettings().master:
+        return "the settings name a Spark"
+    return "spark-submit runs this" if is_submitted() else None
+
+
+def _spark(
+    stack: ExitStack,
+    arguments: argparse.Namespace,
+    settings: Settings,
+    storage: Storage,
+    path: str,
+) -> Callable[[], "SparkQueries"]:
+    @cache
+    def started() -> "SparkQueries":
+        from seglake.environment.spark_session import delta_session
+        from seglake.pipelines.lake_query.spark_queries import SparkQueries
+
+        lake = storage.hadoop_uri(path)
+        session = stack.enter_context(
+            delta_session(
+                settings.spark,
+                application="sql",
+                verbosity=arguments.verbose - arguments.quiet,
+                lake=lake,
+                hadoop=storage.hadoop_properties(path),
+            )
+        )
+        return SparkQueries(session, lake)
+
+    return started
+
+
+def _spill_folder() -> str:
+    """Made by DuckDB when memory runs out, and removed by it."""
+    return str(Path(tempfile.gettempdir()) / f"seglake-sql-{os.getpid()}")
+
+
+def _note(text: str) -> None:
+    sys.stderr.write(f"seglake: {text}\n")
+    sys.stderr.flush()
