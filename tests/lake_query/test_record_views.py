@@ -13,12 +13,11 @@ from deltalake import write_deltalake
 from pyspark.sql import SparkSession
 
 from seglake.lake.tables import RECORDS, TABLES
-from seglake.pipelines.lake_query.run import query, require_lake
-from seglake.storage.local_storage import LocalStorage
 from support import broker_disks
 from support.lakes import ingested
 from support.oracle import Isolation, expected_records
 from support.rising_disks import rising
+from support.spark_answers import query
 
 Row = Mapping[str, object]
 _SCENARIO, _COPY = "06_transactions", "stopped"
@@ -26,7 +25,7 @@ _SCENARIO, _COPY = "06_transactions", "stopped"
 
 def ask(session: SparkSession, lake: Path, text: str) -> list[dict[str, object]]:
     out = io.StringIO()
-    query(session, require_lake(str(lake), LocalStorage()), text, as_json=True, out=out)
+    query(session, lake, text, as_json=True, out=out)
     return [json.loads(line) for line in out.getvalue().splitlines()]
 
 

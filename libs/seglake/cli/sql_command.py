@@ -37,7 +37,10 @@ def _query(arguments: argparse.Namespace) -> int:
     form = OutputFormat(arguments.form)
     with lake_queries(arguments, settings) as queries:
         if text is None:
-            prompt(lambda statement: queries.write(statement, form, sys.stdout))
+            prompt(
+                lambda statement: queries.write(statement, form, sys.stdout),
+                lambda: queries.may_go_on,
+            )
         for statement in statements:
             if arguments.parquet is None:
                 queries.write(statement, form, sys.stdout)
@@ -56,8 +59,10 @@ def _text(arguments: argparse.Namespace) -> str | None:
     if arguments.file is not None and arguments.file != _STDIN:
         try:
             return Path(arguments.file).read_text("utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise WrongCallError(f"cannot read {arguments.file}: {error}") from error
+        except OSError as error:
+            raise WrongCallError(f"cannot read {arguments.file}: {error.strerror}") from error
+        except UnicodeDecodeError as error:
+            raise WrongCallError(f"cannot read {arguments.file}: it is not UTF-8") from error
     is_person = sys.stdin.isatty() and sys.stdout.isatty()
     if arguments.file is None and is_person and arguments.parquet is None:
         return None
@@ -73,6 +78,8 @@ def _statements(text: str, parquet: str | None) -> list[str]:
         require_query(statement)
     if parquet is not None and len(statements) > 1:
         raise WrongCallError(f"--parquet takes one statement, got {len(statements)}")
+    if parquet is not None and not Path(parquet).parent.is_dir():
+        raise WrongCallError(f"cannot write {parquet}: there is no such folder")
     return statements
 
 

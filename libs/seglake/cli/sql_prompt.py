@@ -21,11 +21,12 @@ _LEAVING = frozenset({"exit", "quit"})
 _MOST_HISTORY = 1000
 
 
-def prompt(ask: Callable[[str], None]) -> None:
+def prompt(ask: Callable[[str], None], may_go_on: Callable[[], bool]) -> None:
     """Read statements and answer them until the person leaves.
 
     Args:
         ask: prints the answer to one statement.
+        may_go_on: whether another one may follow one that was interrupted.
     """
     sys.stdout.write(_GREETING)
     with _history():
@@ -44,11 +45,11 @@ def prompt(ask: Callable[[str], None]) -> None:
                 return
             typed += f"{line}\n"
             if is_finished(typed):
-                _answer(typed, ask)
+                _answer(typed, ask, may_go_on)
                 typed = ""
 
 
-def _answer(typed: str, ask: Callable[[str], None]) -> None:
+def _answer(typed: str, ask: Callable[[str], None], may_go_on: Callable[[], bool]) -> None:
     """Answer statements until one fails."""
     try:
         for statement in split_statements(typed):
@@ -57,6 +58,8 @@ def _answer(typed: str, ask: Callable[[str], None]) -> None:
     except SeglakeError as error:
         sys.stderr.write(f"seglake: {error}\n")
     except KeyboardInterrupt:
+        if not may_go_on():
+            raise
         sys.stderr.write("seglake: interrupted\n")
 
 

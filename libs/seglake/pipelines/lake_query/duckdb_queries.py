@@ -18,6 +18,7 @@ from seglake.lake.tables import REQUIRED_TABLES, Table
 from seglake.pipelines.lake_query.answers import Answer
 from seglake.pipelines.lake_query.duckdb_text import (
     binary_cast,
+    column_name,
     in_duckdb,
     looks_like_spark,
     missing_function,
@@ -45,6 +46,7 @@ _LOCKS = (
 )
 # A pivot is two statements to DuckDB: it makes a type of the names first, in its memory.
 _READING = frozenset({"SELECT", "EXPLAIN", "CREATE"})
+_INTERRUPTED = "nterrupted"  # DuckDB's client says it in several ways, with Ctrl-C for the cause
 _REFUSALS = (
     duckdb.ParserException,
     duckdb.SyntaxException,
@@ -104,10 +106,11 @@ class DuckDBQueries:
             self._require_query(text)
         if self._spark_has_function is not None:
             self._require_same_meaning(statement, text)
-        self._register(statement)
         with self._explained(statement):
+            self._register(statement)
             reader = self._connection.execute(text).to_arrow_reader(_BATCH_ROWS)
-        return Answer(reader.schema, self._batches(reader, statement))
+        schema = pa.schema([field.with_name(column_name(field.name)) for field in reader.schema])
+        return Answer(schema, self._batches(reader, statement))
 
     def _require_query(self, text: str) -> None:
         kinds = [found.type.name for found in self._connection.extract_statements(text)]
@@ -177,7 +180,10 @@ class DuckDBQueries:
         """Turn DuckDB's errors into ours."""
         try:
             yield
-        except duckdb.InterruptException:
+        except (duckdb.InterruptException, RuntimeError, KeyboardInterrupt) as error:
+            if not isinstance(error, KeyboardInterrupt) and _INTERRUPTED not in str(error):
+                raise
+            self._connection.interrupt()  # else the next statement waits for what still runs
             raise KeyboardInterrupt from None
         except _REFUSALS as error:
             raise self._refusal(error, statement) from error

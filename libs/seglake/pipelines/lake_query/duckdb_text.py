@@ -51,6 +51,13 @@ def _spelled(token: Token, follower: Token | None) -> str:
     return token.text
 
 
+def column_name(name: str) -> str:
+    """The name of a column that has none of its own, as Spark would have it."""
+    if "(" not in name:
+        return name
+    return _QUOTED_WORD.sub(r"\1", name.replace("count_star()", "count(1)"))
+
+
 def reads_texts_as_spark(statement: str) -> bool:
     """Whether a text has a backslash: an escape to Spark, and itself to DuckDB."""
     return any(token.kind == "text" and "\\" in token.text for token in tokens(statement))
@@ -99,6 +106,7 @@ def _column(node: object) -> str | None:
     return str(names[-1]).casefold() if isinstance(names, list) and names else None
 
 
+_QUOTED_WORD = re.compile(r'"(\w+)"')
 _NO_FUNCTION = re.compile(r"(?:Function with name |function matches the given name .*?')(\w+)")
 _NO_TABLE = re.compile(r"Table with name (.+?) does not exist")
 _NO_TYPE = re.compile(r"Type with name (\w+) does not exist")

@@ -1,6 +1,7 @@
 """Which engine answers a statement: DuckDB, in this process, or Spark, which has to start first."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from typing import Protocol, TextIO
 
@@ -15,18 +16,16 @@ class QueryEngine(StrEnum):
     SPARK = "spark"
 
 
-class Spark(Protocol):
-    """What `spark_queries` has; importing that takes a second."""
-
-    def answer(self, statement: str) -> Answer: ...
-
-    def write(self, statement: str, form: OutputFormat, out: TextIO) -> None: ...
-
-
 class DuckDB(Protocol):
     """What `duckdb_queries` has."""
 
     def answer(self, statement: str) -> Answer: ...
+
+
+class Spark(DuckDB, Protocol):
+    """What `spark_queries` has; importing that takes a second."""
+
+    def write(self, statement: str, form: OutputFormat, out: TextIO) -> None: ...
 
 
 class LakeQueries:
@@ -36,6 +35,10 @@ class LakeQueries:
         duckdb: None leaves everything to Spark.
         spark: starts it, or gives the one that runs; None leaves everything to DuckDB.
         note: is told why, where Spark answers in DuckDB's place.
+
+    Attributes:
+        may_go_on: whether another statement may be asked. Not after Ctrl-C met Spark: it may have
+            cut a conversation with the JVM in two.
     """
 
     def __init__(
@@ -47,29 +50,43 @@ class LakeQueries:
         self._duckdb = duckdb
         self._spark = spark
         self._note = note
+        self.may_go_on = True
 
     def write(self, statement: str, form: OutputFormat, out: TextIO) -> None:
         """Write the answer to a statement, as `spark_queries` and `duckdb_queries` say."""
-        engine = self._engine(statement)
-        if isinstance(engine, Answer):
-            write(engine, form, out)
-        else:
-            engine.write(statement, form, out)
+        answer = self._by_duckdb(statement)
+        if answer is not None:
+            write(answer, form, out)
+            return
+        with self._asking_spark() as spark:
+            spark.write(statement, form, out)
 
     def answer(self, statement: str) -> Answer:
         """The answer to a statement; from Spark, all of it."""
-        engine = self._engine(statement)
-        return engine if isinstance(engine, Answer) else engine.answer(statement)
+        answer = self._by_duckdb(statement)
+        if answer is not None:
+            return answer
+        with self._asking_spark() as spark:
+            return spark.answer(statement)
 
-    def _engine(self, statement: str) -> Answer | Spark:
-        """The answer of DuckDB, or else Spark."""
-        if self._duckdb is not None:
-            try:
-                return self._duckdb.answer(statement)
-            except NotForDuckDBError as error:
-                if self._spark is None:
-                    raise
-                self._note(f"Spark answers: {error}")
+    def _by_duckdb(self, statement: str) -> Answer | None:
+        """None where Spark is to answer."""
+        if self._duckdb is None:
+            return None
+        try:
+            return self._duckdb.answer(statement)
+        except NotForDuckDBError as error:
+            if self._spark is None:
+                raise
+            self._note(f"Spark answers: {error}")
+            return None
+
+    @contextmanager
+    def _asking_spark(self) -> Iterator[Spark]:
         if self._spark is None:
-            raise NotForDuckDBError("there is no engine")
-        return self._spark()
+            raise ValueError
+        try:
+            yield self._spark()
+        except KeyboardInterrupt:
+            self.may_go_on = False
+            raise

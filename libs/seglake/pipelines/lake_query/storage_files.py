@@ -5,6 +5,7 @@ characters that mean something in its globs, and credentials that it need not kn
 """
 
 import io
+from datetime import UTC, datetime
 from typing import Any
 
 from fsspec import AbstractFileSystem
@@ -41,9 +42,9 @@ class StorageFiles(AbstractFileSystem):  # type: ignore[misc]
     def exists(self, path: str, **_: Any) -> bool:
         return self._storage.info(self._at(path)) is not None
 
-    def modified(self, path: str) -> float:
+    def modified(self, path: str) -> datetime:
         """Data files are never changed."""
-        return 0.0
+        return datetime.fromtimestamp(0, UTC)
 
     def _at(self, path: str) -> str:
         return self._storage.join(self._folder, path.removeprefix(f"{SCHEME}://"))
