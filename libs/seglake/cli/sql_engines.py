@@ -57,7 +57,7 @@ def _only_spark(path: str, settings: Settings) -> str | None:
     if path.partition(":")[0] in HDFS_SCHEMES:
         return "the lake is on HDFS"
     if settings.spark.master != SparkSettings().master:
-        return "the settings name a Spark"
+        return "the settings name a Spark master"
     return "spark-submit runs this" if is_submitted() else None
 
 
