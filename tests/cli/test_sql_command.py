@@ -15,6 +15,7 @@ import pytest
 from seglake.cli import sql_command, sql_engines
 from seglake.environment import spark_session
 from seglake.environment.spark_submit import is_submitted
+from seglake.lake.delta_tables import LakeTables
 from seglake.pipelines.lake_query import spark_queries
 from seglake.pipelines.settings.settings import SparkSettings
 from support.written_lake import write_lake
@@ -165,7 +166,7 @@ def test_spark_submit_is_asked_what_it_was_started_for(
 def test_spark_is_told_how_to_reach_the_lake(
     lake_uri: str, hadoop_uri: str, told: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sql_engines.LakeTables, "require", lambda tables: None)
+    monkeypatch.setattr(LakeTables, "require", lambda tables: None)
     endpoint = "spark.properties.spark.hadoop.fs.s3a.endpoint=http://h:1"
     given = ["--lake", lake_uri, "SELECT 1", "--set", endpoint, "--engine", "spark"]
     assert sql_command.main(given) == 0
@@ -178,7 +179,7 @@ def test_spark_is_told_how_to_reach_the_lake(
 def test_lake_on_hdfs_is_left_to_spark(
     told: dict[str, object], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(sql_engines.LakeTables, "require", lambda tables: None)
+    monkeypatch.setattr(LakeTables, "require", lambda tables: None)
     assert sql_command.main(["--lake", "hdfs://h:1/lake", "SELECT 1"]) == 0
     assert capsys.readouterr().err == "seglake: Spark answers: the lake is on HDFS\n"
     assert told["lake"] == "hdfs://h:1/lake"

@@ -4,21 +4,19 @@ import argparse
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seglake.environment.spark_functions import has_function
 from seglake.environment.spark_submit import is_submitted
 from seglake.environment.storages import open_storages
-from seglake.lake.delta_tables import LakeTables
+from seglake.pipelines.lake_query.asked_lake import is_on_hdfs, require_lake
 from seglake.pipelines.lake_query.duckdb_queries import DuckDBQueries
 from seglake.pipelines.lake_query.engine_choice import LakeQueries, QueryEngine
 from seglake.pipelines.settings.settings import Settings, SparkSettings
-from seglake.storage.hdfs_access import HDFS_SCHEMES
-from seglake.storage.storage import Storage
 
 if TYPE_CHECKING:
     from seglake.pipelines.lake_query.spark_queries import SparkQueries
@@ -33,11 +31,9 @@ def lake_queries(arguments: argparse.Namespace, settings: Settings) -> Iterator[
         UnsupportedUriError: no storage answers to the URI.
     """
     storage = open_storages(settings.spark.properties)
-    path = storage.locate(arguments.lake)
-    tables = LakeTables(path, storage)
-    tables.require()
+    tables = require_lake(arguments.lake, storage)
     wanted = None if arguments.engine is None else QueryEngine(arguments.engine)
-    reason = _only_spark(path, settings) if wanted is None else None
+    reason = _only_spark(settings, is_on_hdfs=is_on_hdfs(tables)) if wanted is None else None
     if reason is not None:
         _note(f"Spark answers: {reason}")
         wanted = QueryEngine.SPARK
@@ -48,44 +44,38 @@ def lake_queries(arguments: argparse.Namespace, settings: Settings) -> Iterator[
             duckdb = stack.enter_context(
                 DuckDBQueries(tables, spill_folder=_spill_folder(), spark_has_function=knows)
             )
-        spark = _spark(stack, arguments, settings, storage, path)
+        session = partial(
+            _session,
+            arguments,
+            settings,
+            lake=storage.hadoop_uri(tables.lake_path),
+            hadoop=storage.hadoop_properties(tables.lake_path),
+        )
+        spark = cache(lambda: stack.enter_context(session()))
         yield LakeQueries(duckdb, None if wanted is QueryEngine.DUCKDB else spark, _note)
 
 
-def _only_spark(path: str, settings: Settings) -> str | None:
+def _only_spark(settings: Settings, *, is_on_hdfs: bool) -> str | None:
     """Why DuckDB is not asked at all."""
-    if path.partition(":")[0] in HDFS_SCHEMES:
+    if is_on_hdfs:
         return "the lake is on HDFS"
     if settings.spark.master != SparkSettings().master:
         return "the settings name a Spark master"
     return "spark-submit runs this" if is_submitted() else None
 
 
-def _spark(
-    stack: ExitStack,
-    arguments: argparse.Namespace,
-    settings: Settings,
-    storage: Storage,
-    path: str,
-) -> Callable[[], "SparkQueries"]:
-    @cache
-    def started() -> "SparkQueries":
-        from seglake.environment.spark_session import delta_session
-        from seglake.pipelines.lake_query.spark_queries import SparkQueries
+@contextmanager
+def _session(
+    arguments: argparse.Namespace, settings: Settings, *, lake: str, hadoop: Mapping[str, str]
+) -> "Iterator[SparkQueries]":
+    from seglake.environment.spark_session import delta_session
+    from seglake.pipelines.lake_query.spark_queries import SparkQueries
 
-        lake = storage.hadoop_uri(path)
-        session = stack.enter_context(
-            delta_session(
-                settings.spark,
-                application="sql",
-                verbosity=arguments.verbose - arguments.quiet,
-                lake=lake,
-                hadoop=storage.hadoop_properties(path),
-            )
-        )
-        return SparkQueries(session, lake)
-
-    return started
+    verbosity = arguments.verbose - arguments.quiet
+    with delta_session(
+        settings.spark, application="sql", verbosity=verbosity, lake=lake, hadoop=hadoop
+    ) as session:
+        yield SparkQueries(session, lake)
 
 
 def _spill_folder() -> str:

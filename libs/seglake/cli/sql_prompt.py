@@ -7,9 +7,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from seglake.errors import SeglakeError
-from seglake.lake.tables import TABLES
+from seglake.pipelines.lake_query.named import known_names
 from seglake.pipelines.lake_query.statements import is_finished, require_query, split_statements
-from seglake.pipelines.lake_query.views import VIEWS
 
 _PROMPT = "seglake> "
 _MORE = "    ...> "
@@ -91,5 +90,5 @@ def _history_file() -> Path:
 
 
 def _completion(begun: str, number: int) -> str | None:
-    names = sorted(name for name in (*VIEWS, *(t.name for t in TABLES)) if name.startswith(begun))
+    names = sorted(name for name in known_names() if name.startswith(begun))
     return names[number] if number < len(names) else None

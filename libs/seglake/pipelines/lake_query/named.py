@@ -52,13 +52,18 @@ def topics_in(text: str, views: Mapping[str, str]) -> dict[str, str]:
     return {name: view for name, view in views.items() if everything or name.casefold() in asked}
 
 
+def known_names() -> list[str]:
+    """The tables, and the views that are not of a topic."""
+    return [*(table.name for table in TABLES), *VIEWS]
+
+
 def no_such_table(name: str, topics: Iterable[str]) -> WrongQueryError:
     """The error for a name that neither a table nor a view has.
 
     Args:
         topics: the views of topics.
     """
-    known = [*(table.name for table in TABLES), *VIEWS]
+    known = known_names()
     near = did_you_mean(name, [*known, *topics])
     return WrongQueryError(
         f"the lake has no table or view {name}{near or '.'} There are {', '.join(known)}, and"
