@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -213,7 +214,7 @@ def test_closed_pipe_is_no_error(lake: str) -> None:
 def test_folder_for_what_memory_cannot_hold_is_gone_afterwards(
     lake: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(sql_engines.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path))
     assert sql_command.main(["--lake", lake, _TOPICS]) == 0
     assert [*tmp_path.iterdir()] == []
     assert not os.path.lexists(".tmp")

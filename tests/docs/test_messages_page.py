@@ -22,6 +22,7 @@ _SAID_ELSEWHERE = {
     "lake/tables.py": "names of columns",
     "log_tables/internal_columns.py": "names of columns",
     "pipelines/lake_query/current_views.py": "SQL",
+    "pipelines/lake_query/duckdb_sql.py": "SQL",
     "pipelines/lake_query/internal_views.py": "SQL",
     "pipelines/lake_query/ledger_views.py": "SQL",
     "pipelines/lake_query/observation_views.py": "SQL",

@@ -1,6 +1,7 @@
 """DuckDB is asked first, and Spark where only it can."""
 
 import io
+from typing import TextIO
 
 import pyarrow as pa
 import pytest
@@ -22,7 +23,7 @@ class _Engine:
             raise self._refusal
         return Answer(self._rows.schema, self._rows.to_batches())
 
-    def write(self, statement: str, form: OutputFormat, out: io.StringIO) -> None:
+    def write(self, statement: str, form: OutputFormat, out: TextIO) -> None:
         out.write(f"{next(iter(self.answer(statement).batches)).to_pylist()}")
 
 

@@ -13,8 +13,8 @@ from seglake.pipelines.lake_query.statements import is_finished, require_query, 
 _PROMPT = "seglake> "
 _MORE = "    ...> "
 _GREETING = (
-    "A statement ends with a semicolon. SHOW TABLES; lists tables and views. Tab completes their"
-    " names.\nCtrl-C stops a statement, Ctrl-D or exit leaves.\n"
+    "A statement ends with a semicolon. SHOW TABLES; lists tables and views, Tab completes names.",
+    "Ctrl-C stops a statement. Ctrl-D or exit leaves.",
 )
 _LEAVING = frozenset({"exit", "quit"})
 _MOST_HISTORY = 1000
@@ -27,7 +27,7 @@ def prompt(ask: Callable[[str], None], may_go_on: Callable[[], bool]) -> None:
         ask: prints the answer to one statement.
         may_go_on: whether another one may follow one that was interrupted.
     """
-    sys.stdout.write(_GREETING)
+    sys.stdout.writelines(f"{line}\n" for line in _GREETING)
     with _history():
         typed = ""
         while True:

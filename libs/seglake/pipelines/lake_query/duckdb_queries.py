@@ -16,6 +16,13 @@ from seglake.lake.delta_tables import LakeTables
 from seglake.lake.errors import SchemaError, TableRefusedError
 from seglake.lake.tables import REQUIRED_TABLES, Table
 from seglake.pipelines.lake_query.answers import Answer
+from seglake.pipelines.lake_query.duckdb_sql import (
+    SYNTAX_TREE,
+    no_view,
+    settings,
+    view,
+    view_of_files,
+)
 from seglake.pipelines.lake_query.duckdb_text import (
     binary_cast,
     column_name,
@@ -27,23 +34,12 @@ from seglake.pipelines.lake_query.duckdb_text import (
     reads_texts_as_spark,
 )
 from seglake.pipelines.lake_query.errors import NotForDuckDBError, QueryFailedError, WrongQueryError
-from seglake.pipelines.lake_query.file_names import SCHEME, below, is_plain, literal
+from seglake.pipelines.lake_query.file_names import SCHEME, below, is_plain
 from seglake.pipelines.lake_query.named import named_in, no_such_table, topics_in
 from seglake.pipelines.lake_query.statements import refused
 from seglake.pipelines.lake_query.views import DUCKDB_VIEWS, topic_views
 
 _BATCH_ROWS = 10_000
-_SETTINGS = (
-    "TimeZone = 'UTC'",
-    "default_null_order = 'nulls_first_on_asc_last_on_desc'",  # as Spark
-)
-_LOCKS = (
-    "python_enable_replacements = false",
-    "autoinstall_known_extensions = false",
-    "autoload_known_extensions = false",
-    "enable_external_access = false",
-    "lock_configuration = true",
-)
 # A pivot is two statements to DuckDB: it makes a type of the names first, in its memory.
 _READING = frozenset({"SELECT", "EXPLAIN", "CREATE"})
 _INTERRUPTED = "nterrupted"  # DuckDB's client says it in several ways, with Ctrl-C for the cause
@@ -84,8 +80,8 @@ class DuckDBQueries:
             from seglake.pipelines.lake_query.storage_files import StorageFiles  # fsspec: 0.1 s
 
             self._connection.register_filesystem(StorageFiles(lake.storage, lake.lake_path))
-        for setting in (*_SETTINGS, f"allowed_directories = [{literal(folder)}]", *_LOCKS):
-            self._connection.execute(f"SET {setting}")
+        for setting in settings(folder):
+            self._connection.execute(setting)
 
     def __enter__(self) -> Self:
         return self
@@ -121,7 +117,7 @@ class DuckDBQueries:
     def _require_same_meaning(self, statement: str, text: str) -> None:
         if reads_texts_as_spark(statement):
             raise NotForDuckDBError("a text in it has a backslash, an escape to Spark only")
-        found = self._connection.execute("SELECT json_serialize_sql(?)", [text]).fetchone()
+        found = self._connection.execute(SYNTAX_TREE, [text]).fetchone()
         column = binary_cast(json.loads(found[0] if found else "null"))
         if column is not None:
             raise NotForDuckDBError(
@@ -137,23 +133,16 @@ class DuckDBQueries:
         views = dict(named.views)
         if named.wants_topics:
             views |= topics_in(statement, topic_views(self._lake.topics()))
-        for name, view in views.items():
-            self._connection.execute(f"CREATE OR REPLACE VIEW {name} AS {view}")
+        for name, query in views.items():
+            self._connection.execute(view(name, query))
 
     def _register_table(self, table: Table) -> None:
         paths = self._paths(table)
-        if not paths:
-            self._connection.execute(f"DROP VIEW IF EXISTS {table.name}")
+        if paths:
+            self._connection.execute(view_of_files(table, paths))
+        else:
+            self._connection.execute(no_view(table.name))
             self._connection.register(table.name, table.schema.empty_table())
-            return
-        columns = ", ".join(f'"{name}"' for name in table.schema.names)
-        files = ", ".join(map(literal, paths))
-        types = ", ".join(f"{name}: VARCHAR" for name in table.partition_by)
-        folders = f", hive_partitioning = true, hive_types = {{{types}}}" if types else ""
-        self._connection.execute(
-            f"CREATE OR REPLACE VIEW {table.name} AS"
-            f" SELECT {columns} FROM read_parquet([{files}]{folders})"
-        )
 
     def _paths(self, table: Table) -> list[str]:
         """A table's data files as DuckDB reaches them; none where the lake is from before it."""

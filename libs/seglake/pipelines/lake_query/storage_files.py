@@ -28,7 +28,7 @@ class StorageFiles(AbstractFileSystem):  # type: ignore[misc]
 
     def open(self, path: str, mode: str = "rb", **_: Any) -> io.RawIOBase:
         if mode != "rb":
-            raise PermissionError(f"{path} is only read")
+            raise PermissionError(path)
         return _OpenFile(self._storage.open_reader(self._at(path)))
 
     def info(self, path: str, **_: Any) -> dict[str, Any]:
