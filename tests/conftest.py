@@ -28,6 +28,9 @@ _QUICK_SPARK = (
     ("spark.sql.codegen.factoryMode", "NO_CODEGEN"),
     ("spark.sql.codegen.wholeStage", "false"),
     ("spark.ui.enabled", "false"),
+    ("spark.sql.adaptive.enabled", "false"),
+    # Java's second compiler pays for what runs for minutes; these queries run once.
+    ("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"),
 )
 
 
@@ -75,6 +78,16 @@ def data(tmp_path: Path) -> Path:
 def lake(tmp_path: Path) -> Path:
     """Where a lake may be made."""
     return tmp_path / "lake"
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """Three small logs of two topics."""
+    # Imported here: the codec's tests make none.
+    from support.made_logs import make_log_dir
+    from support.three_logs import EDGES, VALUE_BYTES
+
+    return make_log_dir(tmp_path / "data", EDGES, value_bytes=VALUE_BYTES)
 
 
 @pytest.fixture(scope="session")

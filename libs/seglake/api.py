@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from seglake.lake.delta_tables import DeltaTable
     from seglake.pipelines.lake_audit.disk_check.disk_check import CopyCheck
     from seglake.pipelines.lake_audit.lake_audit import LakeAudit
+    from seglake.pipelines.lake_replay.replay_summary import ReplaySummary
+    from seglake.pipelines.lake_retake.retake_summary import RetakeSummary
     from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
-    from seglake.pipelines.segment_ingest.report.replay_summary import ReplaySummary
-    from seglake.pipelines.segment_ingest.report.retake_summary import RetakeSummary
     from seglake.pipelines.segment_ingest.run_context import ScanContext
 
 Place = str | Path
@@ -241,7 +241,7 @@ def run_replay(
     lake: str, sources: Sequence[str], settings: Settings, options: RunOptions
 ) -> "ReplaySummary":
     """`replay` with settings that are made already."""
-    from seglake.pipelines.segment_ingest.replay import replay as replayed
+    from seglake.pipelines.lake_replay.replay import replay as replayed
 
     run_id, dry_run = options.get("run_id"), options.get("dry_run", False)
     with _scanning(settings, options) as scan:
@@ -252,8 +252,8 @@ def run_retake(
     sources: Sequence[str], lake: str, settings: Settings, options: RetakeOptions
 ) -> "RetakeSummary":
     """`retake` with settings that are made already."""
-    from seglake.pipelines.segment_ingest.retake.retake import retake as retaken
-    from seglake.pipelines.segment_ingest.retake.retake_plan import Selection
+    from seglake.pipelines.lake_retake.retake import retake as retaken
+    from seglake.pipelines.lake_retake.retake_plan import Selection
 
     selection = Selection(frozenset(options.get("partition", ())), options.get("all", False))
     if selection.is_whole and not settings.select.topics:
@@ -290,7 +290,12 @@ def _scanning(settings: Settings, options: EngineOptions) -> "Iterator[ScanConte
     from seglake.pipelines.segment_ingest.run_context import ScanContext
 
     verbosity = options.get("verbosity", _QUIET)
-    with open_engine(options.get("engine", "spark"), settings, verbosity=verbosity) as engine:
+    with open_engine(
+        options.get("engine", "spark"),
+        settings,
+        verbosity=verbosity,
+        preloaded=["seglake.segment_decoding.loaded"],
+    ) as engine:
         yield ScanContext(
             storage=open_storages(settings.spark.properties),
             settings=settings,
