@@ -111,6 +111,7 @@ def test_ctrl_c_stops_a_statement_and_ctrl_d_leaves(terminal: _Terminal) -> None
     terminal.shows("seglake: interrupted")
     terminal.types("SELECT 40 + 2 AS n;\n")
     terminal.shows("| 42 |")
+    terminal.shows("seglake> ")
     terminal.types("\x04")
     assert terminal.ends() == 0
 
