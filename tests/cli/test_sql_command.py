@@ -3,9 +3,12 @@
 import io
 import json
 import os
+import shlex
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from seglake.cli import sql_command, sql_engines
+from seglake.cli.arguments import sql_parser
 from seglake.environment import spark_session
 from seglake.environment.spark_submit import is_submitted
 from seglake.lake.delta_tables import LakeTables
@@ -196,6 +200,29 @@ def test_answer_is_quick_because_little_is_imported(lake: str) -> None:
     command = [sys.executable, "-c", code, "sql", "--lake", lake, "--json", _TOPICS]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout == f"{_LINES}[]\n"
+
+
+def test_example_of_the_help_runs(lake: str, capsys: pytest.CaptureFixture[str]) -> None:
+    example = sql_parser().format_help().splitlines()[-1]
+    command = shlex.split(example.replace("/data/lake", lake))
+    assert command[:2] == ["seglake", "sql"]
+    assert sql_command.main(command[2:]) == 0
+    assert "| orders       |        1 |" in capsys.readouterr().out
+
+
+def test_ctrl_c_ends_with_130(lake: str) -> None:
+    query = "SELECT count(*) FROM range(9000000) a JOIN range(9000000) b ON a.range < b.range"
+    command = [sys.executable, "-m", "seglake", "sql", "--lake", lake, f"SELECT 1; {query}"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as running:
+        assert running.stdout is not None
+        assert [running.stdout.readline() for _ in range(5)][3] == "| 1 |\n"
+        time.sleep(0.5)
+        running.send_signal(signal.SIGINT)
+        assert running.wait(60) == 130
+        assert running.stderr is not None
+        assert running.stderr.read() == "seglake: interrupted\n"
 
 
 def test_closed_pipe_is_no_error(lake: str) -> None:
