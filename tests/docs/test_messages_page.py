@@ -21,6 +21,7 @@ _SAID_ELSEWHERE = {
     "cli/main.py": "--help",
     "lake/tables.py": "names of columns",
     "log_tables/internal_columns.py": "names of columns",
+    "pipelines/lake_report/advice.py": "the page says the same: tests/lake_report/test_advice.py",
     "pipelines/lake_query/current_views.py": "SQL",
     "pipelines/lake_query/duckdb_sql.py": "SQL",
     "pipelines/lake_query/internal_views.py": "SQL",

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 
+from seglake.cli import report_option
 from seglake.cli.arguments import audit_parser, settings_of
 from seglake.cli.outcome import run_job
 
@@ -18,6 +19,7 @@ def main(argv: Sequence[str]) -> int:
 
 def _audit(arguments: argparse.Namespace) -> int:
     settings = settings_of(arguments)
+    report_option.check(arguments, settings)
     # Imported here, so that --help and wrong calls are answered at once.
     from seglake.api import EngineOptions, run_audit
     from seglake.environment.warm_up import say_if_first_run
@@ -30,4 +32,5 @@ def _audit(arguments: argparse.Namespace) -> int:
         say_if_first_run(os.environ)
     found = run_audit(arguments.lake, arguments.source, settings, options)
     sys.stdout.write(f"{found.to_json() if arguments.json else found.to_text()}\n")
+    report_option.write(arguments, settings, found, lambda: report_option.told_by_audit(found))
     return found.exit_code

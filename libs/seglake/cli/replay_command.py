@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 
+from seglake.cli import report_option
 from seglake.cli.arguments import replay_parser, settings_of
 from seglake.cli.outcome import run_job
 
@@ -18,6 +19,7 @@ def main(argv: Sequence[str]) -> int:
 
 def _replay(arguments: argparse.Namespace) -> int:
     settings = settings_of(arguments)
+    report_option.check(arguments, settings)
     # Imported here, so that --help and wrong calls are answered at once.
     from seglake.api import RunOptions, run_replay
     from seglake.environment.warm_up import say_if_first_run
@@ -33,4 +35,5 @@ def _replay(arguments: argparse.Namespace) -> int:
     summary = run_replay(arguments.lake, arguments.source, settings, options)
     text = summary.to_text(is_verbose=arguments.verbose > 0)
     sys.stdout.write(f"{summary.to_json() if arguments.json else text}\n")
+    report_option.write(arguments, settings, summary)
     return summary.exit_code

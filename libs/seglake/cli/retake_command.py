@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 
+from seglake.cli import report_option
 from seglake.cli.arguments import retake_parser, settings_of
 from seglake.cli.outcome import run_job
 
@@ -18,6 +19,7 @@ def main(argv: Sequence[str]) -> int:
 
 def _retake(arguments: argparse.Namespace) -> int:
     settings = settings_of(arguments)
+    report_option.check(arguments, settings)
     # Imported here, so that --help and wrong calls are answered at once.
     from seglake.api import RetakeOptions, run_retake
     from seglake.environment.warm_up import say_if_first_run
@@ -34,4 +36,5 @@ def _retake(arguments: argparse.Namespace) -> int:
         say_if_first_run(os.environ)
     summary = run_retake(arguments.source, arguments.lake, settings, options)
     sys.stdout.write(f"{summary.to_json() if arguments.json else summary.to_text()}\n")
+    report_option.write(arguments, settings, summary)
     return summary.exit_code
