@@ -15,7 +15,9 @@ ROOT = Path(__file__).parents[1]
 LIBS = ROOT / "libs"
 
 _LIBRARIES = frozenset({"kafka_log", "lake", "log_dirs", "log_tables", "storage", "task_engine"})
-_COMMON = frozenset({"errors", "near_names", "pipelines.progress", "pipelines.settings"})
+_COMMON = frozenset(
+    {"errors", "near_names", "pipelines.progress", "pipelines.progress_views", "pipelines.settings"}
+)
 _PIPELINES = frozenset(
     {
         *("pipelines.segment_ingest", "pipelines.lake_audit"),
@@ -33,7 +35,8 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
     "lake": frozenset({"errors", "storage"}),
     "log_dirs": frozenset({"errors", "kafka_log", "segment_codec", "storage"}),
     "log_tables": frozenset({"kafka_log", "lake", "segment_codec"}),
-    "pipelines.progress": frozenset(),
+    "pipelines.progress": frozenset({"pipelines.progress_views", "task_engine"}),
+    "pipelines.progress_views": frozenset(),
     "pipelines.settings": frozenset({"errors", "kafka_log", "near_names"}),
     **dict.fromkeys(_PIPELINES, _LIBRARIES | _COMMON | {"segment_codec"}),
     "environment": frozenset({"storage", "task_engine", "segment_codec"} | _COMMON),
@@ -53,7 +56,7 @@ COMMITTERS = frozenset({"seglake.lake.delta_tables", "seglake.lake.delta_commit"
 OPENERS = frozenset(
     f"seglake.storage.{name}"
     for name in ("local_storage", "s3_storage", "s3_objects", "hdfs_storage", "hdfs_clients")
-)
+) | {"seglake.task_engine.task_progress"}  # a scratch file of this machine
 # Rooms that meet the machine itself: its environment, its processes, its terminal.
 _OUTER = frozenset({"environment", "cli", "api", "__main__", "seglake"})
 FILE_MODULES = frozenset(

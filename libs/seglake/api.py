@@ -7,6 +7,7 @@ is started, for which SPARK_HOME, PYSPARK_PYTHON and PYSPARK_DRIVER_PYTHON are s
 """
 
 import json
+import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -286,16 +287,21 @@ def run_audit(
 def _scanning(settings: Settings, options: EngineOptions) -> "Iterator[ScanContext]":
     from seglake.environment.engines import open_engine
     from seglake.environment.storages import open_storages
+    from seglake.environment.warm_up import compilation_hint
     from seglake.pipelines.progress import RunReporter
     from seglake.pipelines.segment_ingest.run_context import ScanContext
 
     verbosity = options.get("verbosity", _QUIET)
-    with open_engine(options.get("engine", "spark"), settings, verbosity=verbosity) as engine:
+    hint = compilation_hint(os.environ)
+    with (
+        RunReporter(sys.stderr, verbosity=verbosity, hint=hint) as reporter,
+        open_engine(options.get("engine", "spark"), settings, verbosity=verbosity) as engine,
+    ):
         yield ScanContext(
             storage=open_storages(settings.spark.properties),
             settings=settings,
             engine=engine,
-            reporter=RunReporter(sys.stderr, verbosity=verbosity),
+            reporter=reporter,
         )
 
 

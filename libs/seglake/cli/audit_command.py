@@ -1,7 +1,6 @@
 """`seglake audit`: proves that nothing is missing; what is not explained ends with 3."""
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -20,14 +19,11 @@ def _audit(arguments: argparse.Namespace) -> int:
     settings = settings_of(arguments)
     # Imported here, so that --help and wrong calls are answered at once.
     from seglake.api import EngineOptions, run_audit
-    from seglake.environment.warm_up import say_if_first_run
 
     options = EngineOptions(
         engine=arguments.engine,
         verbosity=arguments.verbose - arguments.quiet,
     )
-    if options["verbosity"] >= 0:
-        say_if_first_run(os.environ)
     found = run_audit(arguments.lake, arguments.source, settings, options)
     sys.stdout.write(f"{found.to_json() if arguments.json else found.to_text()}\n")
     return found.exit_code

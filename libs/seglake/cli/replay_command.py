@@ -1,7 +1,6 @@
 """`seglake replay`: decodes quarantined bytes again, and fills gaps."""
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -20,7 +19,6 @@ def _replay(arguments: argparse.Namespace) -> int:
     settings = settings_of(arguments)
     # Imported here, so that --help and wrong calls are answered at once.
     from seglake.api import RunOptions, run_replay
-    from seglake.environment.warm_up import say_if_first_run
 
     options = RunOptions(
         engine=arguments.engine,
@@ -28,8 +26,6 @@ def _replay(arguments: argparse.Namespace) -> int:
         run_id=arguments.run_id,
         dry_run=arguments.dry_run,
     )
-    if options["verbosity"] >= 0:
-        say_if_first_run(os.environ)
     summary = run_replay(arguments.lake, arguments.source, settings, options)
     text = summary.to_text(is_verbose=arguments.verbose > 0)
     sys.stdout.write(f"{summary.to_json() if arguments.json else text}\n")

@@ -1,7 +1,6 @@
 """`seglake retake`: ingests anew what lost an election after it was ingested."""
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -20,7 +19,6 @@ def _retake(arguments: argparse.Namespace) -> int:
     settings = settings_of(arguments)
     # Imported here, so that --help and wrong calls are answered at once.
     from seglake.api import RetakeOptions, run_retake
-    from seglake.environment.warm_up import say_if_first_run
 
     options = RetakeOptions(
         engine=arguments.engine,
@@ -30,8 +28,6 @@ def _retake(arguments: argparse.Namespace) -> int:
         partition=arguments.partition,
         all=arguments.all,
     )
-    if options["verbosity"] >= 0:
-        say_if_first_run(os.environ)
     summary = run_retake(arguments.source, arguments.lake, settings, options)
     sys.stdout.write(f"{summary.to_json() if arguments.json else summary.to_text()}\n")
     return summary.exit_code

@@ -18,11 +18,6 @@ _HEADER_READ_BYTES = 4096  # one page: a header, and the next ones where batches
 _MOST_READ_BYTES = 1 << 20  # where they are so small that every page is read anyway
 
 
-def survey_segments(requests: tuple[SurveyRequest, ...]) -> list[SegmentSurvey]:
-    """Survey several segments, one after the other; the task function of the survey stage."""
-    return [survey_segment(request) for request in requests]
-
-
 def survey_segment(request: SurveyRequest) -> SegmentSurvey:
     """Survey one segment. A file that is gone or cut is an answer, not an error."""
     try:

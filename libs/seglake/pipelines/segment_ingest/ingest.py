@@ -126,7 +126,6 @@ def ingest(
         observations=_recorded(work.rounds, context, now),
         seconds=round(time.monotonic() - started, 3),
     )
-    scan.reporter.clear()
     return summarize(facts, work.rounds, work.all_unread, work.repairs)
 
 
@@ -331,13 +330,12 @@ def _run_waves(
     context: RunContext,
 ) -> list[WaveResult]:
     """Decode and commit wave by wave."""
-    if waves:
-        context.reporter.step(f"decoding {sum(len(wave.tasks) for wave in waves)} tasks")
     results = []
-    for wave in waves:
-        result = run_wave(wave, generations, context, extra_files=conflicts.of_ranges)
-        conflicts.settle(result.lost)
-        results.append(result)
+    with context.reporter.measuring(sum(wave.size_bytes for wave in waves)):
+        for wave in waves:
+            result = run_wave(wave, generations, context, extra_files=conflicts.of_ranges)
+            conflicts.settle(result.lost)
+            results.append(result)
     return results
 
 
