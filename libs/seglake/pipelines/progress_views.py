@@ -22,7 +22,7 @@ _TIME_UNITS = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000)
 _FEWEST_COLUMNS = 75
 _INTERRUPT_COLUMNS = len("^C")  # as the terminal shows it behind the line
 _ENDLESS = "{desc} [{elapsed}]"
-_NARROW = "{desc}: {percentage:.0f}%, {rate_fmt}, {remaining} left"
+_NARROW = "{desc}: {percentage:.0f}%, {remaining} left"
 
 
 class Unit(StrEnum):
@@ -150,9 +150,10 @@ class TerminalView(LogView):
 
     def show(self, position: Position) -> None:
         bar = self._bar = _bar(self._stream) if self._bar is None else self._bar
-        bar.ncols = shutil.get_terminal_size().columns - _INTERRUPT_COLUMNS - 1
+        columns = shutil.get_terminal_size().columns
+        bar.ncols = columns - _INTERRUPT_COLUMNS - 1
         bar.desc, bar.n, bar.total = position.text, position.done, position.total or None
-        with_total = None if bar.ncols >= _FEWEST_COLUMNS else _NARROW
+        with_total = None if columns >= _FEWEST_COLUMNS else _NARROW
         bar.bar_format = with_total if position.total else _ENDLESS
         bar.unit = "B" if position.unit is Unit.BYTES else f" {position.unit}"
         bar.unit_divisor = 1024 if position.unit is Unit.BYTES else 1000
@@ -161,7 +162,7 @@ class TerminalView(LogView):
 
     def close(self) -> None:
         if self._bar is not None:
-            width = self._bar.ncols + _INTERRUPT_COLUMNS
+            width = shutil.get_terminal_size().columns - 1
             self._bar.close()
             self._bar = None
             self._stream.write("\r" + " " * width + "\r")

@@ -113,6 +113,7 @@ def ingest(
         after=after,
         is_dry_run=dry_run,
     )
+    scan.reporter.step("opening the lake")
     recovered = _opened(context) if discovery.replicas and not dry_run else ()
     with Announcement(context, {replica.key.topic for replica in discovery.replicas}) as announced:
         work = _worked(sources, discovery, announced.context)
@@ -133,6 +134,7 @@ def _recorded(
     rounds: Sequence[RoundResult], context: RunContext, now: datetime
 ) -> tuple[Observation, ...]:
     """What the run saw of each partition; what is new of that is in the lake then."""
+    context.reporter.step("recording what was observed")
     seen = observed(rounds, context, now)
     record(seen.to_record, context)
     return seen.every
@@ -217,6 +219,7 @@ def _listed_again(sources: Sequence[str], context: RunContext) -> Discovery | No
 def _round(replicas: Sequence[Replica], context: RunContext) -> RoundResult:
     """Survey, plan, and, unless it is a dry run, decode and commit."""
     topics = sorted({replica.key.topic for replica in replicas})
+    context.reporter.step("reading the ledger")
     generations, coverage = published(context, topics)
     check_isolation(topics, coverage, context.settings)
     # With the ids that the ledger knows, for copies of one partition must be seen as such.
