@@ -41,8 +41,9 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(_PIPELINES, _LIBRARIES | _COMMON | {"segment_codec"}),
     "environment": frozenset({"storage", "task_engine", "segment_codec"} | _COMMON),
     "spark_source": frozenset({"environment", "pipelines.segment_ingest"} | _COMMON),
+    "run_records": frozenset({"lake", "seglake"} | _COMMON),
     "api": _PIPELINES | _COMMON | {"environment", "lake", "storage", "task_engine"},
-    "cli": _PIPELINES | _COMMON | {"api", "environment", "kafka_log", "seglake"},
+    "cli": _PIPELINES | _COMMON | {"api", "environment", "kafka_log", "run_records", "seglake"},
     "__main__": frozenset({"cli"}),
     "seglake": frozenset({"api", "errors"}),
 }
@@ -58,7 +59,7 @@ OPENERS = frozenset(
     for name in ("local_storage", "s3_storage", "s3_objects", "hdfs_storage", "hdfs_clients")
 ) | {"seglake.task_engine.task_progress"}  # a scratch file of this machine
 # Rooms that meet the machine itself: its environment, its processes, its terminal.
-_OUTER = frozenset({"environment", "cli", "api", "__main__", "seglake"})
+_OUTER = frozenset({"environment", "run_records", "cli", "api", "__main__", "seglake"})
 FILE_MODULES = frozenset(
     {
         *("pathlib", "glob", "shutil", "tempfile", "fileinput", "pyarrow.fs"),

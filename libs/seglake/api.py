@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from seglake.lake.delta_tables import DeltaTable
     from seglake.pipelines.lake_audit.disk_check.disk_check import CopyCheck
     from seglake.pipelines.lake_audit.lake_audit import LakeAudit
+    from seglake.pipelines.progress_views import View
     from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
     from seglake.pipelines.segment_ingest.report.replay_summary import ReplaySummary
     from seglake.pipelines.segment_ingest.report.retake_summary import RetakeSummary
@@ -226,7 +227,11 @@ def tables(lake: Place, **options: Unpack[SettingOptions]) -> "dict[str, DeltaTa
 
 
 def run_ingest(
-    sources: Sequence[str], lake: str, settings: Settings, options: RunOptions
+    sources: Sequence[str],
+    lake: str,
+    settings: Settings,
+    options: RunOptions,
+    view: "View | None" = None,
 ) -> "IngestSummary":
     """`ingest` with settings that are made already."""
     from seglake.pipelines.segment_ingest.ingest import ingest as into_tables
@@ -234,23 +239,31 @@ def run_ingest(
 
     run = convert if settings.write.format is LakeFormat.PARQUET else into_tables
     run_id, dry_run = options.get("run_id"), options.get("dry_run", False)
-    with _scanning(settings, options) as scan:
+    with _scanning(settings, options, view) as scan:
         return run(sources, lake, scan, run_id=run_id, dry_run=dry_run)
 
 
 def run_replay(
-    lake: str, sources: Sequence[str], settings: Settings, options: RunOptions
+    lake: str,
+    sources: Sequence[str],
+    settings: Settings,
+    options: RunOptions,
+    view: "View | None" = None,
 ) -> "ReplaySummary":
     """`replay` with settings that are made already."""
     from seglake.pipelines.segment_ingest.replay import replay as replayed
 
     run_id, dry_run = options.get("run_id"), options.get("dry_run", False)
-    with _scanning(settings, options) as scan:
+    with _scanning(settings, options, view) as scan:
         return replayed(lake, sources, scan, run_id=run_id, dry_run=dry_run)
 
 
 def run_retake(
-    sources: Sequence[str], lake: str, settings: Settings, options: RetakeOptions
+    sources: Sequence[str],
+    lake: str,
+    settings: Settings,
+    options: RetakeOptions,
+    view: "View | None" = None,
 ) -> "RetakeSummary":
     """`retake` with settings that are made already."""
     from seglake.pipelines.segment_ingest.retake.retake import retake as retaken
@@ -260,12 +273,16 @@ def run_retake(
     if selection.is_whole and not settings.select.topics:
         raise WrongCallError("whole partitions are ingested anew of named topics only: --topics")
     run_id, dry_run = options.get("run_id"), options.get("dry_run", False)
-    with _scanning(settings, options) as scan:
+    with _scanning(settings, options, view) as scan:
         return retaken(sources, lake, scan, selection=selection, run_id=run_id, dry_run=dry_run)
 
 
 def run_audit(
-    lake: str, sources: Sequence[str], settings: Settings, options: EngineOptions
+    lake: str,
+    sources: Sequence[str],
+    settings: Settings,
+    options: EngineOptions,
+    view: "View | None" = None,
 ) -> AuditResult:
     """`audit` with settings that are made already."""
     from seglake.environment.storages import open_storages
@@ -274,7 +291,7 @@ def run_audit(
 
     storage = open_storages(settings.spark.properties)
     disks = find_disks(sources, storage, settings) if sources else None
-    with _scanning(settings, options) as scan:
+    with _scanning(settings, options, view) as scan:
         found = audited(lake, scan.storage, scan.engine, scan.reporter)
         if disks is None or found.is_empty:
             return AuditResult(found, None)
@@ -284,7 +301,9 @@ def run_audit(
 
 
 @contextmanager
-def _scanning(settings: Settings, options: EngineOptions) -> "Iterator[ScanContext]":
+def _scanning(
+    settings: Settings, options: EngineOptions, view: "View | None"
+) -> "Iterator[ScanContext]":
     from seglake.environment.engines import open_engine
     from seglake.environment.storages import open_storages
     from seglake.environment.warm_up import compilation_hint
@@ -294,7 +313,7 @@ def _scanning(settings: Settings, options: EngineOptions) -> "Iterator[ScanConte
     verbosity = options.get("verbosity", _QUIET)
     hint = compilation_hint(os.environ)
     with (
-        RunReporter(sys.stderr, verbosity=verbosity, hint=hint) as reporter,
+        RunReporter(sys.stderr, verbosity=verbosity, view=view, hint=hint) as reporter,
         open_engine(options.get("engine", "spark"), settings, verbosity=verbosity) as engine,
     ):
         yield ScanContext(

@@ -1,32 +1,19 @@
 """`seglake replay`: decodes quarantined bytes again, and fills gaps."""
 
-import argparse
-import sys
 from collections.abc import Sequence
-from functools import partial
 
-from seglake.cli.arguments import replay_parser, settings_of
-from seglake.cli.outcome import run_job
+from seglake.cli.arguments import replay_parser
+from seglake.cli.recorded_run import Call, Command, Summary, run_recorded
 
 
 def main(argv: Sequence[str]) -> int:
     """Run the command; see CONTRIBUTING.md for the exit codes."""
-    arguments = replay_parser().parse_args(argv)
-    return run_job(partial(_replay, arguments), verbose=arguments.verbose > 0, writes=True)
+    return run_recorded(Command("replay", _replay, writes=True), replay_parser().parse_args(argv))
 
 
-def _replay(arguments: argparse.Namespace) -> int:
-    settings = settings_of(arguments)
-    # Imported here, so that --help and wrong calls are answered at once.
-    from seglake.api import RunOptions, run_replay
+def _replay(call: Call) -> tuple[Summary, str]:
+    from seglake.api import run_replay
 
-    options = RunOptions(
-        engine=arguments.engine,
-        verbosity=arguments.verbose - arguments.quiet,
-        run_id=arguments.run_id,
-        dry_run=arguments.dry_run,
-    )
-    summary = run_replay(arguments.lake, arguments.source, settings, options)
-    text = summary.to_text(is_verbose=arguments.verbose > 0)
-    sys.stdout.write(f"{summary.to_json() if arguments.json else text}\n")
-    return summary.exit_code
+    arguments, settings, options, view = call
+    summary = run_replay(arguments.lake, arguments.source, settings, options, view)
+    return summary, summary.to_text(is_verbose=arguments.verbose > 0)

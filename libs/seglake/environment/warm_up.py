@@ -13,7 +13,7 @@ from seglake.environment.s3_jars import s3_jars
 
 _KERNEL = "_record_kernel.*.nbi"  # the index of numba's cache for the largest kernel
 _LONGEST_SECONDS = 60
-_COMPILING = "compiling the decoder, which a first run does"
+_COMPILING = "compiling the decoder, which only a first run does"
 
 
 def warm_up(tell: Callable[[str], None], *, with_s3: bool) -> None:
