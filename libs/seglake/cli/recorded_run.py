@@ -7,7 +7,7 @@ import argparse
 import json
 import sys
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -71,8 +71,12 @@ def _run(command: Command, arguments: argparse.Namespace, log: "EventLog | None"
     from seglake.run_records.run_record import recorded
 
     verbosity = arguments.verbose - arguments.quiet
-    recorders = _recorders(arguments, log)
-    with recorded(recorders, _start(command, arguments)) as hand_over:
+    recorders = [] if log is None else [_event_record(log, arguments)]
+    start = _start(command, arguments)
+    with recorded(recorders, start) as hand_over:
+        for recorder in _asked_for(arguments, log):
+            recorder.begin(start)
+            recorders.append(recorder)
         settings = settings_of(arguments)
         # Imported here, so that wrong calls are answered at once.
         from seglake.api import RunOptions
@@ -116,13 +120,18 @@ def _event_view(log: "EventLog", verbosity: int) -> "View":
     return EventView(log, verbosity=verbosity)
 
 
-def _recorders(arguments: argparse.Namespace, log: "EventLog | None") -> "list[RunRecorder]":
-    """Those that the arguments ask for; what they need is imported only then.
+def _event_record(log: "EventLog", arguments: argparse.Namespace) -> "RunRecorder":
+    from seglake.run_records.event_record import EventRecord
+
+    return EventRecord(log, has_traceback=arguments.verbose > 0)
+
+
+def _asked_for(arguments: argparse.Namespace, log: "EventLog | None") -> "Iterator[RunRecorder]":
+    """The recorders that the arguments name; what they need is imported only then.
 
     Raises:
         WrongCallError: one cannot be.
     """
-    found: list[RunRecorder] = []
 
     def tell(text: str) -> None:
         if log is None:
@@ -130,14 +139,10 @@ def _recorders(arguments: argparse.Namespace, log: "EventLog | None") -> "list[R
         else:
             log.write("notice", level="warning", message=text)
 
-    if log is not None:
-        from seglake.run_records.event_record import EventRecord
-
-        found.append(EventRecord(log, has_traceback=arguments.verbose > 0))
     if arguments.metrics:
         from seglake.run_records.metrics_file import MetricsFile
 
-        found.append(MetricsFile(arguments.metrics, tell))
+        yield MetricsFile(arguments.metrics, tell)
     if arguments.openlineage:
         if find_spec("openlineage") is None:
             raise WrongCallError(
@@ -146,5 +151,4 @@ def _recorders(arguments: argparse.Namespace, log: "EventLog | None") -> "list[R
             )
         from seglake.run_records.lineage import Lineage
 
-        found.append(Lineage(arguments.openlineage, tell))
-    return found
+        yield Lineage(arguments.openlineage, tell)

@@ -33,12 +33,7 @@ class EventRecord:
         self._has_traceback = has_traceback
 
     def begin(self, start: RunStart) -> None:
-        facts: dict[str, Any] = {
-            "sources": [*start.sources],
-            "lake": start.lake,
-            "engine": start.engine,
-        }
-        self._log.write("started", **facts)
+        self._log.write("started", sources=[*start.sources], lake=start.lake, engine=start.engine)
 
     def end(self, start: RunStart, end: RunEnd) -> None:
         for level, facts in found_events(end.summary):

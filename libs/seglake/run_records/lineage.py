@@ -41,10 +41,10 @@ from openlineage.client.transport.transport import Transport
 
 from seglake import __version__
 from seglake.errors import WrongCallError
-from seglake.lake.tables import TABLES
+from seglake.lake.tables import tables_of
 from seglake.run_records.run_record import RunEnd, RunStart, error_text
 
-_PRODUCER = "https://pypi.org/project/seglake"
+_PRODUCER = f"urn:seglake:{__version__}"
 _NAMESPACE_VARIABLE = "OPENLINEAGE_NAMESPACE"
 _KEY_VARIABLE = "OPENLINEAGE_API_KEY"
 _RETRIES = {"total": 2, "connect": 2, "read": 2}
@@ -150,7 +150,7 @@ def _inputs(start: RunStart, summary: Mapping[str, Any]) -> Iterator[InputDatase
         for topic in summary.get("topics", ()):
             yield InputDataset(f"kafka://{source_id}", topic)
     if start.command in ("audit", "replay"):
-        for table in TABLES:
+        for table in tables_of([""]):
             yield InputDataset(*dataset_name(f"{start.lake}/{table.name}"))
 
 
@@ -158,7 +158,7 @@ def _outputs(start: RunStart, summary: Mapping[str, Any]) -> Sequence[OutputData
     if not start.writes:
         return []
     found = []
-    for table in TABLES:
+    for table in tables_of(summary.get("topics") or [""]):
         facets: dict[str, OutputDatasetFacet] = {}
         rows = summary.get(_ROWS.get(table.name, ""))
         if rows is not None:
