@@ -5,7 +5,7 @@ ends sooner.
 """
 
 import json
-import shutil
+import os
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _TERMINAL_SECONDS = 0.5
 _LOG_SECONDS = 60.0
 _TIME_UNITS = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000), ("ms", 1))
+_USUAL_COLUMNS = 80
 _FEWEST_COLUMNS = 75
 _INTERRUPT_COLUMNS = len("^C")  # as the terminal shows it behind the line
 _ENDLESS = "{desc} [{elapsed}]"
@@ -150,7 +151,7 @@ class TerminalView(LogView):
 
     def show(self, position: Position) -> None:
         bar = self._bar = _bar(self._stream) if self._bar is None else self._bar
-        columns = shutil.get_terminal_size().columns
+        columns = _columns(self._stream)
         bar.ncols = columns - _INTERRUPT_COLUMNS - 1
         bar.desc, bar.n, bar.total = position.text, position.done, position.total or None
         with_total = None if columns >= _FEWEST_COLUMNS else _NARROW
@@ -162,7 +163,7 @@ class TerminalView(LogView):
 
     def close(self) -> None:
         if self._bar is not None:
-            width = shutil.get_terminal_size().columns - 1
+            width = _columns(self._stream) - 1
             self._bar.close()
             self._bar = None
             self._stream.write("\r" + " " * width + "\r")
@@ -172,6 +173,13 @@ class TerminalView(LogView):
         if self._bar is not None:
             self._bar.clear()
         super()._write(text)
+
+
+def _columns(stream: TextIO) -> int:
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or _USUAL_COLUMNS
+    except (OSError, ValueError):
+        return _USUAL_COLUMNS
 
 
 def _bar(stream: TextIO) -> "tqdm[Any]":
