@@ -77,7 +77,7 @@ class Lineage:
     def _emit(self, state: RunState, start: RunStart, end: RunEnd | None) -> None:
         try:
             self._transport.emit(run_event(state, self._uuid, start, end))
-        except (OSError, RuntimeError) as error:  # those of requests are OSErrors
+        except (OSError, RuntimeError, ValueError) as error:  # requests raises OSErrors
             # Not its text: it may name the URL, with what that carries.
             code = getattr(getattr(error, "response", None), "status_code", None)
             why = f"the service answered {code}" if code else type(error).__name__
