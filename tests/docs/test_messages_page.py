@@ -21,6 +21,7 @@ _SAID_ELSEWHERE = {
     "cli/main.py": "--help",
     "lake/tables.py": "names of columns",
     "log_tables/internal_columns.py": "names of columns",
+    "run_records/metrics_file.py": "docs/operations.md",
     "pipelines/lake_query/current_views.py": "SQL",
     "pipelines/lake_query/internal_views.py": "SQL",
     "pipelines/lake_query/ledger_views.py": "SQL",
@@ -47,6 +48,8 @@ _NOT_SAID = (
     "Traceback (most recent call last):",
     "failed to lookup address",
     "incorrectly configured region",
+    # Formats of tqdm.
+    r"\{desc\}",
     # Files that are written, and arguments of other programs.
     "#!/bin/sh",
     "-Dlog4j2.",

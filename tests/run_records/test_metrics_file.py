@@ -1,14 +1,18 @@
 """The file of gauges, as Prometheus' own parser reads it."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from seglake.run_records import metrics_file
 from seglake.run_records.metrics_file import MetricsFile
 from seglake.run_records.run_record import RunEnd, RunStart
 
+_PAGE = Path(__file__).parents[2] / "docs" / "operations.md"
 _START = RunStart(
     command="ingest", run_id="r", engine="local", sources=["/disk"], lake="/lake", writes=True
 )
@@ -63,3 +67,17 @@ def test_a_folder_that_is_gone_at_the_end_is_told_of(path: Path) -> None:
     path.parent.rmdir()
     metrics.end(_START, _DONE)
     assert told == [f"the metrics could not be written to {path}: No such file or directory"]
+
+
+def test_the_page_explains_every_metric_and_no_other() -> None:
+    gap = {"offsets": 1}
+    summary: dict[str, Any] = {
+        **dict.fromkeys(metrics_file._COUNTS, 1),
+        "defects": {"crc_mismatch": 1},
+        "gaps": {"missing": {"a-0": gap}},
+        "disks": {"copies": []},
+    }
+    samples = metrics_file._samples(replace(_DONE, summary=summary), None)
+    text = _PAGE.read_text("utf-8")
+    rows = "".join(line for line in text.splitlines() if line.startswith("| `seglake_"))
+    assert {*re.findall(r"seglake_[a-z_]+", rows)} == {sample.name for sample in samples}
