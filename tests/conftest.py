@@ -77,6 +77,16 @@ def lake(tmp_path: Path) -> Path:
     return tmp_path / "lake"
 
 
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """Three small logs of two topics."""
+    # Imported here: the codec's tests make none.
+    from support.made_logs import make_log_dir
+    from support.three_logs import EDGES, VALUE_BYTES
+
+    return make_log_dir(tmp_path / "data", EDGES, value_bytes=VALUE_BYTES)
+
+
 @pytest.fixture(scope="session")
 def conversions(tmp_path_factory: pytest.TempPathFactory) -> "Conversions":
     """Lakes of real disks, to be looked at and not to be changed."""

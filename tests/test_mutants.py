@@ -12,7 +12,9 @@ _ROOMS = (
     *(f"libs/seglake/{name}" for name in ("task_engine", "kafka_log", "log_dirs", "log_tables")),
     *(f"libs/seglake/pipelines/{name}" for name in ("segment_ingest", "segment_inspect")),
     *(f"libs/seglake/pipelines/{name}" for name in ("lake_audit", "lake_query", "settings")),
-    "libs/seglake/segment_codec",
+    *(f"libs/seglake/pipelines/{name}" for name in ("lake_replay", "lake_retake")),
+    "libs/seglake/pipelines/segment_query",
+    *("libs/seglake/segment_codec", "libs/seglake/segment_decoding"),
 )
 
 

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from seglake.lake.delta_tables import DeltaTable
     from seglake.pipelines.lake_audit.disk_check.disk_check import CopyCheck
     from seglake.pipelines.lake_audit.lake_audit import LakeAudit
+    from seglake.pipelines.lake_replay.replay_summary import ReplaySummary
+    from seglake.pipelines.lake_retake.retake_summary import RetakeSummary
     from seglake.pipelines.progress_views import View
     from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
-    from seglake.pipelines.segment_ingest.report.replay_summary import ReplaySummary
-    from seglake.pipelines.segment_ingest.report.retake_summary import RetakeSummary
     from seglake.pipelines.segment_ingest.run_context import ScanContext
 
 Place = str | Path
@@ -251,7 +251,7 @@ def run_replay(
     view: "View | None" = None,
 ) -> "ReplaySummary":
     """`replay` with settings that are made already."""
-    from seglake.pipelines.segment_ingest.replay import replay as replayed
+    from seglake.pipelines.lake_replay.replay import replay as replayed
 
     run_id, dry_run = options.get("run_id"), options.get("dry_run", False)
     with _scanning(settings, options, view) as scan:
@@ -266,8 +266,8 @@ def run_retake(
     view: "View | None" = None,
 ) -> "RetakeSummary":
     """`retake` with settings that are made already."""
-    from seglake.pipelines.segment_ingest.retake.retake import retake as retaken
-    from seglake.pipelines.segment_ingest.retake.retake_plan import Selection
+    from seglake.pipelines.lake_retake.retake import retake as retaken
+    from seglake.pipelines.lake_retake.retake_plan import Selection
 
     selection = Selection(frozenset(options.get("partition", ())), options.get("all", False))
     if selection.is_whole and not settings.select.topics:
@@ -314,7 +314,12 @@ def _scanning(
     hint = compilation_hint(os.environ)
     with (
         RunReporter(sys.stderr, verbosity=verbosity, view=view, hint=hint) as reporter,
-        open_engine(options.get("engine", "spark"), settings, verbosity=verbosity) as engine,
+        open_engine(
+            options.get("engine", "spark"),
+            settings,
+            verbosity=verbosity,
+            preloaded=["seglake.segment_decoding.loaded"],
+        ) as engine,
     ):
         yield ScanContext(
             storage=open_storages(settings.spark.properties),

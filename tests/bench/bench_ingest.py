@@ -149,7 +149,7 @@ def _fixed(disks: dict[str, Disk], engines: Sequence[str], runs: int) -> list[Ro
     """What a run costs before the first byte of data counts."""
     tiny = disks["tiny"]
     python = sys.executable
-    imports = "import pipelines.segment_ingest.decoding.decode"
+    imports = "import seglake.segment_decoding.decode"
     cases: dict[str, Callable[[], Measurement]] = {
         "python, nothing imported": lambda: measured([python, "-c", "pass"]),
         "seglake --version": lambda: measured([python, "-m", "seglake", "--version"]),

@@ -73,13 +73,13 @@ def _converted(command: Path, disk: Path, lake: Path, isolation: str) -> dict[st
     """All that one version makes of a disk, by a name of its own."""
     try:
         local = ("--engine", "local", "--json", "--set", "limits.local_processes=1")
-        source = ("--source", str(disk), "--lake", str(lake))
-        how = ("--isolation", isolation, "--internal-topics", "--source-id", "compared")
+        source = ("--source", str(disk), "--lake", str(lake), *_cluster_option(disk))
+        how = ("--isolation", isolation, "--internal-topics")
         found: dict[str, Any] = {
             "dry run": _ended(command, "ingest", *source, *how, *local, "--dry-run"),
             "ingest": _ended(command, "ingest", *source, *how, *local),
             "again": _ended(command, "ingest", *source, *how, *local),
-            "audit": _ended(command, "audit", *source, *local, "--source-id", "compared"),
+            "audit": _ended(command, "audit", *source, *local),
             "replay": _ended(command, "replay", "--lake", str(lake), *local),
         }
         for log in sorted(lake.glob("*/_delta_log")):
@@ -88,6 +88,12 @@ def _converted(command: Path, disk: Path, lake: Path, isolation: str) -> dict[st
         return found
     finally:
         shutil.rmtree(lake, ignore_errors=True)
+
+
+def _cluster_option(disk: Path) -> tuple[str, ...]:
+    """A name for the cluster of a disk that does not say which one it is of."""
+    texts = (path.read_text("utf-8") for path in disk.rglob("meta.properties"))
+    return () if any("cluster.id" in text for text in texts) else ("--source-id", "compared")
 
 
 def _ended(command: Path, *arguments: str) -> dict[str, Any]:

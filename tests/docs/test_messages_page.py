@@ -49,7 +49,7 @@ _NOT_SAID = (
     "failed to lookup address",
     "incorrectly configured region",
     # Formats of tqdm.
-    r"\{desc\}",
+    "{desc}",
     # Files that are written, and arguments of other programs.
     "#!/bin/sh",
     "-Dlog4j2.",

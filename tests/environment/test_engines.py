@@ -1,7 +1,7 @@
 """Which engine a command line gets."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import pytest
@@ -17,7 +17,7 @@ def test_local_engine_has_as_many_processes_as_the_settings_say(
     asked: list[int] = []
 
     @contextmanager
-    def made(count: int) -> Iterator[None]:
+    def made(count: int, *, preloaded: Sequence[str]) -> Iterator[None]:
         asked.append(count)
         yield
 

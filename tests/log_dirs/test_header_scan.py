@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from seglake.kafka_log.replica import SegmentFile
-from seglake.log_dirs.header_scan import survey_segment
+from seglake.log_dirs.header_scan import survey_segment, survey_segments
 from seglake.log_dirs.scan_request import SurveyRequest
 from seglake.segment_codec.errors import TailKind
 from seglake.storage.local_storage import LocalStorage
@@ -100,7 +100,7 @@ def test_a_file_that_is_gone_or_another_is_an_answer(data: Path) -> None:
     smaller = replace(request.file, size_bytes=request.file.size_bytes - 1)
     other = replace(request, file=smaller, is_last=False)
     grown = replace(other, is_last=True)
-    surveys = [survey_segment(request) for request in (gone, other, grown)]
+    surveys = survey_segments((gone, other, grown))
     assert [survey.missing is None for survey in surveys] == [False, False, True]
     assert "no such file" in str(surveys[0].missing)
     assert "changed its size after it was listed" in str(surveys[1].missing)

@@ -8,12 +8,9 @@ import pytest
 
 from seglake.kafka_log.observation import LeftRange, Observation, StoppedBy
 from seglake.kafka_log.replica import PartitionKey
-from seglake.lake.blind_append import append_file
-from seglake.lake.parquet_files import ParquetFile
-from seglake.lake.tables import OBSERVATIONS
 from seglake.log_tables import observation_rows as observation_rows_module
 from seglake.log_tables.coverage import Coverage
-from seglake.log_tables.observation_rows import newest_observations, observation_rows
+from seglake.log_tables.observation_rows import append_observations, newest_observations
 from support.lake_rows import Lake, new_lake
 
 _T0 = datetime(2026, 11, 1, tzinfo=UTC)
@@ -48,12 +45,7 @@ def _seen(key: PartitionKey, hours: int, log_end: int) -> Observation:
 
 
 def _record(lake: Lake, *seen: Observation, source_id: str = _SOURCE) -> None:
-    with ParquetFile(lake.storage, lake.tables.lake_path, OBSERVATIONS, "") as file:
-        file.write(observation_rows(seen, source_id))
-        done = file.close()
-    assert done is not None
-    now_ms = int(seen[0].observed_at.timestamp() * 1000)
-    append_file(lake.tables, OBSERVATIONS, done, run_id="run", now_ms=now_ms)
+    append_observations(lake.tables, seen, source_id=source_id, run_id="run")
 
 
 def test_what_was_seen_comes_back_as_it_was(lake: Lake) -> None:

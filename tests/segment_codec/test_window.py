@@ -34,15 +34,15 @@ class _Noted(BytesSource):
 
 def test_reads_grow_while_everything_is_read_and_only_then() -> None:
     source = _Noted(bytes(1000))
-    window = Window(source, 10, most_read_bytes=40)
+    window = Window(source, 10, most_read_bytes=40, most_passed_bytes=12)
     for position in range(0, 200, 5):
         window.view(position, 3)
     assert source.reads == [(0, 10), (10, 20), (30, 40), (70, 40), (110, 40), (150, 40), (190, 40)]
     source.reads.clear()
-    window.view(300, 3)  # a page and more were passed over
-    window.view(315, 3)  # less than a page was
-    window.view(350, 30)
-    assert source.reads == [(300, 10), (315, 20), (350, 30)]
+    window.view(300, 3)  # 70 bytes were passed over
+    window.view(322, 3)  # twelve
+    window.view(355, 30)  # thirteen
+    assert source.reads == [(300, 10), (322, 20), (355, 30)]
 
 
 def test_pieces_of_one_size_are_read_where_nothing_else_is_asked_for() -> None:

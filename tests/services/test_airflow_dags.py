@@ -101,6 +101,8 @@ def test_params_are_closed_and_begin_with_what_the_file_says(facts: Facts) -> No
         "topics": ["orders*"],
         "isolation": "",
         "upper_bound": "",
+        "metrics_folder": "",
+        "openlineage": "",
         "audit": False,
     }
     audits = {dag_id: dag["defaults"]["audit"] for dag_id, dag in facts["dags"].items()}

@@ -14,7 +14,7 @@ from pyspark.sql.datasource import (
     StringStartsWith,
 )
 
-from seglake.pipelines.segment_ingest.query.read_plan import Wanted
+from seglake.pipelines.segment_query.read_plan import Wanted
 from seglake.segment_codec.log_dir import OFFSET_MAX
 from seglake.spark_source.pushed_filters import wanted_by
 

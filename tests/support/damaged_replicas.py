@@ -4,7 +4,7 @@ import struct
 from collections.abc import Sequence
 from pathlib import Path
 
-from seglake.pipelines.segment_ingest.replay import replay
+from seglake.pipelines.lake_replay.replay import replay
 from seglake.pipelines.settings.settings import Settings
 from seglake.task_engine.engine import LocalEngine
 from support.accounts import StandingGap, standing_gaps

@@ -14,14 +14,14 @@ from deltalake import DeltaTable
 
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.tables import OBSERVATIONS, TABLES
+from seglake.pipelines.lake_replay.replay import replay
+from seglake.pipelines.lake_replay.replay_summary import ReplaySummary
+from seglake.pipelines.lake_retake.retake import retake
+from seglake.pipelines.lake_retake.retake_plan import Selection
+from seglake.pipelines.lake_retake.retake_summary import RetakeSummary
 from seglake.pipelines.progress import RunReporter
 from seglake.pipelines.segment_ingest.ingest import ingest
-from seglake.pipelines.segment_ingest.replay import replay
 from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
-from seglake.pipelines.segment_ingest.report.replay_summary import ReplaySummary
-from seglake.pipelines.segment_ingest.report.retake_summary import RetakeSummary
-from seglake.pipelines.segment_ingest.retake.retake import retake
-from seglake.pipelines.segment_ingest.retake.retake_plan import Selection
 from seglake.pipelines.segment_ingest.run_context import ScanContext
 from seglake.pipelines.settings.settings import Settings
 from seglake.storage.local_storage import LocalStorage

@@ -22,11 +22,11 @@ from seglake.lake.tables import BATCHES, QUARANTINE, RECORDS
 from seglake.log_dirs.discovery import discover
 from seglake.log_tables.coverage import Coverage
 from seglake.pipelines.progress import RunReporter
-from seglake.pipelines.segment_ingest.decoding.split_decoder import SplitDecoder
 from seglake.pipelines.segment_ingest.planning.plan import plan_ranges
 from seglake.pipelines.segment_ingest.planning.replica_survey import survey_partitions
 from seglake.pipelines.segment_ingest.run_context import ScanContext, decode_settings_of
 from seglake.pipelines.settings.settings import Settings
+from seglake.segment_decoding.split_decoder import SplitDecoder
 from seglake.storage.local_storage import LocalStorage
 from seglake.storage.storage import Reader
 from seglake.task_engine.engine import LocalEngine

@@ -16,16 +16,16 @@ from seglake.kafka_log.segment_survey import (
     SegmentTransactions,
     SplitPoint,
 )
-from seglake.pipelines.segment_ingest.decoding.tasks import (
+from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
+from seglake.pipelines.settings.settings import Settings
+from seglake.segment_codec.checkpoint_files import EpochStart
+from seglake.segment_codec.transactions import Marker
+from seglake.segment_decoding.tasks import (
     ByteCount,
     DecodeSettings,
     SplitReport,
     Totals,
 )
-from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
-from seglake.pipelines.settings.settings import Settings
-from seglake.segment_codec.checkpoint_files import EpochStart
-from seglake.segment_codec.transactions import Marker
 from seglake.storage.local_storage import LocalStorage
 
 BATCH_BYTES = 100

@@ -6,7 +6,7 @@ from typing import Any
 
 from seglake.kafka_log.log_bounds import LogBounds, bounds_of
 from seglake.log_dirs.discovery import discover
-from seglake.log_dirs.header_scan import survey_segment
+from seglake.log_dirs.header_scan import survey_segments
 from seglake.log_tables.coverage import Coverage
 from seglake.pipelines.segment_ingest.planning.survey_plan import earlier_run, survey_groups
 from seglake.pipelines.settings.settings import Settings
@@ -33,7 +33,7 @@ def log_bounds(
     ).replicas
     coverage = Coverage(ledger)
     groups = survey_groups([replica], coverage, settings, LocalStorage())
-    surveys = [survey_segment(request) for group in groups for request in group]
+    surveys = [survey for group in groups for survey in survey_segments(group)]
     return bounds_of(
         replica, surveys, settings.read_policy, earlier_run(replica, coverage, settings)
     )

@@ -23,7 +23,7 @@ _CONVERSIONS, _PROCESSES, _SPARK, _DISKS = "conversions", "processes", "Spark", 
 _KINDS = (_CONVERSIONS, _PROCESSES, _SPARK, _DISKS)
 _CALLS = (
     ("seglake.pipelines.segment_ingest.ingest", "ingest", _CONVERSIONS),
-    ("seglake.pipelines.segment_ingest.replay", "replay", _CONVERSIONS),
+    ("seglake.pipelines.lake_replay.replay", "replay", _CONVERSIONS),
     ("support.broker_disks", "_unpack", _DISKS),
     ("support.made_logs", "write_over", _DISKS),
 )

@@ -122,6 +122,37 @@ def test_dead_worker_is_an_engine_error() -> None:
         assert engine.run(lake_tasks.refuse, [4, 5], on_done=ignore) == [4, 5]
 
 
+def test_workers_have_the_environment_of_the_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for value in ("one", "two"):
+        monkeypatch.setenv("SEGLAKE_TEST_WORD", value)
+        with LocalEngine(2) as engine:
+            found = engine.run(os.getenv, ["SEGLAKE_TEST_WORD"] * 2, on_done=ignore)
+        assert found == [value] * 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="workers are forked on Linux only")
+def test_workers_find_imported_what_was_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "slow_to_import.py").write_text("")
+    program = tmp_path / "program.py"
+    program.write_text(PRELOADING)
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"}
+    command = [sys.executable, str(program)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == [True, True]
+
+
+PRELOADING = """
+import json, sys
+from seglake.task_engine.engine import LocalEngine
+
+def is_imported(name):
+    return name in sys.modules
+
+if __name__ == "__main__":
+    with LocalEngine(2, preloaded=["slow_to_import"]) as engine:
+        print(json.dumps(engine.run(is_imported, ["slow_to_import"] * 2, on_done=str)))
+"""
+
 PROGRAM = """
 import sys
 from multiprocessing import active_children

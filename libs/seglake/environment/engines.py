@@ -20,15 +20,21 @@ R = TypeVar("R")
 
 
 @contextmanager
-def open_engine(kind: str, settings: Settings, *, verbosity: int) -> Iterator[Engine]:
+def open_engine(
+    kind: str, settings: Settings, *, verbosity: int, preloaded: Sequence[str] = ()
+) -> Iterator[Engine]:
     """Open `local` worker processes or `spark`; they end with the block.
+
+    Args:
+        preloaded: see `LocalEngine`.
 
     Raises:
         WrongCallError: there is no such engine.
         SeglakeError: Spark does not start.
     """
     if kind == "local":
-        with LocalEngine(settings.limits.local_processes or os.cpu_count() or 1) as engine:
+        processes = settings.limits.local_processes or os.cpu_count() or 1
+        with LocalEngine(processes, preloaded=preloaded) as engine:
             yield engine
     elif kind != "spark":
         near = did_you_mean(kind, ("spark", "local"))

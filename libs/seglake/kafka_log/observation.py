@@ -3,7 +3,7 @@
 As long as the end of a log is listed as it was, nothing needs to be read to know it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -12,6 +12,7 @@ from typing import NamedTuple, Self
 from seglake.kafka_log.log_bounds import LogBounds
 from seglake.kafka_log.read_policy import Isolation, ReadPolicy, UpperBound
 from seglake.kafka_log.replica import PartitionKey, Replica
+from seglake.kafka_log.replica_selection import likely
 
 
 class StoppedBy(StrEnum):
@@ -150,3 +151,24 @@ def _end_of(copy: Replica) -> str:
         last = copy.segments[-1]
         facts += [last.base_offset, last.size_bytes, last.modified_at_ms]
     return ":".join(map(str, facts))
+
+
+def moved_logs(
+    logs: Iterable[Sequence[Replica]],
+    newest: Mapping[PartitionKey, Observation],
+    upper_bound: UpperBound,
+) -> list[Sequence[Replica]]:
+    """The logs whose end is not listed as it was when it was seen last; see `listing_of`."""
+    seen = {key: earlier.listing for key, earlier in newest.items()}
+    return [
+        log
+        for log in logs
+        if any(copy.segments for copy in log)
+        and seen.get(log[0].key) != listing_of(log, upper_bound)
+    ]
+
+
+def copy_seen(earlier: Observation, log: Sequence[Replica]) -> Replica:
+    """The replica that an observation tells of, as far as that can be told."""
+    same = [copy for copy in log if copy.broker_id == earlier.broker_id]
+    return same[0] if len(same) == 1 else likely(log)

@@ -13,9 +13,22 @@ from seglake.log_dirs.segment_side_files import read_transaction_files
 from seglake.segment_codec.errors import SegmentCodecError
 from seglake.segment_codec.window import Window
 from seglake.storage.errors import StorageError
+from seglake.task_engine.task_progress import advance
 
 _HEADER_READ_BYTES = 4096  # one page: a header, and the next ones where batches are small
-_MOST_READ_BYTES = 1 << 20  # where they are so small that every page is read anyway
+# A disk reads on in less time than it takes to answer once more, and a run of headers costs less
+# than each of them. Producers' batches are 16 KiB unless they are told otherwise.
+_MOST_READ_BYTES = 1 << 20
+_MOST_PASSED_BYTES = 32 << 10
+
+
+def survey_segments(requests: tuple[SurveyRequest, ...]) -> list[SegmentSurvey]:
+    """Survey several segments, one after the other; the task function of the survey stage."""
+    surveys = []
+    for request in requests:
+        surveys.append(survey_segment(request))
+        advance(request.file.size_bytes)  # at most: a walk may begin behind the start
+    return surveys
 
 
 def survey_segment(request: SurveyRequest) -> SegmentSurvey:
@@ -27,7 +40,11 @@ def survey_segment(request: SurveyRequest) -> SegmentSurvey:
                 return _missing(request, f"{file.path} changed its size after it was listed")
             size_bytes = min(reader.size_bytes, file.size_bytes)
             headers = Window(
-                reader, _HEADER_READ_BYTES, size_bytes, most_read_bytes=_MOST_READ_BYTES
+                reader,
+                _HEADER_READ_BYTES,
+                size_bytes,
+                most_read_bytes=_MOST_READ_BYTES,
+                most_passed_bytes=_MOST_PASSED_BYTES,
             )
             found = walk_segment(request, headers, headers_only=True)
             if not can_be_believed(found, headers):

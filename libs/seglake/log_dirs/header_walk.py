@@ -1,11 +1,13 @@
 """The walk of a survey: what is collected of a segment, batch by batch. Effect: reads."""
 
+import numpy as np
+from numpy.typing import NDArray
+
 from seglake.kafka_log.batch_headers import max_timestamp_ms
 from seglake.kafka_log.transactions.transaction_events import TransactionEvents
 from seglake.log_dirs.batch_proof import is_proved
 from seglake.log_dirs.batch_search import walk_start
 from seglake.log_dirs.collected import Collected
-from seglake.log_dirs.collected_runs import collect_run
 from seglake.log_dirs.scan_request import SurveyRequest
 from seglake.log_dirs.segment_side_files import anchors_of, read_index
 from seglake.log_dirs.split_points import SplitPoints
@@ -47,7 +49,7 @@ def walk_segment(request: SurveyRequest, window: Window, *, headers_only: bool) 
     found = Collected(base_offset, not headers_only, order, transactions, splits)
     for item in walk.runs(position):
         if isinstance(item, BatchRun):
-            collect_run(found, item, request)
+            _collect_run(found, item, request)
             continue
         _collect(found, item, request)
         if headers_only and isinstance(item, Defect):
@@ -118,3 +120,35 @@ def _note_time(found: Collected, unit: Unit, request: SurveyRequest) -> None:
         found.from_offset = first
     if request.to_ms is not None and found.to_offset is None and newest_ms >= request.to_ms:
         found.to_offset = first
+
+
+def _collect_run(found: Collected, run: BatchRun, request: SurveyRequest) -> None:
+    """A run was met. Its batches come behind all that was met before."""
+    found.is_cut_open = False
+    found.splits.run(run)
+    if found.first_offset is None:
+        found.first_offset = run.first_offset
+    _note_times(found, run, request)
+    found.transactions.sound_run(run)
+    found.has_compacted_batch |= bool(run.is_sparse.any())
+    found.epochs.add_run(run, found.last)
+    found.last = run.batch(len(run) - 1)
+
+
+def _note_times(found: Collected, run: BatchRun, request: SurveyRequest) -> None:
+    newest_ms = run.column("max_timestamp_ms")
+    index = int(newest_ms.argmax())
+    newest = int(newest_ms[index])
+    if newest >= 0 and (found.newest_ms is None or newest > found.newest_ms):
+        found.newest_ms = newest
+        found.newest = None if found.is_proved else run.batch(index)
+    if request.from_ms is not None and found.from_offset is None:
+        found.from_offset = _first_since(run, newest_ms, request.from_ms)
+    if request.to_ms is not None and found.to_offset is None:
+        found.to_offset = _first_since(run, newest_ms, request.to_ms)
+
+
+def _first_since(run: BatchRun, newest_ms: NDArray[np.int64], since_ms: int) -> int | None:
+    """The first offset of the first batch with a record at or after a time."""
+    since = np.flatnonzero(newest_ms >= since_ms)
+    return int(run.column("base_offset")[since[0]]) if len(since) else None

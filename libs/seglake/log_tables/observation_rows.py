@@ -1,6 +1,6 @@
-"""What runs saw of each partition, as rows of `observations` and back. Effect: reads the table."""
+"""What runs saw of each partition, as rows of `observations` and back. Effect."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,14 +8,16 @@ import pyarrow as pa
 
 from seglake.kafka_log.observation import LeftRange, Observation, StoppedBy
 from seglake.kafka_log.replica import PartitionKey
-from seglake.lake.blind_append import newest_rows
+from seglake.lake.blind_append import append_file, newest_rows
 from seglake.lake.delta_tables import LakeTables
+from seglake.lake.parquet_files import ParquetFile
 from seglake.lake.tables import OBSERVATIONS
 from seglake.log_tables.coverage import Coverage
 
 # Runs record everything anew long before so many files are read, see `report/observed.py`.
 _FAR_BACK = 64
 
+_OF_NO_TOPIC = ""
 _NAMES = tuple(OBSERVATIONS.schema.names)
 # Columns that are an attribute of the same name.
 _PLAIN = tuple(
@@ -63,9 +65,20 @@ def newest_observations(
     return newest
 
 
-def observation_rows(observations: Iterable[Observation], source_id: str) -> pa.RecordBatch:
-    """At least one observation, as rows."""
-    return OBSERVATIONS.to_arrow(_row(observation, source_id) for observation in observations)
+def append_observations(
+    tables: LakeTables, observations: Sequence[Observation], *, source_id: str, run_id: str
+) -> None:
+    """Write at least one observation, as one file.
+
+    Raises:
+        SeglakeError: they are not recorded, or may be; a later run sees what this one saw.
+    """
+    with ParquetFile(tables.storage, tables.lake_path, OBSERVATIONS, _OF_NO_TOPIC) as output:
+        output.write(OBSERVATIONS.to_arrow(_row(seen, source_id) for seen in observations))
+        file = output.close()
+    now_ms = int(max(seen.observed_at for seen in observations).timestamp() * 1000)
+    if file is not None:
+        append_file(tables, OBSERVATIONS, file, run_id=run_id, now_ms=now_ms)
 
 
 def _row(observation: Observation, source_id: str) -> tuple[Any, ...]:

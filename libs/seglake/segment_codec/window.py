@@ -38,7 +38,8 @@ class Window:
     Args:
         source: borrowed; the caller closes it.
         read_bytes: how much to read from the source at once; a longer view reads more.
-        most_read_bytes: up to so much, as long as less than `read_bytes` are passed over each time.
+        most_read_bytes: up to so much, as long as few bytes are passed over each time.
+        most_passed_bytes: how many are few.
         size_bytes: how much of the source there is to see, when it may have grown meanwhile.
     """
 
@@ -49,11 +50,13 @@ class Window:
         size_bytes: int | None = None,
         *,
         most_read_bytes: int = 0,
+        most_passed_bytes: int = 0,
     ) -> None:
         self.size_bytes = source.size_bytes if size_bytes is None else size_bytes
         self._source = source
         self._least_read_bytes = self._read_bytes = read_bytes
         self._most_read_bytes = max(read_bytes, most_read_bytes)
+        self._most_passed_bytes = most_passed_bytes
         self._start = 0
         self._stop = 0
         self._piece = memoryview(b"")
@@ -82,7 +85,7 @@ class Window:
     def _move(self, position: int, length: int) -> None:
         if position < 0 or length < 0 or position + length > self.size_bytes:
             raise OutOfBoundsError(position=position, length=length, size_bytes=self.size_bytes)
-        if self._start < position < self._stop + self._least_read_bytes:
+        if self._start < position <= self._stop + self._most_passed_bytes:
             self._read_bytes = min(2 * self._read_bytes, self._most_read_bytes)
         else:
             self._read_bytes = self._least_read_bytes

@@ -17,10 +17,10 @@ from seglake.environment.setting_files import Layer, assignment_layers, option_l
 from seglake.environment.storages import open_storages
 from seglake.errors import WrongCallError
 from seglake.near_names import did_you_mean
-from seglake.pipelines.segment_ingest.decoding.tasks import DecodeTask
-from seglake.pipelines.segment_ingest.query.read_plan import Wanted, plan_reads
-from seglake.pipelines.segment_ingest.query.record_stream import SCHEMA, records_of
+from seglake.pipelines.segment_query.read_plan import Wanted, plan_reads
+from seglake.pipelines.segment_query.record_stream import SCHEMA, records_of
 from seglake.pipelines.settings.settings import Settings
+from seglake.segment_decoding.tasks import DecodeTask
 from seglake.spark_source.pushed_filters import wanted_by
 
 if TYPE_CHECKING:

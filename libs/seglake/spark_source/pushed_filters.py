@@ -14,7 +14,7 @@ from pyspark.sql.datasource import (
     LessThanOrEqual,
 )
 
-from seglake.pipelines.segment_ingest.query.read_plan import Wanted
+from seglake.pipelines.segment_query.read_plan import Wanted
 
 
 def wanted_by(filters: Iterable[Filter]) -> Wanted:

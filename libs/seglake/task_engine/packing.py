@@ -1,6 +1,6 @@
 """Packs items into tasks."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -24,3 +24,19 @@ def packed(
         groups[-1].append(item)
         room -= size
     return groups
+
+
+def spread(items: Sequence[T], size_of: Callable[[T], int], most: int) -> list[list[T]]:
+    """Items in order, in as few groups as their sizes allow, each of about the same size.
+
+    A group may be larger than `most` by half of one item.
+    """
+    total = sum(map(size_of, items))
+    count = max(-(-total // most), 1)
+    groups: dict[int, list[T]] = {}
+    reached = 0
+    for item in items:
+        middle = reached + size_of(item) / 2
+        groups.setdefault(int(middle * count / (total or 1)), []).append(item)
+        reached += size_of(item)
+    return list(groups.values())

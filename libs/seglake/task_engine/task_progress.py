@@ -11,9 +11,10 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Generic, NamedTuple, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, Self, TypeVar
 
-from seglake.task_engine.engine import Engine
+if TYPE_CHECKING:
+    from seglake.task_engine.engine import Engine
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -72,7 +73,7 @@ class TaskProgress:
 
 
 def run_watched(
-    engine: Engine, function: Callable[[T], R], tasks: Sequence[T], progress: TaskProgress
+    engine: "Engine", function: Callable[[T], R], tasks: Sequence[T], progress: TaskProgress
 ) -> list[R]:
     """Run tasks as `Engine.run` does; what they say with `advance` goes to `progress`."""
     numbered = [

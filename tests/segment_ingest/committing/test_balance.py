@@ -7,7 +7,10 @@ import pytest
 from seglake.kafka_log.replica import PartitionKey
 from seglake.lake.parquet_files import DataFile
 from seglake.pipelines.segment_ingest.committing.balance import failures_of
-from seglake.pipelines.segment_ingest.decoding.tasks import (
+from seglake.pipelines.segment_ingest.planning.plan import RangePlan, Wave, plan_ranges, plan_waves
+from seglake.pipelines.settings.settings import Settings
+from seglake.segment_codec.transactions import Marker
+from seglake.segment_decoding.tasks import (
     ByteCount,
     DecodeTask,
     PartitionSplit,
@@ -15,9 +18,6 @@ from seglake.pipelines.segment_ingest.decoding.tasks import (
     TaskReport,
     Totals,
 )
-from seglake.pipelines.segment_ingest.planning.plan import RangePlan, Wave, plan_ranges, plan_waves
-from seglake.pipelines.settings.settings import Settings
-from seglake.segment_codec.transactions import Marker
 from support.planned import BATCH_BYTES, BATCH_OFFSETS, KEY, decode_settings, report, surveyed
 
 

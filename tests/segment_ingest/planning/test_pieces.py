@@ -20,11 +20,11 @@ from seglake.lake.tables import GAPS
 from seglake.log_dirs.header_scan import survey_segment
 from seglake.log_dirs.scan_request import SurveyRequest
 from seglake.pipelines.segment_ingest.committing.range_result import combine_reports
-from seglake.pipelines.segment_ingest.decoding.split_decoder import SplitDecoder
-from seglake.pipelines.segment_ingest.decoding.tasks import DecodeSettings
 from seglake.pipelines.segment_ingest.planning.plan import RangePlan, plan_ranges
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.settings.settings import Settings
+from seglake.segment_decoding.split_decoder import SplitDecoder
+from seglake.segment_decoding.tasks import DecodeSettings
 from seglake.storage.local_storage import LocalStorage
 from support.mixed_batches import KINDS, drawn_kinds, laid_out_kinds
 from support.planned import decode_settings, replica

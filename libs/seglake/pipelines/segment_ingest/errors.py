@@ -1,6 +1,6 @@
 """Bad calls and a failing world; bad bytes never come through here."""
 
-from seglake.errors import SeglakeError, WrongCallError
+from seglake.errors import WrongCallError
 
 
 class IsolationConflictError(WrongCallError):
@@ -14,15 +14,4 @@ class IsolationConflictError(WrongCallError):
             f"topic {topic} is in this lake with isolation {known}, and this run asks for {asked}: "
             "rows of both kinds cannot share a table. Use the isolation of before, leave the topic "
             "out with --topics, or take it into another lake"
-        )
-
-
-class DataLossError(SeglakeError):
-    """A query met damage or missing offsets, and was not told to go on without them."""
-
-    def __init__(self, reason: str) -> None:
-        self.reason = reason
-        super().__init__(
-            f"{reason}. With the option failOnDataLoss=false the query reads what is valid;"
-            " `seglake ingest` also keeps the damaged bytes and says why each offset is missing"
         )

@@ -17,11 +17,10 @@ from seglake.lake.delta_commit import recover
 from seglake.lake.delta_tables import LakeTables
 from seglake.log_dirs.discovery import Discovery, check_apart
 from seglake.log_dirs.errors import WrongSourceError
-from seglake.log_dirs.relisting import retryable_replicas
 from seglake.log_tables.coverage import Coverage, with_known_id
+from seglake.log_tables.observation_rows import append_observations
 from seglake.pipelines.segment_ingest.announcement import Announcement
 from seglake.pipelines.segment_ingest.committing.concurrent_ranges import concurrent_ranges
-from seglake.pipelines.segment_ingest.committing.observations import record
 from seglake.pipelines.segment_ingest.committing.wave import WaveResult, run_wave
 from seglake.pipelines.segment_ingest.planning.isolation import check_isolation
 from seglake.pipelines.segment_ingest.planning.other_clusters import other_clusters_notes
@@ -30,6 +29,7 @@ from seglake.pipelines.segment_ingest.planning.second_listing import (
     absent_logs,
     changed_replicas,
     confirmed,
+    retryable_replicas,
 )
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.segment_ingest.repair.repair import RepairResult, expected_repairs, repair
@@ -136,7 +136,10 @@ def _recorded(
     """What the run saw of each partition; what is new of that is in the lake then."""
     context.reporter.step("recording what was observed")
     seen = observed(rounds, context, now)
-    record(seen.to_record, context)
+    if seen.to_record and not context.is_dry_run:
+        append_observations(
+            context.tables, seen.to_record, source_id=context.source_id, run_id=context.run_id
+        )
     return seen.every
 
 
@@ -347,4 +350,4 @@ def _repaired(replicas: Sequence[Replica], context: RunContext) -> RepairResult:
     if not context.is_dry_run:
         return repair(replicas, context)
     topics = {replica.key.topic for replica in replicas}
-    return expected_repairs(topics, replicas, context, is_replay=False)
+    return expected_repairs(topics, replicas, context)

@@ -31,14 +31,7 @@ def convert(
     storage, settings = scan.storage, scan.settings
     path = storage.locate(lake)
     check_is_empty(storage, path)
-    summary = ingest(
-        sources,
-        lake,
-        scan,
-        run_id=run_id,
-        dry_run=dry_run,
-        after=after,
-    )
+    summary = ingest(sources, lake, scan, run_id=run_id, dry_run=dry_run, after=after)
     if not dry_run:
         tables = LakeTables(path, storage)
         if storage.info(tables.path(RECORDS)) is None:  # nothing was selected

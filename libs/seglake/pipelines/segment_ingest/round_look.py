@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from seglake.kafka_log.observation import moved_logs
 from seglake.kafka_log.replica import Replica
 from seglake.kafka_log.replica_selection import likely
 from seglake.log_tables.coverage import Coverage
 from seglake.log_tables.observation_rows import NewestObservations, newest_observations
-from seglake.pipelines.segment_ingest.planning.moved_logs import moved_logs
 from seglake.pipelines.segment_ingest.planning.replica_survey import (
     survey_logs,
     survey_partitions,

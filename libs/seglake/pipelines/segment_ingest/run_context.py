@@ -13,9 +13,9 @@ from seglake.lake.lake_folder import opening
 from seglake.log_dirs.discovery import Discovery, discover
 from seglake.log_tables.coverage import Coverage
 from seglake.pipelines.progress import RunReporter
-from seglake.pipelines.segment_ingest.decoding.tasks import DecodeSettings
 from seglake.pipelines.settings.settings import Settings
 from seglake.pipelines.settings.topic_selection import check_selection, unmatched_globs
+from seglake.segment_decoding.tasks import DecodeSettings
 from seglake.storage.storage import Storage
 from seglake.task_engine.engine import Engine
 

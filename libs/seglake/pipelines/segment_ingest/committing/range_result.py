@@ -13,9 +13,9 @@ from seglake.kafka_log.gap_ranges import GapsByCause, GapTally, gaps_joined
 from seglake.kafka_log.offset_gaps import GapCause, cause_of
 from seglake.lake.tables import CHECKPOINTS
 from seglake.log_tables.quarantine_rows import RowStamp, gap_row
-from seglake.pipelines.segment_ingest.decoding.tasks import SplitReport, Totals
 from seglake.pipelines.segment_ingest.planning.plan import RangePlan, RemainingGap
 from seglake.pipelines.settings.settings import Settings
+from seglake.segment_decoding.tasks import SplitReport, Totals
 
 _JUST_GONE = "its segment was deleted while the run read the log"
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from seglake.lake.delta_commit import TopicWave, commit_wave
+from seglake.lake.delta_commit import Outcome, TopicWave, commit_wave
 from seglake.lake.parquet_files import DataFile, ParquetFile
 from seglake.lake.tables import CHECKPOINTS, GAPS, Table
 from seglake.log_tables.quarantine_rows import RowStamp
@@ -20,20 +20,15 @@ from seglake.pipelines.segment_ingest.committing.range_result import (
     gap_rows,
     ledger_rows,
 )
-from seglake.pipelines.segment_ingest.decoding.decode import decode
-from seglake.pipelines.segment_ingest.decoding.tasks import (
+from seglake.pipelines.segment_ingest.planning.plan import Wave
+from seglake.pipelines.segment_ingest.run_context import RunContext
+from seglake.segment_decoding.decode import decode
+from seglake.segment_decoding.tasks import (
     SplitReport,
     TaskReport,
 )
-from seglake.pipelines.segment_ingest.planning.plan import RangePlan, Wave
-from seglake.pipelines.segment_ingest.run_context import RunContext
 
 _WRITTEN_AT_A_TIME = 16
-
-
-def no_extra_files(results: Sequence[RangeResult]) -> Mapping[str, Sequence[DataFile]]:
-    """Nothing is committed but what the tasks wrote."""
-    return {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +48,7 @@ def run_wave(
     *,
     extra_files: Callable[
         [Sequence[RangeResult]], Mapping[str, Sequence[DataFile]]
-    ] = no_extra_files,
+    ] = lambda results: {},
 ) -> WaveResult:
     """Execute and commit one wave.
 
@@ -80,18 +75,8 @@ def run_wave(
     context.reporter.step("committing")
     files += [file for extra_file in extra_files(results).values() for file in extra_file]
     topics = _topic_waves(results, files, generations, attempt_id, context)
-    outcome = commit_wave(
-        context.tables,
-        context.source_id,
-        attempt_id,
-        context.run_id,
-        topics,
-        time.time_ns() // 1_000_000,
-        after=context.after,
-    )
+    outcome = _commit(topics, attempt_id, generations, context)
     won = frozenset(outcome.committed)
-    for topic in won:
-        generations[topic] += 1
     committed = [r for r in results if r.plan.key.topic in won]
     written = sum(file.size_bytes for topic in topics if topic.topic in won for file in topic.files)
     return WaveResult(tuple(committed), outcome.lost, left_out, written)
@@ -116,6 +101,13 @@ def commit_files(
     if not waves:
         return ()
     context.announce()
+    return _commit(waves, attempt_id, generations, context).lost
+
+
+def _commit(
+    waves: Sequence[TopicWave], attempt_id: str, generations: dict[str, int], context: RunContext
+) -> Outcome:
+    """Commit to all tables, and count up the generations of what was committed."""
     outcome = commit_wave(
         context.tables,
         context.source_id,
@@ -127,7 +119,7 @@ def commit_files(
     )
     for topic in outcome.committed:
         generations[topic] += 1
-    return outcome.lost
+    return outcome
 
 
 def _results(
@@ -151,16 +143,12 @@ def _results(
         found = [by_split[id(split)] for split in plan.splits]
         reason = next((report for report in found if isinstance(report, str)), None)
         if reason is not None:
-            left_out[_name(plan)] = reason
+            left_out[str(plan.key)] = reason
             continue
         result = combine_reports(plan, [r for r in found if not isinstance(r, str)])
         if result.next_offset > plan.start_offset:  # else its bound lies in its first batch
             results.append(result)
     return results, left_out
-
-
-def _name(plan: RangePlan) -> str:
-    return str(plan.key)
 
 
 def _topic_waves(

@@ -9,8 +9,8 @@ from dataclasses import replace
 from itertools import chain, groupby
 
 from seglake.kafka_log.segment_survey import SegmentSurvey
-from seglake.pipelines.segment_ingest.decoding.tasks import SegmentSplit
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
+from seglake.segment_decoding.tasks import SegmentSplit
 from seglake.task_engine.packing import packed
 
 

@@ -14,17 +14,17 @@ from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
 from seglake.kafka_log.replica import PartitionKey
 from seglake.log_tables.ledger_layers import RangeKind
-from seglake.pipelines.segment_ingest.decoding.tasks import (
+from seglake.pipelines.segment_ingest.planning.pieces import grouped, pieces_of
+from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
+from seglake.pipelines.settings.settings import Settings
+from seglake.segment_codec.transactions import Marker
+from seglake.segment_decoding.tasks import (
     DecodeSettings,
     DecodeTask,
     PartitionSplit,
     SegmentSplit,
 )
-from seglake.pipelines.segment_ingest.planning.pieces import grouped, pieces_of
-from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
-from seglake.pipelines.settings.settings import Settings
-from seglake.segment_codec.transactions import Marker
-from seglake.task_engine.packing import packed
+from seglake.task_engine.packing import packed, spread
 
 
 class RemainingGap(NamedTuple):
@@ -141,8 +141,8 @@ def plan_waves(
 def _tasks(
     ranges: Iterable[RangePlan], task_bytes: int, settings: DecodeSettings
 ) -> tuple[DecodeTask, ...]:
-    splits = (split for plan in ranges for split in plan.splits)
-    groups = packed(splits, lambda split: split.size_bytes, task_bytes)
+    splits = [split for plan in ranges for split in plan.splits]
+    groups = spread(splits, lambda split: split.size_bytes, task_bytes)
     tasks = [DecodeTask(tuple(group), settings) for group in groups]
     return tuple(sorted(tasks, key=lambda task: -task.size_bytes))
 

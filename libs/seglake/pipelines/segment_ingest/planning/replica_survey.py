@@ -6,10 +6,8 @@ from seglake.kafka_log.log_bounds import bounds_of
 from seglake.kafka_log.read_policy import UpperBound
 from seglake.kafka_log.replica import Replica
 from seglake.kafka_log.replica_selection import PartitionChoice, SurveyedReplica, choose
-from seglake.kafka_log.segment_survey import SegmentSurvey
 from seglake.kafka_log.transactions.replica_evidence import evidence_of
-from seglake.log_dirs.header_scan import survey_segment
-from seglake.log_dirs.scan_request import SurveyRequest
+from seglake.log_dirs.header_scan import survey_segments
 from seglake.log_tables.coverage import Coverage
 from seglake.pipelines.segment_ingest.planning.survey_plan import (
     earlier_run,
@@ -21,7 +19,6 @@ from seglake.pipelines.segment_ingest.planning.survey_plan import (
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.segment_ingest.run_context import ScanContext
 from seglake.pipelines.settings.settings import Settings
-from seglake.task_engine.task_progress import advance
 
 _MOST_INLINE_GROUPS = 4
 
@@ -54,15 +51,6 @@ def _partition(
     return SurveyedPartition(choice, bounds, tuple(coverage.ranges(choice.chosen.key)))
 
 
-def survey_group(requests: tuple[SurveyRequest, ...]) -> list[SegmentSurvey]:
-    """Survey several segments, one after the other; the task function."""
-    surveys = []
-    for request in requests:
-        surveys.append(survey_segment(request))
-        advance(walked_bytes(request))
-    return surveys
-
-
 def _surveyed(
     replicas: Sequence[Replica], coverage: Coverage, scan: ScanContext
 ) -> list[SurveyedReplica]:
@@ -72,7 +60,7 @@ def _surveyed(
     is_small = sum(sizes) <= settings.read.split_bytes and len(groups) <= _MOST_INLINE_GROUPS
     found = scan.reporter.run_tasks(
         scan.engine,
-        survey_group,
+        survey_segments,
         groups,
         sizes=sizes,
         text="surveying headers",

@@ -5,13 +5,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from seglake.kafka_log.compressed_segments import compressed_ranges, left_ranges, spans
-from seglake.kafka_log.observation import Observation
+from seglake.kafka_log.observation import Observation, copy_seen
 from seglake.kafka_log.offset_ranges import OffsetRange, merged
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.kafka_log.replica_selection import leading
 from seglake.kafka_log.short_logs import ShortLog, end_claim, short_log
 from seglake.log_tables.coverage import Coverage
-from seglake.pipelines.segment_ingest.planning.moved_logs import copy_seen
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 
 

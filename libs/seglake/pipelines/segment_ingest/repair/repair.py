@@ -4,7 +4,8 @@ Runs at the end of every ingest: whether a replica is given in the same run or i
 no difference. Nothing is read unless the lake has a gap that a replica at hand could fill.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -18,19 +19,21 @@ from seglake.pipelines.segment_ingest.committing.concurrent_ranges import (
 from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
 from seglake.pipelines.segment_ingest.committing.wave import WaveResult, run_wave
 from seglake.pipelines.segment_ingest.planning.plan import plan_waves
-from seglake.pipelines.segment_ingest.repair.quarantined_bytes import quarantined_sources
 from seglake.pipelines.segment_ingest.repair.repair_candidates import (
     FoundRepairs,
     PlannedFill,
     found_repairs,
 )
-from seglake.pipelines.segment_ingest.repair.repair_sources import repair_sources_of
+from seglake.pipelines.segment_ingest.repair.repair_sources import RepairSource, repair_sources_of
 from seglake.pipelines.segment_ingest.repair.repair_state import RepairState, repair_state
 from seglake.pipelines.segment_ingest.repair.resolution_files import Resolutions
 from seglake.pipelines.segment_ingest.repair.transaction_contradictions import settled_otherwise
 from seglake.pipelines.segment_ingest.run_context import RunContext, decode_settings
 
 _MOST_ROUNDS = 3  # what one copy leaves, others may have
+
+KeptSources = Callable[[RepairState], AbstractContextManager[Sequence[RepairSource]]]
+"""Lays out, for as long as the block lasts, what may fill gaps besides replicas on a disk."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,11 +102,11 @@ def repair(
     return _result(rounds, copies.notes, context)
 
 
-def repair_from_quarantine(topics: Iterable[str], context: RunContext) -> RepairResult:
-    """Fill from quarantined bytes what decodes now."""
+def repair_from(kept: KeptSources, topics: Iterable[str], context: RunContext) -> RepairResult:
+    """Fill from these sources what decodes now."""
     state = repair_state(context, topics)
-    with quarantined_sources(context.tables, context.source_id, state) as copies:
-        found = found_repairs(copies, state, context, is_replay=True)
+    with kept(state) as candidates:
+        found = found_repairs(candidates, state, context, is_replay=True)
         filled = _fill(found, state, context)
     return _result([filled], (), context)
 
@@ -113,26 +116,20 @@ def expected_repairs(
     replicas: Iterable[Replica],
     context: RunContext,
     *,
-    is_replay: bool,
+    kept: KeptSources | None = None,
 ) -> RepairResult:
     """What repairs would fill of the gaps that stand now; nothing is committed.
 
     Args:
-        is_replay: also from quarantined bytes.
+        kept: of a replay, what it has besides the replicas.
     """
     listed = list(replicas)
     state = repair_state(context, topics, listed)
     copies = repair_sources_of(listed, state.gaps, state.coverage, context.settings)
-    if is_replay:
-        with quarantined_sources(context.tables, context.source_id, state) as kept:
-            both = [*copies.candidates, *kept]
-            found = found_repairs(both, state, context, is_replay=True)
-    else:
-        found = found_repairs(copies.candidates, state, context, is_replay=False)
-    return RepairResult(
-        notes=(*copies.notes, *found.notes),
-        planned_fills=found.fills,
-    )
+    with nullcontext(()) if kept is None else kept(state) as more:
+        both = [*copies.candidates, *more]
+        found = found_repairs(both, state, context, is_replay=kept is not None)
+    return RepairResult(notes=(*copies.notes, *found.notes), planned_fills=found.fills)
 
 
 def _fill(found: FoundRepairs, state: RepairState, context: RunContext) -> _Filled:

@@ -11,12 +11,12 @@ from seglake.kafka_log.segment_survey import DataSpan
 from seglake.kafka_log.transactions.missing_markers import KnownLog, MissingMarkers
 from seglake.log_tables.current_gaps import CurrentGap
 from seglake.log_tables.ledger_layers import RangeKind
-from seglake.pipelines.segment_ingest.decoding.tasks import PartitionSplit, SegmentSplit
 from seglake.pipelines.segment_ingest.planning.plan import RangePlan, RemainingGap
 from seglake.pipelines.segment_ingest.repair.gap_search_values import FoundSpan
 from seglake.pipelines.segment_ingest.repair.repair_sources import RepairSource
 from seglake.segment_codec.segment import MOST_OFFSETS
 from seglake.segment_codec.transactions import Marker, Markers
+from seglake.segment_decoding.tasks import PartitionSplit, SegmentSplit
 
 
 class CandidateReplica(NamedTuple):

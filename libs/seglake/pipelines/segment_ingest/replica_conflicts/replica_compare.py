@@ -25,11 +25,11 @@ from seglake.log_tables.quarantine_rows import (
     most_raw_bytes,
     quarantine_row,
 )
-from seglake.pipelines.segment_ingest.decoding.decoded_rows import DecodedRows, Row
-from seglake.pipelines.segment_ingest.decoding.table_files import TableFiles
-from seglake.pipelines.segment_ingest.decoding.tasks import DecodeSettings
 from seglake.segment_codec.errors import DefectCode, SegmentCodecError
 from seglake.segment_codec.segment import Defect
+from seglake.segment_decoding.decoded_rows import DecodedRows, Row
+from seglake.segment_decoding.table_files import TableFiles
+from seglake.segment_decoding.tasks import DecodeSettings
 from seglake.storage.errors import StorageError
 from seglake.storage.storage import Storage
 

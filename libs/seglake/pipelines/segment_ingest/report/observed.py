@@ -9,12 +9,12 @@ from seglake.kafka_log.observation import (
     LeftRange,
     Observation,
     StoppedBy,
+    copy_seen,
     listing_of,
     stopped_by,
 )
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.kafka_log.replica_selection import likely
-from seglake.pipelines.segment_ingest.planning.moved_logs import copy_seen
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.segment_ingest.report.round_result import RoundResult
 from seglake.pipelines.segment_ingest.report.unread import unread_ranges

@@ -1,0 +1,1 @@
+"""Fills gaps of a lake from quarantined bytes and from other replicas."""

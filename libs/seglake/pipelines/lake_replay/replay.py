@@ -1,0 +1,131 @@
+"""The order of a replay: gaps are filled from kept bytes and from other copies. Effect."""
+
+import time
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+
+from seglake.kafka_log.compressed_segments import compressed_ranges
+from seglake.kafka_log.read_policy import Isolation
+from seglake.kafka_log.replica import Replica
+from seglake.lake.delta_commit import recover
+from seglake.lake.delta_tables import LakeTables
+from seglake.lake.lake_folder import opening
+from seglake.pipelines.lake_replay.quarantined_bytes import quarantined_sources
+from seglake.pipelines.lake_replay.replay_summary import ReplaySummary
+from seglake.pipelines.segment_ingest.announcement import Announcement
+from seglake.pipelines.segment_ingest.planning.unread_data import compressed_log
+from seglake.pipelines.segment_ingest.repair.repair import (
+    expected_repairs,
+    repair,
+    repair_from,
+)
+from seglake.pipelines.segment_ingest.repair.repair_state import repair_state
+from seglake.pipelines.segment_ingest.report.unread_files import unread_files
+from seglake.pipelines.segment_ingest.run_context import (
+    RunContext,
+    ScanContext,
+    list_sources,
+    opened_lake,
+    published,
+)
+from seglake.pipelines.settings.settings import SelectSettings
+from seglake.pipelines.settings.topic_selection import check_selection
+
+
+def replay(
+    lake: str,
+    sources: Sequence[str],
+    scan: ScanContext,
+    *,
+    run_id: str | None = None,
+    dry_run: bool = False,
+    after: Callable[[str], None] = lambda step: None,
+) -> ReplaySummary:
+    """Decode again what lies in quarantine, and take what other copies have of it, exactly once.
+
+    Args:
+        sources: log dirs with other copies; none: only the bytes kept in the lake.
+        dry_run: only say what would be filled; nothing is committed. Bytes that are decoded again
+            lie in the lake's work folder meanwhile.
+        after: called with the name of each step of a commit, for tests that stop there.
+
+    Raises:
+        LakeFolderError, NothingSelectedError, WrongSourceError, UnsafeStoreError: a wrong call;
+            nothing was touched.
+        SeglakeError: the lake or a worker failed; what was committed stays, run again.
+    """
+    started = time.monotonic()
+    tables = opened_lake(lake, scan, dry_run=dry_run)
+    source_ids, notes = _clusters(tables, scan.settings.select)
+    summary = ReplaySummary(run_id or uuid.uuid4().hex, tables.lake_path, dry_run, notes=notes)
+    replicas = _replicas(sources, scan, summary)
+    summary.notes += [
+        f"the lake has nothing of cluster {source_id}, so its disks fill no gap"
+        for source_id in replicas
+        if source_id not in source_ids
+    ]
+    for source_id in source_ids:
+        if not dry_run:
+            recover(tables, source_id)
+        context = RunContext.begun(scan, tables, source_id, run_id=summary.run_id, after=after)
+        with Announcement(context) as announced:
+            _replay_source(replicas.get(source_id, ()), announced.context, summary)
+        summary.notes += announced.notes
+    summary.seconds = round(time.monotonic() - started, 3)
+    return summary
+
+
+def _clusters(tables: LakeTables, select: SelectSettings) -> tuple[list[str], list[str]]:
+    """The clusters of the lake, and a note of each glob that selects none of its topics."""
+    with opening(tables.lake_path):
+        topics = tables.topics() if select.topics else []
+        return tables.source_ids(), check_selection(topics, select, place="lake")
+
+
+def _replicas(
+    sources: Sequence[str], scan: ScanContext, summary: ReplaySummary
+) -> dict[str, tuple[Replica, ...]]:
+    """What lies on the disks, by cluster."""
+    if not sources:
+        return {}
+    scan.reporter.step("listing the sources")
+    discovery = list_sources(sources, scan)
+    summary.notes += discovery.notes
+    summary.left_out |= discovery.unreadable
+    compressed = (
+        compressed_log(replica, compressed_ranges(replica), ()) for replica in discovery.replicas
+    )
+    summary.unread_files = unread_files(
+        discovery.unread_files, [log for log in compressed if log is not None]
+    )
+    return {discovery.source_id: discovery.replicas}
+
+
+def _replay_source(
+    replicas: Iterable[Replica], context: RunContext, summary: ReplaySummary
+) -> None:
+    """Fill the gaps of one source, its topics by the isolation that they were taken with."""
+    _, coverage = published(context, [])
+    topics = [topic for topic in coverage.topics() if context.settings.select.takes_topic(topic)]
+    for isolation in Isolation:
+        of_isolation = [topic for topic in topics if coverage.isolation(topic) == isolation]
+        if of_isolation:
+            chosen = [replica for replica in replicas if replica.key.topic in of_isolation]
+            _replay_topics(of_isolation, chosen, context.with_isolation(isolation), summary)
+
+
+def _replay_topics(
+    topics: Sequence[str],
+    replicas: Sequence[Replica],
+    context: RunContext,
+    summary: ReplaySummary,
+) -> None:
+    kept = partial(quarantined_sources, context.tables, context.source_id)
+    if summary.is_dry_run:
+        summary.add(expected_repairs(topics, replicas, context, kept=kept))
+    else:
+        filled = repair(replicas, context, is_replay=True)
+        summary.add(filled, repair_from(kept, topics, context))
+    left = repair_state(context, topics)
+    summary.add_left(left.left_spans, left.gaps)

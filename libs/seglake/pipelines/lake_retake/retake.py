@@ -1,0 +1,185 @@
+"""The order of a retake: what lost an election is ingested anew from the log that won. Effect."""
+
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from seglake.kafka_log.leader_epochs import OPEN_END
+from seglake.kafka_log.offset_ranges import OffsetRange
+from seglake.kafka_log.read_policy import Isolation
+from seglake.kafka_log.replica import PartitionKey, Replica
+from seglake.lake.delta_commit import recover
+from seglake.log_dirs.discovery import check_apart
+from seglake.pipelines.lake_retake.retake_ledger import RetakeLedger
+from seglake.pipelines.lake_retake.retake_plan import (
+    NOTHING_YET,
+    RetakePlan,
+    Selection,
+    planned,
+    selected_keys,
+    wanted_ranges_of,
+)
+from seglake.pipelines.lake_retake.retake_summary import RetakeSummary
+from seglake.pipelines.segment_ingest.announcement import Announcement
+from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
+from seglake.pipelines.segment_ingest.committing.wave import run_wave
+from seglake.pipelines.segment_ingest.planning.plan import plan_waves
+from seglake.pipelines.segment_ingest.repair.repair import repair
+from seglake.pipelines.segment_ingest.run_context import (
+    RunContext,
+    ScanContext,
+    decode_settings,
+    list_sources,
+    opened_lake,
+    published,
+)
+from seglake.pipelines.settings.topic_selection import check_selection
+
+_MOST_ROUNDS = 5
+
+
+def retake(
+    sources: Sequence[str],
+    lake: str,
+    scan: ScanContext,
+    *,
+    selection: Selection,
+    run_id: str | None = None,
+    dry_run: bool = False,
+    after: Callable[[str], None] = lambda step: None,
+) -> RetakeSummary:
+    """Ingest anew what lost an election after it was ingested, exactly once.
+
+    Args:
+        selection: of the topics that the settings select.
+        run_id, dry_run, after: as of `ingest`.
+
+    Raises:
+        WrongCallError: the lake, a source or the selection is wrong; nothing was touched.
+        SeglakeError: the lake or a worker failed; what was committed stays, run again.
+    """
+    started = time.monotonic()
+    tables = opened_lake(lake, scan, dry_run=dry_run)
+    scan.reporter.step("listing the sources")
+    discovery = list_sources(sources, scan)
+    check_apart(discovery, scan.storage, tables.lake_path)
+    context = RunContext.begun(
+        _of_whole_logs(scan),
+        tables,
+        discovery.source_id,
+        run_id=run_id,
+        after=after,
+        is_dry_run=dry_run,
+    )
+    _, coverage = published(context, [])
+    notes = check_selection(coverage.topics(), context.settings.select, place="lake")
+    keys = selected_keys(coverage, selection, context)
+    if not dry_run:
+        recover(tables, context.source_id)
+    summary = RetakeSummary(context.run_id, tables.lake_path, dry_run, len(keys))
+    summary.left_out |= discovery.unreadable
+    with Announcement(context, _topics_of(keys)) as announced:
+        for isolation in Isolation:
+            own = {key for key in keys if coverage.isolation(key.topic) == isolation}
+            replicas = [each for each in discovery.replicas if each.key.topic in _topics_of(own)]
+            alike = announced.context.with_isolation(isolation)
+            _retake(own, replicas, selection, alike, summary)
+    summary.close(context.settings.limits, [*notes, *announced.notes])
+    summary.seconds = round(time.monotonic() - started, 3)
+    return summary
+
+
+def _of_whole_logs(scan: ScanContext) -> ScanContext:
+    """Without a window of time: what is superseded is ingested as the log has it."""
+    select = replace(scan.settings.select, from_timestamp=None, to_timestamp=None)
+    return replace(scan, settings=replace(scan.settings, select=select))
+
+
+def _topics_of(keys: Iterable[PartitionKey]) -> set[str]:
+    return {key.topic for key in keys}
+
+
+def _retake(
+    keys: set[PartitionKey],
+    replicas: Sequence[Replica],
+    selection: Selection,
+    context: RunContext,
+    summary: RetakeSummary,
+) -> None:
+    """Retake partitions of topics with one isolation, and fill what gaps that leaves."""
+    lost, rounds = keys, 0
+    whole = {key: [(0, OPEN_END)] for key in keys} if selection.is_whole else {}
+    committed: list[RangeResult] = []
+    left_out: dict[str, str] = {}
+    while lost and rounds < _MOST_ROUNDS:
+        for key in lost:
+            left_out.pop(str(key), None)  # it is tried again
+        if rounds:
+            recover(context.tables, context.source_id, sorted(_topics_of(lost)))
+        done = _round(lost, whole, replicas, context, summary)
+        committed += done.committed
+        left_out |= done.left_out
+        lost, rounds = {key for key in lost if key.topic in done.lost}, rounds + 1
+    summary.left_out |= left_out
+    for topic in sorted(_topics_of(lost)):
+        summary.left_out[topic] = f"{topic}: concurrent runs kept committing first; run again"
+    if context.is_dry_run:
+        return
+    _name_waiting(keys - lost, context, summary)
+    summary.add_findings(committed, repair(replicas if committed else (), context))
+
+
+def _name_waiting(keys: set[PartitionKey], context: RunContext, summary: RetakeSummary) -> None:
+    """Name what the logs do not have yet, or nobody may read."""
+    _, coverage = published(context, [])
+    for key in sorted(keys, key=str):
+        ranges = coverage.superseded_ranges(key)
+        if ranges:
+            shown = ", ".join(f"[{start}, {stop})" for start, stop in ranges)
+            summary.left_out.setdefault(str(key), f"{key}: {shown} waits: {NOTHING_YET}")
+
+
+class _Round(NamedTuple):
+    """What a round brought: ranges committed, topics that another run took, and what is left."""
+
+    committed: Sequence[RangeResult]
+    lost: Collection[str]
+    left_out: Mapping[str, str]
+
+
+def _round(
+    keys: set[PartitionKey],
+    whole: dict[PartitionKey, list[OffsetRange]],
+    replicas: Sequence[Replica],
+    context: RunContext,
+    summary: RetakeSummary,
+) -> _Round:
+    """Plan and execute.
+
+    Args:
+        whole: partitions of which also what counts is ingested anew, with the offsets of which
+            that is left to do; what is done is taken out.
+    """
+    generations, coverage = published(context, sorted(_topics_of(keys)))
+    wanted = wanted_ranges_of(keys, whole, coverage)
+    plan = planned(replicas, wanted, coverage, context) if wanted else RetakePlan()
+    summary.notes += plan.notes
+    if context.is_dry_run:
+        summary.add_plan(plan.ranges, [(of.key, free) for of in plan.retakes for free in of.free])
+        return _Round((), (), plan.left_out)
+    write, split_bytes = context.settings.write, context.settings.read.split_bytes
+    waves = plan_waves(plan.ranges, write.wave_bytes, split_bytes, decode_settings(context))
+    ledger = RetakeLedger(plan.retakes, coverage, generations, context, whole=whole)
+    committed: list[RangeResult] = []
+    left_out, lost = dict(plan.left_out), set[str]()
+    with context.reporter.measuring(sum(wave.size_bytes for wave in waves)):
+        for wave in waves:
+            result = run_wave(wave, generations, context, extra_files=ledger.files)
+            summary.add(result.committed, ledger.settle(result.lost))
+            committed += result.committed
+            left_out |= result.left_out
+            lost |= set(result.lost)
+    taken = ledger.release()
+    summary.add((), ledger.settle(taken))
+    return _Round(committed, lost | set(taken), left_out)

@@ -1,0 +1,156 @@
+"""What a query must read: the same choice, survey and plan as a run makes, as if nothing was taken.
+
+Effect: lists folders and reads headers, in this process.
+"""
+
+import io
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+from seglake.kafka_log.offset_ranges import OffsetRange
+from seglake.kafka_log.replica import PartitionKey
+from seglake.kafka_log.replica_selection import replicas_by_partition
+from seglake.log_dirs.discovery import Discovery
+from seglake.log_tables.coverage import Coverage
+from seglake.pipelines.progress import RunReporter, show_count
+from seglake.pipelines.segment_ingest.planning.plan import RangePlan, plan_ranges, plan_waves
+from seglake.pipelines.segment_ingest.planning.replica_survey import survey_partitions
+from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
+from seglake.pipelines.segment_ingest.planning.unread_data import CompressedLog, unread_data
+from seglake.pipelines.segment_ingest.run_context import (
+    ScanContext,
+    decode_settings_of,
+    list_selected,
+)
+from seglake.pipelines.segment_query.errors import DataLossError
+from seglake.pipelines.settings.settings import Settings
+from seglake.segment_codec.log_dir import OFFSET_MAX, parse_folder_name
+from seglake.segment_decoding.tasks import DecodeTask
+from seglake.storage.storage import Storage
+from seglake.task_engine.engine import LocalEngine
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a query asks for; the rest need not be read.
+
+    Attributes:
+        topics, partitions: None for all.
+        offsets: half-open.
+    """
+
+    topics: frozenset[str] | None = None
+    partitions: frozenset[int] | None = None
+    offsets: OffsetRange = (0, OFFSET_MAX)
+
+    def with_topics(self, topics: Iterable[str]) -> Self:
+        """Only these topics, of those that are asked for."""
+        wanted = frozenset(topics)
+        return replace(self, topics=wanted if self.topics is None else self.topics & wanted)
+
+    def with_partitions(self, partitions: Iterable[int]) -> Self:
+        """Only these partitions, of those that are asked for."""
+        wanted = frozenset(partitions)
+        return replace(
+            self, partitions=wanted if self.partitions is None else self.partitions & wanted
+        )
+
+    def with_offsets(self, start: int | None, stop: int | None) -> Self:
+        """Only these offsets, of those that are asked for; None for no bound."""
+        first, following = self.offsets
+        first = max(first, 0 if start is None else start)
+        following = min(following, OFFSET_MAX if stop is None else stop)
+        return replace(self, offsets=(min(first, OFFSET_MAX), max(following, 0)))
+
+    def takes(self, key: PartitionKey) -> bool:
+        """Whether something of a partition is asked for."""
+        return (self.topics is None or key.topic in self.topics) and (
+            self.partitions is None or key.partition in self.partitions
+        )
+
+
+def plan_reads(
+    sources: Sequence[str],
+    storage: Storage,
+    settings: Settings,
+    wanted: Wanted,
+    *,
+    fails_on_loss: bool,
+) -> list[DecodeTask]:
+    """The tasks that read what is wanted; each record is in one of them.
+
+    Of several copies of a partition the one that a run would choose is read, and no other.
+
+    Raises:
+        WrongSourceError, NothingSelectedError: a wrong call.
+        DataLossError: a file or offsets between files are missing, or a segment is compressed; only
+            if `fails_on_loss`.
+    """
+    with LocalEngine(1) as engine:
+        scan = ScanContext(
+            storage=storage,
+            settings=settings,
+            engine=engine,
+            reporter=RunReporter(io.StringIO(), verbosity=-1),
+        )
+        discovery = list_selected(sources, scan)
+        replicas = [replica for replica in discovery.replicas if wanted.takes(replica.key)]
+        start, stop = wanted.offsets
+        others = (0, start), (stop, OFFSET_MAX)
+        coverage = Coverage.of((replica.key, part) for replica in replicas for part in others)
+        logs = replicas_by_partition(replicas)
+        partitions = survey_partitions(logs, coverage, scan)
+    if fails_on_loss:
+        compressed = unread_data(logs, partitions, (), coverage, {}).compressed
+        lost = [*_unreadable(discovery, wanted), *map(_compressed, compressed)]
+        for reason in [*lost, *_losses(partitions, wanted.offsets)]:
+            raise DataLossError(reason)
+    ranges = [
+        _cut_to_fit(plan) for partition in partitions for plan in plan_ranges(partition, settings)
+    ]
+    decoding = decode_settings_of(
+        scan,
+        lake_path="",
+        source_id=discovery.source_id,
+        run_id="",
+        started_at_us=time.time_ns() // 1000,
+    )
+    waves = plan_waves(ranges, settings.write.wave_bytes, settings.read.split_bytes, decoding)
+    return [task for wave in waves for task in wave.tasks]
+
+
+def _unreadable(discovery: Discovery, wanted: Wanted) -> Iterator[str]:
+    """Why folders of what is asked for cannot be read."""
+    for name, reason in discovery.unreadable.items():
+        folder = parse_folder_name(name)
+        if folder is None or wanted.takes(PartitionKey(folder.topic, folder.partition, None)):
+            yield reason
+
+
+def _compressed(log: CompressedLog) -> str:
+    count = show_count(len(log.names), "compressed segment", "compressed segments")
+    return f"{log.key}: {count} ({log.names[0]}) in {log.folder}: decompress there and run again"
+
+
+def _cut_to_fit(plan: RangePlan) -> RangePlan:
+    """A query may ask for a part of a batch; a run leaves such a one to the next."""
+    splits = tuple(replace(split, cuts_end=True) for split in plan.splits)
+    return replace(plan, splits=splits)
+
+
+def _losses(partitions: Iterable[SurveyedPartition], offsets: OffsetRange) -> Iterable[str]:
+    """What no task would notice: files that cannot be read, and offsets missing between files."""
+    for partition in partitions:
+        key = partition.replica.key
+        cleaner_offset = partition.replica.checkpoints.cleaner_offset or 0
+        reached: int | None = None
+        for file, survey in zip(partition.surveyed_segments, partition.surveys, strict=True):
+            if survey.missing is not None:
+                yield f"{key}: {survey.missing}"
+            # A segment is named by where the one before it ended; its first batch may not say so.
+            stop = min(file.base_offset, offsets[1], partition.bounds.next_offset)
+            if reached is not None and max(reached, cleaner_offset, offsets[0]) < stop:
+                yield f"{key}: no segment has the offsets [{reached}, {file.base_offset})"
+            reached = max(reached or 0, survey.next_offset)

@@ -1,0 +1,92 @@
+"""Decodes a task and gives its records as they come, in the columns that a query reads. Effect."""
+
+from collections.abc import Iterable, Iterator
+
+import pyarrow as pa
+
+from seglake.kafka_log.offset_gaps import GapCause
+from seglake.lake.table_checks import plain_type
+from seglake.lake.tables import GAPS, QUARANTINE, RECORDS, Table
+from seglake.pipelines.segment_query.errors import DataLossError
+from seglake.segment_codec.errors import DefectCode
+from seglake.segment_decoding.decoded_rows import Row
+from seglake.segment_decoding.split_decoder import SplitDecoder
+from seglake.segment_decoding.tasks import DecodeTask, PartitionSplit, SplitReport
+
+_OF_A_LAKE = ("batch_base_offset", "run_id", "generation")
+SCHEMA: pa.Schema = pa.schema([field for field in RECORDS.schema if field.name not in _OF_A_LAKE])
+"""The columns of `records` without those that lead to rows of other tables."""
+
+_NO_EVIDENCE = frozenset({GapCause.QUARANTINED, GapCause.MISSING})
+_CAUSE = GAPS.schema.names.index("cause")
+_GAP_START = GAPS.schema.names.index("start_offset")
+_GAP_NEXT = GAPS.schema.names.index("next_offset")
+_DEFECT = [
+    QUARANTINE.schema.names.index(name)
+    for name in ("defect_code", "segment", "position", "defect_detail")
+]
+
+
+def records_of(task: DecodeTask, *, fails_on_loss: bool) -> Iterator[pa.RecordBatch]:
+    """Yield the records of a task, in offset order within each of its splits.
+
+    Raises:
+        DataLossError: bytes are damaged or offsets are missing; only if `fails_on_loss`.
+        SourceVanishedError, StorageError, SegmentCodecError: a segment is not what it was.
+    """
+    for split in task.splits:
+        decoder = SplitDecoder(split, task.settings)
+        for table, rows in decoder.rows():
+            if isinstance(rows, pa.RecordBatch):
+                if table is RECORDS:  # a query reads records as they are, not interpreted
+                    yield _in_query_columns(rows, split.key.topic)
+            elif fails_on_loss:
+                _refuse(_losses(table, rows), split)
+        if fails_on_loss:
+            _refuse(_leading_loss(split, decoder.report()), split)
+
+
+def _refuse(losses: Iterable[str], split: PartitionSplit) -> None:
+    for loss in losses:
+        raise DataLossError(f"{split.key}: {loss}")
+
+
+def _losses(table: Table, rows: Iterable[Row]) -> Iterator[str]:
+    """What rows of `quarantine` and `gaps` say is lost."""
+    for row in rows:
+        if table is QUARANTINE:
+            code, segment, position, detail = (row[index] for index in _DEFECT)
+            if code != DefectCode.OFFSET_OUT_OF_ORDER:  # these offsets were met before
+                yield f"{code} in {segment} at position {position}: {detail}"
+        elif table is GAPS and row[_CAUSE] in _NO_EVIDENCE:
+            yield _missing(row[_GAP_START], row[_GAP_NEXT])
+
+
+def _leading_loss(split: PartitionSplit, report: SplitReport) -> Iterator[str]:
+    """What is missing in front of the first batch, of which there is no row."""
+    piece = split.segment_splits[0]
+    start = max(split.floor_offset, piece.expected_offset)
+    if report.first_offset is None:
+        if report.has_leading_defect:
+            yield _missing(start, split.range_next)
+    elif start < report.first_offset:
+        is_cleaned = piece.is_cleaned or report.is_compacted_at_start
+        if report.has_leading_defect or not is_cleaned:
+            yield _missing(start, report.first_offset)
+
+
+def _missing(start: int, stop: int) -> str:
+    return f"the offsets [{start}, {stop}) are missing"
+
+
+def _in_query_columns(rows: pa.RecordBatch, topic: str) -> pa.RecordBatch:
+    """The rows with their topic, in types that every reader of Arrow's stream knows."""
+    found = dict(zip(rows.schema.names, rows.columns, strict=True))
+    found["topic"] = pa.repeat(topic, rows.num_rows)
+    arrays = [
+        found[field.name]
+        if found[field.name].type == field.type
+        else found[field.name].cast(plain_type(found[field.name].type)).cast(field.type)
+        for field in SCHEMA
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)

@@ -1,0 +1,83 @@
+"""The rows of one flush, in the order of the bytes. A value that grows."""
+
+from collections.abc import Iterator
+from itertools import groupby
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from seglake.lake.tables import BATCHES
+from seglake.log_tables.batch_rows import Place
+from seglake.log_tables.record_rows import SharedColumns, UnitRows, joined, shared_of
+from seglake.log_tables.run_rows import RunColumns, run_rows, shared_of_runs
+from seglake.segment_codec.batch_run import BatchRun
+from seglake.segment_decoding.decoded_rows import Row, joined_rows
+
+
+class _Run(NamedTuple):
+    run: BatchRun
+    added: RunColumns
+    place: Place
+    first_row: int
+
+
+class FlushedRows:
+    """Rows of `batches`, and what the records of each batch share.
+
+    Arrays are made of all runs together: one of few batches would cost as much as one of many.
+    """
+
+    def __init__(self) -> None:
+        self.row_stop = 0  # of the rows in `records` so far
+        self._count = 0
+        self._rows: list[Row] = []
+        self._row_numbers: list[int] = []
+        self._runs: list[_Run] = []
+        self._shared: list[UnitRows | _Run] = []
+
+    def add_batch(self, row: Row, records: UnitRows | None) -> None:
+        """Add a batch; without records if it is not decoded."""
+        self._rows.append(row)
+        self._row_numbers.append(self._count)
+        self._count += 1
+        if records is not None:
+            self._shared.append(records)
+
+    def add_run(self, run: BatchRun, added: RunColumns, place: Place) -> None:
+        """Add the batches of a run."""
+        self._runs.append(_Run(run, added, place, self._count))
+        self._shared.append(self._runs[-1])
+        self._count += len(run)
+
+    def batches(self) -> pa.RecordBatch | None:
+        """All rows of `batches`, None without any."""
+        if not self._count:
+            return None
+        parts = list(self._of_runs())
+        numbers = [np.arange(len(of.run)) + of.first_row for of in self._runs]
+        if self._rows:
+            parts.append(BATCHES.to_arrow(self._rows))
+            numbers.append(np.array(self._row_numbers))
+        rows = joined_rows(parts)
+        if len(parts) == 1:
+            return rows
+        return rows.take(np.argsort(np.concatenate(numbers), kind="stable"))
+
+    def shared(self) -> SharedColumns:
+        """What the records of all batches share."""
+        parts = []
+        for is_run, group in groupby(self._shared, lambda of: isinstance(of, _Run)):
+            several = list(group)
+            if is_run:
+                runs = [of for of in several if isinstance(of, _Run)]
+                parts.append(shared_of_runs([of.run for of in runs], [of.added for of in runs]))
+            else:
+                parts.append(shared_of([of for of in several if isinstance(of, UnitRows)]))
+        return joined(parts)
+
+    def _of_runs(self) -> Iterator[pa.RecordBatch]:
+        """The rows of the runs, those of one segment together."""
+        for place, group in groupby(self._runs, lambda of: of.place):
+            several = list(group)
+            yield run_rows([of.run for of in several], [of.added for of in several], place)

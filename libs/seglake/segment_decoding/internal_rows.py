@@ -1,0 +1,172 @@
+"""Rows of the decoded tables, beside the raw rows of an internal topic. Effect: reads.
+
+Works on rows of `records` as they are about to be written, so it sees what a consumer would.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from seglake.lake.tables import CLUSTER_METADATA
+from seglake.log_tables.internal_columns import (
+    INTERPRETERS,
+    Interpreted,
+    Value,
+    Values,
+)
+from seglake.log_tables.record_rows import Origin, timestamps
+from seglake.segment_codec.metadata_records import UNKNOWN
+from seglake.segment_codec.record import Record
+from seglake.segment_codec.transactions import TransactionState
+from seglake.segment_decoding.decoded_rows import DecodedRows
+from seglake.segment_decoding.metadata_snapshot import (
+    snapshot_below,
+    snapshot_pieces,
+)
+from seglake.segment_decoding.tasks import DecodeSettings, PartitionSplit
+from seglake.storage.storage import FileInfo
+
+_MOST_ROWS = 8192  # a Python object for each of their columns is in memory
+_SETTLED = frozenset({TransactionState.NONE, TransactionState.COMMITTED})
+_NO_TIME_MS = -1
+_MS = "_ms"
+
+
+class InternalRows:
+    """Interprets the rows of one split.
+
+    `counts` are those that `Totals` has under the same names.
+    """
+
+    def __init__(self, split: PartitionSplit, origin: Origin, settings: DecodeSettings) -> None:
+        self._table, self._interpret = INTERPRETERS[split.key.topic]
+        self._split = split
+        self._origin = origin
+        self._settings = settings
+        self.counts = dict.fromkeys(("unread_internal", "unsettled_internal", "redacted"), 0)
+
+    def of_records(self, rows: pa.RecordBatch) -> tuple[list[DecodedRows], NDArray[np.bool_]]:
+        """What the rows of `records` mean, and True for those that may hold a secret.
+
+        Rows of transactions that were aborted, or have not ended, mean nothing yet and are left
+        out.
+        """
+        may_hold_secret = np.zeros(rows.num_rows, np.bool_)
+        interpreted: list[DecodedRows] = []
+        for start in range(0, rows.num_rows, _MOST_ROWS):
+            piece = rows.slice(start, _MOST_ROWS)
+            found = [
+                self._interpret(key, value)
+                for key, value in zip(_list(piece, "key"), _list(piece, "value"), strict=True)
+            ]
+            stop = start + len(found)
+            may_hold_secret[start:stop] = [row.may_hold_secret for row in found]
+            interpreted += self._rows(found, _places(piece))
+        return interpreted, may_hold_secret
+
+    def of_snapshot(self) -> Iterator[DecodedRows]:
+        """Yield the metadata from below the log start; offsets count from the snapshot's start."""
+        settings = self._settings
+        if self._table is not CLUSTER_METADATA:
+            return
+        snapshot = snapshot_below(self._split, settings.storage)
+        if snapshot is None:
+            return
+        for piece in snapshot_pieces(
+            settings.storage,
+            snapshot.path,
+            settings.window_bytes,
+            settings.max_decompressed_batch_bytes,
+        ):
+            if piece.damage is not None:
+                damaged: Values = {"record_type": UNKNOWN, "unread_reason": piece.damage}
+                unread = Interpreted(damaged, True, False, True)
+                yield from self._rows([unread], _of_snapshot(snapshot, [None]))
+            for start in range(0, len(piece.records), _MOST_ROWS):
+                records = piece.records[start : start + _MOST_ROWS]
+                found = [self._interpret(record.key, record.value) for record in records]
+                yield from self._rows(found, _of_snapshot(snapshot, records))
+
+    def _rows(
+        self, found: Sequence[Interpreted], places: Mapping[str, list[Value]]
+    ) -> list[DecodedRows]:
+        settled = [state in _SETTLED for state in places["transaction_state"]]
+        kept = [row for row, is_settled in zip(found, settled, strict=True) if is_settled]
+        self.counts["unsettled_internal"] += len(found) - len(kept)
+        self.counts["unread_internal"] += sum(row.is_unread for row in kept)
+        self.counts["redacted"] += sum(row.is_redacted for row in kept)
+        kept_places = {
+            name: [value for value, is_settled in zip(column, settled, strict=True) if is_settled]
+            for name, column in places.items()
+        }
+        return [DecodedRows(self._table, self._arrow(kept, kept_places))] if kept else []
+
+    def _arrow(
+        self, found: Sequence[Interpreted], places: Mapping[str, list[Value]]
+    ) -> pa.RecordBatch:
+        constants = {
+            "source_id": self._origin.source_id,
+            "record_topic_id": self._origin.key.topic_id,
+            "record_partition": self._origin.key.partition,
+            "run_id": self._origin.run_id,
+            "generation": self._origin.generation,
+        }
+
+        def column(name: str) -> list[Value]:
+            if name in constants:
+                return [constants[name]] * len(found)
+            return (
+                places[name]
+                if name in places
+                else [interpreted.values.get(name) for interpreted in found]
+            )
+
+        arrays = []
+        for field in self._table.file_schema:
+            if pa.types.is_timestamp(field.type):
+                arrays.append(_times(column(field.name + _MS)))
+            else:
+                arrays.append(pa.array(column(field.name), field.type))
+        return pa.RecordBatch.from_arrays(arrays, schema=self._table.file_schema)
+
+
+def internal_rows(
+    split: PartitionSplit, origin: Origin, settings: DecodeSettings
+) -> InternalRows | None:
+    """What makes the decoded table of the split's topic; None when it has none."""
+    if split.key.topic not in INTERPRETERS:
+        return None
+    return InternalRows(split, origin, settings)
+
+
+def _list(rows: pa.RecordBatch, name: str) -> list[Any]:
+    values: list[Any] = rows.column(name).to_pylist()
+    return values
+
+
+def _places(rows: pa.RecordBatch) -> dict[str, list[Value]]:
+    return {
+        "record_offset": _list(rows, "offset"),
+        "record_timestamp_ms": _list(rows, "timestamp_ms"),
+        "transaction_state": _list(rows, "transaction_state"),
+    }
+
+
+def _of_snapshot(snapshot: FileInfo, records: Sequence[Record | None]) -> dict[str, list[Value]]:
+    return {
+        "record_offset": [None if record is None else record.offset for record in records],
+        "record_timestamp_ms": [
+            None if record is None else record.timestamp_ms for record in records
+        ],
+        "transaction_state": [TransactionState.NONE] * len(records),
+        "snapshot": [snapshot.name] * len(records),
+    }
+
+
+def _times(times_ms: Iterable[Value]) -> Any:
+    """UTC with microseconds; null where the milliseconds are null, or no time that Arrow prints."""
+    known = [time if isinstance(time, int) else _NO_TIME_MS for time in times_ms]
+    return timestamps(np.array(known, np.int64))

@@ -1,0 +1,69 @@
+"""Snapshots of the metadata log: what stood below its start, which is deleted. Effect: reads.
+
+KRaft deletes the log below a snapshot and keeps that. A range of offsets that reaches below the log
+start has its records in no segment any more, so the task that reads the log's first segment reads
+the snapshot at the log start too: the oldest that ends there or above.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from seglake.segment_codec.errors import DefectError
+from seglake.segment_codec.log_dir import parse_metadata_snapshot_name
+from seglake.segment_codec.offset_order import OffsetOrder
+from seglake.segment_codec.record import Record
+from seglake.segment_codec.record_batch import RecordBatch
+from seglake.segment_codec.reference_decoder import decode
+from seglake.segment_codec.segment import MOST_OFFSETS, Defect, SegmentBounds, SegmentWalk, Tail
+from seglake.segment_codec.window import Window
+from seglake.segment_decoding.tasks import PartitionSplit
+from seglake.storage.storage import FileInfo, Storage
+
+
+class SnapshotPiece(NamedTuple):
+    """The records of one batch, or why there are none."""
+
+    records: list[Record]
+    damage: str | None
+
+
+def snapshot_below(split: PartitionSplit, source: Storage) -> FileInfo | None:
+    """The snapshot that stands for what the split's range lacks below the log start, if any."""
+    first = split.segment_splits[0]
+    is_at_log_start = first.start == 0 and first.file.base_offset <= split.log_start_offset
+    is_repair = split.gap_cause is not None
+    if is_repair or not is_at_log_start or split.range_start >= split.log_start_offset:
+        return None
+    folder = first.file.path.rpartition("/")[0]
+    found = []
+    for entry in source.list_folder(folder):
+        name = parse_metadata_snapshot_name(entry.name)
+        if name is not None and name.end_offset >= split.log_start_offset:
+            found.append((name, entry))
+    return min(found, key=lambda snapshot: snapshot[0])[1] if found else None
+
+
+def snapshot_pieces(
+    source: Storage, path: str, window_bytes: int, max_batch_bytes: int
+) -> Iterator[SnapshotPiece]:
+    """The metadata of a snapshot, batch by batch; its header and footer are left out.
+
+    Raises:
+        StorageError: it cannot be opened or read.
+        SegmentCodecError: it changed while it was read.
+    """
+    bounds = SegmentBounds(0, MOST_OFFSETS, False, 0)
+    with source.open_reader(path) as reader:
+        walk = SegmentWalk(Window(reader, window_bytes), bounds, OffsetOrder(0))
+        for item in walk.items():
+            if isinstance(item, Tail):
+                yield SnapshotPiece([], f"it ends in {item.kind} at position {item.position}")
+            elif isinstance(item, Defect):
+                yield SnapshotPiece([], f"{item.code} at position {item.position}")
+            elif isinstance(item, RecordBatch) and item.header.is_control:
+                continue
+            else:
+                try:
+                    yield SnapshotPiece(decode(item, max_batch_bytes), None)
+                except DefectError as error:
+                    yield SnapshotPiece([], f"{error.code} at position {item.position}")

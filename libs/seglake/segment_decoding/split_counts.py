@@ -1,0 +1,66 @@
+"""What a split's report counts while its rows are made. A value that grows."""
+
+import numpy as np
+
+from seglake.kafka_log.gap_ranges import GapTally
+from seglake.kafka_log.offset_gaps import GapCause
+from seglake.log_tables.record_rows import STATES, SharedColumns, payload_bytes
+from seglake.segment_codec.columns import Columns
+from seglake.segment_codec.errors import DefectCode
+from seglake.segment_codec.transactions import TransactionState
+from seglake.segment_decoding.tasks import Totals
+
+
+class SplitCounts:
+    """Counts of one split.
+
+    Attributes:
+        totals: by the names of `Totals`.
+        defects: quarantined spans by code.
+        times_ms: least and greatest of the rows in `records`, None without one.
+        faulty_bytes: of batches that turned out to be damaged inside.
+    """
+
+    def __init__(self) -> None:
+        self.totals = dict.fromkeys(Totals._fields, 0)
+        self.defects: dict[str, int] = {}
+        self.gaps = GapTally()
+        self.open_rows = 0
+        self.faulty_bytes = 0
+        self.times_ms: tuple[int, int] | None = None
+
+    def count_defect(self, code: DefectCode) -> None:
+        """Count a span of damaged bytes."""
+        self.totals["quarantined_batches"] += 1
+        self.defects[str(code)] = self.defects.get(str(code), 0) + 1
+
+    def count_batches(self, count: int, offset_count: int) -> None:
+        """Count batches, with so many offsets in the range."""
+        self.totals["batches"] += count
+        self.totals["offsets"] += offset_count
+
+    def count_gap(self, cause: GapCause, start: int, stop: int) -> None:
+        """Count a gap."""
+        self.totals["gaps"] += 1
+        self.totals["offsets"] += stop - start
+        self.gaps.add(cause, start, stop)
+
+    def count_records(self, columns: Columns, units: SharedColumns, replaced_names: int) -> None:
+        """Count the rows of one flush."""
+        totals = self.totals
+        count, offsets = len(columns.offsets), columns.offsets
+        base = int(offsets[0])
+        totals["records"] += count
+        totals["offset_sum"] += int((offsets - base).sum()) + base * count
+        totals["key_bytes"] += payload_bytes(columns.has_key, columns.key_views)
+        totals["value_bytes"] += payload_bytes(columns.has_value, columns.value_views)
+        totals["replaced_header_names"] += replaced_names
+        times = columns.timestamps_ms[columns.timestamps_ms != -1]
+        if len(times):
+            known = self.times_ms or (times[0], times[0])
+            self.times_ms = (
+                int(np.min(times, initial=known[0])),
+                int(np.max(times, initial=known[1])),
+            )
+        is_open = units.states == STATES.index(TransactionState.OPEN)
+        self.open_rows += int(units.row_counts[is_open].sum())

@@ -1,0 +1,362 @@
+"""Walks one split of a partition's log and accounts for each of its bytes. Effect: reads.
+
+Here is decided what every batch is to this run: taken before, wanted, not ingested yet, or damaged.
+`SplitWriter` then decodes what is wanted and writes the rows.
+"""
+
+from collections.abc import Generator, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seglake.kafka_log.batch_headers import MOST_CONTROL_BYTES, markers_of
+from seglake.log_dirs.errors import SourceVanishedError
+from seglake.log_dirs.segment_files import check_size
+from seglake.log_dirs.segment_side_files import anchors_of, read_index
+from seglake.log_tables.batch_rows import BATCH_STATES, BatchState
+from seglake.log_tables.record_rows import STATES
+from seglake.segment_codec.batch_run import FEWEST, BatchKind, BatchRun
+from seglake.segment_codec.control_record import ControlType, control_type
+from seglake.segment_codec.errors import DefectCode, DefectError
+from seglake.segment_codec.message_set import MessageRun, Wrapper
+from seglake.segment_codec.offset_order import OffsetOrder, Unit
+from seglake.segment_codec.record_batch import TRANSACTIONAL, RecordBatch
+from seglake.segment_codec.reference_decoder import decode
+from seglake.segment_codec.segment import Defect, SegmentBounds, SegmentWalk, Tail
+from seglake.segment_codec.transactions import Marker, Markers, TransactionState
+from seglake.segment_codec.window import Window
+from seglake.segment_decoding.decoded_rows import DecodedRows
+from seglake.segment_decoding.pending import PendingRun, PendingUnit
+from seglake.segment_decoding.split_writer import SplitWriter
+from seglake.segment_decoding.tasks import (
+    ByteCount,
+    DecodeSettings,
+    PartitionSplit,
+    SegmentSplit,
+    SplitReport,
+    TailReport,
+)
+from seglake.task_engine.task_progress import CountedReads
+
+# In read_committed a range has no open data but that of a transaction which is not waited for.
+_NOT_READABLE = (TransactionState.ABORTED, TransactionState.OPEN)
+_MOST_SINGLY = 64
+_NOT_READABLE_INDEXES = [STATES.index(state) for state in _NOT_READABLE]
+_ABORTED = BATCH_STATES.index(BatchState.ABORTED)
+_OF_KINDS = {BatchKind.DATA: BatchState.DECODED, BatchKind.EMPTY: BatchState.EMPTY}
+_STATES_OF_KINDS = np.array(
+    [BATCH_STATES.index(_OF_KINDS.get(kind, BatchState.CONTROL)) for kind in BatchKind], np.int8
+)
+_OUT_OF_PLACE = (DefectCode.OFFSET_OUT_OF_ORDER, DefectCode.OFFSET_OUT_OF_SEGMENT)
+
+
+def _changed(piece: SegmentSplit, position: int) -> SourceVanishedError:
+    return SourceVanishedError(
+        f"{piece.file.path} changed at position {position} while it was read"
+    )
+
+
+def _claimed_crc(item: Unit | BatchRun | Defect | Tail) -> int | None:
+    """The checksum that the header of what stands here claims, right or not."""
+    match item:
+        case RecordBatch() | Wrapper() | MessageRun() | BatchRun():
+            return item.crc
+        case Defect():
+            return item.expected_crc
+        case Tail():
+            return None
+
+
+class SplitDecoder:
+    """Goes once over one split: first `rows`, then `report`."""
+
+    def __init__(self, split: PartitionSplit, settings: DecodeSettings) -> None:
+        self._split = split
+        self._markers = Markers(split.markers)
+        self._settings = settings
+        self._writer = SplitWriter(split, settings)
+        self._order = OffsetOrder(split.segment_splits[0].expected_offset)
+        self._reached = split.segment_splits[0].expected_offset
+        self._floor = split.floor_offset
+        self._is_behind_above = False
+        self._held: list[tuple[Defect, int]] = []  # damage behind what is not ingested yet
+        self._cut_offset: int | None = None
+        self._found_markers: list[Marker] = []
+        self._tails: list[TailReport] = []
+        self._bytes = dict.fromkeys(ByteCount._fields, 0)
+
+    def rows(self) -> Iterator[DecodedRows]:
+        """Read and decode the split; yield the rows of `records` in offset order.
+
+        Raises:
+            SourceVanishedError, StorageError, SegmentCodecError: a segment is not what it was.
+        """
+        for index, piece in enumerate(self._split.segment_splits):
+            is_end = yield from self._read(index, piece)
+            if is_end:
+                rest = self._split.segment_splits[index + 1 :]
+                self._bytes["above"] += sum(piece.size_bytes for piece in rest)
+                break
+        if self._cut_offset is not None and self._cut_offset <= self._split.range_start:
+            self._writer.forget()  # the range holds nothing, so it will not be covered
+        yield from self._writer.finish()
+
+    def report(self) -> SplitReport:
+        """What was found; complete when all rows were taken."""
+        return self._writer.report(
+            ByteCount(**self._bytes),
+            self._cut_offset,
+            tuple(self._found_markers),
+            tuple(self._tails),
+        )
+
+    def _read(self, index: int, piece: SegmentSplit) -> Generator[DecodedRows, None, bool]:
+        """Go over one slice; True when the end of what is wanted was reached in it."""
+        file = piece.file
+        with self._settings.storage.open_reader(file.path) as reader:
+            check_size(file, reader.size_bytes, is_last=piece.is_last)
+            counted = CountedReads(reader, piece.start)
+            window = Window(counted, self._settings.window_bytes, file.size_bytes)
+            walk = SegmentWalk(
+                window,
+                self._bounds(piece),
+                self._order,
+                stop=piece.stop,
+                compares_neighbours=not self._split.is_plain,
+            )
+            is_sound = True
+            # Only where the survey found all in order: the exact walk judges everything else.
+            items = walk.runs if self._split.is_plain else walk.items
+            for item in items(piece.start):
+                if self._writer.is_full_for(item):
+                    yield from self._writer.flush()
+                self._check_unchanged(piece, item)
+                is_sound &= not isinstance(item, Defect)
+                if isinstance(item, BatchRun):
+                    is_end = yield from self._take_run(item, index)
+                else:
+                    is_end = self._take(item, index)
+                if is_end:
+                    self._bytes["above"] += piece.stop - item.position
+                    return True
+        if self._split.is_plain and is_sound and self._reached < piece.next_offset:
+            raise _changed(piece, piece.stop)  # the cleaner wrote it anew, with other positions
+        return False
+
+    def _bounds(self, piece: SegmentSplit) -> SegmentBounds:
+        split, file = self._split, piece.file
+
+        def anchors() -> tuple[int, ...]:
+            source = self._settings.storage
+            return anchors_of(read_index(source, file))
+
+        return SegmentBounds(
+            base_offset=file.base_offset,
+            limit_offset=piece.limit_offset,
+            is_last=piece.is_last,
+            durable_offset=split.durable_offset,
+            anchors=anchors,
+            run_breaks=(split.range_start, split.log_start_offset, split.range_next),
+            may_have_holes=piece.is_cleaned,
+        )
+
+    def _check_unchanged(self, piece: SegmentSplit, item: Unit | BatchRun | Defect | Tail) -> None:
+        """The survey saw the headers: the first is known, and all were in order if it was plain."""
+        if self._split.is_plain and isinstance(item, Defect) and item.code in _OUT_OF_PLACE:
+            raise _changed(piece, item.position)
+        if item.position != piece.start or piece.start_crc < 0:
+            return
+        crc = _claimed_crc(item)
+        if crc is not None and crc != piece.start_crc:
+            raise _changed(piece, piece.start)
+
+    def _take(self, item: Unit | Defect | Tail, index: int) -> bool:
+        if isinstance(item, Tail):
+            self._bytes["tail"] += item.size_bytes
+            piece = self._split.segment_splits[index]
+            self._tails.append(
+                TailReport(
+                    kind=item.kind,
+                    segment=piece.file.name,
+                    position=item.position,
+                    size_bytes=item.size_bytes,
+                    is_last_segment=piece.is_last,
+                )
+            )
+        elif isinstance(item, Defect):
+            self._take_defect(item, index)
+        else:
+            last_offset = item.last_offset
+            if last_offset >= self._split.range_next and not self._is_cut_to_fit(item):
+                return self._take_above(item, index)
+            if last_offset >= self._floor or self._is_marker_below(item):
+                self._take_wanted(item, index)
+            else:
+                self._bytes["below"] += item.size_bytes
+                self._writer.sound_below()
+            self._reached = max(self._reached, last_offset + 1)
+        return False
+
+    def _take_run(self, run: BatchRun, index: int) -> Generator[DecodedRows, None, bool]:
+        """As `_take`; a run lies above, below or in what is wanted as a whole."""
+        if run.first_offset >= self._split.range_next:
+            return True
+        if run.last_offset < self._floor:
+            if run.is_marker.any() and run.last_offset >= self._split.range_start:
+                yield from self._take_singly(self._pending(run, index), 0, len(run))
+                return False
+            self._bytes["below"] += run.size_bytes
+            self._writer.sound_below()
+            self._reached = run.last_offset + 1
+            return False
+        yield from self._take_wanted_run(self._pending(run, index))
+        self._reached = run.last_offset + 1
+        return False
+
+    def _take_wanted_run(self, whole: PendingRun) -> Generator[DecodedRows, None, None]:
+        """Many batches at once, as far as they can be decompressed."""
+        start, stop = 0, len(whole.run)
+        while stop - start >= FEWEST:
+            if self._writer.is_full_for(whole.run):
+                yield from self._writer.flush()
+            taken = self._writer.add_run(whole.part(start, stop))
+            if taken:
+                run = whole.run.part(start, start + taken)
+                self._bytes["sound"] += run.size_bytes
+                self._found_markers += markers_of(run)
+                start += taken
+            else:  # the exact path says what is wrong; where one is damaged, others may be
+                singly = min(start + _MOST_SINGLY, stop)
+                yield from self._take_singly(whole, start, singly)
+                start = singly
+        yield from self._take_singly(whole, start, stop)
+
+    def _take_singly(
+        self, whole: PendingRun, start: int, stop: int
+    ) -> Generator[DecodedRows, None, None]:
+        for place in range(start, stop):
+            unit = whole.run.batch(place)
+            if self._writer.is_full_for(unit):
+                yield from self._writer.flush()
+            self._take(unit, whole.segment_index)
+
+    def _pending(self, run: BatchRun, index: int) -> PendingRun:
+        """What is to be done with the batches of a run; `_judged` says it of one."""
+        transaction_states = self._transaction_states(run)
+        states = _STATES_OF_KINDS[run.kinds]
+        if not self._settings.takes_aborted:
+            is_hidden = np.isin(transaction_states, _NOT_READABLE_INDEXES)
+            states[is_hidden & (run.kinds == BatchKind.DATA)] = _ABORTED
+        return PendingRun(run, index, states, transaction_states)
+
+    def _transaction_states(self, run: BatchRun) -> NDArray[np.int8]:
+        """How the transactions of the batches ended, by the index of the state."""
+        states = np.full(len(run), STATES.index(TransactionState.NONE), np.int8)
+        is_transactional = run.column("attributes") & TRANSACTIONAL != 0
+        places = np.flatnonzero(is_transactional & ~run.is_marker)
+        offsets, producers = run.column("base_offset"), run.column("producer_id")[places]
+        by_producer = np.argsort(producers, kind="stable")
+        ids, starts = np.unique(producers[by_producer], return_index=True)
+        stops = [*starts[1:].tolist(), len(places)]
+        for producer_id, start, stop in zip(ids.tolist(), starts.tolist(), stops, strict=False):
+            of_producer = places[by_producer[start:stop]]
+            states[of_producer] = self._markers.states(producer_id, offsets[of_producer])
+        return states
+
+    def _is_cut_to_fit(self, unit: Unit) -> bool:
+        """Whether a batch that reaches across the end of the range is taken as far as it fits."""
+        first = self._reached if isinstance(unit, Wrapper) else unit.first_offset
+        return self._split.cuts_end and first < self._split.range_next
+
+    def _is_marker_below(self, unit: Unit) -> bool:
+        """Whether this is below the log start, and may end what an earlier run took as open."""
+        is_control = isinstance(unit, RecordBatch) and unit.header.is_control
+        return is_control and unit.last_offset >= self._split.range_start
+
+    def _take_defect(self, defect: Defect, index: int) -> None:
+        """Damage belongs to the run whose range holds the offset reached before it.
+
+        A copy of what this range holds belongs to it also at its very end: on a disk to which
+        nothing is added any more, no later run would come to it.
+        """
+        split = self._split
+        is_copy = (
+            defect.code is DefectCode.OFFSET_OUT_OF_ORDER
+            and defect.last_offset is not None
+            and split.range_start <= defect.last_offset < split.range_next
+        )
+        if self._is_behind_above:  # not ingested yet too, unless something wanted follows
+            self._bytes["above"] += defect.size_bytes
+            self._held.append((defect, index))
+        elif self._reached >= split.range_next and not is_copy:
+            self._bytes["above"] += defect.size_bytes
+        elif self._reached < split.range_start:
+            self._bytes["below"] += defect.size_bytes
+            self._writer.defect_below()
+        else:
+            self._bytes["quarantined"] += defect.size_bytes
+            self._writer.add_defect(defect, index)
+
+    def _take_above(self, unit: Unit, index: int) -> bool:
+        """A batch at or across the end of the range; True when nothing wanted can follow."""
+        next_offset = self._split.range_next
+        first = self._reached if isinstance(unit, Wrapper) else unit.first_offset
+        if first < next_offset:
+            self._cut_offset = first
+        if self._split.is_plain:
+            return True
+        self._bytes["above"] += unit.size_bytes
+        self._is_behind_above = True
+        return False
+
+    def _take_wanted(self, unit: Unit, index: int) -> None:
+        self._bytes["sound"] += unit.size_bytes
+        self._release_held()
+        if self._cut_offset is not None:  # an old wrapper begins behind what came late
+            self._cut_offset = max(self._cut_offset, unit.last_offset + 1)
+        try:
+            self._writer.add_unit(self._judged(unit, index))
+        except DefectError as error:
+            self._bytes["sound"] -= unit.size_bytes
+            self._bytes["quarantined"] += unit.size_bytes
+            self._writer.add_faulty(unit, index, error.code, error.detail)
+
+    def _release_held(self) -> None:
+        """A wanted batch came late, so damage in front of it belongs to this run."""
+        for defect, index in self._held:
+            self._bytes["above"] -= defect.size_bytes
+            self._bytes["quarantined"] += defect.size_bytes
+            self._writer.add_defect(defect, index)
+        self._held.clear()
+        self._is_behind_above = False
+
+    def _judged(self, unit: Unit, index: int) -> PendingUnit:
+        """What is to be done with a wanted batch."""
+        state, transaction = BatchState.DECODED, TransactionState.NONE
+        control: ControlType | None = None
+        if isinstance(unit, RecordBatch):
+            header = unit.header
+            if header.is_transactional and not header.is_control:
+                transaction = self._markers.state(header.producer_id, unit.first_offset)
+            if header.is_control:
+                state = BatchState.CONTROL
+                control = self._control(unit)
+            elif header.record_count == 0 and not len(unit.payload):
+                state = BatchState.EMPTY
+            elif transaction in _NOT_READABLE and not self._settings.takes_aborted:
+                state = BatchState.ABORTED
+        return PendingUnit(
+            unit=unit,
+            segment_index=index,
+            state=state,
+            transaction_state=transaction,
+            control_type=control,
+        )
+
+    def _control(self, batch: RecordBatch) -> ControlType:
+        kind = control_type(decode(batch, MOST_CONTROL_BYTES))
+        if kind in (ControlType.COMMIT, ControlType.ABORT):
+            is_commit = kind is ControlType.COMMIT
+            marker = Marker(batch.first_offset, batch.header.producer_id, is_commit)
+            self._found_markers.append(marker)
+        return kind

@@ -1,0 +1,388 @@
+"""Makes rows of the batches and the damage of one split. Effect: reads damage.
+
+The only caller of record decoding. Batches wait until enough of them can be decoded together; a
+flush then goes through what waits, in the order of the bytes, since a batch may still turn out to
+be damaged inside.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seglake.kafka_log.batch_headers import defect_of, last_batch_of
+from seglake.kafka_log.offset_gaps import GapCause, Hole, HoleFinder, cause_of
+from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS
+from seglake.log_tables.batch_rows import BatchOutcome, BatchState, Place, batch_row
+from seglake.log_tables.quarantine_rows import (
+    RawBytes,
+    RowStamp,
+    gap_row,
+    most_raw_bytes,
+    quarantine_row,
+)
+from seglake.log_tables.record_rows import SharedColumns, UnitRows, record_rows
+from seglake.segment_codec.batch_run import BatchRun
+from seglake.segment_codec.columns import (
+    LOWEST_OFFSET,
+    ColumnBuilder,
+    Columns,
+)
+from seglake.segment_codec.errors import DefectCode
+from seglake.segment_codec.message_set import MessageRun
+from seglake.segment_codec.offset_order import Unit
+from seglake.segment_codec.outcomes import RunOutcome, UnitOutcome
+from seglake.segment_codec.record_batch import RecordBatch
+from seglake.segment_codec.segment import Defect, Tail
+from seglake.segment_codec.transactions import Marker
+from seglake.segment_decoding.decoded_rows import DecodedRows, Row
+from seglake.segment_decoding.flushed_rows import FlushedRows
+from seglake.segment_decoding.internal_rows import internal_rows
+from seglake.segment_decoding.pending import (
+    PendingDefect,
+    PendingRun,
+    PendingUnit,
+)
+from seglake.segment_decoding.split_counts import SplitCounts
+from seglake.segment_decoding.tasks import (
+    ByteCount,
+    DecodeSettings,
+    PartitionSplit,
+    SplitReport,
+    TailReport,
+    Totals,
+)
+
+_MOST_PENDING = 32_768  # batches and damage; the last run may bring more
+_MOST_HOLES = 8192  # a row for each is in memory
+
+
+class SplitWriter:
+    """Takes the batches and defects of a split in the order of their bytes."""
+
+    def __init__(self, split: PartitionSplit, settings: DecodeSettings) -> None:
+        self._split = split
+        self._floor_offset = split.floor_offset
+        self._settings = settings
+        self._builder = ColumnBuilder(settings.max_decompressed_batch_bytes)
+        self._pending: list[PendingUnit | PendingRun | PendingDefect] = []
+        self._pending_count = 0  # of batches and damage
+        self._quarantined: list[PendingDefect] = []  # until the next sound offset is known
+        self._previous_offset: int | None = None
+        self._holes = HoleFinder()
+        self._is_compacted = [piece.is_compacted for piece in split.segment_splits]
+        self._origin = settings.origin(split.key)
+        self._places = [
+            Place(
+                origin=self._origin,
+                broker_id=split.broker_id,
+                segment=piece.file.name,
+                origin_position=piece.file.origin_position,
+                started_at_us=settings.started_at_us,
+            )
+            for piece in split.segment_splits
+        ]
+        self._internal = internal_rows(split, self._origin, settings)
+        self._counts = SplitCounts()
+        self._last: PendingUnit | None = None
+        self._is_forgotten = False
+        self._has_trailing_defect = False
+
+    def sound_below(self) -> None:
+        """A batch was met that an earlier run took."""
+        self._holes.has_defect_since = False
+
+    def defect_below(self) -> None:
+        """Damage was met that an earlier run recorded; what is missing behind it is its doing."""
+        self._holes.defect()
+
+    def forget(self) -> None:
+        """Drop what waits: only damage does, and a later run will record it."""
+        self._pending.clear()
+        self._pending_count = 0
+        self._is_forgotten = True
+
+    def is_full_for(self, item: Unit | BatchRun | Defect | Tail) -> bool:
+        """Whether what waits is to be flushed before the item is added."""
+        # Damage that comes last may be forgotten.
+        if self._pending and not isinstance(self._pending[-1], PendingDefect):
+            is_full = self._builder.plain_bytes >= self._settings.decoded_bytes
+            if is_full or self._pending_count >= _MOST_PENDING:
+                return True
+        return not isinstance(item, Defect | Tail) and not self._builder.accepts(item)
+
+    def add_unit(self, pending: PendingUnit) -> None:
+        """Queue a wanted batch.
+
+        Raises:
+            DefectError: it cannot be decompressed; nothing was queued.
+        """
+        if pending.state is BatchState.DECODED:
+            self._builder.add(pending.unit, self._floor_offset, self._split.range_next)
+        self._pending.append(pending)
+        self._pending_count += 1
+
+    def add_run(self, pending: PendingRun) -> int:
+        """Queue wanted batches from the first on; how many.
+
+        Fewer than all where what waits is to be flushed first, or the next one is damaged.
+        """
+        places = pending.decoded_places
+        count = len(pending.run)
+        if len(places):
+            decoded = self._builder.add_run(
+                pending.run.chosen(places),
+                self._floor_offset,
+                self._split.range_next,
+                self._settings.decoded_bytes,
+            )
+            count = int(places[decoded]) if decoded < len(places) else count
+        if count:
+            self._pending.append(pending.part(0, count))
+            self._pending_count += count
+        return count
+
+    def add_defect(self, defect: Defect, segment_index: int) -> None:
+        """Queue damage."""
+        self._pending.append(PendingDefect(defect, segment_index))
+        self._pending_count += 1
+
+    def add_faulty(self, unit: Unit, segment_index: int, code: DefectCode, detail: str) -> None:
+        """Queue a batch whose checksum holds but which cannot be taken."""
+        self.add_defect(defect_of(unit, code, detail), segment_index)
+
+    def finish(self) -> Iterator[DecodedRows]:
+        """Yield the rows of what still waits, and the gaps."""
+        yield from self.flush()
+        self._has_trailing_defect = bool(self._quarantined) or self._holes.has_defect_since
+        yield from self._quarantine_rows(None)
+        holes = self._holes.holes()
+        for start in range(0, len(holes), _MOST_HOLES):
+            few = holes[start : start + _MOST_HOLES]
+            yield DecodedRows(GAPS, [row for hole in few for row in self._gap_rows(hole)])
+        if self._internal is not None and not self._is_forgotten:
+            yield from self._internal.of_snapshot()
+            self._counts.totals |= self._internal.counts
+
+    def report(
+        self,
+        counted: ByteCount,
+        cut_offset: int | None,
+        markers: tuple[Marker, ...],
+        tails: tuple[TailReport, ...],
+    ) -> SplitReport:
+        """What was found; complete when all rows of `finish` were taken."""
+        counts = self._counts
+        moved = counts.faulty_bytes  # counted as sound when they were met
+        has_batch = self._holes.next_offset is not None
+        trailing, last = self._has_trailing_defect, self._last
+        return SplitReport(
+            first_offset=self._holes.first_offset,
+            next_offset=self._holes.next_offset,
+            has_leading_defect=self._holes.has_leading_defect if has_batch else trailing,
+            has_trailing_defect=trailing,
+            is_compacted_at_start=self._is_compacted[0],
+            is_compacted_at_end=self._is_compacted[0 if last is None else last.segment_index],
+            cut_offset=cut_offset,
+            bytes=counted._replace(
+                sound=counted.sound - moved, quarantined=counted.quarantined + moved
+            ),
+            totals=Totals(**counts.totals),
+            times_ms=counts.times_ms,
+            last_batch=None if last is None else last_batch_of(last.unit),
+            markers=markers,
+            defects=tuple(sorted(counts.defects.items())),
+            gaps=counts.gaps.by_cause(),
+            open_rows=counts.open_rows,
+            tails=tails,
+        )
+
+    def flush(self) -> Iterator[DecodedRows]:
+        """Decode what waits, and yield its rows."""
+        pending, self._pending, self._pending_count = self._pending, [], 0
+        reached = self._holes.next_offset
+        columns, outcomes = self._builder.flush_runs(LOWEST_OFFSET if reached is None else reached)
+        decoded = iter(outcomes)
+        flushed = FlushedRows()
+        for waiting in pending:
+            match waiting:
+                case PendingDefect():
+                    self._meet_defect(waiting)
+                case PendingUnit():
+                    of_batch = next(decoded) if waiting.state is BatchState.DECODED else None
+                    if not isinstance(of_batch, RunOutcome):
+                        yield from self._settle(waiting, of_batch, flushed)
+                case PendingRun():
+                    places = waiting.decoded_places
+                    of_run = next(decoded) if len(places) else None
+                    if not isinstance(of_run, UnitOutcome):
+                        yield from self._settle_run(waiting, places, of_run, flushed)
+        batches = flushed.batches()
+        if batches is not None:
+            yield DecodedRows(BATCHES, batches)
+        if len(columns.offsets):
+            yield from self._record_rows(columns, flushed.shared())
+
+    def _settle(
+        self, pending: PendingUnit, outcome: UnitOutcome | None, flushed: FlushedRows
+    ) -> Iterator[DecodedRows]:
+        """Say what became of a batch, and yield the damage in front of it."""
+        records: UnitRows | None = None
+        if outcome is not None:
+            rows = outcome.row_stop - flushed.row_stop
+            flushed.row_stop = outcome.row_stop
+            if outcome.fault is not None:
+                defect = defect_of(pending.unit, *outcome.fault)
+                self._counts.faulty_bytes += pending.unit.size_bytes
+                self._meet_defect(PendingDefect(defect, pending.segment_index))
+                return
+            base_offset, _ = self._split.cut(outcome.first_offset, pending.unit.last_offset)
+            records = _unit_rows(pending, base_offset, rows)
+        row, first_offset = self._batch_row(pending, outcome, records)
+        yield from self._quarantine_rows(first_offset)
+        self._previous_offset = pending.unit.last_offset
+        flushed.add_batch(row, records)
+
+    def _settle_run(
+        self,
+        pending: PendingRun,
+        places: NDArray[np.int64],
+        outcome: RunOutcome | None,
+        flushed: FlushedRows,
+    ) -> Iterator[DecodedRows]:
+        """The same of a run, of which some batches were decoded.
+
+        One with damage inside goes batch by batch.
+        """
+        if outcome is not None and not outcome.is_sound:
+            of_batches = outcome.of_batches()
+            for unit in pending.units():
+                is_decoded = unit.state is BatchState.DECODED
+                yield from self._settle(unit, next(of_batches) if is_decoded else None, flushed)
+            return
+        run, index = pending.run, pending.segment_index
+        added = pending.columns(places, outcome)
+        if outcome is not None:
+            flushed.row_stop = int(outcome.row_stops[-1])
+        offset_counts = run.next_offsets - run.column("base_offset")
+        for start, stop in run.stretches():
+            self._holes.batch(start, stop, index)
+        is_sparse = run.column("record_count") < offset_counts
+        self._is_compacted[index] |= bool(is_sparse[places].any())
+        self._counts.count_batches(len(run), int(offset_counts.sum()))
+        yield from self._quarantine_rows(run.first_offset)
+        self._previous_offset = run.last_offset
+        (self._last,) = pending.last.units()
+        flushed.add_run(run, added, self._places[index])
+
+    def _record_rows(self, columns: Columns, units: SharedColumns) -> Iterator[DecodedRows]:
+        rows, replaced = record_rows(columns, units, self._origin)
+        if self._internal is not None:
+            interpreted, secrets = self._internal.of_records(rows)
+            yield from interpreted
+            if secrets.any():
+                columns = columns._replace(has_value=columns.has_value & ~secrets)
+                rows, replaced = record_rows(columns, units, self._origin)
+        self._counts.count_records(columns, units, replaced)
+        yield DecodedRows(RECORDS, rows)
+
+    def _batch_row(
+        self, pending: PendingUnit, outcome: UnitOutcome | None, records: UnitRows | None
+    ) -> tuple[Row, int]:
+        """The row of a batch, and its first offset in the range."""
+        unit, split = pending.unit, self._split
+        first, count, plain_bytes = _facts(unit, outcome)
+        start, stop = split.cut(first, unit.last_offset)
+        self._holes.batch(start, stop, pending.segment_index)
+        if outcome is not None and count < unit.last_offset - first + 1:
+            self._is_compacted[pending.segment_index] = True
+        row = BatchOutcome(
+            unit=unit,
+            state=pending.state,
+            transaction_state=pending.transaction_state,
+            control_type=pending.control_type,
+            first_offset=start,
+            last_offset=stop - 1,
+            record_count=count,
+            row_count=0 if records is None else records.row_count,
+            uncompressed_bytes=plain_bytes,
+        )
+        self._counts.count_batches(1, stop - start)
+        self._last = pending
+        return batch_row(row, self._places[pending.segment_index]), start
+
+    def _meet_defect(self, pending: PendingDefect) -> None:
+        self._holes.defect()
+        self._quarantined.append(pending)
+        self._counts.count_defect(pending.defect.code)
+
+    def _quarantine_rows(self, next_offset: int | None) -> Iterator[DecodedRows]:
+        """Yield the damage that waited for the next sound offset, a row at a time: it has bytes."""
+        for defect, segment_index in self._quarantined:
+            place = self._places[segment_index]
+            raw = self._raw_bytes(self._split.segment_splits[segment_index].file.path, defect)
+            row = quarantine_row(defect, raw, place, self._previous_offset, next_offset)
+            yield DecodedRows(QUARANTINE, [row])
+        self._quarantined.clear()
+
+    def _raw_bytes(self, path: str, defect: Defect) -> RawBytes:
+        most_bytes = most_raw_bytes(self._split.key.topic, self._settings.max_raw_bytes)
+        kept = min(defect.size_bytes, most_bytes)
+        with self._settings.storage.open_reader(path) as reader:
+            content = reader.read(defect.position, kept)
+        return RawBytes(content, kept == defect.size_bytes)
+
+    def _gap_rows(self, hole: Hole) -> list[Row]:
+        """The rows of a hole; one across the log start is two gaps, since the causes differ."""
+        if self._split.gap_cause is not None:
+            return [self._gap_row(hole.start_offset, hole.next_offset, self._split.gap_cause)]
+        before = max(hole.segment_index - 1, 0)
+        is_compacted = self._is_compacted[hole.segment_index] or self._is_compacted[before]
+        rows = []
+        for start, stop in cut_at(
+            hole.start_offset, hole.next_offset, self._split.log_start_offset
+        ):
+            cause = cause_of(
+                is_behind_defect=hole.is_behind_defect,
+                is_compacted=is_compacted,
+                next_offset=stop,
+                log_start_offset=self._split.log_start_offset,
+            )
+            rows.append(self._gap_row(start, stop, cause))
+        return rows
+
+    def _gap_row(self, start: int, stop: int, cause: GapCause) -> Row:
+        self._counts.count_gap(cause, start, stop)
+        settings = self._settings
+        stamp = RowStamp(settings.source_id, settings.run_id, settings.attempt_id)
+        return gap_row(self._split.key, start, stop, cause, None, stamp)
+
+
+def cut_at(start: int, stop: int, offset: int) -> list[tuple[int, int]]:
+    """The range in one piece, or in two where the offset lies inside it."""
+    if start < offset < stop:
+        return [(start, offset), (offset, stop)]
+    return [(start, stop)]
+
+
+def _facts(unit: Unit, outcome: UnitOutcome | None) -> tuple[int, int, int | None]:
+    """First offset, record count and uncompressed bytes of a sound batch."""
+    if outcome is not None:
+        return outcome.first_offset, outcome.record_count, outcome.plain_bytes
+    if isinstance(unit, RecordBatch):
+        return unit.first_offset, unit.header.record_count, None
+    count = unit.message_count if isinstance(unit, MessageRun) else None
+    return (
+        unit.first_offset,
+        unit.last_offset - unit.first_offset + 1 if count is None else count,
+        None,
+    )
+
+
+def _unit_rows(pending: PendingUnit, base_offset: int, rows: int) -> UnitRows:
+    unit = pending.unit
+    if isinstance(unit, RecordBatch):
+        timestamp_type = int(unit.header.is_log_append_time)
+    else:
+        timestamp_type = -1 if unit.magic == 0 else int(unit.is_log_append_time)
+    return UnitRows(rows, timestamp_type, pending.transaction_state, base_offset)
