@@ -11,11 +11,14 @@ from pathlib import Path
 from seglake.cli.main import main as seglake
 from seglake.environment.spark_session import delta_session
 from seglake.pipelines.lake_query.run import query
+from seglake.pipelines.progress import RunReporter
+from seglake.pipelines.progress_views import LogView
 from seglake.pipelines.settings.settings import Settings
 
 ROOT = Path(__file__).parents[1]
 SOURCE = "samples/broker-0"
 LAKE = "build/demo"
+LONGEST_SILENCE_SECONDS = 5.0
 
 QUESTIONS = (
     (
@@ -62,10 +65,15 @@ def demo() -> int:
         if code:
             return code
     spark = Settings.from_mappings([]).spark
-    with delta_session(spark, application="demo", verbosity=0) as session:
-        for title, text in QUESTIONS:
-            show(f'\n{title.capitalize()}:\n$ seglake sql --lake {LAKE} "{text}"')
-            query(session, LAKE, text, as_json=False, out=sys.stdout)
+    view = LogView(sys.stderr)
+    view.every_seconds = LONGEST_SILENCE_SECONDS
+    with RunReporter(sys.stderr, view=view) as reporter:
+        reporter.step("getting ready for some questions")
+        with delta_session(spark, application="demo", verbosity=0) as session:
+            for title, text in QUESTIONS:
+                show(f'\n{title.capitalize()}:\n$ seglake sql --lake {LAKE} "{text}"')
+                reporter.step("asking")
+                query(session, LAKE, text, as_json=False, out=sys.stdout)
     return 0
 
 

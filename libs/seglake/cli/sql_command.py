@@ -22,16 +22,23 @@ def _query(arguments: argparse.Namespace) -> int:
     from seglake.environment.spark_session import delta_session
     from seglake.environment.storages import open_storages
     from seglake.pipelines.lake_query.run import query, require_lake
+    from seglake.pipelines.progress import RunReporter
 
     storage = open_storages(settings.spark.properties)
     path = require_lake(arguments.lake, storage)
     lake = storage.hadoop_uri(path)
-    with delta_session(
-        settings.spark,
-        application="sql",
-        verbosity=arguments.verbose - arguments.quiet,
-        lake=lake,
-        hadoop=storage.hadoop_properties(path),
-    ) as session:
+    verbosity = arguments.verbose - arguments.quiet
+    starting = RunReporter(sys.stderr, verbosity=verbosity)
+    with (
+        starting,
+        delta_session(
+            settings.spark,
+            application="sql",
+            verbosity=verbosity,
+            lake=lake,
+            hadoop=storage.hadoop_properties(path),
+        ) as session,
+    ):
+        starting.close()
         query(session, lake, arguments.query, as_json=arguments.json, out=sys.stdout)
     return ExitCode.DONE

@@ -10,7 +10,6 @@ from seglake.environment.spark_submit import is_submitted
 from seglake.environment.task_advice import advice_on
 from seglake.errors import WrongCallError
 from seglake.near_names import did_you_mean
-from seglake.pipelines.progress import step_within
 from seglake.pipelines.settings.settings import Settings, SparkSettings
 from seglake.task_engine.engine import Engine, LocalEngine, SparkEngine
 from seglake.task_engine.errors import EngineError
@@ -90,8 +89,7 @@ class _LateSparkEngine:
                 context = spark_context(
                     self._settings.spark, application="ingest", verbosity=self._verbosity
                 )
-                with step_within("starting Spark"):
-                    self._engine = SparkEngine(self._stack.enter_context(context))
+                self._engine = SparkEngine(self._stack.enter_context(context))
             else:  # a notebook's: it is left as it is
                 _check_fits(self._settings, is_ours=is_ours(running))
                 self._engine = SparkEngine(running)

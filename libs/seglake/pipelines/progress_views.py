@@ -65,12 +65,12 @@ class Position(NamedTuple):
 
     def __str__(self) -> str:
         if not self.total:
-            return f"{self.text}: {show_duration(int(self.seconds) * 1000)} so far"
+            return f"{self.text}: {_show_seconds(self.seconds)} so far"
         is_bytes = self.unit is Unit.BYTES
         shown = show_bytes if is_bytes else "{:,.0f}".format
         of = f"{shown(self.total)}" if is_bytes else f"{shown(self.total)} {self.unit}"
         left = self.seconds_left
-        rest = "" if left is None else f", {show_duration(int(left) * 1000)} left"
+        rest = "" if left is None else f", {_show_seconds(left)} left"
         return f"{self.text}: {self.percent:.0f}% of {of}, {shown(self.rate)}/s{rest}"
 
 
@@ -242,6 +242,10 @@ class EventView:
 
     def close(self) -> None:
         """There is no line to take away."""
+
+
+def _show_seconds(seconds: float) -> str:
+    return show_duration(max(int(seconds), 1) * 1000)
 
 
 def show_count(count: int, one: str, many: str | None = None) -> str:
