@@ -136,3 +136,15 @@ def test_what_a_person_should_know_now_has_a_line_of_its_own(verbosity: int, is_
     reporter.say("somebody else is here")
     assert out.getvalue().endswith("seglake: somebody else is here\n") == is_said
     assert ("planning" in out.getvalue()) == (verbosity > 0)
+
+
+def test_the_time_of_a_step_within_tasks_counts_for_no_rate() -> None:
+    view = _Seen()
+    with RunReporter(io.StringIO(), view=view) as reporter, reporter.measuring(10):
+        reporter.step("decoding")
+        with step_within("starting Spark"):
+            time.sleep(0.3)
+        time.sleep(0.1)
+    assert {position.total for position in _shown_within(view, "starting Spark")} == {0}
+    assert {position.total for position in _shown_within(view, "decoding")} == {10}
+    assert _shown_within(view, "decoding")[-1].seconds < 0.3

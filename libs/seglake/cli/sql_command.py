@@ -28,17 +28,15 @@ def _query(arguments: argparse.Namespace) -> int:
     path = require_lake(arguments.lake, storage)
     lake = storage.hadoop_uri(path)
     verbosity = arguments.verbose - arguments.quiet
-    starting = RunReporter(sys.stderr, verbosity=verbosity)
-    with (
-        starting,
-        delta_session(
+    with RunReporter(sys.stderr, verbosity=verbosity) as reporter:
+        reporter.step("starting Spark")
+        with delta_session(
             settings.spark,
             application="sql",
             verbosity=verbosity,
             lake=lake,
             hadoop=storage.hadoop_properties(path),
-        ) as session,
-    ):
-        starting.close()
-        query(session, lake, arguments.query, as_json=arguments.json, out=sys.stdout)
+        ) as session:
+            reporter.close()
+            query(session, lake, arguments.query, as_json=arguments.json, out=sys.stdout)
     return ExitCode.DONE

@@ -72,12 +72,17 @@ class RunReporter:
 
     @contextmanager
     def within(self, text: str) -> Iterator[None]:
-        """A step inside another, which goes on behind it."""
-        before = self._text, self._begun
+        """A step inside another, which goes on behind it; its time counts for no rate."""
+        before, measure = (self._text, self._begun), self._measure
+        began = time.monotonic()
+        self._measure = None
         self.step(text)
         yield
         with self._lock:
             self._text, self._begun = before
+            self._measure = measure
+            if measure is not None:
+                measure.begun += time.monotonic() - began
 
     @contextmanager
     def measuring(self, total: int, unit: Unit = Unit.BYTES) -> Iterator["_Measure"]:
@@ -151,7 +156,7 @@ class RunReporter:
         with suppress(OSError):  # whoever read the stream has gone
             while not self._ended.wait(self._view.every_seconds):
                 with self._lock:
-                    if not self._ended.is_set():
+                    if self._text and not self._ended.is_set():
                         self._view.show(self._position())
 
     def _position(self) -> Position:
