@@ -28,6 +28,9 @@ _QUICK_SPARK = (
     ("spark.sql.codegen.factoryMode", "NO_CODEGEN"),
     ("spark.sql.codegen.wholeStage", "false"),
     ("spark.ui.enabled", "false"),
+    ("spark.sql.adaptive.enabled", "false"),
+    # Java's second compiler pays for what runs for minutes; these queries run once.
+    ("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"),
 )
 
 

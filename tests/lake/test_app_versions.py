@@ -8,6 +8,7 @@ import pytest
 from seglake.lake.delta_commit import recover, versions
 from seglake.lake.errors import NotALakeError, RedoMissingError, TablesDisagreeError
 from seglake.lake.tables import CHECKPOINTS, Table
+from seglake.storage.errors import StorageError
 from support.lake_drivers import commit
 from support.lake_rows import PLAIN_TABLES, SOURCE, Lake, lake_at, next_wave, wave
 from support.lake_states import table_versions
@@ -33,14 +34,24 @@ def test_table_put_back_from_an_older_copy_is_refused(lake: Lake, table: Table) 
     put_back(lake, table, copy)
     mine = wave(lake, "orders", 4, range(3, 4))
     before = table_versions(lake)
+    later = lake_at(lake.path)
     for call in (
-        lambda: versions(lake.tables, SOURCE, ["orders"]),
-        lambda: recover(lake.tables, SOURCE, ["orders"]),
-        lambda: commit(lake, mine),
+        lambda: versions(later.tables, SOURCE, ["orders"]),
+        lambda: recover(later.tables, SOURCE, ["orders"]),
+        lambda: commit(later, mine),
     ):
         with pytest.raises(TablesDisagreeError, match="tables disagree on topic orders"):
             call()
     assert table_versions(lake) == before
+
+
+def test_table_put_back_during_a_run_ends_it(lake: Lake) -> None:
+    copy = copy_of(lake, CHECKPOINTS)
+    commit(lake, next_wave(lake, "orders", range(1)))
+    assert versions(lake.tables, SOURCE, ["orders"])["orders"].is_settled
+    put_back(lake, CHECKPOINTS, copy)
+    with pytest.raises(StorageError, match="cannot read the log of"):
+        commit(lake, wave(lake, "orders", 2, range(1, 2)))
 
 
 @pytest.mark.parametrize("table", PLAIN_TABLES, ids=lambda table: table.name)
@@ -49,12 +60,12 @@ def test_table_that_was_dropped_and_made_anew_is_refused(lake: Lake, table: Tabl
         commit(lake, next_wave(lake, "orders", range(number, number + 1)))
     shutil.rmtree(lake.tables.path(table))
     with pytest.raises(NotALakeError, match="has no table"):
-        versions(lake.tables, SOURCE, ["orders"])
+        versions(lake_at(lake.path).tables, SOURCE, ["orders"])
     fresh = lake_at(lake.path.parent / "fresh")
     fresh.tables.create_missing()
     shutil.copytree(fresh.tables.path(table), lake.tables.path(table))
     with pytest.raises(TablesDisagreeError):
-        versions(lake.tables, SOURCE, ["orders"])
+        versions(lake_at(lake.path).tables, SOURCE, ["orders"])
 
 
 def test_ledger_put_back_by_one_generation_is_refused_for_want_of_a_redo_file(lake: Lake) -> None:

@@ -1,6 +1,9 @@
 """Tables that serve one internal topic take part in its commits, and in no others."""
 
+from collections.abc import Callable
+
 import pytest
+from deltalake import DeltaTable
 
 from seglake.lake.delta_commit import AppVersions, app_id, recover, versions
 from seglake.lake.errors import TablesDisagreeError, WaveError
@@ -28,13 +31,16 @@ _STEPS = ["redo", *(table.name for table in OWN), "cleaned"]
 def opened(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> list[Table]:
     """The tables that are opened from now on."""
     found: list[Table] = []
-    real = lake.tables.open
 
-    def noted(table: Table) -> object:
-        found.append(table)
-        return real(table)
+    def noting(look: Callable[[Table], DeltaTable]) -> Callable[[Table], DeltaTable]:
+        def noted(table: Table) -> DeltaTable:
+            found.append(table)
+            return look(table)
 
-    monkeypatch.setattr(lake.tables, "open", noted)
+        return noted
+
+    for name in ("open", "newest"):
+        monkeypatch.setattr(lake.tables, name, noting(getattr(lake.tables, name)))
     return found
 
 

@@ -8,7 +8,7 @@ import pytest
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
-from seglake.lake.app_versions import versions
+from seglake.lake.app_versions import app_id, versions
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.errors import NotALakeError, SchemaError, TableRefusedError, UnsafeStoreError
 from seglake.lake.snapshots import read_snapshots
@@ -205,6 +205,43 @@ def test_column_that_is_more_than_its_values_is_refused(
     rewrite_log(lake, GAPS, "metaData", {"schemaString": json.dumps(schema)})
     with pytest.raises((TableRefusedError, SchemaError), match=reason):
         lake.tables.open(GAPS)
+
+
+def test_table_is_read_as_it_is_now_and_opened_for_a_commit_as_it_was(lake: Lake) -> None:
+    own, read = lake.tables.open(RECORDS), lake.tables.newest(RECORDS)
+    commit(lake_at(lake.path), next_wave(lake, "orders", range(2)))
+    app = app_id(SOURCE, "orders")
+    assert lake.tables.newest(RECORDS) is read
+    assert lake.tables.generation(RECORDS, read, app) == 1
+    assert [len(handle.file_uris()) for handle in (own, read)] == [0, 1]
+    assert lake.tables.generation(RECORDS, own, app) == 0
+
+
+def test_table_is_opened_anew_where_the_store_is_reached_otherwise_now(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = lake.tables.newest(RECORDS)
+    options = {"timeout": "30s"}  # on HDFS: another name node is active
+    monkeypatch.setattr(lake.tables.storage, "delta_options", lambda path: options)
+    assert lake.tables.newest(RECORDS) is not read
+
+
+def test_table_made_again_is_read_once_its_handle_is_forgotten(lake: Lake) -> None:
+    young = lake_at(shutil.copytree(lake.path, Path(lake.path).with_name("young")))
+    commit(lake, next_wave(lake, "orders", range(2)))
+    assert lake.tables.newest(RECORDS).version() == 1
+    shutil.rmtree(lake.tables.path(RECORDS))
+    shutil.copytree(young.tables.path(RECORDS), lake.tables.path(RECORDS))
+    lake.tables.forget_handles()
+    assert lake.tables.newest(RECORDS).version() == 0
+
+
+def test_table_that_another_writer_changed_since_it_was_read_is_refused(lake: Lake) -> None:
+    assert lake.tables.newest(GAPS).version() == 0
+    properties = {"delta.enableChangeDataFeed": "true"}
+    DeltaTable(lake.tables.path(GAPS)).alter.set_table_properties(properties)
+    with pytest.raises(TableRefusedError, match="enableChangeDataFeed"):
+        lake.tables.newest(GAPS)
 
 
 def test_ledger_has_the_rows_of_one_source_with_the_tables_columns(lake: Lake) -> None:

@@ -12,7 +12,7 @@ from support.audits import audited
 from support.elected_logs import TOPIC, ElectedLog, plain, write_elected
 from support.encoder import Header, Partition, Record, Segment, record_batch
 from support.encoder.internal import offset_key, offset_value
-from support.lakes import ingested, retaken
+from support.lakes import content, ingested, retaken
 from support.made_logs import FIRST_MS, write_over
 from support.page_readers import by_deltalake, by_duckdb, by_polars, by_views
 from support.query_answers import Answers
@@ -53,17 +53,23 @@ def test_readers_of_the_page_get_what_a_consumer_gets(
 
 
 @pytest.mark.spark
-def test_spark_retakes_audits_and_asks_as_the_local_engine_does(
+def test_spark_retakes_and_audits_as_the_local_engine_does(
     spark_session: SparkSession, elected: Path, lake: Path
 ) -> None:
     shutil.copytree(elected / "lost", lake)
-    disk = elected / "disk"
     engine = SparkEngine(spark_session.sparkContext)
     assert audited(lake, engine=engine).exit_code == 3
-    assert _records(by_views(spark_session, str(lake), "orders")) == _WINNER.consumed()[:10]
-    summary = retaken(lake, disk, engine=engine)
+    summary = retaken(lake, elected / "disk", engine=engine)
     assert (summary.exit_code, summary.records) == (0, 8)
     assert audited(lake, engine=engine).exit_code == 0
+    assert content(lake, "records") == content(elected / "retaken", "records")
+
+
+@pytest.mark.spark
+@pytest.mark.matrix  # the same text as in DuckDB
+def test_spark_gets_what_a_consumer_gets(spark_session: SparkSession, elected: Path) -> None:
+    lost, lake = elected / "lost", elected / "retaken"
+    assert _records(by_views(spark_session, str(lost), "orders")) == _WINNER.consumed()[:10]
     answers = by_views(spark_session, str(lake), "orders")
     assert _records(answers) == _WINNER.consumed()
     assert answers.last_offsets == [{"topic": "orders", "partition": 0, "next_offset": 18}]

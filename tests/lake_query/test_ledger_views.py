@@ -1,19 +1,13 @@
 """The views over the ledger, on rows written by hand."""
 
+from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-from pyspark.sql import SparkSession
-
-from support.written_lake import ask
+Asked = Callable[[Path, str], list[dict[str, object]]]
 
 
-@pytest.mark.spark
-def test_last_offset_is_the_end_of_what_is_covered_from_0(
-    spark_session: SparkSession, lake_path: Path
-) -> None:
+def test_last_offset_is_the_end_of_what_is_covered_from_0(ask: Asked, lake_path: Path) -> None:
     rows = ask(
-        spark_session,
         lake_path,
         "SELECT source_id, topic, partition, next_offset, max_covered_offset FROM last_offsets"
         " ORDER BY source_id, topic DESC, partition",
@@ -28,20 +22,13 @@ def test_last_offset_is_the_end_of_what_is_covered_from_0(
     ]
 
 
-@pytest.mark.spark
-def test_range_from_before_the_id_was_known_joins_the_id(
-    spark_session: SparkSession, lake_path: Path
-) -> None:
+def test_range_from_before_the_id_was_known_joins_the_id(ask: Asked, lake_path: Path) -> None:
     text = "SELECT topic_id FROM last_offsets WHERE topic = 'orders' AND source_id = 'c1'"
-    assert {row["topic_id"] for row in ask(spark_session, lake_path, text)} == {"id1"}
+    assert {row["topic_id"] for row in ask(lake_path, text)} == {"id1"}
 
 
-@pytest.mark.spark
-def test_gap_is_current_until_a_repair_holds_its_start(
-    spark_session: SparkSession, lake_path: Path
-) -> None:
+def test_gap_is_current_until_a_repair_holds_its_start(ask: Asked, lake_path: Path) -> None:
     rows = ask(
-        spark_session,
         lake_path,
         "SELECT source_id, topic_id, start_offset, next_offset, attempt_id FROM current_gaps"
         " ORDER BY source_id, start_offset",

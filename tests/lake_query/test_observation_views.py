@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -91,16 +92,23 @@ def test_duckdb_shows_each_partition_as_it_was_seen_last(seen_lake: Path, tmp_pa
         _check(_by_duckdb, seen_lake)
 
 
+def _by_spark(session: SparkSession, lake: Path, text: str) -> list[tuple[object, ...]]:
+    return [tuple(row.values()) for row in ask(session, lake, text)]
+
+
 @pytest.mark.spark
-def test_spark_shows_the_same_and_the_ledger_alone_of_a_lake_from_before(
+@pytest.mark.matrix  # the same text as in DuckDB
+def test_spark_shows_the_same(spark_session: SparkSession, seen_lake: Path) -> None:
+    _check(partial(_by_spark, spark_session), seen_lake)
+
+
+@pytest.mark.spark
+def test_spark_shows_the_ledger_alone_of_a_lake_from_before(
     spark_session: SparkSession, seen_lake: Path, tmp_path: Path
 ) -> None:
-    def asked(lake: Path, text: str) -> list[tuple[object, ...]]:
-        return [tuple(row.values()) for row in ask(spark_session, lake, text)]
-
-    _check(asked, seen_lake)
     old = tmp_path / "old"
     shutil.copytree(seen_lake, old)
     shutil.rmtree(old / "observations")
+    asked = partial(_by_spark, spark_session)
     assert asked(old, _LAST) == [("orders", 0, 10, 20, None), ("orders", 1, 45, 50, None)]
     assert asked(old, "SELECT count(*) FROM observations") == [(0,)]

@@ -58,6 +58,7 @@ def _check(answers: Answers) -> None:
         assert answer == truth, question
 
 
+@pytest.mark.matrix  # of the same questions on a lake with more to tell, see test_readers_agree
 def test_seglake_sql_answers_what_is_so(spark_session: SparkSession, checkout: Path) -> None:
     _check(by_views(spark_session, require_lake("build/demo", LocalStorage())))
 

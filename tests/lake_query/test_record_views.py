@@ -1,10 +1,8 @@
 """The views over records: transactions settled by later markers, payloads as text."""
 
-import io
-import json
 import shutil
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,21 +11,15 @@ from deltalake import write_deltalake
 from pyspark.sql import SparkSession
 
 from seglake.lake.tables import RECORDS, TABLES
-from seglake.pipelines.lake_query.run import query, require_lake
-from seglake.storage.local_storage import LocalStorage
 from support import broker_disks
 from support.lakes import ingested
 from support.oracle import Isolation, expected_records
 from support.rising_disks import rising
+from support.written_lake import ask as asked
 
 Row = Mapping[str, object]
+Asked = Callable[[Path, str], list[dict[str, object]]]
 _SCENARIO, _COPY = "06_transactions", "stopped"
-
-
-def ask(session: SparkSession, lake: Path, text: str) -> list[dict[str, object]]:
-    out = io.StringIO()
-    query(session, require_lake(str(lake), LocalStorage()), text, as_json=True, out=out)
-    return [json.loads(line) for line in out.getvalue().splitlines()]
 
 
 @pytest.fixture(scope="module")
@@ -41,12 +33,10 @@ def grown_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return lake
 
 
-@pytest.mark.spark
 def test_settled_rows_are_those_that_a_consumer_of_committed_records_got(
-    spark_session: SparkSession, grown_lake: Path
+    ask: Asked, grown_lake: Path
 ) -> None:
     rows = ask(
-        spark_session,
         grown_lake,
         "SELECT topic, partition, offset, value FROM settled_records"
         " WHERE transaction_state IN ('none', 'committed') ORDER BY topic, partition, offset",
@@ -70,16 +60,14 @@ def test_settled_rows_are_those_that_a_consumer_of_committed_records_got(
         ] == expected, facts
 
 
-@pytest.mark.spark
 def test_settling_changes_the_state_of_open_rows_and_nothing_else(
-    spark_session: SparkSession, grown_lake: Path
+    ask: Asked, grown_lake: Path
 ) -> None:
     columns = ", ".join(name for name in RECORDS.schema.names if name != "transaction_state")
     taken, settled = f"SELECT {columns} FROM records", f"SELECT {columns} FROM settled_records"
     unequal = f"({taken} EXCEPT ALL {settled}) UNION ALL ({settled} EXCEPT ALL {taken})"
-    assert ask(spark_session, grown_lake, unequal) == []
+    assert ask(grown_lake, unequal) == []
     counts = ask(
-        spark_session,
         grown_lake,
         "SELECT taken.transaction_state AS before, settled.transaction_state AS after,"
         " count(*) AS n FROM records AS taken JOIN settled_records AS settled"
@@ -170,7 +158,7 @@ def test_the_first_later_marker_of_the_same_producer_and_log_settles_a_row(
             ],
         },
     )
-    rows = ask(
+    rows = asked(
         spark_session,
         lake,
         "SELECT topic_id, offset, transaction_state FROM settled_records ORDER BY offset, topic_id",
@@ -213,10 +201,10 @@ def test_readable_rows_have_the_text_where_it_is_text_and_json_where_it_is_json(
     ]
     lake = _written(tmp_path, {"records": records})
     text = "SELECT key_text, value_text, value_json FROM readable_records ORDER BY offset"
-    rows = ask(spark_session, lake, text)
+    rows = asked(spark_session, lake, text)
     assert [tuple(row.values()) for row in rows] == [
         (text, text, text if is_json else None) for _, text, is_json in _VALUES
     ]
-    (row,) = ask(spark_session, lake, "SELECT * FROM readable_records WHERE offset = 0")
+    (row,) = asked(spark_session, lake, "SELECT * FROM readable_records WHERE offset = 0")
     added = {"key_text", "value_text", "value_json"}
     assert row.keys() == {*RECORDS.schema.names, *added}

@@ -56,7 +56,7 @@ def lakes_of_the_dead(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, P
 
 
 @_OF_THE_DEAD
-@pytest.mark.parametrize("step", _STEPS)
+@pytest.mark.parametrize("step", cases(_STEPS, telling=every(3, _STEPS)))
 def test_a_run_killed_after_any_step_is_completed_by_the_next(
     step: str, lakes_of_the_dead: tuple[Path, Path], tmp_path: Path
 ) -> None:

@@ -18,7 +18,7 @@ from deltalake import DeltaTable
 from seglake.lake.tables import TABLES
 from seglake.task_engine.engine import SparkEngine
 from support import broker_disks
-from support.cases import cases
+from support.cases import cases, every
 from support.corrupt_cases import corrupt_case
 from support.lakes import Row, content, ingested, ingested_in_pieces, read_arrow, read_table
 from support.made_logs import FIRST_MS, STEP_MS, make_log_dir, value_of
@@ -96,6 +96,16 @@ def test_spark_reads_what_deltalake_reads(
     assert _fingerprint(rows) == _fingerprint(read_table(lake, table))
 
 
+# Of numbers, of times, of what is null, of the partitioning.
+_CONDITIONS = [
+    "`offset` = 17",
+    "`offset` between 40 and 44 and topic like 'v2-%'",
+    "timestamp >= timestamp '2024-06-01 00:00:00 UTC'",
+    "timestamp < timestamp '2024-06-01 00:00:00 UTC'",
+    "timestamp is null",
+    "timestamp_ms is null",
+    "`partition` = 0 and topic = 'tx-a'",
+]
 _SUMS = """
     select topic, `partition`, count(*) as n, sum(`offset`) as offsets, min(timestamp_ms) as least,
         max(timestamp_ms) as most, sum(octet_length(key)) as k, sum(octet_length(value)) as v
@@ -118,18 +128,7 @@ def test_spark_and_duckdb_count_and_sum_alike(lake: Path, spark_session: "SparkS
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize(
-    "condition",
-    [
-        "`offset` = 17",
-        "`offset` between 40 and 44 and topic like 'v2-%'",
-        "timestamp >= timestamp '2024-06-01 00:00:00 UTC'",
-        "timestamp < timestamp '2024-06-01 00:00:00 UTC'",
-        "timestamp_ms is null",
-        "timestamp is null",
-        "`partition` = 0 and topic = 'tx-a'",
-    ],
-)
+@pytest.mark.parametrize("condition", cases(_CONDITIONS, telling=every(2, _CONDITIONS)))
 def test_sparks_filters_skip_no_file_that_has_rows(
     condition: str, lake: Path, spark_session: "SparkSession"
 ) -> None:

@@ -78,12 +78,15 @@ def create_together(path: Path, barrier: Barrier) -> None:
 def commit_after_the_first_table(lake: Lake, patch: pytest.MonkeyPatch) -> None:
     """Let a whole wave be committed as soon as one table was opened."""
     mine = wave(lake, "orders", 1, range(3))
-    open_table = LakeTables.open
 
-    def opened(self: LakeTables, table: Table) -> DeltaTable:
-        handle = open_table(self, table)
-        patch.undo()
-        commit(lake, mine)
-        return handle
+    def overtaken(look: Callable[[LakeTables, Table], DeltaTable]) -> Callable[..., DeltaTable]:
+        def looked(self: LakeTables, table: Table) -> DeltaTable:
+            handle = look(self, table)
+            patch.undo()
+            commit(lake_at(lake.path), mine)  # another driver
+            return handle
 
-    patch.setattr(LakeTables, "open", opened)
+        return looked
+
+    for name in ("open", "newest"):
+        patch.setattr(LakeTables, name, overtaken(getattr(LakeTables, name)))

@@ -1,16 +1,24 @@
 """Asks the views of the product, as conf/duckdb.sql has them, over the tables of a lake."""
 
+import re
 from pathlib import Path
 
 from support.asked import over
 from support.lakes import Row, oracle_record
 from support.oracle import OracleRecord
 
+_QUOTED_IN_DUCKDB = re.compile(r"\boffset\b")
+
 
 def viewed(lake: Path, query: str) -> list[Row]:
     """The rows of an answer."""
     rows: list[Row] = over(lake).execute(query).to_arrow_table().to_pylist()
     return rows
+
+
+def viewed_as_in_spark(lake: Path, query: str) -> list[Row]:
+    """The same for a query of Spark SQL, as far as DuckDB speaks it."""
+    return viewed(lake, _QUOTED_IN_DUCKDB.sub('"offset"', query))
 
 
 def records_in(lake: Path, view: str, partition: int, topic: str = "rep") -> list[OracleRecord]:

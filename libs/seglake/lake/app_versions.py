@@ -58,7 +58,7 @@ def _read_once(tables: LakeTables, source_id: str, topics: Iterable[str]) -> dic
     wanted = list(topics)
     by_table: dict[str, dict[str, int]] = {}
     for table in reversed(tables_of(wanted)):
-        handle = tables.open(table)
+        handle = tables.newest(table)
         by_table[table.name] = {
             topic: tables.generation(table, handle, app_id(source_id, topic)) for topic in wanted
         }

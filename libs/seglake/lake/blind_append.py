@@ -44,7 +44,7 @@ def append_file(
 
 def newest_rows(tables: LakeTables, table: Table, columns: Sequence[str]) -> Iterator[pa.Table]:
     """Yield the rows of each file, the file that was appended last first."""
-    actions = pa.table(tables.open(table).get_add_actions(flatten=True))
+    actions = pa.table(tables.newest(table).get_add_actions(flatten=True))
     times, paths = (actions.column(name).to_pylist() for name in ("modification_time", "path"))
     for _, path in sorted(zip(times, paths, strict=True), reverse=True):
         whole = tables.storage.join(tables.path(table), unquote(str(path)))

@@ -94,6 +94,7 @@ def commit_wave(
         if _decide(tables, redo):
             break
         redo_file.delete(tables.storage, tables.redo_folder, redo)
+        tables.forget_handles()
     _follow(tables, redo, tuple(due), after)
     redo_file.delete(tables.storage, tables.redo_folder, redo)
     after("cleaned")

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from seglake.lake.errors import NotALakeError, TableRefusedError, UnsafeStoreError
 from seglake.lake.lake_folder import holds_conversion, opening
-from seglake.lake.table_checks import check_whole
+from seglake.lake.table_checks import check_whole, foreign_features
 from seglake.lake.tables import (
     CHECKPOINTS,
     RECORDS,
@@ -33,31 +33,19 @@ if TYPE_CHECKING:
 
 _TERMINAL_CODES = re.compile(r"\x1b\[[0-9;]*m")
 
-READER_VERSION = 1
-WRITER_VERSION = 2
-
 _LOG_FOLDER = "_delta_log"
 _OWN_FOLDER = "_seglake"
 
-# Settings that change what a writer must do, or that would let a generation be forgotten.
-_REFUSED_SETTINGS = (
-    "delta.columnMapping.mode",
-    "delta.constraints.",
-    "delta.setTransactionRetentionDuration",
-    "delta.enableChangeDataFeed",
-    "delta.enableDeletionVectors",
-    "delta.enableIcebergCompat",
-    "delta.enableTypeWidening",
-)
-
 
 class LakeTables:
-    """The tables below one folder; holds no handle, so every `open` sees the newest state."""
+    """The tables below one folder. Every `open` and every `newest` sees the newest state."""
 
     def __init__(self, lake_path: str, storage: Storage) -> None:
         self.lake_path = lake_path
         self.storage = storage
         self._are_there = False  # once seen: nobody takes them away again
+        # Those of `newest`, each with the options it was opened with.
+        self._handles: dict[str, tuple[dict[str, str], DeltaTable]] = {}
 
     def path(self, table: Table) -> str:
         return self.storage.join(self.lake_path, table.name)
@@ -155,8 +143,9 @@ class LakeTables:
         self._are_there = True
 
     def _create_missing(self, *, is_single_writer: bool) -> None:
+        self.forget_handles()  # what is there is opened and checked as for the first time
         present = self._present()
-        has_commits = any(self.open(table).version() > 0 for table in present)
+        has_commits = any(self.newest(table).version() > 0 for table in present)
         # Looked for after the versions: all tables are created before the first commit to any.
         missing = [table for table in TABLES if table not in present and not self.has(table)]
         lost = [table for table in missing if table in REQUIRED_TABLES]
@@ -170,10 +159,10 @@ class LakeTables:
         with ThreadPoolExecutor(len(TABLES)) as pool:  # far away each takes a while
             list(pool.map(self._create, missing))
         for table in missing:
-            self.open(table)
+            self.newest(table)
 
     def open(self, table: Table) -> "DeltaTable":
-        """Return a handle on the newest snapshot, checked to be a table that we may write.
+        """Return a new handle on the newest snapshot, checked to be a table that we may write.
 
         Raises:
             NotALakeError: there is no such table.
@@ -191,6 +180,27 @@ class LakeTables:
             raise NotALakeError(path=self.lake_path, reason=reason) from error
         self._check(table, handle)
         return handle
+
+    def newest(self, table: Table) -> "DeltaTable":
+        """Return the same for reading: a handle that the next call for the table moves on.
+
+        Calls after the first read only what is new in the log. A commit takes a handle of its own,
+        by `open`: it must stay where the generation was looked at.
+        """
+        options = self._options  # another name node may be active now, which the handle cannot find
+        kept_options, handle = self._handles.get(table.name, (None, None))
+        if handle is None or kept_options != options:
+            handle = self.open(table)
+            self._handles[table.name] = options, handle
+            return handle
+        with self.named("open the table", table):
+            handle.update_incremental()
+        self._check(table, handle)
+        return handle
+
+    def forget_handles(self) -> None:
+        """Open each table anew for the next reading, as after a table was dropped and remade."""
+        self._handles.clear()
 
     def open_all(self) -> "dict[str, DeltaTable]":
         """Return a handle on each table, by its name; see `open`."""
@@ -246,7 +256,7 @@ class LakeTables:
         only: list[tuple[str, str, str | int]] = [*pruned_by]
         if topic is not None:
             only.append((table.partition_by[0], "=", topic))
-        uris = self.open(table).file_uris(file_pruning_predicate=only or None)
+        uris = self.newest(table).file_uris(file_pruning_predicate=only or None)
         depth = len(table.partition_by) + 1
         names = [[unquote(part) for part in uri.rsplit("/", depth)[1:]] for uri in uris]
         return [self.storage.join(self.path(table), *parts) for parts in names]
@@ -352,20 +362,13 @@ class LakeTables:
         self.storage.sync([self.log_entry_path(table, 0)])
 
     def _check(self, table: Table, handle: "DeltaTable") -> None:
-        protocol = handle.protocol()
-        reasons = []
-        found = (protocol.min_reader_version, protocol.min_writer_version)
-        if found != (READER_VERSION, WRITER_VERSION):
-            reasons.append(
-                f"its protocol is reader {found[0]}, writer {found[1]}, "
-                f"expected {READER_VERSION} and {WRITER_VERSION}"
-            )
-        metadata = handle.metadata()
-        if tuple(metadata.partition_columns) != table.partition_by:
-            reasons.append(f"it is partitioned by {metadata.partition_columns}")
-        settings = [name for name in metadata.configuration if name.startswith(_REFUSED_SETTINGS)]
-        reasons += [f"it has the setting {name}" for name in settings]
-        schema = handle.schema()
+        protocol, metadata, schema = handle.protocol(), handle.metadata(), handle.schema()
+        reasons = foreign_features(
+            table,
+            protocol=(protocol.min_reader_version, protocol.min_writer_version),
+            partition_by=metadata.partition_columns,
+            settings=metadata.configuration,
+        )
         reasons += _column_features(schema)
         if reasons:
             raise TableRefusedError(table=table.name, path=self.path(table), reasons=reasons)

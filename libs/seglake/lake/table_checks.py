@@ -1,11 +1,25 @@
-"""Whether columns are those of a table. Pure."""
+"""Whether a table, or columns, are as this library makes them. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
 
 from seglake.lake.errors import SchemaError
 from seglake.lake.tables import Table
+
+READER_VERSION = 1
+WRITER_VERSION = 2
+
+# Settings that change what a writer must do, or that would let a generation be forgotten.
+_REFUSED_SETTINGS = (
+    "delta.columnMapping.mode",
+    "delta.constraints.",
+    "delta.setTransactionRetentionDuration",
+    "delta.enableChangeDataFeed",
+    "delta.enableDeletionVectors",
+    "delta.enableIcebergCompat",
+    "delta.enableTypeWidening",
+)
 
 
 def check(table: Table, found: pa.Schema) -> None:
@@ -28,6 +42,32 @@ def check_whole(table: Table, found: pa.Schema) -> None:
     differences = _differences(table.schema, [(f.name, f.type) for f in found])
     differences += [f"column {f.name} must be nullable" for f in found if not f.nullable]
     _refuse(table, differences)
+
+
+def foreign_features(
+    table: Table,
+    *,
+    protocol: tuple[int, int],
+    partition_by: Sequence[str],
+    settings: Iterable[str],
+) -> list[str]:
+    """Name what of a table's protocol and metadata we would not have written.
+
+    Args:
+        protocol: the least version of a reader, and of a writer.
+    """
+    reasons = []
+    if protocol != (READER_VERSION, WRITER_VERSION):
+        reasons.append(
+            f"its protocol is reader {protocol[0]}, writer {protocol[1]}, "
+            f"expected {READER_VERSION} and {WRITER_VERSION}"
+        )
+    if tuple(partition_by) != table.partition_by:
+        reasons.append(f"it is partitioned by {[*partition_by]}")
+    reasons += [
+        f"it has the setting {name}" for name in settings if name.startswith(_REFUSED_SETTINGS)
+    ]
+    return reasons
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:

@@ -180,7 +180,7 @@ _WAITING_BEHIND_DAMAGE = _FALSE_OFFSET_AT_THE_END._replace(
 )
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @example(_WAITING_BEHIND_DAMAGE)
 @example(_FALSE_OFFSET_AT_THE_END)
 @given(drawn=DRAWN)
