@@ -41,8 +41,8 @@ class EngineOptions(SettingOptions, total=False):
 
     Attributes:
         engine: "spark" (the default; a running session is used, and is left running) or "local".
-        verbosity: -1 says nothing (the default), 0 shows a line of progress on a terminal, 1 and 2
-            say more, on stderr.
+        verbosity: -1 says nothing (the default), 0 shows how far the call is, on stderr: a line on
+            a terminal, elsewhere one a minute. 1 and 2 say more.
     """
 
     engine: Literal["spark", "local"]

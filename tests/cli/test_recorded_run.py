@@ -185,6 +185,23 @@ def test_a_service_that_refuses_is_told_of_and_the_run_is_done(
     assert err.count("could not be delivered (the service answered 401)") == 2
 
 
+def test_stderr_is_json_alone_where_the_service_is_down(service: Any, tmp_path: Path) -> None:
+    service.answer = 503
+    target = f"http://127.0.0.1:{service.server_port}"
+    options = ["--log-format", "json", "--openlineage", target, "--lake", str(tmp_path / "lake")]
+    done = subprocess.run(
+        [sys.executable, "-m", "seglake", "ingest", "--source", str(_DISK), *_ALONE, *options],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    events = [json.loads(line) for line in done.stderr.splitlines()]
+    notices = [event["message"] for event in events if event["event"] == "notice"]
+    assert [notice.split(" (")[0] for notice in notices] == [
+        f"the OpenLineage event {name} could not be delivered" for name in ("START", "COMPLETE")
+    ]
+
+
 def test_no_secret_and_no_payload_is_in_any_record(service: Any, tmp_path: Path) -> None:
     metrics, lineage = tmp_path / "seglake.prom", tmp_path / "lineage"
     hidden = [

@@ -4,6 +4,7 @@
 Its transports are used without its client, which would also read settings of its own.
 """
 
+import logging
 import os
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -61,6 +62,7 @@ class Lineage:
 
     def __init__(self, target: str, tell: Callable[[str], None]) -> None:
         self._tell = tell
+        logging.getLogger("urllib3").setLevel(logging.ERROR)  # we tell of what it would warn of
         self._transport = _transport(target)
         self._uuid = ""
 
