@@ -2,13 +2,18 @@
 
 import io
 import time
+from pathlib import Path
 
 import pytest
 
+from seglake.api import run_audit, run_ingest
+from seglake.environment.run_settings import settings_of
 from seglake.pipelines.progress import RunReporter, Unit, leave_terminal, step_within
 from seglake.pipelines.progress_views import Position
 from seglake.task_engine.engine import LocalEngine
 from support import lake_tasks
+
+_DISK = Path(__file__).parents[1] / "samples" / "broker-0"
 
 
 class _Seen:
@@ -148,3 +153,17 @@ def test_the_time_of_a_step_within_tasks_counts_for_no_rate() -> None:
     assert {position.total for position in _shown_within(view, "starting Spark")} == {0}
     assert {position.total for position in _shown_within(view, "decoding")} == {10}
     assert _shown_within(view, "decoding")[-1].seconds < 0.3
+
+
+def test_bytes_and_rows_move_while_one_task_reads_them(tmp_path: Path) -> None:
+    settings = settings_of({"engine": "local", "set": ["limits.local_processes=1"]})
+    lake, view = str(tmp_path / "lake"), _Seen(0.002)
+    run_ingest([str(_DISK)], lake, settings, {"engine": "local"}, view)
+    run_audit(lake, [str(_DISK)], settings, {"engine": "local"}, view)
+    for text in ("decoding", "auditing the tables", "comparing with the disks"):
+        shown = [position for position in _shown_within(view, text) if position.total]
+        assert len({position.total for position in shown}) == 1, text
+        between = {position.done for position in shown} - {0, shown[0].total}
+        assert between, text
+    measured = [position for position in view.positions if position.total]
+    assert {position.unit for position in measured if "tables" in position.text} == {Unit.ROWS}
