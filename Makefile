@@ -65,6 +65,15 @@ $(AIRFLOW_STAMP): airflow_dags/requirements.txt requirements-build.txt
 	@$(AIRFLOW_PIP) install --require-hashes --no-build-isolation --only-binary :all: --no-binary pyspark-client -r $<
 	@touch $@
 
+.PHONY: setup-browser
+setup-browser: ## install the Chromium that shows the report's page to tests (apt-get, root)
+	@if command -v chromium > /dev/null; then :; \
+	elif command -v apt-get > /dev/null && [ "$$(id -u)" = 0 ]; then \
+	  echo "Installing Chromium: about a minute"; \
+	  { apt-get install -qq -y --no-install-recommends chromium fonts-dejavu-core \
+	    || { apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium fonts-dejavu-core; }; } > /dev/null; \
+	else echo "there is no chromium, and no apt-get as root: tests of the report's page will be skipped"; fi
+
 .PHONY: fmt
 fmt: setup ## format the code, and mend what the linter can
 	$(BIN)/ruff check --fix $(CHECKED)
@@ -119,6 +128,10 @@ test-cluster: setup ## run the tests on a Spark cluster that they start
 test-airflow: setup setup-airflow ## run the DAGs in a real Airflow, the slow tests too (needs PostgreSQL)
 	$(BIN)/python -m pytest -m airflow
 
+.PHONY: test-browser
+test-browser: setup setup-browser ## run the tests that open the report's page in a browser
+	$(BIN)/python -m pytest -m browser
+
 .PHONY: test-image
 test-image: setup ## build the image and run it (needs root, buildah and debootstrap; ten minutes)
 	$(BIN)/python -m pytest -m image
@@ -170,6 +183,10 @@ bench-storage: setup ## measure local disk, S3 and HDFS against each other (ENGI
 bench-kafka: setup ## measure against other ways from Kafka to a table (SCALE, RUNS=5, WORKLOADS="w1 w5"; a JDK, Maven)
 	cd tests && ../$(BIN)/python -m bench.kafka.bench_kafka --scale $(SCALE) --runs $(or $(RUNS),5) \
 	  $(if $(WORKLOADS),--workloads $(WORKLOADS)) $(if $(DOCS),--docs)
+
+.PHONY: screenshots
+screenshots: setup setup-browser ## make the pictures of docs/report.md anew
+	@PYTHONPATH=tests $(BIN)/python -m support.screenshots
 
 .PHONY: docs
 docs: setup ## build the pages of docs/, with README, as a site (build/docs)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from support.conversions import Conversions
 
 # Markers of what is started; the longest first, so that no worker ends long after the others.
-_STARTED = ("airflow", "hdfs", "cluster", "s3", "image", "own_spark", "spark")
+_STARTED = ("airflow", "hdfs", "cluster", "s3", "image", "own_spark", "spark", "browser")
 # Small queries, a short life: compiling what they run takes longer than running it.
 _QUICK_SPARK = (
     ("spark.sql.codegen.factoryMode", "NO_CODEGEN"),

@@ -29,7 +29,8 @@ _OF_ITS_STEPS = frozenset(
     f"pipelines.{name}" for name in ("lake_replay", "lake_retake", "segment_query")
 )
 _PIPELINES = _OF_ITS_STEPS | {
-    *(_INGEST, "pipelines.lake_audit", "pipelines.segment_inspect", "pipelines.lake_query")
+    *(_INGEST, "pipelines.lake_audit", "pipelines.lake_report"),
+    *("pipelines.segment_inspect", "pipelines.lake_query"),
 }
 # Of each room below `seglake`, the others that it may import.
 MAY_IMPORT: Mapping[str, frozenset[str]] = {

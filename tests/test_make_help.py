@@ -6,10 +6,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 TARGETS = [
-    *("help", "setup", "setup-airflow", "fmt", "lint", "type"),
+    *("help", "setup", "setup-airflow", "setup-browser", "fmt", "lint", "type"),
     *("test", "test-ci", "test-all", "test-times", "mutants", "flips", "test-s3", "test-hdfs"),
-    *("test-cluster", "test-airflow", "test-image", "test-codec", "test-spark"),
-    *("pack", "image", "demo", "bench", "bench-storage", "bench-kafka", "docs"),
+    *("test-cluster", "test-airflow", "test-browser", "test-image", "test-codec", "test-spark"),
+    *("pack", "image", "demo", "bench", "bench-storage", "bench-kafka", "screenshots", "docs"),
     *("requirements", "clean", "ci"),
 ]
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from seglake.errors import SeglakeError, WrongCallError
 
 if TYPE_CHECKING:
-    from seglake.api import AuditResult, audit, ingest, inspect, replay, retake, tables
+    from seglake.api import AuditResult, audit, ingest, inspect, replay, report, retake, tables
 
 __version__ = "0.1.0"
 
@@ -27,6 +27,7 @@ __all__ = [
     "ingest",
     "inspect",
     "replay",
+    "report",
     "retake",
     "tables",
 ]

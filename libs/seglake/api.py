@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from seglake.pipelines.lake_audit.disk_check.disk_check import CopyCheck
     from seglake.pipelines.lake_audit.lake_audit import LakeAudit
     from seglake.pipelines.lake_replay.replay_summary import ReplaySummary
+    from seglake.pipelines.lake_report.model import LakeReport, ThisRun
     from seglake.pipelines.lake_retake.retake_summary import RetakeSummary
     from seglake.pipelines.progress_views import View
     from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
@@ -209,6 +210,22 @@ def inspect(
     return chain([next(lines)], lines)  # begun, so that a wrong call fails here
 
 
+def report(lake: Place, output: Place, **options: Unpack[SettingOptions]) -> "LakeReport":
+    """Write a lake as one HTML page to look at, and return what the page says.
+
+    Args:
+        output: the file, a local path or a URI; an older one is replaced.
+
+    Raises:
+        WrongCallError: there is no lake, its storage refuses access, or the output is a folder.
+        SeglakeError: a table cannot be read, or the page cannot be written.
+    """
+    _check(options, SettingOptions)
+    settings = settings_of(options)
+    check_report_place(str(output), settings)
+    return run_report(str(lake), str(output), settings)
+
+
 def tables(lake: Place, **options: Unpack[SettingOptions]) -> "dict[str, DeltaTable]":
     """Open the tables of a lake, by name, each at its newest version.
 
@@ -298,6 +315,35 @@ def run_audit(
         found = replace(found, notes=(*found.notes, *disks.notes))
         checks = check_disks(disks, lake, scan.storage, settings, scan.engine, scan.reporter)
     return AuditResult(found, tuple(checks))
+
+
+def check_report_place(output: str, settings: Settings) -> None:
+    """See that a page may be written to a place, as far as can be seen before it is.
+
+    Raises:
+        WrongCallError: there is a folder, or the URI is none that is known.
+    """
+    from seglake.environment.storages import open_storages
+
+    storage = open_storages(settings.spark.properties)
+    found = storage.info(storage.locate(output))
+    if found is not None and found.is_folder:
+        raise WrongCallError(f"the report cannot be written to {output}: it is a folder")
+
+
+def run_report(
+    lake: str, output: str, settings: Settings, this_run: "ThisRun | None" = None
+) -> "LakeReport":
+    """`report` with settings that are made already, and the run after which it is made."""
+    from seglake.environment.storages import open_storages
+    from seglake.pipelines.lake_report.page import to_html
+    from seglake.pipelines.lake_report.run import report as reported
+
+    storage = open_storages(settings.spark.properties)
+    stuck_after = settings.limits.stuck_after
+    found = reported(lake, storage, stuck_after=stuck_after, this_run=this_run)
+    storage.write_bytes(storage.locate(output), to_html(found))
+    return found
 
 
 @contextmanager

@@ -63,6 +63,7 @@ def ingest_parser() -> argparse.ArgumentParser:
     _add_source_id_and_engine(parser)
     add("--dry-run", action="store_true", help="print the plan, write nothing")
     add("--run-id", metavar="ID", help="label of the run, written with every row")
+    _add_report_option(parser)
     _add_spark_options(parser)
     _add_output_options(parser, json_help="one machine-readable summary line on stdout")
     _add_record_options(parser)
@@ -91,6 +92,7 @@ def replay_parser() -> argparse.ArgumentParser:
     _add_source_id_and_engine(parser)
     add("--dry-run", action="store_true", help="say what would be filled, commit nothing")
     add("--run-id", metavar="ID", help="label of the run, written with every row")
+    _add_report_option(parser)
     _add_spark_options(parser)
     _add_output_options(parser, json_help="one machine-readable summary line on stdout")
     _add_record_options(parser)
@@ -131,6 +133,7 @@ def retake_parser() -> argparse.ArgumentParser:
     _add_source_id_and_engine(parser)
     add("--dry-run", action="store_true", help="say what would be ingested, write nothing")
     add("--run-id", metavar="ID", help="label of the run, written with every row")
+    _add_report_option(parser)
     _add_spark_options(parser)
     _add_output_options(parser, json_help="one machine-readable summary line on stdout")
     _add_record_options(parser)
@@ -152,10 +155,28 @@ def audit_parser() -> argparse.ArgumentParser:
         parser, is_required=False, source_help="log dirs to compare with, payload by payload"
     )
     _add_source_id_and_engine(parser)
+    _add_report_option(parser)
     _add_spark_options(parser)
     _add_output_options(parser, json_help="everything as one machine-readable line on stdout")
     parser.set_defaults(run_id=None, dry_run=False)  # as the other recorded commands
     _add_record_options(parser)
+    return parser
+
+
+def report_parser() -> argparse.ArgumentParser:
+    """Arguments of `seglake report`."""
+    parser = _parser(
+        "report",
+        usage="--lake URI --output FILE.html [options]",
+        description="Show a lake as one HTML page: which partitions need a look, what of each is"
+        " ingested,\nmissing or damaged, its runs, and what to do. The page loads nothing.",
+        example="--lake /data/lake --output report.html",
+    )
+    add = parser.add_argument
+    add("--lake", metavar="URI", required=True, help="folder of the tables")
+    add("--output", metavar="FILE", required=True, help="the page; an older one is replaced")
+    _add_setting_options(parser)
+    _add_output_options(parser)
     return parser
 
 
@@ -255,6 +276,14 @@ def _add_topic_options(
     add("--internal-topics", action="store_const", const=True, help=internal_help)
 
 
+def _add_report_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--report", metavar="FILE", help="write what there is to see as an HTML page, afterwards"
+    )
+    # By which the page names the command.
+    parser.set_defaults(command=parser.prog.rpartition(" ")[2])
+
+
 def _add_source_id_and_engine(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--source-id", metavar="ID", help="cluster, where meta.properties gives none")
@@ -269,6 +298,11 @@ def _add_source_id_and_engine(parser: argparse.ArgumentParser) -> None:
 def _add_spark_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--master", metavar="URL", help="Spark's master (default: local[*])")
+    _add_setting_options(parser)
+
+
+def _add_setting_options(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
     add(
         "--config",
         metavar="FILE.toml",

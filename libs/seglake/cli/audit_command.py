@@ -1,9 +1,11 @@
 """`seglake audit`: proves that nothing is missing; what is not explained ends with 3."""
 
 from collections.abc import Sequence
+from functools import partial
 
+from seglake.cli import report_option
 from seglake.cli.arguments import audit_parser
-from seglake.cli.recorded_run import Call, Command, Summary, run_recorded
+from seglake.cli.recorded_run import Call, Command, Done, run_recorded
 
 
 def main(argv: Sequence[str]) -> int:
@@ -11,9 +13,13 @@ def main(argv: Sequence[str]) -> int:
     return run_recorded(Command("audit", _audit, writes=False), audit_parser().parse_args(argv))
 
 
-def _audit(call: Call) -> tuple[Summary, str]:
+def _audit(call: Call) -> Done:
     from seglake.api import run_audit
 
     arguments, settings, options, view = call
     found = run_audit(arguments.lake, arguments.source, settings, options, view)
-    return found, found.to_text()
+    told = partial(report_option.told_by_audit, found)
+    write_report = partial(report_option.write, arguments, settings, found, told)
+        report_option.write, arguments, settings, found, lambda: report_option.told_by_audit(found)
+    )
+    return Done(found, found.to_text(), write_report)

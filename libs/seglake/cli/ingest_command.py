@@ -1,9 +1,11 @@
 """`seglake ingest`: Kafka log segments to Delta tables."""
 
 from collections.abc import Sequence
+from functools import partial
 
+from seglake.cli import report_option
 from seglake.cli.arguments import ingest_parser
-from seglake.cli.recorded_run import Call, Command, Summary, run_recorded
+from seglake.cli.recorded_run import Call, Command, Done, run_recorded
 
 
 def main(argv: Sequence[str]) -> int:
@@ -11,9 +13,17 @@ def main(argv: Sequence[str]) -> int:
     return run_recorded(Command("ingest", _ingest, writes=True), ingest_parser().parse_args(argv))
 
 
-def _ingest(call: Call) -> tuple[Summary, str]:
+def _ingest(call: Call) -> Done:
     from seglake.api import run_ingest
 
     arguments, settings, options, view = call
     summary = run_ingest(arguments.source, arguments.lake, settings, options, view)
-    return summary, summary.to_text(is_verbose=arguments.verbose > 0)
+    told = partial(report_option.told_by_ingest, summary)
+    write_report = partial(report_option.write, arguments, settings, summary, told)
+        report_option.write,
+        arguments,
+        settings,
+        summary,
+        lambda: report_option.told_by_ingest(summary),
+    )
+    return Done(summary, summary.to_text(is_verbose=arguments.verbose > 0), write_report)

@@ -12,6 +12,7 @@ from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from seglake.cli import report_option
 from seglake.cli.arguments import settings_of
 from seglake.cli.outcome import run_job
 from seglake.errors import WrongCallError
@@ -41,16 +42,24 @@ class Call(NamedTuple):
     view: "View | None"
 
 
+class Done(NamedTuple):
+    """What a command's function brought: a summary, that as text, and what writes the report."""
+
+    summary: Summary
+    text: str
+    write_report: Callable[[], None]
+
+
 class Command(NamedTuple):
     """One of the commands that are recorded.
 
     Attributes:
-        run: calls the pipeline, and returns its summary and that as text.
+        run: calls the pipeline.
         writes: it commits to a lake, or may.
     """
 
     name: str
-    run: Callable[[Call], tuple[Summary, str]]
+    run: Callable[[Call], Done]
     writes: bool
 
 
@@ -78,6 +87,7 @@ def _run(command: Command, arguments: argparse.Namespace, log: "EventLog | None"
             recorder.begin(start)
             recorders.append(recorder)
         settings = settings_of(arguments)
+        report_option.check(arguments, settings)
         # Imported here, so that wrong calls are answered at once.
         from seglake.api import RunOptions
 
@@ -88,10 +98,11 @@ def _run(command: Command, arguments: argparse.Namespace, log: "EventLog | None"
             dry_run=arguments.dry_run,
         )
         view = None if log is None else _event_view(log, verbosity)
-        summary, text = command.run(Call(arguments, settings, options, view))
+        summary, text, write_report = command.run(Call(arguments, settings, options, view))
         in_json = summary.to_json() if arguments.json or recorders else ""
         hand_over(summary.exit_code, json.loads(in_json or "{}"))
-    sys.stdout.write(f"{in_json if arguments.json else text}\n")
+        sys.stdout.write(f"{in_json if arguments.json else text}\n")
+        write_report()
     return summary.exit_code
 
 

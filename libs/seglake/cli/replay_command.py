@@ -1,9 +1,11 @@
 """`seglake replay`: decodes quarantined bytes again, and fills gaps."""
 
 from collections.abc import Sequence
+from functools import partial
 
+from seglake.cli import report_option
 from seglake.cli.arguments import replay_parser
-from seglake.cli.recorded_run import Call, Command, Summary, run_recorded
+from seglake.cli.recorded_run import Call, Command, Done, run_recorded
 
 
 def main(argv: Sequence[str]) -> int:
@@ -11,9 +13,10 @@ def main(argv: Sequence[str]) -> int:
     return run_recorded(Command("replay", _replay, writes=True), replay_parser().parse_args(argv))
 
 
-def _replay(call: Call) -> tuple[Summary, str]:
+def _replay(call: Call) -> Done:
     from seglake.api import run_replay
 
     arguments, settings, options, view = call
     summary = run_replay(arguments.lake, arguments.source, settings, options, view)
-    return summary, summary.to_text(is_verbose=arguments.verbose > 0)
+    write_report = partial(report_option.write, arguments, settings, summary)
+    return Done(summary, summary.to_text(is_verbose=arguments.verbose > 0), write_report)

@@ -1,9 +1,11 @@
 """`seglake retake`: ingests anew what lost an election after it was ingested."""
 
 from collections.abc import Sequence
+from functools import partial
 
+from seglake.cli import report_option
 from seglake.cli.arguments import retake_parser
-from seglake.cli.recorded_run import Call, Command, Summary, run_recorded
+from seglake.cli.recorded_run import Call, Command, Done, run_recorded
 
 
 def main(argv: Sequence[str]) -> int:
@@ -11,10 +13,11 @@ def main(argv: Sequence[str]) -> int:
     return run_recorded(Command("retake", _retake, writes=True), retake_parser().parse_args(argv))
 
 
-def _retake(call: Call) -> tuple[Summary, str]:
+def _retake(call: Call) -> Done:
     from seglake.api import RetakeOptions, run_retake
 
     arguments, settings, options, view = call
     more = RetakeOptions(**options, partition=arguments.partition, all=arguments.all)
     summary = run_retake(arguments.source, arguments.lake, settings, more, view)
-    return summary, summary.to_text()
+    write_report = partial(report_option.write, arguments, settings, summary)
+    return Done(summary, summary.to_text(), write_report)

@@ -1,6 +1,6 @@
 """What runs saw of each partition, as rows of `observations` and back. Effect."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -63,6 +63,23 @@ def newest_observations(
         if not missing:
             break
     return newest
+
+
+def every_observation(
+    tables: LakeTables, coverage_of: Callable[[str], Coverage]
+) -> Iterator[tuple[str, Observation]]:
+    """Yield all that runs saw of all partitions, each with its source, in no order.
+
+    Args:
+        coverage_of: of a source, tells which topic id rows belong to that have none.
+    """
+    if not tables.has(OBSERVATIONS):
+        return
+    for rows in newest_rows(tables, OBSERVATIONS, _NAMES):
+        sources = rows.column("source_id").unique().to_pylist()
+        for source_id in filter(None, sources):
+            for observation in _observations(rows, source_id, coverage_of(source_id)):
+                yield source_id, observation
 
 
 def append_observations(

@@ -80,6 +80,9 @@ def recorded(
         recorder.begin(start)
     try:
         yield hand_over
+    except BrokenPipeError:  # whoever read what it printed has gone: it is done
+        tell(found[0], None)
+        raise
     except BaseException as error:
         tell(_exit_code_of(error), error)
         raise

@@ -1,0 +1,28 @@
+"""`seglake report`: a lake as one page to look at."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from functools import partial
+
+from seglake.cli.arguments import report_parser, settings_of
+from seglake.cli.outcome import run_job
+from seglake.errors import ExitCode
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the command; that partitions need a look is no failure of it."""
+    arguments = report_parser().parse_args(argv)
+    return run_job(partial(_report, arguments), verbose=arguments.verbose > 0, writes=False)
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    settings = settings_of(arguments)
+    # Imported here, so that --help and wrong calls are answered at once.
+    from seglake.api import check_report_place, run_report
+
+    check_report_place(arguments.output, settings)
+    found = run_report(arguments.lake, arguments.output, settings)
+    if not arguments.quiet:
+        sys.stdout.write(f"{found.headline}: {arguments.output}\n")
+    return ExitCode.DONE

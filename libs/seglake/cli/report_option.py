@@ -1,0 +1,89 @@
+"""`--report FILE` of the commands that work on a lake: the page, with what the command said.
+
+Effect: writes the page.
+"""
+
+import argparse
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from seglake.errors import WrongCallError
+from seglake.pipelines.settings.settings import LakeFormat, Settings
+
+if TYPE_CHECKING:
+    from seglake.api import AuditResult
+    from seglake.pipelines.lake_replay.replay_summary import ReplaySummary
+    from seglake.pipelines.lake_report.model import Finding
+    from seglake.pipelines.lake_retake.retake_summary import RetakeSummary
+    from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
+
+    Told = Iterable[tuple[str, Finding]]
+
+
+def check(arguments: argparse.Namespace, settings: Settings) -> None:
+    """See before the work that a report could follow it.
+
+    Raises:
+        WrongCallError: it could not.
+    """
+    if arguments.report is None:
+        return
+    reason = ""
+    if getattr(arguments, "dry_run", False):
+        reason = "a dry run leaves nothing in the lake to report of"
+    elif settings.write.format is LakeFormat.PARQUET:
+        reason = "a conversion to Parquet keeps no ledger to report of"
+    if reason:
+        raise WrongCallError(f"{reason}: leave --report out")
+    from seglake.api import check_report_place
+
+    check_report_place(arguments.report, settings)
+
+
+def write(
+    arguments: argparse.Namespace,
+    settings: Settings,
+    found: "IngestSummary | ReplaySummary | RetakeSummary | AuditResult",
+    told: "Callable[[], Told]" = tuple,
+) -> None:
+    """Write the page that was asked for, if one was; `told` is what `found` says of partitions."""
+    if arguments.report is None:
+        return
+    from seglake.api import run_report
+    from seglake.pipelines.lake_report.model import ThisRun
+
+    this_run = ThisRun(
+        command=arguments.command,
+        run_id=getattr(found, "run_id", None),
+        exit_code=found.exit_code,
+        lines=tuple(found.to_text().splitlines()),
+        findings=tuple(told()),
+    )
+    run_report(arguments.lake, arguments.report, settings, this_run)
+
+
+def told_by_ingest(summary: "IngestSummary") -> "Told":
+    """What a run says of partitions, and the tables may not."""
+    from seglake.pipelines.lake_report.model import Finding, Need
+
+    findings = summary.findings
+    for name, reason in findings.refused.items():
+        yield name, Finding(Need.REFUSED, reason)
+    for name, reason in findings.left_out.items():
+        yield name, Finding(Need.LEFT_OUT, reason)
+    for short in findings.not_on_disk:
+        yield str(short.key), Finding(Need.NOT_ON_DISK, short.reason)
+    for stuck in findings.stuck:
+        yield stuck.partition, Finding(Need.STUCK, str(stuck))
+
+
+def told_by_audit(found: "AuditResult") -> "Told":
+    """What an audit cannot explain, but for what the report sees in the tables itself."""
+    from seglake.pipelines.lake_audit.problems import ProblemKind
+    from seglake.pipelines.lake_report.model import Finding, Need
+
+    seen = (ProblemKind.MISSING, ProblemKind.SUPERSEDED)
+    for partition in found.lake.partitions:
+        said = [str(problem) for problem in partition.problems if problem.kind not in seen]
+        if said:
+            yield str(partition.partition), Finding(Need.PROBLEM, "; ".join(said))

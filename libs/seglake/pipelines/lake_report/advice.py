@@ -1,0 +1,121 @@
+"""What to do about each need: in the words of docs/messages.md, with the command for it. Pure.
+
+A test holds the advice to that page.
+"""
+
+import shlex
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from seglake.kafka_log.replica import PartitionKey
+from seglake.pipelines.lake_report.model import Need
+
+_MOST_TOPICS = 5
+
+
+class Advice(NamedTuple):
+    """What a need is called, and what to do.
+
+    Attributes:
+        quoted: the message of docs/messages.md beside which `to_do` stands.
+    """
+
+    title: str
+    quoted: str
+    to_do: str
+
+
+ADVICE = {
+    Need.MISSING: Advice(
+        "Missing without a known cause",
+        "missing without a known cause: …",
+        "look for a replica that has them, and give it to `seglake replay --source`",
+    ),
+    Need.SUPERSEDED: Advice(
+        "Rows lost an election, and nothing is in their place",
+        "superseded: … lost an election; …",
+        "`seglake retake` with the same source",
+    ),
+    Need.PROBLEM: Advice(
+        "The audit cannot explain it",
+        "problem of an audit",
+        "see what it says; the section Audit of docs/messages.md says what to do",
+    ),
+    Need.REFUSED: Advice(
+        "Refused: not the log that this lake has",
+        "… is not the log that this lake has: …",
+        "ingest it into another lake, or leave it out with `--topics '!name'`",
+    ),
+    Need.LEFT_OUT: Advice(
+        "Left out",
+        "left out: …",
+        "run again; look if the same one comes again",
+    ),
+    Need.NOT_ON_DISK: Advice(
+        "Not on disk",
+        "not on disk: …",
+        "look for the rest: another disk, another replica; `limits.fail_on_short_log`",
+    ),
+    Need.STUCK: Advice(
+        "Stuck: the log grows, its bound stands still",
+        "stuck: …",
+        "look at the cluster: replicas that are not in sync, a transaction that never ends"
+        " (hanging transactions)",
+    ),
+    Need.REPLICAS_DIFFER: Advice(
+        "Replicas differ though the same leader wrote them",
+        "differs from",
+        "compare the two batches",
+    ),
+    Need.QUARANTINED: Advice(
+        "Damaged bytes hide offsets",
+        "quarantined: …",
+        "`seglake replay --source` with another replica fills the gaps, if it has them",
+    ),
+    Need.REMOTE: Advice(
+        "In the remote tier only",
+        "in the remote tier only, which is not read: …",
+        "see tiered storage",
+    ),
+    Need.NO_HIGH_WATERMARK: Advice(
+        "No high watermark",
+        "replication-offset-checkpoint has no entry for it, so nothing counts as replicated;"
+        " --upper-bound log_end would ingest it",
+        "for a dead cluster, use that option",
+    ),
+    Need.OPEN_TRANSACTION: Advice(
+        "A transaction is open",
+        "… has a transaction open since offset …",
+        "nothing; if it never ends, see hanging transactions",
+    ),
+    Need.LOST_ELECTION: Advice(
+        "The replica lost an election to what is ingested",
+        "An election has gone against …: nothing more is ingested from it",
+        "nothing",
+    ),
+    Need.TAIL: Advice(
+        "The last segment ends in something that is no whole batch",
+        "the last segment ends in …",
+        "nothing; it is ingested when it is complete",
+    ),
+}
+
+
+def command_for(need: Need, lake: str, keys: Iterable[PartitionKey]) -> str | None:
+    """The command that mends some partitions, to be copied; None where there is none."""
+    listed = [*keys]
+    topics = sorted({key.topic for key in listed})
+    if len(topics) > _MOST_TOPICS:
+        named: tuple[str, ...] = ()
+    else:
+        named = ("--topics", *topics)
+    if any(topic.startswith("__") for topic in topics):
+        named = (*named, "--internal-topics")
+    match need:
+        case Need.MISSING | Need.QUARANTINED:
+            words = ("seglake", "replay", "--lake", lake, "--source", "ANOTHER_REPLICA", *named)
+        case Need.SUPERSEDED:
+            words = ("seglake", "retake", "--source", "LOG_DIR", "--lake", lake, *named)
+        case _:
+            return None
+    return shlex.join(words)

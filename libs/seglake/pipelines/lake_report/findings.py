@@ -1,0 +1,95 @@
+"""What of a partition somebody should look at, or know. Pure."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime, timedelta
+
+from seglake.kafka_log.observation import Observation, StoppedBy
+from seglake.pipelines.lake_report.damage import CONFLICT, Damage
+from seglake.pipelines.lake_report.model import (
+    RANKS,
+    Finding,
+    Need,
+    Offsets,
+    OffsetState,
+)
+from seglake.pipelines.progress import show_count, show_duration
+
+_MOST_RANGES = 3
+_NEEDS = {
+    OffsetState.MISSING: Need.MISSING,
+    OffsetState.SUPERSEDED: Need.SUPERSEDED,
+    OffsetState.QUARANTINED: Need.QUARANTINED,
+    OffsetState.REMOTE: Need.REMOTE,
+}
+_STOPPED = {
+    StoppedBy.REFUSED: Need.REFUSED,
+    StoppedBy.UNREAD: Need.LEFT_OUT,
+    StoppedBy.NO_HIGH_WATERMARK: Need.NO_HIGH_WATERMARK,
+    StoppedBy.OPEN_TRANSACTION: Need.OPEN_TRANSACTION,
+    StoppedBy.LOST_ELECTION: Need.LOST_ELECTION,
+    StoppedBy.TAIL: Need.TAIL,
+}
+_DIFFERS = " differs from "  # how the detail of two batches of one leader reads
+
+
+def findings_of(
+    offsets: Mapping[OffsetState, Offsets],
+    seen: Observation | None,
+    damage: Damage | None,
+    told: Iterable[Finding],
+    *,
+    now: datetime,
+    stuck_after: timedelta | None,
+) -> tuple[Finding, ...]:
+    """All needs of a partition, the most urgent first, each once.
+
+    Args:
+        told: what the run says of it that the report was asked of; it knows best.
+        stuck_after: for how long a bound may stand still while the log grows; None for ever.
+    """
+    found: dict[Need, Finding] = {}
+    for finding in (*told, *_of_offsets(offsets), *_of_damage(damage)):
+        found.setdefault(finding.need, finding)
+    if seen is not None:
+        for finding in _of_log(seen, offsets, now, stuck_after):
+            found.setdefault(finding.need, finding)
+    return tuple(sorted(found.values(), key=lambda finding: RANKS[finding.need]))
+
+
+def _of_offsets(offsets: Mapping[OffsetState, Offsets]) -> Iterator[Finding]:
+    for state, need in _NEEDS.items():
+        if state in offsets:
+            yield Finding(need, _shown(offsets[state]))
+
+
+def _of_damage(damage: Damage | None) -> Iterator[Finding]:
+    for place in damage.places if damage is not None else ():
+        if place.code == CONFLICT and _DIFFERS in place.detail:
+            yield Finding(Need.REPLICAS_DIFFER, place.detail)
+
+
+def _of_log(
+    seen: Observation,
+    offsets: Mapping[OffsetState, Offsets],
+    now: datetime,
+    stuck_after: timedelta | None,
+) -> Iterator[Finding]:
+    left = offsets.get(OffsetState.NOT_INGESTED)
+    if stuck_after is not None and seen.waiting_since is not None:
+        standing_ms = int((now - seen.waiting_since) / timedelta(milliseconds=1))
+        if seen.is_stuck(now, stuck_after):
+            moved = show_count(seen.moved_offsets, "offset")
+            yield Finding(Need.STUCK, f"{show_duration(standing_ms)}, {moved}")
+    if seen.stopped_by is StoppedBy.NO_SEGMENT and left is not None:
+        yield Finding(Need.NOT_ON_DISK, _shown(left))
+    need = _STOPPED.get(seen.stopped_by)
+    if need is not None:
+        reasons = [seen.detail, *(each.reason for each in seen.not_ingested)]
+        yield Finding(need, "; ".join(text for text in reasons if text))
+
+
+def _shown(found: Offsets) -> str:
+    """How many offsets, and where the first of them lie."""
+    ranges = ", ".join(f"[{start}, {stop})" for start, stop in found.ranges[:_MOST_RANGES])
+    more = ", …" if len(found.ranges) > _MOST_RANGES else ""
+    return f"{show_count(found.count, 'offset')} in {ranges}{more}"

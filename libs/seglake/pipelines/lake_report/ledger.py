@@ -1,0 +1,76 @@
+"""The ledger of all sources of a lake, ready to be asked for a report. Pure."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from seglake.kafka_log.offset_ranges import OffsetRange
+from seglake.kafka_log.replica import PartitionKey
+from seglake.log_tables.coverage import Coverage
+from seglake.log_tables.ledger_layers import RangeKind
+
+Row = Mapping[str, Any]  # Any: the columns of a row have many types
+
+_ENDS_GAPS = (RangeKind.REPAIR, RangeKind.SUPERSEDED)
+
+
+class LogName(NamedTuple):
+    """Whose rows: several clusters may have a partition of one name in a lake."""
+
+    source_id: str
+    key: PartitionKey
+
+
+class Ledger:
+    """The rows of `checkpoints`.
+
+    Attributes:
+        rows: by partition; those without a topic id belong to the first that is known.
+    """
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        by_source: dict[str, list[Row]] = {}
+        for row in rows:
+            by_source.setdefault(row["source_id"], []).append(row)
+        self._coverages = {source: Coverage(own) for source, own in by_source.items()}
+        self.rows: dict[LogName, list[Row]] = {}
+        self._run_ids: dict[str, str] = {}
+        self._generations: dict[tuple[str, str], int] = {}
+        for source, own in by_source.items():
+            for row in own:
+                self.rows.setdefault(self.name_of(source, row), []).append(row)
+                self._run_ids[row["attempt_id"]] = row["run_id"]
+                place = source, row["topic"]
+                newest = max(self._generations.get(place, 0), row["generation"])
+                self._generations[place] = newest
+
+    def coverage(self, source_id: str) -> Coverage:
+        """Of one source, that of nothing where the ledger has no row of it."""
+        return self._coverages.get(source_id) or Coverage(())
+
+    def name_of(self, source_id: str, row: Row) -> LogName:
+        """Whose a row of any table is."""
+        key = PartitionKey(row["topic"], row["partition"], row["topic_id"])
+        return LogName(source_id, self.coverage(source_id).joined_key(key))
+
+    def run_of(self, attempt_id: str) -> str | None:
+        """The run of an attempt; None where its commit is not in the ledger yet."""
+        return self._run_ids.get(attempt_id)
+
+    def has_generation(self, source_id: str, topic: str, generation: int) -> bool:
+        """Whether a commit of a topic is in the ledger: what is not, is still being committed."""
+        return generation <= self._generations.get((source_id, topic), 0)
+
+    def gap_ends(self, log: LogName) -> list[OffsetRange]:
+        """Where a repair or an election may have ended gaps."""
+        return [
+            (row["start_offset"], row["next_offset"])
+            for row in self.rows.get(log, ())
+            if row["kind"] in _ENDS_GAPS
+        ]
+
+    def records(self, log: LogName) -> int:
+        """How many records of the tables count: those that lost an election are taken off."""
+        return sum(
+            (-1 if row["kind"] == RangeKind.SUPERSEDED else 1) * (row["records"] or 0)
+            for row in self.rows.get(log, ())
+        )

@@ -1,0 +1,191 @@
+"""What a report says, before it is a page. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import IntEnum, StrEnum
+
+from seglake.kafka_log.observation import Observation
+from seglake.kafka_log.offset_ranges import OffsetRange
+from seglake.kafka_log.replica import PartitionKey
+from seglake.pipelines.progress import show_count
+
+
+class OffsetState(StrEnum):
+    """What is known of offsets of a partition; a strip draws a later one over an earlier one."""
+
+    INGESTED = "ingested"
+    NOT_INGESTED = "not_ingested_yet"  # seen in the log, above what is ingested
+    COMPACTED = "compacted"
+    DELETED = "deleted"
+    REMOTE = "remote"
+    QUARANTINED = "quarantined"
+    SUPERSEDED = "superseded"  # lost an election, and nothing is in their place
+    MISSING = "missing"
+
+
+class Need(StrEnum):
+    """Why somebody should look at a partition, the most urgent first; or what is worth knowing."""
+
+    MISSING = "missing"
+    SUPERSEDED = "superseded"
+    PROBLEM = "problem"  # of an audit
+    REFUSED = "refused"
+    LEFT_OUT = "left_out"
+    NOT_ON_DISK = "not_on_disk"
+    STUCK = "stuck"
+    REPLICAS_DIFFER = "replicas_differ"
+    QUARANTINED = "quarantined"
+    REMOTE = "remote"
+    NO_HIGH_WATERMARK = "no_high_watermark"
+    OPEN_TRANSACTION = "open_transaction"
+    LOST_ELECTION = "lost_election"
+    TAIL = "tail"
+
+
+class Level(IntEnum):
+    """How much of a partition somebody must look at."""
+
+    FINE = 0
+    KNOWN = 1  # worth knowing, and nothing to do now
+    LOOK = 2
+
+
+_KNOWN = frozenset(
+    {Need.REMOTE, Need.NO_HIGH_WATERMARK, Need.OPEN_TRANSACTION, Need.LOST_ELECTION, Need.TAIL}
+)
+RANKS = {need: rank for rank, need in enumerate(Need)}
+
+
+def level_of(need: Need) -> Level:
+    """Whether a need is one to look at."""
+    return Level.KNOWN if need in _KNOWN else Level.LOOK
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One need of a partition, and what is there to say of it."""
+
+    need: Need
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Offsets:
+    """Offsets of one state.
+
+    Attributes:
+        count: all of them, exactly.
+        ranges: where they lie, in order. Ranges near each other may be drawn as one.
+    """
+
+    count: int
+    ranges: tuple[OffsetRange, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DamagedPlace:
+    """Damaged bytes: where they lie, and what is wrong. The bytes themselves are never here."""
+
+    broker_id: int | None
+    segment: str
+    position: int
+    size_bytes: int
+    code: str
+    detail: str
+    previous_offset: int | None
+    next_offset: int | None
+    run_id: str
+    is_resolved: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionReport:
+    """One partition of one cluster.
+
+    Attributes:
+        offsets: by state, as far as there are any.
+        seen: the log as the newest run saw it, None where no run left a note of it.
+        damage: the places that are listed, out of `damage_count`.
+    """
+
+    source_id: str
+    key: PartitionKey
+    records: int
+    offsets: Mapping[OffsetState, Offsets]
+    seen: Observation | None
+    findings: tuple[Finding, ...]
+    damage: tuple[DamagedPlace, ...]
+    damage_count: int
+
+    @property
+    def level(self) -> Level:
+        return max((level_of(found.need) for found in self.findings), default=Level.FINE)
+
+    def count(self, state: OffsetState) -> int:
+        """How many offsets are in a state."""
+        found = self.offsets.get(state)
+        return 0 if found is None else found.count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunReport:
+    """One run, as the tables tell of it; runs with the same id are one.
+
+    Attributes:
+        recorded: offsets in the gaps that it recorded, by cause, filled since or not.
+    """
+
+    run_id: str
+    began_at: datetime
+    ended_at: datetime
+    kinds: tuple[str, ...]
+    partitions: int
+    offsets: int
+    records: int
+    quarantined_batches: int
+    recorded: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThisRun:
+    """The run that the report was asked of, with what it printed.
+
+    Attributes:
+        findings: what it says of partitions, by their names.
+    """
+
+    command: str
+    run_id: str | None
+    exit_code: int
+    lines: tuple[str, ...]
+    findings: tuple[tuple[str, Finding], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LakeReport:
+    """Everything that the page shows; partitions with the most urgent needs come first."""
+
+    lake: str
+    made_at: datetime
+    partitions: tuple[PartitionReport, ...]
+    runs: tuple[RunReport, ...]
+    this_run: ThisRun | None
+
+    @property
+    def headline(self) -> str:
+        """The answer in one line."""
+        count, need = len(self.partitions), len(self.at(Level.LOOK))
+        if not count:
+            return "Nothing was ingested"
+        if need:
+            return f"{need} of {show_count(count, 'partition')} need{'s' * (need == 1)} a look"
+        return f"Nothing to look at: every offset of {show_count(count, 'partition')} is explained"
+
+    def at(self, level: Level) -> tuple[PartitionReport, ...]:
+        """The partitions of a level."""
+        return tuple(each for each in self.partitions if each.level is level)
+
+    def count(self, state: OffsetState) -> int:
+        """How many offsets of all partitions are in a state."""
+        return sum(each.count(state) for each in self.partitions)

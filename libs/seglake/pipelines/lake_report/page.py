@@ -1,0 +1,122 @@
+"""A report as one HTML page that needs nothing else. Effect: reads the page's parts.
+
+Everything in the page that is not ours is escaped, by the template or as JSON, and scripts run
+only if their hash is named: nothing that a lake holds can become one.
+"""
+
+import base64
+import hashlib
+from datetime import datetime
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from seglake.errors import ExitCode
+from seglake.pipelines.lake_report.advice import ADVICE, command_for
+from seglake.pipelines.lake_report.model import (
+    LakeReport,
+    Level,
+    Need,
+    OffsetState,
+    PartitionReport,
+    level_of,
+)
+from seglake.pipelines.lake_report.page_data import to_json
+
+_SCRIPTS = ("vendor/d3-7.9.0.min.js", "vendor/plot-0.6.17.min.js", "page.js")
+_STYLE = "page.css"
+# What Plot puts into each of its figures, by the class name that page.js gives them.
+_PLOT_STYLE = "plot.css"
+_MOST_RUNS = 100
+_MOST_NAMES = 5
+_EXITS = {
+    ExitCode.DONE: "done",
+    ExitCode.LOOK: "done and consistent, but a person should look",
+}
+
+
+def to_html(report: LakeReport) -> bytes:
+    """The page."""
+    loader = PackageLoader("seglake", "pipelines/lake_report/page")
+    environment = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True
+    )
+    environment.filters["number"] = _number
+    environment.filters["moment"] = _moment
+
+    def part(name: str) -> str:
+        return loader.get_source(environment, name)[0]
+
+    scripts = [part(name) for name in _SCRIPTS]
+    style = part(_STYLE)
+    text = environment.get_template("page.html.jinja").render(
+        report=report,
+        policy=_policy(scripts, [style, part(_PLOT_STYLE).strip()]),
+        scripts=[Markup(script) for script in scripts],
+        style=Markup(style),
+        data=Markup(to_json(report)),
+        headline=report.headline,
+        level=max((each.level for each in report.partitions), default=Level.FINE),
+        totals=[(state, report.count(state)) for state in OffsetState],
+        needs=_needs(report),
+        lines=[(line, _advice_for(line)) for line in report.this_run.lines]
+        if report.this_run
+        else [],
+        exits=_EXITS,
+        runs=report.runs[:_MOST_RUNS],
+        states=list(OffsetState),
+        levels=Level,
+    )
+    return text.encode("utf-8", "replace")
+
+
+def _policy(scripts: list[str], styles: list[str]) -> str:
+    """The Content-Security-Policy: no place but this page, no script and style but these."""
+    by_kind = {"script-src": scripts, "style-src": styles}
+    allowed = [f"{kind} {' '.join(map(_hash, texts))}" for kind, texts in by_kind.items()]
+    nothing = [f"{kind} 'none'" for kind in ("default-src", "base-uri", "form-action")]
+    return "; ".join([*nothing, *allowed])
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+# Object: rows of the template.
+def _needs(report: LakeReport) -> list[dict[str, object]]:
+    """Each need that there is, with its partitions: those to look at first."""
+    found: dict[Need, list[PartitionReport]] = {}
+    for each in report.partitions:
+        for finding in each.findings:
+            found.setdefault(finding.need, []).append(each)
+    return [
+        {
+            "need": need,
+            "advice": ADVICE[need],
+            "level": level_of(need),
+            "count": len(found[need]),
+            "names": [str(each.key) for each in found[need][:_MOST_NAMES]],
+            "command": command_for(need, report.lake, (each.key for each in found[need])),
+        }
+        for need in Need
+        if need in found
+    ]
+
+
+def _advice_for(line: str) -> str | None:
+    """What to do about a line of a summary, as far as its label tells."""
+    for advice in ADVICE.values():
+        label, ellipsis, _ = advice.quoted.partition("…")
+        if ellipsis and label.endswith(": ") and line.startswith(label):
+            return advice.to_do
+    return None
+
+
+def _number(value: int) -> str:
+    """With thin spaces between thousands."""
+    return f"{value:,}".replace(",", "\u202f")
+
+
+def _moment(time: datetime) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S")

@@ -1,0 +1,111 @@
+"""A report as compact JSON for the page: names once, ranges as flat lists. Pure.
+
+What page.js reads stands in the order of `_partition`, `_seen` and `_place`.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Any
+
+from seglake.kafka_log.observation import Observation, StoppedBy
+from seglake.pipelines.lake_report.advice import ADVICE
+from seglake.pipelines.lake_report.model import (
+    DamagedPlace,
+    LakeReport,
+    Need,
+    OffsetState,
+    PartitionReport,
+    level_of,
+)
+
+_STATES = {state: index for index, state in enumerate(OffsetState)}
+_NEEDS = {need: index for index, need in enumerate(Need)}
+_STOPS = {stop: index for index, stop in enumerate(StoppedBy)}
+_EXACT_STOP = 1 << 53  # JavaScript knows no greater integers exactly
+_ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
+
+
+class _Names:
+    """Texts that come again and again, each once."""
+
+    def __init__(self) -> None:
+        self._indexes: dict[str, int] = {}
+
+    def index(self, name: str | None) -> int:
+        """Which one it is, -1 for none."""
+        return -1 if name is None else self._indexes.setdefault(name, len(self._indexes))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._indexes)
+
+
+def to_json(report: LakeReport) -> str:
+    """What a script element of the page may hold: nothing in it ends the element."""
+    names = {kind: _Names() for kind in ("topics", "sources", "ids", "segments")}
+    partitions = [_partition(each, names) for each in report.partitions]
+    data = {
+        "states": list(OffsetState),
+        "stops": list(StoppedBy),
+        "needNames": list(Need),
+        "needs": [
+            {"title": ADVICE[need].title, "toDo": ADVICE[need].to_do, "level": level_of(need)}
+            for need in Need
+        ],
+        **{kind: [*found] for kind, found in names.items()},
+        "partitions": partitions,
+    }
+    return json.dumps(data, separators=(",", ":")).translate(_ESCAPES)
+
+
+# Any: what JSON can hold.
+def _partition(each: PartitionReport, names: dict[str, _Names]) -> list[Any]:
+    key = each.key
+    return [
+        names["topics"].index(key.topic),
+        key.partition,
+        names["sources"].index(each.source_id),
+        names["ids"].index(key.topic_id),
+        each.records,
+        [[_NEEDS[found.need], found.text] for found in each.findings],
+        [
+            [_STATES[state], found.count, [*_numbers(o for r in found.ranges for o in r)]]
+            for state, found in each.offsets.items()
+        ],
+        0 if each.seen is None else _seen(each.seen),
+        [_place(place, names["segments"]) for place in each.damage],
+        each.damage_count,
+    ]
+
+
+def _seen(seen: Observation) -> list[Any]:
+    offsets = (seen.log_start_offset, seen.high_watermark, seen.last_stable_offset)
+    return [
+        *_numbers((*offsets, seen.log_end_offset, seen.next_offset)),
+        _STOPS[seen.stopped_by],
+        _seconds(seen.waiting_since),
+        _seconds(seen.observed_at),
+        seen.broker_id,
+        [left.reason for left in seen.not_ingested],
+    ]
+
+
+def _place(place: DamagedPlace, segments: _Names) -> list[Any]:
+    return [
+        place.broker_id,
+        segments.index(place.segment),
+        *_numbers((place.position, place.size_bytes)),
+        place.code,
+        place.detail,
+        *_numbers((place.previous_offset, place.next_offset)),
+        int(place.is_resolved),
+    ]
+
+
+def _numbers(values: Iterable[int | None]) -> Iterator[int | str | None]:
+    for value in values:
+        yield value if value is None or abs(value) < _EXACT_STOP else str(value)
+
+
+def _seconds(time: datetime | None) -> int | None:
+    return None if time is None else int(time.timestamp())

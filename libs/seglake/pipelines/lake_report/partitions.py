@@ -1,0 +1,104 @@
+"""Each partition of a lake, put together from what its tables say. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from seglake.kafka_log.observation import Observation
+from seglake.pipelines.lake_report.damage import Damage
+from seglake.pipelines.lake_report.findings import findings_of
+from seglake.pipelines.lake_report.gap_pieces import GapPiece, standing
+from seglake.pipelines.lake_report.ledger import Ledger, LogName
+from seglake.pipelines.lake_report.model import (
+    RANKS,
+    DamagedPlace,
+    Finding,
+    Offsets,
+    OffsetState,
+    PartitionReport,
+)
+from seglake.pipelines.lake_report.strips import offsets_by_state, within_budget
+
+_MOST_RANGES = 80_000  # of all strips: some 1.3 MB of the page
+_MOST_PLACES = 4_000  # of damage: some 0.6 MB
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogFacts:
+    """What the tables of a lake say of its partitions."""
+
+    ledger: Ledger
+    gaps: Mapping[LogName, Sequence[GapPiece]]
+    seen: Mapping[LogName, Observation]
+    damage: Mapping[LogName, Damage]
+
+
+def partition_reports(
+    facts: LogFacts,
+    told: Iterable[tuple[str, Finding]],
+    *,
+    now: datetime,
+    stuck_after: timedelta | None,
+) -> tuple[PartitionReport, ...]:
+    """Every partition that the tables know, those that need a look first.
+
+    Args:
+        told: what a run says of partitions, by their names.
+    """
+    logs = sorted({*facts.ledger.rows, *facts.seen, *facts.damage}, key=_by_name)
+    by_name: dict[str, list[Finding]] = {}
+    for name, finding in told:
+        by_name.setdefault(name, []).append(finding)
+    strips = within_budget([_strip(log, facts) for log in logs], _MOST_RANGES)
+    found = [
+        PartitionReport(
+            source_id=log.source_id,
+            key=log.key,
+            records=facts.ledger.records(log),
+            offsets=strip,
+            seen=facts.seen.get(log),
+            findings=findings_of(
+                strip,
+                facts.seen.get(log),
+                facts.damage.get(log),
+                by_name.get(str(log.key), ()),
+                now=now,
+                stuck_after=stuck_after,
+            ),
+            damage=places,
+            damage_count=facts.damage[log].place_count if log in facts.damage else 0,
+        )
+        for log, strip, places in zip(logs, strips, _listed(logs, facts), strict=True)
+    ]
+    return tuple(sorted(found, key=_urgency))
+
+
+def _strip(log: LogName, facts: LogFacts) -> dict[OffsetState, Offsets]:
+    gaps = standing(log, facts.gaps.get(log, ()), facts.ledger)
+    coverage = facts.ledger.coverage(log.source_id)
+    return offsets_by_state(log, coverage, gaps, facts.seen.get(log))
+
+
+def _listed(logs: Sequence[LogName], facts: LogFacts) -> Iterable[tuple[DamagedPlace, ...]]:
+    """The damage of each partition, fewer places of each where there are many in all."""
+    damaged = sum(len(facts.damage[log].places) for log in logs if log in facts.damage)
+    share = max(1, _MOST_PLACES * 50 // damaged) if damaged > _MOST_PLACES else None
+    for log in logs:
+        damage = facts.damage.get(log)
+        yield () if damage is None else damage.places[:share]
+
+
+def _by_name(log: LogName) -> tuple[str, int, str, str]:
+    key = log.key
+    return key.topic, key.partition, log.source_id, key.topic_id or ""
+
+
+def _urgency(each: PartitionReport) -> tuple[int, int, int]:
+    """The level, then the most urgent need, then how many offsets are lost; sorting is stable."""
+    first = each.findings[0].need if each.findings else None
+    lost = (OffsetState.MISSING, OffsetState.QUARANTINED, OffsetState.SUPERSEDED)
+    return (
+        -each.level,
+        len(RANKS) if first is None else RANKS[first],
+        -sum(each.count(state) for state in lost),
+    )

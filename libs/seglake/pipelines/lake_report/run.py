@@ -1,0 +1,95 @@
+"""The order of a report, and nothing else. Effect: reads the lake, writes one page.
+
+Memory grows with the ledger, the damage and the gaps, not with records or batches.
+"""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+from seglake.kafka_log.observation import Observation
+from seglake.lake.delta_tables import LakeTables
+from seglake.lake.lake_folder import opening
+from seglake.lake.parquet_rows import read_rows
+from seglake.lake.snapshots import Snapshot, read_snapshots
+from seglake.lake.tables import CHECKPOINTS, GAPS, QUARANTINE, Table
+from seglake.log_tables.observation_rows import every_observation
+from seglake.pipelines.lake_report.damage import COLUMNS as DAMAGE_COLUMNS
+from seglake.pipelines.lake_report.damage import damage_by_log
+from seglake.pipelines.lake_report.gap_pieces import gap_pieces
+from seglake.pipelines.lake_report.ledger import Ledger, LogName, Row
+from seglake.pipelines.lake_report.model import LakeReport, ThisRun
+from seglake.pipelines.lake_report.partitions import LogFacts, partition_reports
+from seglake.pipelines.lake_report.runs import RunTally
+from seglake.storage.storage import Storage
+
+_LEDGER_COLUMNS = tuple(
+    name
+    for name in CHECKPOINTS.schema.names
+    if name not in {"offset_sum", "key_bytes", "value_bytes", "bytes"}
+)
+
+
+def report(
+    lake: str,
+    storage: Storage,
+    *,
+    stuck_after: timedelta | None = None,
+    this_run: ThisRun | None = None,
+    now: datetime | None = None,
+) -> LakeReport:
+    """Read a lake, and say what is to be seen in it.
+
+    Args:
+        stuck_after: for how long a bound may stand still while its log grows; None for ever.
+        this_run: the run after which the report is made, if there is one.
+        now: of the report.
+
+    Raises:
+        LakeFolderError: there is no lake, or its storage does not let us in.
+        SeglakeError: a table cannot be read.
+    """
+    path, made_at = storage.locate(lake), now or datetime.now(UTC)
+    tables = LakeTables(path, storage)
+    with opening(path):
+        tables.require()
+        snapshots = read_snapshots(tables, (QUARANTINE, GAPS, CHECKPOINTS))
+    ledger = Ledger(_rows(storage, snapshots, CHECKPOINTS, _LEDGER_COLUMNS))
+    gaps = gap_pieces(storage, snapshots[GAPS.name].files, ledger)
+    runs = RunTally()
+    seen = _newest(tables, ledger, runs)
+    runs.committed(ledger)
+    runs.recorded(gaps, ledger)
+    facts = LogFacts(
+        ledger=ledger,
+        gaps=gaps,
+        seen=seen,
+        damage=damage_by_log(_rows(storage, snapshots, QUARANTINE, DAMAGE_COLUMNS), ledger),
+    )
+    told = () if this_run is None else this_run.findings
+    return LakeReport(
+        lake=path,
+        made_at=made_at,
+        partitions=partition_reports(facts, told, now=made_at, stuck_after=stuck_after),
+        runs=runs.runs(),
+        this_run=this_run,
+    )
+
+
+def _rows(
+    storage: Storage, snapshots: dict[str, Snapshot], table: Table, columns: tuple[str, ...]
+) -> Iterator[Row]:
+    for file in snapshots[table.name].files:
+        for found in read_rows(storage, file.path, columns):
+            yield from found.to_pylist()
+
+
+def _newest(tables: LakeTables, ledger: Ledger, runs: RunTally) -> dict[LogName, Observation]:
+    """Each partition as it was seen last, after all that was seen went into the tally."""
+    found: dict[LogName, Observation] = {}
+    for source_id, observation in every_observation(tables, ledger.coverage):
+        log = LogName(source_id, observation.key)
+        runs.saw(log, observation)
+        before = found.setdefault(log, observation)
+        if observation.observed_at > before.observed_at:
+            found[log] = observation
+    return found

@@ -1,0 +1,83 @@
+"""The runs that the tables tell of. Pure.
+
+A run that brought nothing and saw nothing new leaves no row, and its exit code is in no table.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from seglake.kafka_log.observation import Observation
+from seglake.log_tables.ledger_layers import INGESTED, RangeKind
+from seglake.pipelines.lake_report.gap_pieces import GapPiece
+from seglake.pipelines.lake_report.ledger import Ledger, LogName
+from seglake.pipelines.lake_report.model import RunReport
+
+_LOOKED = "looked"
+
+
+@dataclass(slots=True)
+class _Run:
+    times: list[datetime] = field(default_factory=list)
+    kinds: dict[str, None] = field(default_factory=dict)
+    logs: set[LogName] = field(default_factory=set)
+    offsets: int = 0
+    records: int = 0
+    quarantined_batches: int = 0
+    recorded: dict[str, int] = field(default_factory=dict)
+
+
+class RunTally:
+    """Takes what the tables have of runs, in any order."""
+
+    def __init__(self) -> None:
+        self._runs: dict[str, _Run] = {}
+
+    def saw(self, log: LogName, observation: Observation) -> None:
+        """A run left a note of a partition."""
+        run = self._runs.setdefault(observation.run_id, _Run())
+        run.times.append(observation.observed_at)
+        run.kinds.setdefault(_LOOKED)
+        run.logs.add(log)
+
+    def committed(self, ledger: Ledger) -> None:
+        """The ledger's rows."""
+        for log, rows in ledger.rows.items():
+            for row in rows:
+                run = self._runs.setdefault(row["run_id"], _Run())
+                if row["committed_at"] is not None:
+                    run.times.append(row["committed_at"])
+                run.kinds.setdefault(row["kind"])
+                run.logs.add(log)
+                if row["kind"] in INGESTED:
+                    run.offsets += row["next_offset"] - row["start_offset"]
+                if row["kind"] != RangeKind.SUPERSEDED:
+                    run.records += row["records"] or 0
+                    run.quarantined_batches += row["quarantined_batches"] or 0
+
+    def recorded(self, pieces: Mapping[LogName, Iterable[GapPiece]], ledger: Ledger) -> None:
+        """Gaps, also those that were filled since."""
+        for of_log in pieces.values():
+            for piece in of_log:
+                run = self._runs.setdefault(ledger.run_of(piece.attempt_id) or "", _Run())
+                run.recorded[piece.cause] = run.recorded.get(piece.cause, 0) + piece.offset_count
+
+    def runs(self) -> tuple[RunReport, ...]:
+        """The newest first."""
+        found = [_report(run_id, run) for run_id, run in self._runs.items() if run.times]
+        return tuple(sorted(found, key=lambda run: run.ended_at, reverse=True))
+
+
+def _report(run_id: str, run: _Run) -> RunReport:
+    kinds = [kind for kind in run.kinds if kind != _LOOKED]
+    return RunReport(
+        run_id=run_id,
+        began_at=min(run.times),
+        ended_at=max(run.times),
+        kinds=tuple(sorted(kinds)) or (_LOOKED,),
+        partitions=len(run.logs),
+        offsets=run.offsets,
+        records=run.records,
+        quarantined_batches=run.quarantined_batches,
+        recorded=run.recorded,
+    )

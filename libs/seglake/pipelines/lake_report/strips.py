@@ -1,0 +1,114 @@
+"""Which offsets of a partition are in which state, and where. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seglake.kafka_log.observation import Observation
+from seglake.kafka_log.offset_gaps import GapCause
+from seglake.kafka_log.offset_ranges import OffsetRange, subtracted
+from seglake.log_tables.coverage import Coverage
+from seglake.pipelines.lake_report.gap_pieces import GapPiece
+from seglake.pipelines.lake_report.ledger import LogName
+from seglake.pipelines.lake_report.model import Offsets, OffsetState
+
+MOST_RANGES = 500
+"""Of one state in one partition: more than a strip has pixels to show."""
+
+
+def offsets_by_state(
+    log: LogName, coverage: Coverage, gaps: Iterable[GapPiece], seen: Observation | None
+) -> dict[OffsetState, Offsets]:
+    """The states that there are in a partition.
+
+    Args:
+        gaps: those that still stand.
+    """
+    found: dict[OffsetState, Offsets] = {}
+    _put(found, OffsetState.SUPERSEDED, coverage.superseded_ranges(log.key))
+    covered = coverage.ranges(log.key)
+    if seen is not None:
+        _put(found, OffsetState.NOT_INGESTED, _not_ingested(covered, seen))
+    pieces = [*gaps]
+    for cause in GapCause:
+        own = [piece for piece in pieces if piece.cause == cause]
+        if own:
+            starts = np.concatenate([piece.starts for piece in own])
+            stops = np.concatenate([piece.stops for piece in own])
+            ranges = _joined(starts, stops, _extent(covered) // MOST_RANGES)
+            count = sum(piece.offset_count for piece in own)
+            found[OffsetState(str(cause))] = Offsets(count, tuple(ranges))
+    current = coverage.current_ranges(log.key)
+    if current:
+        whole = sum(stop - start for start, stop in current)
+        in_gaps = sum(piece.offset_count for piece in pieces)
+        ranges = coarser(current, _extent(covered) // MOST_RANGES)
+        found[OffsetState.INGESTED] = Offsets(whole - in_gaps, tuple(ranges))
+    return found
+
+
+def coarser(ranges: Sequence[OffsetRange], tolerance: int) -> list[OffsetRange]:
+    """Ranges in order, those made one that are no more than so many offsets apart."""
+    result: list[OffsetRange] = []
+    for start, stop in ranges:
+        if result and start - result[-1][1] <= tolerance:
+            result[-1] = (result[-1][0], stop)
+        else:
+            result.append((start, stop))
+    return result
+
+
+def within_budget(
+    strips: Sequence[Mapping[OffsetState, Offsets]], most_ranges: int
+) -> list[dict[OffsetState, Offsets]]:
+    """The strips with ever coarser ranges, until all of them have no more than so many."""
+    result = [dict(strip) for strip in strips]
+    most = MOST_RANGES
+    while most > 1 and sum(len(o.ranges) for s in result for o in s.values()) > most_ranges:
+        most //= 2
+        result = [_coarser_strip(strip, most) for strip in result]
+    return result
+
+
+def _coarser_strip(strip: Mapping[OffsetState, Offsets], most: int) -> dict[OffsetState, Offsets]:
+    extent = _extent([offsets for of_state in strip.values() for offsets in of_state.ranges])
+    return {
+        state: found
+        if len(found.ranges) <= most
+        else Offsets(found.count, tuple(coarser(found.ranges, extent // most)))
+        for state, found in strip.items()
+    }
+
+
+def _put(
+    found: dict[OffsetState, Offsets], state: OffsetState, ranges: Sequence[OffsetRange]
+) -> None:
+    if ranges:
+        found[state] = Offsets(sum(stop - start for start, stop in ranges), tuple(ranges))
+
+
+def _not_ingested(covered: Sequence[OffsetRange], seen: Observation) -> list[OffsetRange]:
+    """What runs saw above the covered offsets; the checkpoint proves it where nothing was read."""
+    end = seen.log_end_offset if seen.log_end_offset is not None else seen.high_watermark
+    start = max(covered[-1][1] if covered else 0, seen.log_start_offset or 0)
+    return [] if end is None else subtracted((start, end), covered)
+
+
+def _extent(ranges: Sequence[OffsetRange]) -> int:
+    """From the first offset to behind the last."""
+    if not ranges:
+        return 0
+    return max(stop for _, stop in ranges) - min(start for start, _ in ranges)
+
+
+def _joined(
+    starts: NDArray[np.int64], stops: NDArray[np.int64], tolerance: int
+) -> list[OffsetRange]:
+    """Ranges in any order made one where they are no more than so many offsets apart."""
+    order = np.argsort(starts, kind="stable")
+    starts, reached = starts[order], np.maximum.accumulate(stops[order])
+    begins = np.flatnonzero(starts[1:] - reached[:-1] > tolerance) + 1
+    firsts = np.concatenate([[0], begins])
+    lasts = np.concatenate([begins - 1, [len(starts) - 1]])
+    return [*zip(starts[firsts].tolist(), reached[lasts].tolist(), strict=True)]

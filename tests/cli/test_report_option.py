@@ -1,0 +1,112 @@
+"""`--report FILE` of the commands that work on a lake."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seglake.cli import audit_command, ingest_command, replay_command, retake_command
+from support.audits import falsified
+from support.lakes import read_table
+from support.made_logs import make_log_dir
+
+_ALONE = ("--engine", "local", "--set", "limits.local_processes=1")
+_SAMPLE = Path(__file__).parents[2] / "samples" / "broker-0"
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Path:
+    return tmp_path / "page.html"
+
+
+def _data(page: Path) -> Any:
+    text = page.read_text("utf-8")
+    (data,) = re.findall(r'id="data">(.*?)</script>', text, re.DOTALL)
+    return json.loads(data)
+
+
+def _findings(page: Path) -> list[tuple[str, str]]:
+    """The needs of all partitions, with what is said of them."""
+    data = _data(page)
+    return [
+        (data["needNames"][need], text) for each in data["partitions"] for need, text in each[5]
+    ]
+
+
+def test_every_command_writes_the_page_with_what_it_printed(
+    tmp_path: Path, page: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    common = ["--lake", str(tmp_path / "lake"), "--report", str(page), *_ALONE]
+    source = ["--source", str(_SAMPLE)]
+    for name, main, more in (
+        ("ingest", ingest_command.main, source),
+        ("replay", replay_command.main, source),
+        ("retake", retake_command.main, source),
+        ("audit", audit_command.main, []),
+    ):
+        assert main([*common, *more]) == 0
+        first = capsys.readouterr().out.splitlines()[0]
+        text = page.read_text("utf-8")
+        assert f"<code>seglake {name}</code> ended with exit code <b>0</b>" in text
+        assert f"<li>{first}</li>" in text
+        page.unlink()
+
+
+def test_partition_that_a_run_left_out_needs_a_look(tmp_path: Path, page: Path) -> None:
+    disk = tmp_path / "disk"
+    make_log_dir(disk, {("orders", 0): [0, 20, 40]})
+    last = disk / "orders-0" / f"{20:020}.log"
+    last.rename(last.with_suffix(".log.gz"))
+    command = ["--source", str(disk), "--lake", str(tmp_path / "lake"), *_ALONE]
+    assert ingest_command.main([*command, "--report", str(page)]) == 3
+    ((need, text),) = _findings(page)
+    assert need == "left_out"
+    assert "decompress there and run again" in text
+    assert "exit code <b>3</b>" in page.read_text("utf-8")
+
+
+def test_what_an_audit_cannot_explain_needs_a_look(tmp_path: Path, page: Path) -> None:
+    lake, disk = tmp_path / "lake", tmp_path / "disk"
+    make_log_dir(disk, {("orders", 0): [0, 20]})
+    assert ingest_command.main(["--source", str(disk), "--lake", str(lake), *_ALONE]) == 0
+    falsified(lake, "records", lambda rows: [*rows, rows[0]])
+    assert audit_command.main(["--lake", str(lake), "--report", str(page), *_ALONE]) == 3
+    ((need, text),) = _findings(page)
+    assert need == "problem"
+    assert "offsets more than once in records" in text
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (["--dry-run"], "a dry run leaves nothing in the lake"),
+        (["--format", "parquet"], "a conversion to Parquet keeps no ledger"),
+        (["--report", "."], "it is a folder"),
+        (["--report", "ftp://host/page"], "cannot open 'ftp://host/page'"),
+    ],
+)
+def test_report_that_cannot_be_ends_with_2_before_anything_is_done(
+    tmp_path: Path, page: Path, options: list[str], why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lake = tmp_path / "lake"
+    common = ["--source", str(_SAMPLE), "--lake", str(lake), "--report", str(page), *_ALONE]
+    assert ingest_command.main([*common, *options]) == 2
+    assert why in capsys.readouterr().err
+    assert not lake.exists()
+    assert not page.exists()
+
+
+def test_page_that_cannot_be_written_ends_with_1_after_the_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_log_dir(tmp_path / "disk", {("orders", 0): [0, 20]})
+    lake = tmp_path / "lake"
+    page = ["--report", "/proc/page.html"]  # where nobody makes a file
+    source = ["--source", str(tmp_path / "disk")]
+    assert ingest_command.main(["--lake", str(lake), *source, *page, *_ALONE]) == 1
+    printed = capsys.readouterr()
+    assert "records in" in printed.out
+    assert "cannot write /proc/page.html" in printed.err
+    assert len(read_table(lake, "checkpoints")) == 1

@@ -1,0 +1,118 @@
+"""What needs a look, from what was seen of a log and what the tables have of it."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from seglake.kafka_log.observation import LeftRange, Observation, StoppedBy
+from seglake.kafka_log.replica import PartitionKey
+from seglake.pipelines.lake_report.damage import Damage
+from seglake.pipelines.lake_report.findings import findings_of
+from seglake.pipelines.lake_report.model import (
+    DamagedPlace,
+    Finding,
+    Level,
+    Need,
+    Offsets,
+    OffsetState,
+    level_of,
+)
+
+_NOW = datetime(2026, 11, 2, tzinfo=UTC)
+_SEEN = Observation(
+    key=PartitionKey("orders", 0, "id1"),
+    broker_id=1,
+    log_start_offset=0,
+    high_watermark=100,
+    last_stable_offset=100,
+    log_end_offset=150,
+    next_offset=100,
+    first_log_end_offset=120,
+    waiting_since=_NOW - timedelta(hours=5),
+    stopped_by=StoppedBy.HIGH_WATERMARK,
+    observed_at=_NOW,
+    run_id="r",
+)
+_LEFT = {OffsetState.NOT_INGESTED: Offsets(50, ((100, 150),))}
+
+
+def _found(
+    seen: Observation | None = None,
+    offsets: dict[OffsetState, Offsets] = _LEFT,
+    damage: Damage | None = None,
+    told: tuple[Finding, ...] = (),
+    stuck_after: timedelta | None = None,
+) -> tuple[Finding, ...]:
+    return findings_of(offsets, seen, damage, told, now=_NOW, stuck_after=stuck_after)
+
+
+def test_offsets_above_the_high_watermark_are_routine() -> None:
+    assert _found(_SEEN) == ()
+
+
+def test_bound_that_stands_still_longer_than_the_limit_needs_a_look() -> None:
+    (found,) = _found(_SEEN, stuck_after=timedelta(hours=4))
+    assert found == Finding(Need.STUCK, "5 h, 30 offsets")
+    assert _found(_SEEN, stuck_after=timedelta(hours=6)) == ()
+
+
+@pytest.mark.parametrize(
+    ("stop", "need", "level"),
+    [
+        (StoppedBy.REFUSED, Need.REFUSED, Level.LOOK),
+        (StoppedBy.UNREAD, Need.LEFT_OUT, Level.LOOK),
+        (StoppedBy.NO_SEGMENT, Need.NOT_ON_DISK, Level.LOOK),
+        (StoppedBy.OPEN_TRANSACTION, Need.OPEN_TRANSACTION, Level.KNOWN),
+        (StoppedBy.NO_HIGH_WATERMARK, Need.NO_HIGH_WATERMARK, Level.KNOWN),
+        (StoppedBy.LOST_ELECTION, Need.LOST_ELECTION, Level.KNOWN),
+        (StoppedBy.TAIL, Need.TAIL, Level.KNOWN),
+    ],
+)
+def test_what_stopped_a_run_is_told_with_its_level(
+    stop: StoppedBy, need: Need, level: Level
+) -> None:
+    left = (LeftRange("why", 100, 150),)
+    (found,) = _found(replace(_SEEN, stopped_by=stop, detail="what", not_ingested=left))
+    assert (found.need, level_of(found.need)) == (need, level)
+    assert found.text in ("what; why", "50 offsets in [100, 150)")
+
+
+def test_partition_without_a_segment_of_which_nothing_is_proved_is_fine() -> None:
+    assert _found(replace(_SEEN, stopped_by=StoppedBy.NO_SEGMENT), offsets={}) == ()
+
+
+def test_lost_offsets_are_told_with_the_first_places_the_most_urgent_need_first() -> None:
+    ranges = tuple((start, start + 2) for start in range(0, 50, 10))
+    offsets = {
+        OffsetState.QUARANTINED: Offsets(1, ((7, 8),)),
+        OffsetState.MISSING: Offsets(10, ranges),
+        OffsetState.COMPACTED: Offsets(3, ((60, 63),)),
+    }
+    assert _found(offsets=offsets) == (
+        Finding(Need.MISSING, "10 offsets in [0, 2), [10, 12), [20, 22), …"),
+        Finding(Need.QUARANTINED, "1 offset in [7, 8)"),
+    )
+
+
+def test_what_the_run_says_goes_before_what_the_tables_say() -> None:
+    told = (Finding(Need.REFUSED, "said by the run"),)
+    assert _found(replace(_SEEN, stopped_by=StoppedBy.REFUSED), told=told) == told
+
+
+@pytest.mark.parametrize(("verb", "needs"), [("differs from", 1), ("lost an election to", 0)])
+def test_replicas_that_differ_need_a_look_and_lost_elections_do_not(verb: str, needs: int) -> None:
+    place = DamagedPlace(
+        broker_id=1,
+        segment="s",
+        position=0,
+        size_bytes=1,
+        code="replica_conflict",
+        detail=f"leader epoch 1, offsets 0 to 4 {verb} leader epoch 1, offsets 0 to 4",
+        previous_offset=None,
+        next_offset=None,
+        run_id="r",
+        is_resolved=False,
+    )
+    found = _found(damage=Damage((place,), 1))
+    assert [finding.need for finding in found] == [Need.REPLICAS_DIFFER] * needs
