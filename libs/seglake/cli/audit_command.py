@@ -20,6 +20,4 @@ def _audit(call: Call) -> Done:
     found = run_audit(arguments.lake, arguments.source, settings, options, view)
     told = partial(report_option.told_by_audit, found)
     write_report = partial(report_option.write, arguments, settings, found, told)
-        report_option.write, arguments, settings, found, lambda: report_option.told_by_audit(found)
-    )
     return Done(found, found.to_text(), write_report)
