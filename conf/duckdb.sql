@@ -1,5 +1,5 @@
 -- The tables and views of seglake, for DuckDB with its extension delta. The variable lake is the
--- path. settled_metadata is not there: DuckDB has not all of its functions.
+-- path.
 
 SET TimeZone = 'UTC';
 
@@ -418,3 +418,37 @@ SELECT source_id, group_id, topic, partition, ranked.offset, leader_epoch, metad
        record_offset
 FROM ranked
 WHERE place = 1 AND NOT is_tombstone;
+
+CREATE OR REPLACE VIEW settled_metadata AS
+WITH current_rows AS (
+SELECT /*+ BROADCAST(superseded_ranges) */ cluster_metadata.*
+FROM cluster_metadata ANTI JOIN superseded_ranges
+  ON superseded_ranges.source_id = cluster_metadata.source_id
+ AND superseded_ranges.topic = '__cluster_metadata'
+ AND superseded_ranges.partition = cluster_metadata.record_partition
+ AND (superseded_ranges.topic_id = cluster_metadata.record_topic_id
+      OR cluster_metadata.record_topic_id IS NULL AND superseded_ranges.holds_null_ids)
+ AND superseded_ranges.start_offset <= CASE WHEN cluster_metadata.snapshot IS NULL THEN cluster_metadata.record_offset ELSE 0 END
+ AND superseded_ranges.next_offset > CASE WHEN cluster_metadata.snapshot IS NULL THEN cluster_metadata.record_offset ELSE 0 END
+ AND superseded_ranges.generation > cluster_metadata.generation
+),
+marked AS (
+  SELECT *, CASE WHEN record_type IN ('begin_transaction', 'end_transaction', 'abort_transaction')
+              THEN record_offset END AS marker_offset
+  FROM current_rows
+),
+placed AS (
+  SELECT *,
+         max_by(record_type, marker_offset) OVER (
+           PARTITION BY source_id, record_topic_id, snapshot ORDER BY record_offset
+           ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS marker_before,
+         min_by(record_type, marker_offset) OVER (
+           PARTITION BY source_id, record_topic_id, snapshot ORDER BY record_offset
+           ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING) AS marker_behind
+  FROM marked
+)
+SELECT source_id, record_type, topic, topic_id, partition, replicas, isr, leader, leader_epoch, partition_epoch, node_id, resource_type, resource_name, name, value, feature_level, is_redacted, detail, type_id, type_version, unread_reason, snapshot, record_topic_id, record_partition, record_offset, record_timestamp, record_timestamp_ms, run_id, generation
+FROM placed
+WHERE marker_offset IS NULL AND record_type IS NOT NULL
+  AND (coalesce(marker_before, '') <> 'begin_transaction'
+       OR coalesce(marker_behind, '') = 'end_transaction');

@@ -405,22 +405,22 @@ FROM cluster_metadata ANTI JOIN superseded_ranges
  AND superseded_ranges.generation > cluster_metadata.generation
 ),
 marked AS (
-  SELECT *, record_type IN ('begin_transaction', 'end_transaction', 'abort_transaction')
-              AS is_marker
+  SELECT *, CASE WHEN record_type IN ('begin_transaction', 'end_transaction', 'abort_transaction')
+              THEN record_offset END AS marker_offset
   FROM current_rows
 ),
 placed AS (
   SELECT *,
-         last_value(CASE WHEN is_marker THEN record_type END, true) OVER (
+         max_by(record_type, marker_offset) OVER (
            PARTITION BY source_id, record_topic_id, snapshot ORDER BY record_offset
            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS marker_before,
-         first_value(CASE WHEN is_marker THEN record_type END, true) OVER (
+         min_by(record_type, marker_offset) OVER (
            PARTITION BY source_id, record_topic_id, snapshot ORDER BY record_offset
            ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING) AS marker_behind
   FROM marked
 )
 SELECT source_id, record_type, topic, topic_id, partition, replicas, isr, leader, leader_epoch, partition_epoch, node_id, resource_type, resource_name, name, value, feature_level, is_redacted, detail, type_id, type_version, unread_reason, snapshot, record_topic_id, record_partition, record_offset, record_timestamp, record_timestamp_ms, run_id, generation
 FROM placed
-WHERE NOT is_marker
+WHERE marker_offset IS NULL AND record_type IS NOT NULL
   AND (coalesce(marker_before, '') <> 'begin_transaction'
        OR coalesce(marker_behind, '') = 'end_transaction');

@@ -1,7 +1,6 @@
 """What `make demo` shows: the sample broker disk becomes tables, twice, and the tables are asked.
 
-Each command printed here can be typed as it stands. The questions share one Spark session, since
-starting one takes longer than answering.
+Each command printed here can be typed as it stands.
 """
 
 import shutil
@@ -9,16 +8,10 @@ import sys
 from pathlib import Path
 
 from seglake.cli.main import main as seglake
-from seglake.environment.spark_session import delta_session
-from seglake.pipelines.lake_query.run import query
-from seglake.pipelines.progress import RunReporter
-from seglake.pipelines.progress_views import LogView
-from seglake.pipelines.settings.settings import Settings
 
 ROOT = Path(__file__).parents[1]
 SOURCE = "samples/broker-0"
 LAKE = "build/demo"
-LONGEST_SILENCE_SECONDS = 5.0
 
 QUESTIONS = (
     (
@@ -43,8 +36,8 @@ QUESTIONS = (
     ),
     (
         "the newest records of one topic",
-        "SELECT partition, offset, timestamp, CAST(key AS STRING) AS key, length(value) AS bytes,"
-        " size(headers) AS headers FROM topic_v2_zstd ORDER BY timestamp DESC, offset DESC LIMIT 5",
+        "SELECT partition, offset, timestamp, decode(key, 'utf-8') AS key, octet_length(value) AS"
+        " bytes FROM topic_v2_zstd ORDER BY timestamp DESC, offset DESC LIMIT 5",
     ),
 )
 
@@ -64,16 +57,11 @@ def demo() -> int:
         code = seglake(ingest)
         if code:
             return code
-    spark = Settings.from_mappings([]).spark
-    view = LogView(sys.stderr)
-    view.every_seconds = LONGEST_SILENCE_SECONDS
-    with RunReporter(sys.stderr, view=view) as reporter:
-        reporter.step("getting ready for some questions")
-        with delta_session(spark, application="demo", verbosity=0) as session:
-            for title, text in QUESTIONS:
-                show(f'\n{title.capitalize()}:\n$ seglake sql --lake {LAKE} "{text}"')
-                reporter.step("asking")
-                query(session, LAKE, text, as_json=False, out=sys.stdout)
+    for title, text in QUESTIONS:
+        show(f'\n{title.capitalize()}:\n$ seglake sql --lake {LAKE} "{text}"')
+        code = seglake(["sql", "--lake", LAKE, text])
+        if code:
+            return code
     return 0
 
 

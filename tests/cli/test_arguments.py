@@ -48,6 +48,14 @@ def test_audit_options_reach_the_arguments() -> None:
     assert settings_of(parsed).source.source_id == "c1"
 
 
+def test_sql_takes_statements_and_a_form_of_the_answer() -> None:
+    parsed = sql_parser().parse_args(["--lake", "l"])
+    assert (parsed.query, parsed.file, parsed.engine) == (None, None, None)
+    assert (parsed.form, parsed.parquet) == ("table", None)
+    parsed = sql_parser().parse_args(["--lake", "l", "-f", "x.sql", "--csv", "--engine", "spark"])
+    assert (parsed.file, parsed.form, parsed.engine) == ("x.sql", "csv", "spark")
+
+
 def test_sql_takes_spark_settings() -> None:
     parsed = sql_parser().parse_args(["--lake", "l", "SELECT 1", "--master", "local[1]"])
     assert (parsed.lake, parsed.query) == ("l", "SELECT 1")
@@ -68,7 +76,9 @@ def test_sql_takes_spark_settings() -> None:
         (inspect_parser(), ["x.log", "--offset", "-1"]),
         (inspect_parser(), ["x.log", "--offset", "one"]),
         (sql_parser(), ["SELECT 1"]),
-        (sql_parser(), ["--lake", "l"]),
+        (sql_parser(), ["--lake", "l", "--engine", "local"]),
+        (sql_parser(), ["--lake", "l", "--json", "--csv"]),
+        (sql_parser(), ["--lake", "l", "SELECT 1", "SELECT 2"]),
     ],
 )
 def test_wrong_call_ends_with_2(

@@ -12,8 +12,7 @@ from deltalake import write_deltalake
 from pyspark.sql import SparkSession
 
 from seglake.lake.tables import TABLES
-from seglake.pipelines.lake_query.run import query, require_lake
-from seglake.storage.local_storage import LocalStorage
+from support.spark_answers import query
 
 Row = Mapping[str, object]
 SNAPSHOT = "00000000000000000100-0000000001.checkpoint"
@@ -82,7 +81,7 @@ def lake_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def ask(session: SparkSession, lake: Path, text: str) -> list[tuple[object, ...]]:
     out = io.StringIO()
-    query(session, require_lake(str(lake), LocalStorage()), text, as_json=True, out=out)
+    query(session, lake, text, as_json=True, out=out)
     return [tuple(json.loads(line).values()) for line in out.getvalue().splitlines()]
 
 

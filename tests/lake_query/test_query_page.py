@@ -2,14 +2,17 @@
 
 import json
 import re
+import shlex
 import shutil
 from collections.abc import Callable, Iterator
 from importlib.resources import files
 from pathlib import Path
 
 import duckdb
+import pyarrow.parquet as pq
 import pytest
 
+from seglake.cli import sql_command
 from support.lakes import ingested
 from support.page_readers import by_deltalake, by_duckdb, by_polars
 from support.query_answers import Answers, expected, likened
@@ -70,6 +73,27 @@ def test_duckdb_installs_the_extension_as_shown(
     assert list((checkout / "installed").rglob("delta.duckdb_extension"))
 
 
+def test_commands_of_seglake_sql_are_as_shown(
+    checkout: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (block,) = blocks("seglake sql", "bash")
+    for line in block.splitlines():
+        command, _, target = line.partition(" > ")
+        assert sql_command.main(shlex.split(command)[2:]) == 0
+        printed, said = capsys.readouterr()
+        assert "Spark" not in said
+        if target:
+            (checkout / target).write_text(printed, "utf-8")
+        elif "--parquet" not in command:
+            assert "| v2-zstd      |         1 |         258 |" in printed
+    lines = (checkout / "build" / "records.jsonl").read_text("utf-8").splitlines()
+    names = ("partition", "offset", "timestamp", "key_text", "value_text")
+    texts = [{name: row[name] for name in names} for row in expected().records]
+    assert likened(map(json.loads, lines)) == texts
+    assert "v2-zstd,1,258\n" in (checkout / "build" / "answers.csv").read_text("utf-8")
+    assert pq.read_table(checkout / "build" / "gaps.parquet").num_rows == 2
+
+
 def test_every_block_is_in_a_section_that_a_test_runs() -> None:
     """A new section, or a new kind of block in one, needs a test of its own."""
     found = {}
@@ -78,7 +102,7 @@ def test_every_block_is_in_a_section_that_a_test_runs() -> None:
         found[section.partition("\n")[0]] = set(kinds)
     assert found == {
         "The questions": {"sql"},
-        "Spark SQL": {"bash"},
+        "seglake sql": {"bash"},
         "JDBC": {"bash"},
         "PySpark": {"python"},
         "DuckDB": {"python"},

@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,9 +10,6 @@ import delta
 import pytest
 from pyspark.sql import SparkSession
 
-from seglake.cli.arguments import sql_parser
-from seglake.pipelines.lake_query.run import query, require_lake
-from seglake.storage.local_storage import LocalStorage
 from support.lakes import ingested
 from support.page_readers import by_pyspark, by_views
 from support.query_answers import Answers, Likened, expected, likened
@@ -60,22 +56,7 @@ def _check(answers: Answers) -> None:
 
 @pytest.mark.matrix  # of the same questions on a lake with more to tell, see test_readers_agree
 def test_seglake_sql_answers_what_is_so(spark_session: SparkSession, checkout: Path) -> None:
-    _check(by_views(spark_session, require_lake("build/demo", LocalStorage())))
-
-
-def test_commands_of_seglake_sql_are_as_shown(spark_session: SparkSession, checkout: Path) -> None:
-    """Read by the command's own parser, asked in the session of the tests."""
-    (block,) = blocks("Spark SQL", "bash")
-    shown = []
-    for line in block.splitlines():
-        command, _, _ = line.partition(" > ")
-        arguments = sql_parser().parse_args(shlex.split(command)[2:])
-        out = io.StringIO()
-        lake = require_lake(arguments.lake, LocalStorage())
-        query(spark_session, lake, arguments.query, as_json=arguments.json, out=out)
-        shown.append(out.getvalue())
-    assert "|     v2-zstd|        1|        258|" in shown[0]
-    assert likened(map(json.loads, shown[1].splitlines())) == _texts_only()
+    _check(by_views(spark_session, "build/demo"))
 
 
 @pytest.mark.usefixtures("no_names")

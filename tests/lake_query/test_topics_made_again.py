@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from seglake.pipelines.lake_query.run import query
 from support import broker_disks
 from support.encoder import Partition, topic_id_text, write_checkpoint
 from support.lakes import ingested
 from support.made_logs import TOPIC_IDS, made_segments, write_over
 from support.oracle import expected_records, folder_dump
+from support.spark_answers import query
 
 Asked = Callable[[Path, str], list[dict[str, object]]]
 

@@ -140,10 +140,22 @@ def test_inspect_reads_segments_on_s3(s3: S3Server, lake: str) -> None:
     assert there.out.replace(place, here) == local.out
 
 
+_COUNT = "SELECT count(*) AS n, count(DISTINCT topic) AS topics FROM records"
+
+
+def test_sql_asks_a_lake_on_s3_without_a_word_of_spark(s3: S3Server, lake: str) -> None:
+    one_topic = "SELECT max(offset) AS last FROM topic_v2_zstd WHERE partition = 1"
+    ended = seglake(s3.environment(), "sql", "--lake", lake, f"{_COUNT}; {one_topic}", "--json")
+    assert ended.errors == ""
+    rows = [json.loads(line) for line in ended.out.splitlines()]
+    assert rows == [{"n": 2070, "topics": 6}, {"last": 257}]
+
+
 @pytest.mark.spark
-def test_sql_asks_a_lake_on_s3(s3: S3Server, lake: str) -> None:
-    query = "SELECT count(*) AS n, count(DISTINCT topic) AS topics FROM records"
-    ended = seglake(s3.environment(), "sql", "--lake", lake, query, "--json", "-vv")
+def test_sql_asks_a_lake_on_s3_in_spark(s3: S3Server, lake: str) -> None:
+    ended = seglake(
+        s3.environment(), "sql", "--lake", lake, _COUNT, "--json", "-vv", "--engine", "spark"
+    )
     assert ended.code == 0, ended.errors[-2000:]
     assert json.loads(ended.out) == {"n": 2070, "topics": 6}
 

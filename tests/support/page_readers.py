@@ -18,7 +18,7 @@ _CAUSES = ("compacted", "deleted", "remote", "quarantined", "missing")
 def by_views(session: "SparkSession", lake: str, topic: str | None = None) -> Answers:
     """What `seglake sql --json` prints."""
     # Imported here: the other readers need no Spark.
-    from seglake.pipelines.lake_query.run import query
+    from support.spark_answers import query
 
     answers = []
     for question in _of_topic(questions(), topic):

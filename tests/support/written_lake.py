@@ -10,8 +10,7 @@ from deltalake import write_deltalake
 from pyspark.sql import SparkSession
 
 from seglake.lake.tables import TABLES
-from seglake.pipelines.lake_query.run import query, require_lake
-from seglake.storage.local_storage import LocalStorage
+from support.spark_answers import query
 
 Row = Mapping[str, object]
 
@@ -93,5 +92,5 @@ def write_lake(lake: Path) -> None:
 def ask(session: SparkSession, lake: Path, text: str) -> list[dict[str, object]]:
     """The answer's rows, as `--json` prints them."""
     out = io.StringIO()
-    query(session, require_lake(str(lake), LocalStorage()), text, as_json=True, out=out)
+    query(session, lake, text, as_json=True, out=out)
     return [json.loads(line) for line in out.getvalue().splitlines()]

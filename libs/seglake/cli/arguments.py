@@ -204,19 +204,35 @@ def sql_parser() -> argparse.ArgumentParser:
     """Arguments of `seglake sql`."""
     parser = _parser(
         "sql",
-        usage='--lake URI "SELECT ..." [options]',
-        description="Ask the tables in Spark SQL. Tables: records batches quarantine gaps"
-        " checkpoints observations,\nand of internal topics: consumer_offsets transaction_state"
+        usage='--lake URI ["SELECT ..."] [options]',
+        description="Ask the tables. Tables: records batches quarantine gaps checkpoints"
+        " observations,\nand of internal topics: consumer_offsets transaction_state"
         " cluster_metadata."
         "\nViews: current_records superseded_records superseded_ranges last_observations"
         " last_offsets\ncurrent_gaps completeness settled_records readable_records latest_records"
-        " group_offsets\nsettled_metadata, and one topic_<name> for each topic.",
+        " group_offsets\nsettled_metadata, and one topic_<name> for each topic."
+        "\nWithout a statement, a terminal gets a prompt; otherwise stdin is read.",
         example='--lake /data/lake "SELECT topic, count(*) FROM current_records GROUP BY topic"',
     )
-    parser.add_argument("query", metavar="SELECT", help="one statement of Spark SQL")
-    parser.add_argument("--lake", metavar="URI", required=True, help="folder of the tables")
+    add = parser.add_argument
+    add("query", metavar="SELECT", nargs="?", help="statements, separated by ;")
+    add("--lake", metavar="URI", required=True, help="folder of the tables")
+    add("-f", "--file", metavar="FILE", help="read the statements from a file; - is stdin")
+    add(
+        "--engine",
+        choices=["duckdb", "spark"],
+        help="default: DuckDB, but Spark on HDFS and for what only it can",
+    )
+    form = parser.add_mutually_exclusive_group()
+    form.set_defaults(form="table")
+    for name, shown in (
+        ("json", "one JSON object a row; binary as base64"),
+        ("csv", "CSV; the same"),
+    ):
+        form.add_argument(f"--{name}", dest="form", action="store_const", const=name, help=shown)
+    form.add_argument("--parquet", metavar="FILE", help="write the answer to a Parquet file")
     _add_spark_options(parser)
-    _add_output_options(parser, json_help="one JSON object a row; binary as base64")
+    _add_output_options(parser)
     return parser
 
 

@@ -22,7 +22,7 @@ COMMANDS = {
     "replay": _Command("seglake.cli.replay_command", "decode quarantined bytes again, fill gaps"),
     "retake": _Command("seglake.cli.retake_command", "ingest anew what lost an election"),
     "report": _Command("seglake.cli.report_command", "show a lake as one page to look at"),
-    "sql": _Command("seglake.cli.sql_command", "ask the tables in Spark SQL"),
+    "sql": _Command("seglake.cli.sql_command", "ask the tables in SQL"),
     "warm-up": _Command("seglake.cli.warm_up_command", "compile and fetch what a first run needs"),
 }
 NAMES = (*COMMANDS, "help", "version")

@@ -1,42 +1,98 @@
-"""`seglake sql`: asks the tables in Spark SQL."""
+"""`seglake sql`: asks the tables, in DuckDB or in Spark."""
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from seglake.cli.arguments import settings_of, sql_parser
 from seglake.cli.outcome import run_job
-from seglake.errors import ExitCode
+from seglake.errors import ExitCode, WrongCallError
+from seglake.pipelines.lake_query.statements import require_query, split_statements
+
+if TYPE_CHECKING:
+    from seglake.pipelines.lake_query.engine_choice import LakeQueries
+
+_STDIN = "-"
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the job; a missing lake or a query that Spark refuses ends with 2."""
+    """Run the job; a missing lake or a query that is refused ends with 2."""
     arguments = sql_parser().parse_args(argv)
     return run_job(partial(_query, arguments), verbose=arguments.verbose > 0, writes=False)
 
 
 def _query(arguments: argparse.Namespace) -> int:
     settings = settings_of(arguments)
+    text = _text(arguments)
+    statements = [] if text is None else _statements(text, arguments.parquet)
     # Imported here, so that --help and wrong calls are answered at once.
-    from seglake.environment.spark_session import delta_session
-    from seglake.environment.storages import open_storages
-    from seglake.pipelines.lake_query.run import query, require_lake
-    from seglake.pipelines.progress import RunReporter
+    from seglake.cli.sql_engines import lake_queries
+    from seglake.cli.sql_prompt import prompt
+    from seglake.pipelines.lake_query.answers import OutputFormat
 
-    storage = open_storages(settings.spark.properties)
-    path = require_lake(arguments.lake, storage)
-    lake = storage.hadoop_uri(path)
-    verbosity = arguments.verbose - arguments.quiet
-    with RunReporter(sys.stderr, verbosity=verbosity) as reporter:
-        reporter.step("starting Spark")
-        with delta_session(
-            settings.spark,
-            application="sql",
-            verbosity=verbosity,
-            lake=lake,
-            hadoop=storage.hadoop_properties(path),
-        ) as session:
-            reporter.close()
-            query(session, lake, arguments.query, as_json=arguments.json, out=sys.stdout)
+    form = OutputFormat(arguments.form)
+    with lake_queries(arguments, settings) as queries:
+        if text is None:
+            prompt(
+                lambda statement: queries.write(statement, form, sys.stdout),
+                lambda: queries.may_go_on,
+            )
+        for statement in statements:
+            if arguments.parquet is None:
+                queries.write(statement, form, sys.stdout)
+                sys.stdout.flush()  # the next one may be long in coming
+            else:
+                _write_parquet(queries, statement, Path(arguments.parquet))
     return ExitCode.DONE
+
+
+def _text(arguments: argparse.Namespace) -> str | None:
+    """The statements as they were given; None where a person is to type them."""
+    if arguments.query is not None:
+        if arguments.file is not None:
+            raise WrongCallError("give a statement or --file, not both")
+        return str(arguments.query)
+    if arguments.file is not None and arguments.file != _STDIN:
+        try:
+            return Path(arguments.file).read_text("utf-8")
+        except OSError as error:
+            raise WrongCallError(f"cannot read {arguments.file}: {error.strerror}") from error
+        except UnicodeDecodeError as error:
+            raise WrongCallError(f"cannot read {arguments.file}: it is not UTF-8") from error
+    is_person = sys.stdin.isatty() and sys.stdout.isatty()
+    if arguments.file is None and is_person and arguments.parquet is None:
+        return None
+    return sys.stdin.read()
+
+
+def _statements(text: str, parquet: str | None) -> list[str]:
+    """Each by itself, once it is sure that all of them are queries."""
+    statements = split_statements(text)
+    if not statements:
+        raise WrongCallError("there is no statement: give a SELECT")
+    for statement in statements:
+        require_query(statement)
+    if parquet is not None and len(statements) > 1:
+        raise WrongCallError(f"--parquet takes one statement, got {len(statements)}")
+    if parquet is not None and not Path(parquet).parent.is_dir():
+        raise WrongCallError(f"cannot write {parquet}: there is no such folder")
+    return statements
+
+
+def _write_parquet(queries: "LakeQueries", statement: str, target: Path) -> None:
+    """Write the answer whole, or leave what was there."""
+    from seglake.pipelines.lake_query.answers import write_parquet
+
+    answer = queries.answer(statement)
+    unfinished = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        with unfinished.open("xb") as sink:
+            rows = write_parquet(answer, sink)
+        unfinished.replace(target)
+    finally:
+        unfinished.unlink(missing_ok=True)
+    print(f"{rows} rows in {target}", file=sys.stderr)

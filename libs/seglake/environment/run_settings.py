@@ -22,6 +22,8 @@ _KEYS = {
     "stuck_after": "limits.stuck_after",
 }
 
+_WITHOUT_SPARK = frozenset({"local", "duckdb"})
+
 
 class SettingOptions(TypedDict, total=False):
     """Options that add up to settings: files, then assignments, then options of their own name.
@@ -57,9 +59,10 @@ def settings_of(
         WrongCallError: a file or an assignment cannot be read, or two options exclude each other.
         SettingsError: a key or a value is refused.
     """
-    if options.get("engine", "spark") == "local" and options.get("master") is not None:
+    engine = options.get("engine")
+    if engine in _WITHOUT_SPARK and options.get("master") is not None:
         raise WrongCallError(
-            f"{shown('master')} names a Spark cluster, but {shown('engine')} local runs no Spark"
+            f"{shown('master')} names a Spark cluster, but {shown('engine')} {engine} runs no Spark"
         )
     layers = [
         option_layer(shown(name), key, options[name])

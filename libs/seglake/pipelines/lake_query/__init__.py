@@ -1,1 +1,1 @@
-"""Questions to the tables in Spark SQL, with views for what people ask most."""
+"""Questions to the tables, in DuckDB or in Spark, with views for what people ask most."""

@@ -8,4 +8,8 @@ class QueryFailedError(SeglakeError):
 
 
 class WrongQueryError(WrongCallError):
-    """The query is not one that Spark understands, or it would write."""
+    """The query is not one that its engine understands, or it would write."""
+
+
+class NotForDuckDBError(WrongCallError):
+    """The statement may be right, but only Spark can answer it; the message says why."""

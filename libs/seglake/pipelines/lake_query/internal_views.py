@@ -33,22 +33,22 @@ WITH current_rows AS (
 {current("cluster_metadata", internal("__cluster_metadata", _METADATA_OFFSET))}
 ),
 marked AS (
-  SELECT *, record_type IN ('begin_transaction', 'end_transaction', 'abort_transaction')
-              AS is_marker
+  SELECT *, CASE WHEN record_type IN ('begin_transaction', 'end_transaction', 'abort_transaction')
+              THEN record_offset END AS marker_offset
   FROM current_rows
 ),
 placed AS (
   SELECT *,
-         last_value(CASE WHEN is_marker THEN record_type END, true) OVER (
+         max_by(record_type, marker_offset) OVER (
            PARTITION BY source_id, record_topic_id, snapshot ORDER BY record_offset
            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS marker_before,
-         first_value(CASE WHEN is_marker THEN record_type END, true) OVER (
+         min_by(record_type, marker_offset) OVER (
            PARTITION BY source_id, record_topic_id, snapshot ORDER BY record_offset
            ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING) AS marker_behind
   FROM marked
 )
 SELECT {_METADATA_COLUMNS}
 FROM placed
-WHERE NOT is_marker
+WHERE marker_offset IS NULL AND record_type IS NOT NULL
   AND (coalesce(marker_before, '') <> 'begin_transaction'
        OR coalesce(marker_behind, '') = 'end_transaction')"""

@@ -6,7 +6,7 @@ from typing import Any
 from py4j.java_gateway import JavaObject
 from pyspark.sql import SparkSession
 
-from seglake.pipelines.lake_query.errors import WrongQueryError
+from seglake.pipelines.lake_query.statements import refused
 
 _READING_COMMANDS = ("Show", "Describe", "Explain")
 _COMMAND = "org.apache.spark.sql.catalyst.plans.logical.Command"
@@ -29,10 +29,7 @@ def refuse_writes(session: SparkSession, text: str) -> None:
         name = str(node.getClass().getSimpleName())
         writes = name.startswith("Insert") or command.isInstance(node)
         if writes and not name.startswith(_READING_COMMANDS):
-            raise WrongQueryError(
-                f"`seglake sql` only reads, and this statement is a {name}: give a SELECT, WITH, "
-                "SHOW, DESCRIBE or EXPLAIN"
-            )
+            raise refused(name)
 
 
 def _nodes(plan: JavaObject) -> Iterator[JavaObject]:

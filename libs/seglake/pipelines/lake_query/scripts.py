@@ -1,8 +1,7 @@
 """The SQL files of conf/, which register tables and views elsewhere; a test compares them."""
 
 from seglake.lake.tables import TABLES
-from seglake.pipelines.lake_query.record_views import Dialect, latest_records, readable_records
-from seglake.pipelines.lake_query.views import VIEWS
+from seglake.pipelines.lake_query.views import DUCKDB_VIEWS, VIEWS
 
 # No apostrophe and no semicolon in these comments: some clients look for them everywhere.
 _TABLES_HEAD = (
@@ -13,15 +12,10 @@ _VIEWS_HEAD = (
 )
 _DUCKDB_HEAD = """\
 -- The tables and views of seglake, for DuckDB with its extension delta. The variable lake is the
--- path. settled_metadata is not there: DuckDB has not all of its functions.
+-- path.
 
 SET TimeZone = 'UTC';
 """
-_NOT_IN_DUCKDB = "settled_metadata"
-_IN_DUCKDB = {
-    "readable_records": readable_records(Dialect.DUCKDB),
-    "latest_records": latest_records(Dialect.DUCKDB),
-}
 
 
 def tables_script() -> str:
@@ -44,8 +38,7 @@ def duckdb_script() -> str:
         _view(table.name, f"SELECT * FROM delta_scan(getvariable('lake') || '/{table.name}')")
         for table in TABLES
     )
-    texts = {name: text for name, text in VIEWS.items() if name != _NOT_IN_DUCKDB} | _IN_DUCKDB
-    views = (_view(name, text) for name, text in texts.items())
+    views = (_view(name, text) for name, text in DUCKDB_VIEWS.items())
     return "\n".join((_DUCKDB_HEAD, *tables, *views))
 
 

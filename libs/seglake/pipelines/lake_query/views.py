@@ -1,7 +1,7 @@
 """The views over the tables, as SQL that runs wherever the tables have their own names."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from seglake.pipelines.lake_query.current_views import (
     CURRENT_RECORDS,
@@ -15,6 +15,9 @@ from seglake.pipelines.lake_query.record_views import (
     LATEST_RECORDS,
     READABLE_RECORDS,
     SETTLED_RECORDS,
+    Dialect,
+    latest_records,
+    readable_records,
 )
 
 VIEWS = {
@@ -32,6 +35,12 @@ VIEWS = {
     "settled_metadata": SETTLED_METADATA,
 }
 """In Spark's SQL; one asks tables and views before it, and no others."""
+
+DUCKDB_VIEWS = VIEWS | {
+    "readable_records": readable_records(Dialect.DUCKDB),
+    "latest_records": latest_records(Dialect.DUCKDB),
+}
+"""The same in DuckDB's."""
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_]")
 
@@ -56,10 +65,10 @@ def topic_views(topics: Iterable[str]) -> dict[str, str]:
     return views
 
 
-def views_of(text: str) -> dict[str, str]:
+def views_of(text: str, views: Mapping[str, str] = VIEWS) -> dict[str, str]:
     """The views that a text names, and those that these ask, in the order to make them in."""
     wanted: dict[str, str] = {}
-    for name, view in reversed(VIEWS.items()):
+    for name, view in reversed([*views.items()]):
         if any(name in each for each in (text.casefold(), *wanted.values())):
             wanted[name] = view
     return dict(reversed(wanted.items()))

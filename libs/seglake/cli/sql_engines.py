@@ -1,0 +1,92 @@
+"""Which engines `seglake sql` may ask, and how they are started."""
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from seglake.environment.spark_functions import has_function
+from seglake.environment.spark_submit import is_submitted
+from seglake.environment.storages import open_storages
+from seglake.pipelines.lake_query.asked_lake import is_on_hdfs, require_lake
+from seglake.pipelines.lake_query.duckdb_queries import DuckDBQueries
+from seglake.pipelines.lake_query.engine_choice import LakeQueries, QueryEngine
+from seglake.pipelines.settings.settings import Settings, SparkSettings
+
+if TYPE_CHECKING:
+    from seglake.pipelines.lake_query.spark_queries import SparkQueries
+
+
+@contextmanager
+def lake_queries(arguments: argparse.Namespace, settings: Settings) -> Iterator[LakeQueries]:
+    """The engines over the lake of a call; Spark starts with the first statement that needs it.
+
+    Raises:
+        LakeFolderError: there is no lake, or its storage does not let us look.
+        UnsupportedUriError: no storage answers to the URI.
+    """
+    storage = open_storages(settings.spark.properties)
+    tables = require_lake(arguments.lake, storage)
+    wanted = None if arguments.engine is None else QueryEngine(arguments.engine)
+    reason = _only_spark(settings, is_on_hdfs=is_on_hdfs(tables)) if wanted is None else None
+    if reason is not None:
+        _note(f"Spark answers: {reason}")
+        wanted = QueryEngine.SPARK
+    with ExitStack() as stack:
+        duckdb = None
+        if wanted is not QueryEngine.SPARK:
+            knows = has_function if wanted is None else None
+            duckdb = stack.enter_context(
+                DuckDBQueries(tables, spill_folder=_spill_folder(), spark_has_function=knows)
+            )
+        session = partial(
+            _session,
+            arguments,
+            settings,
+            lake=storage.hadoop_uri(tables.lake_path),
+            hadoop=storage.hadoop_properties(tables.lake_path),
+        )
+        spark = cache(lambda: stack.enter_context(session()))
+        yield LakeQueries(duckdb, None if wanted is QueryEngine.DUCKDB else spark, _note)
+
+
+def _only_spark(settings: Settings, *, is_on_hdfs: bool) -> str | None:
+    """Why DuckDB is not asked at all."""
+    if is_on_hdfs:
+        return "the lake is on HDFS"
+    if settings.spark.master != SparkSettings().master:
+        return "the settings name a Spark master"
+    return "spark-submit runs this" if is_submitted() else None
+
+
+@contextmanager
+def _session(
+    arguments: argparse.Namespace, settings: Settings, *, lake: str, hadoop: Mapping[str, str]
+) -> "Iterator[SparkQueries]":
+    from seglake.environment.spark_session import delta_session
+    from seglake.pipelines.lake_query.spark_queries import SparkQueries
+    from seglake.pipelines.progress import RunReporter
+
+    verbosity = arguments.verbose - arguments.quiet
+    with RunReporter(sys.stderr, verbosity=verbosity) as reporter:
+        reporter.step("starting Spark")
+        with delta_session(
+            settings.spark, application="sql", verbosity=verbosity, lake=lake, hadoop=hadoop
+        ) as session:
+            reporter.close()
+            yield SparkQueries(session, lake)
+
+
+def _spill_folder() -> str:
+    """Made by DuckDB when memory runs out, and removed by it."""
+    return str(Path(tempfile.gettempdir()) / f"seglake-sql-{os.getpid()}")
+
+
+def _note(text: str) -> None:
+    sys.stderr.write(f"seglake: {text}\n")
+    sys.stderr.flush()

@@ -1,0 +1,142 @@
+"""Writes an answer: as a table for a person, as lines of JSON, as CSV, or into a Parquet file.
+
+A column that comes twice keeps its name in the table; elsewhere the later ones get `_1`, `_2`.
+"""
+
+import csv
+from collections.abc import Iterable, Iterator, Sequence
+from enum import StrEnum
+from itertools import islice
+from json.encoder import encode_basestring
+from typing import BinaryIO, NamedTuple, TextIO
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from seglake.pipelines.lake_query.value_texts import (
+    csv_text,
+    is_number,
+    json_text,
+    printed_text,
+    width,
+)
+
+SHOWN_ROWS = 1000
+_SHOWN_CHARACTERS = 120
+_CUT = "..."
+
+
+class OutputFormat(StrEnum):
+    """How rows are written to a stream."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+
+
+class Answer(NamedTuple):
+    """The rows of an answer, as they come; to be read once."""
+
+    schema: pa.Schema
+    batches: Iterable[pa.RecordBatch]
+
+
+def write(answer: Answer, form: OutputFormat, out: TextIO) -> None:
+    """Write all rows, or for a person the first 1000."""
+    match form:
+        case OutputFormat.TABLE:
+            _write_table(answer, out)
+        case OutputFormat.JSON:
+            _write_json(answer, out)
+        case OutputFormat.CSV:
+            _write_csv(answer, out)
+
+
+def write_parquet(answer: Answer, sink: BinaryIO) -> int:
+    """Write all rows as one Parquet file; the number of them."""
+    names = single_names(answer.schema.names)
+    schema = pa.schema(
+        [field.with_name(name) for name, field in zip(names, answer.schema, strict=True)]
+    )
+    rows = 0
+    with pq.ParquetWriter(sink, schema) as file:
+        for batch in answer.batches:
+            file.write_batch(pa.record_batch(batch.columns, schema=schema))
+            rows += batch.num_rows
+    return rows
+
+
+def single_names(names: Iterable[str]) -> list[str]:
+    """The names, with a number behind those that came before."""
+    taken: dict[str, None] = {}
+    for name in names:
+        free, count = name, 0
+        while free in taken:
+            count += 1
+            free = f"{name}_{count}"
+        taken[free] = None
+    return [*taken]
+
+
+def _write_json(answer: Answer, out: TextIO) -> None:
+    names = [encode_basestring(name) for name in single_names(answer.schema.names)]
+    texts = [json_text(field.type) for field in answer.schema]
+    for batch in answer.batches:
+        columns = (
+            [f"{name}:{text(value)}" for value in column.to_pylist()]
+            for name, text, column in zip(names, texts, batch.columns, strict=True)
+        )
+        out.writelines(f"{{{','.join(row)}}}\n" for row in zip(*columns, strict=True))
+
+
+def _write_csv(answer: Answer, out: TextIO) -> None:
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(single_names(answer.schema.names))
+    texts = [csv_text(field.type) for field in answer.schema]
+    for batch in answer.batches:
+        columns = (
+            map(text, column.to_pylist()) for text, column in zip(texts, batch.columns, strict=True)
+        )
+        writer.writerows(zip(*columns, strict=True))
+
+
+def _write_table(answer: Answer, out: TextIO) -> None:
+    rows = [*islice(_printed_rows(answer), SHOWN_ROWS + 1)]
+    is_cut = any(len(cell) > _SHOWN_CHARACTERS for row in rows[:SHOWN_ROWS] for cell in row)
+    shown = [[_cut(cell) for cell in row] for row in rows[:SHOWN_ROWS]]
+    names = [_cut(name) for name in answer.schema.names]
+    widths = [max(map(width, column)) for column in zip(names, *shown, strict=True)]
+    is_right = [is_number(field.type) for field in answer.schema]
+    line = f"+{'+'.join('-' * (columns + 2) for columns in widths)}+\n"
+    out.write(f"{line}{_row(names, widths, is_right)}{line}")
+    out.writelines(_row(row, widths, is_right) for row in shown)
+    out.write(line if shown else "")
+    if len(rows) > SHOWN_ROWS:
+        out.write(f"only the first {SHOWN_ROWS} rows are shown: --json and --csv have all\n")
+    if is_cut:
+        out.write(f"cells are cut at {_SHOWN_CHARACTERS} characters: --json has them whole\n")
+
+
+def _printed_rows(answer: Answer) -> Iterator[Sequence[str]]:
+    texts = [printed_text(field.type) for field in answer.schema]
+    for batch in answer.batches:
+        columns = (
+            map(text, column.to_pylist()) for text, column in zip(texts, batch.columns, strict=True)
+        )
+        yield from zip(*columns, strict=True)
+
+
+def _cut(cell: str) -> str:
+    if len(cell) <= _SHOWN_CHARACTERS:
+        return cell
+    return cell[: _SHOWN_CHARACTERS - len(_CUT)] + _CUT
+
+
+def _row(cells: Sequence[str], widths: Sequence[int], is_right: Sequence[bool]) -> str:
+    padded = (
+        f"{' ' * (columns - width(cell))}{cell}"
+        if right
+        else f"{cell}{' ' * (columns - width(cell))}"
+        for cell, columns, right in zip(cells, widths, is_right, strict=True)
+    )
+    return f"| {' | '.join(padded)} |\n"

@@ -1,0 +1,130 @@
+"""What DuckDB is given in the place of a statement of Spark SQL, or why Spark has to answer. Pure.
+
+Both engines answer most statements alike. Where the same words mean something else to DuckDB, the
+statement is not for it; where only the spelling differs, it gets its own.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+
+from pyarrow import types
+
+from seglake.lake.tables import TABLES
+from seglake.pipelines.lake_query.statements import Token, tokens
+
+_KEYWORD = "offset"  # to DuckDB; to Kafka, a column
+_SPARK_WORDS = frozenset(
+    {
+        *("lateral", "rlike", "regexp", "div", "distribute", "cluster", "sort", "minus"),
+        *("extended", "formatted", "codegen", "cost", "transform", "show", "columns"),
+    }
+)
+_SPARK_SIGNS = ("<=>", "/*+", "->")
+_LISTS = frozenset({"tables", "views"})
+_BINARY_COLUMNS = frozenset(
+    field.name for table in TABLES for field in table.schema if types.is_binary(field.type)
+)
+
+
+def in_duckdb(statement: str) -> str:
+    """The statement with its names quoted as DuckDB quotes them, `offset` among them."""
+    pieces = [*tokens(statement)]
+    kept = [index for index, token in enumerate(pieces) if token.kind not in ("space", "comment")]
+    words = [pieces[index].text.casefold() for index in kept[:2]]
+    if len(kept) == 2 and words[0] == "show" and words[1] in _LISTS:
+        return "SHOW TABLES"
+    followers = dict(pairwise(kept))
+    return "".join(
+        _spelled(token, pieces[followers[index]] if index in followers else None)
+        for index, token in enumerate(pieces)
+    )
+
+
+def _spelled(token: Token, follower: Token | None) -> str:
+    if token.kind == "backticks":
+        name = token.text.strip("`").replace("``", "`").replace('"', '""')
+        return f'"{name}"'
+    is_clause = follower is not None and follower.kind == "number"
+    if token.kind == "word" and token.text.casefold() == _KEYWORD and not is_clause:
+        return f'"{token.text}"'
+    return token.text
+
+
+def column_name(name: str) -> str:
+    """The name of a column that has none of its own, as Spark would have it."""
+    if "(" not in name:
+        return name
+    return _QUOTED_WORD.sub(r"\1", name.replace("count_star()", "count(1)"))
+
+
+def reads_texts_as_spark(statement: str) -> bool:
+    """Whether a text has a backslash: an escape to Spark, and itself to DuckDB."""
+    return any(token.kind == "text" and "\\" in token.text for token in tokens(statement))
+
+
+def looks_like_spark(statement: str) -> bool:
+    """Whether a statement that DuckDB cannot parse has words that only Spark knows."""
+    words = {token.text.casefold() for token in tokens(statement) if token.kind == "word"}
+    return not words.isdisjoint(_SPARK_WORDS) or any(sign in statement for sign in _SPARK_SIGNS)
+
+
+def binary_cast(parsed: object) -> str | None:
+    """The binary column that a statement casts to text: Spark decodes it, DuckDB escapes it.
+
+    Args:
+        parsed: DuckDB's syntax tree, from its JSON.
+    """
+    nodes = [*_nodes(parsed)]
+    binary = set(_BINARY_COLUMNS)
+    binary |= {
+        str(node["alias"]).casefold()
+        for node in nodes
+        if node.get("alias") and _column(node) in _BINARY_COLUMNS
+    }
+    casts = (_column(node["child"]) for node in nodes if _is_cast_to_text(node))
+    return next((name for name in casts if name in binary), None)
+
+
+def _nodes(tree: object) -> Iterator[Mapping[str, object]]:
+    if isinstance(tree, Mapping):
+        yield tree
+        tree = [*tree.values()]
+    if isinstance(tree, Sequence) and not isinstance(tree, str):
+        for below in tree:
+            yield from _nodes(below)
+
+
+def _is_cast_to_text(node: Mapping[str, object]) -> bool:
+    cast_type = node.get("cast_type")
+    return isinstance(cast_type, Mapping) and cast_type.get("id") == "VARCHAR"
+
+
+def _column(node: object) -> str | None:
+    """The name of the column that a node is, without its table; in small letters."""
+    names = node.get("column_names") if isinstance(node, Mapping) else None
+    return str(names[-1]).casefold() if isinstance(names, list) and names else None
+
+
+_QUOTED_WORD = re.compile(r'"(\w+)"')
+_NO_FUNCTION = re.compile(r"(?:Function with name |function matches the given name .*?')(\w+)")
+_NO_TABLE = re.compile(r"Table with name (.+?) does not exist")
+_NO_TYPE = re.compile(r"Type with name (\w+) does not exist")
+
+
+def missing_function(message: str) -> str | None:
+    """The function that an error of DuckDB's says it lacks, or lacks for values of such types."""
+    found = _NO_FUNCTION.search(message)
+    return found[1].casefold() if found else None
+
+
+def missing_table(message: str) -> str | None:
+    """The table or view that an error of DuckDB's says does not exist."""
+    found = _NO_TABLE.search(message)
+    return found[1].strip('"') if found else None
+
+
+def missing_type(message: str) -> str | None:
+    """The type that an error of DuckDB's says does not exist."""
+    found = _NO_TYPE.search(message)
+    return found[1] if found else None

@@ -1,0 +1,115 @@
+"""Answers statements in Spark. Runs in the driver."""
+
+from typing import Any, TextIO
+
+from py4j.protocol import Py4JError
+from pyspark.errors import AnalysisException, ParseException, PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from seglake.lake.tables import CHECKPOINTS, REQUIRED_TABLES, Table
+from seglake.pipelines.lake_query.answers import SHOWN_ROWS, Answer, OutputFormat, write
+from seglake.pipelines.lake_query.errors import QueryFailedError, WrongQueryError
+from seglake.pipelines.lake_query.named import named_in, no_such_table, topics_in
+from seglake.pipelines.lake_query.reading_only import refuse_writes
+from seglake.pipelines.lake_query.views import topic_views
+
+_NOT_FOUND = "TABLE_OR_VIEW_NOT_FOUND"
+# As value_texts writes them.
+_JSON = {"ignoreNullFields": "false", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
+
+
+class SparkQueries:
+    """A Spark session over one lake.
+
+    Args:
+        session: one that reads Delta.
+        lake: its path, as Hadoop spells it.
+    """
+
+    def __init__(self, session: SparkSession, lake: str) -> None:
+        self._session = session
+        self._lake = lake
+
+    def answer(self, statement: str) -> Answer:
+        """The whole answer, in the driver's memory.
+
+        Raises:
+            WrongQueryError: Spark does not understand the statement, or it would write.
+            QueryFailedError: the answer could not be computed.
+        """
+        try:
+            return _collected(self._frame(statement))
+        except (PySparkException, Py4JError) as error:
+            raise self._explained(error) from error
+
+    def write(self, statement: str, form: OutputFormat, out: TextIO) -> None:
+        """Write the answer; lines of JSON as they come, one partition after the other.
+
+        Raises:
+            WrongQueryError, QueryFailedError: as above.
+        """
+        try:
+            frame = self._frame(statement)
+            if form is OutputFormat.JSON:
+                _write_json(frame, out)
+                return
+            shown = frame.limit(SHOWN_ROWS + 1) if form is OutputFormat.TABLE else frame
+            answer = _collected(shown)
+        except (PySparkException, Py4JError) as error:
+            raise self._explained(error) from error
+        write(answer, form, out)
+
+    def _frame(self, statement: str) -> DataFrame:
+        refuse_writes(self._session, statement)
+        self._register(statement)
+        return self._session.sql(statement)
+
+    def _register(self, statement: str) -> None:
+        named = named_in(statement)
+        for table in named.tables:
+            self._table(table).createOrReplaceTempView(table.name)
+        views = dict(named.views)
+        if named.wants_topics:
+            views |= topics_in(statement, self._topic_views())
+        for name, view in views.items():
+            self._session.sql(view).createOrReplaceTempView(name)
+
+    def _topic_views(self) -> dict[str, str]:
+        ledger = self._table(CHECKPOINTS).select("topic").distinct()
+        return topic_views(row.topic for row in ledger.toLocalIterator())
+
+    def _table(self, table: Table) -> DataFrame:
+        """A table's rows; none where the lake is from before the table."""
+        path = f"{self._lake}/{table.name}"
+        if table not in REQUIRED_TABLES:
+            java: Any = self._session.sparkContext._jvm  # py4j has no types
+            delta_table = java.io.delta.tables.DeltaTable
+            if not delta_table.isDeltaTable(self._session._jsparkSession, path):
+                return self._session.createDataFrame([], from_arrow_schema(table.schema))
+        return self._session.read.format("delta").load(path)
+
+    def _explained(self, error: PySparkException | Py4JError) -> Exception:
+        if not isinstance(error, AnalysisException | ParseException):
+            return QueryFailedError(f"the query failed: {_first_line(error)}")
+        if error.getCondition() == _NOT_FOUND:
+            name = (error.getMessageParameters() or {}).get("relationName", "")
+            return no_such_table(name.replace("`", ""), self._topic_views())
+        return WrongQueryError(f"Spark refuses the query: {_first_line(error)}")
+
+
+def _collected(frame: DataFrame) -> Answer:
+    rows = frame.toArrow()
+    return Answer(rows.schema, rows.to_batches())
+
+
+def _write_json(answer: DataFrame, out: TextIO) -> None:
+    fields = F.struct(*(F.col(f"`{name.replace('`', '``')}`") for name in answer.columns))
+    lines = answer.select(F.to_json(fields, _JSON).alias("line"))
+    for row in lines.toLocalIterator(prefetchPartitions=True):
+        out.write(f"{row.line}\n")
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0]

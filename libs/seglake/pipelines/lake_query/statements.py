@@ -1,0 +1,86 @@
+"""Statements as text: where each ends, whether it reads, and which tables and views it may name.
+
+Pure, and without a parser of either engine: what only reads is known before one starts.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from seglake.pipelines.lake_query.errors import WrongQueryError
+
+_TOKEN = re.compile(
+    r"""(?P<comment>--[^\n]*|/\*.*?(?:\*/|\Z))
+      | (?P<text>'(?:[^']|'')*(?:'|\Z))
+      | (?P<quoted>"(?:[^"]|"")*(?:"|\Z))
+      | (?P<backticks>`(?:[^`]|``)*(?:`|\Z))
+      | (?P<word>[^\W\d]\w*)
+      | (?P<number>\d[\w.]*)
+      | (?P<space>\s+)
+      | (?P<other>.)""",
+    re.VERBOSE | re.DOTALL,
+)
+_UNSEEN = frozenset({"comment", "space"})
+_READING = ("SELECT", "WITH", "VALUES", "FROM", "TABLE", "SHOW", "DESCRIBE", "DESC", "EXPLAIN")
+_OPENING = "("
+
+
+class Token(NamedTuple):
+    """A piece of a statement. `kind` is a group of the pattern above."""
+
+    kind: str
+    text: str
+
+
+def tokens(text: str) -> Iterator[Token]:
+    """All of a text, piece by piece."""
+    for found in _TOKEN.finditer(text):
+        yield Token(found.lastgroup or "other", found[0])
+
+
+def split_statements(text: str) -> list[str]:
+    """The statements between semicolons, without those that hold nothing."""
+    statements, _ = _split(text)
+    return statements
+
+
+def is_finished(text: str) -> bool:
+    """Whether nothing but space and comments stands behind the last semicolon."""
+    _, is_open = _split(text)
+    return not is_open
+
+
+def _split(text: str) -> tuple[list[str], bool]:
+    """The statements, and whether the last one lacks its semicolon."""
+    statements: list[str] = []
+    pieces: list[str] = []
+    has_content = False
+    for token in (*tokens(text), Token("other", ";")):
+        if token == ("other", ";"):
+            if has_content:
+                statements.append("".join(pieces).strip())
+            is_open, has_content, pieces = has_content, False, []
+        else:
+            pieces.append(token.text)
+            has_content |= token.kind not in _UNSEEN
+    return statements, is_open
+
+
+def require_query(statement: str) -> None:
+    """See that a statement begins as one that reads; its engine's parser sees the rest.
+
+    Raises:
+        WrongQueryError: it does something else, or nothing that is known.
+    """
+    words = (token.text for token in tokens(statement) if token.kind not in _UNSEEN)
+    first = next((word for word in words if word != _OPENING), "")
+    if first.upper() not in _READING:
+        raise refused(first.upper())
+
+
+def refused(kind: str) -> WrongQueryError:
+    """The error for a statement that does more than read."""
+    return WrongQueryError(
+        f"`seglake sql` only reads, and does not run {kind}: give a SELECT, WITH, SHOW,"
+        " DESCRIBE or EXPLAIN"
+    )

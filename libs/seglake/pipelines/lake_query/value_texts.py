@@ -1,0 +1,147 @@
+"""How a value of an answer is written, by its Arrow type: in JSON, in CSV, and for a person. Pure.
+
+Both engines' answers come through here, so that one value is the same text whichever it came from.
+"""
+
+import base64
+import unicodedata
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from decimal import Decimal
+from json.encoder import encode_basestring
+from math import isfinite
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import types
+
+# Any: values of all types.
+Text = Callable[[Any], str]
+
+_NULL = "null"
+_PRINTED_NULL = "NULL"
+_ISO_UTC = "+00:00"
+
+
+def json_text(kind: pa.DataType) -> Text:
+    """JSON of values of a type: bytes in base64, times in UTC with microseconds."""
+    inner = _json_of(kind)
+    return lambda value: _NULL if value is None else inner(value)
+
+
+def csv_text(kind: pa.DataType) -> Text:
+    """As in JSON, without quotes; null is empty."""
+    inner = _plain_of(kind)
+    return lambda value: "" if value is None else inner(value)
+
+
+def printed_text(kind: pa.DataType) -> Text:
+    """For a terminal: one line, with bytes as text where they are printable."""
+    inner = _printed_of(kind)
+    return lambda value: _PRINTED_NULL if value is None else _on_one_line(inner(value))
+
+
+def is_number(kind: pa.DataType) -> bool:
+    return types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
+
+
+def _json_of(kind: pa.DataType) -> Text:
+    if types.is_boolean(kind):
+        return lambda value: "true" if value else "false"
+    if types.is_floating(kind):
+        return lambda value: repr(value) if isfinite(value) else f'"{_float_text(value)}"'
+    if is_number(kind):
+        return _plain_of(kind)
+    if isinstance(kind, pa.StructType):
+        return _json_of_struct(kind)
+    if isinstance(kind, pa.MapType):
+        key_text, item_text = csv_text(kind.key_type), json_text(kind.item_type)
+        return lambda value: _object((key_text(key), item_text(item)) for key, item in value)
+    if isinstance(kind, pa.ListType | pa.LargeListType | pa.FixedSizeListType):
+        element_text = json_text(kind.value_type)
+        return lambda value: f"[{','.join(map(element_text, value))}]"
+    plain = _plain_of(kind)
+    return lambda value: encode_basestring(plain(value))
+
+
+def _json_of_struct(kind: pa.StructType) -> Text:
+    texts = {field.name: json_text(field.type) for field in kind}
+    return lambda value: _object((name, text(value[name])) for name, text in texts.items())
+
+
+def _object(fields: Iterable[tuple[str, str]]) -> str:
+    return f"{{{','.join(f'{encode_basestring(name)}:{text}' for name, text in fields)}}}"
+
+
+def _plain_of(kind: pa.DataType) -> Text:
+    if types.is_timestamp(kind):
+        return _time_text
+    if _is_binary(kind):
+        return lambda value: base64.b64encode(value).decode("ascii")
+    if types.is_decimal(kind):
+        return _decimal_text
+    if types.is_floating(kind):
+        return _float_text
+    if types.is_boolean(kind) or types.is_nested(kind):
+        return _json_of(kind)
+    return str
+
+
+def _printed_of(kind: pa.DataType) -> Text:
+    if types.is_timestamp(kind):
+        return lambda value: _time_text(value).replace("T", " ").rstrip("Z").rstrip("0").rstrip(".")
+    if _is_binary(kind):
+        return _printed_bytes
+    return _plain_of(kind)
+
+
+def _time_text(value: datetime) -> str:
+    if value.tzinfo is None:
+        return value.isoformat(timespec="microseconds")
+    return value.astimezone(UTC).isoformat(timespec="microseconds").replace(_ISO_UTC, "Z")
+
+
+def _decimal_text(value: Decimal) -> str:
+    return f"{value:f}"
+
+
+def _float_text(value: float) -> str:
+    if isfinite(value):
+        return repr(value)
+    return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
+
+
+def _printed_bytes(value: bytes) -> str:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return "".join(map(_byte_text, value))
+
+
+def _byte_text(byte: int) -> str:
+    return chr(byte) if 0x20 <= byte < 0x7F and byte != 0x5C else f"\\x{byte:02X}"
+
+
+def _on_one_line(text: str) -> str:
+    """With what a terminal would obey, or would not show, as escapes."""
+    if text.isprintable():
+        return text
+    return "".join(_seen(character) for character in text)
+
+
+def _seen(character: str) -> str:
+    if character.isprintable():
+        return character
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def width(text: str) -> int:
+    """Columns of a terminal that a text takes."""
+    if text.isascii():
+        return len(text)
+    wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
+    return len(text) + wide - sum(unicodedata.combining(character) > 0 for character in text)
+
+
+def _is_binary(kind: pa.DataType) -> bool:
+    return types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind)

@@ -1,0 +1,191 @@
+"""DuckDB over a lake: right tables, nothing but reading, and what is left to Spark."""
+
+import io
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable, write_deltalake
+
+from seglake.lake.delta_tables import LakeTables
+from seglake.lake.tables import TABLES
+from seglake.pipelines.lake_query.answers import OutputFormat, write
+from seglake.pipelines.lake_query.duckdb_queries import DuckDBQueries
+from seglake.pipelines.lake_query.errors import NotForDuckDBError, QueryFailedError, WrongQueryError
+from seglake.storage.local_storage import LocalStorage
+from support.lakes import read_arrow
+
+_SPARK_ONLY = frozenset({"get_json_object", "length"})
+
+
+def _asked(lake: Path, text: str, *, is_alone: bool = False) -> list[dict[str, object]]:
+    out = io.StringIO()
+    knows: Callable[[str], bool] | None = None if is_alone else _SPARK_ONLY.__contains__
+    tables = LakeTables(str(lake), LocalStorage())
+    with DuckDBQueries(tables, spill_folder=f"{lake}-spill", spark_has_function=knows) as queries:
+        write(queries.answer(text), OutputFormat.JSON, out)
+    return [json.loads(line) for line in out.getvalue().splitlines()]
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
+def test_table_has_the_columns_and_rows_that_delta_says(lake_path: Path, table: object) -> None:
+    name = table.name  # type: ignore[attr-defined]  # pytest hides its type
+    rows = read_arrow(lake_path, name)
+    (count,) = _asked(lake_path, f"SELECT count(*) AS n FROM {name}")
+    assert count["n"] == rows.num_rows
+    described = _asked(lake_path, f"DESCRIBE {name}")
+    assert [row["column_name"] for row in described] == rows.schema.names
+
+
+def test_topic_is_a_text_whatever_its_folder_looks_like(tmp_path: Path) -> None:
+    lake = tmp_path / "lake"
+    for table in TABLES:
+        rows = [{"topic": topic, "offset": 7} for topic in ("2024", "1999")]
+        content = pa.Table.from_pylist(rows if table.name == "records" else [], table.schema)
+        write_deltalake(lake / table.name, content, partition_by=list(table.partition_by) or None)
+    text = "SELECT topic, offset FROM records WHERE topic >= '0' ORDER BY topic"
+    topics = ["1999", "2024"]
+    assert _asked(lake, text) == [{"topic": topic, "offset": 7} for topic in topics]
+    assert len(_asked(lake, "SELECT * FROM records WHERE topic = '2024'")) == 1
+
+
+@pytest.mark.parametrize("name", ["a[b]*?", "topic=other", "it's {1} 日本"])
+def test_lake_may_lie_in_a_folder_of_any_name(lake_path: Path, tmp_path: Path, name: str) -> None:
+    lake = tmp_path / name / "lake"
+    shutil.copytree(lake_path, lake)
+    text = "SELECT topic, partition, next_offset FROM last_offsets ORDER BY ALL"
+    assert _asked(lake, text) == _asked(lake_path, text) != []
+    text = "SELECT * FROM records WHERE topic = 'my.orders-EU' ORDER BY offset"
+    assert _asked(lake, text) == _asked(lake_path, text) != []
+
+
+def test_each_statement_sees_the_newest_rows(lake_path: Path, tmp_path: Path) -> None:
+    lake = tmp_path / "lake"
+    shutil.copytree(lake_path, lake)
+    tables = LakeTables(str(lake), LocalStorage())
+    counts = []
+    with DuckDBQueries(tables, spill_folder="", spark_has_function=None) as queries:
+        for _ in range(2):
+            answer = queries.answer("SELECT count(*) AS n FROM records")
+            counts += [row["n"] for batch in answer.batches for row in batch.to_pylist()]
+            write_deltalake(lake / "records", read_arrow(lake, "records"), mode="append")
+    assert counts == [3, 6]
+
+
+def test_rows_that_were_deleted_from_a_table_are_gone(lake_path: Path, tmp_path: Path) -> None:
+    lake = tmp_path / "lake"
+    shutil.copytree(lake_path, lake)
+    DeltaTable(lake / "records").delete("topic = 'my.orders-EU'")
+    assert _asked(lake, "SELECT topic FROM records") == [{"topic": "orders"}]
+
+
+def test_lake_from_before_a_table_has_no_rows_of_it(lake_path: Path, tmp_path: Path) -> None:
+    lake = tmp_path / "lake"
+    shutil.copytree(lake_path, lake)
+    shutil.rmtree(lake / "observations")
+    assert _asked(lake, "SELECT * FROM observations") == []
+    assert _asked(lake, "SELECT * FROM last_offsets WHERE partition = 3") != []
+
+
+def test_null_comes_first_as_in_spark(lake_path: Path) -> None:
+    for direction, first in (("ASC", None), ("DESC", "k")):
+        (row, *_) = _asked(
+            lake_path, f"SELECT decode(key, 'utf-8') AS k FROM records ORDER BY key {direction}"
+        )
+        assert row["k"] == first
+
+
+@pytest.mark.parametrize(
+    ("text", "near"),
+    [
+        ("SELECT * FROM recrods", "; did you mean records?"),
+        ("SELECT * FROM last_offset", "; did you mean last_offsets?"),
+        ("SELECT * FROM topic_ordrs", "; did you mean topic_orders?"),
+        ("SELECT * FROM orders", "; did you mean topic_orders or records?"),
+        ("SELECT * FROM elsewhere", "."),
+    ],
+)
+def test_misspelled_table_or_view_leads_to_the_one_that_is_meant(
+    text: str, near: str, lake_path: Path
+) -> None:
+    with pytest.raises(WrongQueryError) as caught:
+        _asked(lake_path, text)
+    name = text.rpartition(" ")[2]
+    expected = f"the lake has no table or view {name}{near} There are records, batches, "
+    assert str(caught.value).startswith(expected)
+    assert "settled_metadata, and topic_<name> for each topic" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("SELECT 1 FRM records", 'Parser Error: syntax error at or near "records"'),
+        ("SELECT nothing FROM records", 'Binder Error: Referenced column "nothing" not found'),
+        ("SELECT no_such(1)", "Function with name no_such does not exist"),
+        ("SELECT * FROM read_csv('/etc/passwd')", "Permission Error: Cannot access file"),
+        ("SELECT * FROM '/etc/passwd.csv'", "Permission Error: Cannot access file"),
+        ("SELECT getenv('HOME')", "Function with name getenv does not exist"),
+    ],
+)
+def test_query_that_duckdb_refuses_is_one_line(text: str, reason: str, lake_path: Path) -> None:
+    with pytest.raises(WrongQueryError) as caught:
+        _asked(lake_path, text)
+    assert str(caught.value).startswith("DuckDB refuses the query: ")
+    assert reason in str(caught.value)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("WITH a AS (SELECT 1) INSERT INTO records SELECT * FROM a", "INSERT"),
+        ("COPY records TO 'somewhere'", "COPY"),
+        ("SET TimeZone = 'CET'", "SET"),
+        ("ATTACH 'somewhere'", "ATTACH"),
+        ("CREATE TABLE other AS SELECT 1", "CREATE"),
+    ],
+)
+def test_statement_that_does_not_read_is_refused(text: str, kind: str, lake_path: Path) -> None:
+    with pytest.raises(WrongQueryError, match=f"only reads, and does not run {kind}: give a"):
+        _asked(lake_path, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("SELECT get_json_object('{}', '$.a')", "DuckDB has no function get_json_object for this"),
+        ("SELECT length(value) FROM records", "DuckDB has no function length for this"),
+        ("SELECT 7 div 2", "its syntax is Spark's"),
+        ("SELECT CAST(1 AS timestamp_ltz)", "DuckDB has no type timestamp_ltz"),
+        ("SELECT CAST(value AS STRING) FROM records", "it casts the bytes of value to text"),
+        (r"SELECT 'a\tb'", "a text in it has a backslash"),
+    ],
+)
+def test_what_only_spark_knows_is_left_to_it(text: str, reason: str, lake_path: Path) -> None:
+    with pytest.raises(NotForDuckDBError, match=reason):
+        _asked(lake_path, text)
+
+
+def test_alone_duckdb_takes_a_statement_as_it_understands_it(lake_path: Path) -> None:
+    assert _asked(lake_path, r"SELECT 'a\tb' AS x", is_alone=True) == [{"x": r"a\tb"}]
+    rows = _asked(lake_path, "SELECT CAST(value AS STRING) AS v FROM topic_orders", is_alone=True)
+    assert rows == [{"v": r"\x01\x02"}]
+    with pytest.raises(WrongQueryError, match="DuckDB refuses the query"):
+        _asked(lake_path, "SELECT get_json_object('{}', '$.a')", is_alone=True)
+
+
+def test_table_that_another_tool_changed_is_left_to_spark(lake_path: Path, tmp_path: Path) -> None:
+    lake = tmp_path / "lake"
+    shutil.copytree(lake_path, lake)
+    DeltaTable(lake / "gaps").alter.set_table_properties({"delta.enableDeletionVectors": "true"})
+    with pytest.raises(NotForDuckDBError, match=r"it has the setting delta\.enableDeletionVectors"):
+        _asked(lake, "SELECT * FROM gaps")
+    assert len(_asked(lake, "SELECT * FROM records")) == 3
+
+
+def test_answer_that_cannot_be_computed_fails(lake_path: Path) -> None:
+    with pytest.raises(QueryFailedError, match="the query failed: Conversion Error: Could not"):
+        _asked(lake_path, "SELECT CAST(topic AS INT) FROM records")

@@ -1,0 +1,64 @@
+"""What is spelled anew for DuckDB, and what is left to Spark."""
+
+import json
+
+import duckdb
+import pytest
+
+from seglake.pipelines.lake_query.duckdb_text import (
+    binary_cast,
+    column_name,
+    in_duckdb,
+    looks_like_spark,
+    reads_texts_as_spark,
+)
+
+
+@pytest.mark.parametrize(
+    ("given", "spelled"),
+    [
+        ("SELECT offset FROM r", 'SELECT "offset" FROM r'),
+        ("SELECT r.Offset + 1 FROM r", 'SELECT r."Offset" + 1 FROM r'),
+        ("SELECT 1 LIMIT 2 OFFSET 3", "SELECT 1 LIMIT 2 OFFSET 3"),
+        ("SELECT 1 LIMIT 2 OFFSET -- three\n 3", "SELECT 1 LIMIT 2 OFFSET -- three\n 3"),
+        ("SELECT 'offset' -- offset", "SELECT 'offset' -- offset"),
+        ('SELECT `a b`, `c``"d`', 'SELECT "a b", "c`""d"'),
+        ("show views", "SHOW TABLES"),
+        ("SELECT 1", "SELECT 1"),
+    ],
+)
+def test_names_are_quoted_as_duckdb_quotes_them(given: str, spelled: str) -> None:
+    assert in_duckdb(given) == spelled
+
+
+@pytest.mark.parametrize(
+    ("statement", "column"),
+    [
+        ("SELECT CAST(value AS STRING) FROM records", "value"),
+        ("SELECT r.Key::text FROM records AS r", "key"),
+        ("SELECT 1 WHERE TRY_CAST(raw AS VARCHAR) = 'a'", "raw"),
+        ("SELECT CAST(v AS STRING) FROM (SELECT value AS v FROM records)", "v"),
+        ("SELECT CAST(value AS BLOB), CAST(topic AS STRING), 'CAST(value AS STRING)'", None),
+        ("SHOW TABLES", None),
+    ],
+)
+def test_cast_of_bytes_to_text_is_found(statement: str, column: str | None) -> None:
+    found = duckdb.execute("SELECT json_serialize_sql(?)", [statement]).fetchone()
+    assert found is not None
+    assert binary_cast(json.loads(found[0])) == column
+
+
+def test_backslash_counts_in_texts_only() -> None:
+    assert reads_texts_as_spark(r"SELECT 'a\tb'")
+    assert not reads_texts_as_spark(r"""SELECT 'a' AS "a\b" -- \ """)
+
+
+@pytest.mark.parametrize("text", ["SELECT 5 div 2", "SELECT a <=> b", "SELECT 'a' RLIKE 'b'"])
+def test_syntax_of_spark_is_told_from_slips(text: str) -> None:
+    assert looks_like_spark(text)
+    assert not looks_like_spark("SELECT 1 FRM records WHERE 'div' = 'rlike'")
+
+
+def test_results_without_a_name_are_named_as_spark_names_them() -> None:
+    names = ['min("offset")', "count_star()", 'a"b', "n"]
+    assert [column_name(name) for name in names] == ["min(offset)", "count(1)", 'a"b', "n"]
