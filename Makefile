@@ -11,6 +11,8 @@ UV ?= uv
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
+# Runs a command, and shows every five seconds that it is still at work.
+PATIENTLY := bash -c '(while sleep 5; do echo "  ..."; done) & ticker=$$!; "$$@"; code=$$?; kill $$ticker; exit $$code' bash
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 AIRFLOW_VENV := .venv-airflow
 AIRFLOW_STAMP := $(AIRFLOW_VENV)/.ready
@@ -45,12 +47,12 @@ $(STAMP): requirements-build.txt requirements-dev.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "seglake needs Python 3.11 or newer, and '$(PYTHON)' is not one: call make PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@echo "Setting up $(VENV): about two minutes the first time"
-	@$(PYTHON) -m venv --clear $(VENV)
-	@$(PIP) install --require-hashes -r requirements-build.txt
-	@$(PIP) install --require-hashes --no-build-isolation --only-binary :all: --no-binary pyspark -r requirements-dev.txt
-	@$(PIP) install --no-deps --no-build-isolation --editable .
-	@$(BIN)/python -m seglake.segment_codec.warm
-	@$(BIN)/seglake warm-up --quiet || echo "Spark is not ready for SQL yet, as said above; go on"
+	@$(PATIENTLY) $(PYTHON) -m venv --clear $(VENV)
+	@$(PATIENTLY) $(PIP) install --require-hashes -r requirements-build.txt
+	@echo "Fetching and installing what requirements-dev.txt pins"
+	@$(PATIENTLY) $(PIP) install --require-hashes --no-build-isolation --only-binary :all: --no-binary pyspark -r requirements-dev.txt
+	@$(PATIENTLY) $(PIP) install --no-deps --no-build-isolation --editable .
+	@$(PATIENTLY) $(BIN)/seglake warm-up || echo "Spark is not ready for SQL yet, as said above; go on"
 	@touch $@
 
 .PHONY: setup-airflow

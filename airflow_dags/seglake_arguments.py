@@ -37,9 +37,21 @@ def ingest_arguments(
     if window is not None:
         arguments.append(f"--from-timestamp={window.start.isoformat()}")
         arguments.append(f"--to-timestamp={window.stop.isoformat()}")
+    arguments += _records(lake, params, "ingest" if window is None else "backfill")
     return [*arguments, f"--run-id={run_label}", "--json", *lake.arguments]
 
 
-def audit_arguments(lake: Lake) -> list[str]:
+def audit_arguments(lake: Lake, params: Mapping[str, Any]) -> list[str]:
     """Arguments of `audit_lake.py`; without --json, which would be one long line in the log."""
-    return [f"--lake={lake.lake}", *lake.audit_arguments]
+    return [f"--lake={lake.lake}", *_records(lake, params, "audit"), *lake.audit_arguments]
+
+
+def _records(lake: Lake, params: Mapping[str, Any], task: str) -> list[str]:
+    """What the job leaves for machines: a file of metrics of its own, and lineage."""
+    arguments = []
+    if params["metrics_folder"]:
+        folder = params["metrics_folder"].rstrip("/")
+        arguments.append(f"--metrics={folder}/{lake.identity}_{task}.prom")
+    if params["openlineage"]:
+        arguments.append(f"--openlineage={params['openlineage']}")
+    return arguments

@@ -72,6 +72,14 @@ def run_params(lake: Lake, *, audits: bool) -> dict[str, Param]:
             enum=["", "high_watermark", "log_end"],
             description="empty: as the settings say; log_end: for the disks of a dead cluster",
         ),
+        "metrics_folder": Param(
+            lake.metrics_folder,
+            type="string",
+            description="for node_exporter's textfile collector; empty: none",
+        ),
+        "openlineage": Param(
+            lake.openlineage, type="string", description="file or URL for lineage; empty: none"
+        ),
         "audit": Param(audits, type="boolean", description="prove the whole lake afterwards"),
     }
 
@@ -109,7 +117,7 @@ def _add_tasks(lake: Lake, *, by_interval: bool) -> None:
         lake,
         "audit",
         "audit_lake.py",
-        audit_arguments(lake),
+        _audit_arguments(lake),
         fails_on_look=True,
         pre_execute=_skip_unless_audited,
     )
@@ -123,9 +131,7 @@ def _add_tasks(lake: Lake, *, by_interval: bool) -> None:
 
 
 # Any: further arguments of the operator.
-def _job(
-    lake: Lake, task_id: str, file_name: str, arguments: Arguments | list[str], **more: Any
-) -> SeglakeJob:
+def _job(lake: Lake, task_id: str, file_name: str, arguments: Arguments, **more: Any) -> SeglakeJob:
     return SeglakeJob(
         task_id=task_id,
         name=f"{lake.identity} {task_id}",
@@ -146,6 +152,15 @@ def _ingest_arguments(lake: Lake, *, by_interval: bool) -> Arguments:
         window = _window(context) if by_interval else None
         label = context["dag_run"].run_id
         return ingest_arguments(lake, context["params"], run_label=label, window=window)
+
+    return arguments
+
+
+def _audit_arguments(lake: Lake) -> Arguments:
+    """The same for the audit."""
+
+    def arguments(context: Context, jinja_env: object) -> list[str]:
+        return audit_arguments(lake, context["params"])
 
     return arguments
 

@@ -27,6 +27,8 @@ class Lake:
         name: tells several lakes apart; the only one needs none.
         venv: seglake's virtual environment, as the worker sees it; empty where the worker's own
             PATH, SPARK_HOME and PYSPARK_PYTHON lead to it.
+        metrics_folder: where each task puts its file of metrics; none if empty.
+        openlineage: file or URL that the events of lineage go to; nowhere if empty.
         on_failure: `module.function`, called with Airflow's context when a task has failed.
     """
 
@@ -46,6 +48,8 @@ class Lake:
     venv: str = ""
     properties_file: str = ""
     spark: Mapping[str, str] = field(default_factory=dict)
+    metrics_folder: str = ""
+    openlineage: str = ""
     pool: str = ""
     retries: int = 3
     retry_minutes: float = 5.0

@@ -20,7 +20,9 @@ _LIBRARIES = frozenset(
         *("segment_decoding", "storage", "task_engine"),
     }
 )
-_COMMON = frozenset({"errors", "near_names", "pipelines.progress", "pipelines.settings"})
+_COMMON = frozenset(
+    {"errors", "near_names", "pipelines.progress", "pipelines.progress_views", "pipelines.settings"}
+)
 _INGEST = "pipelines.segment_ingest"
 # They are made of the steps of an ingest, so they stand above it.
 _OF_ITS_STEPS = frozenset(
@@ -39,10 +41,11 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
     "task_engine": frozenset({"errors"}),
     "kafka_log": frozenset({"segment_codec"}),
     "lake": frozenset({"errors", "storage"}),
-    "log_dirs": frozenset({"errors", "kafka_log", "segment_codec", "storage"}),
+    "log_dirs": frozenset({"errors", "kafka_log", "segment_codec", "storage", "task_engine"}),
     "log_tables": frozenset({"kafka_log", "lake", "segment_codec"}),
-    "segment_decoding": _LIBRARIES - {"segment_decoding", "task_engine"} | {"segment_codec"},
-    "pipelines.progress": frozenset(),
+    "segment_decoding": _LIBRARIES - {"segment_decoding"} | {"segment_codec"},
+    "pipelines.progress": frozenset({"pipelines.progress_views", "task_engine"}),
+    "pipelines.progress_views": frozenset(),
     "pipelines.settings": frozenset({"errors", "kafka_log", "near_names"}),
     **dict.fromkeys(_PIPELINES, _LIBRARIES | _COMMON | {"segment_codec"}),
     **dict.fromkeys(_OF_ITS_STEPS, _LIBRARIES | _COMMON | {"segment_codec", _INGEST}),
@@ -50,8 +53,9 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
     "spark_source": frozenset(
         {"environment", "pipelines.segment_query", "segment_decoding"} | _COMMON
     ),
+    "run_records": frozenset({"lake", "seglake"} | _COMMON),
     "api": _PIPELINES | _COMMON | {"environment", "lake", "storage", "task_engine"},
-    "cli": _PIPELINES | _COMMON | {"api", "environment", "kafka_log", "seglake"},
+    "cli": _PIPELINES | _COMMON | {"api", "environment", "kafka_log", "run_records", "seglake"},
     "__main__": frozenset({"cli"}),
     "seglake": frozenset({"api", "errors"}),
 }
@@ -65,9 +69,9 @@ COMMITTERS = frozenset({"seglake.lake.delta_tables", "seglake.lake.delta_commit"
 OPENERS = frozenset(
     f"seglake.storage.{name}"
     for name in ("local_storage", "s3_storage", "s3_objects", "hdfs_storage", "hdfs_clients")
-)
+) | {"seglake.task_engine.task_progress"}  # a scratch file of this machine
 # Rooms that meet the machine itself: its environment, its processes, its terminal.
-_OUTER = frozenset({"environment", "cli", "api", "__main__", "seglake"})
+_OUTER = frozenset({"environment", "run_records", "cli", "api", "__main__", "seglake"})
 FILE_MODULES = frozenset(
     {
         *("pathlib", "glob", "shutil", "tempfile", "fileinput", "pyarrow.fs"),

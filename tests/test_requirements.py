@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,13 @@ def test_distribution_asks_for_what_is_wanted() -> None:
     assert pins("\n".join(project["dependencies"])) == pins(
         (ROOT / "requirements.in").read_text("utf-8")
     )
+
+
+def test_extras_are_what_the_tests_use() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = pins("\n".join(chain(*project["optional-dependencies"].values())))
+    assert extras
+    assert extras <= pins((ROOT / "requirements-dev.in").read_text("utf-8"))
 
 
 @pytest.mark.parametrize("source", [lock.replace(".txt", ".in") for lock in LOCKS])

@@ -7,6 +7,7 @@ is started, for which SPARK_HOME, PYSPARK_PYTHON and PYSPARK_DRIVER_PYTHON are s
 """
 
 import json
+import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from seglake.pipelines.lake_replay.replay_summary import ReplaySummary
     from seglake.pipelines.lake_report.model import LakeReport, ThisRun
     from seglake.pipelines.lake_retake.retake_summary import RetakeSummary
+    from seglake.pipelines.progress_views import View
     from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
     from seglake.pipelines.segment_ingest.run_context import ScanContext
 
@@ -40,8 +42,8 @@ class EngineOptions(SettingOptions, total=False):
 
     Attributes:
         engine: "spark" (the default; a running session is used, and is left running) or "local".
-        verbosity: -1 says nothing (the default), 0 shows a line of progress on a terminal, 1 and 2
-            say more, on stderr.
+        verbosity: -1 says nothing (the default), 0 shows how far the call is, on stderr: a line on
+            a terminal, elsewhere one a minute. 1 and 2 say more.
     """
 
     engine: Literal["spark", "local"]
@@ -242,7 +244,11 @@ def tables(lake: Place, **options: Unpack[SettingOptions]) -> "dict[str, DeltaTa
 
 
 def run_ingest(
-    sources: Sequence[str], lake: str, settings: Settings, options: RunOptions
+    sources: Sequence[str],
+    lake: str,
+    settings: Settings,
+    options: RunOptions,
+    view: "View | None" = None,
 ) -> "IngestSummary":
     """`ingest` with settings that are made already."""
     from seglake.pipelines.segment_ingest.ingest import ingest as into_tables
@@ -250,23 +256,31 @@ def run_ingest(
 
     run = convert if settings.write.format is LakeFormat.PARQUET else into_tables
     run_id, dry_run = options.get("run_id"), options.get("dry_run", False)
-    with _scanning(settings, options) as scan:
+    with _scanning(settings, options, view) as scan:
         return run(sources, lake, scan, run_id=run_id, dry_run=dry_run)
 
 
 def run_replay(
-    lake: str, sources: Sequence[str], settings: Settings, options: RunOptions
+    lake: str,
+    sources: Sequence[str],
+    settings: Settings,
+    options: RunOptions,
+    view: "View | None" = None,
 ) -> "ReplaySummary":
     """`replay` with settings that are made already."""
     from seglake.pipelines.lake_replay.replay import replay as replayed
 
     run_id, dry_run = options.get("run_id"), options.get("dry_run", False)
-    with _scanning(settings, options) as scan:
+    with _scanning(settings, options, view) as scan:
         return replayed(lake, sources, scan, run_id=run_id, dry_run=dry_run)
 
 
 def run_retake(
-    sources: Sequence[str], lake: str, settings: Settings, options: RetakeOptions
+    sources: Sequence[str],
+    lake: str,
+    settings: Settings,
+    options: RetakeOptions,
+    view: "View | None" = None,
 ) -> "RetakeSummary":
     """`retake` with settings that are made already."""
     from seglake.pipelines.lake_retake.retake import retake as retaken
@@ -276,12 +290,16 @@ def run_retake(
     if selection.is_whole and not settings.select.topics:
         raise WrongCallError("whole partitions are ingested anew of named topics only: --topics")
     run_id, dry_run = options.get("run_id"), options.get("dry_run", False)
-    with _scanning(settings, options) as scan:
+    with _scanning(settings, options, view) as scan:
         return retaken(sources, lake, scan, selection=selection, run_id=run_id, dry_run=dry_run)
 
 
 def run_audit(
-    lake: str, sources: Sequence[str], settings: Settings, options: EngineOptions
+    lake: str,
+    sources: Sequence[str],
+    settings: Settings,
+    options: EngineOptions,
+    view: "View | None" = None,
 ) -> AuditResult:
     """`audit` with settings that are made already."""
     from seglake.environment.storages import open_storages
@@ -290,7 +308,7 @@ def run_audit(
 
     storage = open_storages(settings.spark.properties)
     disks = find_disks(sources, storage, settings) if sources else None
-    with _scanning(settings, options) as scan:
+    with _scanning(settings, options, view) as scan:
         found = audited(lake, scan.storage, scan.engine, scan.reporter)
         if disks is None or found.is_empty:
             return AuditResult(found, None)
@@ -329,24 +347,31 @@ def run_report(
 
 
 @contextmanager
-def _scanning(settings: Settings, options: EngineOptions) -> "Iterator[ScanContext]":
+def _scanning(
+    settings: Settings, options: EngineOptions, view: "View | None"
+) -> "Iterator[ScanContext]":
     from seglake.environment.engines import open_engine
     from seglake.environment.storages import open_storages
+    from seglake.environment.warm_up import compilation_hint
     from seglake.pipelines.progress import RunReporter
     from seglake.pipelines.segment_ingest.run_context import ScanContext
 
     verbosity = options.get("verbosity", _QUIET)
-    with open_engine(
-        options.get("engine", "spark"),
-        settings,
-        verbosity=verbosity,
-        preloaded=["seglake.segment_decoding.loaded"],
-    ) as engine:
+    hint = compilation_hint(os.environ)
+    with (
+        RunReporter(sys.stderr, verbosity=verbosity, view=view, hint=hint) as reporter,
+        open_engine(
+            options.get("engine", "spark"),
+            settings,
+            verbosity=verbosity,
+            preloaded=["seglake.segment_decoding.loaded"],
+        ) as engine,
+    ):
         yield ScanContext(
             storage=open_storages(settings.spark.properties),
             settings=settings,
             engine=engine,
-            reporter=RunReporter(sys.stderr, verbosity=verbosity),
+            reporter=reporter,
         )
 
 

@@ -13,7 +13,14 @@ from seglake_arguments import Window, audit_arguments, ingest_arguments
 from seglake_lakes import Lake
 
 LAKE = Lake(lake="/lake", sources=("/disk",), jobs="/jobs")
-PARAMS: dict[str, Any] = {"sources": ["/disk"], "topics": [], "isolation": "", "upper_bound": ""}
+PARAMS: dict[str, Any] = {
+    "sources": ["/disk"],
+    "topics": [],
+    "isolation": "",
+    "upper_bound": "",
+    "metrics_folder": "",
+    "openlineage": "",
+}
 DAY = Window(datetime(2026, 11, 1, tzinfo=UTC), datetime(2026, 11, 2, tzinfo=UTC))
 
 
@@ -61,5 +68,15 @@ def test_further_arguments_of_a_lake_are_handed_on() -> None:
     settings = settings_of(parsed(lake))
     assert settings.select.internal_topics
     assert settings.limits.fail_on_quarantine
-    assert audit_parser().parse_args(audit_arguments(lake)).source == ["/disk"]
-    assert audit_parser().parse_args(audit_arguments(LAKE)).lake == "/lake"
+    assert audit_parser().parse_args(audit_arguments(lake, PARAMS)).source == ["/disk"]
+    assert audit_parser().parse_args(audit_arguments(LAKE, PARAMS)).lake == "/lake"
+
+
+def test_records_are_off_by_default_and_each_task_has_a_metrics_file_of_its_own() -> None:
+    assert (parsed().metrics, parsed().openlineage) == (None, None)
+    wanted: dict[str, Any] = {"metrics_folder": "/metrics/", "openlineage": "http://lineage:5000"}
+    assert parsed(**wanted).metrics == "/metrics/seglake_ingest.prom"
+    assert parsed(window=DAY, **wanted).metrics == "/metrics/seglake_backfill.prom"
+    audit = audit_parser().parse_args(audit_arguments(LAKE, PARAMS | wanted))
+    assert audit.metrics == "/metrics/seglake_audit.prom"
+    assert audit.openlineage == parsed(**wanted).openlineage == "http://lineage:5000"

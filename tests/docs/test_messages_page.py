@@ -22,6 +22,7 @@ _SAID_ELSEWHERE = {
     "cli/main.py": "--help",
     "lake/tables.py": "names of columns",
     "log_tables/internal_columns.py": "names of columns",
+    "run_records/metrics_file.py": "docs/operations.md",
     "pipelines/lake_report/advice.py": "the page says the same: tests/lake_report/test_advice.py",
     "pipelines/lake_query/current_views.py": "SQL",
     "pipelines/lake_query/duckdb_sql.py": "SQL",
@@ -50,6 +51,8 @@ _NOT_SAID = (
     "Traceback (most recent call last):",
     "failed to lookup address",
     "incorrectly configured region",
+    # Formats of tqdm.
+    "{desc}",
     # Files that are written, and arguments of other programs.
     "#!/bin/sh",
     "-Dlog4j2.",

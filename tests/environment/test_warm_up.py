@@ -1,6 +1,5 @@
 """What a first run would wait for is done ahead, and said where it was not."""
 
-import io
 from pathlib import Path
 
 import pytest
@@ -17,15 +16,22 @@ def test_kernels_are_found_where_numba_keeps_them(tmp_path: Path) -> None:
     assert warm_up.kernels_are_compiled(empty)
 
 
-@pytest.mark.parametrize(("is_terminal", "is_said"), [(True, True), (False, False)])
-def test_a_person_is_told_why_the_first_run_takes_long(
-    is_terminal: bool, is_said: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_run_says_that_it_compiles_until_the_largest_kernel_is_there(tmp_path: Path) -> None:
+    hint = warm_up.compilation_hint({"NUMBA_CACHE_DIR": str(tmp_path)})
+    assert "compiling the decoder" in hint()
+    (tmp_path / "_record_kernel.decode_records-28.py311.nbi").touch()
+    assert hint() == ""
+    (tmp_path / "_record_kernel.decode_records-28.py311.nbi").unlink()
+    assert hint() == ""  # it is not looked for again
+
+
+def test_where_no_cache_can_be_written_compiling_is_not_said_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stderr = io.StringIO()
-    monkeypatch.setattr(stderr, "isatty", lambda: is_terminal)
-    monkeypatch.setattr("sys.stderr", stderr)
-    warm_up.say_if_first_run({"NUMBA_CACHE_DIR": str(tmp_path)})
-    assert ("seglake warm-up" in stderr.getvalue()) == is_said
+    hint = warm_up.compilation_hint({"NUMBA_CACHE_DIR": str(tmp_path)})
+    assert hint() != ""
+    monkeypatch.setattr(warm_up, "_LONGEST_SECONDS", -1)
+    assert hint() == ""
 
 
 def test_steps_are_named_as_they_begin(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,7 +90,10 @@ def test_the_audit_writes_nothing_and_takes_no_place_in_the_pool(facts: Facts) -
 
 def test_params_are_closed_and_begin_with_what_the_file_says(facts: Facts) -> None:
     dag = facts["dags"]["seglake_ingest_eu"]
-    assert sorted(dag["params"]) == ["audit", "isolation", "sources", "topics", "upper_bound"]
+    assert sorted(dag["params"]) == [
+        *("audit", "isolation", "metrics_folder", "openlineage", "sources", "topics"),
+        "upper_bound",
+    ]
     assert dag["params"]["isolation"]["enum"] == ["", *Isolation]
     assert dag["params"]["upper_bound"]["enum"] == ["", *UpperBound]
     assert dag["defaults"] == {
@@ -98,6 +101,8 @@ def test_params_are_closed_and_begin_with_what_the_file_says(facts: Facts) -> No
         "topics": ["orders*"],
         "isolation": "",
         "upper_bound": "",
+        "metrics_folder": "",
+        "openlineage": "",
         "audit": False,
     }
     audits = {dag_id: dag["defaults"]["audit"] for dag_id, dag in facts["dags"].items()}

@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 
 from seglake.storage.errors import OutputError
+from seglake.task_engine.task_progress import advance
 
 
 def pid_after(seconds: float) -> int:
@@ -57,3 +58,21 @@ def succeed_on_second_try(path: str) -> str:
         marker.touch()
         raise ConnectionError("first try")
     return marker.name
+
+
+def count_slowly(count: int) -> int:
+    """Count one by one, and say so."""
+    for _ in range(count):
+        time.sleep(0.05)
+        advance(1)
+    return count
+
+
+def count_twice_as_much(count: int) -> int:
+    advance(2 * count)
+    return count
+
+
+def fail_half_way(count: int) -> None:
+    advance(count // 2)
+    raise ValueError("half-way")

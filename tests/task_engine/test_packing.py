@@ -2,8 +2,7 @@
 
 import pytest
 
-from seglake.task_engine.engine import LocalEngine
-from seglake.task_engine.packing import packed, run_small_inline
+from seglake.task_engine.packing import packed
 
 
 @pytest.mark.parametrize(
@@ -25,9 +24,3 @@ def test_groups_are_filled_in_order_and_not_beyond_what_they_hold(
 
 def test_a_group_holds_no_more_items_than_allowed() -> None:
     assert packed([0] * 5, lambda size: size, 1, most_items=2) == [[0, 0], [0, 0], [0]]
-
-
-def test_small_work_starts_no_engine() -> None:
-    with LocalEngine(1) as engine:
-        assert run_small_inline(engine, len, ["ab", ""], is_small=True) == [2, 0]
-        assert run_small_inline(engine, len, ["ab", ""], is_small=False) == [2, 0]

@@ -61,6 +61,7 @@ def ingest_parser() -> argparse.ArgumentParser:
     _add_report_option(parser)
     _add_spark_options(parser)
     _add_output_options(parser, json_help="one machine-readable summary line on stdout")
+    _add_record_options(parser)
     return parser
 
 
@@ -89,6 +90,7 @@ def replay_parser() -> argparse.ArgumentParser:
     _add_report_option(parser)
     _add_spark_options(parser)
     _add_output_options(parser, json_help="one machine-readable summary line on stdout")
+    _add_record_options(parser)
     return parser
 
 
@@ -116,6 +118,7 @@ def retake_parser() -> argparse.ArgumentParser:
     _add_report_option(parser)
     _add_spark_options(parser)
     _add_output_options(parser, json_help="one machine-readable summary line on stdout")
+    _add_record_options(parser)
     return parser
 
 
@@ -137,6 +140,8 @@ def audit_parser() -> argparse.ArgumentParser:
     _add_report_option(parser)
     _add_spark_options(parser)
     _add_output_options(parser, json_help="everything as one machine-readable line on stdout")
+    parser.set_defaults(run_id=None, dry_run=False)  # as the other recorded commands
+    _add_record_options(parser)
     return parser
 
 
@@ -422,6 +427,13 @@ def _add_output_options(parser: argparse.ArgumentParser, *, json_help: str | Non
     add("-v", "--verbose", action="count", default=0, help="say more; tracebacks of errors")
     add("-q", "--quiet", action="count", default=0, help="say less")
     add("--version", action="version", version=f"seglake {__version__}")
+
+
+def _add_record_options(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--log-format", choices=["text", "json"], default="text", help="of stderr: text | json")
+    add("--metrics", metavar="FILE", help="the run as gauges for Prometheus, as seglake.prom")
+    add("--openlineage", metavar="FILE|URL", help="the run as events: appended, or sent")
 
 
 def _number(text: str) -> int:

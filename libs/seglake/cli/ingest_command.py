@@ -1,39 +1,23 @@
 """`seglake ingest`: Kafka log segments to Delta tables."""
 
-import argparse
-import os
-import sys
 from collections.abc import Sequence
 from functools import partial
 
 from seglake.cli import report_option
-from seglake.cli.arguments import ingest_parser, settings_of
-from seglake.cli.outcome import run_job
+from seglake.cli.arguments import ingest_parser
+from seglake.cli.recorded_run import Call, Command, Done, run_recorded
 
 
 def main(argv: Sequence[str]) -> int:
     """Run the command; see CONTRIBUTING.md for the exit codes."""
-    arguments = ingest_parser().parse_args(argv)
-    return run_job(partial(_ingest, arguments), verbose=arguments.verbose > 0, writes=True)
+    return run_recorded(Command("ingest", _ingest, writes=True), ingest_parser().parse_args(argv))
 
 
-def _ingest(arguments: argparse.Namespace) -> int:
-    settings = settings_of(arguments)
-    report_option.check(arguments, settings)
-    # Imported here, so that --help and wrong calls are answered at once.
-    from seglake.api import RunOptions, run_ingest
-    from seglake.environment.warm_up import say_if_first_run
+def _ingest(call: Call) -> Done:
+    from seglake.api import run_ingest
 
-    options = RunOptions(
-        engine=arguments.engine,
-        verbosity=arguments.verbose - arguments.quiet,
-        run_id=arguments.run_id,
-        dry_run=arguments.dry_run,
-    )
-    if options["verbosity"] >= 0:
-        say_if_first_run(os.environ)
-    summary = run_ingest(arguments.source, arguments.lake, settings, options)
-    text = summary.to_text(is_verbose=arguments.verbose > 0)
-    sys.stdout.write(f"{summary.to_json() if arguments.json else text}\n")
-    report_option.write(arguments, settings, summary, lambda: report_option.told_by_ingest(summary))
-    return summary.exit_code
+    arguments, settings, options, view = call
+    summary = run_ingest(arguments.source, arguments.lake, settings, options, view)
+    told = partial(report_option.told_by_ingest, summary)
+    write_report = partial(report_option.write, arguments, settings, summary, told)
+    return Done(summary, summary.to_text(is_verbose=arguments.verbose > 0), write_report)

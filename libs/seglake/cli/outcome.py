@@ -5,6 +5,7 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from contextvars import ContextVar
 from types import TracebackType
 from typing import NoReturn
 
@@ -13,11 +14,12 @@ from seglake.errors import ExitCode, SeglakeError, WrongCallError
 
 _RUST_LOG = "RUST_LOG"  # the clients of HDFS print warnings beside the errors that they raise
 _VERBOSE = frozenset({"-v", "-vv", "-vvv", "--verbose"})
+_says: ContextVar[bool] = ContextVar("says", default=True)
 _INTERRUPTED = "seglake: interrupted"
 _WRITING_INTERRUPTED = f"{_INTERRUPTED}; what was committed stays, the rest can be run again"
 
 
-def run_job(job: Callable[[], int], *, verbose: bool, writes: bool) -> int:
+def run_job(job: Callable[[], int], *, verbose: bool, writes: bool, explains: bool = True) -> int:
     """Run a job and say how it ended.
 
     A failure the job foresaw becomes one paragraph on stderr, with the traceback before it when
@@ -25,7 +27,9 @@ def run_job(job: Callable[[], int], *, verbose: bool, writes: bool) -> int:
 
     Args:
         writes: the job commits to a lake, or may.
+        explains: else the job itself says on stderr what went wrong.
     """
+    _says.set(explains)
     if not verbose:
         os.environ.setdefault(_RUST_LOG, "off")
     code = int(ExitCode.DONE)
@@ -35,7 +39,8 @@ def run_job(job: Callable[[], int], *, verbose: bool, writes: bool) -> int:
     except BrokenPipeError:
         _abandon_stdout()
     except KeyboardInterrupt:
-        print(_WRITING_INTERRUPTED if writes else _INTERRUPTED, file=sys.stderr)
+        if explains:
+            print(_WRITING_INTERRUPTED if writes else _INTERRUPTED, file=sys.stderr)
         return ExitCode.INTERRUPTED
     except WrongCallError as error:
         _explain(error, verbose=verbose)
@@ -68,6 +73,8 @@ def exit_with(main: Callable[[Sequence[str]], int]) -> NoReturn:
 
 
 def _explain(error: Exception, *, verbose: bool) -> None:
+    if not _says.get():
+        return
     if verbose:
         traceback.print_exception(error)
     print(f"seglake: {error}", file=sys.stderr)
@@ -77,6 +84,8 @@ def _explain_fault(
     kind: type[BaseException], fault: BaseException, trace: TracebackType | None
 ) -> None:
     """The hook of last resort: Python ends with code 1 after it."""
+    if not _says.get():
+        return
     if not _VERBOSE.isdisjoint(sys.argv[1:]):
         traceback.print_exception(kind, fault, trace)
     print(

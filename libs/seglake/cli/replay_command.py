@@ -1,39 +1,22 @@
 """`seglake replay`: decodes quarantined bytes again, and fills gaps."""
 
-import argparse
-import os
-import sys
 from collections.abc import Sequence
 from functools import partial
 
 from seglake.cli import report_option
-from seglake.cli.arguments import replay_parser, settings_of
-from seglake.cli.outcome import run_job
+from seglake.cli.arguments import replay_parser
+from seglake.cli.recorded_run import Call, Command, Done, run_recorded
 
 
 def main(argv: Sequence[str]) -> int:
     """Run the command; see CONTRIBUTING.md for the exit codes."""
-    arguments = replay_parser().parse_args(argv)
-    return run_job(partial(_replay, arguments), verbose=arguments.verbose > 0, writes=True)
+    return run_recorded(Command("replay", _replay, writes=True), replay_parser().parse_args(argv))
 
 
-def _replay(arguments: argparse.Namespace) -> int:
-    settings = settings_of(arguments)
-    report_option.check(arguments, settings)
-    # Imported here, so that --help and wrong calls are answered at once.
-    from seglake.api import RunOptions, run_replay
-    from seglake.environment.warm_up import say_if_first_run
+def _replay(call: Call) -> Done:
+    from seglake.api import run_replay
 
-    options = RunOptions(
-        engine=arguments.engine,
-        verbosity=arguments.verbose - arguments.quiet,
-        run_id=arguments.run_id,
-        dry_run=arguments.dry_run,
-    )
-    if options["verbosity"] >= 0:
-        say_if_first_run(os.environ)
-    summary = run_replay(arguments.lake, arguments.source, settings, options)
-    text = summary.to_text(is_verbose=arguments.verbose > 0)
-    sys.stdout.write(f"{summary.to_json() if arguments.json else text}\n")
-    report_option.write(arguments, settings, summary)
-    return summary.exit_code
+    arguments, settings, options, view = call
+    summary = run_replay(arguments.lake, arguments.source, settings, options, view)
+    write_report = partial(report_option.write, arguments, settings, summary)
+    return Done(summary, summary.to_text(is_verbose=arguments.verbose > 0), write_report)

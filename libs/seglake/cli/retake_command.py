@@ -1,40 +1,23 @@
 """`seglake retake`: ingests anew what lost an election after it was ingested."""
 
-import argparse
-import os
-import sys
 from collections.abc import Sequence
 from functools import partial
 
 from seglake.cli import report_option
-from seglake.cli.arguments import retake_parser, settings_of
-from seglake.cli.outcome import run_job
+from seglake.cli.arguments import retake_parser
+from seglake.cli.recorded_run import Call, Command, Done, run_recorded
 
 
 def main(argv: Sequence[str]) -> int:
     """Run the command; see CONTRIBUTING.md for the exit codes."""
-    arguments = retake_parser().parse_args(argv)
-    return run_job(partial(_retake, arguments), verbose=arguments.verbose > 0, writes=True)
+    return run_recorded(Command("retake", _retake, writes=True), retake_parser().parse_args(argv))
 
 
-def _retake(arguments: argparse.Namespace) -> int:
-    settings = settings_of(arguments)
-    report_option.check(arguments, settings)
-    # Imported here, so that --help and wrong calls are answered at once.
+def _retake(call: Call) -> Done:
     from seglake.api import RetakeOptions, run_retake
-    from seglake.environment.warm_up import say_if_first_run
 
-    options = RetakeOptions(
-        engine=arguments.engine,
-        verbosity=arguments.verbose - arguments.quiet,
-        run_id=arguments.run_id,
-        dry_run=arguments.dry_run,
-        partition=arguments.partition,
-        all=arguments.all,
-    )
-    if options["verbosity"] >= 0:
-        say_if_first_run(os.environ)
-    summary = run_retake(arguments.source, arguments.lake, settings, options)
-    sys.stdout.write(f"{summary.to_json() if arguments.json else summary.to_text()}\n")
-    report_option.write(arguments, settings, summary)
-    return summary.exit_code
+    arguments, settings, options, view = call
+    more = RetakeOptions(**options, partition=arguments.partition, all=arguments.all)
+    summary = run_retake(arguments.source, arguments.lake, settings, more, view)
+    write_report = partial(report_option.write, arguments, settings, summary)
+    return Done(summary, summary.to_text(), write_report)

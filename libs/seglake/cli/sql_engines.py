@@ -70,12 +70,16 @@ def _session(
 ) -> "Iterator[SparkQueries]":
     from seglake.environment.spark_session import delta_session
     from seglake.pipelines.lake_query.spark_queries import SparkQueries
+    from seglake.pipelines.progress import RunReporter
 
     verbosity = arguments.verbose - arguments.quiet
-    with delta_session(
-        settings.spark, application="sql", verbosity=verbosity, lake=lake, hadoop=hadoop
-    ) as session:
-        yield SparkQueries(session, lake)
+    with RunReporter(sys.stderr, verbosity=verbosity) as reporter:
+        reporter.step("starting Spark")
+        with delta_session(
+            settings.spark, application="sql", verbosity=verbosity, lake=lake, hadoop=hadoop
+        ) as session:
+            reporter.close()
+            yield SparkQueries(session, lake)
 
 
 def _spill_folder() -> str:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from seglake.environment.java_home import cache_folder, provide_java
 from seglake.environment.trust_store import write_trust_store
 from seglake.errors import SeglakeError
+from seglake.pipelines.progress import step_within
 
 FOLDER_VARIABLE = "SEGLAKE_JARS"
 """Names a folder of JARs that is used as it is, for machines without access to Maven."""
@@ -59,7 +60,8 @@ def fetched(
     if all(path.exists() for path in paths):
         return paths
     folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="fetch-", dir=folder) as scratch_name:
+    scratch_folder = tempfile.TemporaryDirectory(prefix="fetch-", dir=folder)
+    with scratch_folder as scratch_name, step_within("fetching JARs for Spark from Maven Central"):
         scratch = Path(scratch_name)
         _fetch(jars, scratch, Path(environment["JAVA_HOME"], "bin", "java"), spark_home)
         for jar in jars:

@@ -23,6 +23,7 @@ from pyspark.java_gateway import launch_gateway
 from seglake.environment.errors import SparkStartError
 from seglake.environment.interrupts import ends_process
 from seglake.environment.spark_submit import is_submitted
+from seglake.pipelines.progress import leave_terminal, step_within
 from seglake.storage.daemon_call import called
 
 SECRET_NAMES = r"(?i)secret|password|token|access[._]?key|encryption[.]key"
@@ -53,9 +54,10 @@ def start_context(conf: SparkConf) -> SparkContext:
         SparkStartError: it does not start; the text names the master.
     """
     master = conf.get("spark.master") or ""
-    _require_listener(master)
-    gateway = SparkContext._gateway or start(lambda: _launch(conf), master)
-    return start(lambda: SparkContext(conf=conf, gateway=gateway), master)
+    with step_within("starting Spark"):
+        _require_listener(master)
+        gateway = SparkContext._gateway or start(lambda: _launch(conf), master)
+        return start(lambda: SparkContext(conf=conf, gateway=gateway), master)
 
 
 def start(create: Callable[[], _Started], master: str) -> _Started:
@@ -92,6 +94,7 @@ def start(create: Callable[[], _Started], master: str) -> _Started:
 
 def _leave_interrupted() -> NoReturn:
     """End the process on Ctrl-C, without unwinding, which would hang."""
+    leave_terminal()
     sys.stderr.write("seglake: interrupted while Spark started; it can be run again\n")
     sys.stderr.flush()
     os._exit(_INTERRUPTED_CODE)

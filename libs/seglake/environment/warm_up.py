@@ -1,7 +1,7 @@
 """Effect: does ahead what the first run after an install would wait for."""
 
 import os
-import sys
+import time
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,10 +12,8 @@ from seglake.environment.java_home import provide_java
 from seglake.environment.s3_jars import s3_jars
 
 _KERNEL = "_record_kernel.*.nbi"  # the index of numba's cache for the largest kernel
-_FIRST_RUN = (
-    "the decoder is compiled when it is first needed (some ten seconds; `seglake warm-up` does it"
-    " ahead)"
-)
+_LONGEST_SECONDS = 60
+_COMPILING = "compiling the decoder, which only a first run does"
 
 
 def warm_up(tell: Callable[[str], None], *, with_s3: bool) -> None:
@@ -42,10 +40,19 @@ def warm_up(tell: Callable[[str], None], *, with_s3: bool) -> None:
         s3_jars(environment, spark_home())
 
 
-def say_if_first_run(environment: Mapping[str, str]) -> None:
-    """Tell a person on a terminal why the first run takes so long."""
-    if sys.stderr.isatty() and not kernels_are_compiled(environment):
-        sys.stderr.write(f"seglake: {_FIRST_RUN}\n")
+def compilation_hint(environment: Mapping[str, str]) -> Callable[[], str]:
+    """What tells, as long as that is so, that a run also waits for the decoder's compilation."""
+    begun = 0.0
+    is_over = False  # or nothing comes of it, where numba's cache cannot be written
+
+    def hint() -> str:
+        nonlocal begun, is_over
+        begun = begun or time.monotonic()
+        is_too_long = time.monotonic() - begun > _LONGEST_SECONDS
+        is_over = is_over or is_too_long or kernels_are_compiled(environment)
+        return "" if is_over else _COMPILING
+
+    return hint
 
 
 def kernels_are_compiled(environment: Mapping[str, str]) -> bool:

@@ -13,6 +13,7 @@ from seglake.log_dirs.segment_side_files import read_transaction_files
 from seglake.segment_codec.errors import SegmentCodecError
 from seglake.segment_codec.window import Window
 from seglake.storage.errors import StorageError
+from seglake.task_engine.task_progress import advance
 
 _HEADER_READ_BYTES = 4096  # one page: a header, and the next ones where batches are small
 # A disk reads on in less time than it takes to answer once more, and a run of headers costs less
@@ -23,7 +24,11 @@ _MOST_PASSED_BYTES = 32 << 10
 
 def survey_segments(requests: tuple[SurveyRequest, ...]) -> list[SegmentSurvey]:
     """Survey several segments, one after the other; the task function of the survey stage."""
-    return [survey_segment(request) for request in requests]
+    surveys = []
+    for request in requests:
+        surveys.append(survey_segment(request))
+        advance(request.file.size_bytes)  # at most: a walk may begin behind the start
+    return surveys
 
 
 def survey_segment(request: SurveyRequest) -> SegmentSurvey:

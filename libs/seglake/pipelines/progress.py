@@ -1,100 +1,206 @@
-"""The progress line on a terminal. Effect: writes to a stream."""
+"""What a run is doing, for a person or a log while it lasts. Effect: writes to a stream.
 
+The views are in `progress_views`; here is what they show, and when.
+"""
+
+import threading
 import time
-from collections.abc import Callable, Sequence
-from itertools import pairwise
-from typing import TextIO
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from typing import Self, TextIO, TypeVar
 
-_LEAST_SECONDS = 0.2
-_TIME_UNITS = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000), ("ms", 1))
+from seglake.pipelines.progress_views import (
+    Position,
+    Unit,
+    View,
+    show_bytes,
+    show_count,
+    show_duration,
+    view_of,
+)
+from seglake.task_engine.engine import Engine
+from seglake.task_engine.task_progress import TaskProgress, run_watched
+
+__all__ = ["RunReporter", "Unit", "show_bytes", "show_count", "show_duration", "step_within"]
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 class RunReporter:
-    """Shows what a run is doing: one line that is overwritten, on a terminal only.
+    """Shows what a run is doing. Positions are shown in a `with` block, which leaves nothing
+    on the terminal; steps also outside.
 
     Args:
         stream: usually standard error.
         verbosity: below 0 nothing is shown; above 0 each step gets a line of its own.
+        view: how it is shown; else a line on a terminal, and elsewhere one a minute.
+        hint: asked for what tasks that read bytes also wait for: the decoder's compilation.
     """
 
-    def __init__(self, stream: TextIO, *, verbosity: int = 0) -> None:
-        self._stream = stream
-        self._verbosity = verbosity
-        self._is_live = verbosity >= 0 and stream.isatty()
-        self._shown_at = 0.0
-        self._width = 0
+    def __init__(
+        self,
+        stream: TextIO,
+        *,
+        verbosity: int = 0,
+        view: View | None = None,
+        hint: Callable[[], str] = lambda: "",
+    ) -> None:
+        self._view = view or view_of(stream, verbosity=verbosity)
+        self._hint = hint
+        self._lock = threading.RLock()  # of Ctrl-C: what handles it may hold it already
+        self._text = ""
+        self._begun = time.monotonic()
+        self._measure: _Measure | None = None
+        self._has_tasks = False
+        self._ended = threading.Event()
+        self._ended.set()
+        self._thread: threading.Thread | None = None
 
     def step(self, text: str) -> None:
         """A new step begins."""
-        if self._verbosity > 0:
-            self.clear()
-            self._stream.write(f"{text}\n")
-            self._stream.flush()
-        self._show(text)
+        with self._lock:
+            self._text, self._begun = text, time.monotonic()
+            self._view.step(text)
+        self._watch()
 
     def say(self, text: str) -> None:
         """A person should know this now, and not only at the end."""
-        if self._verbosity >= 0:
-            self.clear()
-            self._stream.write(f"seglake: {text}\n")
-            self._stream.flush()
+        with self._lock:
+            self._view.say(text)
 
-    def counting(self, text: str, sizes: Sequence[int]) -> Callable[[int], None]:
-        """A callback for an engine: how many of the tasks are done, with their bytes.
+    @contextmanager
+    def within(self, text: str) -> Iterator[None]:
+        """A step inside another, which goes on behind it; its time counts for no rate."""
+        before, measure = (self._text, self._begun), self._measure
+        began = time.monotonic()
+        self._measure = None
+        self.step(text)
+        yield
+        with self._lock:
+            self._text, self._begun = before
+            self._measure = measure
+            if measure is not None:
+                measure.begun += time.monotonic() - began
 
-        Tasks end in any order, so the bytes shown are those of the first tasks: an estimate.
-        """
-        total = sum(sizes)
-        started = time.monotonic()
-
-        def on_done(count: int) -> None:
-            now = time.monotonic()
-            if not self._is_live or (now - self._shown_at < _LEAST_SECONDS and count < len(sizes)):
-                return
-            done = sum(sizes[:count])
-            rate = done / max(now - started, 1e-3)
-            self._show(
-                f"{text}: {count} of {show_count(len(sizes), 'task')}, "
-                f"{show_bytes(done)} of {show_bytes(total)}"
-                f", {show_bytes(rate)}/s"
-            )
-            self._shown_at = now
-
-        return on_done
-
-    def clear(self) -> None:
-        """Take the line away, before something else is printed."""
-        if self._width:
-            self._stream.write("\r" + " " * self._width + "\r")
-            self._stream.flush()
-            self._width = 0
-
-    def _show(self, text: str) -> None:
-        if not self._is_live:
+    @contextmanager
+    def measuring(self, total: int, unit: Unit = Unit.BYTES) -> Iterator["_Measure"]:
+        """What is run in the block is parts of one whole, of which the percentage is shown."""
+        if self._measure is not None:
+            yield self._measure  # it is part of a whole already
             return
-        self._stream.write("\r" + text.ljust(self._width))
-        self._stream.flush()
-        self._width = len(text)
+        self._measure = _Measure(total, unit)
+        try:
+            yield self._measure
+        finally:
+            self._measure = None
+
+    def run_tasks(
+        self,
+        engine: Engine,
+        function: Callable[[T], R],
+        tasks: Sequence[T],
+        *,
+        sizes: Sequence[int],
+        text: str,
+        unit: Unit = Unit.BYTES,
+        is_small: bool | None = None,
+    ) -> list[R]:
+        """Run tasks, and show how much of their sizes is done; see `Engine.run`.
+
+        Args:
+            is_small: whether they are done sooner than an engine starts, and run here; where they
+                are not, it is started for the tasks that follow, too. None: the engine decides.
+        """
+        if not tasks:
+            return []
+        self.step(text)
+        self._has_tasks = unit is Unit.BYTES
+        try:
+            if is_small:
+                return [function(task) for task in tasks]
+            if is_small is not None:
+                engine.start(len(tasks))
+            if self._ended.is_set():  # nobody looks
+                return engine.run(function, tasks, on_done=lambda count: None)
+            with self.measuring(sum(sizes), unit) as whole, TaskProgress(sizes) as progress:
+                whole.parts.append(progress)
+                return run_watched(engine, function, tasks, progress)
+        finally:
+            self._has_tasks = False
+
+    def close(self) -> None:
+        """Take the line away, before something else is printed."""
+        self._ended.set()
+        with self._lock:
+            self._view.close()
+
+    def __enter__(self) -> Self:
+        self._token = _CURRENT.set(self)
+        if self._view.every_seconds is not None:
+            self._ended.clear()
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        _CURRENT.reset(self._token)
+        self.close()
+
+    def _watch(self) -> None:
+        """From the first step on, look every now and then."""
+        if self._thread is None and not self._ended.is_set():
+            self._thread = threading.Thread(target=self._show_regularly, daemon=True)
+            self._thread.start()
+
+    def _show_regularly(self) -> None:
+        with suppress(OSError):  # whoever read the stream has gone
+            while not self._ended.wait(self._view.every_seconds):
+                with self._lock:
+                    if self._text and not self._ended.is_set():
+                        self._view.show(self._position())
+
+    def _position(self) -> Position:
+        hint = self._hint() if self._has_tasks else ""
+        text = f"{self._text} ({hint})" if hint else self._text
+        now, measure = time.monotonic(), self._measure
+        if measure is None or not measure.total:
+            return Position(text, now - self._begun)
+        seconds = now - measure.begun
+        return Position(
+            text, seconds, min(measure.done, measure.total), measure.total, measure.unit
+        )
 
 
-def show_count(count: int, one: str, many: str | None = None) -> str:
-    """A number of things for a person; `many` where an s is not enough."""
-    return f"{count} {one if count == 1 else many or f'{one}s'}"
+class _Measure:
+    """A whole of which parts are done one after the other."""
+
+    def __init__(self, total: int, unit: Unit) -> None:
+        self.total = total
+        self.unit = unit
+        self.begun = time.monotonic()
+        self.parts: list[TaskProgress] = []
+
+    @property
+    def done(self) -> int:
+        return sum(part.done for part in self.parts)
 
 
-def show_bytes(count: float) -> str:
-    """A number of bytes for a person."""
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if count < 1024:
-            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
-        count /= 1024
-    return f"{count:.1f} TiB"
+_CURRENT: ContextVar[RunReporter | None] = ContextVar("reporter", default=None)
 
 
-def show_duration(milliseconds: int) -> str:
-    """A duration for a person: its largest unit and the one below."""
-    for (unit, size), (smaller, part) in pairwise(_TIME_UNITS):
-        if milliseconds >= size:
-            rest = milliseconds % size // part
-            return f"{milliseconds // size} {unit}" + (f" {rest} {smaller}" if rest else "")
-    return f"{milliseconds} ms"
+@contextmanager
+def step_within(text: str) -> Iterator[None]:
+    """For what is far from the run's order, as the start of Spark: a step of the current run."""
+    reporter = _CURRENT.get()
+    if reporter is None:
+        yield
+        return
+    with reporter.within(text):
+        yield
+
+
+def leave_terminal() -> None:
+    """Take the current run's line away, for what ends the process at once."""
+    reporter = _CURRENT.get()
+    if reporter is not None:
+        reporter.close()

@@ -36,6 +36,7 @@ from seglake.segment_decoding.tasks import (
     SplitReport,
     TailReport,
 )
+from seglake.task_engine.task_progress import CountedReads
 
 # In read_committed a range has no open data but that of a transaction which is not waited for.
 _NOT_READABLE = (TransactionState.ABORTED, TransactionState.OPEN)
@@ -114,7 +115,8 @@ class SplitDecoder:
         file = piece.file
         with self._settings.storage.open_reader(file.path) as reader:
             check_size(file, reader.size_bytes, is_last=piece.is_last)
-            window = Window(reader, self._settings.window_bytes, file.size_bytes)
+            counted = CountedReads(reader, piece.start)
+            window = Window(counted, self._settings.window_bytes, file.size_bytes)
             walk = SegmentWalk(
                 window,
                 self._bounds(piece),

@@ -1,12 +1,9 @@
-"""Packs items into tasks, and runs few small tasks without an engine."""
+"""Packs items into tasks."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
-from seglake.task_engine.engine import Engine
-
 T = TypeVar("T")
-R = TypeVar("R")
 
 
 def packed(
@@ -43,18 +40,3 @@ def spread(items: Sequence[T], size_of: Callable[[T], int], most: int) -> list[l
         groups.setdefault(int(middle * count / (total or 1)), []).append(item)
         reached += size_of(item)
     return list(groups.values())
-
-
-def run_small_inline(
-    engine: Engine,
-    function: Callable[[T], R],
-    tasks: Sequence[T],
-    *,
-    is_small: bool,
-    on_done: Callable[[int], None] = lambda count: None,
-) -> list[R]:
-    """Run small work in this process: it is done sooner than an engine starts."""
-    if is_small:
-        return [function(task) for task in tasks]
-    engine.start(len(tasks))  # for the tasks that follow, too
-    return engine.run(function, tasks, on_done=on_done)

@@ -13,6 +13,7 @@ from seglake.pipelines.lake_audit.ledger import LakePartition
 from seglake.pipelines.lake_audit.texts import text_values
 from seglake.pipelines.lake_audit.topic_files import OFFSET_COLUMNS
 from seglake.storage.errors import StorageError
+from seglake.task_engine.task_progress import advance
 
 _KEY_COLUMNS = ("source_id", "topic_id", "partition")
 _COLUMNS: Mapping[str, tuple[str, ...]] = {
@@ -46,6 +47,7 @@ class CellReader:
             try:
                 for rows in read_rows(self._cell.storage, path, columns, self._only(table)):
                     yield from self._by_partition(rows)
+                    advance(rows.num_rows)
             except StorageError as error:
                 self.unreadable.append(str(error))
 

@@ -18,7 +18,7 @@ from seglake.pipelines.lake_audit.lake_state import LakeState, read_state
 from seglake.pipelines.lake_audit.ledger import LakePartition, PartitionLedger, partition_ledger
 from seglake.pipelines.lake_audit.partition_audit import PartitionAudit, audit_partition
 from seglake.pipelines.lake_audit.topic_files import files_by_topic, look, look_tasks
-from seglake.pipelines.progress import RunReporter
+from seglake.pipelines.progress import RunReporter, Unit
 from seglake.storage.storage import Storage
 from seglake.task_engine.engine import Engine
 from seglake.task_engine.packing import packed
@@ -53,12 +53,15 @@ def audit(
     topics, unreadable = _topic_files(storage, state, engine, reporter)
     cells = _cells(storage, state, topics, most_rows)
     tasks = [tuple(pack) for pack in packed(cells, lambda cell: cell.row_count, most_rows)]
-    reporter.step(f"auditing {len(tasks)} tasks")
-    counting = reporter.counting("auditing", [sum(cell.row_count for cell in t) for t in tasks])
-    findings = [
-        finding for found in engine.run(audit_cells, tasks, on_done=counting) for finding in found
-    ]
-    reporter.clear()
+    found = reporter.run_tasks(
+        engine,
+        audit_cells,
+        tasks,
+        sizes=[sum(cell.row_count for cell in task) for task in tasks],
+        text="auditing the tables",
+        unit=Unit.ROWS,
+    )
+    findings = [finding for of_task in found for finding in of_task]
     unreadable += [reason for finding in findings for reason in finding.unreadable]
     return LakeAudit(
         path,
@@ -78,10 +81,16 @@ def _topic_files(
 ) -> tuple[dict[str, list[TopicFile]], list[str]]:
     topics = files_by_topic(state.snapshots)
     tasks = look_tasks(storage, state.snapshots)
-    reporter.step("looking into gaps and quarantine")
-    counting = reporter.counting("looking", [len(task.paths) for task in tasks])
     unreadable: list[str] = []
-    for report in engine.run(look, tasks, on_done=counting):
+    reports = reporter.run_tasks(
+        engine,
+        look,
+        tasks,
+        sizes=[len(task.paths) for task in tasks],
+        text="looking into gaps and quarantine",
+        unit=Unit.FILES,
+    )
+    for report in reports:
         unreadable += report.unreadable
         for topic, file in report.files:
             topics.setdefault(topic, []).append(file)

@@ -72,7 +72,6 @@ def replay(
         with Announcement(context) as announced:
             _replay_source(replicas.get(source_id, ()), announced.context, summary)
         summary.notes += announced.notes
-    scan.reporter.clear()
     summary.seconds = round(time.monotonic() - started, 3)
     return summary
 

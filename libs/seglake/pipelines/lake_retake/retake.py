@@ -86,7 +86,6 @@ def retake(
             alike = announced.context.with_isolation(isolation)
             _retake(own, replicas, selection, alike, summary)
     summary.close(context.settings.limits, [*notes, *announced.notes])
-    scan.reporter.clear()
     summary.seconds = round(time.monotonic() - started, 3)
     return summary
 
@@ -174,12 +173,13 @@ def _round(
     ledger = RetakeLedger(plan.retakes, coverage, generations, context, whole=whole)
     committed: list[RangeResult] = []
     left_out, lost = dict(plan.left_out), set[str]()
-    for wave in waves:
-        result = run_wave(wave, generations, context, extra_files=ledger.files)
-        summary.add(result.committed, ledger.settle(result.lost))
-        committed += result.committed
-        left_out |= result.left_out
-        lost |= set(result.lost)
+    with context.reporter.measuring(sum(wave.size_bytes for wave in waves)):
+        for wave in waves:
+            result = run_wave(wave, generations, context, extra_files=ledger.files)
+            summary.add(result.committed, ledger.settle(result.lost))
+            committed += result.committed
+            left_out |= result.left_out
+            lost |= set(result.lost)
     taken = ledger.release()
     summary.add((), ledger.settle(taken))
     return _Round(committed, lost | set(taken), left_out)

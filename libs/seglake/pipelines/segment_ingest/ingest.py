@@ -113,6 +113,7 @@ def ingest(
         after=after,
         is_dry_run=dry_run,
     )
+    scan.reporter.step("opening the lake")
     recovered = _opened(context) if discovery.replicas and not dry_run else ()
     with Announcement(context, {replica.key.topic for replica in discovery.replicas}) as announced:
         work = _worked(sources, discovery, announced.context)
@@ -126,7 +127,6 @@ def ingest(
         observations=_recorded(work.rounds, context, now),
         seconds=round(time.monotonic() - started, 3),
     )
-    scan.reporter.clear()
     return summarize(facts, work.rounds, work.all_unread, work.repairs)
 
 
@@ -134,6 +134,7 @@ def _recorded(
     rounds: Sequence[RoundResult], context: RunContext, now: datetime
 ) -> tuple[Observation, ...]:
     """What the run saw of each partition; what is new of that is in the lake then."""
+    context.reporter.step("recording what was observed")
     seen = observed(rounds, context, now)
     if seen.to_record and not context.is_dry_run:
         append_observations(
@@ -221,6 +222,7 @@ def _listed_again(sources: Sequence[str], context: RunContext) -> Discovery | No
 def _round(replicas: Sequence[Replica], context: RunContext) -> RoundResult:
     """Survey, plan, and, unless it is a dry run, decode and commit."""
     topics = sorted({replica.key.topic for replica in replicas})
+    context.reporter.step("reading the ledger")
     generations, coverage = published(context, topics)
     check_isolation(topics, coverage, context.settings)
     # With the ids that the ledger knows, for copies of one partition must be seen as such.
@@ -334,13 +336,12 @@ def _run_waves(
     context: RunContext,
 ) -> list[WaveResult]:
     """Decode and commit wave by wave."""
-    if waves:
-        context.reporter.step(f"decoding {sum(len(wave.tasks) for wave in waves)} tasks")
     results = []
-    for wave in waves:
-        result = run_wave(wave, generations, context, extra_files=conflicts.of_ranges)
-        conflicts.settle(result.lost)
-        results.append(result)
+    with context.reporter.measuring(sum(wave.size_bytes for wave in waves)):
+        for wave in waves:
+            result = run_wave(wave, generations, context, extra_files=conflicts.of_ranges)
+            conflicts.settle(result.lost)
+            results.append(result)
     return results
 
 

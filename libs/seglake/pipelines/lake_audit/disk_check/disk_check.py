@@ -148,13 +148,14 @@ def check_disks(
         most_items=_MOST_PIECES_IN_A_TASK,
     )
     sizes = [sum(piece.size_bytes for _, piece in task) for task in tasks]
-    counting = reporter.counting("comparing with the disks", sizes)
     plain = [tuple(piece for _, piece in task) for task in tasks]
-    for task, reports in zip(tasks, engine.run(check_pieces, plain, on_done=counting), strict=True):
+    answers = reporter.run_tasks(
+        engine, check_pieces, plain, sizes=sizes, text="comparing with the disks"
+    )
+    for task, reports in zip(tasks, answers, strict=True):
         for (check, _), report in zip(task, reports, strict=True):
             check.report.add(report)
             check.failures += [] if report.failure is None else [report.failure]
-    reporter.clear()
     return checks
 
 

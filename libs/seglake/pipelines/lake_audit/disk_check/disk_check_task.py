@@ -41,6 +41,7 @@ from seglake.segment_codec.transactions import TransactionState
 from seglake.segment_codec.window import Window
 from seglake.storage.errors import StorageError
 from seglake.storage.storage import Storage
+from seglake.task_engine.task_progress import CountedReads
 
 _MOST_OFFSETS = 10
 
@@ -177,7 +178,7 @@ class _Check:
         )
         with piece.source.open_reader(file.path) as reader:
             check_size(file, reader.size_bytes, is_last=is_last)
-            window = Window(reader, piece.window_bytes, file.size_bytes)
+            window = Window(CountedReads(reader), piece.window_bytes, file.size_bytes)
             walk = SegmentWalk(window, bounds, _AnyOrder(0), compares_neighbours=False)
             for item in walk.items():
                 if isinstance(item, Defect):

@@ -59,10 +59,12 @@ def run_wave(
     """
     context.announce()
     attempt_id = str(uuid.uuid4())
-    counting = context.reporter.counting("decoding", [task.size_bytes for task in wave.tasks])
     following = {topic: generation + 1 for topic, generation in generations.items()}
     tasks = [task.of_attempt(attempt_id, following) for task in wave.tasks]
-    reports = context.engine.run(decode, tasks, on_done=counting)
+    sizes = [task.size_bytes for task in tasks]
+    reports = context.reporter.run_tasks(
+        context.engine, decode, tasks, sizes=sizes, text="decoding"
+    )
     failed = failures_of(wave, reports)
     results, left_out = _results(wave, reports, failed)
     files = [

@@ -19,7 +19,6 @@ from seglake.pipelines.segment_ingest.planning.survey_plan import (
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.segment_ingest.run_context import ScanContext
 from seglake.pipelines.settings.settings import Settings
-from seglake.task_engine.packing import run_small_inline
 
 _MOST_INLINE_GROUPS = 4
 
@@ -58,10 +57,13 @@ def _surveyed(
     settings = scan.settings
     groups = survey_groups(replicas, coverage, settings, scan.storage)
     sizes = [sum(walked_bytes(request) for request in group) for group in groups]
-    scan.reporter.step("surveying headers")
-    counting = scan.reporter.counting("surveying", sizes)
     is_small = sum(sizes) <= settings.read.split_bytes and len(groups) <= _MOST_INLINE_GROUPS
-    found = run_small_inline(
-        scan.engine, survey_segments, groups, is_small=is_small, on_done=counting
+    found = scan.reporter.run_tasks(
+        scan.engine,
+        survey_segments,
+        groups,
+        sizes=sizes,
+        text="surveying headers",
+        is_small=is_small,
     )
     return with_surveys(replicas, coverage, settings, found)

@@ -26,6 +26,7 @@ from seglake.segment_codec.reference_decoder import decode
 from seglake.segment_codec.segment import MOST_OFFSETS, Defect, SegmentBounds, SegmentWalk, Tail
 from seglake.segment_codec.window import Window
 from seglake.storage.errors import StorageError
+from seglake.task_engine.task_progress import CountedReads
 
 
 def search(requests: tuple[SearchRequest, ...]) -> list[list[FoundSpan]]:
@@ -65,7 +66,8 @@ def _search_file(
     is_last = file_index + 1 == len(request.files)
     position = 0
     with request.storage.open_reader(file.path) as reader:
-        window = Window(reader, request.window_bytes, min(file.size_bytes, reader.size_bytes))
+        size_bytes = min(file.size_bytes, reader.size_bytes)
+        window = Window(CountedReads(reader), request.window_bytes, size_bytes)
         for number in gaps:
             start, stop = request.gaps[number]
             proved, _ = walk_start(request.storage, file, start - 1, window)

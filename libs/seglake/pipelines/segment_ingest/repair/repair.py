@@ -146,10 +146,11 @@ def _fill(found: FoundRepairs, state: RepairState, context: RunContext) -> _Fill
     context.reporter.step(f"repairing {show_count(len(found.ranges), 'gap')}")
     resolutions = Resolutions(state, context)
     results = []
-    for wave in waves:
-        result = run_wave(wave, state.generations, context, extra_files=resolutions.files)
-        resolutions.settle(result.committed)
-        results.append(result)
+    with context.reporter.measuring(sum(wave.size_bytes for wave in waves)):
+        for wave in waves:
+            result = run_wave(wave, state.generations, context, extra_files=resolutions.files)
+            resolutions.settle(result.committed)
+            results.append(result)
     lost = {topic: state.generations[topic] for result in results for topic in result.lost}
     return _Filled(tuple(results), found.notes, tuple(concurrent_ranges(lost, context)))
 

@@ -27,7 +27,6 @@ from seglake.pipelines.segment_ingest.repair.resolutions import is_misplaced, is
 from seglake.pipelines.segment_ingest.repair.transaction_contradictions import lake_markers
 from seglake.pipelines.segment_ingest.repair.transaction_files import read_end_files
 from seglake.pipelines.segment_ingest.run_context import RunContext
-from seglake.task_engine.packing import run_small_inline
 
 _MOST_INLINE_BYTES = 64 << 20
 
@@ -144,10 +143,14 @@ def _refused(rows: Iterable[Mapping[str, Any]]) -> frozenset[Refused]:
 
 def _searched(requests: Sequence[SearchRequest], context: RunContext) -> list[list[FoundSpan]]:
     is_small = sum(request.read_bytes for request in requests) <= _MOST_INLINE_BYTES
-    if not is_small:
-        context.reporter.step("looking for missing offsets in other replicas")
-    groups = [(request,) for request in requests]
-    answers = run_small_inline(context.engine, search, groups, is_small=is_small)
+    answers = context.reporter.run_tasks(
+        context.engine,
+        search,
+        [(request,) for request in requests],
+        sizes=[request.read_bytes for request in requests],
+        text="looking for missing offsets in other replicas",
+        is_small=is_small,
+    )
     return [answer[0] for answer in answers]
 
 

@@ -38,7 +38,7 @@ from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import (
 )
 from seglake.pipelines.segment_ingest.run_context import RunContext, decode_settings
 from seglake.segment_codec.errors import DefectCode
-from seglake.task_engine.packing import packed, run_small_inline
+from seglake.task_engine.packing import packed
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -220,12 +220,13 @@ def _run(
     pairs = list(zip(requests, (compare.walked_bytes for compare in compares), strict=True))
     packs = packed(pairs, lambda pair: pair[1], _TASK_BYTES, most_items=_TASK_REQUESTS)
     sizes = [sum(size for _, size in pack) for pack in packs]
-    answers = run_small_inline(
+    answers = context.reporter.run_tasks(
         context.engine,
         function,
         [tuple(request for request, _ in pack) for pack in packs],
+        sizes=sizes,
+        text="comparing replicas",
         is_small=len(packs) <= 1 and sum(sizes) <= _MOST_INLINE_BYTES,
-        on_done=context.reporter.counting("comparing replicas", sizes),
     )
     return [answer for group in answers for answer in group]
 

@@ -32,10 +32,11 @@ from seglake.log_dirs.batch_search import (
 )
 from seglake.log_tables.batch_lookup import IngestedBatches
 from seglake.log_tables.coverage import Coverage, Frontier
+from seglake.pipelines.progress import Unit
 from seglake.pipelines.segment_ingest.planning.plan import wanted_ranges
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.segment_ingest.run_context import RunContext
-from seglake.task_engine.packing import packed, run_small_inline
+from seglake.task_engine.packing import packed
 
 _MOST_INLINE = 64
 _TASK_REQUESTS = 256
@@ -159,12 +160,14 @@ def _request_at(replica: Replica, offset: int, context: RunContext) -> BatchRequ
 
 def _answers(requests: Sequence[BatchRequest], context: RunContext) -> list[Answer]:
     packs = packed(requests, lambda request: 1, _TASK_REQUESTS)
-    found = run_small_inline(
+    found = context.reporter.run_tasks(
         context.engine,
         find_batches,
         [tuple(pack) for pack in packs],
+        sizes=[len(pack) for pack in packs],
+        text="comparing logs with the lake",
+        unit=Unit.BATCHES,
         is_small=len(requests) <= _MOST_INLINE,
-        on_done=context.reporter.counting("comparing", [0] * len(packs)),
     )
     return [answer for answers in found for answer in answers]
 

@@ -1,0 +1,165 @@
+"""Runs a command that works on a lake: settings, progress, records for machines, result, exit code.
+
+The commands that do so differ in what they call, and in the options of their own.
+"""
+
+import argparse
+import json
+import sys
+import uuid
+from collections.abc import Callable, Iterator
+from functools import partial
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from seglake.cli import report_option
+from seglake.cli.arguments import settings_of
+from seglake.cli.outcome import run_job
+from seglake.errors import WrongCallError
+
+if TYPE_CHECKING:
+    from seglake.api import RunOptions
+    from seglake.pipelines.progress_views import EventLog, View
+    from seglake.pipelines.settings.settings import Settings
+    from seglake.run_records.run_record import RunRecorder, RunStart
+
+
+class Summary(Protocol):
+    """What a command's function returns."""
+
+    @property
+    def exit_code(self) -> int: ...
+
+    def to_json(self) -> str: ...
+
+
+class Call(NamedTuple):
+    """What a command's function is called with besides its own options."""
+
+    arguments: argparse.Namespace
+    settings: "Settings"
+    options: "RunOptions"
+    view: "View | None"
+
+
+class Done(NamedTuple):
+    """What a command's function brought: a summary, that as text, and what writes the report."""
+
+    summary: Summary
+    text: str
+    write_report: Callable[[], None]
+
+
+class Command(NamedTuple):
+    """One of the commands that are recorded.
+
+    Attributes:
+        run: calls the pipeline.
+        writes: it commits to a lake, or may.
+    """
+
+    name: str
+    run: Callable[[Call], Done]
+    writes: bool
+
+
+def run_recorded(command: Command, arguments: argparse.Namespace) -> int:
+    """Run a command; see CONTRIBUTING.md for the exit codes."""
+    arguments.run_id = arguments.run_id or uuid.uuid4().hex
+    log = _event_log(command, arguments) if arguments.log_format == "json" else None
+    return run_job(
+        partial(_run, command, arguments, log),
+        verbose=arguments.verbose > 0,
+        writes=command.writes,
+        explains=log is None,
+    )
+
+
+def _run(command: Command, arguments: argparse.Namespace, log: "EventLog | None") -> int:
+    # Imported here, so that --help is answered at once.
+    from seglake.run_records.run_record import recorded
+
+    verbosity = arguments.verbose - arguments.quiet
+    recorders = [] if log is None else [_event_record(log, arguments)]
+    start = _start(command, arguments)
+    with recorded(recorders, start) as hand_over:
+        for recorder in _asked_for(arguments, log):
+            recorder.begin(start)
+            recorders.append(recorder)
+        settings = settings_of(arguments)
+        report_option.check(arguments, settings)
+        # Imported here, so that wrong calls are answered at once.
+        from seglake.api import RunOptions
+
+        options = RunOptions(
+            engine=arguments.engine,
+            verbosity=verbosity,
+            run_id=arguments.run_id,
+            dry_run=arguments.dry_run,
+        )
+        view = None if log is None else _event_view(log, verbosity)
+        summary, text, write_report = command.run(Call(arguments, settings, options, view))
+        in_json = summary.to_json() if arguments.json or recorders else ""
+        hand_over(summary.exit_code, json.loads(in_json or "{}"))
+        sys.stdout.write(f"{in_json if arguments.json else text}\n")
+        write_report()
+    return summary.exit_code
+
+
+def _start(command: Command, arguments: argparse.Namespace) -> "RunStart":
+    from seglake.run_records.run_record import RunStart, shown_place
+
+    return RunStart(
+        command=command.name,
+        run_id=arguments.run_id,
+        engine=arguments.engine,
+        sources=[shown_place(source) for source in arguments.source],
+        lake=shown_place(arguments.lake),
+        writes=command.writes and not arguments.dry_run,
+    )
+
+
+def _event_log(command: Command, arguments: argparse.Namespace) -> "EventLog":
+    from seglake.pipelines.progress_views import EventLog
+
+    return EventLog(sys.stderr, {"command": command.name, "run_id": arguments.run_id})
+
+
+def _event_view(log: "EventLog", verbosity: int) -> "View":
+    from seglake.pipelines.progress_views import EventView
+
+    return EventView(log, verbosity=verbosity)
+
+
+def _event_record(log: "EventLog", arguments: argparse.Namespace) -> "RunRecorder":
+    from seglake.run_records.event_record import EventRecord
+
+    return EventRecord(log, has_traceback=arguments.verbose > 0)
+
+
+def _asked_for(arguments: argparse.Namespace, log: "EventLog | None") -> "Iterator[RunRecorder]":
+    """The recorders that the arguments name; what they need is imported only then.
+
+    Raises:
+        WrongCallError: one cannot be.
+    """
+
+    def tell(text: str) -> None:
+        if log is None:
+            sys.stderr.write(f"seglake: {text}\n")
+        else:
+            log.write("notice", level="warning", message=text)
+
+    if arguments.metrics:
+        from seglake.run_records.metrics_file import MetricsFile
+
+        yield MetricsFile(arguments.metrics, tell)
+    if arguments.openlineage:
+        if find_spec("openlineage") is None:
+            raise WrongCallError(
+                "--openlineage needs the package openlineage-python, which is not installed: pip"
+                " install 'seglake[openlineage]'"
+            )
+        from seglake.run_records.lineage import Lineage
+
+        yield Lineage(arguments.openlineage, tell)

@@ -1,0 +1,1 @@
+"""What a run leaves for machines: events, a metrics file, lineage."""

@@ -1,0 +1,182 @@
+"""A run as OpenLineage events: START, then COMPLETE, FAIL or ABORT. Effect: sends or appends them.
+
+`openlineage-python` is an extra of the package: this module is imported only where it is asked for.
+Its transports are used without its client, which would also read settings of its own.
+"""
+
+import logging
+import os
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from openlineage.client.event_v2 import (
+    InputDataset,
+    Job,
+    OutputDataset,
+    Run,
+    RunEvent,
+    RunState,
+)
+from openlineage.client.facet_v2 import (
+    JobFacet,
+    OutputDatasetFacet,
+    RunFacet,
+    error_message_run,
+    job_type_job,
+    output_statistics_output_dataset,
+    processing_engine_run,
+    tags_run,
+)
+from openlineage.client.transport.file import FileConfig, FileTransport
+from openlineage.client.transport.http import (
+    ApiKeyTokenProvider,
+    HttpConfig,
+    HttpTransport,
+    TokenProvider,
+)
+from openlineage.client.transport.transport import Transport
+
+from seglake import __version__
+from seglake.errors import WrongCallError
+from seglake.lake.tables import tables_of
+from seglake.run_records.run_record import RunEnd, RunStart, error_text
+
+_PRODUCER = f"urn:seglake:{__version__}"
+_NAMESPACE_VARIABLE = "OPENLINEAGE_NAMESPACE"
+_KEY_VARIABLE = "OPENLINEAGE_API_KEY"
+_RETRIES = {"total": 2, "connect": 2, "read": 2}
+_ROWS = {"records": "records", "batches": "batches", "quarantine": "quarantined"}
+_WEB = ("http", "https")
+
+
+class Lineage:
+    """Emits the events of runs to a file, or to a service.
+
+    Raises:
+        WrongCallError: the folder of the file is not there, or the URL holds a secret.
+    """
+
+    def __init__(self, target: str, tell: Callable[[str], None]) -> None:
+        self._tell = tell
+        logging.getLogger("urllib3").setLevel(logging.ERROR)  # we tell of what it would warn of
+        self._transport = _transport(target)
+        self._uuid = ""
+
+    def begin(self, start: RunStart) -> None:
+        self._uuid = _uuid_of(start.run_id)
+        self._emit(RunState.START, start, None)
+
+    def end(self, start: RunStart, end: RunEnd) -> None:
+        state = RunState.COMPLETE if end.is_done else RunState.FAIL
+        if isinstance(end.error, KeyboardInterrupt):
+            state = RunState.ABORT
+        self._emit(state, start, end)
+
+    def _emit(self, state: RunState, start: RunStart, end: RunEnd | None) -> None:
+        try:
+            self._transport.emit(run_event(state, self._uuid, start, end))
+        except (OSError, RuntimeError, ValueError) as error:  # requests raises OSErrors
+            # Not its text: it may name the URL, with what that carries.
+            code = getattr(getattr(error, "response", None), "status_code", None)
+            why = f"the service answered {code}" if code else type(error).__name__
+            self._tell(f"the OpenLineage event {state.name} could not be delivered ({why})")
+
+
+def run_event(state: RunState, run_uuid: str, start: RunStart, end: RunEnd | None) -> RunEvent:
+    """The event of a run, by the classes of the specification."""
+    namespace = os.environ.get(_NAMESPACE_VARIABLE, "seglake")
+    job_type = job_type_job.JobTypeJobFacet("BATCH", "SEGLAKE", start.command.upper())
+    job_facets: dict[str, JobFacet] = {"jobType": job_type}
+    return RunEvent(
+        eventType=state,
+        eventTime=datetime.now(UTC).isoformat(),
+        run=Run(run_uuid, _run_facets(start, end)),
+        job=Job(namespace, f"{start.command} {start.lake}", job_facets),
+        producer=_PRODUCER,
+        inputs=[*_inputs(start, {} if end is None else end.summary)],
+        outputs=[*_outputs(start, {} if end is None else end.summary)],
+    )
+
+
+def _transport(target: str) -> Transport:
+    parts = urlsplit(target)
+    if parts.scheme not in _WEB:
+        if not Path(target).parent.is_dir() or Path(target).is_dir():
+            raise WrongCallError(
+                f"--openlineage {target} must name a file in a folder that is there"
+            )
+        return FileTransport(FileConfig(str(Path(target).absolute()), append=True))
+    if parts.username or parts.password or parts.query:
+        raise WrongCallError(
+            f"the URL of --openlineage may hold no secret; {_KEY_VARIABLE} of the environment may"
+        )
+    key = os.environ.get(_KEY_VARIABLE)
+    auth = ApiKeyTokenProvider({"apiKey": key}) if key else TokenProvider({})
+    config = HttpConfig.from_dict({"url": target, "retry": _RETRIES})
+    config.auth = auth
+    return HttpTransport(config)
+
+
+def _uuid_of(run_id: str) -> str:
+    """Runs must be UUIDs; a label of somebody's own becomes one, the tags have it as it is."""
+    try:
+        return str(uuid.UUID(run_id))
+    except ValueError:
+        return str(uuid.uuid4())
+
+
+def _run_facets(start: RunStart, end: RunEnd | None) -> dict[str, RunFacet]:
+    tag = tags_run.TagsRunFacetFields("seglake_run_id", start.run_id, "SEGLAKE")
+    facets: dict[str, RunFacet] = {
+        "processing_engine": processing_engine_run.ProcessingEngineRunFacet(
+            version=__version__, name=f"seglake ({start.engine})"
+        ),
+        "tags": tags_run.TagsRunFacet([tag]),
+    }
+    if end is not None and end.error is not None:
+        text = error_text(end.error)
+        facets["errorMessage"] = error_message_run.ErrorMessageRunFacet(text, "PYTHON")
+    return facets
+
+
+# Any: values of JSON.
+def _inputs(start: RunStart, summary: Mapping[str, Any]) -> Iterator[InputDataset]:
+    for source in start.sources:
+        yield InputDataset(*dataset_name(source))
+    source_id = summary.get("source_id")
+    if source_id:
+        for topic in summary.get("topics", ()):
+            yield InputDataset(f"kafka://{source_id}", topic)
+    if start.command in ("audit", "replay"):
+        for table in tables_of([""]):
+            yield InputDataset(*dataset_name(f"{start.lake}/{table.name}"))
+
+
+def _outputs(start: RunStart, summary: Mapping[str, Any]) -> Sequence[OutputDataset]:
+    if not start.writes:
+        return []
+    found = []
+    for table in tables_of(summary.get("topics") or [""]):
+        facets: dict[str, OutputDatasetFacet] = {}
+        rows = summary.get(_ROWS.get(table.name, ""))
+        if rows is not None:
+            facets["outputStatistics"] = (
+                output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet(rowCount=rows)
+            )
+        namespace, name = dataset_name(f"{start.lake}/{table.name}")
+        found.append(OutputDataset(namespace, name, outputFacets=facets))
+    return found
+
+
+def dataset_name(uri: str) -> tuple[str, str]:
+    """Namespace and name of a place, by OpenLineage's naming: file, s3://bucket, hdfs://host."""
+    parts = urlsplit(uri)
+    if parts.scheme in ("", "file"):
+        return "file", parts.path
+    if parts.scheme in ("s3", "s3a", "s3n"):
+        return f"s3://{parts.netloc}", parts.path.strip("/") or "/"
+    return f"{parts.scheme}://{parts.netloc}", parts.path

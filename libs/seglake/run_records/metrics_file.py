@@ -1,0 +1,139 @@
+"""The last run as gauges, in a file for node_exporter's textfile collector. Effect: writes it.
+
+A batch job has no counters: they would begin at 0 with each run. So each value is a gauge of the
+last run. The time of the last success outlives failures: it is read from the file before.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from prometheus_client import CollectorRegistry, Gauge, write_to_textfile
+from prometheus_client.parser import text_string_to_metric_families
+
+from seglake.errors import WrongCallError
+from seglake.run_records.run_record import RunEnd, RunStart
+
+_LAST_SUCCESS = "seglake_last_success_timestamp_seconds"
+_LABELS = ("command", "lake")
+_COUNTS = {
+    "partitions": "Partitions that were looked at.",
+    "partitions_with_news": "Partitions with something to ingest.",
+    "records": "Records that came into the tables; of an audit: that are in them.",
+    "batches": "Batches that came into the tables.",
+    "read_bytes": "Bytes read from the segments.",
+    "written_bytes": "Bytes of the data files committed.",
+    "quarantined": "Spans of damaged bytes quarantined.",
+    "quarantined_bytes": "Damaged bytes quarantined.",
+    "missing_offsets": "Offsets that are missing without a cause.",
+    "repaired_gaps": "Gaps filled.",
+    "repaired_records": "Records that filled gaps.",
+    "covered_offsets": "Offsets that the lake covers.",
+    "left_offsets": "Offsets of gaps that still stand.",
+    "left_out": "Partitions or folders that could not be read.",
+    "refused": "Partitions whose log is not the one that the lake has.",
+    "stuck": "Partitions whose log grows while its bound stands still.",
+    "not_ingested_yet": "Partitions with offsets that wait.",
+    "conflicts": "Partitions of which replicas contradict each other or the lake.",
+    "superseded": "Ranges that lost an election after they were ingested.",
+    "limits_crossed": "Limits of the settings that were crossed.",
+    "problems": "Problems of the whole lake that an audit found.",
+    "notes": "Notes of the summary.",
+}
+
+
+class _Sample(NamedTuple):
+    name: str
+    help: str
+    value: float
+    labels: Mapping[str, str] = {}  # besides those of all
+
+
+class MetricsFile:
+    """Writes the file when a run ends, in one step.
+
+    Raises:
+        WrongCallError: the folder of the file is not there.
+    """
+
+    def __init__(self, path: str, tell: Callable[[str], None]) -> None:
+        self._path = Path(path)
+        self._tell = tell
+        if not self._path.parent.is_dir() or self._path.is_dir():
+            raise WrongCallError(f"--metrics {path} must name a file in a folder that is there")
+
+    def begin(self, start: RunStart) -> None:
+        """Nothing is known yet; the file still tells of the run before."""
+
+    def end(self, start: RunStart, end: RunEnd) -> None:
+        common = {"command": start.command, "lake": start.lake}
+        registry = CollectorRegistry()
+        gauges: dict[str, Gauge] = {}
+        for sample in _samples(end, self._last_success(common)):
+            if sample.name not in gauges:
+                labels = (*_LABELS, *sample.labels)
+                gauges[sample.name] = Gauge(sample.name, sample.help, labels, registry=registry)
+            gauges[sample.name].labels(**common, **sample.labels).set(sample.value)
+        try:
+            write_to_textfile(str(self._path), registry)
+        except OSError as error:
+            self._tell(f"the metrics could not be written to {self._path}: {error.strerror}")
+
+    def _last_success(self, labels: Mapping[str, str]) -> float | None:
+        """Of the file before, where it is of the same command and lake."""
+        try:
+            families = [*text_string_to_metric_families(self._path.read_text("utf-8"))]
+        except (OSError, ValueError):
+            return None
+        samples = [sample for family in families for sample in family.samples]
+        return next(
+            (s.value for s in samples if s.name == _LAST_SUCCESS and s.labels == labels), None
+        )
+
+
+def _samples(end: RunEnd, last_success: float | None) -> Iterator[_Sample]:
+    now = time.time()
+    last = "seglake_last_run"
+    yield _Sample(f"{last}_timestamp_seconds", "When the last run ended.", now)
+    yield _Sample(f"{last}_duration_seconds", "How long the last run took.", end.seconds)
+    yield _Sample(f"{last}_exit_code", "Exit code of the last run.", end.exit_code)
+    yield _Sample(
+        f"{last}_success", "1 where the last run is done (exit code 0 or 3).", end.is_done
+    )
+    success = now if end.is_done else last_success
+    if success is not None:
+        yield _Sample(_LAST_SUCCESS, "When a run last ended with exit code 0 or 3.", success)
+    for key, text in _COUNTS.items():
+        if key in end.summary:
+            yield _Sample(f"{last}_{key}", text, _number(end.summary[key]))
+    for code, count in end.summary.get("defects", {}).items():
+        text = "Spans quarantined, by defect."
+        yield _Sample(f"{last}_quarantined_by_defect", text, count, {"defect": code})
+    for key in ("gaps", "left_gaps"):
+        for cause, partitions in end.summary.get(key, {}).items():
+            offsets = sum(found["offsets"] for found in partitions.values())
+            yield _Sample(
+                f"{last}_gap_offsets", "Offsets in gaps, by cause.", offsets, {"cause": cause}
+            )
+    if "disks" in end.summary:
+        yield from _of_disks(f"{last}_disk", end.summary["disks"]["copies"])
+
+
+# Any: values of JSON.
+def _number(value: Any) -> float:
+    """A number, or how many there are; numbers by cause are added up."""
+    if isinstance(value, Mapping) and all(isinstance(v, int) for v in value.values()):
+        return sum(value.values())
+    return value if isinstance(value, int | float) else len(value)
+
+
+def _of_disks(prefix: str, copies: list[Mapping[str, Any]]) -> Iterator[_Sample]:
+    """What an audit found when it compared the lake with the disks."""
+    equal = sum(copy["equal"] for copy in copies)
+    yield _Sample(f"{prefix}_equal_records", "Records that disks and lake have alike.", equal)
+    for key, text in (
+        ("different", "Records that the lake has otherwise than the disks."),
+        ("only_on_disk", "Records that the lake lacks without a cause."),
+    ):
+        yield _Sample(f"{prefix}_{key}_records", text, sum(copy[key]["records"] for copy in copies))
