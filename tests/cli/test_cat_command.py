@@ -151,3 +151,12 @@ def test_nothing_found_is_noted() -> None:
     printed = cat("--source", _SAMPLES, "--topics", "tx-a", "--offsets", "5000:6000")
     assert (printed.code, printed.out) == (0, b"")
     assert "no record is in what was asked for" in printed.err
+
+
+def test_a_person_is_told_what_the_first_run_waits_for(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    options = ["--source", str(_SAMPLES), "--topics", "tx-a", "--limit", "1"]
+    assert "compiling the decoder" not in cat(*options).err
+    assert "compiling the decoder" in cat(*options, is_terminal=True).err

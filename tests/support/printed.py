@@ -38,9 +38,14 @@ class Printed(NamedTuple):
         return found
 
 
-def cat(*arguments: str | Path) -> Printed:
-    """Run the command in this process."""
-    out, err = io.BytesIO(), io.StringIO()
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def cat(*arguments: str | Path, is_terminal: bool = False) -> Printed:
+    """Run the command in this process; stderr may be a terminal."""
+    out, err = io.BytesIO(), _Terminal() if is_terminal else io.StringIO()
     with patch.object(sys, "stdout", io.TextIOWrapper(out, "utf-8")), redirect_stderr(err):
         try:
             code = cat_command.main([str(argument) for argument in arguments])

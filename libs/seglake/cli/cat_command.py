@@ -66,9 +66,10 @@ def _cat(arguments: argparse.Namespace) -> int:
         found = _of_lake(arguments, settings, choice, teller)
     else:
         if not is_quiet and sys.stderr.isatty():  # else it says nothing, and takes 0.07 s to load
-            from seglake.environment.warm_up import say_if_first_run
+            from seglake.environment.warm_up import compilation_hint
 
-            say_if_first_run(os.environ)
+            if hint := compilation_hint(os.environ)():
+                teller.note(hint)
         found = _of_sources(arguments, settings, teller)
     style, out, count = LineStyle(line_format, **given), sys.stdout.buffer, 0
     for rows in choice.of(found):

@@ -1,0 +1,42 @@
+"""Values of options that are more than a text. Pure."""
+
+import argparse
+import os
+import re
+
+
+def number(text: str) -> int:
+    """A number from 0 on."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"expected a number from 0 on, got {text!r}")
+    return int(text)
+
+
+def offsets(text: str) -> tuple[int, int | None]:
+    """FROM:TO; nothing for FROM is 0, nothing for TO is no bound."""
+    first, colon, stop = text.partition(":")
+    if not colon or not all(part.isdecimal() or not part for part in (first, stop)):
+        raise argparse.ArgumentTypeError(f"expected FROM:TO, as 100:200, got {text!r}")
+    bounds = int(first or 0), int(stop) if stop else None
+    if bounds[1] is not None and bounds[0] >= bounds[1]:
+        raise argparse.ArgumentTypeError(f"TO must lie above FROM, got {text!r}")
+    return bounds
+
+
+_ESCAPE = re.compile(rb"\\(?:x([0-9A-Fa-f]{2})|([ntr0\\])|)")
+_ESCAPED = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"0": b"\0", b"\\": b"\\"}
+
+
+def delimiter(text: str) -> bytes:
+    """Bytes, some of them written with a backslash."""
+
+    def unescaped(found: re.Match[bytes]) -> bytes:
+        if found[1] is not None:
+            return bytes.fromhex(found[1].decode())
+        if found[2] is None:
+            raise argparse.ArgumentTypeError(
+                rf"expected \n, \t, \r, \0, \\ or \xNN behind a backslash, got {text!r}"
+            )
+        return _ESCAPED[found[2]]
+
+    return _ESCAPE.sub(unescaped, os.fsencode(text))
