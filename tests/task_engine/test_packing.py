@@ -2,7 +2,7 @@
 
 import pytest
 
-from seglake.task_engine.packing import packed
+from seglake.task_engine.packing import packed, spread
 
 
 @pytest.mark.parametrize(
@@ -24,3 +24,19 @@ def test_groups_are_filled_in_order_and_not_beyond_what_they_hold(
 
 def test_a_group_holds_no_more_items_than_allowed() -> None:
     assert packed([0] * 5, lambda size: size, 1, most_items=2) == [[0, 0], [0, 0], [0]]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "groups"),
+    [
+        ([], []),
+        ([3], [[3]]),
+        ([21, 21, 21, 22], [[21, 21], [21, 22]]),  # not 63 and 22
+        ([1] * 9, [[1] * 9]),
+        ([30, 60, 30], [[30], [60, 30]]),
+        ([200, 1, 1], [[200], [1, 1]]),
+        ([0, 0], [[0, 0]]),
+    ],
+)
+def test_groups_are_as_few_as_allowed_and_alike(sizes: list[int], groups: list[list[int]]) -> None:
+    assert spread(sizes, lambda size: size, 64) == groups

@@ -94,7 +94,6 @@ def commit_wave(
         if _decide(tables, redo):
             break
         redo_file.delete(tables.storage, tables.redo_folder, redo)
-        tables.forget_handles()
     _follow(tables, redo, tuple(due), after)
     redo_file.delete(tables.storage, tables.redo_folder, redo)
     after("cleaned")
@@ -167,6 +166,7 @@ def _decide(tables: LakeTables, redo: Redo) -> bool:
             if tables.generation(RECORDS, handle, app_id(redo.source_id, topic)) != generation - 1
         ]
         if moved:
+            tables.forget_handles()
             return bool(_decided_topics(tables, handle, redo))
         failure = _commit(tables, RECORDS, handle, redo, tuple(redo.generations))
         if not failure:

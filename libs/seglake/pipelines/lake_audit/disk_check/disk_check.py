@@ -141,6 +141,17 @@ def check_disks(
         )
         checks.append(check)
         pieces += [(check, piece) for piece in _pieces(replica, start, known, settings)]
+    _compare(pieces, settings, engine, reporter)
+    return checks
+
+
+def _compare(
+    pieces: Sequence[tuple[CopyCheck, DiskPiece]],
+    settings: Settings,
+    engine: Engine,
+    reporter: RunReporter,
+) -> None:
+    """Compare the pieces in tasks, and add what is found to the check of each."""
     tasks = packed(
         pieces,
         lambda pair: pair[1].size_bytes,
@@ -156,7 +167,6 @@ def check_disks(
         for (check, _), report in zip(task, reports, strict=True):
             check.report.add(report)
             check.failures += [] if report.failure is None else [report.failure]
-    return checks
 
 
 def _not_read(replica: Replica) -> list[str]:
