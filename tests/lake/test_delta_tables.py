@@ -217,6 +217,14 @@ def test_table_is_read_as_it_is_now_and_opened_for_a_commit_as_it_was(lake: Lake
     assert lake.tables.generation(RECORDS, own, app) == 0
 
 
+def test_damaged_file_of_the_ledger_is_named(lake: Lake) -> None:
+    commit(lake, next_wave(lake, "orders", range(3)))
+    (path,) = lake.tables.file_paths(CHECKPOINTS)
+    Path(path).write_bytes(Path(path).read_bytes()[:-8])
+    with pytest.raises(StorageError, match=f"cannot read {path}: Parquet magic bytes not found"):
+        lake.tables.ledger(SOURCE)
+
+
 def test_table_is_opened_anew_where_the_store_is_reached_otherwise_now(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 
 from seglake.lake.errors import NotALakeError, TableRefusedError, UnsafeStoreError
 from seglake.lake.lake_folder import holds_conversion, opening
+from seglake.lake.parquet_rows import naming_what_is_no_parquet
 from seglake.lake.table_checks import check_whole, foreign_features
 from seglake.lake.tables import (
     CHECKPOINTS,
@@ -269,7 +270,8 @@ class LakeTables:
     def _read(self, table: Table, path: str, columns: Sequence[str]) -> pa.Table:
         """Return columns of a data file."""
         content = self.storage.read_bytes(path)
-        rows = pq.ParquetFile(pa.BufferReader(content)).read([*columns], use_threads=False)
+        with naming_what_is_no_parquet(path):
+            rows = pq.ParquetFile(pa.BufferReader(content)).read([*columns], use_threads=False)
         schema = pa.schema([table.schema.field(name) for name in columns])
         wanted = rows.select([*columns])
         return wanted if wanted.schema.equals(schema) else wanted.cast(schema)  # as a filter

@@ -79,12 +79,18 @@ def row_group_starts(
 
 @contextmanager
 def _opened(storage: Storage, path: str) -> Iterator[Reader]:
-    with storage.open_reader(path) as reader:
-        try:
-            yield reader
-        except (pa.ArrowException, OSError) as error:
-            reason = " ".join(str(error).split())
-            raise StorageError(action="read", path=path, reason=reason) from error
+    with storage.open_reader(path) as reader, naming_what_is_no_parquet(path):
+        yield reader
+
+
+@contextmanager
+def naming_what_is_no_parquet(path: str) -> Iterator[None]:
+    """Turn Arrow's errors about a file into ours, which name it."""
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        reason = " ".join(str(error).split())
+        raise StorageError(action="read", path=path, reason=reason) from error
 
 
 def _row_groups(
