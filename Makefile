@@ -185,7 +185,7 @@ bench-kafka: setup ## measure against other ways from Kafka to a table (SCALE, R
 	  $(if $(WORKLOADS),--workloads $(WORKLOADS)) $(if $(DOCS),--docs)
 
 .PHONY: screenshots
-screenshots: setup setup-browser ## make the pictures of docs/report.md anew
+screenshots: setup setup-browser ## make the pictures of the docs anew
 	@PYTHONPATH=tests $(BIN)/python -m support.screenshots
 
 .PHONY: docs

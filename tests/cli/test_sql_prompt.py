@@ -1,10 +1,5 @@
 """The prompt of `seglake sql`, as a person has it: in a terminal."""
 
-import os
-import pty
-import select
-import signal
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -12,57 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from support.terminal import Terminal
 from support.written_lake import write_lake
 
-_PATIENCE_S = 60
 _LONG = "SELECT count(*) FROM range(9000000) a JOIN range(9000000) b ON a.range < b.range;"
-
-
-class _Terminal:
-    """A command in a terminal of its own."""
-
-    def __init__(self, command: list[str], environment: dict[str, str]) -> None:
-        self._main, other = pty.openpty()
-        self.process = subprocess.Popen(
-            command,
-            env={**os.environ, "TERM": "dumb", **environment},
-            stdin=other,
-            stdout=other,
-            stderr=other,
-            start_new_session=True,
-            preexec_fn=lambda: _be_in(other),
-        )
-        os.close(other)
-        self.seen = ""
-
-    def types(self, text: str) -> None:
-        os.write(self._main, text.encode())
-
-    def shows(self, text: str) -> str:
-        """What came until the text did, with it."""
-        deadline = time.monotonic() + _PATIENCE_S
-        while text not in self.seen:
-            if not select.select([self._main], [], [], deadline - time.monotonic())[0]:
-                raise AssertionError(f"no {text!r} in {self.seen!r}")
-            self.seen += os.read(self._main, 4096).decode().replace("\r\n", "\n")
-        before, found, self.seen = self.seen.partition(text)
-        return before + found
-
-    def ends(self) -> int:
-        return self.process.wait(_PATIENCE_S)
-
-    def close(self) -> None:
-        self.process.kill()
-        self.process.wait()
-        os.close(self._main)
-
-
-def _be_in(terminal: int) -> None:
-    import fcntl
-    import termios
-
-    fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="module")
@@ -73,16 +21,16 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def terminal(lake: Path, tmp_path: Path) -> Iterator[_Terminal]:
+def terminal(lake: Path, tmp_path: Path) -> Iterator[Terminal]:
     command = [sys.executable, "-m", "seglake", "sql", "--lake", str(lake)]
-    opened = _Terminal(command, {"XDG_STATE_HOME": str(tmp_path)})
+    opened = Terminal(command, {"TERM": "dumb", "XDG_STATE_HOME": str(tmp_path)})
     opened.shows("seglake> ")
     yield opened
     opened.close()
 
 
 def test_statements_are_answered_until_the_person_leaves(
-    terminal: _Terminal, tmp_path: Path
+    terminal: Terminal, tmp_path: Path
 ) -> None:
     terminal.types("SELECT count(*) AS n\n")
     terminal.shows("    ...> ")
@@ -99,16 +47,14 @@ def test_statements_are_answered_until_the_person_leaves(
     assert history.stat().st_mode & 0o77 == 0
 
 
-def test_ctrl_c_stops_a_statement_and_ctrl_d_leaves(terminal: _Terminal) -> None:
+def test_ctrl_c_stops_a_statement_and_ctrl_d_leaves(terminal: Terminal) -> None:
     terminal.types("SELECT 'half\n")
     terminal.shows("    ...> ")
-    terminal.types("\x03")
-    terminal.shows("seglake> ")
+    terminal.interrupts("seglake> ")
     terminal.types(f"{_LONG}\n")
     terminal.shows("b.range;")
     time.sleep(1)
-    terminal.types("\x03")
-    terminal.shows("seglake: interrupted")
+    terminal.interrupts("seglake: interrupted")
     terminal.types("SELECT 40 + 2 AS n;\n")
     terminal.shows("| 42 |")
     terminal.shows("seglake> ")
@@ -116,6 +62,6 @@ def test_ctrl_c_stops_a_statement_and_ctrl_d_leaves(terminal: _Terminal) -> None
     assert terminal.ends() == 0
 
 
-def test_tab_completes_names(terminal: _Terminal) -> None:
+def test_tab_completes_names(terminal: Terminal) -> None:
     terminal.types("SELECT count(*) AS n FROM last_off\t;\n")
     terminal.shows("| 6 |")

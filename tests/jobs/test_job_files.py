@@ -18,6 +18,7 @@ JOB_FILES = {
     "report": JOBS / "report_lake.py",
     "sql": JOBS / "query_lake.py",
 }
+OF_A_TERMINAL = {"cat", "completion", "warm-up"}  # nothing of them runs on a cluster
 
 
 def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
@@ -58,7 +59,7 @@ def test_no_job_file_has_a_name_of_the_standard_library() -> None:
 
 
 def test_every_command_for_a_cluster_has_a_job_file() -> None:
-    assert set(JOB_FILES) == {*COMMANDS} - {"warm-up"}
+    assert set(JOB_FILES) == {*COMMANDS} - OF_A_TERMINAL
     assert {*JOB_FILES.values()} == {*JOBS.glob("*.py")}
 
 
@@ -71,8 +72,9 @@ def test_version_is_the_distribution_s() -> None:
 def test_help_lists_every_command() -> None:
     answer = seglake("--help")
     assert answer.returncode == 0
+    width = max(map(len, COMMANDS)) + 2
     for name, command in COMMANDS.items():
-        assert f"  {name:<9}{command.does}\n" in answer.stdout
+        assert f"  {name:<{width}}{command.does}\n" in answer.stdout
 
 
 @pytest.mark.parametrize("arguments", [[], ["convert"], ["--lake", "x"]])
