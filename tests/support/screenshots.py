@@ -25,7 +25,7 @@ _TALL = ViewportSize(width=1040, height=1040)
 _SIZE = ViewportSize(width=1040, height=820)
 _SEGLAKE = [sys.executable, "-m", "seglake"]
 _COLUMNS, _ROWS = 110, 40
-_HALF_WAY = "decoding:  5"  # per cent, and another digit
+_FRAMES = 4  # of the progress, two a second: some way into the decoding
 _QUESTIONS = (
     "SELECT topic, count(*) AS records FROM records GROUP BY topic ORDER BY topic LIMIT 3;",
     "SELECT topic, partition, start_offset, next_offset, cause FROM gap;",
@@ -56,10 +56,12 @@ def take(folder: Path) -> None:
 
 
 def _take_progress(browser: Browser, source: Path) -> None:
-    command = [*_SEGLAKE, "ingest", "--source", str(source), "--lake", "big", "--engine", "local"]
+    settings = ["--engine", "local", "--set", "limits.local_processes=1"]
+    command = [*_SEGLAKE, "ingest", "--source", str(source), "--lake", "big", *settings]
     with closing(Terminal(command, {"TERM": "xterm"}, columns=_COLUMNS, rows=_ROWS)) as terminal:
-        terminal.shows(_HALF_WAY)
-        terminal.shows("B/s]")
+        terminal.shows("decoding:")
+        for _ in range(_FRAMES):
+            terminal.shows("B/s]")
         _take_screen(browser, terminal, "progress.png")
 
 
