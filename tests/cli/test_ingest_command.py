@@ -1,6 +1,7 @@
 """What `seglake ingest` does with its options, where no Spark is needed."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -52,3 +53,21 @@ def test_run_with_nothing_new_imports_nothing_that_only_decoding_needs(tmp_path:
     assert "numba" in first[-1]
     assert second[0].startswith("nothing new")
     assert second[-1] == "[]"
+
+
+def test_workers_leave_nothing_in_the_folder_for_temporary_files(tmp_path: Path) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    source = Path(__file__).parents[2] / "samples" / "broker-0"
+    call = ["ingest", "--source", str(source), "--lake", str(tmp_path / "lake")]
+    several = ["--engine", "local", "--set", "limits.local_processes=2"]
+    small = ["--set", "read.split_bytes=65536", "--set", "read.window_bytes=65536"]
+    done = subprocess.run(
+        [sys.executable, "-m", "seglake", *call, *several, *small],
+        env={**os.environ, "TMPDIR": str(scratch)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "2070 records" in done.stdout
+    assert [*scratch.iterdir()] == []

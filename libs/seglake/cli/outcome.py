@@ -1,6 +1,7 @@
 """Turns what a job ends with into an exit code and, when it failed, one paragraph for a person."""
 
 import os
+import shutil
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -69,7 +70,16 @@ def exit_with(main: Callable[[Sequence[str]], int]) -> NoReturn:
     with suppress(BrokenPipeError):
         sys.stdout.flush()
     sys.stderr.flush()
+    _remove_scratch_folder()
     os._exit(code)
+
+
+def _remove_scratch_folder() -> None:
+    """Remove the folder of multiprocessing's socket, as the interpreter would."""
+    if "multiprocessing.forkserver" in sys.modules:
+        from multiprocessing.util import get_temp_dir
+
+        shutil.rmtree(get_temp_dir(), ignore_errors=True)
 
 
 def _explain(error: Exception, *, verbose: bool) -> None:
