@@ -73,3 +73,14 @@ def test_other_statements_are_refused(statement: str) -> None:
     first = statement.split()[0].upper()
     with pytest.raises(WrongQueryError, match=f"only reads, and does not run {first}: give a"):
         require_query(statement)
+
+
+@pytest.mark.parametrize(
+    "prefix",
+    ["EXPLAIN", "explain analyze", "EXPLAIN ANALYZE VERBOSE", "EXPLAIN (ANALYZE, FORMAT json)"],
+)
+def test_what_is_explained_must_be_a_query_too(prefix: str) -> None:
+    require_query(f"{prefix} SELECT 1")
+    require_query(f"{prefix} (SELECT 1)")
+    with pytest.raises(WrongQueryError, match="does not run COPY: give a"):
+        require_query(f"{prefix} COPY (SELECT 1) TO '/lake/records/x.parquet'")

@@ -22,6 +22,9 @@ _TOKEN = re.compile(
 )
 _UNSEEN = frozenset({"comment", "space"})
 _READING = ("SELECT", "WITH", "VALUES", "FROM", "TABLE", "SHOW", "DESCRIBE", "DESC", "EXPLAIN")
+_EXPLAIN_OPTIONS = frozenset(
+    {"ANALYZE", "ANALYSE", "VERBOSE", "FORMAT", "EXTENDED", "CODEGEN", "COST", "FORMATTED"}
+)
 _OPENING = "("
 
 
@@ -72,10 +75,21 @@ def require_query(statement: str) -> None:
     Raises:
         WrongQueryError: it does something else, or nothing that is known.
     """
-    words = (token.text for token in tokens(statement) if token.kind not in _UNSEEN)
-    first = next((word for word in words if word != _OPENING), "")
-    if first.upper() not in _READING:
-        raise refused(first.upper())
+    words = [token.text.upper() for token in tokens(statement) if token.kind not in _UNSEEN]
+    first = next((word for word in _explained(words) if word != _OPENING), "")
+    if first not in _READING:
+        raise refused(first)
+
+
+def _explained(words: list[str]) -> list[str]:
+    """What an EXPLAIN explains: EXPLAIN ANALYZE also runs it. Without one, the words themselves."""
+    while words[:1] == ["EXPLAIN"]:
+        words = words[1:]
+        if words[:1] == [_OPENING] and words[1:2] and words[1] in _EXPLAIN_OPTIONS:
+            words = words[words.index(")") + 1 :] if ")" in words else []
+        while words and words[0] in _EXPLAIN_OPTIONS:
+            words = words[1:]
+    return words
 
 
 def refused(kind: str) -> WrongQueryError:
