@@ -77,7 +77,7 @@ def _cat(arguments: argparse.Namespace) -> int:
         for start in range(0, rows.num_rows, _MOST_ROWS):
             out.write(style.render(rows.slice(start, _MOST_ROWS)))
     if not count and arguments.limit != 0:
-        teller.note("no record is in what was asked for")
+        teller.note("no record matches")
     return ExitCode.LOOK if teller.met_damage else ExitCode.DONE
 
 

@@ -158,7 +158,7 @@ def _asked_for(arguments: argparse.Namespace, log: "EventLog | None") -> "Iterat
         if find_spec("openlineage") is None:
             raise WrongCallError(
                 "--openlineage needs the package openlineage-python, which is not installed: pip"
-                " install 'seglake[openlineage]'"
+                " install openlineage-python"
             )
         from seglake.run_records.lineage import Lineage
 

@@ -122,7 +122,7 @@ def _leading_loss(split: PartitionSplit, report: SplitReport) -> Iterator[Damage
 
 
 def _missing(start: int, stop: int) -> Damage:
-    return Damage(f"the offsets [{start}, {stop}) are missing")
+    return Damage(f"the offsets [{start}, {stop}) have no readable record")
 
 
 def _in_query_columns(rows: pa.RecordBatch, topic: str, schema: pa.Schema) -> pa.RecordBatch:
