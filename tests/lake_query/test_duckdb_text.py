@@ -10,6 +10,7 @@ from seglake.pipelines.lake_query.duckdb_text import (
     column_name,
     in_duckdb,
     looks_like_spark,
+    other_meaning,
     reads_texts_as_spark,
 )
 
@@ -20,8 +21,8 @@ from seglake.pipelines.lake_query.duckdb_text import (
         ("SELECT offset FROM r", 'SELECT "offset" FROM r'),
         ("SELECT r.Offset + 1 FROM r", 'SELECT r."Offset" + 1 FROM r'),
         ("SELECT 1 LIMIT 2 OFFSET 3", "SELECT 1 LIMIT 2 OFFSET 3"),
-        ("SELECT 1 LIMIT 2 OFFSET -- three\n 3", "SELECT 1 LIMIT 2 OFFSET -- three\n 3"),
-        ("SELECT 'offset' -- offset", "SELECT 'offset' -- offset"),
+        ("SELECT 1 LIMIT 2 OFFSET -- three\n 3", "SELECT 1 LIMIT 2 OFFSET  \n 3"),
+        ("SELECT 'offset' -- offset", "SELECT 'offset'  "),
         ('SELECT `a b`, `c``"d`', 'SELECT "a b", "c`""d"'),
         ("show views", "SHOW TABLES"),
         ("SELECT 1", "SELECT 1"),
@@ -46,6 +47,30 @@ def test_cast_of_bytes_to_text_is_found(statement: str, column: str | None) -> N
     found = duckdb.execute("SELECT json_serialize_sql(?)", [statement]).fetchone()
     assert found is not None
     assert binary_cast(json.loads(found[0])) == column
+
+
+@pytest.mark.parametrize(
+    ("statement", "reason"),
+    [
+        ("SELECT headers[0].key FROM records", "places in a list count from 0"),
+        ("SELECT headers[i] FROM records", "places in a list count from 0"),
+        ("SELECT m['key'] FROM t", None),
+        ("SELECT Concat(topic, 'x') FROM records", "concat is not the same"),
+        ("SELECT 1 WHERE 7 ^ 2 = 5", "^ is not the same"),
+        ("SELECT * FROM (SELECT weekday(timestamp) FROM records)", "weekday is not the same"),
+        ("SELECT value || 'x' FROM records", "it joins bytes to text"),
+        ("SELECT topic || 'x', 'concat(1)', element_at(headers, 1) FROM records", None),
+    ],
+)
+def test_what_duckdb_would_answer_otherwise_is_found(statement: str, reason: str | None) -> None:
+    found = duckdb.execute("SELECT json_serialize_sql(?)", [statement]).fetchone()
+    assert found is not None
+    assert (other_meaning(json.loads(found[0])) or "").startswith(reason or "")
+    assert (reason is None) == (other_meaning(json.loads(found[0])) is None)
+
+
+def test_comments_are_taken_out_since_duckdb_lets_them_nest() -> None:
+    assert in_duckdb("SELECT 1 /* /* */ + 5 -- */ + 2") == "SELECT 1   + 5  "
 
 
 def test_backslash_counts_in_texts_only() -> None:

@@ -31,6 +31,7 @@ from seglake.pipelines.lake_query.duckdb_text import (
     missing_function,
     missing_table,
     missing_type,
+    other_meaning,
     reads_texts_as_spark,
 )
 from seglake.pipelines.lake_query.errors import NotForDuckDBError, QueryFailedError, WrongQueryError
@@ -118,7 +119,11 @@ class DuckDBQueries:
         if reads_texts_as_spark(statement):
             raise NotForDuckDBError("a text in it has a backslash, an escape to Spark only")
         found = self._connection.execute(SYNTAX_TREE, [text]).fetchone()
-        column = binary_cast(json.loads(found[0] if found else "null"))
+        parsed = json.loads(found[0] if found else "null")
+        other = other_meaning(parsed)
+        if other is not None:
+            raise NotForDuckDBError(other)
+        column = binary_cast(parsed)
         if column is not None:
             raise NotForDuckDBError(
                 f"it casts the bytes of {column} to text, which decode({column}, 'utf-8') does in"

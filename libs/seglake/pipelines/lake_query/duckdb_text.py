@@ -22,13 +22,20 @@ _SPARK_WORDS = frozenset(
 )
 _SPARK_SIGNS = ("<=>", "/*+", "->")
 _LISTS = frozenset({"tables", "views"})
+# Functions of both engines with other answers: of nulls, of days, of patterns, of bases.
+_OTHER_FUNCTIONS = frozenset(
+    {
+        *("concat", "dayofweek", "hash", "log", "regexp_extract", "regexp_replace", "slice"),
+        *("split", "weekday", "^"),
+    }
+)
 _BINARY_COLUMNS = frozenset(
     field.name for table in TABLES for field in table.schema if types.is_binary(field.type)
 )
 
 
 def in_duckdb(statement: str) -> str:
-    """The statement with its names quoted as DuckDB quotes them, `offset` among them."""
+    """The statement without comments, its names quoted as DuckDB does, `offset` among them."""
     pieces = [*tokens(statement)]
     kept = [index for index, token in enumerate(pieces) if token.kind not in ("space", "comment")]
     words = [pieces[index].text.casefold() for index in kept[:2]]
@@ -42,6 +49,8 @@ def in_duckdb(statement: str) -> str:
 
 
 def _spelled(token: Token, follower: Token | None) -> str:
+    if token.kind == "comment":
+        return " "  # DuckDB lets comments nest, and would see another statement than we did
     if token.kind == "backticks":
         name = token.text.strip("`").replace("``", "`").replace('"', '""')
         return f'"{name}"'
@@ -84,6 +93,30 @@ def binary_cast(parsed: object) -> str | None:
     }
     casts = (_column(node["child"]) for node in nodes if _is_cast_to_text(node))
     return next((name for name in casts if name in binary), None)
+
+
+def other_meaning(parsed: object) -> str | None:
+    """What in a statement DuckDB would answer otherwise than Spark, without a word.
+
+    Args:
+        parsed: as of `binary_cast`.
+    """
+    for node in _nodes(parsed):
+        name = str(node.get("function_name") or "").casefold()
+        children = [*_nodes(node.get("children"))]
+        if name in _OTHER_FUNCTIONS:
+            return f"{name} is not the same in DuckDB"
+        if name == "||" and any(_column(child) in _BINARY_COLUMNS for child in children):
+            return "it joins bytes to text"
+        if node.get("type") == "ARRAY_EXTRACT" and not _is_key(children[-1]):
+            return "places in a list count from 0 in Spark, and from 1 in DuckDB"
+    return None
+
+
+def _is_key(node: Mapping[str, object]) -> bool:
+    """Whether a node is a constant text, or the type of one: the key of a map."""
+    kind = node.get("type")
+    return (kind.get("id") if isinstance(kind, Mapping) else node.get("id")) == "VARCHAR"
 
 
 def _nodes(tree: object) -> Iterator[Mapping[str, object]]:
