@@ -56,6 +56,7 @@ def test_a_run_that_a_person_should_look_at_is_done(code: int, is_done: bool) ->
         ("/data/lake", "/data/lake"),
         ("s3a://bucket/lake", "s3a://bucket/lake"),
         ("s3a://key:secret@bucket/lake", "s3a://bucket/lake"),
+        ("s3a://key:sec@ret@bucket/a@b", "s3a://bucket/a@b"),
         ("hdfs://me@host:9000/lake", "hdfs://host:9000/lake"),
     ],
 )

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from seglake.errors import ExitCode, SeglakeError, WrongCallError
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
-_USER_OF_URI = re.compile(r"(?<=//)[^/@]*@")
+_USER_OF_URI = re.compile(r"(?<=//)[^/]*@")  # a password may have an @
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

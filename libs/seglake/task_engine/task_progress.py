@@ -60,7 +60,8 @@ class TaskProgress:
         with suppress(OSError):  # a full disk: then only ended tasks count
             handle, self.path = tempfile.mkstemp(prefix="seglake-progress-")
             try:
-                os.ftruncate(handle, _BYTES * max(len(self.sizes), 1))
+                # Written, not only made longer: on a full disk a task would die of a missing page.
+                os.write(handle, bytes(_BYTES * max(len(self.sizes), 1)))
                 self._slots = memoryview(mmap.mmap(handle, 0)).cast("Q")
             finally:
                 os.close(handle)
