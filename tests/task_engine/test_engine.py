@@ -141,6 +141,19 @@ def test_workers_find_imported_what_was_asked_for(tmp_path: Path) -> None:
     assert json.loads(done.stdout) == [True, True]
 
 
+def test_workers_come_where_the_folder_for_temporary_files_can_hold_no_socket(
+    tmp_path: Path,
+) -> None:
+    deep = tmp_path / ("deep" * 30)
+    deep.mkdir()
+    program = tmp_path / "program.py"
+    program.write_text(PRELOADING)
+    command = [sys.executable, str(program)]
+    environment = {**os.environ, "TMPDIR": str(deep)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == [False, False]
+
+
 PRELOADING = """
 import json, sys
 from seglake.task_engine.engine import LocalEngine

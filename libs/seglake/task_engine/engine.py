@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import forkserver
 from multiprocessing.context import BaseContext
 from typing import Protocol, Self, TypeVar
 
@@ -149,12 +150,18 @@ def _process_context(preloaded: list[str]) -> BaseContext:
 
     To import what decoding needs takes 0.8 s of a core. On Linux one process does so once, without
     starting a thread, and workers are forked from that; it lives as long as the caller's process,
-    for the runs that follow. Elsewhere each worker begins from nothing.
+    for the runs that follow. Elsewhere each worker begins from nothing; so it does where the folder
+    for temporary files can hold no socket, as with a path of more than some 70 bytes.
     """
     if sys.platform != "linux":
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(preloaded)
+    try:
+        with _held_interrupts():
+            forkserver.ensure_running()
+    except OSError:
+        return multiprocessing.get_context("spawn")
     return context
 
 
