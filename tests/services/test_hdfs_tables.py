@@ -124,7 +124,7 @@ def test_view_is_a_place_for_source_and_lake(
     assert all_content(fetched(hdfs, "/data/viewed", tmp_path / "lake")) == expected
 
 
-def test_audit_and_inspect_read_hdfs(
+def test_audit_inspect_and_cat_read_hdfs(
     hdfs: HdfsCluster, disk: str, hdfs_folder: str, conf: dict[str, str]
 ) -> None:
     lake = f"{hdfs.uri}{hdfs_folder}/lake"
@@ -137,6 +137,10 @@ def test_audit_and_inspect_read_hdfs(
     here = seglake({}, "inspect", str(DISK / "v2-none-1"), "--json")
     assert there.code == 0
     assert there.out.replace("hdfs://prod/backup/kafka/broker-0", str(DISK)) == here.out
+    printed = seglake(conf, "cat", "--source", "hdfs:///backup/kafka/broker-0")
+    assert printed.out == seglake({}, "cat", "--source", str(DISK)).out
+    of_lake = seglake(conf, "cat", "--lake", lake)
+    assert sorted(of_lake.out.splitlines()) == sorted(printed.out.splitlines())
 
 
 def test_replay_on_hdfs_fills_a_gap_from_another_copy(

@@ -140,6 +140,16 @@ def test_inspect_reads_segments_on_s3(s3: S3Server, lake: str) -> None:
     assert there.out.replace(place, here) == local.out
 
 
+def test_cat_prints_what_lies_on_s3_as_it_prints_disks(s3: S3Server, lake: str) -> None:
+    environment = s3.environment()
+    local = seglake({}, "cat", "--source", str(_DISK))
+    there = seglake(environment, "cat", "--source", "s3a://command-disks/broker-0")
+    assert (there.out, there.code) == (local.out, local.code)
+    of_lake = seglake(environment, "cat", "--lake", lake)
+    assert sorted(of_lake.out.splitlines()) == sorted(local.out.splitlines())
+    assert of_lake.code == 0
+
+
 _COUNT = "SELECT count(*) AS n, count(DISTINCT topic) AS topics FROM records"
 
 
