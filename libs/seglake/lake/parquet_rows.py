@@ -4,7 +4,6 @@ Runs in tasks and on the driver. Not through pyarrow.dataset, whose import and t
 than most of these files.
 """
 
-import io
 from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -15,6 +14,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from seglake.storage.errors import StorageError
+from seglake.storage.reader_file import ReaderFile
 from seglake.storage.storage import Reader, Storage
 
 LOWEST = -(1 << 63)
@@ -68,7 +68,7 @@ def row_group_starts(
         StorageError: the file is not there, or is no Parquet file.
     """
     with _opened(storage, path) as reader:
-        metadata = pq.ParquetFile(pa.PythonFile(_ReaderFile(reader), mode="r")).metadata
+        metadata = pq.ParquetFile(pa.PythonFile(ReaderFile(reader), mode="r")).metadata
         groups = [metadata.row_group(index) for index in range(metadata.num_row_groups)]
         return [
             (_bounds(group, {column}).get(column, (LOWEST, HIGHEST))[0], index)
@@ -96,7 +96,7 @@ def naming_what_is_no_parquet(path: str) -> Iterator[None]:
 def _row_groups(
     reader: Reader, path: str, columns: Sequence[str], only: Sequence[Within], group: int | None
 ) -> Iterator[pa.Table]:
-    stream = pa.PythonFile(_ReaderFile(reader), mode="r")
+    stream = pa.PythonFile(ReaderFile(reader), mode="r")
     file = pq.ParquetFile(stream)
     lacking = [name for name in columns if name not in file.schema_arrow.names]
     if lacking:
@@ -148,31 +148,3 @@ def numbers(rows: pa.Table, column: str) -> NDArray[np.int64]:
     values: Any = rows.column(column).cast(pa.int64())
     found: NDArray[np.int64] = values.fill_null(NULL_NUMBER).to_numpy()
     return found
-
-
-class _ReaderFile(io.RawIOBase):
-    """A reader of ours as the file that pyarrow wants; closing it leaves the reader open."""
-
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-        self._position = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._position
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._reader.size_bytes}
-        self._position = base[whence] + offset
-        return self._position
-
-    def read(self, size: int = -1) -> bytes:
-        length = self._reader.size_bytes - self._position if size < 0 else size
-        data = self._reader.read(self._position, length)
-        self._position += len(data)
-        return data

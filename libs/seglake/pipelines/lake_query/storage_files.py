@@ -4,14 +4,14 @@ DuckDB takes Python's file systems in the form of fsspec, and plain names only: 
 characters that mean something in its globs, and credentials that it need not know.
 """
 
-import io
 from datetime import UTC, datetime
 from typing import Any
 
 from fsspec import AbstractFileSystem
 
 from seglake.pipelines.lake_query.file_names import SCHEME
-from seglake.storage.storage import Reader, Storage
+from seglake.storage.reader_file import ReaderFile
+from seglake.storage.storage import Storage
 
 
 # Any: fsspec has no types.
@@ -26,7 +26,7 @@ class StorageFiles(AbstractFileSystem):  # type: ignore[misc]
         self._storage = storage
         self._folder = folder
 
-    def open(self, path: str, mode: str = "rb", **_: Any) -> io.RawIOBase:
+    def open(self, path: str, mode: str = "rb", **_: Any) -> ReaderFile:
         if mode != "rb":
             raise PermissionError(path)
         return _OpenFile(self._storage.open_reader(self._at(path)))
@@ -50,31 +50,8 @@ class StorageFiles(AbstractFileSystem):  # type: ignore[misc]
         return self._storage.join(self._folder, path.removeprefix(f"{SCHEME}://"))
 
 
-class _OpenFile(io.RawIOBase):
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-        self._position = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._reader.size_bytes}
-        self._position = start[whence] + offset
-        return self._position
-
-    def tell(self) -> int:
-        return self._position
-
-    def read(self, size: int = -1) -> bytes:
-        rest = max(0, self._reader.size_bytes - self._position)
-        length = rest if size < 0 else min(size, rest)
-        data = self._reader.read(self._position, length)
-        self._position += len(data)
-        return data
+class _OpenFile(ReaderFile):
+    """Closing it closes the reader."""
 
     def close(self) -> None:
         if not self.closed:
