@@ -28,6 +28,8 @@ IMAGE ?= seglake
 IMAGE_OPTIONS ?=
 SCALE ?= 1
 COUNT ?= 100000
+SECONDS ?= 60
+SEED ?= 1
 ENGINE ?= spark
 # Markers of tests that start servers, or need more than .venv.
 OUTSIDE := s3 or hdfs or cluster or airflow or own_spark or image or slow
@@ -111,6 +113,10 @@ mutants: setup ## break the product in many small ways: which test notices (NAME
 .PHONY: flips
 flips: setup ## flip bits in the offsets of the sample disks: no row at a wrong one (COUNT=100000)
 	@PYTHONPATH=tests $(BIN)/python -m support.offset_flip_campaign $(COUNT)
+
+.PHONY: torture
+torture: setup ## try to make it lose something: races, faults, hostile bytes (SECONDS=600, PARTS="schedules", SEED=1)
+	@PYTHONPATH=tests $(BIN)/python -m torture --seconds $(SECONDS) --seed $(SEED) $(PARTS)
 
 .PHONY: test-s3
 test-s3: setup ## run the tests against S3 servers that they start (needs Go, once)
