@@ -6,7 +6,8 @@ import pytest
 from deltalake import DeltaTable
 from deltalake.exceptions import CommitFailedError
 
-from seglake.lake.delta_commit import AppVersions, recover, versions
+from seglake.lake.app_versions import AppVersions
+from seglake.lake.delta_commit import recover, versions
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.errors import CommitUnknownError
 from seglake.lake.parquet_files import DataFile

@@ -5,7 +5,8 @@ from collections.abc import Callable
 import pytest
 from deltalake import DeltaTable
 
-from seglake.lake.delta_commit import AppVersions, app_id, recover, versions
+from seglake.lake.app_versions import AppVersions, app_id
+from seglake.lake.delta_commit import recover, versions
 from seglake.lake.errors import TablesDisagreeError, WaveError
 from seglake.lake.tables import (
     CHECKPOINTS,

@@ -5,9 +5,12 @@ from pathlib import Path
 import pytest
 
 from seglake.lake import redo_file
-from seglake.lake.delta_commit import AppVersions, TopicWave, _is_needless, recover, versions
+from seglake.lake.app_versions import AppVersions
+from seglake.lake.commit_protocol import _is_needless
+from seglake.lake.delta_commit import recover, versions
 from seglake.lake.redo_file import Redo
 from seglake.lake.tables import CHECKPOINTS, GAPS, RECORDS, Table
+from seglake.lake.waves import TopicWave
 from support.lake_drivers import (
     EXIT_CODE_OF_THE_DEAD,
     commit,

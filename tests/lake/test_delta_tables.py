@@ -8,7 +8,8 @@ import pytest
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
-from seglake.lake.app_versions import app_id, versions
+from seglake.lake.app_versions import app_id
+from seglake.lake.delta_commit import versions
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.errors import NotALakeError, SchemaError, TableRefusedError, UnsafeStoreError
 from seglake.lake.snapshots import read_snapshots

@@ -8,7 +8,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from seglake.errors import SeglakeError
-from seglake.lake.app_versions import versions
+from seglake.lake.delta_commit import versions
 from seglake.lake.errors import LakeRefusedError
 from seglake.storage.errors import RefusedError, StorageError
 from support.lake_rows import SOURCE, Lake, lake_at

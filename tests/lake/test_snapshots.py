@@ -8,12 +8,12 @@ from seglake.lake.delta_commit import commit_wave
 from seglake.lake.snapshots import read_snapshots
 from seglake.lake.tables import CHECKPOINTS, GAPS, RECORDS, Table
 from support.lake_drivers import commit_after_the_first_table
-from support.lake_rows import NOW_MS, SOURCE, Lake, new_attempt, next_wave
+from support.lake_rows import SOURCE, Lake, attempt_of, new_attempt, next_wave
 
 
 def _commit(lake: Lake, topic: str, offsets: range) -> None:
     wave = next_wave(lake, topic, offsets)
-    commit_wave(lake.tables, SOURCE, new_attempt(), "run", [wave], NOW_MS)
+    commit_wave(lake.tables, attempt_of(SOURCE, new_attempt()), [wave])
 
 
 def test_a_snapshot_names_the_files_with_topic_rows_and_bounds(lake: Lake) -> None:

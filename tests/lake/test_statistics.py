@@ -7,8 +7,8 @@ import polars as pl
 import pyarrow.dataset as ds
 import pytest
 
-from seglake.lake.delta_commit import TopicWave
 from seglake.lake.tables import CHECKPOINTS, RECORDS
+from seglake.lake.waves import TopicWave
 from support.lake_drivers import commit
 from support.lake_rows import NOW_MS, Lake, new_lake, next_wave, rows, write_file
 

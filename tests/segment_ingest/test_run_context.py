@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from seglake.lake import app_versions
+from seglake.lake import delta_commit
 from seglake.lake.delta_commit import recover
 from seglake.lake.delta_tables import LakeTables
 from seglake.pipelines.segment_ingest import ingest as run
-from seglake.pipelines.segment_ingest import run_context
 from seglake.storage.local_storage import LocalStorage
 from support.accounts import imbalances_of
 from support.lakes import ingested
@@ -37,8 +36,8 @@ def test_a_commit_of_another_run_between_versions_and_ledger_is_not_taken_again(
 
     other = threading.Thread(target=other_run)
 
-    def recover_before_the_other_decides(*arguments: Any) -> tuple[str, ...]:
-        done = recover(*arguments)
+    def recover_before_the_other_decides(*arguments: Any, **options: Any) -> tuple[str, ...]:
+        done = recover(*arguments, **options)
         if not other.ident:
             other.start()
             is_decided.wait(60)
@@ -66,11 +65,13 @@ def test_a_commit_of_another_run_before_the_versions_are_read_is_not_taken_again
     ingested(make_log_dir(tmp_path / "first", {("payments", 0): [0, 5]}), lake)
     other_run = once(lambda: ingested(source, lake))
 
-    def versions_after_the_other(*arguments: Any) -> Any:
-        other_run()
-        return app_versions.versions(*arguments)
+    published = delta_commit.published
 
-    monkeypatch.setattr(run_context, "versions", versions_after_the_other)
+    def published_after_the_other(*arguments: Any) -> Any:
+        other_run()
+        return published(*arguments)
+
+    monkeypatch.setattr(delta_commit, "published", published_after_the_other)
     summary = ingested(source, lake)
     assert (summary.exit_code, summary.records) == (0, 0)
     assert offsets_taken(lake) == list(range(20))

@@ -8,10 +8,20 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
-from seglake.lake.delta_commit import TopicWave, commit_wave, recover
+from seglake.lake.delta_commit import commit_wave, recover
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.tables import Table
-from support.lake_rows import NOW_MS, SOURCE, Lake, lake_at, new_attempt, new_lake, next_wave, wave
+from seglake.lake.waves import TopicWave
+from support.lake_rows import (
+    SOURCE,
+    Lake,
+    attempt_of,
+    lake_at,
+    new_attempt,
+    new_lake,
+    next_wave,
+    wave,
+)
 
 EXIT_CODE_OF_THE_DEAD = 9
 
@@ -22,7 +32,7 @@ def commit(
     attempt_id: str = "attempt",
     after: Callable[[str], None] = lambda step: None,
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    outcome = commit_wave(lake.tables, SOURCE, attempt_id, "run", waves, NOW_MS, after=after)
+    outcome = commit_wave(lake.tables, attempt_of(SOURCE, attempt_id), waves, after=after)
     return outcome.committed, outcome.lost
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from seglake.lake.delta_commit import TopicWave, versions
+from seglake.lake.commit_protocol import Attempt
+from seglake.lake.delta_commit import versions
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.parquet_files import DataFile, ParquetFile
 from seglake.lake.table_checks import plain_type
@@ -24,6 +25,7 @@ from seglake.lake.tables import (
     Table,
     tables_of,
 )
+from seglake.lake.waves import TopicWave
 from seglake.storage.local_storage import LocalStorage
 from seglake.storage.storage import Storage
 
@@ -133,6 +135,10 @@ def wave(
 def next_wave(lake: Lake, topic: str, offsets: range, **options: str) -> TopicWave:
     generation = versions(lake.tables, SOURCE, [topic])[topic].records + 1
     return wave(lake, topic, generation, offsets, attempt_id=options.get("attempt_id", "attempt"))
+
+
+def attempt_of(source_id: str, attempt_id: str) -> Attempt:
+    return Attempt(source_id=source_id, attempt_id=attempt_id, run_id="run", now_ms=NOW_MS)
 
 
 def new_attempt() -> str:

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from seglake.lake.delta_commit import AppVersions, versions
+from seglake.lake.app_versions import AppVersions
+from seglake.lake.delta_commit import versions
 from seglake.lake.tables import tables_of
 from support.lake_rows import PLAIN_TABLES, SOURCE, Lake, read_offsets
 

@@ -1,13 +1,13 @@
-"""Which generation of a topic each table holds, and whether they can belong together.
+"""Which generation of a topic each table holds, and whether they can belong together. Pure.
 
 A generation is the version in Delta's `txn` action for the topic's app. Records move first,
 checkpoints last, and the next generation waits for both: `c <= b <= a <= c + 1`.
 """
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from seglake.lake.delta_tables import LakeTables
+from seglake.lake.commit_port import NOW, CommitPort, Steps
 from seglake.lake.errors import TablesDisagreeError
 from seglake.lake.tables import tables_of
 
@@ -29,7 +29,9 @@ def app_id(source_id: str, topic: str) -> str:
     return f"seglake/{source_id}/{topic}"
 
 
-def versions(tables: LakeTables, source_id: str, topics: Iterable[str]) -> dict[str, AppVersions]:
+def version_steps(
+    port: CommitPort, source_id: str, topics: Iterable[str]
+) -> Steps[dict[str, AppVersions]]:
     """Read the generations of topics from the newest snapshots.
 
     Others may commit meanwhile. The tables are read in the reverse of the order in which they are
@@ -41,26 +43,41 @@ def versions(tables: LakeTables, source_id: str, topics: Iterable[str]) -> dict[
         TablesDisagreeError: the generations cannot come from our commits.
     """
     wanted = list(topics)
-    found = _read_once(tables, source_id, wanted)
+    found = yield from _read_once(port, source_id, wanted)
     while True:
         ahead = [topic for topic in wanted if found[topic].records > found[topic].checkpoints + 1]
         if not ahead:
             return found
         # All topics again, so that those of one commit always come from one snapshot of a table.
-        before, found = found, _read_once(tables, source_id, wanted)
+        before = found
+        found = yield from _read_once(port, source_id, wanted)
         for topic in ahead:
             if before[topic].checkpoints == found[topic].checkpoints:
                 reason = "records may be one ahead of checkpoints"
                 raise TablesDisagreeError(topic=topic, versions=found[topic], reason=reason)
 
 
-def _read_once(tables: LakeTables, source_id: str, topics: Iterable[str]) -> dict[str, AppVersions]:
+# Any: values of columns of many types.
+def published_steps(
+    port: CommitPort, source_id: str, topics: Iterable[str]
+) -> Steps[tuple[dict[str, int], list[dict[str, Any]]]]:
+    """Read the published generation of each topic, and then the ledger; see `published`."""
+    found = yield from version_steps(port, source_id, topics)
+    yield NOW
+    ledger = port.ledger(source_id)
+    return {topic: version.checkpoints for topic, version in found.items()}, ledger
+
+
+def _read_once(
+    port: CommitPort, source_id: str, topics: Iterable[str]
+) -> Steps[dict[str, AppVersions]]:
     wanted = list(topics)
     by_table: dict[str, dict[str, int]] = {}
     for table in reversed(tables_of(wanted)):
-        handle = tables.newest(table)
+        yield NOW
+        view = port.newest(table)
         by_table[table.name] = {
-            topic: tables.generation(table, handle, app_id(source_id, topic)) for topic in wanted
+            topic: view.generation(app_id(source_id, topic)) for topic in wanted
         }
     found = {}
     for topic in wanted:

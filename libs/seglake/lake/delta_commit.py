@@ -1,62 +1,40 @@
-"""Commits a wave to all tables as one: records decide, the rest follow, checkpoints publish last.
+"""Takes the steps of the commit protocol on Delta tables. Effect, on the driver only.
 
-Effect, on the driver only; with `delta_tables` the only importer of deltalake.
-
-Delta commits one table at a time. A topic's generation is the version in Delta's `txn` action of
-its app, and the deciding commit is a compare-and-set on it: the version is read from the very
-handle that commits, and delta-rs refuses the commit when another with the same app came between.
-A handle opened afterwards would commit the same version again without complaint.
-
-Data files are never deleted here: after an unknown outcome they may be in a table.
+With `delta_tables` the only importer of deltalake.
 """
 
 import itertools
 import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 from seglake.lake import redo_file
-from seglake.lake.app_versions import AppVersions, app_id, versions
+from seglake.lake.app_versions import AppVersions, app_id, published_steps, version_steps
+from seglake.lake.commit_port import CommitPort, Steps, TableView
+from seglake.lake.commit_protocol import Attempt, Outcome, commit_steps, no_hook, recover_steps
 from seglake.lake.delta_tables import LakeTables
-from seglake.lake.errors import (
-    CommitUnknownError,
-    RedoMissingError,
-    TablesDisagreeError,
-    WaveError,
-)
 from seglake.lake.parquet_files import DataFile
 from seglake.lake.redo_file import Redo
-from seglake.lake.tables import RECORDS, Table, tables_of
-from seglake.lake.waves import TopicWave, check_files
+from seglake.lake.tables import Table
+from seglake.lake.waves import TopicWave, check_waves, require_files
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
 
-__all__ = ["AppVersions", "Outcome", "TopicWave", "app_id", "commit_wave", "recover", "versions"]
+_T = TypeVar("_T")
 
-
-class Outcome(NamedTuple):
-    """Topics that are in every table, and those whose generation went to someone else."""
-
-    committed: tuple[str, ...]
-    lost: tuple[str, ...]
-
-
-def _no_hook(step: str) -> None:
-    """Do nothing after a step."""
+# By then the system has written on its own what a driver did not sync that died.
+_WRITTEN_AFTER_MS = 60_000
 
 
 def commit_wave(
     tables: LakeTables,
-    source_id: str,
-    attempt_id: str,
-    run_id: str,
+    attempt: Attempt,
     waves: Sequence[TopicWave],
-    now_ms: int,
     *,
-    after: Callable[[str], None] = _no_hook,
+    after: Callable[[str], None] = no_hook,
 ) -> Outcome:
     """Commit the topics of a wave together; on return the committed ones are published.
 
@@ -64,44 +42,23 @@ def commit_wave(
     read the ledger again and plan anew. Its files may be committed under the next generation.
 
     Args:
-        attempt_id: made anew by each attempt; stands in the commits and proves whose they are.
         after: called with the name of each step when it is done: redo, the topics' tables, cleaned.
 
     Raises:
         WaveError, DataFileError: nothing was committed.
         CommitUnknownError: a commit failed and may yet have happened.
     """
-    check_files(tables, waves)
-    due = {wave.topic: wave for wave in waves}
-    lost: list[str] = []
-    while True:
-        for topic in _late_topics(tables, source_id, due.values()):
-            lost.append(topic)
-            del due[topic]
-        if not due:
-            return Outcome((), tuple(lost))
-        redo = Redo(
-            source_id=source_id,
-            attempt_id=attempt_id,
-            commit_id=uuid.uuid4().hex,
-            run_id=run_id,
-            created_at_ms=now_ms,
-            generations={topic: wave.generation for topic, wave in due.items()},
-            files=tuple(file for wave in due.values() for file in wave.files),
-        )
-        redo_file.write(tables.storage, tables.redo_folder, redo)
-        after("redo")
-        if _decide(tables, redo):
-            break
-        redo_file.delete(tables.storage, tables.redo_folder, redo)
-    _follow(tables, redo, tuple(due), after)
-    redo_file.delete(tables.storage, tables.redo_folder, redo)
-    after("cleaned")
-    return Outcome(committed=tuple(due), lost=tuple(lost))
+    check_waves(waves)
+    require_files(tables, (file for wave in waves for file in wave.files))
+    return _taken(commit_steps(_DeltaPort(tables), attempt, waves, after))
 
 
 def recover(
-    tables: LakeTables, source_id: str | None, topics: Iterable[str] = ()
+    tables: LakeTables,
+    source_id: str | None,
+    topics: Iterable[str] = (),
+    *,
+    after: Callable[[str], None] = no_hook,
 ) -> tuple[str, ...]:
     """Complete what was decided and not published; return the topics completed, sorted.
 
@@ -111,182 +68,133 @@ def recover(
     Args:
         source_id: None takes every source that has a redo file.
         topics: of `source_id`; these are also checked to be complete afterwards.
+        after: called with "recovering" before a commit is completed, and with each table's name.
 
     Raises:
-        TablesDisagreeError: nothing was touched for that topic.
+        TablesDisagreeError, DecidedFileGoneError: nothing was touched for that topic.
         RedoMissingError: one of `topics` cannot be completed.
     """
-    completed = set(_recover_once(tables, source_id))
-    wanted = list(topics) if source_id is not None else []
-    stuck: dict[str, int] = {}
-    while source_id is not None and wanted:
-        found = versions(tables, source_id, wanted)
-        wanted = [topic for topic in wanted if not found[topic].is_settled]
-        for topic in wanted:
-            generation = found[topic].records
-            if stuck.get(topic) == generation:
-                folder = tables.redo_folder
-                raise RedoMissingError(topic=topic, generation=generation, folder=folder)
-            stuck[topic] = generation
-        if wanted:
-            completed.update(_recover_once(tables, source_id))
-    return tuple(sorted(completed))
+    return _taken(recover_steps(_DeltaPort(tables), source_id, topics, after))
 
 
-def _late_topics(tables: LakeTables, source_id: str, waves: Iterable[TopicWave]) -> list[str]:
-    """Name the topics whose wave is not the next generation after a published one."""
-    by_topic = {wave.topic: wave for wave in waves}
-    found = versions(tables, source_id, by_topic)
-    for topic, wave in by_topic.items():
-        if found[topic].records < wave.generation - 1:
-            reason = f"generation {wave.generation} is not the next after {found[topic].records}"
-            raise WaveError(topic=topic, reason=reason)
-    return [
-        topic
-        for topic, wave in by_topic.items()
-        if found[topic] != AppVersions(*[wave.generation - 1] * 3)
-    ]
+def versions(tables: LakeTables, source_id: str, topics: Iterable[str]) -> dict[str, AppVersions]:
+    """Read the generations of topics from the newest snapshots.
 
-
-def _decide(tables: LakeTables, redo: Redo) -> bool:
-    """Make the commit to records that decides; False when it can never happen.
-
-    A commit that failed may have happened all the same. A newer snapshot in which a topic has
-    moved on tells: either the commit is in it, or it can no longer be. While no topic has moved
-    the same commit is tried again; at most one of the tries can succeed.
+    Raises:
+        TablesDisagreeError: the generations cannot come from our commits.
     """
-    failure = ""
-    pauses_s = tables.storage.pauses_s(tables.lake_path)
-    for pause_s in pauses_s:
+    return _taken(version_steps(_DeltaPort(tables), source_id, topics))
+
+
+# Any: values of columns of many types.
+def published(
+    tables: LakeTables, source_id: str, topics: Iterable[str]
+) -> tuple[dict[str, int], list[dict[str, Any]]]:
+    """The published generation of each topic, and then the rows of the ledger.
+
+    In this order, so that what is planned from an older ledger cannot be committed.
+
+    Raises:
+        TablesDisagreeError: the generations cannot come from our commits.
+    """
+    return _taken(published_steps(_DeltaPort(tables), source_id, topics))
+
+
+def _taken(steps: Steps[_T]) -> _T:
+    """Take all steps, one behind the other; the outcome."""
+    while True:
+        try:
+            pause_s = next(steps)
+        except StopIteration as end:
+            outcome: _T = end.value
+            return outcome
         time.sleep(pause_s)
-        handle = tables.open(RECORDS)
-        moved = [
-            topic
-            for topic, generation in redo.generations.items()
-            if tables.generation(RECORDS, handle, app_id(redo.source_id, topic)) != generation - 1
-        ]
-        if moved:
-            tables.forget_handles()
-            return bool(_decided_topics(tables, handle, redo))
-        failure = _commit(tables, RECORDS, handle, redo, tuple(redo.generations))
-        if not failure:
-            return True
-    raise CommitUnknownError(table=RECORDS.name, attempt_count=len(pauses_s), reason=failure)
 
 
-def _follow(
-    tables: LakeTables, redo: Redo, topics: Sequence[str], after: Callable[[str], None]
-) -> None:
-    """Bring the other tables to the decided generations, whoever else does so at the same time."""
-    for table in tables_of(topics):
-        if table != RECORDS:
-            _follow_one(tables, table, redo, [topic for topic in topics if table.serves(topic)])
-        after(table.name)
+class _DeltaView:
+    """A version of a Delta table, and the handle that commits to it."""
+
+    def __init__(self, tables: LakeTables, table: Table, handle: "DeltaTable") -> None:
+        self._tables = tables
+        self._table = table
+        self.handle = handle
+
+    def generation(self, app: str) -> int:
+        return self._tables.generation(self._table, self.handle, app)
+
+    def file_names(self, topics: Sequence[str]) -> set[str]:
+        only = [(name, "in", [*topics]) for name in self._table.partition_by]
+        uris = self.handle.file_uris(file_pruning_predicate=only or None)
+        return {uri.rpartition("/")[2] for uri in uris}
 
 
-def _follow_one(tables: LakeTables, table: Table, redo: Redo, topics: Sequence[str]) -> None:
-    failure = ""
-    pauses_s = tables.storage.pauses_s(tables.lake_path)
-    for pause_s in pauses_s:
-        time.sleep(pause_s)
-        handle = tables.open(table)
-        due = []
-        for topic in topics:
-            found = tables.generation(table, handle, app_id(redo.source_id, topic))
-            if found < redo.generations[topic] - 1:
-                reason = f"{table.name} is at {found}"
-                expected = [redo.generations[topic]] * 3
-                raise TablesDisagreeError(topic=topic, versions=expected, reason=reason)
-            if found == redo.generations[topic] - 1:
-                due.append(topic)
-        if not due:
-            return
-        failure = _commit(tables, table, handle, redo, due)
-        if not failure:
-            return
-    raise CommitUnknownError(table=table.name, attempt_count=len(pauses_s), reason=failure)
+class _DeltaPort(CommitPort):
+    """Delta tables, and redo files beside them."""
 
+    def __init__(self, tables: LakeTables) -> None:
+        self._tables = tables
+        self._storage = tables.storage
 
-def _recover_once(tables: LakeTables, source_id: str | None) -> list[str]:
-    folder = tables.redo_folder
-    redos = [
-        redo
-        for redo in redo_file.read_all(tables.storage, folder)
-        if source_id is None or redo.source_id == source_id
-    ]
-    completed: list[str] = []
-    for redo in redos:
-        found = versions(tables, redo.source_id, redo.generations)
-        unfinished = {
-            topic
-            for topic, generation in redo.generations.items()
-            if found[topic].checkpoints < generation <= found[topic].records
-        }
-        if unfinished:
-            decided = unfinished & _decided_topics(tables, tables.open(RECORDS), redo)
-            _follow(tables, redo, sorted(decided), _no_hook)
-            completed += decided
-    for redo in redos:
-        if _is_needless(versions(tables, redo.source_id, redo.generations), redo):
-            redo_file.delete(tables.storage, folder, redo)
-    return completed
+    @property
+    def pauses_s(self) -> Sequence[float]:
+        return self._storage.pauses_s(self._tables.lake_path)
 
+    @property
+    def redo_folder(self) -> str:
+        return self._tables.redo_folder
 
-def _is_needless(found: dict[str, AppVersions], redo: Redo) -> bool:
-    """Say whether everything is published, or the commit neither happened nor ever can.
+    def new_commit_id(self) -> str:
+        return uuid.uuid4().hex
 
-    A commit moves all its topics at once: when some are at its generations and others not, it was
-    not this commit that moved them, and its compare-and-set fails for good.
-    """
-    taken = [found[topic].records >= generation for topic, generation in redo.generations.items()]
-    published = [
-        found[topic].checkpoints >= generation for topic, generation in redo.generations.items()
-    ]
-    return all(published) or (any(taken) and not all(taken))
+    def newest(self, table: Table) -> _DeltaView:
+        return _DeltaView(self._tables, table, self._tables.newest(table))
 
+    def opened(self, table: Table) -> _DeltaView:
+        return _DeltaView(self._tables, table, self._tables.open(table))
 
-def _decided_topics(tables: LakeTables, handle: "DeltaTable", redo: Redo) -> set[str]:
-    """Name the topics whose generation in this snapshot of records is this redo file's.
+    def commit_ids(self, table: Table) -> set[str | None]:
+        with self._tables.named("read the history of", table):
+            return {entry.get("commit_id") for entry in self._tables.open(table).history()}
 
-    Its records files are in the snapshot, or, for a topic without any, its commit is in the
-    history. Commit info alone would not do: it goes with old log entries.
-    """
-    records = [file for file in redo.files if file.table == RECORDS.name]
-    present: set[str] = set()
-    if records:
-        topics = sorted({file.topic for file in records})
-        uris = handle.file_uris(file_pruning_predicate=[(RECORDS.partition_by[0], "in", topics)])
-        present = {uri.rpartition("/")[2] for uri in uris}
-    decided = {file.topic for file in records if file.path.rpartition("/")[2] in present}
-    others = set(redo.generations) - {file.topic for file in records}
-    if others and redo.commit_id in _commit_ids(tables, handle):
-        decided |= others
-    return decided
-
-
-def _commit_ids(tables: LakeTables, handle: "DeltaTable") -> set[str | None]:
-    with tables.named("read the history of", RECORDS):
-        return {entry.get("commit_id") for entry in handle.history()}
-
-
-def _commit(
-    tables: LakeTables, table: Table, handle: "DeltaTable", redo: Redo, topics: Sequence[str]
-) -> str:
-    """Add the topics' files of one table; return the failure in words, empty when there is none."""
-    wanted = frozenset(topics)
-    return add_files(
-        tables,
-        table,
-        handle,
-        [file for file in redo.files if file.table == table.name and file.topic in wanted],
-        created_at_ms=redo.created_at_ms,
-        said={
+    def commit(self, table: Table, view: TableView, redo: Redo, topics: Sequence[str]) -> str:
+        if not isinstance(view, _DeltaView):
+            raise TypeError(f"expected a view of this port, not {type(view).__name__}")
+        said = {
             "attempt_id": redo.attempt_id,
             "commit_id": redo.commit_id,
             "run_id": redo.run_id,
-        },
-        generations={app_id(redo.source_id, topic): redo.generations[topic] for topic in topics},
-    )
+        }
+        failure = add_files(
+            self._tables,
+            table,
+            view.handle,
+            [file for file in redo.files if file.table == table.name and file.topic in topics],
+            created_at_ms=redo.created_at_ms,
+            said=said,
+            generations={app_id(redo.source_id, t): redo.generations[t] for t in topics},
+        )
+        if failure:
+            self._tables.forget_handles()
+        return failure
+
+    def make_durable(self, table: Table) -> None:
+        if self._storage.needs_sync(self._tables.lake_path):
+            _sync_log(self._tables, table, self._tables.newest(table).version())
+
+    def redo_files(self) -> list[Redo]:
+        return redo_file.read_all(self._storage, self.redo_folder)
+
+    def write_redo(self, redo: Redo) -> None:
+        redo_file.write(self._storage, self.redo_folder, redo)
+
+    def delete_redo(self, redo: Redo) -> None:
+        redo_file.delete(self._storage, self.redo_folder, redo)
+
+    def require_files(self, files: Iterable[DataFile]) -> None:
+        require_files(self._tables, files)
+
+    def ledger(self, source_id: str) -> list[dict[str, Any]]:
+        return self._tables.ledger(source_id).to_pylist()
 
 
 def add_files(
@@ -339,9 +247,23 @@ def add_files(
 
 
 def _sync_log(tables: LakeTables, table: Table, version: int) -> None:
-    """Make durable the log entries behind a version: a power cut must not undo an earlier table."""
+    """Make durable the log entries behind a version: a power cut must not undo an earlier table.
+
+    Those before it, too, as far back as another driver may not have synced its own yet.
+    """
+    if not tables.storage.needs_sync(tables.lake_path):
+        return
+    paths = []
     for newer in itertools.count(version + 1):
         path = tables.log_entry_path(table, newer)
         if tables.storage.info(path) is None:
-            return
-        tables.storage.sync([path])
+            break
+        paths.append(path)
+    recent_ms = time.time_ns() // 1_000_000 - _WRITTEN_AFTER_MS
+    for older in range(version, -1, -1):
+        path = tables.log_entry_path(table, older)
+        info = tables.storage.info(path)
+        if info is None or info.modified_at_ms < recent_ms:
+            break
+        paths.append(path)
+    tables.storage.sync(paths)

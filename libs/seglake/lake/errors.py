@@ -134,6 +134,19 @@ class DataFileError(SeglakeError):
         )
 
 
+class DecidedFileGoneError(SeglakeError):
+    """A run died between its commits, and a file that the next ones are to add is gone."""
+
+    def __init__(self, *, path: str, topics: Sequence[str]) -> None:
+        self.path = path
+        self.topics = tuple(topics)
+        super().__init__(
+            f"cannot complete what an earlier run began for {', '.join(self.topics)}: data file "
+            f"{path} is gone or has another size; was the lake vacuumed since that run died? put "
+            "the file back and run again; nothing was touched"
+        )
+
+
 class CommitUnknownError(SeglakeError):
     """A commit failed and may yet have happened; a later run finds out and completes it."""
 

@@ -1,6 +1,6 @@
 """What a commit takes: topics with their finished files, checked before anything is decided."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from seglake.lake.delta_tables import LakeTables
@@ -17,16 +17,15 @@ class TopicWave(NamedTuple):
     files: tuple[DataFile, ...]
 
 
-def check_files(tables: LakeTables, waves: Sequence[TopicWave]) -> None:
-    """Check and make durable the files that a commit will name: delta-rs does neither.
+def check_waves(waves: Sequence[TopicWave]) -> None:
+    """Check what a commit is given.
 
     Raises:
         WaveError: a topic or a file comes twice, or a file is not the topic's.
-        DataFileError: a file is missing or has another size.
     """
     by_name = {table.name: table for table in TABLES}
     seen: set[str] = set()
-    paths: set[str] = set()
+    paths: set[tuple[str, str]] = set()
     for wave in waves:
         if wave.topic in seen:
             raise WaveError(topic=wave.topic, reason="it comes twice")
@@ -38,14 +37,23 @@ def check_files(tables: LakeTables, waves: Sequence[TopicWave]) -> None:
             if file.topic != wave.topic or table is None or not table.serves(wave.topic):
                 reason = f"{file.path} belongs to {file.table} of {file.topic}"
                 raise WaveError(topic=wave.topic, reason=reason)
-            path = tables.storage.join(tables.path(table), file.path)
-            info = tables.storage.info(path)
-            found_bytes = None if info is None else info.size_bytes
-            if found_bytes != file.size_bytes or file.size_bytes == 0:
-                raise DataFileError(
-                    path=path, expected_bytes=file.size_bytes, found_bytes=found_bytes
-                )
-            if path in paths:
+            if (file.table, file.path) in paths:
                 raise WaveError(topic=wave.topic, reason=f"{file.path} comes twice")
-            paths.add(path)
+            paths.add((file.table, file.path))
+
+
+def require_files(tables: LakeTables, files: Iterable[DataFile]) -> None:
+    """Check and make durable the files that a commit will name: delta-rs does neither.
+
+    Raises:
+        DataFileError: a file is missing or has another size.
+    """
+    paths = []
+    for file in files:
+        path = tables.storage.join(tables.lake_path, file.table, file.path)
+        info = tables.storage.info(path)
+        found_bytes = None if info is None else info.size_bytes
+        if found_bytes != file.size_bytes or file.size_bytes == 0:
+            raise DataFileError(path=path, expected_bytes=file.size_bytes, found_bytes=found_bytes)
+        paths.append(path)
     tables.storage.sync(sorted(paths))

@@ -122,6 +122,9 @@ class HdfsStorage(Storage):
         with _named("make folder", place):
             place.client.mkdirs(place.name, place.access.folder_permission, create_parent=True)
 
+    def needs_sync(self, path: str) -> bool:
+        return False
+
     def sync(self, paths: Iterable[str]) -> None:
         """Do nothing: what was closed or renamed is there to stay."""
 

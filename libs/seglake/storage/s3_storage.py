@@ -112,6 +112,9 @@ class S3Storage(Storage):
     def make_folder(self, path: str) -> None:
         """Do nothing: a folder comes with its first object."""
 
+    def needs_sync(self, path: str) -> bool:
+        return False
+
     def sync(self, paths: Iterable[str]) -> None:
         """Do nothing: an object that was put is there to stay."""
 

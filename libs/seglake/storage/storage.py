@@ -117,6 +117,10 @@ class Storage(ABC):
     def sync(self, paths: Iterable[str]) -> None:
         """Make files, and their names in their folders, survive a power cut."""
 
+    def needs_sync(self, path: str) -> bool:
+        """Say whether a power cut may undo what was written, until it is synced."""
+        return True
+
     def join(self, path: str, *names: str) -> str:
         """Return the path of something below a folder; names may hold slashes."""
         return posixpath.join(path, *names)

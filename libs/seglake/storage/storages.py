@@ -73,6 +73,9 @@ class Storages(Storage):
         for storage, group in by_storage.items():
             storage.sync(group)
 
+    def needs_sync(self, path: str) -> bool:
+        return self._of(path).needs_sync(path)
+
     def without_links(self, path: str) -> str:
         return self._of(path).without_links(path)
 

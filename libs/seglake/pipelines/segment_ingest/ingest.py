@@ -149,7 +149,7 @@ def _opened(context: RunContext) -> tuple[str, ...]:
     First of all: a place that cannot be a lake is an error before the work.
     """
     context.tables.create_missing(is_single_writer=context.settings.write.single_writer)
-    return recover(context.tables, context.source_id)
+    return recover(context.tables, context.source_id, after=context.after)
 
 
 def _worked(sources: Sequence[str], discovery: Discovery, context: RunContext) -> _Work:
@@ -203,7 +203,8 @@ def _rounds(
         if not done.lost_topics:
             return rounds
         replicas = [replica for replica in replicas if replica.key.topic in done.lost_topics]
-        recover(context.tables, context.source_id, sorted(done.lost_topics))
+        topics = sorted(done.lost_topics)
+        recover(context.tables, context.source_id, topics, after=context.after)
         taken = concurrent_ranges(done.lost_topics, context)
         rounds[-1] = replace(done, concurrent=tuple(taken))
     for topic in sorted(rounds[-1].lost_topics):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from seglake.kafka_log.read_policy import Isolation
-from seglake.lake.delta_commit import versions
+from seglake.lake import delta_commit
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.lake_folder import opening
 from seglake.log_dirs.discovery import Discovery, discover
@@ -140,14 +140,13 @@ def opened_lake(lake: str, scan: ScanContext, *, dry_run: bool) -> LakeTables:
 
 
 def published(context: RunContext, topics: Sequence[str]) -> tuple[dict[str, int], Coverage]:
-    """The published generation of each topic, and then what is covered: in this order, so that a
-    commit in between makes ours fail. One that is decided and not in the ledger yet does so too."""
+    """The published generation of each topic, and what is covered: a commit that comes between
+    makes ours fail. One that is decided and not in the ledger yet does so too."""
     tables = context.tables
     if not tables.exists():
         return dict.fromkeys(topics, 0), Coverage([])
-    found = versions(tables, context.source_id, topics)
-    generations = {topic: version.checkpoints for topic, version in found.items()}
-    return generations, Coverage(tables.ledger(context.source_id).to_pylist())
+    generations, ledger = delta_commit.published(tables, context.source_id, topics)
+    return generations, Coverage(ledger)
 
 
 def decode_settings(context: RunContext) -> DecodeSettings:

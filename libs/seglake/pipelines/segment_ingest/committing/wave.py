@@ -8,9 +8,11 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from seglake.lake.delta_commit import Outcome, TopicWave, commit_wave
+from seglake.lake.commit_protocol import Attempt, Outcome
+from seglake.lake.delta_commit import commit_wave
 from seglake.lake.parquet_files import DataFile, ParquetFile
 from seglake.lake.tables import CHECKPOINTS, GAPS, Table
+from seglake.lake.waves import TopicWave
 from seglake.log_tables.quarantine_rows import RowStamp
 from seglake.pipelines.segment_ingest.committing.balance import failures_of
 from seglake.pipelines.segment_ingest.committing.range_result import (
@@ -108,15 +110,13 @@ def _commit(
     waves: Sequence[TopicWave], attempt_id: str, generations: dict[str, int], context: RunContext
 ) -> Outcome:
     """Commit to all tables, and count up the generations of what was committed."""
-    outcome = commit_wave(
-        context.tables,
-        context.source_id,
-        attempt_id,
-        context.run_id,
-        waves,
-        time.time_ns() // 1_000_000,
-        after=context.after,
+    attempt = Attempt(
+        source_id=context.source_id,
+        attempt_id=attempt_id,
+        run_id=context.run_id,
+        now_ms=time.time_ns() // 1_000_000,
     )
+    outcome = commit_wave(context.tables, attempt, waves, after=context.after)
     for topic in outcome.committed:
         generations[topic] += 1
     return outcome

@@ -1,0 +1,270 @@
+"""Commits a wave to all tables as one: records decide, the rest follow, checkpoints publish last.
+
+Pure: every decision of a commit and of a recovery, as steps that `delta_commit` takes on Delta
+tables, and the tests on a simulated lake in any order, with any step failing.
+
+Delta commits one table at a time. A topic's generation is the version in Delta's `txn` action of
+its app, and the deciding commit is a compare-and-set on it: the version is read from the very
+view that is committed to, and the commit is refused when another with the same app came between.
+A view that is opened afterwards would commit the same version again without complaint.
+
+Data files are never deleted here: after an unknown outcome they may be in a table.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from seglake.lake.app_versions import AppVersions, app_id, version_steps
+from seglake.lake.commit_port import NOW, CommitPort, Steps, TableView
+from seglake.lake.errors import (
+    CommitUnknownError,
+    DataFileError,
+    DecidedFileGoneError,
+    RedoMissingError,
+    TablesDisagreeError,
+    WaveError,
+)
+from seglake.lake.redo_file import Redo
+from seglake.lake.tables import RECORDS, Table, tables_of
+from seglake.lake.waves import TopicWave
+
+
+class Outcome(NamedTuple):
+    """Topics that are in every table, and those whose generation went to someone else."""
+
+    committed: tuple[str, ...]
+    lost: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """Who commits.
+
+    Attributes:
+        attempt_id: made anew by each attempt; stands in the commits and proves whose they are.
+    """
+
+    source_id: str
+    attempt_id: str
+    run_id: str
+    now_ms: int
+
+
+def no_hook(step: str) -> None:
+    """Do nothing after a step."""
+
+
+def commit_steps(
+    port: CommitPort,
+    attempt: Attempt,
+    waves: Sequence[TopicWave],
+    after: Callable[[str], None] = no_hook,
+) -> Steps[Outcome]:
+    """Commit the topics of a wave together; see `delta_commit.commit_wave`."""
+    due = {wave.topic: wave for wave in waves}
+    lost: list[str] = []
+    while True:
+        late = yield from _late_topics(port, attempt.source_id, due.values())
+        for topic in late:
+            lost.append(topic)
+            del due[topic]
+        if not due:
+            return Outcome((), tuple(lost))
+        redo = Redo(
+            source_id=attempt.source_id,
+            attempt_id=attempt.attempt_id,
+            commit_id=port.new_commit_id(),
+            run_id=attempt.run_id,
+            created_at_ms=attempt.now_ms,
+            generations={topic: wave.generation for topic, wave in due.items()},
+            files=tuple(file for wave in due.values() for file in wave.files),
+        )
+        yield NOW
+        port.write_redo(redo)
+        after("redo")
+        if (yield from _decide(port, redo)):
+            break
+        yield NOW
+        port.delete_redo(redo)
+    after(RECORDS.name)
+    yield from _follow(port, redo, tuple(due), after)
+    yield NOW
+    port.delete_redo(redo)
+    after("cleaned")
+    return Outcome(committed=tuple(due), lost=tuple(lost))
+
+
+def recover_steps(
+    port: CommitPort,
+    source_id: str | None,
+    topics: Iterable[str] = (),
+    after: Callable[[str], None] = no_hook,
+) -> Steps[tuple[str, ...]]:
+    """Complete what was decided and not published; see `delta_commit.recover`."""
+    completed = set((yield from _recover_once(port, source_id, after)))
+    wanted = list(topics) if source_id is not None else []
+    stuck: dict[str, int] = {}
+    while source_id is not None and wanted:
+        found = yield from version_steps(port, source_id, wanted)
+        wanted = [topic for topic in wanted if not found[topic].is_settled]
+        for topic in wanted:
+            generation = found[topic].records
+            if stuck.get(topic) == generation:
+                raise RedoMissingError(topic=topic, generation=generation, folder=port.redo_folder)
+            stuck[topic] = generation
+        if wanted:
+            completed.update((yield from _recover_once(port, source_id, after)))
+    return tuple(sorted(completed))
+
+
+def _late_topics(port: CommitPort, source_id: str, waves: Iterable[TopicWave]) -> Steps[list[str]]:
+    """Name the topics whose wave is not the next generation after a published one."""
+    by_topic = {wave.topic: wave for wave in waves}
+    found = yield from version_steps(port, source_id, by_topic)
+    for topic, wave in by_topic.items():
+        if found[topic].records < wave.generation - 1:
+            reason = f"generation {wave.generation} is not the next after {found[topic].records}"
+            raise WaveError(topic=topic, reason=reason)
+    return [
+        topic
+        for topic, wave in by_topic.items()
+        if found[topic] != AppVersions(*[wave.generation - 1] * 3)
+    ]
+
+
+def _decide(port: CommitPort, redo: Redo) -> Steps[bool]:
+    """Make the commit to records that decides; False when it can never happen.
+
+    A commit that failed may have happened all the same. A newer snapshot in which a topic has
+    moved on tells: either the commit is in it, or it can no longer be. While no topic has moved
+    the same commit is tried again; at most one of the tries can succeed.
+    """
+    failure = ""
+    for pause_s in port.pauses_s:
+        yield pause_s
+        view = port.opened(RECORDS)
+        if any(
+            view.generation(app_id(redo.source_id, topic)) != generation - 1
+            for topic, generation in redo.generations.items()
+        ):
+            if not (yield from _decided_topics(port, view, redo)):
+                return False
+            yield NOW
+            port.make_durable(RECORDS)
+            return True
+        yield NOW
+        failure = port.commit(RECORDS, view, redo, tuple(redo.generations))
+        if not failure:
+            return True
+    raise CommitUnknownError(table=RECORDS.name, attempt_count=len(port.pauses_s), reason=failure)
+
+
+def _follow(
+    port: CommitPort, redo: Redo, topics: Sequence[str], after: Callable[[str], None]
+) -> Steps[None]:
+    """Bring the other tables to the decided generations, whoever else does so at the same time."""
+    for table in tables_of(topics):
+        if table != RECORDS:
+            served = [topic for topic in topics if table.serves(topic)]
+            yield from _follow_one(port, table, redo, served)
+            after(table.name)
+
+
+def _follow_one(port: CommitPort, table: Table, redo: Redo, topics: Sequence[str]) -> Steps[None]:
+    failure = ""
+    for pause_s in port.pauses_s:
+        yield pause_s
+        view = port.opened(table)
+        due = []
+        for topic in topics:
+            found = view.generation(app_id(redo.source_id, topic))
+            if found < redo.generations[topic] - 1:
+                reason = f"{table.name} is at {found}"
+                expected = [redo.generations[topic]] * 3
+                raise TablesDisagreeError(topic=topic, versions=expected, reason=reason)
+            if found == redo.generations[topic] - 1:
+                due.append(topic)
+        yield NOW
+        if not due:
+            port.make_durable(table)
+            return
+        failure = port.commit(table, view, redo, due)
+        if not failure:
+            return
+    raise CommitUnknownError(table=table.name, attempt_count=len(port.pauses_s), reason=failure)
+
+
+def _recover_once(
+    port: CommitPort, source_id: str | None, after: Callable[[str], None]
+) -> Steps[list[str]]:
+    yield NOW
+    redos = [redo for redo in port.redo_files() if source_id is None or redo.source_id == source_id]
+    completed: list[str] = []
+    for redo in redos:
+        found = yield from version_steps(port, redo.source_id, redo.generations)
+        unfinished = {
+            topic
+            for topic, generation in redo.generations.items()
+            if found[topic].checkpoints < generation <= found[topic].records
+        }
+        if unfinished:
+            yield NOW
+            view = port.opened(RECORDS)
+            decided = yield from _decided_topics(port, view, redo)
+            topics = sorted(unfinished & decided)
+            if topics:
+                after("recovering")
+                yield from _complete(port, redo, topics, after)
+                completed += topics
+    for redo in redos:
+        if _is_needless((yield from version_steps(port, redo.source_id, redo.generations)), redo):
+            yield NOW
+            port.delete_redo(redo)
+    return completed
+
+
+def _complete(
+    port: CommitPort, redo: Redo, topics: Sequence[str], after: Callable[[str], None]
+) -> Steps[None]:
+    """Publish what a driver decided that is gone, or slow: its files may be, too."""
+    files = [f for f in redo.files if f.table != RECORDS.name and f.topic in topics]
+    yield NOW
+    try:
+        port.require_files(files)
+    except DataFileError as error:
+        raise DecidedFileGoneError(path=error.path, topics=topics) from None
+    yield NOW
+    port.make_durable(RECORDS)
+    yield from _follow(port, redo, topics, after)
+
+
+def _is_needless(found: dict[str, AppVersions], redo: Redo) -> bool:
+    """Say whether everything is published, or the commit neither happened nor ever can.
+
+    A commit moves all its topics at once: when some are at its generations and others not, it was
+    not this commit that moved them, and its compare-and-set fails for good.
+    """
+    taken = [found[topic].records >= generation for topic, generation in redo.generations.items()]
+    published = [
+        found[topic].checkpoints >= generation for topic, generation in redo.generations.items()
+    ]
+    return all(published) or (any(taken) and not all(taken))
+
+
+def _decided_topics(port: CommitPort, view: TableView, redo: Redo) -> Steps[set[str]]:
+    """Name the topics whose generation in this snapshot of records is this redo file's.
+
+    Its records files are in the snapshot, or its commit is in the history. Neither alone would
+    do: commit info goes with old log entries, files with a compaction, and a topic may have none.
+    """
+    records = [file for file in redo.files if file.table == RECORDS.name]
+    present: set[str] = set()
+    if records:
+        present = view.file_names(sorted({file.topic for file in records}))
+    decided = {file.topic for file in records if file.path.rpartition("/")[2] in present}
+    if decided != set(redo.generations):
+        yield NOW
+        if redo.commit_id in port.commit_ids(RECORDS):
+            return set(redo.generations)
+    return decided
