@@ -8,8 +8,9 @@ from seglake.lake import redo_file
 from seglake.lake.app_versions import AppVersions
 from seglake.lake.commit_protocol import _is_needless
 from seglake.lake.delta_commit import recover, versions
+from seglake.lake.errors import DecidedFileGoneError
 from seglake.lake.redo_file import Redo
-from seglake.lake.tables import CHECKPOINTS, GAPS, RECORDS, Table
+from seglake.lake.tables import BATCHES, CHECKPOINTS, GAPS, RECORDS, Table
 from seglake.lake.waves import TopicWave
 from support.lake_drivers import (
     EXIT_CODE_OF_THE_DEAD,
@@ -219,3 +220,29 @@ def test_redo_file_is_kept_until_its_commit_is_published_or_impossible(
         files=(),
     )
     assert _is_needless({"a": first, "b": second}, redo) is is_needless
+
+
+def test_decision_is_found_when_its_files_were_compacted(lake: Lake) -> None:
+    commit(lake, wave(lake, "orders", 1, range(2)))
+    let_die(lake, "records", wave(lake, "orders", 2, range(2, 5)))
+    compacted = lake.tables.open(RECORDS).optimize.compact()
+    assert compacted["numFilesRemoved"] == 2
+    assert recover(lake.tables, SOURCE, ["orders"]) == ("orders",)
+    assert_each_row_once(lake, "orders", [0, 1, 2, 3, 4])
+
+
+def test_commit_is_not_completed_with_files_that_were_vacuumed(lake: Lake) -> None:
+    let_die(lake, "records", wave(lake, "orders", 1, range(3)))
+    table = lake.tables.open(BATCHES)
+    kept = {path: path.read_bytes() for path in Path(lake.tables.path(BATCHES)).rglob("*.parquet")}
+    table.vacuum(retention_hours=0, dry_run=False, enforce_retention_duration=False, full=True)
+    before = [lake.tables.open(table).version() for table in PLAIN_TABLES]
+    with pytest.raises(DecidedFileGoneError, match="was the lake vacuumed") as caught:
+        recover(lake.tables, SOURCE)
+    assert (Path(caught.value.path), caught.value.topics) == (*kept, ("orders",))
+    assert [lake.tables.open(table).version() for table in PLAIN_TABLES] == before
+
+    for path, content in kept.items():
+        path.write_bytes(content)
+    assert recover(lake.tables, SOURCE) == ("orders",)
+    assert_each_row_once(lake, "orders", [0, 1, 2])

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from seglake.lake import delta_commit
+from seglake.lake import app_versions
 from seglake.lake.delta_commit import recover
 from seglake.lake.delta_tables import LakeTables
 from seglake.pipelines.segment_ingest import ingest as run
@@ -65,13 +65,13 @@ def test_a_commit_of_another_run_before_the_versions_are_read_is_not_taken_again
     ingested(make_log_dir(tmp_path / "first", {("payments", 0): [0, 5]}), lake)
     other_run = once(lambda: ingested(source, lake))
 
-    published = delta_commit.published
+    version_steps = app_versions.version_steps
 
-    def published_after_the_other(*arguments: Any) -> Any:
+    def steps_after_the_other(*arguments: Any) -> Any:
         other_run()
-        return published(*arguments)
+        return version_steps(*arguments)
 
-    monkeypatch.setattr(delta_commit, "published", published_after_the_other)
+    monkeypatch.setattr(app_versions, "version_steps", steps_after_the_other)
     summary = ingested(source, lake)
     assert (summary.exit_code, summary.records) == (0, 0)
     assert offsets_taken(lake) == list(range(20))

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from torture.rows import Row, as_table
 
-PARTS = ("schedules", "faults", "storage_faults", "hostile_bytes")
+PARTS = ("exhausted", "schedules", "faults", "storage_faults", "hostile_bytes")
 
 
 class Part(Protocol):

@@ -26,7 +26,7 @@ from seglake.lake.errors import (
     WaveError,
 )
 from seglake.lake.redo_file import Redo
-from seglake.lake.tables import RECORDS, Table, tables_of
+from seglake.lake.tables import CHECKPOINTS, RECORDS, Table, tables_of
 from seglake.lake.waves import TopicWave
 
 
@@ -71,6 +71,10 @@ def commit_steps(
             del due[topic]
         if not due:
             return Outcome((), tuple(lost))
+        # What this wave is built on: a power cut must not undo it and leave this wave there.
+        for table in tables_of(due):
+            yield NOW
+            port.make_durable(table)
         redo = Redo(
             source_id=attempt.source_id,
             attempt_id=attempt.attempt_id,
@@ -219,6 +223,8 @@ def _recover_once(
                 completed += topics
     for redo in redos:
         if _is_needless((yield from version_steps(port, redo.source_id, redo.generations)), redo):
+            yield NOW
+            port.make_durable(CHECKPOINTS)  # another driver may have published, and not synced
             yield NOW
             port.delete_redo(redo)
     return completed

@@ -7,7 +7,7 @@ import itertools
 import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import quote
 
 from seglake.lake import redo_file
@@ -157,8 +157,7 @@ class _DeltaPort(CommitPort):
             return {entry.get("commit_id") for entry in self._tables.open(table).history()}
 
     def commit(self, table: Table, view: TableView, redo: Redo, topics: Sequence[str]) -> str:
-        if not isinstance(view, _DeltaView):
-            raise TypeError(f"expected a view of this port, not {type(view).__name__}")
+        handle = cast("_DeltaView", view).handle  # this port's own
         said = {
             "attempt_id": redo.attempt_id,
             "commit_id": redo.commit_id,
@@ -167,7 +166,7 @@ class _DeltaPort(CommitPort):
         failure = add_files(
             self._tables,
             table,
-            view.handle,
+            handle,
             [file for file in redo.files if file.table == table.name and file.topic in topics],
             created_at_ms=redo.created_at_ms,
             said=said,
