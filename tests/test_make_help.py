@@ -7,8 +7,10 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 TARGETS = [
     *("help", "setup", "setup-airflow", "setup-browser", "fmt", "lint", "type"),
-    *("test", "test-ci", "test-all", "test-times", "mutants", "flips", "test-s3", "test-hdfs"),
+    *("test", "test-ci", "test-all", "test-times", "mutants", "flips", "torture"),
+    *("test-s3", "test-hdfs"),
     *("test-cluster", "test-airflow", "test-browser", "test-image", "test-codec", "test-spark"),
+    *("audit-dependencies", "sbom"),
     *("pack", "image", "demo", "bench", "bench-storage", "bench-kafka", "screenshots", "docs"),
     *("requirements", "clean", "ci"),
 ]

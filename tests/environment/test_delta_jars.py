@@ -67,7 +67,7 @@ def test_jar_that_is_as_expected_is_kept(
 ) -> None:
     digest = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"  # of "x"
     wanted = Jar("io.delta", "delta-storage", "4.4.0", digest)
-    monkeypatch.setattr("seglake.environment.delta_jars._JARS", (wanted,))
+    monkeypatch.setattr("seglake.environment.delta_jars.JARS", (wanted,))
     environment = make_ivy(tmp_path / "java", "x")
     jars = delta_jars(environment, spark_home)
     assert [jar.read_text("utf-8") for jar in jars] == ["x"]

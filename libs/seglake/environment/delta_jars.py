@@ -15,7 +15,7 @@ from seglake.environment.errors import DeltaJarsError
 from seglake.environment.jar_fetch import FOLDER_VARIABLE, Jar, NotFetchedError, fetched, print_jars
 
 _VERSION = "4.4.0"  # the release that requirements.in pins
-_JARS = (
+JARS = (
     Jar(
         "io.delta",
         "delta-spark_4.2_2.13",
@@ -47,9 +47,9 @@ def delta_jars(environment: Mapping[str, str], spark_home: Path) -> list[Path]:
     if any((spark_home / "jars").glob("delta-spark_*.jar")):
         return []
     try:
-        return fetched(_JARS, f"delta-{_VERSION}", environment, spark_home)
+        return fetched(JARS, f"delta-{_VERSION}", environment, spark_home)
     except NotFetchedError as error:
-        names = " and ".join(jar.name for jar in _JARS)
+        names = " and ".join(jar.name for jar in JARS)
         raise DeltaJarsError(
             f"reading Delta tables with Spark needs {names}, and {error}. Is there a way to the"
             f" internet? If not, put them into a folder and name it in {FOLDER_VARIABLE}."
@@ -58,7 +58,7 @@ def delta_jars(environment: Mapping[str, str], spark_home: Path) -> list[Path]:
 
 def _jars_of(folder: Path) -> list[Path]:
     jars = sorted(folder.glob("*.jar"))
-    for wanted in _JARS:
+    for wanted in JARS:
         if not any(jar.name.startswith(wanted.module) for jar in jars):
             raise DeltaJarsError(
                 f"{FOLDER_VARIABLE} names {folder}, but no {wanted.name} is there."

@@ -52,7 +52,7 @@ utils-lite e004806def5e22ec98edc48a133ff3317166255e1ba29d93d129e9fdfa64a7be
 """
 
 
-_JARS = (
+JARS = (
     Jar(
         "software.amazon.s3.analyticsaccelerator",
         "analyticsaccelerator-s3",
@@ -112,7 +112,7 @@ def s3_jars(environment: Mapping[str, str], spark_home: Path) -> list[Path]:
     if any((spark_home / "jars").glob("hadoop-aws-*.jar")):
         return []
     try:
-        return fetched(_JARS, f"s3a-{_HADOOP_VERSION}-{_SDK_VERSION}", environment, spark_home)
+        return fetched(JARS, f"s3a-{_HADOOP_VERSION}-{_SDK_VERSION}", environment, spark_home)
     except NotFetchedError as error:
         raise S3JarsError(
             f"reading a lake on S3 with Spark needs hadoop-aws-{_HADOOP_VERSION}.jar and the parts"

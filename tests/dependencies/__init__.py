@@ -1,0 +1,1 @@
+"""What the product depends on: known vulnerabilities, licences, and the SBOM."""
