@@ -21,7 +21,10 @@ _LIBRARIES = frozenset(
     }
 )
 _COMMON = frozenset(
-    {"errors", "near_names", "pipelines.progress", "pipelines.progress_views", "pipelines.settings"}
+    {
+        *("errors", "near_names", "printable"),
+        *("pipelines.progress", "pipelines.progress_views", "pipelines.settings"),
+    }
 )
 _INGEST = "pipelines.segment_ingest"
 # They are made of the steps of an ingest, so they stand above it.
@@ -34,8 +37,9 @@ _PIPELINES = _OF_ITS_STEPS | {
 }
 # Of each room below `seglake`, the others that it may import.
 MAY_IMPORT: Mapping[str, frozenset[str]] = {
-    "errors": frozenset(),
+    "errors": frozenset({"printable"}),
     "near_names": frozenset(),
+    "printable": frozenset(),
     "segment_codec": frozenset(),
     "storage": frozenset({"errors"}),
     "task_engine": frozenset({"errors"}),
@@ -45,7 +49,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
     "log_tables": frozenset({"kafka_log", "lake", "segment_codec"}),
     "segment_decoding": _LIBRARIES - {"segment_decoding"} | {"segment_codec"},
     "pipelines.progress": frozenset({"pipelines.progress_views", "task_engine"}),
-    "pipelines.progress_views": frozenset(),
+    "pipelines.progress_views": frozenset({"printable"}),
     "pipelines.settings": frozenset({"errors", "kafka_log", "near_names"}),
     **dict.fromkeys(_PIPELINES, _LIBRARIES | _COMMON | {"segment_codec"}),
     **dict.fromkeys(_OF_ITS_STEPS, _LIBRARIES | _COMMON | {"segment_codec", _INGEST}),

@@ -6,6 +6,8 @@ Bad bytes never come through here: they are rows. These are bad calls and a fail
 from enum import IntEnum
 from typing import Any
 
+from seglake.printable import on_one_line
+
 
 class ExitCode(IntEnum):
     """What the caller of a command may rely on."""
@@ -22,6 +24,10 @@ class SeglakeError(Exception):
 
     What was committed stays, and the call may be made again. The commands end with 1.
     """
+
+    def __str__(self) -> str:
+        """What it names may come from a disk: nothing in it moves a cursor or begins a line."""
+        return on_one_line(super().__str__())
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Come back from a worker process with message and facts, whatever `__init__` takes."""

@@ -13,6 +13,7 @@ from seglake.cli.outcome import run_job
 from seglake.errors import ExitCode, WrongCallError
 from seglake.pipelines.record_print.line_format import LineFormat
 from seglake.pipelines.settings.settings import Settings
+from seglake.printable import on_one_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,11 +39,11 @@ class _Teller:
 
     def damage(self, text: str) -> None:
         self.met_damage = True
-        print(f"seglake: damage: {text}", file=sys.stderr)
+        print(f"seglake: damage: {on_one_line(text)}", file=sys.stderr)
 
     def note(self, text: str) -> None:
         if not self._is_quiet:
-            print(f"seglake: {text}", file=sys.stderr)
+            print(f"seglake: {on_one_line(text)}", file=sys.stderr)
 
 
 def _cat(arguments: argparse.Namespace) -> int:

@@ -12,6 +12,7 @@ from typing import NoReturn
 
 from seglake.environment.interrupts import ends_process
 from seglake.errors import ExitCode, SeglakeError, WrongCallError
+from seglake.printable import on_one_line
 
 _RUST_LOG = "RUST_LOG"  # the clients of HDFS print warnings beside the errors that they raise
 _VERBOSE = frozenset({"-v", "-vv", "-vvv", "--verbose"})
@@ -87,7 +88,7 @@ def _explain(error: Exception, *, verbose: bool) -> None:
         return
     if verbose:
         traceback.print_exception(error)
-    print(f"seglake: {error}", file=sys.stderr)
+    print(f"seglake: {on_one_line(str(error))}", file=sys.stderr)
 
 
 def _explain_fault(
@@ -98,8 +99,9 @@ def _explain_fault(
         return
     if not _VERBOSE.isdisjoint(sys.argv[1:]):
         traceback.print_exception(kind, fault, trace)
+    what = on_one_line(f"{kind.__name__}: {fault}")
     print(
-        f"seglake: a fault in seglake itself ({kind.__name__}: {fault}); nothing half-done is"
+        f"seglake: a fault in seglake itself ({what}); nothing half-done is"
         " visible in the tables. Run again with -v for the traceback, and report it.",
         file=sys.stderr,
     )

@@ -16,6 +16,7 @@ from seglake.cli import report_option
 from seglake.cli.arguments import settings_of
 from seglake.cli.outcome import run_job
 from seglake.errors import WrongCallError
+from seglake.printable import encodable, on_one_line
 
 if TYPE_CHECKING:
     from seglake.api import RunOptions
@@ -101,7 +102,8 @@ def _run(command: Command, arguments: argparse.Namespace, log: "EventLog | None"
         summary, text, write_report = command.run(Call(arguments, settings, options, view))
         in_json = summary.to_json() if arguments.json or recorders else ""
         hand_over(summary.exit_code, json.loads(in_json or "{}"))
-        sys.stdout.write(f"{in_json if arguments.json else text}\n")
+        shown = in_json if arguments.json else encodable(text, sys.stdout.encoding)
+        sys.stdout.write(f"{shown}\n")
         write_report()
     return summary.exit_code
 
@@ -146,7 +148,7 @@ def _asked_for(arguments: argparse.Namespace, log: "EventLog | None") -> "Iterat
 
     def tell(text: str) -> None:
         if log is None:
-            sys.stderr.write(f"seglake: {text}\n")
+            sys.stderr.write(f"seglake: {on_one_line(text)}\n")
         else:
             log.write("notice", level="warning", message=text)
 

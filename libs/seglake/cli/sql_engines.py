@@ -17,6 +17,7 @@ from seglake.pipelines.lake_query.asked_lake import is_on_hdfs, require_lake
 from seglake.pipelines.lake_query.duckdb_queries import DuckDBQueries
 from seglake.pipelines.lake_query.engine_choice import LakeQueries, QueryEngine
 from seglake.pipelines.settings.settings import Settings, SparkSettings
+from seglake.printable import on_one_line
 
 if TYPE_CHECKING:
     from seglake.pipelines.lake_query.spark_queries import SparkQueries
@@ -88,5 +89,5 @@ def _spill_folder() -> str:
 
 
 def _note(text: str) -> None:
-    sys.stderr.write(f"seglake: {text}\n")
+    sys.stderr.write(f"seglake: {on_one_line(text)}\n")
     sys.stderr.flush()

@@ -13,6 +13,8 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TextIO
 
+from seglake.printable import on_one_line
+
 if TYPE_CHECKING:
     from tqdm.std import tqdm
 
@@ -136,7 +138,7 @@ class LogView:
         """There is no line to take away."""
 
     def _write(self, text: str) -> None:
-        self._stream.write(f"seglake: {text}\n")
+        self._stream.write(f"seglake: {on_one_line(text)}\n")
         self._stream.flush()
 
 

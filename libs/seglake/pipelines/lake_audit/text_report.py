@@ -7,6 +7,7 @@ from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.pipelines.lake_audit.lake_audit import LakeAudit
 from seglake.pipelines.lake_audit.partition_audit import PartitionAudit
+from seglake.printable import as_lines
 
 _MOST_PARTITIONS = 40
 _MOST_RANGES = 5
@@ -36,7 +37,7 @@ def to_text(audit: LakeAudit) -> str:
         wrong = sum(bool(partition.problems) for partition in rest)
         said = f"{wrong} of them with problems" if wrong else "all explained"
         lines.append(f"and {len(rest)} more partitions, {said} (--json has them all)")
-    return "\n".join(lines)
+    return as_lines(lines)
 
 
 def _headline(audit: LakeAudit) -> str:

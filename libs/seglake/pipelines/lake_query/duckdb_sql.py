@@ -8,6 +8,7 @@ from seglake.pipelines.lake_query.file_names import literal
 SYNTAX_TREE = "SELECT json_serialize_sql(?)"
 
 _AS_SPARK = ("TimeZone = 'UTC'", "default_null_order = 'nulls_first_on_asc_last_on_desc'")
+_AS_NULL = frozenset({"null", "__hive_default_partition__"})
 _LOCKS = (
     "python_enable_replacements = false",
     "autoinstall_known_extensions = false",
@@ -33,8 +34,22 @@ def no_view(name: str) -> str:
 
 def view_of_files(table: Table, paths: Iterable[str]) -> str:
     """A view of a table's data files; what it is partitioned by stands in their folders' names."""
-    columns = ", ".join(f'"{name}"' for name in table.schema.names)
-    files = ", ".join(map(literal, paths))
     types = ", ".join(f"{name}: VARCHAR" for name in table.partition_by)
     folders = f", hive_partitioning = true, hive_types = {{{types}}}" if types else ""
-    return view(table.name, f"SELECT {columns} FROM read_parquet([{files}]{folders})")
+    selects = []
+    for value, files in _by_reading(table, paths).items():
+        said = {} if value is None else dict.fromkeys(table.partition_by, f"{literal(value)} AS ")
+        columns = ", ".join(f'{said.get(name, "")}"{name}"' for name in table.schema.names)
+        listed = ", ".join(map(literal, files))
+        selects.append(f"SELECT {columns} FROM read_parquet([{listed}]{folders})")
+    return view(table.name, " UNION ALL ".join(selects))
+
+
+def _by_reading(table: Table, paths: Iterable[str]) -> dict[str | None, list[str]]:
+    """Files by the value to say for DuckDB, which takes some names of folders for NULL; the others,
+    of which it reads the value itself, under None."""
+    found: dict[str | None, list[str]] = {}
+    for path in paths:
+        value = path.rsplit("/", 2)[-2].partition("=")[2] if table.partition_by else ""
+        found.setdefault(value if value.casefold() in _AS_NULL else None, []).append(path)
+    return found

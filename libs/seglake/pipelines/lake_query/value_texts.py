@@ -15,6 +15,8 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import types
 
+from seglake.printable import on_one_line
+
 # Any: values of all types.
 Text = Callable[[Any], str]
 
@@ -38,7 +40,7 @@ def csv_text(kind: pa.DataType) -> Text:
 def printed_text(kind: pa.DataType) -> Text:
     """For a terminal: one line, with bytes as text where they are printable."""
     inner = _printed_of(kind)
-    return lambda value: _PRINTED_NULL if value is None else _on_one_line(inner(value))
+    return lambda value: _PRINTED_NULL if value is None else on_one_line(inner(value))
 
 
 def is_number(kind: pa.DataType) -> bool:
@@ -120,19 +122,6 @@ def _printed_bytes(value: bytes) -> str:
 
 def _byte_text(byte: int) -> str:
     return chr(byte) if 0x20 <= byte < 0x7F and byte != 0x5C else f"\\x{byte:02X}"
-
-
-def _on_one_line(text: str) -> str:
-    """With what a terminal would obey, or would not show, as escapes."""
-    if text.isprintable():
-        return text
-    return "".join(_seen(character) for character in text)
-
-
-def _seen(character: str) -> str:
-    if character.isprintable():
-        return character
-    return character.encode("unicode_escape").decode("ascii")
 
 
 def width(text: str) -> int:

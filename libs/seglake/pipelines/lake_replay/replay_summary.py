@@ -26,6 +26,7 @@ from seglake.pipelines.segment_ingest.report.places import (
     named_gaps,
 )
 from seglake.pipelines.segment_ingest.report.unread_files import UnreadEntry
+from seglake.printable import as_lines
 
 
 @dataclass(slots=True)
@@ -129,7 +130,7 @@ class ReplaySummary:
         lines += [f"left out: {reason}" for reason in self.left_out.values()]
         lines += [f"contradicted: {text}" for text in self.contradicted]
         lines += [f"note: {note}" for note in self.notes]
-        return "\n".join(lines)
+        return as_lines(lines)
 
     def _headline(self) -> str:
         places = f" in {named_gaps(self.repaired)}" if self.repaired else ""

@@ -29,6 +29,7 @@ from seglake.pipelines.segment_ingest.report.run_report import (
     doubts_of,
 )
 from seglake.pipelines.settings.settings import LimitsSettings
+from seglake.printable import as_lines
 
 Ranges = list[tuple[str, OffsetRange]]  # with the partition
 _MOST_LINES = 20
@@ -134,7 +135,7 @@ class RetakeSummary:
         lines += [f"left out: {reason}" for reason in self.left_out.values()]
         lines += [f"note: {note}" for note in self.notes]
         lines += [f"limit crossed: {limit}" for limit in self.limits_crossed]
-        return "\n".join(lines)
+        return as_lines(lines)
 
     def _headline(self) -> str:
         if self.is_dry_run and (self.planned or self.released):

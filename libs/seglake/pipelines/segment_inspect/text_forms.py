@@ -35,13 +35,6 @@ def payload_text(data: bytes | None) -> str:
     return '"' + text.replace("\\", "\\\\").replace("\n", "\\n").replace("\t", "\\t") + f'"{rest}'
 
 
-def name_text(name: str) -> str:
-    """A name from the disk, without what would move the cursor."""
-    if name.isprintable():
-        return name
-    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in name)
-
-
 def rest_text(counts: Mapping[str, int]) -> str:
     """What is not shown, counted."""
     many = {"batch": "batches", "entry": "entries"}

@@ -21,13 +21,13 @@ from seglake.pipelines.segment_inspect.text_forms import (
     entries_text,
     entry_text,
     flags_text,
-    name_text,
     offsets_text,
     producer_text,
     record_text,
     rest_text,
     time_text,
 )
+from seglake.printable import encodable, on_one_line
 
 _COLUMNS = "{:>12}  {:<21} {:>8}  {:<6} {:>9}  {:<24}  {:<14}  {:<8}  {}"
 _HEADINGS = _COLUMNS.format(
@@ -53,7 +53,7 @@ class TextReport:
 
     def __init__(self, out: TextIO, *, with_payload: bool) -> None:
         self._out = out
-        self._encoding = getattr(out, "encoding", None) or "utf-8"
+        self._encoding = getattr(out, "encoding", None)
         self._with_payload = with_payload
         self._is_brief = False
         self._is_in_partition = False
@@ -259,8 +259,7 @@ class TextReport:
             self._left_out += 1
 
     def _line(self, text: str = "") -> None:
-        safe = name_text(text).encode(self._encoding, errors="backslashreplace")
-        self._out.write(safe.decode(self._encoding) + "\n")
+        self._out.write(encodable(on_one_line(text), self._encoding) + "\n")
         self._has_lines = True
 
 

@@ -8,6 +8,7 @@ from seglake.errors import ExitCode
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.pipelines.lake_audit.disk_check.disk_check import CopyCheck
 from seglake.pipelines.lake_audit.disk_check.disk_check_task import Places
+from seglake.printable import as_lines
 
 _MOST_COPIES = 40
 _MOST_RANGES = 3
@@ -62,7 +63,7 @@ def to_text(checks: Sequence[CopyCheck]) -> str:
         wrong = sum(check.has_problem for check in rest)
         said = f"{wrong} of them with problems" if wrong else "none with a problem"
         lines.append(f"and {len(rest)} more replicas, {said} (--json has them all)")
-    return "\n".join(lines)
+    return as_lines(lines)
 
 
 def _headline(checks: Sequence[CopyCheck]) -> str:

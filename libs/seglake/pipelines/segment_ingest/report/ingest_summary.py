@@ -26,6 +26,7 @@ from seglake.pipelines.segment_ingest.report.unread import (
     UnreadRange,
 )
 from seglake.pipelines.segment_ingest.report.unread_files import UnreadEntry
+from seglake.printable import as_lines
 
 _MOST_LINES = 20
 _MOST_PLANNED = 10
@@ -253,7 +254,7 @@ class IngestSummary:
         lines += _listed("refused", list(findings.refused.values()))
         lines += _listed("note", findings.notes)
         lines += [f"limit crossed: {limit}" for limit in findings.limits_crossed]
-        return "\n".join(lines)
+        return as_lines(lines)
 
     def _headline(self) -> str:
         planned, counts = self.planned, self.counts
