@@ -1,8 +1,6 @@
 """What a command leaves for machines: events on stderr, a metrics file, lineage."""
 
-import base64
 import json
-import os
 import subprocess
 import sys
 import threading
@@ -14,7 +12,6 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-import seglake
 from seglake.cli.main import COMMANDS, main
 
 _DISK = Path(__file__).parents[2] / "samples" / "broker-0"
@@ -200,41 +197,6 @@ def test_stderr_is_json_alone_where_the_service_is_down(service: Any, tmp_path: 
     assert [notice.split(" (")[0] for notice in notices] == [
         f"the OpenLineage event {name} could not be delivered" for name in ("START", "COMPLETE")
     ]
-
-
-def test_no_secret_and_no_payload_is_in_any_record(service: Any, tmp_path: Path) -> None:
-    metrics, lineage = tmp_path / "seglake.prom", tmp_path / "lineage"
-    hidden = [
-        *("--set", f"spark.spark.hadoop.fs.s3a.secret.key={_SECRET}"),
-        *("--source", f"s3a://user:{_SECRET}@bucket/disk"),
-    ]
-    url = f"http://127.0.0.1:{service.server_port}"
-    records = ["--log-format", "json", "-v", "--metrics", str(metrics)]
-    said = b""
-    for target, options in ((url, ()), (str(lineage), ()), (str(lineage), hidden)):
-        call = ["ingest", "--source", str(_DISK), "--lake", str(tmp_path / "lake"), *_ALONE]
-        done = subprocess.run(
-            [sys.executable, "-m", "seglake", *call, *records, "--openlineage", target, *options],
-            capture_output=True,
-            env={**os.environ, "OPENLINEAGE_API_KEY": _SECRET},
-            check=False,
-        )
-        said += done.stderr + metrics.read_bytes()
-    said += lineage.read_bytes() + json.dumps([event for _, _, event in service.taken]).encode()
-    assert b"finished" in said
-    assert b"failed" in said
-    assert _SECRET.encode() not in said
-    payloads = _payloads()
-    assert len(payloads) > 100
-    assert [payload for payload in payloads if payload in said] == []
-
-
-def _payloads() -> set[bytes]:
-    """Keys and values of the disk, as bytes and as `inspect` has them."""
-    found = seglake.inspect(_DISK / "v2-none-1", records=True)
-    texts = [line[name] for line in found for name in ("key", "value") if line.get(name)]
-    long = [text for text in texts if len(text) >= 12]
-    return {text.encode() for text in long} | {base64.b64decode(text)[:9] for text in long}
 
 
 def test_a_url_with_a_password_is_a_wrong_call(
