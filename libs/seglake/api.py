@@ -147,7 +147,7 @@ def replay(lake: Place, source: Places = (), **options: Unpack[RunOptions]) -> "
 
 
 def retake(source: Places, lake: Place, **options: Unpack[RetakeOptions]) -> "RetakeSummary":
-    """Ingest anew what lost an election after it was ingested, from the log that won.
+    """Ingest again what lost an election after it was ingested, from the log that won.
 
     Args:
         source: log dirs with that log.
@@ -288,7 +288,7 @@ def run_retake(
 
     selection = Selection(frozenset(options.get("partition", ())), options.get("all", False))
     if selection.is_whole and not settings.select.topics:
-        raise WrongCallError("whole partitions are ingested anew of named topics only: --topics")
+        raise WrongCallError("to ingest whole partitions again, name their topics: --topics")
     run_id, dry_run = options.get("run_id"), options.get("dry_run", False)
     with _scanning(settings, options, view) as scan:
         return retaken(sources, lake, scan, selection=selection, run_id=run_id, dry_run=dry_run)

@@ -93,7 +93,7 @@ def test_executor_outside_of_kubernetes_says_what_is_missing(
 def test_word_that_is_no_program_names_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["ingset", "--source", "x"]) == 2
     said = capsys.readouterr().err
-    assert "ingset is no command (ingest, " in said
+    assert "ingset is not a command (ingest, " in said
 
 
 def test_no_place_to_write_is_said_with_the_remedy(

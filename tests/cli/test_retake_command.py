@@ -33,7 +33,7 @@ def test_a_dry_run_a_run_and_another_say_what_they_do(call: list[str], capsys: O
     ]
     assert main([*call, "--topics", "orders", "--partition", "0"]) == 0
     headline, *lines = capsys.readouterr().out.splitlines()
-    assert headline.startswith("8 records in 2 batches of 1 partition ingested anew (")
+    assert headline.startswith("8 records in 2 batches of 1 partition ingested again (")
     assert lines == [
         "retaken: orders-0 [10, 18)",
         "released: orders-0 [18, 25): above the log that won, free for the next ingest",
@@ -56,7 +56,7 @@ def test_json_is_one_line_for_a_machine(call: list[str], capsys: Output) -> None
     [
         (["--partition", "7"], "has no partition 7 of the selected topics"),
         (["--topics", "nothing"], "no topic of the lake is selected by nothing. There are orders"),
-        (["--all"], "whole partitions are ingested anew of named topics only: --topics"),
+        (["--all"], "to ingest whole partitions again, name their topics: --topics"),
     ],
 )
 def test_a_wrong_call_is_answered_with_2(
@@ -70,5 +70,5 @@ def test_what_is_left_out_ends_with_3(call: list[str], capsys: Output, tmp_path:
     old = write_elected(tmp_path / "old", ElectedLog.of(*plain(1, 5)))
     assert main(["--source", str(old), *call[2:]]) == 3
     out = capsys.readouterr().out
-    assert out.startswith("nothing ingested anew in 1 partition (")
+    assert out.startswith("nothing ingested again in 1 partition (")
     assert f"left out: orders-0: {old}/orders-0 is not the log that won" in out

@@ -110,7 +110,7 @@ def test_traceback_reaches_a_person_only_with_v() -> None:
 def test_missing_lake_ends_with_2_before_spark_starts(tmp_path: Path) -> None:
     answer = seglake("sql", "--lake", str(tmp_path), "SELECT 1")
     assert answer.returncode == 2
-    assert answer.stderr.startswith(f"seglake: {tmp_path} is no lake: it has no table records")
+    assert answer.stderr.startswith(f"seglake: {tmp_path} is not a lake: it has no table records")
     assert len(answer.stderr.splitlines()) == 1
 
 

@@ -121,7 +121,7 @@ def test_folder_of_something_else_is_refused_and_untouched(tmp_path: Path) -> No
 def test_folder_named_like_a_table_that_is_none_is_refused(tmp_path: Path) -> None:
     (tmp_path / "records").mkdir()
     (tmp_path / "records" / "notes.txt").touch()
-    with pytest.raises(LakeFolderError, match=r"records holds notes\.txt and is no table"):
+    with pytest.raises(LakeFolderError, match=r"records holds notes\.txt and is not a table"):
         lake_at(tmp_path).tables.create_missing()
 
 

@@ -1,4 +1,4 @@
-"""What lost an election after it was ingested is ingested anew; the old rows stay as history."""
+"""What lost an election after it was ingested is ingested again; the old rows stay as history."""
 
 import shutil
 from pathlib import Path
@@ -64,7 +64,7 @@ def test_rows_that_lost_an_election_are_named_until_they_are_retaken(lakes: Path
     for partition in _PARTITIONS:
         span = f"[{_ELECTION[partition]}, {_LOST[partition]})"
         mend = f"`seglake retake --topics rep --partition {partition}`"
-        assert f"{span} (to ingest them anew: {mend})" in text
+        assert f"{span} (to ingest them again: {mend})" in text
     assert all(check.has_problem for check in checked(_disk("broker2"), lakes / "lost"))
     after = audited(lakes / "retaken")
     assert (after.exit_code, kinds(after)) == (0, set())
@@ -122,7 +122,7 @@ def test_a_dry_run_says_the_ranges_and_writes_nothing(lost: Path) -> None:
     before = sorted(path for path in lost.rglob("*"))
     summary = retaken(lost, _disk("broker2"), dry_run=True)
     assert summary.planned == [(f"rep-{p}", (_ELECTION[p], _WON[p])) for p in _PARTITIONS]
-    assert "would be ingested anew; nothing was written" in summary.to_text()
+    assert "would be ingested again; nothing was written" in summary.to_text()
     assert sorted(path for path in lost.rglob("*")) == before
 
 

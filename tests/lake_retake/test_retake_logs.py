@@ -55,9 +55,9 @@ def test_what_the_log_may_not_be_read_of_yet_is_left_to_the_next_ingest(
         assert (summary.exit_code, summary.retaken) == (0, [])
         assert summary.released == [("orders-0", (20, 40))]
         assert summary.to_text().startswith(
-            "dry run: 0 offsets of 0 partitions would be ingested anew"
+            "dry run: 0 offsets of 0 partitions would be ingested again"
             if dry_run
-            else "nothing ingested anew in 1 partition ("
+            else "nothing ingested again in 1 partition ("
         )
     assert current(lake) == WINNER.consumed()[:20]
     assert (audited(lake).exit_code, imbalances_of(lake)) == (0, [])

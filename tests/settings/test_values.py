@@ -34,7 +34,7 @@ def one(key: str, value: object) -> Settings:
         ("source.source_id", 5, "expected a text in quotes, got 5"),
         ("source.source_id", "", "got an empty one"),
         ("source.source_id", "a/b", "may hold letters, digits, _ and - only; got 'a/b'"),
-        ("select.from_timestamp", "yesterday", "'yesterday' is no ISO-8601 timestamp"),
+        ("select.from_timestamp", "yesterday", "'yesterday' is not an ISO-8601 timestamp"),
         ("select.from_timestamp", 5, "expected an ISO-8601 timestamp, got 5"),
         ("spark.properties", {"a": 1}, "expected a text in quotes, got 1"),
         ("spark.properties", "a=1", "expected a table of texts"),

@@ -142,7 +142,7 @@ def retaken(
     after: Callable[[str], None] = lambda step: None,
     **sections: Any,
 ) -> RetakeSummary:
-    """Ingest anew what the lake has lost by elections."""
+    """Ingest again what the lake has lost by elections."""
     settings = Settings.from_mappings([("test", sections)])
     with LocalEngine(1) as own:
         return retake(

@@ -109,7 +109,7 @@ def retake_parser() -> argparse.ArgumentParser:
     parser = new_parser(
         "retake",
         usage="--source URI [URI ...] --lake URI [options]",
-        description="Ingest anew what lost an election after it was ingested, from the log that"
+        description="Ingest again what lost an election after it was ingested, from the log that"
         " won. The old\nrows stay as history: current_records leaves them out.",
         example="--source /var/lib/kafka/data --lake /data/lake --topics orders --partition 3",
     )

@@ -60,7 +60,7 @@ def main(arguments: Sequence[str]) -> int:
         os.execvpe(command[0], command, environment)
     except OSError as error:
         sys.stderr.write(
-            f"seglake: {command[0]} is no command ({', '.join(NAMES)}), nor a program of the"
+            f"seglake: {command[0]} is not a command ({', '.join(NAMES)}), nor a program of the"
             f" image: {error.strerror}{did_you_mean(command[0], NAMES)}\n"
         )
         return ExitCode.WRONG_CALL

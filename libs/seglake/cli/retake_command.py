@@ -1,4 +1,4 @@
-"""`seglake retake`: ingests anew what lost an election after it was ingested."""
+"""`seglake retake`: ingests again what lost an election after it was ingested."""
 
 from collections.abc import Sequence
 from functools import partial

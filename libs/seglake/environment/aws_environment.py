@@ -50,7 +50,7 @@ def _section(path: Path | None, section: str, names: Mapping[str, str]) -> dict[
         if path is None or not parser.read(path, "utf-8"):
             return {}
     except (configparser.Error, UnicodeDecodeError):  # its text shows the line that is wrong
-        raise WrongCallError(f"cannot read the profiles in {path}: it is no INI file") from None
+        raise WrongCallError(f"cannot read the profiles in {path}: it is not an INI file") from None
     if not parser.has_section(section):
         return {}
     values = parser[section]

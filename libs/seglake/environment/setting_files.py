@@ -67,7 +67,7 @@ def _read_spark(path: str) -> dict[str, object]:
         found = _SPARK_PROPERTY.fullmatch(text)
         if found is None:
             raise WrongCallError(
-                f"line {number} of the settings file {path} is no property of Spark: expected"
+                f"line {number} of the settings file {path} is not a Spark property: expected"
                 " `spark.name value` without a backslash"
             )
         properties[found[1]] = found[2]

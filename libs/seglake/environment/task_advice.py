@@ -7,7 +7,7 @@ _ADVICE = {
     r"ModuleNotFoundError: ": "The Python of the workers has no seglake, or not all that it needs:"
     f" ship an environment that has ({_PACK}), or have PYSPARK_PYTHON name one of the workers.",
     r"Can't get attribute ": "The workers have another version of seglake than this process:"
-    f" install the same, or ship it anew ({_PACK}).",
+    f" install the same, or ship it again ({_PACK}).",
     r"Cannot run program ": "PYSPARK_PYTHON must name a Python that every worker has; for a packed"
     " environment that is ./environment/bin/python, with"
     " spark.archives=build/seglake-env.tar.gz#environment.",

@@ -22,7 +22,7 @@ class StoppedBy(StrEnum):
     HIGH_WATERMARK = "high_watermark"
     NO_HIGH_WATERMARK = "no_high_watermark"  # the broker's checkpoint has none for the partition
     OPEN_TRANSACTION = "open_transaction"  # at the last stable offset
-    TAIL = "tail"  # the last segment ends in something that is no whole batch
+    TAIL = "tail"  # the last segment ends in something that is not a whole batch
     NO_SEGMENT = "no_segment"
     LOST_ELECTION = "lost_election"  # to what was ingested
     REFUSED = "refused"  # it is not the log that the lake has

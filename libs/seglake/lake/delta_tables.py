@@ -323,7 +323,7 @@ class LakeTables:
             left = [e.name for e in self._entries(table.name)]
             left = [name for name in left if name not in (_LOG_FOLDER, _OWN_FOLDER)]
             if left:
-                reason = f"{table.name} holds {left[0]} and is no table"
+                reason = f"{table.name} holds {left[0]} and is not a table"
                 raise LakeFolderError(path=self.lake_path, reason=reason)
 
     def _entries(self, *names: str) -> list[FileInfo]:

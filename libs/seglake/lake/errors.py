@@ -36,7 +36,7 @@ class NotALakeError(LakeFolderError):
 
     def _text(self) -> str:
         wanted = "Give the folder that `seglake ingest --lake` wrote to."
-        return f"{self.path} is no lake: {self.reason}. {wanted}"
+        return f"{self.path} is not a lake: {self.reason}. {wanted}"
 
 
 class LakeRefusedError(LakeFolderError):

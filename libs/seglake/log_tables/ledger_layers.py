@@ -20,7 +20,7 @@ class RangeKind(StrEnum):
     INGEST = "ingest"  # offsets ingested for the first time
     REPAIR = "repair"  # a gap, filled as far as another copy could
     SUPERSEDED = "superseded"  # what earlier generations have here lost an election
-    RETAKE = "retake"  # superseded offsets, ingested anew
+    RETAKE = "retake"  # superseded offsets, ingested again
     RELEASED = "released"  # superseded offsets that the log which won does not reach
 
 

@@ -126,7 +126,7 @@ _CONTENT_SIZE_FLAG = 0x08
 
 def _lz4(data: memoryview, max_bytes: int) -> bytes:
     if data[:4] != _LZ4_MAGIC:
-        raise _failed("lz4", "there is no frame")
+        raise _failed("lz4", "there is not a frame")
     try:
         if len(data) * _LZ4_LARGEST_RATIO <= max_bytes and not data[4] & _CONTENT_SIZE_FLAG:
             plain: bytes = lz4.frame.decompress(data)

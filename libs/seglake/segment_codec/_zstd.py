@@ -49,7 +49,7 @@ def decompress_zstd(data: memoryview, max_bytes: int) -> bytes:
         parts.append(_content(data[frame.start : frame.stop], frame, room, max_bytes))
         room -= len(parts[-1])
     if not parts and not len(data):
-        raise _failed("there is no frame")
+        raise _failed("there is not a frame")
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
@@ -82,7 +82,7 @@ def _next_frame(data: memoryview, start: int) -> _Frame:
             raise _failed("a skippable frame is cut")
         return _Frame(start, stop, 0, None)
     if magic != _MAGIC:
-        raise _failed(f"at byte {start} is no frame")
+        raise _failed(f"at byte {start} is not a frame")
     is_single_segment = descriptor & 0x20 != 0
     position = start + 5 + (0 if is_single_segment else 1)
     position += _DICTIONARY_ID_BYTES[descriptor & 3]

@@ -89,7 +89,7 @@ def parse_offset_checkpoint(text: bytes) -> dict[TopicPartition, int]:
         topic = raw_topic.decode("ascii", errors="replace")
         if not is_legal_topic(topic):
             raise CheckpointFileError(
-                what=f"{topic!r} is no legal topic name", line_number=line.number
+                what=f"{topic!r} is not a legal topic name", line_number=line.number
             )
         partition = _number(raw_partition, "partition", line.number, INT_MAX)
         key = TopicPartition(topic, partition)

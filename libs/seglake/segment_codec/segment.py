@@ -299,7 +299,7 @@ class SegmentWalk:
     def _length_claim(self, position: int) -> str:
         head = self._window.view_up_to(position, PREFIX_BYTES)
         if len(head) < PREFIX_BYTES:
-            return f"{len(head)} bytes are no header"
+            return f"{len(head)} bytes are not a header"
         length = PREFIX.unpack_from(head)[1]
         left = self._window.size_bytes - position - record_batch.LENGTH_STOP
         return f"the length field says {length}, {left} bytes are left"

@@ -221,7 +221,7 @@ def _endpoint(properties: HadoopProperties, bucket: str) -> str | None:
         is_plain = properties.get_of_bucket(bucket, "connection.ssl.enabled") == "false"
         given = f"{'http' if is_plain else 'https'}://{given}"
     if not _is_endpoint(given):
-        reason = "its endpoint is no URL such as https://host:9000: check fs.s3a.endpoint"
+        reason = "its endpoint is not a URL such as https://host:9000: check fs.s3a.endpoint"
         raise RefusedError(action="use", path=f"s3://{bucket}", reason=reason)
     return given.rstrip("/")
 

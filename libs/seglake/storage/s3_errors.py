@@ -102,7 +102,9 @@ def _reason_of(text: str, access: S3Access) -> str:
             " or AWS_REGION"
         )
     if "non-partial response" in text:
-        return f"{access.place} sends whole objects where a part is asked for: it is no S3 store"
+        return (
+            f"{access.place} sends whole objects where a part is asked for: it is not an S3 store"
+        )
     if code in _DENIED or status in _NOT_PERMITTED:
         why = ", ".join(filter(None, (code, f"HTTP {status}" if status else "")))
         return (

@@ -51,7 +51,7 @@ def test_without_a_limit_nothing_is_stuck() -> None:
     [
         (StoppedBy.HIGH_WATERMARK, "the high watermark"),
         (StoppedBy.OPEN_TRANSACTION, "the last stable offset"),
-        (StoppedBy.NO_HIGH_WATERMARK, "the log start, for want of a high watermark,"),
+        (StoppedBy.NO_HIGH_WATERMARK, "the log start, as there is no high watermark,"),
     ],
 )
 def test_the_line_names_the_bound_since_when_it_stands_and_how_far_the_end_has_moved(

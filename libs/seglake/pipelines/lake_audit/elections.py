@@ -86,7 +86,7 @@ def superseded_problems(partition: LakePartition, ranges: Sequence[OffsetRange])
     said = [f"[{start}, {stop})" for start, stop in ranges]
     if said:
         mend = f"`seglake retake --topics {key.topic} --partition {key.partition}`"
-        said[0] = f"{said[0]} (to ingest them anew: {mend})"
+        said[0] = f"{said[0]} (to ingest them again: {mend})"
     return problem(ProblemKind.SUPERSEDED, len(said), said)
 
 

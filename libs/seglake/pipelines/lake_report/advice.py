@@ -94,7 +94,7 @@ ADVICE = {
         "nothing",
     ),
     Need.TAIL: Advice(
-        "The last segment ends in something that is no whole batch",
+        "The last segment ends in something that is not a whole batch",
         "the last segment ends in …",
         "nothing; it is ingested when it is complete",
     ),

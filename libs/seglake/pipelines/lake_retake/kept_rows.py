@@ -15,7 +15,7 @@ from seglake.pipelines.segment_ingest.run_context import RunContext
 
 
 class KeptRows(NamedTuple):
-    """Offsets that are not ingested anew, and why a person should know; empty for no reason."""
+    """Offsets that are not ingested again, and why a person should know; empty for no reason."""
 
     ranges: Sequence[OffsetRange] = ()
     reason: str = ""

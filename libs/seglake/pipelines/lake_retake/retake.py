@@ -1,4 +1,4 @@
-"""The order of a retake: what lost an election is ingested anew from the log that won. Effect."""
+"""The order of a retake: what lost an election is ingested again from the log that won. Effect."""
 
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -49,7 +49,7 @@ def retake(
     dry_run: bool = False,
     after: Callable[[str], None] = lambda step: None,
 ) -> RetakeSummary:
-    """Ingest anew what lost an election after it was ingested, exactly once.
+    """Ingest again what lost an election after it was ingested, exactly once.
 
     Args:
         selection: of the topics that the settings select.
@@ -158,7 +158,7 @@ def _round(
     """Plan and execute.
 
     Args:
-        whole: partitions of which also what counts is ingested anew, with the offsets of which
+        whole: partitions of which also what counts is ingested again, with the offsets of which
             that is left to do; what is done is taken out.
     """
     generations, coverage = published(context, sorted(_topics_of(keys)))

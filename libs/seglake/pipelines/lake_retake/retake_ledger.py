@@ -86,8 +86,8 @@ class RetakeLedger:
         return released
 
     def _lost(self, result: RangeResult, left: Sequence[OffsetRange]) -> list[SupersededRange]:
-        """What counts where a range is ingested anew. A row that reaches out of it goes whole, but
-        for what this run has ingested anew beside it.
+        """What counts where a range is ingested again. A row that reaches out of it goes whole, but
+        for what this run has ingested again beside it.
 
         Args:
             left: what is left to do of the partition.

@@ -1,4 +1,4 @@
-"""What a retake ingests anew, and what it leaves. Effect: reads headers and a few batches."""
+"""What a retake ingests again, and what it leaves. Effect: reads headers and a few batches."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -41,7 +41,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class PartitionRetake:
-    """What is ingested anew of one partition.
+    """What is ingested again of one partition.
 
     Attributes:
         plans: in the order of their offsets.
@@ -56,7 +56,7 @@ class PartitionRetake:
 
 
 class RetakePlan(NamedTuple):
-    """What is ingested anew, and why the rest is left, by partition."""
+    """What is ingested again, and why the rest is left, by partition."""
 
     retakes: tuple[PartitionRetake, ...] = ()
     left_out: Mapping[str, str] = MappingProxyType({})
@@ -102,7 +102,7 @@ def _listed(partitions: Iterable[int]) -> str:
 def wanted_ranges_of(
     keys: set[PartitionKey], whole: Whole, coverage: Coverage
 ) -> dict[PartitionKey, list[OffsetRange]]:
-    """What is to be ingested anew, of partitions of which something is.
+    """What is to be ingested again, of partitions of which something is.
 
     Args:
         whole: those of them of which also what counts is.

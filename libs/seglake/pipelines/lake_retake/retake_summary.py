@@ -37,15 +37,15 @@ _MOST_LINES = 20
 
 @dataclass(slots=True)
 class RetakeSummary:
-    """What was ingested anew, and what was not.
+    """What was ingested again, and what was not.
 
     Attributes:
         partitions: how many were asked for.
-        planned: ranges that a dry run would ingest anew.
+        planned: ranges that a dry run would ingest again.
         retaken: ranges that were; `records` and `batches` are their rows.
         released: superseded offsets that the logs which won do not reach; those of a dry run would
             be.
-        gaps, defects, damaged: as of `IngestSummary`, of what was ingested anew.
+        gaps, defects, damaged: as of `IngestSummary`, of what was ingested again.
         ingested_unknown_outcomes, contradicted, limits_crossed: as of its findings.
         left_out: partitions of which nothing was ingested, or not all that was asked for, and why.
     """
@@ -142,17 +142,17 @@ class RetakeSummary:
             offsets = sum(stop - start for _, (start, stop) in self.planned)
             of = show_count(len({name for name, _ in self.planned}), "partition")
             return (
-                f"dry run: {show_count(offsets, 'offset')} of {of} would be ingested anew; nothing "
-                "was written"
+                f"dry run: {show_count(offsets, 'offset')} of {of} would be ingested again; "
+                "nothing was written"
             )
         if not self.retaken:
             is_idle = not (self.left_out or self.released)
-            what = "nothing to retake" if is_idle else "nothing ingested anew"
+            what = "nothing to retake" if is_idle else "nothing ingested again"
             return f"{what} in {show_count(self.partitions, 'partition')}"
         of = show_count(len({name for name, _ in self.retaken}), "partition")
         return (
             f"{show_count(self.records, 'record')} in "
-            f"{show_count(self.batches, 'batch', 'batches')} of {of} ingested anew"
+            f"{show_count(self.batches, 'batch', 'batches')} of {of} ingested again"
         )
 
 

@@ -121,7 +121,7 @@ def _read_timestamp(key: str, value: object) -> datetime:
         try:
             value = datetime.fromisoformat(value)
         except ValueError:
-            raise SettingsError(key, f"{value!r} is no ISO-8601 timestamp") from None
+            raise SettingsError(key, f"{value!r} is not an ISO-8601 timestamp") from None
     elif isinstance(value, date) and not isinstance(value, datetime):
         value = datetime(value.year, value.month, value.day, tzinfo=UTC)
     if not isinstance(value, datetime):

@@ -10,7 +10,7 @@ from seglake.pipelines.progress import show_count, show_duration
 _BOUNDS = {
     StoppedBy.HIGH_WATERMARK: "the high watermark",
     StoppedBy.OPEN_TRANSACTION: "the last stable offset",
-    StoppedBy.NO_HIGH_WATERMARK: "the log start, for want of a high watermark,",
+    StoppedBy.NO_HIGH_WATERMARK: "the log start, as there is no high watermark,",
 }
 
 

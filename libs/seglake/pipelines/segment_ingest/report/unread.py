@@ -40,7 +40,7 @@ class StillOpen(NamedTuple):
 _TAILS = {
     TailKind.TORN: "a batch that the end of the file cuts off",
     TailKind.ZERO: "zero bytes, as in a file that was made in advance",
-    TailKind.GARBAGE: "bytes that are no batch",
+    TailKind.GARBAGE: "bytes that are not a batch",
     TailKind.UNFLUSHED: "a batch with a wrong checksum, above the high watermark",
 }
 
