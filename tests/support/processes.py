@@ -6,7 +6,18 @@ A server imports it once and forks each process. It never uses delta-rs, which n
 import multiprocessing
 from multiprocessing.context import ForkServerContext
 
-_IMPORTED = ["pytest", "seglake.lake.delta_commit", "seglake.pipelines.segment_ingest.ingest"]
+_IMPORTED = [
+    "pytest",
+    "seglake.lake.delta_commit",
+    "seglake.pipelines.segment_ingest.ingest",
+    "seglake.api",
+    "seglake.environment.engines",
+    "seglake.environment.storages",
+    "seglake.pipelines.lake_replay.replay",
+    "seglake.pipelines.lake_retake.retake",
+    "seglake.segment_decoding.loaded",
+    "support.held_runs",
+]
 
 
 def young() -> ForkServerContext:

@@ -1,0 +1,113 @@
+"""A command of the product that stops at named points and asks what shall happen: a process's life.
+
+At each point whoever works there, the driver or a task, connects to a socket, says where it is, and
+waits for an answer. The product does its own work at its own pace between the points; nothing of it
+is replaced.
+"""
+
+import errno
+import os
+import resource
+import socket
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+from seglake.cli.main import main
+from seglake.lake import delta_commit
+from seglake.lake.delta_tables import LakeTables
+from seglake.pipelines.progress import RunReporter
+from seglake.pipelines.segment_ingest import announcement, ingest, run_context
+from seglake.pipelines.segment_ingest.committing import wave
+from seglake.pipelines.segment_ingest.run_context import RunContext
+from seglake.segment_decoding.decode import decode
+from seglake.segment_decoding.tasks import DecodeTask, TaskReport
+from seglake.task_engine.engine import LocalEngine
+
+GO_ON = "go on"
+DISK_FULL = "no byte can be written from now on"
+NO_SPACE = "no space is left"
+NO_MEMORY = "no memory is left"
+
+A_FAULT = "a fault in seglake itself:"
+
+_ADDRESS = "SEGLAKE_TESTS_POINTS"
+
+
+def run_held(address: str, argv: Sequence[str], printed: str) -> NoReturn:
+    """Be the process of a command that asks at each point; what it prints goes to a named pipe.
+
+    Args:
+        address: of a Unix socket.
+    """
+    output = os.open(printed, os.O_WRONLY)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
+    os.environ[_ADDRESS] = address
+    _hold()
+    code = 1
+    try:
+        code = main(argv)
+    except Exception as fault:  # noqa: BLE001  (as the interpreter would end)
+        print(f"{A_FAULT} {type(fault).__name__}: {fault}")
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)  # what this process has from the one that it was forked of is not its own
+
+
+def ask(point: str) -> None:
+    """Say that this process is there, and do what the answer says."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(os.environ[_ADDRESS])
+        connection.sendall(f"{os.getpid()} {point}\n".encode())
+        answer = connection.makefile().readline().rstrip("\n")
+    match answer:
+        case "":  # whoever asked for it has gone
+            os._exit(1)
+        case _ if answer == DISK_FULL:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+        case _ if answer == NO_SPACE:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        case _ if answer == NO_MEMORY:
+            raise MemoryError
+
+
+def held_decode(task: DecodeTask) -> TaskReport:
+    """What tasks run instead of `decode`: the same, between two points."""
+    ask("task begun")
+    report = decode(task)
+    ask("task done")
+    return report
+
+
+def _hold() -> None:
+    """Put the points into the product, in this process alone."""
+    _ask_behind(RunReporter, "step", lambda reporter, text: str(text))
+    _ask_behind(LakeTables, "_create", lambda tables, table: f"made {table.name}")
+    _ask_behind(run_context, "discover", lambda *_, **__: "listed")
+    _ask_behind(delta_commit, "published", lambda *_, **__: "ledger read")
+    _ask_behind(announcement, "announce", lambda *_: "announced")
+    _ask_behind(announcement, "withdraw", lambda *_: "withdrawn")
+    _ask_behind(ingest, "append_observations", lambda *_, **__: "observed")
+    _ask_behind(LocalEngine, "run", lambda engine, function, *_, **__: f"{function.__name__} ran")
+    begun = RunContext.begun
+
+    # Any: it is handed on.
+    def begun_with_points(*arguments: Any, **named: Any) -> RunContext:
+        return begun(*arguments, **{**named, "after": ask})
+
+    setattr(RunContext, "begun", begun_with_points)  # noqa: B010  (mypy refuses the assignment)
+    setattr(wave, "decode", held_decode)  # noqa: B010
+
+
+# Any: functions of all kinds.
+def _ask_behind(owner: Any, name: str, point: Callable[..., str]) -> None:
+    original = getattr(owner, name)
+
+    def and_ask(*arguments: Any, **named: Any) -> Any:
+        outcome = original(*arguments, **named)
+        ask(point(*arguments, **named))
+        return outcome
+
+    setattr(owner, name, and_ask)
