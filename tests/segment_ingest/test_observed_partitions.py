@@ -13,12 +13,14 @@ from seglake.task_engine.engine import SparkEngine
 from support import broker_disks
 from support.audits import audited
 from support.converted import KNOWN_BOUNDS, Log
+from support.elected_logs import ElectedLog, plain, write_elected
 from support.encoder import (
     Partition,
 )
 from support.lakes import content, ingested
 from support.made_logs import made_segments, write_over
 from support.observed_logs import blocked, ends_of, files_of, orders, rows_in, said_in
+from support.retaken_lakes import BEFORE, LOSER, TO_LOG_END
 from support.taken import is_nothing_new, offsets_taken
 
 if TYPE_CHECKING:
@@ -125,6 +127,20 @@ def test_a_dry_run_looks_and_writes_nothing(data: Path, lake: Path) -> None:
         "not ingested yet: orders-0: 30 offsets lie above the high watermark 10"
     ]
     assert files_of(lake) == before
+
+
+def test_a_log_that_won_an_election_is_seen_to_grow_below_the_end_of_the_one_that_lost(
+    data: Path, lake: Path
+) -> None:
+    ingested(write_elected(data, LOSER), lake, read=TO_LOG_END)
+    for last_batches in (2, 3):
+        log = ElectedLog.of(*BEFORE, *plain(3, last_batches))
+        write_elected(data, log, broker_id=1)
+        ingested(data, lake)
+    assert [row["log_end_offset"] for row in rows_in(lake)] == [LOSER.end, 30, 35]
+    write_elected(data, ElectedLog.of(*BEFORE[:2]), broker_id=2)  # a copy that lags behind
+    ingested(data, lake)
+    assert [row["log_end_offset"] for row in rows_in(lake)] == [LOSER.end, 30, 35]
 
 
 class _Killed(Exception):

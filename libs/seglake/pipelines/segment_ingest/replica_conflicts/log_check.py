@@ -102,7 +102,9 @@ def check_logs(
         )
         if case.is_named:
             check.shorter += case.shorter
-        if _is_stale(replica, frontier, is_shorter=bool(case.shorter)):
+        counted_until = _counted_until(replica.key, frontier, coverage)
+        is_shorter = _ends_before(replica, partition, counted_until) is not None
+        if _is_stale(replica, frontier, is_shorter=is_shorter):
             check.stale.add(replica.key)
         has_news = partition is not None and bool(wanted_ranges(partition, context.settings))
         request = _request(case, context) if has_news or not case.is_named else None
@@ -118,15 +120,28 @@ def check_logs(
 def _if_shorter(
     replica: Replica, frontier: Frontier, partition: SurveyedPartition | None
 ) -> list[ShorterLog]:
+    end = _ends_before(replica, partition, frontier.next_offset)
+    return [] if end is None else [_shorter(replica, frontier, end)]
+
+
+def _ends_before(replica: Replica, partition: SurveyedPartition | None, offset: int) -> str | None:
+    """Where the log ends, if that is below the offset so far as is known."""
     high_watermark = replica.checkpoints.high_watermark
     if partition is not None:
         end, said = partition.bounds.log_end_offset, "its log ends at"
     elif high_watermark is not None:  # the log itself was not looked at
         end, said = high_watermark, "its high watermark is"
     else:
-        return []
-    is_shorter = end < frontier.next_offset
-    return [_shorter(replica, frontier, f"{said} {end}")] if is_shorter else []
+        return None
+    return f"{said} {end}" if end < offset else None
+
+
+def _counted_until(key: PartitionKey, frontier: Frontier, coverage: Coverage) -> int:
+    """The end of what was taken, less what lost an election at that end."""
+    for start, stop in reversed(coverage.superseded_ranges(key)):
+        if stop == frontier.next_offset:
+            return start
+    return frontier.next_offset
 
 
 def _shorter(replica: Replica, frontier: Frontier, end: str) -> ShorterLog:
