@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 from seglake.cli.main import main
 from seglake.lake import delta_commit
 from seglake.lake.delta_tables import LakeTables
+from seglake.pipelines.lake_replay import replay
 from seglake.pipelines.progress import RunReporter
 from seglake.pipelines.segment_ingest import announcement, ingest, run_context
 from seglake.pipelines.segment_ingest.committing import wave
@@ -91,13 +92,8 @@ def _hold() -> None:
     _ask_behind(announcement, "withdraw", lambda *_: "withdrawn")
     _ask_behind(ingest, "append_observations", lambda *_, **__: "observed")
     _ask_behind(LocalEngine, "run", lambda engine, function, *_, **__: f"{function.__name__} ran")
-    begun = RunContext.begun
-
-    # Any: it is handed on.
-    def begun_with_points(*arguments: Any, **named: Any) -> RunContext:
-        return begun(*arguments, **{**named, "after": ask})
-
-    setattr(RunContext, "begun", begun_with_points)  # noqa: B010  (mypy refuses the assignment)
+    _ask_after(RunContext, "begun")
+    _ask_after(replay, "recover")
     setattr(wave, "decode", held_decode)  # noqa: B010
 
 
@@ -111,3 +107,14 @@ def _ask_behind(owner: Any, name: str, point: Callable[..., str]) -> None:
         return outcome
 
     setattr(owner, name, and_ask)
+
+
+# Any: the same.
+def _ask_after(owner: Any, name: str) -> None:
+    """Where the product calls back behind each step of a commit."""
+    original = getattr(owner, name)
+
+    def with_points(*arguments: Any, **named: Any) -> Any:
+        return original(*arguments, **{**named, "after": ask})
+
+    setattr(owner, name, with_points)

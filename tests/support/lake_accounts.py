@@ -39,9 +39,17 @@ def rows_of(lake: Path) -> dict[str, list[str]]:
     seen = {tuple(row[name] for name in _LOG): row for row in found.get("observations", [])}
     found["observations"] = [*seen.values()]
     return {
-        name: sorted(str({k: v for k, v in row.items() if k not in _left_out(name)}) for row in rows)
+        name: sorted(
+            str({k: v for k, v in row.items() if k not in _left_out(name)}) for row in rows
+        )
         for name, rows in found.items()
     }
+
+
+def records_of(lake: Path) -> list[tuple[str, int, int, bytes]]:
+    """Topic, partition, offset and value of every record, sorted."""
+    rows = _rows(lake / "records")
+    return sorted((row["topic"], row["partition"], row["offset"], row["value"]) for row in rows)
 
 
 def incomplete(lake: Path) -> list[str]:

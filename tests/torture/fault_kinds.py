@@ -77,3 +77,8 @@ FAULTS: Mapping[str, Fault] = {
     "worker killed": _worker_killed,
 }
 EVERYWHERE = tuple(name for name in FAULTS if name != "worker killed")
+TWO_WORKERS = ("--set", "limits.local_processes=2")
+WORKER_POINTS = tuple(
+    Point(f"task {step}", number) for step in ("begun", "done") for number in (0, 1, 3, 4)
+)
+"""Of the first scene: its first and last waves are of two tasks."""

@@ -4,7 +4,7 @@ import io
 import shutil
 from collections.abc import Callable, Mapping
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from support.damaged_replicas import batches_in
 from support.elected_logs import write_elected
 from support.encoder import Partition, Segment
 from support.internal_logs import INTERNAL, OFFSETS, commits
-from support.lake_accounts import incomplete, rows_of, unpublished
+from support.lake_accounts import incomplete, records_of, rows_of, unpublished
 from support.lakes import ingested
 from support.made_logs import TOPIC_IDS, made_segments, make_log_dir, write_over
 from support.named_points import Point, held, points_of
@@ -48,7 +48,18 @@ class Scene:
     name: str
     base: Path
     command: tuple[str, ...]
-    scratch: Path = field(compare=False)
+    scratch: Path
+
+    @property
+    def has_two_topics(self) -> bool:
+        return self.name in ("first", "more", "recovery")
+
+    @cached_property
+    def clean_records(self) -> list[tuple[str, int, int, bytes]]:
+        """Every record behind a run that nothing happened to."""
+        folder = self.copied("records")
+        self.run(folder)
+        return records_of(folder / "lake")
 
     @cached_property
     def clean(self) -> Rows:
@@ -124,7 +135,11 @@ def _first(base: Path) -> tuple[str, ...]:
 
 def _more(base: Path) -> tuple[str, ...]:
     """The log has grown since the last run, and a batch is damaged."""
-    ingested(make_log_dir(base / "disk", _LESS, value_bytes=VALUE_BYTES), base / "lake", isolation=_COMMITTED)
+    ingested(
+        make_log_dir(base / "disk", _LESS, value_bytes=VALUE_BYTES),
+        base / "lake",
+        isolation=_COMMITTED,
+    )
     _damage(make_log_dir(base / "disk", EDGES, value_bytes=VALUE_BYTES), 12)
     return ("ingest", *_PLACES, *_WAVES)
 

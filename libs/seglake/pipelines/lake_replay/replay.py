@@ -67,7 +67,7 @@ def replay(
     ]
     for source_id in source_ids:
         if not dry_run:
-            recover(tables, source_id)
+            recover(tables, source_id, after=after)
         context = RunContext.begun(scan, tables, source_id, run_id=summary.run_id, after=after)
         with Announcement(context) as announced:
             _replay_source(replicas.get(source_id, ()), announced.context, summary)

@@ -76,7 +76,7 @@ def retake(
     notes = check_selection(coverage.topics(), context.settings.select, place="lake")
     keys = selected_keys(coverage, selection, context)
     if not dry_run:
-        recover(tables, context.source_id)
+        recover(tables, context.source_id, after=context.after)
     summary = RetakeSummary(context.run_id, tables.lake_path, dry_run, len(keys))
     summary.left_out |= discovery.unreadable
     with Announcement(context, _topics_of(keys)) as announced:
@@ -116,7 +116,12 @@ def _retake(
         for key in lost:
             left_out.pop(str(key), None)  # it is tried again
         if rounds:
-            recover(context.tables, context.source_id, sorted(_topics_of(lost)))
+            recover(
+                context.tables,
+                context.source_id,
+                sorted(_topics_of(lost)),
+                after=context.after,
+            )
         done = _round(lost, whole, replicas, context, summary)
         committed += done.committed
         left_out |= done.left_out
