@@ -51,7 +51,7 @@ def run_held(address: str, argv: Sequence[str], printed: str) -> NoReturn:
     try:
         code = main(argv)
     except Exception as fault:  # noqa: BLE001  (as the interpreter would end)
-        print(f"{A_FAULT} {type(fault).__name__}: {fault}")
+        sys.stdout.write(f"{A_FAULT} {type(fault).__name__}: {fault}\n")
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)  # what this process has from the one that it was forked of is not its own

@@ -20,7 +20,8 @@ _EVERY_TABLE = ("records", *_FOLLOWERS, "checkpoints")
 _OF_A_RUN = ("run_id", "attempt_id", "generation", "quarantined_at", "committed_at", "observed_at")
 _OF_A_LISTING = ("waiting_since", "listing", "first_log_end_offset")
 _LOG = ("source_id", "topic_id", "topic", "partition")
-_SUMS = "records batches quarantined_batches bytes offset_sum key_bytes value_bytes".split()
+_SUMS = ("records", "batches", "quarantined_batches", "bytes", "offset_sum")
+_SUMS += ("key_bytes", "value_bytes")
 _ROWS = ("ingest", "repair", "retake")
 
 

@@ -85,7 +85,7 @@ class Scene:
             return main(self.argv(folder))
 
     def ends_well(self, code: int) -> bool:
-        """Whether a run may end so that came to its end; one that finds nothing to do ends with 0."""
+        """Whether a run that came to its end may end so; with nothing to do it ends with 0."""
         return code in (0, self.clean.exit_code)
 
     def wrong(self, folder: Path, *, whole: Rows | None = None) -> list[str]:

@@ -22,7 +22,8 @@ from torture.rows import Row
 
 _RACE, _WORKER = "runs race", "worker killed"
 _CHANGED = ("first", "more")  # their logs are known to the changes
-_READ = ("committing", 1)  # the disk is not read behind the last of these
+_LAST_READ = Point("committing", 1)  # of the waves that a change could touch
+_TELLING_TIMES = 2  # the third wave passes the points of the second
 
 
 class Case(NamedTuple):
@@ -52,14 +53,15 @@ class Stage:
 
     def cases(self, name: str) -> list[Case]:
         """Everything that can happen to one command, each once, and as many races as points."""
-        points = self.scene(name).clean.points
+        passed = self.scene(name).clean.points
+        points = [point for point in passed if point.time < _TELLING_TIMES]
         found = [Case(name, fault, point, 0) for point in points for fault in EVERYWHERE]
         found += [Case(name, _RACE, None, number) for number in range(len(points))]
         if name == "first":
             found += [Case(name, _WORKER, point, 0) for point in WORKER_POINTS]
         if name in _CHANGED:
-            last = points.index(Point(*_READ))
-            found += [Case(name, each, point, 0) for point in points[:last] for each in CHANGES]
+            read = points[: points.index(_LAST_READ)]
+            found += [Case(name, each, point, 0) for point in read for each in CHANGES]
         return found
 
     def wrong(self, case: Case) -> list[str]:
