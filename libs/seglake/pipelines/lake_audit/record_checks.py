@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seglake.lake.parquet_rows import NULL_NUMBER, numbers
+from seglake.lake.table_checks import plain_type
 from seglake.pipelines.lake_audit.ledger import BlockKey, LedgerBlocks, Offsets
 from seglake.pipelines.lake_audit.problems import Problem, ProblemKind, problem
 from seglake.pipelines.lake_audit.sums import RangeSums
@@ -125,6 +126,8 @@ def _whole(parts: list[Offsets]) -> Offsets:
 
 
 def _lengths(rows: pa.Table, column: str) -> Offsets:
-    lengths = pc.binary_length(rows.column(column)).cast(pa.int64())
+    values = rows.column(column)
+    values = values.cast(plain_type(values.type))  # other tools write views, which have no length
+    lengths = pc.binary_length(values).cast(pa.int64())
     found: Offsets = lengths.fill_null(0).to_numpy()
     return found
