@@ -76,7 +76,7 @@ def retake(
     notes = check_selection(coverage.topics(), context.settings.select, place="lake")
     keys = selected_keys(coverage, selection, context)
     if not dry_run:
-        recover(tables, context.source_id, after=context.after)
+        recover(tables, context.source_id, sorted(_topics_of(keys)), after=context.after)
     summary = RetakeSummary(context.run_id, tables.lake_path, dry_run, len(keys))
     summary.left_out |= discovery.unreadable
     with Announcement(context, _topics_of(keys)) as announced:

@@ -251,6 +251,9 @@ def _round(replicas: Sequence[Replica], context: RunContext) -> RoundResult:
     if context.is_dry_run:
         conflicts = new.expected(), old.expected()
         return RoundResult(plan=plan, conflicts=conflicts, superseded=superseded)
+    if waves:  # before the work: what no recovery can complete is refused with nothing written
+        planned = {of.key.topic for of in ranges}
+        recover(context.tables, context.source_id, sorted(planned), after=context.after)
     results = _run_waves(waves, generations, new, context)
     lost = {topic for result in results for topic in result.lost}
     lost |= set(commit_conflicts(old, superseded, generations, context))
