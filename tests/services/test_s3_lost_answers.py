@@ -1,16 +1,16 @@
 """A commit whose answer is lost, or comes late: it happened, and the run does not know."""
 
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import partial
-from pathlib import Path
 
 import pytest
 
 from seglake.errors import SeglakeError
-from support.accounts import imbalances_of
+from seglake.lake.delta_tables import LakeTables
+from seglake.storage.storages import Storages
 from support.cases import cases
-from support.lake_accounts import incomplete, rows_of, unpublished
+from support.lake_accounts import incomplete, left_behind, rows_of, unpublished
 from support.made_logs import make_log_dir
 from support.remote_runs import ingested_at
 from support.servers.lossy_proxy import Loss, LossyProxy, lossy_proxy
@@ -32,21 +32,21 @@ _TELLING = [
 
 
 @pytest.fixture(scope="module")
-def proxy(s3: S3Server) -> Iterator[LossyProxy]:
-    with lossy_proxy(s3) as proxy:
+def proxy(s3: S3Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LossyProxy]:
+    with lossy_proxy(s3, tmp_path_factory.mktemp("proxy")) as proxy:
         yield proxy
 
 
 @pytest.fixture(scope="module")
-def disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_log_dir(tmp_path_factory.mktemp("lost") / "data", _EDGES)
+def disk(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(make_log_dir(tmp_path_factory.mktemp("lost") / "data", _EDGES))
 
 
 @pytest.fixture(scope="module")
-def clean(s3: S3Server, disk: Path) -> dict[str, list[str]]:
+def clean(s3: S3Server, disk: str) -> dict[str, list[str]]:
     """The rows of a run whose answers all came."""
     bucket = s3.make_bucket("clean")
-    ingested_at(str(disk), "s3://clean/lake", s3.properties())
+    ingested_at(disk, "s3://clean/lake", s3.properties())
     return rows_of(bucket / "lake")
 
 
@@ -56,21 +56,28 @@ def test_it_is_known_again_and_every_row_comes_once(
     commit: str,
     s3: S3Server,
     proxy: LossyProxy,
-    disk: Path,
+    disk: str,
     bucket: str,
     clean: dict[str, list[str]],
 ) -> None:
     lake = f"s3://{bucket}/lake"
-    with_nothing = make_log_dir(disk.parent / bucket, {("elsewhere", 0): [0, 0]})
-    ingested_at(str(with_nothing), lake, s3.properties())  # the tables are there
-    other = partial(ingested_at, str(disk), lake, s3.properties())
-    proxy.lose(_COMMITS.index(commit), loss, meanwhile=other)
+    LakeTables(lake, Storages(s3.properties())).create_missing()
+    number = _COMMITS.index(commit)
+    proxy.lose(number, loss, meanwhile=_another_run(disk, lake, s3))
     with suppress(SeglakeError):  # a run may give up: the next one goes on
-        ingested_at(str(disk), lake, proxy.server.properties())
-    assert commit in proxy.commits[_COMMITS.index(commit)]
+        ingested_at(disk, lake, proxy.server.properties())
+    assert f"/{commit}/" in proxy.commits()[number]
     folder = s3.folder / bucket / "lake"
     assert incomplete(folder) == []
-    ingested_at(str(disk), lake, s3.properties())
-    assert is_nothing_new(ingested_at(str(disk), lake, s3.properties()))
+    ingested_at(disk, lake, s3.properties())
+    assert is_nothing_new(ingested_at(disk, lake, s3.properties()))
     assert rows_of(folder) == clean
-    assert [*incomplete(folder), *unpublished(folder), *imbalances_of(folder)] == []
+    assert [*incomplete(folder), *unpublished(folder), *left_behind(folder)] == []
+
+
+def _another_run(disk: str, lake: str, server: S3Server) -> list[str]:
+    """The command of one that comes and goes while a commit waits."""
+    variables = [f"{name}={value}" for name, value in server.environment().items()]
+    paths = f"PYTHONPATH={':'.join(path for path in sys.path if path)}"
+    command = [sys.executable, "-m", "seglake", "ingest", "--source", disk, "--lake", lake]
+    return ["env", *variables, paths, *command, "--engine", "local"]

@@ -20,7 +20,7 @@ _EVERY_TABLE = ("records", *_FOLLOWERS, "checkpoints")
 _OF_A_RUN = ("run_id", "attempt_id", "generation", "quarantined_at", "committed_at", "observed_at")
 _OF_A_LISTING = ("waiting_since", "listing", "first_log_end_offset")
 _LOG = ("source_id", "topic_id", "topic", "partition")
-_SUMS = ("records", "batches", "quarantined_batches", "bytes", "offset_sum")
+_SUMS: tuple[str, ...] = ("records", "batches", "quarantined_batches", "bytes", "offset_sum")
 _SUMS += ("key_bytes", "value_bytes")
 _ROWS = ("ingest", "repair", "retake")
 
@@ -74,14 +74,18 @@ def incomplete(lake: Path) -> list[str]:
 
 
 def unpublished(lake: Path) -> list[str]:
-    """What is decided and not published, and files that only an unfinished run leaves."""
+    """What is decided and not published."""
     apps = {name: _apps(lake / name) for name in _EVERY_TABLE}
-    wrong = [
+    return [
         f"{app}: {[apps[name].get(app) for name in _EVERY_TABLE]}"
         for app in sorted({app for of_table in apps.values() for app in of_table})
         if len({apps[name].get(app) for name in _EVERY_TABLE}) != 1
     ]
-    return wrong + [f"{path.name} is left" for path in lake.glob("records/_seglake/redo/*.json")]
+
+
+def left_behind(lake: Path) -> list[str]:
+    """The files that tell of unfinished commits."""
+    return [path.name for path in sorted(lake.glob("records/_seglake/redo/*.json"))]
 
 
 def _left_out(table: str) -> tuple[str, ...]:

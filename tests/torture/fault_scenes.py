@@ -14,7 +14,7 @@ from support.damaged_replicas import batches_in
 from support.elected_logs import write_elected
 from support.encoder import Partition, Segment
 from support.internal_logs import INTERNAL, OFFSETS, commits
-from support.lake_accounts import incomplete, records_of, rows_of, unpublished
+from support.lake_accounts import incomplete, left_behind, records_of, rows_of, unpublished
 from support.lakes import ingested
 from support.made_logs import TOPIC_IDS, made_segments, make_log_dir, write_over
 from support.named_points import Point, held, points_of
@@ -100,6 +100,9 @@ class Scene:
         expected = self.clean if whole is None else whole
         if again not in (0, expected.exit_code):
             found.append(f"the next run ended with {again}")
+        if left_behind(lake):  # by a commit that can no longer happen, which the next run sees
+            self.run(folder)
+            found += [f"{name} is left" for name in left_behind(lake)]
         found += [*incomplete(lake), *unpublished(lake)]
         now = rows_of(lake)
         for table in sorted({*expected.tables, *now}):
