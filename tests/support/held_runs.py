@@ -46,6 +46,7 @@ def run_held(address: str, argv: Sequence[str], printed: str) -> NoReturn:
     os.dup2(output, 2)
     sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
     os.environ[_ADDRESS] = address
+    os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)  # of Spark's
     _hold()
     code = 1
     try:

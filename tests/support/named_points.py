@@ -99,6 +99,11 @@ class HeldRun:
             self._there.close()
             self._there = None
 
+    def kill_java(self) -> None:
+        """Kill the virtual machine that the driver has started, wherever the run is."""
+        (java,) = (pid for pid in _offspring(self.pid) if _name_of(pid) == "java")
+        os.kill(java, signal.SIGKILL)
+
     @contextmanager
     def stopped(self) -> Iterator[None]:
         """The driver does nothing at all meanwhile, as on a machine that hangs."""
@@ -151,6 +156,18 @@ def points_of(argv: Sequence[str]) -> tuple[list[Point], int]:
     with held(argv) as run:
         code = run.finish()
         return run.passed, code
+
+
+def _offspring(pid: int) -> Iterator[int]:
+    """The processes that a process has started, and those that they have."""
+    for children in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in map(int, children.read_text().split()):
+            yield child
+            yield from _offspring(child)
+
+
+def _name_of(pid: int) -> str:
+    return Path(f"/proc/{pid}/comm").read_text().strip()
 
 
 def _read(pipe: int) -> str:

@@ -96,10 +96,27 @@ def campaign(seconds: float, seed: int) -> Iterator[Row]:
 
 def report(case: Case, found: list[str]) -> None:
     """Print a wrong outcome, and how to have it again."""
-    print(f"WRONG {case}  (python -m torture.faults {case.scene!r} {case.fault!r} ...)")
+    name, time = ("", case.seed) if case.point is None else case.point
+    print(f"WRONG {case}: python -m torture.faults {case.scene} '{case.fault}' '{name}' {time}")
     for line in found[:10]:
         print(f"    {line[:500]}")
     sys.stdout.flush()
+
+
+def repeat(scene_name: str, fault: str, point: str, number: str) -> int:
+    """Have one case again, as it was printed; 1 where it is wrong still."""
+    is_race = not point
+    case = Case(
+        scene_name,
+        fault,
+        None if is_race else Point(point, int(number)),
+        int(number) if is_race else 0,
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        found = Stage(Path(folder)).wrong(case)
+    if found:
+        report(case, found)
+    return int(bool(found))
 
 
 def _drawn(stage: Stage, left: dict[str, list[Case]], random: Random) -> Case:
@@ -120,3 +137,7 @@ def _rows(tried: Mapping[str, list[float]], wrong: Mapping[str, int]) -> Iterato
             wrong=wrong.get(fault, 0),
             seconds=sum(times),
         )
+
+
+if __name__ == "__main__":
+    sys.exit(repeat(*sys.argv[1:]))
