@@ -41,7 +41,8 @@ def run_held(address: str, argv: Sequence[str], printed: str) -> NoReturn:
     Args:
         address: of a Unix socket.
     """
-    output = os.open(printed, os.O_WRONLY)
+    output = os.open(printed, os.O_WRONLY | os.O_NONBLOCK)  # fails where nobody reads any more
+    os.set_blocking(output, True)
     os.dup2(output, 1)
     os.dup2(output, 2)
     sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
