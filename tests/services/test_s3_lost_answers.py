@@ -25,9 +25,7 @@ _CASES = [(loss, commit) for loss in Loss for commit in _COMMITS]
 _TELLING = [
     *((loss, "records") for loss in Loss),
     (Loss.ANSWER, "redo"),
-    (Loss.ANSWER, "batches"),
     (Loss.ANSWER, "checkpoints"),
-    (Loss.LATE, "checkpoints"),
 ]
 
 
