@@ -50,6 +50,7 @@ def test_code_of_the_job_is_the_code(code: int) -> None:
         (StoreSilentError(action="open", path="x", reason="y"), 1),
         (QueryFailedError("x"), 1),
         (PermissionError("x"), 1),
+        (MemoryError(), 1),
         (KeyboardInterrupt(), 130),
     ],
 )

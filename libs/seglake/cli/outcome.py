@@ -18,6 +18,7 @@ _RUST_LOG = "RUST_LOG"  # the clients of HDFS print warnings beside the errors t
 _VERBOSE = frozenset({"-v", "-vv", "-vvv", "--verbose"})
 _says: ContextVar[bool] = ContextVar("says", default=True)
 _INTERRUPTED = "seglake: interrupted"
+_NO_MEMORY = "out of memory; what was committed stays. Run again with more memory"
 _WRITING_INTERRUPTED = f"{_INTERRUPTED}; what was committed stays, the rest can be run again"
 
 
@@ -47,7 +48,7 @@ def run_job(job: Callable[[], int], *, verbose: bool, writes: bool, explains: bo
     except WrongCallError as error:
         _explain(error, verbose=verbose)
         return ExitCode.WRONG_CALL
-    except (SeglakeError, OSError) as error:
+    except (SeglakeError, OSError, MemoryError) as error:
         _explain(error, verbose=verbose)
         return ExitCode.FAILED
     return code
@@ -88,7 +89,8 @@ def _explain(error: Exception, *, verbose: bool) -> None:
         return
     if verbose:
         traceback.print_exception(error)
-    print(f"seglake: {on_one_line(str(error))}", file=sys.stderr)
+    said = _NO_MEMORY if isinstance(error, MemoryError) else on_one_line(str(error))
+    print(f"seglake: {said}", file=sys.stderr)
 
 
 def _explain_fault(
