@@ -16,6 +16,7 @@ from seglake.pipelines.segment_ingest.repair.gap_search_values import (
     Crossing,
     FoundSpan,
     Refused,
+    Searched,
     SearchRequest,
 )
 from seglake.segment_codec.errors import DefectError, SegmentCodecError
@@ -25,17 +26,18 @@ from seglake.segment_codec.record_batch import RecordBatch
 from seglake.segment_codec.reference_decoder import decode
 from seglake.segment_codec.segment import MOST_OFFSETS, Defect, SegmentBounds, SegmentWalk, Tail
 from seglake.segment_codec.window import Window
-from seglake.storage.errors import StorageError
+from seglake.storage.errors import NotFoundError, StorageError
 from seglake.task_engine.task_progress import CountedReads
 
 
-def search(requests: tuple[SearchRequest, ...]) -> list[list[FoundSpan]]:
-    """Search several copies, one after the other; a copy that cannot be read offers nothing."""
+def search(requests: tuple[SearchRequest, ...]) -> list[Searched]:
+    """Search several copies, one after the other; a file that cannot be read offers nothing."""
     return [_search(request) for request in requests]
 
 
-def _search(request: SearchRequest) -> list[FoundSpan]:
+def _search(request: SearchRequest) -> Searched:
     spans: list[FoundSpan] = []
+    unread = ""
     for index, file in enumerate(request.files):
         following = request.files[index + 1] if index + 1 < len(request.files) else None
         limit = file.base_offset + MOST_OFFSETS if following is None else following.base_offset
@@ -49,9 +51,11 @@ def _search(request: SearchRequest) -> list[FoundSpan]:
         count = len(spans)
         try:
             _search_file(request, index, limit, gaps, spans)
-        except (StorageError, SegmentCodecError):
+        except (StorageError, SegmentCodecError) as error:
             del spans[count:]  # this time there is nothing to be had from it
-    return spans
+            if not isinstance(error, NotFoundError):  # which the cleaner has taken meanwhile
+                unread = unread or str(error)
+    return Searched(spans, unread)
 
 
 def _search_file(

@@ -132,3 +132,10 @@ def _note_transaction(events: list[Marker | DataSpan], batch: RecordBatch) -> No
         last = next((e for e in reversed(events) if e.producer_id == header.producer_id), None)
         if not isinstance(last, DataSpan):
             events.append(DataSpan(batch.first_offset, header.producer_id))
+
+
+class Searched(NamedTuple):
+    """What a search found, and why some of the copy could not be read; empty if all was."""
+
+    spans: list[FoundSpan]
+    unread: str

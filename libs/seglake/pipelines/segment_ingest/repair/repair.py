@@ -68,6 +68,7 @@ class _Filled(NamedTuple):
 
     waves: tuple[WaveResult, ...]
     notes: tuple[str, ...]
+    unread: Mapping[str, str]
     concurrent: tuple[ConcurrentRange, ...] = ()
 
     @property
@@ -129,13 +130,14 @@ def expected_repairs(
     with nullcontext(()) if kept is None else kept(state) as more:
         both = [*copies.candidates, *more]
         found = found_repairs(both, state, context, is_replay=kept is not None)
-    return RepairResult(notes=(*copies.notes, *found.notes), planned_fills=found.fills)
+    notes = (*copies.notes, *found.notes)
+    return RepairResult(notes=notes, unread=found.unread, planned_fills=found.fills)
 
 
 def _fill(found: FoundRepairs, state: RepairState, context: RunContext) -> _Filled:
     """Commit what was found as ranges of kind `repair`."""
     if not found.ranges:
-        return _Filled((), found.notes)
+        return _Filled((), found.notes, found.unread)
     settings = context.settings
     waves = plan_waves(
         found.ranges,
@@ -152,7 +154,8 @@ def _fill(found: FoundRepairs, state: RepairState, context: RunContext) -> _Fill
             resolutions.settle(result.committed)
             results.append(result)
     lost = {topic: state.generations[topic] for result in results for topic in result.lost}
-    return _Filled(tuple(results), found.notes, tuple(concurrent_ranges(lost, context)))
+    concurrent = tuple(concurrent_ranges(lost, context))
+    return _Filled(tuple(results), found.notes, found.unread, concurrent)
 
 
 def _result(rounds: Sequence[_Filled], notes: Sequence[str], context: RunContext) -> RepairResult:
@@ -163,6 +166,7 @@ def _result(rounds: Sequence[_Filled], notes: Sequence[str], context: RunContext
         for wave in filled.waves
         for name, reason in wave.left_out.items()
     }
+    unread |= rounds[-1].unread  # what an earlier round lacked, the last one had or found filled
     for topic in rounds[-1].lost:
         unread[topic] = f"{topic}: a concurrent run committed first; run again to fill its gaps"
     return RepairResult(

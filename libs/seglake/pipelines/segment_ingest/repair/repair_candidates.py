@@ -14,6 +14,7 @@ from seglake.pipelines.segment_ingest.repair.gap_search import search
 from seglake.pipelines.segment_ingest.repair.gap_search_values import (
     FoundSpan,
     Refused,
+    Searched,
     SearchRequest,
 )
 from seglake.pipelines.segment_ingest.repair.repair_plan import (
@@ -52,11 +53,13 @@ class FoundRepairs(NamedTuple):
         ranges: what is to be committed.
         fills: those of them that hold sound batches.
         notes: what a person should know of what is not filled.
+        unread: partitions of which a copy could not be searched, with the reason.
     """
 
     ranges: tuple[RangePlan, ...]
     fills: tuple[PlannedFill, ...]
     notes: tuple[str, ...]
+    unread: Mapping[str, str]
 
 
 def found_repairs(
@@ -72,11 +75,16 @@ def found_repairs(
     taken = IngestedBatches(context.tables, context.source_id, state.coverage)
     notes: list[str] = []
     candidates: dict[PartitionKey, list[CandidateReplica]] = {}
-    for copy, spans in zip(copies, found, strict=True):
-        if spans:
-            candidate = _candidate(copy, spans, state, taken, context, notes)
-            candidates.setdefault(copy.gaps[0].key, []).append(candidate)
-    return _planned(candidates, state, context, notes)
+    unread: dict[str, str] = {}
+    for copy, searched in zip(copies, found, strict=True):
+        key = copy.gaps[0].key
+        if searched.unread:
+            unread[str(key)] = searched.unread
+        if searched.spans:
+            candidate = _candidate(copy, searched.spans, state, taken, context, notes)
+            candidates.setdefault(key, []).append(candidate)
+    ranges, fills = _planned(candidates, state, context, notes)
+    return FoundRepairs(tuple(ranges), tuple(fills), tuple(notes), unread)
 
 
 def _candidate(
@@ -141,7 +149,7 @@ def _refused(rows: Iterable[Mapping[str, Any]]) -> frozenset[Refused]:
     )
 
 
-def _searched(requests: Sequence[SearchRequest], context: RunContext) -> list[list[FoundSpan]]:
+def _searched(requests: Sequence[SearchRequest], context: RunContext) -> list[Searched]:
     is_small = sum(request.read_bytes for request in requests) <= _MOST_INLINE_BYTES
     answers = context.reporter.run_tasks(
         context.engine,
@@ -159,7 +167,7 @@ def _planned(
     state: RepairState,
     context: RunContext,
     notes: list[str],
-) -> FoundRepairs:
+) -> tuple[list[RangePlan], list[PlannedFill]]:
     ranges: list[RangePlan] = []
     fills: list[PlannedFill] = []
     for key, of_key in candidates.items():
@@ -183,4 +191,4 @@ def _planned(
                 f"{key}: {show_count(plans.unsettled_offsets, 'offset')} of transactions stay "
                 "gaps, since what is missing may be how they ended"
             )
-    return FoundRepairs(tuple(ranges), tuple(fills), tuple(notes))
+    return ranges, fills
