@@ -9,6 +9,7 @@ import pytest
 from seglake.errors import ExitCode
 from seglake.storage.hadoop_properties import HadoopProperties
 from seglake.storage.storages import Storages
+from support.cases import cases
 from support.faulty_storage import Fault, FaultPlan, FaultyStorage, How, Op
 from support.hdfs_runs import fetched, put
 from support.lake_accounts import incomplete, rows_of
@@ -66,7 +67,7 @@ def test_a_run_on_s3_that_met_a_fault_lost_nothing(
 
 
 @pytest.mark.hdfs
-@pytest.mark.parametrize("fault", _FAULTS, ids=str)
+@pytest.mark.parametrize("fault", cases(_FAULTS, telling=lambda fault: fault.op is Op.COMMIT))
 def test_a_run_on_hdfs_that_met_a_fault_lost_nothing(
     fault: Fault,
     hdfs: HdfsCluster,
