@@ -21,7 +21,13 @@ from seglake.segment_codec.offset_places import OffsetPlaces, places_of
 from seglake.segment_codec.record_batch import BatchHeader, RecordBatch
 from seglake.segment_codec.resync import Resync, batch_checksum, is_zero, may_continue_at
 from seglake.segment_codec.run_finder import RunFinder
-from seglake.segment_codec.segment_items import MOST_OFFSETS, Defect, SegmentBounds, Tail
+from seglake.segment_codec.segment_items import (
+    HIGHEST_OFFSET,
+    MOST_OFFSETS,
+    Defect,
+    SegmentBounds,
+    Tail,
+)
 from seglake.segment_codec.window import Window
 
 __all__ = ["MOST_OFFSETS", "Defect", "Item", "SegmentBounds", "SegmentWalk", "Tail"]
@@ -59,12 +65,14 @@ class SegmentWalk:
         compares_neighbours: bool = True,
     ) -> None:
         self._window = window
-        self._bounds = bounds
+        self._bounds = bounds = bounds.of_int64()
         self._order = order
         self._stop = window.size_bytes if stop is None else stop
         self._headers_only = headers_only
         # A log may end in a torn batch that begins right at the limit of a run.
-        limit_offset = bounds.base_offset + MOST_OFFSETS if bounds.is_last else bounds.limit_offset
+        limit_offset = bounds.limit_offset
+        if bounds.is_last:
+            limit_offset = min(bounds.base_offset + MOST_OFFSETS, HIGHEST_OFFSET)
         self._resync = Resync(window, self._stop, limit_offset, bounds.anchors)
         self._compares_neighbours = compares_neighbours
         self._messages = MessageRunFinder(

@@ -1,11 +1,13 @@
 """What a walk through a segment is told, and what it finds besides valid batches."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 from seglake.segment_codec.errors import DefectCode, TailKind
 
 MOST_OFFSETS = 1 << 31  # an index entry holds a 31-bit offset, so no segment spans more
+HIGHEST_OFFSET = (1 << 63) - 1  # no record has it: the offset behind the last one must be one too
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,12 @@ class SegmentBounds:
     anchors: Callable[[], tuple[int, ...]] = tuple
     run_breaks: tuple[int, ...] = ()
     may_have_holes: bool = True
+
+    def of_int64(self) -> Self:
+        """The same, where the base offset in a file's name leaves less room than a segment has."""
+        if self.limit_offset <= HIGHEST_OFFSET:
+            return self
+        return replace(self, limit_offset=HIGHEST_OFFSET)
 
 
 @dataclass(frozen=True, slots=True)
