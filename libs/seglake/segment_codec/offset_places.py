@@ -164,7 +164,7 @@ class _ComparedPlaces(OffsetPlaces):
             self._accept(unit, claim.first_offset)
             return None
         code, detail = fault
-        return code, detail + self._chain.reject(claim, self._following(unit))
+        return code, detail + self._chain.reject(claim, self._following(unit, goes_on=False))
 
     def _accept(self, unit: Unit, first_offset: int) -> None:
         is_sparse = False
@@ -182,8 +182,13 @@ class _ComparedPlaces(OffsetPlaces):
         is_false = error.code is DefectCode.OFFSET_CONTRADICTED
         return (error.code, error.detail) if is_false else None
 
-    def _following(self, unit: Unit) -> Iterator[Claim]:
-        """What claims offsets behind the header of a batch."""
+    def _following(self, unit: Unit, *, goes_on: bool = True) -> Iterator[Claim]:
+        """What claims offsets behind the header of a batch.
+
+        Args:
+            goes_on: behind what is damaged or out of the segment, too. Not where only the next
+                batch can be a proof: from each of many batches out of the segment it takes forever.
+        """
         is_adjacent = True
         if isinstance(unit, MessageRun):
             claims = claims_of(unit)
@@ -197,6 +202,8 @@ class _ComparedPlaces(OffsetPlaces):
             except DefectError:
                 first = None
             if first is None or not self._is_inside(first):
+                if not goes_on:
+                    return
                 is_adjacent = False
                 continue
             yield first._replace(is_adjacent=is_adjacent)
