@@ -7,10 +7,10 @@ from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import SegmentFile
 from seglake.log_dirs.batch_search import walk_start
 from seglake.segment_codec import message_set
+from seglake.segment_codec.batch_checksums import batch_checksum
 from seglake.segment_codec.message_set import MessageRun, Wrapper
 from seglake.segment_codec.offset_order import OffsetOrder, Unit
 from seglake.segment_codec.record_batch import RecordBatch
-from seglake.segment_codec.resync import batch_checksum
 from seglake.segment_codec.segment import MOST_OFFSETS, Defect, SegmentBounds, SegmentWalk, Tail
 from seglake.segment_codec.window import Window
 from seglake.storage.storage import Storage

@@ -13,15 +13,14 @@ from typing import NamedTuple
 import numpy as np
 
 from seglake.segment_codec import message_set, record_batch
-from seglake.segment_codec._checksum import crc32, crc32c
 from seglake.segment_codec._varint import read_varint
+from seglake.segment_codec.batch_checksums import BatchChecksums
 from seglake.segment_codec.window import Window
 
 _PREFIX = struct.Struct(">qiIb")
 _PREFIX_BYTES = 17
 _OFFSET = struct.Struct(">q")
 _PIECE_BYTES = 1 << 20
-_CHECKSUM_PIECE_BYTES = 4 << 20
 
 
 def is_zero(window: Window, position: int, size_bytes: int) -> bool:
@@ -50,24 +49,6 @@ def may_continue_at(window: Window, position: int, *, may_be_cut: bool) -> bool:
     return length == 0 and is_zero(window, position, left)
 
 
-def batch_checksum(window: Window, position: int, size_bytes: int, magic: int) -> int:
-    """Compute the checksum of a batch or message piece by piece.
-
-    A damaged length may claim most of the file, which need not be in memory to be refuted.
-    """
-    checksum = crc32c if magic == 2 else crc32
-    start = record_batch.CHECKSUM_START if magic == 2 else message_set.CHECKSUM_START
-    crc, stop = 0, position + size_bytes
-    # From its first byte on: a caller that reads the whole batch next finds it in the window.
-    window.view(position, min(_CHECKSUM_PIECE_BYTES, size_bytes))
-    position += start
-    while position < stop:
-        piece = window.view(position, min(_CHECKSUM_PIECE_BYTES, stop - position))
-        crc = checksum(piece, crc)
-        position += len(piece)
-    return crc
-
-
 class _Search(NamedTuple):
     start: int
     low_offset: int
@@ -92,6 +73,7 @@ class Resync:
         anchors: Callable[[], tuple[int, ...]],
     ) -> None:
         self._window = window
+        self.checksums = BatchChecksums(window)
         self._stop = stop
         self._limit_offset = limit_offset
         self._load_anchors = anchors
@@ -114,6 +96,21 @@ class Resync:
         self._last = _Search(start, low_offset, self._search(start, low_offset))
         return self._last.found
 
+    def proved_stop(self, position: int, size_bytes: int, magic: int, expected: int) -> int | None:
+        """Where a batch of a false length ends, if its checksum holds up to a header in it.
+
+        No checksum covers a length. One that is too large by chance ends where a batch begins, and
+        hides those in front of that.
+        """
+        stop = min(position + size_bytes + record_batch.HEADER_BYTES, self._stop)
+        for candidate in self._candidates(position + 1, stop, 0):
+            found = candidate - position
+            if found >= size_bytes:
+                return None
+            if self.checksums.of(position, found, magic, expected) == expected:
+                return candidate
+        return None
+
     def is_valid(self, position: int, low_offset: int) -> bool:
         """Whether a batch or message whose checksum holds begins here."""
         return self._verified(position, low_offset) is not None
@@ -123,7 +120,7 @@ class Resync:
             self._anchors = frozenset(self._load_anchors())
         may_be_old = self._may_be_old(start - 1)
         seen: set[int] = set()
-        for candidate in self._candidates(start, low_offset):
+        for candidate in self._candidates(start, self._stop, low_offset):
             if candidate in seen:
                 continue
             value_stops = self._value_stops(candidate, may_be_old)
@@ -137,12 +134,13 @@ class Resync:
             return True
         return int(self._window.view(damaged, _PREFIX_BYTES)[_PREFIX_BYTES - 1]) != 2
 
-    def _candidates(self, start: int, low_offset: int) -> Iterator[int]:
+    def _candidates(self, start: int, stop: int, low_offset: int) -> Iterator[int]:
+        """What looks like a header, with 61 bytes of it before `stop` or that at the file's end."""
         from seglake.segment_codec import _message_kernels  # numba takes 0.2 s
 
         piece_start = start
-        while self._stop - piece_start >= _PREFIX_BYTES:
-            piece = self._window.view(piece_start, min(_PIECE_BYTES, self._stop - piece_start))
+        while stop - piece_start >= _PREFIX_BYTES:
+            piece = self._window.view(piece_start, min(_PIECE_BYTES, stop - piece_start))
             data = np.frombuffer(piece, np.uint8)
             left = self._stop - piece_start
             place = _message_kernels.find_header(data, 0, left, low_offset, self._limit_offset)
@@ -151,7 +149,7 @@ class Resync:
                 place = _message_kernels.find_header(
                     data, place + 1, left, low_offset, self._limit_offset
                 )
-            if len(piece) == left:
+            if piece_start + len(piece) == stop:
                 return
             piece_start += len(piece) - record_batch.HEADER_BYTES + 1
 
@@ -219,15 +217,14 @@ class Resync:
         if not low_offset <= offset < self._limit_offset:
             return None
         if magic < 2:
-            is_valid = batch_checksum(self._window, position, size_bytes, magic) == crc
+            is_valid = self.checksums.of(position, size_bytes, magic, crc) == crc
             return (size_bytes, offset + 1) if is_valid else None
         header = record_batch.BatchHeader._make(
             record_batch.HEADER.unpack_from(self._window.view(position, record_batch.HEADER_BYTES))
         )
-        if (
-            header.last_offset_delta < 0
-            or batch_checksum(self._window, position, size_bytes, magic) != header.crc
-        ):
+        if header.last_offset_delta < 0:
+            return None
+        if self.checksums.of(position, size_bytes, magic, header.crc) != header.crc:
             return None
         return size_bytes, header.last_offset + 1
 

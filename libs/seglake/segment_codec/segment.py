@@ -19,7 +19,7 @@ from seglake.segment_codec.message_set import Wrapper
 from seglake.segment_codec.offset_order import OffsetOrder, Unit
 from seglake.segment_codec.offset_places import OffsetPlaces, places_of
 from seglake.segment_codec.record_batch import BatchHeader, RecordBatch
-from seglake.segment_codec.resync import Resync, batch_checksum, is_zero, may_continue_at
+from seglake.segment_codec.resync import Resync, is_zero, may_continue_at
 from seglake.segment_codec.run_finder import RunFinder
 from seglake.segment_codec.segment_items import (
     HIGHEST_OFFSET,
@@ -167,7 +167,7 @@ class SegmentWalk:
         )
         if self._headers_only and record_batch.is_surely_data(header, size_bytes):
             return RecordBatch(position, size_bytes, header, memoryview(b""))
-        computed = batch_checksum(self._window, position, size_bytes, 2)
+        computed = self._resync.checksums.of(position, size_bytes, 2, header.crc)
         if computed != header.crc:
             return self._bad_checksum(
                 position, size_bytes, header.base_offset, 2, header.crc, computed
@@ -194,7 +194,7 @@ class SegmentWalk:
             run = self._messages.run_at(position, size_bytes, self._order.next_offset)
             if run is not None:
                 return run
-        computed = batch_checksum(self._window, position, size_bytes, magic)
+        computed = self._resync.checksums.of(position, size_bytes, magic, crc)
         if computed != crc:
             return self._bad_checksum(position, size_bytes, offset, magic, crc, computed)
         data = self._window.view(position, size_bytes)
@@ -233,6 +233,10 @@ class SegmentWalk:
         may_be_unflushed = self._bounds.is_last and may_be_unflushed and reaches_end
         if may_be_unflushed and not self._is_anything_after(position):
             return self._tail(position, TailKind.UNFLUSHED)
+        stop = self._resync.proved_stop(position, size_bytes, magic, expected)
+        if stop is not None:
+            claim = f"{self._length_claim(position)}; its checksum says {stop - position} bytes"
+            return self._defect(position, stop - position, DefectCode.BAD_LENGTH, claim)
         if not self._is_length_right(position, size_bytes):
             return self._unreadable(position)
         return self._defect(

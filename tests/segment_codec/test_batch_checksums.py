@@ -1,0 +1,57 @@
+"""Checksums of batches: in pieces, and of ranges that overlap, once too much was read in vain."""
+
+from random import Random
+
+import pytest
+
+from seglake.segment_codec import batch_checksums
+from seglake.segment_codec.batch_checksums import BatchChecksums
+from seglake.segment_codec.record_batch import RecordBatch
+from seglake.segment_codec.window import BytesSource, Window
+from support.encoder import EncodedBatch, Record, message, positions_of, record_batch
+from support.walks import laid_out, walked
+
+CONTENT = Random(7).randbytes(200_000)
+
+
+@pytest.fixture(params=[0, 1 << 40], ids=["of blocks", "in pieces"])
+def most_vain_bytes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch_checksums, "_MOST_VAIN_BYTES", request.param)
+
+
+@pytest.mark.usefixtures("most_vain_bytes")
+def test_checksum_is_that_of_the_bytes_wherever_they_begin() -> None:
+    random = Random(1)
+    for turn in range(40):
+        before = CONTENT[: random.randrange(30_000)]
+        parts = [
+            make(turn + n, random.randbytes(random.choice((10, 9000, 40_000))))
+            for n, make in enumerate(random.choices((_batch, _message), k=5))
+        ]
+        content = before + laid_out(*parts)
+        checksums = BatchChecksums(Window(BytesSource(content), random.choice((64, 5000))))
+        checksums.of(0, len(content), 1, 0)  # in vain
+        places = [len(before) + at for at in positions_of(parts)]
+        for part, place in random.sample(list(zip(parts, places, strict=True)), 5):
+            expected = _checksum_in(part)
+            found = checksums.of(place, len(part.data), part.data[16], expected)
+            assert found == expected, turn
+
+
+def test_checksum_is_that_of_all_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch_checksums, "_PIECE_BYTES", 64)
+    (item,) = walked(record_batch(0, [Record(None, b"v" * 500)]).data)
+    assert isinstance(item, RecordBatch)
+
+
+def _batch(offset: int, value: bytes) -> EncodedBatch:
+    return record_batch(offset, [Record(None, value)])
+
+
+def _message(offset: int, value: bytes) -> EncodedBatch:
+    return message(offset, Record(None, value), offset % 2)
+
+
+def _checksum_in(part: EncodedBatch) -> int:
+    place = 17 if part.data[16] == 2 else 12
+    return int.from_bytes(part.data[place : place + 4], "big")
