@@ -38,6 +38,10 @@ class LeaderEpochs:
         count = bisect_right(self.epochs, offset, key=lambda entry: entry.start_offset)
         return self.epochs[count - 1].epoch if count else None
 
+    def denied(self, seen: Iterable[EpochStart]) -> list[EpochStart]:
+        """Of batches' first offsets and their epochs those that were not believed."""
+        return [fact for fact in seen if self.epoch_at(fact.start_offset) not in (fact.epoch, None)]
+
     def common_next_offset(self, other: "LeaderEpochs") -> int:
         """Up to where two copies of a log are the same, exclusive.
 

@@ -119,6 +119,7 @@ def choose(copies: Sequence[SurveyedReplica], *, is_bounded: bool) -> PartitionC
         for copy in rest
         for reason in _unreadable(copy)[:1]
     ]
+    notes += _denied_epochs(best, leader_epochs)
     return PartitionChoice(
         chosen=best.replica,
         surveys=best.surveys,
@@ -126,6 +127,19 @@ def choose(copies: Sequence[SurveyedReplica], *, is_bounded: bool) -> PartitionC
         other_replicas=other_replicas,
         notes=tuple(notes),
     )
+
+
+def _denied_epochs(copy: SurveyedReplica, leader_epochs: LeaderEpochs) -> list[str]:
+    """Headers whose epoch is false: no checksum covers it, so the table of batches has it too."""
+    denied = leader_epochs.denied(fact for survey in copy.surveys for fact in survey.epochs)
+    if not denied:
+        return []
+    epoch, offset = denied[0]
+    others = f" and {len(denied) - 1} more" if len(denied) > 1 else ""
+    return [
+        f"{copy.replica.key}: the batch at offset {offset}{others} says leader epoch {epoch}, the "
+        f"log has {leader_epochs.epoch_at(offset)} there; no checksum covers it"
+    ]
 
 
 def sound_end(surveys: Sequence[SegmentSurvey]) -> int:
