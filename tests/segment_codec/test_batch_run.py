@@ -1,8 +1,6 @@
 """A walk by runs finds what the exact walk finds, batch for batch, whatever the bytes are."""
 
-from collections.abc import Mapping, Sequence
 from itertools import product
-from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -10,19 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seglake.segment_codec.batch_run import (
-    CONTROL_TYPES,
-    BatchKind,
     BatchRun,
     plain_records_of,
     plain_run_of,
 )
 from seglake.segment_codec.codec import CODECS
-from seglake.segment_codec.control_record import control_type
-from seglake.segment_codec.offset_order import OffsetOrder
 from seglake.segment_codec.record_batch import HEADER_BYTES, RecordBatch
-from seglake.segment_codec.reference_decoder import decode
-from seglake.segment_codec.segment import Item, SegmentBounds, SegmentWalk
-from seglake.segment_codec.window import BytesSource, Window
+from seglake.segment_codec.segment import Item
 from support.encoder import (
     Codec,
     ControlType,
@@ -42,89 +34,12 @@ from support.mixed_batches import (
     drawn_kinds,
     laid_out_kinds,
 )
+from support.run_walks import DEFAULT, Mode, unrolled, walked_both_ways
 from support.walks import laid_out
 
 
-class Mode(NamedTuple):
-    """How a walk goes."""
-
-    window_bytes: int = 1 << 16
-    breaks: tuple[int, ...] = ()
-    may_have_holes: bool = True
-    headers_only: bool = False
-    compares_neighbours: bool = False
-
-
-DEFAULT = Mode()
-
-
-def _walk(content: bytes, order: OffsetOrder, mode: Mode) -> SegmentWalk:
-    bounds = SegmentBounds(
-        base_offset=0,
-        limit_offset=LIMIT,
-        is_last=True,
-        durable_offset=0,
-        anchors=tuple,
-        run_breaks=mode.breaks,
-        may_have_holes=mode.may_have_holes,
-    )
-    return SegmentWalk(
-        Window(BytesSource(content), mode.window_bytes),
-        bounds,
-        order,
-        headers_only=mode.headers_only,
-        compares_neighbours=mode.compares_neighbours,
-    )
-
-
-def _unrolled(items: Sequence[Item | BatchRun]) -> list[Item]:
-    """Runs as their batches."""
-    found: list[Item] = []
-    for item in items:
-        if isinstance(item, BatchRun):
-            found += [item.batch(index) for index in range(len(item))]
-        else:
-            found.append(item)
-    return found
-
-
-def _without_payload(item: Item) -> object:
-    """A walk by headers reads none, or one that it does not need."""
-    if isinstance(item, RecordBatch):
-        return item.position, item.size_bytes, item.header
-    return item
-
-
-def _check(content: bytes, mode: Mode = DEFAULT) -> list[Item | BatchRun]:
-    """Walk both ways, and return what the walk by runs found."""
-    exact, other = OffsetOrder(0), OffsetOrder(0)
-    of_items, of_runs = _walk(content, exact, mode), _walk(content, other, mode)
-    items, runs = list(of_items.items()), list(of_runs.runs())
-    if mode.headers_only:
-        assert [*map(_without_payload, _unrolled(runs))] == [*map(_without_payload, items)]
-    else:
-        assert _unrolled(runs) == items
-    _check_kinds(runs, {item.position: item for item in items})
-    assert vars(other) == vars(exact)
-    assert of_runs.hole_count == of_items.hole_count
-    for run in runs:
-        if isinstance(run, BatchRun):
-            inside = [stop for stop in mode.breaks if run.first_offset < stop <= run.last_offset]
-            assert inside == []
-    return runs
-
-
-def _check_kinds(runs: Sequence[Item | BatchRun], items: Mapping[int, Item]) -> None:
-    """What a batch of a run is said to be is what its header and its record say."""
-    for run in runs:
-        if not isinstance(run, BatchRun):
-            continue
-        for start, kind in zip(run.starts.tolist(), run.kinds.tolist(), strict=True):
-            exact = items[run.position + start]
-            assert isinstance(exact, RecordBatch)
-            says = control_type(decode(exact, 100)) if exact.header.is_control else None
-            assert CONTROL_TYPES[kind] == says
-            assert (kind == BatchKind.EMPTY) == (exact.header.record_count == 0)
+def _runs(content: bytes, mode: Mode = DEFAULT) -> list[Item | BatchRun]:
+    return walked_both_ways(content, mode).runs
 
 
 MODES = st.builds(
@@ -134,6 +49,10 @@ MODES = st.builds(
     may_have_holes=st.booleans(),
     headers_only=st.booleans(),
     compares_neighbours=st.booleans(),
+    base_offset=st.just(0),
+    limit_offset=st.just(LIMIT),
+    is_last=st.booleans(),
+    durable_offset=st.just(0),
 )
 
 
@@ -144,7 +63,7 @@ MODES = st.builds(
     mode=MODES,
 )
 def test_runs_are_the_items(kinds: list[str], step: int, hole: int, mode: Mode) -> None:
-    _check(laid_out_kinds(kinds, step=step, hole=hole), mode)
+    _runs(laid_out_kinds(kinds, step=step, hole=hole), mode)
 
 
 @given(
@@ -160,18 +79,18 @@ def test_runs_are_the_items_of_damaged_bytes(
         laid_out_kinds(["plain", "marker"] * 5 + ["gzip", "empty"] * 3 + ["large"] * 5)
     )
     content[int(place * len(content))] ^= 1 << bit
-    _check(bytes(content[: int(kept * len(content))]), mode)
+    _runs(bytes(content[: int(kept * len(content))]), mode)
 
 
 def test_damaged_marker_is_in_no_run() -> None:
     kinds = ["transactional"] * 4 + ["marker"] + ["transactional"] * 4
     content = laid_out_kinds(kinds)
-    (run,) = _check(content, Mode(headers_only=True))
+    (run,) = _runs(content, Mode(headers_only=True))
     assert isinstance(run, BatchRun)
     for bit in range(8 * int(run.starts[4]), 8 * int(run.starts[5])):
         changed = bytearray(content)
         changed[bit // 8] ^= 1 << bit % 8
-        _check(bytes(changed), Mode(headers_only=True))
+        _runs(bytes(changed), Mode(headers_only=True))
 
 
 @pytest.mark.parametrize(
@@ -179,7 +98,7 @@ def test_damaged_marker_is_in_no_run() -> None:
     ["plain", "of three", "large", "gzip", "transactional", "horizon", "marker", "abort", "empty"],
 )
 def test_batches_of_a_kind_are_one_run(kind: str) -> None:
-    (run,) = _check(laid_out_kinds([kind] * 20))
+    (run,) = _runs(laid_out_kinds([kind] * 20))
     assert isinstance(run, BatchRun)
     assert (len(run), run.first_offset) == (20, 0)
 
@@ -187,7 +106,7 @@ def test_batches_of_a_kind_are_one_run(kind: str) -> None:
 @pytest.mark.parametrize("kind", sorted(set(KINDS) - ALIKE))
 def test_what_is_odd_ends_a_run(kind: str) -> None:
     """What can be said of the others by the header alone is in the run with them."""
-    runs = _check(laid_out_kinds(["plain"] * 8 + [kind] + ["plain"] * 80))
+    runs = _runs(laid_out_kinds(["plain"] * 8 + [kind] + ["plain"] * 80))
     in_runs = {"transactional", "of another producer", "idempotent", "of a new leader"}
     in_runs |= {"append time", "horizon", "gzip", "zstd", "marker", "abort", "empty"}
     assert (len(runs) == 1) == (kind in in_runs)
@@ -204,11 +123,11 @@ def test_marker_in_a_run_is_what_its_record_says(places: dict[int, int]) -> None
         changed[place] = byte
     header = Header(producer=PRODUCER, is_transactional=True, is_control=True, record_count=1)
     parts = [payload_batch(at, bytes(changed), header) for at in range(4)]
-    _check(laid_out(*parts))
+    _runs(laid_out(*parts))
 
 
 def test_some_batches_of_a_run_can_be_chosen() -> None:
-    (run,) = _check(laid_out_kinds(["plain", "marker", "of three"] * 4))
+    (run,) = _runs(laid_out_kinds(["plain", "marker", "of three"] * 4))
     assert isinstance(run, BatchRun)
     places = np.flatnonzero(~run.is_marker)
     chosen = run.chosen(places)
@@ -227,31 +146,31 @@ def test_some_batches_of_a_run_can_be_chosen() -> None:
 
 def test_hole_ends_a_run_where_there_should_be_none() -> None:
     content = laid_out_kinds(["of three"] * 18, hole=2)
-    (run,) = _check(content)
+    (run,) = _runs(content)
     assert isinstance(run, BatchRun)
     assert not any(
-        isinstance(item, BatchRun) for item in _check(content, Mode(may_have_holes=False))
+        isinstance(item, BatchRun) for item in _runs(content, Mode(may_have_holes=False))
     )
 
 
 def test_few_batches_are_no_run() -> None:
-    assert all(isinstance(item, RecordBatch) for item in _check(laid_out_kinds(["plain"] * 3)))
+    assert all(isinstance(item, RecordBatch) for item in _runs(laid_out_kinds(["plain"] * 3)))
 
 
 def test_part_of_a_run_is_a_run_of_its_batches() -> None:
-    (run,) = _check(laid_out_kinds(["plain", "gzip"] * 5))
+    (run,) = _runs(laid_out_kinds(["plain", "gzip"] * 5))
     assert isinstance(run, BatchRun)
     for start, stop in product(range(10), range(1, 11)):
         if start < stop:
             part = run.part(start, stop)
-            assert _unrolled([part]) == _unrolled([run])[start:stop]
+            assert unrolled([part]) == unrolled([run])[start:stop]
             assert part.size_bytes == int(part.sizes.sum())
 
 
 def test_records_are_those_of_the_batches_up_to_one_that_claims_too_many() -> None:
     lying = payload_batch(6, b"\0" * 9, Header(record_count=9))
     parts = [batch(0), batch(2), batch(4), lying, batch(7)]
-    (run,) = _check(laid_out(*parts))
+    (run,) = _runs(laid_out(*parts))
     assert isinstance(run, BatchRun)
     plain = plain_run_of(run)
     assert len(plain.starts) == 3
@@ -266,7 +185,7 @@ def test_records_are_those_of_the_batches_up_to_one_that_claims_too_many() -> No
 def test_compressed_records_are_read_up_to_what_cannot_be(codec: Codec) -> None:
     broken = payload_batch(6, b"?", Header(record_count=1), codec=codec)
     parts = [batch(0, 2, codec), batch(2, 2, codec), batch(4), broken, batch(8)]
-    (run,) = _check(laid_out(*parts))
+    (run,) = _runs(laid_out(*parts))
     assert isinstance(run, BatchRun)
     found = [bytes(data) for data in plain_records_of(run, 1 << 20)]
     assert found == [bytes(run.batch(2).payload)] * 3
@@ -284,7 +203,7 @@ def test_headers_are_those_of_the_batches() -> None:
     )
     record = Record(None, b"v", -(1 << 62))
     content = laid_out(*(record_batch(offset, [record], header) for offset in range(5)))
-    (run,) = _check(content)
+    (run,) = _runs(content)
     assert isinstance(run, BatchRun)
     assert run.column("producer_id").tolist() == [1 << 40] * 5
     assert run.column("partition_leader_epoch").dtype == np.int64

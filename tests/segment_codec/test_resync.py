@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
-from seglake.segment_codec import resync
 from seglake.segment_codec.errors import DefectCode, TailKind
-from seglake.segment_codec.record_batch import RecordBatch
 from seglake.segment_codec.segment import Defect, Item, Tail
 from support.encoder import Codec, EncodedBatch, Record, message, record_batch, wrapper
 from support.walks import laid_out, units_of, walked
+from torture.hostile.bombs import headers_that_claim_the_rest
 
 Parts = list[EncodedBatch | bytes]
 
@@ -187,10 +186,19 @@ def test_found_across_the_pieces_of_the_scan() -> None:
         assert len(units_of(walked(content))) == 2, filling
 
 
-def test_checksum_is_that_of_all_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resync, "_CHECKSUM_PIECE_BYTES", 64)
-    (item,) = walked(laid_out(batch(0, b"v" * 500)))
-    assert isinstance(item, RecordBatch)
+@pytest.mark.parametrize("magic", [1, 2])
+def test_length_that_ends_where_a_later_batch_begins_hides_none(magic: int) -> None:
+    """Its checksum holds up to the next batch, so it is the length that is false."""
+    parts = [
+        batch(n) if magic == 2 else wrapper(n, [Record(None, b"%d" % n)], 1, Codec.GZIP)
+        for n in range(5)
+    ]
+    size = len(parts[1].data) + len(parts[2].data) - 12
+    data = parts[1].data
+    content = laid_out(parts[0], data[:8] + size.to_bytes(4, "big") + data[12:], *parts[2:])
+    items = walked(content)
+    assert [unit.last_offset for unit in units_of(items)] == [0, 2, 3, 4]
+    assert spans(items)[1] == (DefectCode.BAD_LENGTH, len(data))
 
 
 SECONDS = 4.0
@@ -233,3 +241,17 @@ def test_batches_within_batches_take_linear_time() -> None:
     inside = laid_out(*(batch(offset, b"inside") for offset in range(1, 40_000)))
     content = laid_out(lengthless(record_batch(0, [Record(None, inside)])), batch(50_000))
     assert [unit.first_offset for unit in units_of(timed(content))] == [50_000]
+
+
+@pytest.mark.parametrize("magic", [1, 2])
+def test_headers_that_claim_the_rest_of_the_file_take_linear_time(magic: int) -> None:
+    content = headers_that_claim_the_rest(magic, 800_000)
+    assert units_of(timed(content)) == []
+
+
+def test_batches_of_another_segment_take_linear_time() -> None:
+    parts = [batch((1 << 40) + offset, b"") for offset in range(2500)]
+    items = timed(laid_out(*parts))
+    assert {item.code for item in items if isinstance(item, Defect)} == {
+        DefectCode.OFFSET_OUT_OF_SEGMENT
+    }

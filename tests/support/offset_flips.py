@@ -28,7 +28,7 @@ from seglake.pipelines.segment_ingest.run_context import ScanContext, decode_set
 from seglake.pipelines.settings.settings import Settings
 from seglake.segment_decoding.split_decoder import SplitDecoder
 from seglake.storage.local_storage import LocalStorage
-from seglake.storage.storage import Reader
+from seglake.storage.storage import Reader, Storage
 from seglake.task_engine.engine import LocalEngine
 
 _PREFIX = struct.Struct(">qi4xb")
@@ -151,26 +151,7 @@ class FlippedLog:
 
     def answer(self, contents: Mapping[str, bytes]) -> Answer:
         """What a first run makes of the log when its files hold these bytes."""
-        answer = Answer()
-        with LocalEngine(1) as engine:
-            scan = ScanContext(
-                storage=_Overlaid(contents),
-                settings=self._settings,
-                engine=engine,
-                reporter=RunReporter(io.StringIO(), verbosity=-1),
-            )
-            decoding = decode_settings_of(
-                scan, lake_path="", source_id="test", run_id="", started_at_us=0
-            )
-            for partition in survey_partitions([[self.replica]], Coverage([]), scan):
-                answer.hole_count = sum(survey.hole_count for survey in partition.surveys)
-                for plan in plan_ranges(partition, self._settings):
-                    for split in plan.splits:
-                        answer.is_plain &= split.is_plain
-                        decoder = SplitDecoder(split, decoding)
-                        for table, rows in decoder.rows():
-                            _collect(answer, table.name, rows)
-        return answer
+        return answer_of(self.replica, self._settings, _Overlaid(contents))
 
     def outcome(self, flip: Flip) -> tuple[Outcome, Answer]:
         """Flip bits, read the log, and compare."""
@@ -218,6 +199,31 @@ class FlippedLog:
             segments[flip.segment + 1].base_offset if flip.segment + 1 < len(segments) else 1 << 62
         )
         return rises and not is_dense and base <= first and last < limit
+
+
+def answer_of(replica: Replica, settings: Settings, storage: Storage) -> Answer:
+    """What a first run makes of a log; each byte of its segments is accounted for."""
+    answer = Answer()
+    with LocalEngine(1) as engine:
+        scan = ScanContext(
+            storage=storage,
+            settings=settings,
+            engine=engine,
+            reporter=RunReporter(io.StringIO(), verbosity=-1),
+        )
+        decoding = decode_settings_of(
+            scan, lake_path="", source_id="test", run_id="", started_at_us=0
+        )
+        for partition in survey_partitions([[replica]], Coverage([]), scan):
+            answer.hole_count = sum(survey.hole_count for survey in partition.surveys)
+            for plan in plan_ranges(partition, settings):
+                for split in plan.splits:
+                    answer.is_plain &= split.is_plain
+                    decoder = SplitDecoder(split, decoding)
+                    for table, rows in decoder.rows():
+                        _collect(answer, table.name, rows)
+                    assert decoder.report().bytes.total == split.size_bytes, split
+    return answer
 
 
 def logs_of(log_dir: Path, **options: Any) -> Iterator[FlippedLog]:

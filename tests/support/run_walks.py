@@ -1,0 +1,108 @@
+"""Walks by runs beside the exact walk: whatever the bytes are, both find the same."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from seglake.segment_codec.batch_run import CONTROL_TYPES, BatchKind, BatchRun
+from seglake.segment_codec.control_record import control_type
+from seglake.segment_codec.offset_order import OffsetOrder
+from seglake.segment_codec.record_batch import RecordBatch
+from seglake.segment_codec.reference_decoder import decode
+from seglake.segment_codec.segment import Item, SegmentBounds, SegmentWalk
+from seglake.segment_codec.window import BytesSource, Window
+from support.mixed_batches import LIMIT
+from support.walks import check_tiling
+
+
+class Mode(NamedTuple):
+    """How a walk goes."""
+
+    window_bytes: int = 1 << 16
+    breaks: tuple[int, ...] = ()
+    may_have_holes: bool = True
+    headers_only: bool = False
+    compares_neighbours: bool = False
+    base_offset: int = 0
+    limit_offset: int = LIMIT
+    is_last: bool = True
+    durable_offset: int = 0
+
+
+DEFAULT = Mode()
+
+
+class BothWalks(NamedTuple):
+    """What the two walks found; run for run, they are the same."""
+
+    items: list[Item]
+    runs: list[Item | BatchRun]
+
+
+def walked_both_ways(content: bytes, mode: Mode = DEFAULT) -> BothWalks:
+    """Walk both ways; both must find the same, and account for each byte."""
+    exact, other = OffsetOrder(mode.base_offset), OffsetOrder(mode.base_offset)
+    of_items, of_runs = _walk(content, exact, mode), _walk(content, other, mode)
+    items, runs = list(of_items.items()), list(of_runs.runs())
+    check_tiling(items, 0, len(content))
+    if mode.headers_only:
+        assert [*map(_without_payload, unrolled(runs))] == [*map(_without_payload, items)]
+    else:
+        assert unrolled(runs) == items
+    _check_kinds(runs, {item.position: item for item in items})
+    assert vars(other) == vars(exact)
+    assert of_runs.hole_count == of_items.hole_count
+    for run in runs:
+        if isinstance(run, BatchRun):
+            inside = [stop for stop in mode.breaks if run.first_offset < stop <= run.last_offset]
+            assert inside == []
+    return BothWalks(items, runs)
+
+
+def unrolled(items: Sequence[Item | BatchRun]) -> list[Item]:
+    """Runs as their batches."""
+    found: list[Item] = []
+    for item in items:
+        if isinstance(item, BatchRun):
+            found += [item.batch(index) for index in range(len(item))]
+        else:
+            found.append(item)
+    return found
+
+
+def _walk(content: bytes, order: OffsetOrder, mode: Mode) -> SegmentWalk:
+    bounds = SegmentBounds(
+        base_offset=mode.base_offset,
+        limit_offset=mode.limit_offset,
+        is_last=mode.is_last,
+        durable_offset=mode.durable_offset,
+        anchors=tuple,
+        run_breaks=mode.breaks,
+        may_have_holes=mode.may_have_holes,
+    )
+    return SegmentWalk(
+        Window(BytesSource(content), mode.window_bytes),
+        bounds,
+        order,
+        headers_only=mode.headers_only,
+        compares_neighbours=mode.compares_neighbours,
+    )
+
+
+def _without_payload(item: Item) -> object:
+    """A walk by headers reads none, or one that it does not need."""
+    if isinstance(item, RecordBatch):
+        return item.position, item.size_bytes, item.header
+    return item
+
+
+def _check_kinds(runs: Sequence[Item | BatchRun], items: Mapping[int, Item]) -> None:
+    """What a batch of a run is said to be is what its header and its record say."""
+    for run in runs:
+        if not isinstance(run, BatchRun):
+            continue
+        for start, kind in zip(run.starts.tolist(), run.kinds.tolist(), strict=True):
+            exact = items[run.position + start]
+            assert isinstance(exact, RecordBatch)
+            says = control_type(decode(exact, 100)) if exact.header.is_control else None
+            assert CONTROL_TYPES[kind] == says
+            assert (kind == BatchKind.EMPTY) == (exact.header.record_count == 0)
