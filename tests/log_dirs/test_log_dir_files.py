@@ -83,6 +83,17 @@ def test_a_file_that_is_not_what_kafka_writes_is_ignored_with_a_note(
     assert (files.high_watermarks, files.recovery_points) == (None, {_ORDERS: 5})
 
 
+def test_a_file_that_would_fill_the_memory_is_ignored_as_implausible(log_dir: Path) -> None:
+    with (log_dir / _MARKS).open("ab") as file:
+        file.truncate(1 << 40)  # a hole: it takes no room on the disk
+    files, (note,) = _read(log_dir)
+    assert note == (
+        f"{log_dir / _MARKS} is ignored as implausible: it has {1 << 40} bytes, and such a file at "
+        "most 33554432"
+    )
+    assert files.high_watermarks is None
+
+
 def test_a_file_that_went_meanwhile_is_missing_and_one_that_is_closed_is_an_error(
     log_dir: Path,
 ) -> None:

@@ -42,3 +42,14 @@ def test_a_damaged_snapshot_gives_way_to_the_one_before(tmp_path: Path) -> None:
         for transaction in bounds.open_transactions
     ] == [(1, 0)]
     assert ["00000000000000000012.snapshot is not used" in note for note in bounds.notes] == [True]
+
+
+def test_files_that_would_fill_the_memory_are_not_used(data: Path) -> None:
+    partition = write_log(data, LOG, EDGES)
+    right = log_bounds(data)
+    for name in (INDEXES[0], f"{LOG.next_offset:020}.snapshot"):
+        with (partition / name).open("ab") as file:
+            file.truncate(1 << 40)  # a hole: it takes no room on the disk
+    bounds = log_bounds(data)
+    assert ["and such a file at most 33554432" in note for note in bounds.notes] == [True, True]
+    assert decisions(bounds) == decisions(right)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from seglake.kafka_log.replica import Checkpoints
+from seglake.log_dirs.small_files import OversizedFileError, check_small
 from seglake.segment_codec.checkpoint_files import (
     CheckpointFileError,
     EpochStart,
@@ -137,9 +138,12 @@ def _read(files: _SmallFiles, file: SideFile, parse: Callable[[bytes], T]) -> T 
     if entry is None:
         return None
     try:
+        check_small(entry.path, entry.size_bytes)
         return parse(files.storage.read_bytes(entry.path))
     except CheckpointFileError as error:
         files.notes.append(f"{entry.path} is ignored as implausible: {error}")
+    except OversizedFileError as error:
+        files.notes.append(f"{entry.path} is ignored as implausible: {error.reason}")
     except files.tolerated as error:  # at least a file that went since the folder was listed
         files.notes.append(f"{error}; it counts as missing")
     return None

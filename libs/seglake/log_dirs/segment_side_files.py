@@ -2,6 +2,7 @@
 
 from seglake.kafka_log.replica import SegmentFile, SnapshotFile
 from seglake.kafka_log.segment_survey import OpenTransactions, TransactionFiles
+from seglake.log_dirs.small_files import read_small
 from seglake.segment_codec.offset_index import OffsetIndex
 from seglake.segment_codec.offset_index import parse as parse_offset_index
 from seglake.segment_codec.producer_snapshot import parse as parse_snapshot
@@ -21,7 +22,7 @@ def read_index(storage: Storage, file: SegmentFile, notes: list[str] | None = No
     if file.index_path is None:
         return OffsetIndex(file.base_offset, (), None)
     try:
-        return parse_offset_index(storage.read_bytes(file.index_path), file.base_offset)
+        return parse_offset_index(read_small(storage, file.index_path), file.base_offset)
     except StorageError as error:
         if notes is not None:
             notes.append(f"{error}; the segment is read without its index")
@@ -52,7 +53,7 @@ def read_transaction_files(
 
 def _content(storage: Storage, path: str, notes: list[str]) -> bytes | None:
     try:
-        return storage.read_bytes(path)
+        return read_small(storage, path)
     except StorageError as error:
         notes.append(f"{error}; it counts as missing")
         return None

@@ -1,0 +1,38 @@
+"""Files that are small beside any segment, and are read whole. Effect."""
+
+from seglake.storage.errors import StorageError
+from seglake.storage.storage import Storage
+
+MOST_BYTES = (
+    32 << 20
+)  # a checkpoint of half a million partitions; three times Kafka's largest index
+
+
+class OversizedFileError(StorageError):
+    """A file is so large that nothing of Kafka wrote it: to read it could take all memory."""
+
+    def __init__(self, *, path: str, size_bytes: int) -> None:
+        self.size_bytes = size_bytes
+        reason = f"it has {size_bytes} bytes, and such a file at most {MOST_BYTES}"
+        super().__init__(action="read", path=path, reason=reason)
+
+
+def check_small(path: str, size_bytes: int) -> None:
+    """Refuse a file that is not small.
+
+    Raises:
+        OversizedFileError: it is not.
+    """
+    if size_bytes > MOST_BYTES:
+        raise OversizedFileError(path=path, size_bytes=size_bytes)
+
+
+def read_small(storage: Storage, path: str) -> bytes:
+    """The content of a file whose size was not listed.
+
+    Raises:
+        StorageError: it cannot be read, or is not small.
+    """
+    with storage.open_reader(path) as reader:
+        check_small(path, reader.size_bytes)
+        return reader.read(0, reader.size_bytes)
