@@ -8,6 +8,7 @@ import pytest
 from seglake.pipelines.segment_inspect.run import inspected
 from seglake.storage.errors import StorageError
 from seglake.storage.local_storage import LocalStorage
+from seglake.storage.storage import Reader
 from support.encoder import Partition, Record, Segment, record_batch, write_log_dir
 
 RECORDS = [Record(b"k%d" % n, b"v") for n in range(5)]
@@ -21,9 +22,16 @@ class BrokenDisk(LocalStorage):
         self._endings = endings
 
     def read_bytes(self, path: str) -> bytes:
+        self._check(path)
+        return super().read_bytes(path)
+
+    def open_reader(self, path: str) -> Reader:
+        self._check(path)
+        return super().open_reader(path)
+
+    def _check(self, path: str) -> None:
         if path.endswith(self._endings):
             raise StorageError(action="read", path=path, reason="Input/output error")
-        return super().read_bytes(path)
 
 
 def written(folder: Path, **facts: Any) -> Path:

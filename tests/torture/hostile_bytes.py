@@ -21,7 +21,7 @@ from torture.hostile.worker import Found, Task, Tried, work
 from torture.rows import Row
 
 _FOUND = Path(__file__).resolve().parents[2] / "build" / "hostile_bytes.txt"
-_STUCK_SECONDS = 300.0  # a busy machine, or a worker that still compiles
+_STUCK_SECONDS = 900.0  # a busy machine, or a worker that still compiles
 
 
 @dataclass

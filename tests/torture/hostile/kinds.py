@@ -55,7 +55,7 @@ KINDS: Mapping[str, Kind] = {
             share=1,
             make=_drawn("bombs", bombs.draw),
             check=bombs.check,
-            cpu_seconds=30.0,  # of all walks; each has its own limit
+            cpu_seconds=160.0,  # of all walks; each has its own limit
         ),
     )
 }
