@@ -41,5 +41,5 @@ def test_place_that_is_a_folder_or_no_lake_ends_with_2(
     assert "it is a folder" in capsys.readouterr().err
     no_lake = ["--lake", str(tmp_path / "none"), "--output", str(tmp_path / "page.html")]
     assert report_command.main(no_lake) == 2
-    assert "is no lake" in capsys.readouterr().err
+    assert "is not a lake" in capsys.readouterr().err
     assert not (tmp_path / "page.html").exists()

@@ -118,7 +118,7 @@ def test_place_that_is_no_lake_ends_with_2(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert sql_command.main(["--lake", str(tmp_path), "SELECT 1"]) == 2
-    assert "is no lake: it has no table records" in capsys.readouterr().err
+    assert "is not a lake: it has no table records" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Parameters of tests: the telling ones run by default, the whole matrix in `make test-all`."""
 
+import inspect
 from collections.abc import Callable, Collection, Iterable
 from typing import TypeVar
 
@@ -26,7 +27,7 @@ def cases(
     return [
         pytest.param(
             *_parts(value),
-            id=name(value) if len(_parts(value)) == 1 else "-".join(map(str, _parts(value))),
+            id=name(value) if len(_parts(value)) == 1 else "-".join(map(_word, _parts(value))),
             marks=[] if is_telling(value) else [pytest.mark.matrix],
         )
         for value in values
@@ -48,3 +49,8 @@ def shared(parameters: Iterable[ParameterSet]) -> list[ParameterSet]:
 def every(step: int, values: Iterable[T]) -> list[T]:
     """Every n-th value, the first one too: of values that tell alike."""
     return list(values)[::step]
+
+
+def _word(part: object) -> str:
+    """The same in each process, unlike the text of a function."""
+    return part.__name__.strip("_") if inspect.isfunction(part) else str(part)

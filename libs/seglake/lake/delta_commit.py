@@ -15,9 +15,10 @@ from seglake.lake.app_versions import AppVersions, app_id, published_steps, vers
 from seglake.lake.commit_port import CommitPort, Steps, TableView
 from seglake.lake.commit_protocol import Attempt, Outcome, commit_steps, no_hook, recover_steps
 from seglake.lake.delta_tables import LakeTables
+from seglake.lake.foreign_changes import refuse_foreign_changes
 from seglake.lake.parquet_files import DataFile
 from seglake.lake.redo_file import Redo
-from seglake.lake.tables import Table
+from seglake.lake.tables import Table, tables_of
 from seglake.lake.waves import TopicWave, check_waves, require_files
 
 if TYPE_CHECKING:
@@ -72,9 +73,12 @@ def recover(
 
     Raises:
         TablesDisagreeError, DecidedFileGoneError: nothing was touched for that topic.
+        ForeignChangeError: another tool changed a table that `topics` are committed to.
         RedoMissingError: one of `topics` cannot be completed.
     """
-    return _taken(recover_steps(_DeltaPort(tables), source_id, topics, after))
+    named = [*topics]
+    refuse_foreign_changes(tables, tables_of(named))
+    return _taken(recover_steps(_DeltaPort(tables), source_id, named, after))
 
 
 def versions(tables: LakeTables, source_id: str, topics: Iterable[str]) -> dict[str, AppVersions]:

@@ -72,6 +72,21 @@ class TableRefusedError(SeglakeError):
         super().__init__(f"table {table} at {path} is refused: {'; '.join(self.reasons)}")
 
 
+class ForeignChangeError(SeglakeError):
+    """Another tool changed rows of a table: what is in it no longer fits the other tables."""
+
+    def __init__(self, *, table: str, path: str, operation: str, version: int) -> None:
+        self.table = table
+        self.path = path
+        self.operation = operation
+        self.version = version
+        super().__init__(
+            f"table {table} at {path} was changed by another tool: {operation} in version "
+            f"{version}; undo it with Delta's RESTORE to version {version - 1} and run again; "
+            "nothing was touched"
+        )
+
+
 class TablesDisagreeError(SeglakeError):
     """The tables' generations of a topic cannot come from our commits: one was put back or lost.
 

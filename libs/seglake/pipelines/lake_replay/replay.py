@@ -10,7 +10,9 @@ from seglake.kafka_log.read_policy import Isolation
 from seglake.kafka_log.replica import Replica
 from seglake.lake.delta_commit import recover
 from seglake.lake.delta_tables import LakeTables
+from seglake.lake.foreign_changes import refuse_foreign_changes
 from seglake.lake.lake_folder import opening
+from seglake.lake.tables import REQUIRED_TABLES
 from seglake.pipelines.lake_replay.quarantined_bytes import quarantined_sources
 from seglake.pipelines.lake_replay.replay_summary import ReplaySummary
 from seglake.pipelines.segment_ingest.announcement import Announcement
@@ -67,6 +69,7 @@ def replay(
     ]
     for source_id in source_ids:
         if not dry_run:
+            refuse_foreign_changes(tables, REQUIRED_TABLES)
             recover(tables, source_id, after=after)
         context = RunContext.begun(scan, tables, source_id, run_id=summary.run_id, after=after)
         with Announcement(context) as announced:

@@ -1,0 +1,86 @@
+"""Whether another tool has changed a table's rows since seglake last committed to it. Effect.
+
+Delta keeps the generations of topics through a RESTORE, an append or an overwrite: they do not tell
+of it. The log does: each commit of seglake's says so, and any other names its operation.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from seglake.lake.delta_tables import LakeTables
+from seglake.lake.errors import ForeignChangeError
+from seglake.lake.tables import RECORDS, Table
+
+_CHANGES_NO_ROW = frozenset(
+    ("CREATE TABLE", "OPTIMIZE", "VACUUM START", "VACUUM END", "SET TBLPROPERTIES")
+)
+_DELETE = "DELETE"
+_RESTORE = "RESTORE"
+
+
+def refuse_foreign_changes(tables: LakeTables, wanted: Iterable[Table]) -> None:
+    """See that the rows of tables are those that seglake put there.
+
+    Rows that were deleted from `records` are gone on purpose: an owner may have to erase them.
+    Where the log no longer reaches back to a commit of seglake's, nothing can be said.
+
+    Raises:
+        ForeignChangeError: they are not; nothing was touched.
+    """
+    for table in wanted:
+        handle = tables.newest(table)
+        harmless = _CHANGES_NO_ROW | ({_DELETE} if table == RECORDS else set())
+        with tables.named("read the history of", table):
+            if _is_ours(*handle.history(1)):
+                continue
+            change = foreign_change(handle.history(), harmless)
+        if change is not None:
+            raise ForeignChangeError(
+                table=table.name,
+                path=tables.path(table),
+                operation=str(change.get("operation")),
+                version=int(change["version"]),
+            )
+
+
+# Any: what a tool says of its commit.
+def foreign_change(
+    history: Sequence[Mapping[str, Any]], harmless: frozenset[str]
+) -> Mapping[str, Any] | None:
+    """The newest commit that changed rows and is not seglake's, behind the last that is.
+
+    A RESTORE that undid only what others did brings back the version that it names.
+
+    Args:
+        history: the newest first.
+    """
+    place = 0
+    while place < len(history) and not _is_ours(history[place]):
+        commit = history[place]
+        if commit.get("operation") == _RESTORE:
+            undone = _undone(history[place + 1 :], commit)
+            if undone is None:
+                return commit
+            place += undone
+        elif commit.get("operation") not in harmless:
+            return commit
+        place += 1
+    return None
+
+
+# Any: as above.
+def _undone(older: Sequence[Mapping[str, Any]], restore: Mapping[str, Any]) -> int | None:
+    """How many commits a RESTORE undid; None where it is unknown, or one is seglake's."""
+    parameters = restore.get("operationParameters") or {}
+    named = str(parameters.get("version", "")).strip('"')
+    for count, commit in enumerate(older):
+        if str(commit["version"]) == named:
+            return count
+        if _is_ours(commit):
+            return None
+    return None
+
+
+# Any: as above.
+def _is_ours(*commits: Mapping[str, Any]) -> bool:
+    return any("run_id" in commit for commit in commits)
