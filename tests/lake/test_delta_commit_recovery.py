@@ -246,3 +246,13 @@ def test_commit_is_not_completed_with_files_that_were_vacuumed(lake: Lake) -> No
         path.write_bytes(content)
     assert recover(lake.tables, SOURCE) == ("orders",)
     assert_each_row_once(lake, "orders", [0, 1, 2])
+
+
+def test_files_that_are_in_their_table_already_may_be_compacted_away(lake: Lake) -> None:
+    commit(lake, wave(lake, "orders", 1, range(2)))
+    let_die(lake, "batches", wave(lake, "orders", 2, range(2, 5)))
+    table = lake.tables.open(BATCHES)
+    table.optimize.compact()
+    table.vacuum(retention_hours=0, dry_run=False, enforce_retention_duration=False)
+    assert recover(lake.tables, SOURCE, ["orders"]) == ("orders",)
+    assert_each_row_once(lake, "orders", [0, 1, 2, 3, 4])

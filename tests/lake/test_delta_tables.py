@@ -42,7 +42,7 @@ def test_readers_see_the_columns_in_the_contracts_order(lake: Lake, table: Table
 def test_looking_for_a_lake_touches_nothing(tmp_path: Path) -> None:
     lake = lake_at(tmp_path / "lake")
     assert not lake.tables.exists()
-    with pytest.raises(NotALakeError, match="is no lake: it has no table records"):
+    with pytest.raises(NotALakeError, match="is not a lake: it has no table records"):
         lake.tables.open(RECORDS)
     assert list(tmp_path.iterdir()) == []
 
@@ -285,7 +285,7 @@ def test_rows_are_read_from_the_files_that_may_hold_them(lake: Lake) -> None:
 def test_lake_that_lost_a_table_is_none_to_be_read(lake: Lake) -> None:
     LakeTables(lake.tables.lake_path, lake.tables.storage).require()
     shutil.rmtree(lake.path / "gaps")
-    with pytest.raises(NotALakeError, match="is no lake: it has no table gaps"):
+    with pytest.raises(NotALakeError, match="is not a lake: it has no table gaps"):
         LakeTables(lake.tables.lake_path, lake.tables.storage).require()
 
 

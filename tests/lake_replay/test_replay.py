@@ -160,7 +160,7 @@ def test_dry_run_leaves_the_commit_of_a_run_that_died_as_it_is(tmp_path: Path) -
 
 
 def test_replay_of_no_lake_is_a_wrong_call(tmp_path: Path) -> None:
-    with pytest.raises(NotALakeError, match="is no lake: it has no table records"):
+    with pytest.raises(NotALakeError, match="is not a lake: it has no table records"):
         replayed(tmp_path / "nowhere")
     assert not (tmp_path / "nowhere").exists()
 

@@ -186,7 +186,7 @@ def test_a_conversion_is_named_where_a_lake_is_wanted(plain: Path) -> None:
         ingested(_SAMPLES, plain)
     with pytest.raises(LakeFolderError, match="it holds a conversion to Parquet, and a conversion"):
         _converted(plain)
-    with pytest.raises(NotALakeError, match="is no lake: it holds a conversion to Parquet"):
+    with pytest.raises(NotALakeError, match="is not a lake: it holds a conversion to Parquet"):
         LakeTables(str(plain), LocalStorage()).require()
 
 

@@ -237,7 +237,7 @@ _SILENT, _REFUSES = 1, 2
         ({"AWS_SECRET_ACCESS_KEY": "wrong-secret-1c5e"}, _REFUSES, "refuses the secret key"),
         ({"AWS_ACCESS_KEY_ID": "wrong-key-77ab"}, _REFUSES, "does not know the access key"),
         ({"bucket": "no-such-bucket"}, _REFUSES, "there is no bucket no-such-bucket at http"),
-        ({"AWS_ENDPOINT_URL": "ftp://host"}, _REFUSES, "its endpoint is no URL"),
+        ({"AWS_ENDPOINT_URL": "ftp://host"}, _REFUSES, "its endpoint is not a URL"),
     ],
 )
 def test_a_wrong_endpoint_key_or_bucket_is_told_in_a_paragraph_with_one_code_for_all_sides(

@@ -60,7 +60,7 @@ def test_endpoints(given: dict[str, str], endpoint: str) -> None:
     "endpoint", ["http://h:99999x", "http://h:70000", "ftp://h", "http://", "http://me:secret@h"]
 )
 def test_what_is_no_endpoint_is_refused_and_not_shown(endpoint: str) -> None:
-    with pytest.raises(StorageError, match="its endpoint is no URL") as caught:
+    with pytest.raises(StorageError, match="its endpoint is not a URL") as caught:
         access(**{"fs.s3a.endpoint": endpoint})
     assert "secret" not in str(caught.value)
 

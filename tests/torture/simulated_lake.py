@@ -160,15 +160,13 @@ class Fates:
 
 
 class SimulatedPort(CommitPort):
-    """One run's connection to the lake. Its answers, in their order, are all that a run knows."""
+    """One run's connection to the lake."""
 
     def __init__(self, lake: SimulatedLake, run: str, fates: Fates) -> None:
         self._lake = lake
         self._run = run
         self._fates = fates
         self._count = 0
-        self.answers = 0
-        self.calls = 0
 
     @property
     def pauses_s(self) -> Sequence[float]:
@@ -185,7 +183,6 @@ class SimulatedPort(CommitPort):
     def newest(self, table: Table) -> View:
         log = self._lake.logs[table.name]
         number = max(len(log) - 1 - self._fates.versions_behind(), 0)
-        self._answered(log[number].key)
         return View(number, log[number])
 
     opened = newest
@@ -193,7 +190,6 @@ class SimulatedPort(CommitPort):
     def commit_ids(self, table: Table) -> set[str | None]:
         start = self._lake.history_start[table.name]
         found = {version.commit_id for version in self._lake.logs[table.name][start:]}
-        self._answered(hash(frozenset(found)))
         return found
 
     def commit(self, table: Table, view: TableView, redo: Redo, topics: Sequence[str]) -> str:
@@ -202,38 +198,31 @@ class SimulatedPort(CommitPort):
         names = [f.path for f in redo.files if f.table == table.name and f.topic in topics]
         moves = {app_id(redo.source_id, topic): redo.generations[topic] for topic in topics}
         failure = self._committed(table, view, names, moves, redo.commit_id)
-        self._answered(hash(failure))
         return failure
 
     def make_durable(self, table: Table) -> None:
-        self._answered(0)
         self._lake.durable[table.name] = len(self._lake.logs[table.name])
 
     def redo_files(self) -> list[Redo]:
         found = [
             redo for _, redo in sorted(self._lake.redos.items()) if not self._fates.hides_redo()
         ]
-        self._answered(hash(tuple(redo.commit_id for redo in found)))
         return found
 
     def write_redo(self, redo: Redo) -> None:
-        self._answered(0)
         self._lake.redos[redo.file_name] = redo
 
     def delete_redo(self, redo: Redo) -> None:
-        self._answered(0)
         self._lake.redos.pop(redo.file_name, None)
 
     def require_files(self, files: Iterable[DataFile]) -> None:
         gone = [file.path for file in files if file.path in self._lake.gone]
-        self._answered(hash(tuple(gone)))
         if gone:
             raise DataFileError(path=gone[0], expected_bytes=1, found_bytes=None)
 
     # Any: as the port has it.
     def ledger(self, source_id: str) -> list[dict[str, Any]]:
         rows = self._lake.ranges(CHECKPOINTS.name)
-        self._answered(hash(tuple(rows)))
         return [row._asdict() for row in rows]
 
     def write_file(self, table: Table, *held: OffsetRange) -> DataFile:
@@ -253,7 +242,6 @@ class SimulatedPort(CommitPort):
                 files=files, moved=frozenset(), commit_id=None, writer=self._run
             )
             self._lake.land(table.name, version._replace(key=hash((newest.key, new))))
-        self._answered(int(is_accepted))
         return is_accepted
 
     def _committed(
@@ -284,7 +272,3 @@ class SimulatedPort(CommitPort):
         if fate is Fate.DONE:
             self._lake.durable[table.name] = len(log)
         return "" if fate is Fate.DONE else fate.name
-
-    def _answered(self, answer: int) -> None:
-        self.answers = hash((self.answers, answer))
-        self.calls += 1

@@ -118,12 +118,11 @@ def vacuum_steps(port: SimulatedPort, lake: SimulatedLake, at_work: Iterable[str
         log = lake.logs[table.name]
         of_young = (number for number, version in enumerate(log) if version.writer in young)
         ends[table.name] = min(next(of_young, len(log)), len(log) - 1)
+    old = {name for name, writer in lake.writers.items() if writer not in young}
     yield from recover_steps(port, SOURCE)
     for table in TABLES:
         yield NOW
         view = port.newest(table)
         lake.history_start[table.name] = ends[table.name]
-        for name, writer in lake.writers.items():
-            is_old = writer not in young and name.endswith(f".{table.name}")
-            if is_old and name not in view.version.files:
-                lake.gone.add(name)
+        of_table = {name for name in old if name.endswith(f".{table.name}")}
+        lake.gone |= of_table - view.version.files

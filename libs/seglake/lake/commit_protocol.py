@@ -25,6 +25,7 @@ from seglake.lake.errors import (
     TablesDisagreeError,
     WaveError,
 )
+from seglake.lake.parquet_files import DataFile
 from seglake.lake.redo_file import Redo
 from seglake.lake.tables import CHECKPOINTS, RECORDS, Table, tables_of
 from seglake.lake.waves import TopicWave
@@ -148,15 +149,19 @@ def _decide(port: CommitPort, redo: Redo) -> Steps[bool]:
     for pause_s in port.pauses_s:
         yield pause_s
         view = port.opened(RECORDS)
-        if any(
-            view.generation(app_id(redo.source_id, topic)) != generation - 1
+        moves = [
+            view.generation(app_id(redo.source_id, topic)) - (generation - 1)
             for topic, generation in redo.generations.items()
-        ):
+        ]
+        if any(move > 0 for move in moves):
             if not (yield from _decided_topics(port, view, redo)):
                 return False
             yield NOW
             port.make_durable(RECORDS)
             return True
+        if any(move < 0 for move in moves):  # older than what the wave was planned from: no proof
+            failure = "its newest version cannot be seen"
+            continue
         yield NOW
         failure = port.commit(RECORDS, view, redo, tuple(redo.generations))
         if not failure:
@@ -234,7 +239,7 @@ def _complete(
     port: CommitPort, redo: Redo, topics: Sequence[str], after: Callable[[str], None]
 ) -> Steps[None]:
     """Publish what a driver decided that is gone, or slow: its files may be, too."""
-    files = [f for f in redo.files if f.table != RECORDS.name and f.topic in topics]
+    files = yield from _lacking_files(port, redo, topics)
     yield NOW
     try:
         port.require_files(files)
@@ -243,6 +248,21 @@ def _complete(
     yield NOW
     port.make_durable(RECORDS)
     yield from _follow(port, redo, topics, after)
+
+
+def _lacking_files(port: CommitPort, redo: Redo, topics: Sequence[str]) -> Steps[list[DataFile]]:
+    """The files that are in no table yet; those that are may have been compacted away since."""
+    lacking: list[DataFile] = []
+    for table in tables_of(topics):
+        yield NOW
+        view = port.newest(table)
+        due = {
+            topic
+            for topic in topics
+            if view.generation(app_id(redo.source_id, topic)) < redo.generations[topic]
+        }
+        lacking += [file for file in redo.files if file.table == table.name and file.topic in due]
+    return lacking
 
 
 def _is_needless(found: dict[str, AppVersions], redo: Redo) -> bool:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
+# A commit that is looked for was made a moment ago, or by a run that died: its topic waits since.
+_SEARCHED_COMMITS = 1000
 # By then the system has written on its own what a driver did not sync that died.
 _WRITTEN_AFTER_MS = 60_000
 
@@ -158,7 +160,8 @@ class _DeltaPort(CommitPort):
 
     def commit_ids(self, table: Table) -> set[str | None]:
         with self._tables.named("read the history of", table):
-            return {entry.get("commit_id") for entry in self._tables.open(table).history()}
+            newest = self._tables.open(table).history(_SEARCHED_COMMITS)
+            return {entry.get("commit_id") for entry in newest}
 
     def commit(self, table: Table, view: TableView, redo: Redo, topics: Sequence[str]) -> str:
         handle = cast("_DeltaView", view).handle  # this port's own
