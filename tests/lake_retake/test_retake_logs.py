@@ -1,5 +1,6 @@
 """Retakes of made logs: what a consumer of the log that won gets is what counts in the lake."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -99,6 +100,8 @@ def test_a_leader_that_has_written_nothing_yet_has_won_all_the_same(lake: Path, 
     assert retaken(lake, write_elected(disk.with_name("old"), LOSER)).exit_code == 3
     assert retaken(lake, disk).released == [("orders-0", (20, 40))]
     assert is_right(lake, disk, empty)
+    shutil.rmtree(lake / "observations")  # as where the run died before it wrote what it saw
+    assert audited(lake).partitions[0].left is None
     write_elected(disk, WINNER, broker_id=1)
     assert ingested(disk, lake).exit_code == 0
     assert is_right(lake, disk, WINNER)

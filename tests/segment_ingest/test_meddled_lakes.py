@@ -170,11 +170,12 @@ def test_a_lake_that_is_put_back_whole_takes_again_what_it_lost(lakes: Lakes, la
     assert rows_of(lake) == lakes.rows
 
 
+@pytest.mark.parametrize("table", ["records", "checkpoints"])
 @pytest.mark.parametrize("meddle", [_append_a_row, _restore_by_delta, _overwrite])
 def test_rows_that_another_tool_changed_are_found_by_the_audit(
-    meddle: Meddle, lakes: Lakes, lake: Path
+    meddle: Meddle, table: str, lakes: Lakes, lake: Path
 ) -> None:
-    _meddled(lakes, lake, "checkpoints", meddle)
+    _meddled(lakes, lake, table, meddle)
     assert audited(lake).exit_code == 3
 
 

@@ -1,7 +1,8 @@
 """Every order of the steps of two runs, with a death anywhere: each state once.
 
 Two schedules that lead to the same lake, and leave each run at the same place with the same local
-variables, go on alike: only one of them is followed.
+variables, go on alike: only one of them is followed. A run that dies is one that takes no more
+steps, so each state is also one in which both have died: what they left must be right then.
 """
 
 import inspect
@@ -25,7 +26,6 @@ class Move(Enum):
     STEP = auto()
     STEP_WITHOUT_ANSWER = auto()
     """As a step, but if it commits, the commit happens and seems to have failed."""
-    DIE = auto()
 
 
 Choice = tuple[int, Move]
@@ -69,10 +69,10 @@ SCOPES = {
 
 @dataclass
 class Found:
-    """What a search met: states, ends of schedules, and schedules that went wrong, with how."""
+    """What a search met: states, different lakes, and schedules that went wrong, with how."""
 
     states: int = 0
-    ends: int = 0
+    lakes: int = 0
     wrong: list[tuple[tuple[Choice, ...], list[str]]] = field(default_factory=list)
 
 
@@ -99,7 +99,7 @@ class World:
     def choices(self) -> list[Choice]:
         """What may happen next; nothing when all runs have ended."""
         alive = [number for number, run in enumerate(self._runs) if run is not None]
-        moves = [Move.STEP, Move.DIE]
+        moves = [Move.STEP]
         if self._lost_answers < self._scope.lost_answers:
             moves.append(Move.STEP_WITHOUT_ANSWER)
         return [(number, move) for number in alive for move in moves]
@@ -109,9 +109,6 @@ class World:
         run, fates = self._runs[number], self._fates[number]
         if run is None:
             raise ValueError(f"run {number} has ended")
-        if move is Move.DIE:
-            self._runs[number] = None
-            return
         fates.fate = Fate.ANSWER_LOST if move is Move.STEP_WITHOUT_ANSWER else Fate.DONE
         fates.has_met_commit = False
         try:
@@ -127,7 +124,11 @@ class World:
     def key(self) -> tuple[object, ...]:
         """Equal for worlds that go on alike."""
         known = tuple(None if run is None else state_of(run) for run in self._runs)
-        return (self.lake.key(), known, self._lost_answers, bool(self.lake.faults))
+        return (*self.left_key(), known, self._lost_answers)
+
+    def left_key(self) -> tuple[object, ...]:
+        """Equal for worlds that leave the same to a later run."""
+        return (self.lake.key(), frozenset(self._published), bool(self.lake.faults))
 
     def faults(self) -> list[str]:
         """Let one more run go through undisturbed; what is wrong then, in words."""
@@ -171,7 +172,7 @@ def _frozen(value: object) -> Hashable:
         case View():
             return value.number, value.version.key
         case Redo():
-            return value.commit_id
+            return value.commit_id, *value.generations.items()
         case Table():
             return value.name
         case Mapping():
@@ -187,15 +188,18 @@ def exhaust(scope: Scope, most_states: int) -> Found:
     """Follow every choice from every state, up to so many states."""
     found = Found()
     seen: set[tuple[object, ...]] = set()
+    left: set[tuple[object, ...]] = set()
     for world, choices in _worlds(scope, seen):
         found.states += 1
-        if not world.choices():
-            found.ends += 1
-            faults = world.faults()
+        key = world.left_key()
+        if key not in left:
+            left.add(key)
+            faults = World(scope, choices).faults()
             if faults:
                 found.wrong.append((choices, faults))
         if found.states >= most_states:
             raise ValueError(f"there are more than {most_states} states: {scope}")
+    found.lakes = len(left)
     return found
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from seglake.errors import SeglakeError
 from seglake.lake.commit_port import Steps
+from seglake.lake.errors import CommitUnknownError, RedoMissingError, TablesDisagreeError
 from torture.rows import Row
 from torture.simulated_lake import Fate, Fates, OffsetRange, SimulatedLake, SimulatedPort
 from torture.simulated_runs import compaction_steps, run_steps, vacuum_steps
@@ -21,6 +22,8 @@ from torture.simulated_runs import compaction_steps, run_steps, vacuum_steps
 _TOPICS = ("orders", "clicks")
 _MOST_STEPS = 2000
 _AT_A_TIME = 500
+# What a run may end with: it says so, and has touched nothing that it could not see.
+_OF_OLD_VIEWS = (CommitUnknownError, RedoMissingError, TablesDisagreeError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +82,7 @@ class Schedule:
         self._log_ends = {topic: self._rng.randint(1, 4) for topic in _TOPICS}
         self._actors: dict[str, Steps[None]] = {}
         self._ended: list[str] = []
+        self._refusals = _OF_OLD_VIEWS if odds.old_view else (CommitUnknownError,)
 
     def faults(self) -> list[str]:
         """Live through it; what went wrong, in words."""
@@ -91,6 +95,7 @@ class Schedule:
         for late in [late for late in self._lake.late if self._rng.random() < 0.5]:
             self._lake.arrive(late)
         self._lake.late.clear()
+        self._lake.faults += self._lost()
         # The last one begins when everything is quiet.
         self._fates = Fates()
         for name in ("last", "again"):
@@ -110,6 +115,7 @@ class Schedule:
         if rng.random() < odds.power_cut:
             self._lake.power_cut(rng.randint)
             self._actors.clear()
+            self._lake.faults += self._lost()
             if rng.random() < 0.7:
                 name = f"run{3 + len(self._ended)}"
                 self._actors[name] = self._run(name, self._fates)
@@ -125,7 +131,7 @@ class Schedule:
             next(self._actors[name])
         except StopIteration:
             del self._actors[name]
-        except SeglakeError as error:  # it ended with a message; the next run goes on
+        except self._refusals as error:  # it ended with a message; the next run goes on
             del self._actors[name]
             self._ended.append(str(error))
 
@@ -154,8 +160,12 @@ class Schedule:
                 found.append(f"{topic}: offsets {offsets} are published of {end}")
         taken = [*self._lake.ranges("records"), *self._lake.ranges("gaps")]
         found += [f"{held} is not published" for held in taken if held not in ledger]
-        found += [f"{held} is lost" for held in self._published if held not in ledger]
-        return found
+        return found + self._lost()
+
+    def _lost(self) -> list[str]:
+        """What a run was told to be published and is not."""
+        ledger = self._lake.ranges("checkpoints")
+        return [f"{held} is lost" for held in self._published if held not in ledger]
 
 
 def faults_of(case: str, seed: int) -> list[str]:

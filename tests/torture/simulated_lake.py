@@ -81,6 +81,7 @@ class SimulatedLake:
     writers: dict[str, str] = field(default_factory=dict)
     gone: set[str] = field(default_factory=set)
     redos: dict[str, Redo] = field(default_factory=dict)
+    deleted_redos: dict[str, Redo] = field(default_factory=dict)
     late: list[Late] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
 
@@ -119,8 +120,13 @@ class SimulatedLake:
         return found + [f"file {name} is in a table and gone" for name in gone]
 
     def power_cut(self, choose: Callable[[int, int], int]) -> None:
-        """Undo commits that nobody synced; so many are left of each table, from least to all."""
+        """Undo commits that nobody synced, and deletions, which nobody ever syncs.
+
+        Args:
+            choose: one of the numbers from the first to the second.
+        """
         self.late.clear()
+        self.redos |= {name: redo for name, redo in self.deleted_redos.items() if choose(0, 1)}
         for name, log in self.logs.items():
             del log[choose(self.durable[name], len(log)) :]
             self.durable[name] = len(log)
@@ -128,7 +134,8 @@ class SimulatedLake:
     def key(self) -> int:
         """Equal for equal contents; late commits and durability are left to random schedules."""
         logs = tuple(log[-1].key for log in self.logs.values())
-        return hash((logs, frozenset(self.redos), frozenset(self.contents), frozenset(self.gone)))
+        redos = frozenset((name, *redo.generations.items()) for name, redo in self.redos.items())
+        return hash((logs, redos, frozenset(self.contents.items()), frozenset(self.gone)))
 
 
 class View(NamedTuple):
@@ -142,6 +149,12 @@ class View(NamedTuple):
 
     def file_names(self, topics: Sequence[str]) -> set[str]:
         return {*self.version.files}
+
+
+def _of_this_port(view: TableView) -> View:
+    if not isinstance(view, View):
+        raise TypeError("a view of another port")
+    return view
 
 
 class Fates:
@@ -187,33 +200,30 @@ class SimulatedPort(CommitPort):
 
     opened = newest
 
-    def commit_ids(self, table: Table) -> set[str | None]:
+    def commit_ids(self, table: Table, behind: TableView | None = None) -> set[str | None]:
         start = self._lake.history_start[table.name]
-        found = {version.commit_id for version in self._lake.logs[table.name][start:]}
-        return found
+        if behind is not None:
+            start = max(start, _of_this_port(behind).number + 1)
+        return {version.commit_id for version in self._lake.logs[table.name][start:]}
 
     def commit(self, table: Table, view: TableView, redo: Redo, topics: Sequence[str]) -> str:
-        if not isinstance(view, View):
-            raise TypeError("a view of another port")
         names = [f.path for f in redo.files if f.table == table.name and f.topic in topics]
         moves = {app_id(redo.source_id, topic): redo.generations[topic] for topic in topics}
-        failure = self._committed(table, view, names, moves, redo.commit_id)
-        return failure
+        return self._committed(table, _of_this_port(view), names, moves, redo.commit_id)
 
     def make_durable(self, table: Table) -> None:
         self._lake.durable[table.name] = len(self._lake.logs[table.name])
 
     def redo_files(self) -> list[Redo]:
-        found = [
-            redo for _, redo in sorted(self._lake.redos.items()) if not self._fates.hides_redo()
-        ]
-        return found
+        found = sorted(self._lake.redos.items())
+        return [redo for _, redo in found if not self._fates.hides_redo()]
 
     def write_redo(self, redo: Redo) -> None:
         self._lake.redos[redo.file_name] = redo
 
     def delete_redo(self, redo: Redo) -> None:
-        self._lake.redos.pop(redo.file_name, None)
+        if self._lake.redos.pop(redo.file_name, None) is not None:
+            self._lake.deleted_redos[redo.file_name] = redo
 
     def require_files(self, files: Iterable[DataFile]) -> None:
         gone = [file.path for file in files if file.path in self._lake.gone]
@@ -264,7 +274,7 @@ class SimulatedPort(CommitPort):
             moved=frozenset(moves),
             commit_id=commit_id,
             writer=self._run,
-            key=hash((before.key, commit_id, *moves)),
+            key=hash((before.key, commit_id, *sorted(moves.items()))),
         )
         fate = self._fates.commit()
         if fate is Fate.LATE:

@@ -1,8 +1,9 @@
 """What the commit protocol asks of a lake: the port. Pure.
 
-The protocol is made of generators. Before each call of the port they yield how many seconds to
-wait: between two calls other drivers may do anything, and this one may die. Whoever drives the
-generators decides what happens there; `delta_commit` drives them against Delta tables.
+The protocol is made of generators. Before each call of the port that reads or writes the lake they
+yield how many seconds to wait: between two such calls other drivers may do anything, and this one
+may die. Whoever drives the generators decides what happens there; `delta_commit` drives them
+against Delta tables.
 """
 
 from collections.abc import Generator, Iterable, Sequence
@@ -21,13 +22,13 @@ NOW = 0.0
 
 
 class TableView(Protocol):
-    """One version of a table, which what is committed later does not change."""
+    """One version of a table; one that is to be committed to does not move on."""
 
     def generation(self, app: str) -> int:
         """The version of an app, 0 for none."""
 
     def file_names(self, topics: Sequence[str]) -> set[str]:
-        """The names, without folders, of the data files; of a partitioned table, of the topics."""
+        """The names, without folders, of the topics' data files."""
 
 
 class CommitPort(Protocol):
@@ -48,8 +49,12 @@ class CommitPort(Protocol):
     def opened(self, table: Table) -> TableView:
         """The newest version, to commit to."""
 
-    def commit_ids(self, table: Table) -> set[str | None]:
-        """Those of the commits whose log entries are still there."""
+    def commit_ids(self, table: Table, behind: TableView | None = None) -> set[str | None]:
+        """Those of the commits whose log entries are still there.
+
+        Args:
+            behind: only those after this view are wanted.
+        """
 
     def commit(self, table: Table, view: TableView, redo: Redo, topics: Sequence[str]) -> str:
         """Add the topics' files of the table, and their generations, in one commit.

@@ -11,7 +11,7 @@ A view that is opened afterwards would commit the same version again without com
 Data files are never deleted here: after an unknown outcome they may be in a table.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -40,10 +40,13 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """Who commits.
+    """Who commits, and when.
 
     Attributes:
+        source_id: whose topics are committed; part of their apps' names.
         attempt_id: made anew by each attempt; stands in the commits and proves whose they are.
+        run_id: stands in the commits, for people.
+        now_ms: the commits' time; generations are said to be of then.
     """
 
     source_id: str
@@ -76,15 +79,7 @@ def commit_steps(
         for table in tables_of(due):
             yield NOW
             port.make_durable(table)
-        redo = Redo(
-            source_id=attempt.source_id,
-            attempt_id=attempt.attempt_id,
-            commit_id=port.new_commit_id(),
-            run_id=attempt.run_id,
-            created_at_ms=attempt.now_ms,
-            generations={topic: wave.generation for topic, wave in due.items()},
-            files=tuple(file for wave in due.values() for file in wave.files),
-        )
+        redo = _redo(attempt, port.new_commit_id(), due)
         yield NOW
         port.write_redo(redo)
         after("redo")
@@ -138,6 +133,18 @@ def _late_topics(port: CommitPort, source_id: str, waves: Iterable[TopicWave]) -
     ]
 
 
+def _redo(attempt: Attempt, commit_id: str, due: Mapping[str, TopicWave]) -> Redo:
+    return Redo(
+        source_id=attempt.source_id,
+        attempt_id=attempt.attempt_id,
+        commit_id=commit_id,
+        run_id=attempt.run_id,
+        created_at_ms=attempt.now_ms,
+        generations={topic: wave.generation for topic, wave in due.items()},
+        files=tuple(file for wave in due.values() for file in wave.files),
+    )
+
+
 def _decide(port: CommitPort, redo: Redo) -> Steps[bool]:
     """Make the commit to records that decides; False when it can never happen.
 
@@ -146,6 +153,7 @@ def _decide(port: CommitPort, redo: Redo) -> Steps[bool]:
     the same commit is tried again; at most one of the tries can succeed.
     """
     failure = ""
+    tried_from: TableView | None = None
     for pause_s in port.pauses_s:
         yield pause_s
         view = port.opened(RECORDS)
@@ -154,7 +162,9 @@ def _decide(port: CommitPort, redo: Redo) -> Steps[bool]:
             for topic, generation in redo.generations.items()
         ]
         if any(move > 0 for move in moves):
-            if not (yield from _decided_topics(port, view, redo)):
+            if tried_from is None:
+                return False
+            if not (yield from _decided_topics(port, view, redo, behind=tried_from)):
                 return False
             yield NOW
             port.make_durable(RECORDS)
@@ -162,6 +172,7 @@ def _decide(port: CommitPort, redo: Redo) -> Steps[bool]:
         if any(move < 0 for move in moves):  # older than what the wave was planned from: no proof
             failure = "its newest version cannot be seen"
             continue
+        tried_from = tried_from or view
         yield NOW
         failure = port.commit(RECORDS, view, redo, tuple(redo.generations))
         if not failure:
@@ -278,11 +289,16 @@ def _is_needless(found: dict[str, AppVersions], redo: Redo) -> bool:
     return all(published) or (any(taken) and not all(taken))
 
 
-def _decided_topics(port: CommitPort, view: TableView, redo: Redo) -> Steps[set[str]]:
+def _decided_topics(
+    port: CommitPort, view: TableView, redo: Redo, behind: TableView | None = None
+) -> Steps[set[str]]:
     """Name the topics whose generation in this snapshot of records is this redo file's.
 
     Its records files are in the snapshot, or its commit is in the history. Neither alone would
     do: commit info goes with old log entries, files with a compaction, and a topic may have none.
+
+    Args:
+        behind: the commit cannot be in this view.
     """
     records = [file for file in redo.files if file.table == RECORDS.name]
     present: set[str] = set()
@@ -291,6 +307,6 @@ def _decided_topics(port: CommitPort, view: TableView, redo: Redo) -> Steps[set[
     decided = {file.topic for file in records if file.path.rpartition("/")[2] in present}
     if decided != set(redo.generations):
         yield NOW
-        if redo.commit_id in port.commit_ids(RECORDS):
+        if redo.commit_id in port.commit_ids(RECORDS, behind):
             return set(redo.generations)
     return decided

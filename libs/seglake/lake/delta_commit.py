@@ -3,7 +3,6 @@
 With `delta_tables` the only importer of deltalake.
 """
 
-import itertools
 import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,9 +15,11 @@ from seglake.lake.commit_port import CommitPort, Steps, TableView
 from seglake.lake.commit_protocol import Attempt, Outcome, commit_steps, no_hook, recover_steps
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.foreign_changes import refuse_foreign_changes
+from seglake.lake.log_durability import sync_log, write_due_checkpoint
 from seglake.lake.parquet_files import DataFile
 from seglake.lake.redo_file import Redo
 from seglake.lake.tables import Table, tables_of
+from seglake.lake.torn_logs import ACTION_COUNT
 from seglake.lake.waves import TopicWave, check_waves, require_files
 
 if TYPE_CHECKING:
@@ -28,8 +29,6 @@ _T = TypeVar("_T")
 
 # A commit that is looked for was made a moment ago, or by a run that died: its topic waits since.
 _SEARCHED_COMMITS = 1000
-# By then the system has written on its own what a driver did not sync that died.
-_WRITTEN_AFTER_MS = 60_000
 
 
 def commit_wave(
@@ -129,8 +128,8 @@ class _DeltaView:
         return self._tables.generation(self._table, self.handle, app)
 
     def file_names(self, topics: Sequence[str]) -> set[str]:
-        only = [(name, "in", [*topics]) for name in self._table.partition_by]
-        uris = self.handle.file_uris(file_pruning_predicate=only or None)
+        [partition] = self._table.partition_by
+        uris = self.handle.file_uris(file_pruning_predicate=[(partition, "in", [*topics])])
         return {uri.rpartition("/")[2] for uri in uris}
 
 
@@ -158,10 +157,13 @@ class _DeltaPort(CommitPort):
     def opened(self, table: Table) -> _DeltaView:
         return _DeltaView(self._tables, table, self._tables.open(table))
 
-    def commit_ids(self, table: Table) -> set[str | None]:
+    def commit_ids(self, table: Table, behind: TableView | None = None) -> set[str | None]:
+        handle = self._tables.open(table)
+        count = _SEARCHED_COMMITS
+        if behind is not None:
+            count = handle.version() - cast("_DeltaView", behind).handle.version()
         with self._tables.named("read the history of", table):
-            newest = self._tables.open(table).history(_SEARCHED_COMMITS)
-            return {entry.get("commit_id") for entry in newest}
+            return {entry.get("commit_id") for entry in handle.history(count)}
 
     def commit(self, table: Table, view: TableView, redo: Redo, topics: Sequence[str]) -> str:
         handle = cast("_DeltaView", view).handle  # this port's own
@@ -185,7 +187,7 @@ class _DeltaPort(CommitPort):
 
     def make_durable(self, table: Table) -> None:
         if self._storage.needs_sync(self._tables.lake_path):
-            _sync_log(self._tables, table, self._tables.newest(table).version())
+            sync_log(self._tables, table, self._tables.newest(table).version())
 
     def redo_files(self) -> list[Redo]:
         return redo_file.read_all(self._storage, self.redo_folder)
@@ -223,7 +225,12 @@ def add_files(
         The failure in words, empty when there is none; it may yet have happened.
     """
     from deltalake.exceptions import DeltaError
-    from deltalake.transaction import AddAction, CommitProperties, Transaction
+    from deltalake.transaction import (
+        AddAction,
+        CommitProperties,
+        PostCommitHookProperties,
+        Transaction,
+    )
 
     actions = [
         AddAction(
@@ -237,7 +244,10 @@ def add_files(
         for file in files
     ]
     apps = [Transaction(app, number, created_at_ms) for app, number in generations.items()]
-    properties = CommitProperties(custom_metadata={**said}, app_transactions=apps)
+    properties = CommitProperties(
+        custom_metadata={**said, ACTION_COUNT: str(len(actions) + len(apps))},
+        app_transactions=apps,
+    )
     try:
         handle.create_write_transaction(
             [*actions],
@@ -245,31 +255,10 @@ def add_files(
             schema=table.schema,
             partition_by=list(table.partition_by),
             commit_properties=properties,
+            post_commithook_properties=PostCommitHookProperties(False, False),
         )
     except (DeltaError, OSError, ValueError) as error:
         return f"{type(error).__name__}: {tables.failure('commit to', table, error).reason}"
-    _sync_log(tables, table, handle.version())
+    sync_log(tables, table, handle.version())
+    write_due_checkpoint(tables, table, handle)
     return ""
-
-
-def _sync_log(tables: LakeTables, table: Table, version: int) -> None:
-    """Make durable the log entries behind a version: a power cut must not undo an earlier table.
-
-    Those before it, too, as far back as another driver may not have synced its own yet.
-    """
-    if not tables.storage.needs_sync(tables.lake_path):
-        return
-    paths = []
-    for newer in itertools.count(version + 1):
-        path = tables.log_entry_path(table, newer)
-        if tables.storage.info(path) is None:
-            break
-        paths.append(path)
-    recent_ms = time.time_ns() // 1_000_000 - _WRITTEN_AFTER_MS
-    for older in range(version, -1, -1):
-        path = tables.log_entry_path(table, older)
-        info = tables.storage.info(path)
-        if info is None or info.modified_at_ms < recent_ms:
-            break
-        paths.append(path)
-    tables.storage.sync(paths)

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from seglake.lake.errors import NotALakeError, TableRefusedError, UnsafeStoreError
 from seglake.lake.lake_folder import holds_conversion, opening
 from seglake.lake.parquet_rows import naming_what_is_no_parquet
-from seglake.lake.table_checks import check_whole, foreign_features
+from seglake.lake.table_checks import check_whole, column_features, foreign_features
 from seglake.lake.tables import (
     CHECKPOINTS,
     RECORDS,
@@ -25,16 +25,16 @@ from seglake.lake.tables import (
     TABLES,
     Table,
 )
+from seglake.lake.torn_logs import refuse_torn_log
 from seglake.storage.errors import LakeFolderError, NotFoundError, PlaceError
 from seglake.storage.storage import FileInfo, Storage
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable as DeltaTable
-    from deltalake import Schema
 
 _TERMINAL_CODES = re.compile(r"\x1b\[[0-9;]*m")
 
-_LOG_FOLDER = "_delta_log"
+LOG_FOLDER = "_delta_log"
 _OWN_FOLDER = "_seglake"
 
 
@@ -47,12 +47,13 @@ class LakeTables:
         self._are_there = False  # once seen: nobody takes them away again
         # Those of `newest`, each with the options it was opened with.
         self._handles: dict[str, tuple[dict[str, str], DeltaTable]] = {}
+        self.durable_ends: dict[str, int] = {}  # of logs, in versions; as far as known
 
     def path(self, table: Table) -> str:
         return self.storage.join(self.lake_path, table.name)
 
     def log_entry_path(self, table: Table, version: int) -> str:
-        return self.storage.join(self.path(table), _LOG_FOLDER, f"{version:020d}.json")
+        return self.storage.join(self.path(table), LOG_FOLDER, f"{version:020d}.json")
 
     @property
     def _options(self) -> dict[str, str]:
@@ -60,7 +61,7 @@ class LakeTables:
 
     def delete_log(self, table: Table) -> None:
         """Make a table a folder of Parquet files that has no history any more."""
-        self.storage.delete_folder(self.storage.join(self.path(table), _LOG_FOLDER))
+        self.storage.delete_folder(self.storage.join(self.path(table), LOG_FOLDER))
 
     @property
     def work_folder(self) -> str:
@@ -168,6 +169,7 @@ class LakeTables:
         Raises:
             NotALakeError: there is no such table.
             SchemaError, TableRefusedError: the table is not as this library made it.
+            TornLogError: a power cut has left a file that is in the way.
         """
         from deltalake import DeltaTable
         from deltalake.exceptions import TableNotFoundError
@@ -179,6 +181,10 @@ class LakeTables:
         except TableNotFoundError as error:
             reason = f"it has no table {table.name}"
             raise NotALakeError(path=self.lake_path, reason=reason) from error
+        except PlaceError:
+            if self.storage.needs_sync(self.lake_path):
+                refuse_torn_log(self.storage, self.storage.join(self.path(table), LOG_FOLDER))
+            raise
         self._check(table, handle)
         return handle
 
@@ -202,6 +208,7 @@ class LakeTables:
     def forget_handles(self) -> None:
         """Open each table anew for the next reading, as after a table was dropped and remade."""
         self._handles.clear()
+        self.durable_ends.clear()
 
     def open_all(self) -> "dict[str, DeltaTable]":
         """Return a handle on each table, by its name; see `open`."""
@@ -321,7 +328,7 @@ class LakeTables:
             raise LakeFolderError(path=self.lake_path, reason=f"it holds {reason}")
         for table in missing:
             left = [e.name for e in self._entries(table.name)]
-            left = [name for name in left if name not in (_LOG_FOLDER, _OWN_FOLDER)]
+            left = [name for name in left if name not in (LOG_FOLDER, _OWN_FOLDER)]
             if left:
                 reason = f"{table.name} holds {left[0]} and is not a table"
                 raise LakeFolderError(path=self.lake_path, reason=reason)
@@ -371,7 +378,7 @@ class LakeTables:
             partition_by=metadata.partition_columns,
             settings=metadata.configuration,
         )
-        reasons += _column_features(schema)
+        reasons += column_features({field.name: field.metadata for field in schema.fields})
         if reasons:
             raise TableRefusedError(table=table.name, path=self.path(table), reasons=reasons)
         columns = schema.to_arrow()
@@ -383,13 +390,3 @@ def _in_one_line(error: Exception) -> str:
     plain = _TERMINAL_CODES.sub("", str(error))
     lines = [line.strip(" \t\u21b3\u2502\u2570\u251c\u2500\u25b6") for line in plain.splitlines()]
     return ": ".join(line for line in lines if line)
-
-
-def _column_features(schema: "Schema") -> list[str]:
-    """Name what makes a column more than its values: generated, identity, renamed, an invariant."""
-    return [
-        f"column {field.name} has {key}"
-        for field in schema.fields
-        for key in field.metadata
-        if key.startswith("delta.")
-    ]

@@ -87,6 +87,22 @@ class ForeignChangeError(SeglakeError):
         )
 
 
+class TornLogError(SeglakeError):
+    """A file of a table's log was cut short by a power cut: nobody was told that it is there."""
+
+    def __init__(self, *, path: str, is_commit: bool) -> None:
+        self.path = path
+        self.is_commit = is_commit
+        what = (
+            "no run was told that its commit had happened; delete the file"
+            if is_commit
+            else "the log holds all that it held; delete the file, and _last_checkpoint beside it"
+        )
+        super().__init__(
+            f"{path} was cut short, as by a power cut: {what} and run again; nothing was touched"
+        )
+
+
 class TablesDisagreeError(SeglakeError):
     """The tables' generations of a topic cannot come from our commits: one was put back or lost.
 

@@ -1,6 +1,6 @@
 """Whether a table, or columns, are as this library makes them. Pure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import pyarrow as pa
 
@@ -98,3 +98,17 @@ def _differences(expected: pa.Schema, found: Iterable[tuple[str, pa.DataType]]) 
     if not lines and names != expected.names:
         lines.append(f"columns are in the order {names}, expected {expected.names}")
     return lines
+
+
+def column_features(columns: Mapping[str, Iterable[str]]) -> list[str]:
+    """Name what makes a column more than its values: generated, identity, renamed, an invariant.
+
+    Args:
+        columns: what is said of each.
+    """
+    return [
+        f"column {name} has {key}"
+        for name, keys in columns.items()
+        for key in keys
+        if key.startswith("delta.")
+    ]

@@ -1,0 +1,69 @@
+"""Makes tables' logs survive a power cut: entries in their order, then checkpoints. Effect.
+
+delta-rs syncs nothing. On S3 and HDFS there is nothing to sync.
+"""
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from seglake.lake.delta_tables import LOG_FOLDER, LakeTables
+from seglake.lake.tables import Table
+from seglake.storage.errors import PlaceError
+
+if TYPE_CHECKING:
+    from seglake.lake.delta_tables import DeltaTable
+
+_CHECKPOINT_EACH = 100  # commits; as delta-rs has it
+
+
+def sync_log(tables: LakeTables, table: Table, version: int) -> None:
+    """Make durable the log entries up to a version, and those behind it by now.
+
+    Other drivers may have put them there and have died before they synced them. What this one has
+    synced before is left out, and what is older than a checkpoint.
+    """
+    if not tables.storage.needs_sync(tables.lake_path):
+        return
+    paths = []
+    end = version + 1
+    while _is_there(tables, path := tables.log_entry_path(table, end)):
+        paths.append(path)
+        end += 1
+    for older in range(version, tables.durable_ends.get(table.name, 0) - 1, -1):
+        path = tables.log_entry_path(table, older)
+        if not _is_there(tables, path):
+            break
+        paths.append(path)
+        checkpoint, hint = _checkpoint_paths(tables, table, older)
+        if _is_there(tables, checkpoint) and _is_there(tables, hint):
+            paths += [checkpoint, hint]
+            break
+    tables.storage.sync(paths)
+    tables.durable_ends[table.name] = end
+
+
+def write_due_checkpoint(tables: LakeTables, table: Table, handle: "DeltaTable") -> None:
+    """Write a checkpoint after each hundredth commit, and forget expired entries.
+
+    That it is not written is no failure: the next one is due after so many commits again.
+
+    Args:
+        handle: that a commit was just made with, which is durable; it stands before the commit.
+    """
+    if handle.version() % _CHECKPOINT_EACH != _CHECKPOINT_EACH - 1:
+        return
+    with contextlib.suppress(PlaceError), tables.named("write a checkpoint of", table):
+        handle.update_incremental()
+        handle.create_checkpoint()
+        tables.storage.sync(_checkpoint_paths(tables, table, handle.version()))
+        handle.cleanup_metadata()
+
+
+def _checkpoint_paths(tables: LakeTables, table: Table, version: int) -> tuple[str, str]:
+    """The checkpoint of a version, and the file that names the newest one."""
+    checkpoint = tables.log_entry_path(table, version).removesuffix("json") + "checkpoint.parquet"
+    return checkpoint, tables.storage.join(tables.path(table), LOG_FOLDER, "_last_checkpoint")
+
+
+def _is_there(tables: LakeTables, path: str) -> bool:
+    return tables.storage.info(path) is not None

@@ -1,0 +1,91 @@
+"""What a driver makes durable of tables' logs, seen by a storage that notes what it syncs."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from seglake.lake.delta_commit import add_files
+from seglake.lake.delta_tables import LakeTables
+from seglake.lake.tables import GAPS
+from seglake.storage.local_storage import LocalStorage
+from support.lake_rows import Lake
+
+
+class NotingStorage(LocalStorage):
+    """Notes the names of the files that it syncs, and of entries that have a checkpoint by then."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.synced: list[str] = []
+        self.late: set[str] = set()
+
+    def sync(self, paths: Iterable[str]) -> None:
+        given = [Path(path) for path in paths]
+        self.synced += [path.name for path in given]
+        with_checkpoint = (p for p in given if p.with_suffix(".checkpoint.parquet").exists())
+        self.late |= {path.name for path in with_checkpoint}
+        super().sync(map(str, given))
+
+
+def test_a_driver_syncs_what_others_may_not_have_synced_once(lake: Lake) -> None:
+    _commit(lake.tables, 3)
+    driver = _Driver(lake)
+    _commit(driver.tables, 1)
+    assert driver.synced() == [_entry(number) for number in (4, 3, 2, 1, 0)]
+    _commit(driver.tables, 1)
+    assert driver.synced() == [_entry(5)]
+
+
+def test_a_sync_goes_no_further_back_than_a_checkpoint(lake: Lake) -> None:
+    _commit(lake.tables, 3)
+    lake.tables.open(GAPS).create_checkpoint()
+    _commit(lake.tables, 1)
+    driver = _Driver(lake)
+    _commit(driver.tables, 1)
+    found = driver.synced()
+    assert found == [*map(_entry, (5, 4, 3)), _checkpoint(3), "_last_checkpoint"]
+
+
+def test_hundredth_commit_writes_a_durable_checkpoint_and_expired_entries_go(lake: Lake) -> None:
+    driver = _Driver(lake)
+    log = lake.path / "gaps" / "_delta_log"
+    _commit(driver.tables, 9)
+    driver.tables.open(GAPS).create_checkpoint()
+    entry = (log / _entry(9)).read_bytes()
+    for number in range(10, 100):
+        (log / _entry(number)).write_bytes(entry)
+    for number in range(50):
+        os.utime(log / _entry(number), (0, 0))
+    os.utime(log / _checkpoint(9), (0, 0))
+    _commit(driver.tables, 1)
+    assert driver.synced()[-2:] == [_checkpoint(100), "_last_checkpoint"]
+    assert _entry(100) not in driver.storage.late
+    assert sorted(path.name for path in log.iterdir())[:2] == [_checkpoint(9), _entry(9)]
+    assert lake.tables.open(GAPS).version() == 100
+
+
+class _Driver:
+    def __init__(self, lake: Lake) -> None:
+        self.storage = NotingStorage()
+        self.tables = LakeTables(str(lake.path), self.storage)
+
+    def synced(self) -> list[str]:
+        """The names of the files since the last call."""
+        found, self.storage.synced = self.storage.synced, []
+        return found
+
+
+def _commit(tables: LakeTables, count: int) -> None:
+    for _ in range(count):
+        handle = tables.open(GAPS)
+        assert not add_files(
+            tables, GAPS, handle, [], created_at_ms=0, said={"run_id": "run"}, generations={"a": 1}
+        )
+
+
+def _entry(number: int) -> str:
+    return f"{number:020d}.json"
+
+
+def _checkpoint(number: int) -> str:
+    return f"{number:020d}.checkpoint.parquet"
