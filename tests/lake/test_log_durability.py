@@ -52,14 +52,14 @@ def test_hundredth_commit_writes_a_durable_checkpoint_and_expired_entries_go(lak
     _commit(driver.tables, 9)
     driver.tables.open(GAPS).create_checkpoint()
     entry = (log / _entry(9)).read_bytes()
-    for number in range(10, 100):
+    for number in range(10, 98):
         (log / _entry(number)).write_bytes(entry)
     for number in range(50):
         os.utime(log / _entry(number), (0, 0))
     os.utime(log / _checkpoint(9), (0, 0))
-    _commit(driver.tables, 1)
+    _commit(driver.tables, 3)
     assert driver.synced()[-2:] == [_checkpoint(100), "_last_checkpoint"]
-    assert _entry(100) not in driver.storage.late
+    assert driver.storage.late == set()
     assert sorted(path.name for path in log.iterdir())[:2] == [_checkpoint(9), _entry(9)]
     assert lake.tables.open(GAPS).version() == 100
 
