@@ -46,6 +46,14 @@ def test_what_comes_late_is_with_what_it_comes_behind(tmp_path: Path) -> None:
     assert found == [(0, True), (6, True), (8, False)]
 
 
+def test_what_comes_late_into_the_place_of_damage_is_with_all_above_it(tmp_path: Path) -> None:
+    batches = [batch(offset) for offset in range(0, 40, 2)]
+    late = batches[5]
+    batches[5] = bad_crc(late)
+    found = _pieces(_splits(tmp_path, [*batches, late]))
+    assert found == [(0, True), (6, True), (8, False)]
+
+
 def test_copy_is_with_all_that_it_copies(tmp_path: Path) -> None:
     batches = [batch(offset) for offset in range(0, 30, 2)]
     found = _pieces(_splits(tmp_path, [*batches, batches[6], batches[7]]))

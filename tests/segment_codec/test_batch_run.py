@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from seglake.segment_codec.batch_run import (
@@ -62,6 +62,12 @@ MODES = st.builds(
     hole=st.integers(0, 4),
     mode=MODES,
 )
+@example(
+    kinds=["plain"] * 6 + ["raised"] + ["plain"] * 3,
+    step=1,
+    hole=0,
+    mode=Mode(compares_neighbours=True),
+)
 def test_runs_are_the_items(kinds: list[str], step: int, hole: int, mode: Mode) -> None:
     _runs(laid_out_kinds(kinds, step=step, hole=hole), mode)
 
@@ -115,6 +121,7 @@ def test_what_is_odd_ends_a_run(kind: str) -> None:
 
 
 @given(places=st.dictionaries(st.integers(0, 16), st.integers(0, 255), max_size=2))
+@example(places={8: 0})  # an abort
 def test_marker_in_a_run_is_what_its_record_says(places: dict[int, int]) -> None:
     """What it says is read by a decoder that shares no code with the walk by runs."""
     usual = end_marker(0, ControlType.COMMIT, producer_id=7).data

@@ -197,10 +197,10 @@ def test_flush_has_nothing_of_the_flushes_before_it() -> None:
 
 def test_append_time_is_for_the_rows_of_its_batch_only() -> None:
     def timed(offset: int, header: Header) -> EncodedBatch:
-        return record_batch(offset, [Record(None, b"v", 5)] * 2, header)
+        return record_batch(offset, [Record(None, b"v", 4), Record(None, b"v", 5)], header)
 
     units = sound_units(
         laid_out(timed(0, Header()), timed(2, Header(log_append_time_ms=77)), timed(4, Header()))
     )
     found, _ = flushed(units)
-    assert [record.timestamp_ms for record in found] == [5, 5, 77, 77, 5, 5]
+    assert [record.timestamp_ms for record in found] == [4, 5, 77, 77, 4, 5]

@@ -50,11 +50,14 @@ def test_time_windows_tile_in_any_order(order: list[int], data: Path, lake: Path
     assert is_nothing_new(ingested(data, lake))
 
 
+@pytest.mark.parametrize(
+    "edges", [[0, 20, 40], [0, 5, 15, 25, 30, 40]], ids=["runs", "few batches"]
+)
 @pytest.mark.parametrize(("first", "stop"), [(13, 26), (14, 29)], ids=["inside", "at the newest"])
 def test_a_window_takes_whole_batches_from_the_first_that_reaches_it(
-    first: int, stop: int, data: Path, lake: Path
+    first: int, stop: int, edges: list[int], data: Path, lake: Path
 ) -> None:
-    make_log_dir(data, {_ORDERS: [0, 20, 40]})
+    make_log_dir(data, {_ORDERS: edges})
     window = {"from_timestamp": _at(first), "to_timestamp": _at(stop)}
     ingested(data, lake, select=window)
     assert offsets_taken(lake) == list(range(10, 25))

@@ -12,7 +12,8 @@ from support.cases import cases, shared
 from support.conversions import DAMAGED_COPIES, DISK_COPIES, DiskCopy
 from support.converted import KNOWN_BOUNDS, LOCAL_STARTS, Log
 from support.corrupt_outcomes import corrupt_outcome
-from support.made_logs import FIRST_MS, STEP_MS, make_log_dir
+from support.encoder import Partition, Segment
+from support.made_logs import FIRST_MS, STEP_MS, made_batches, make_log_dir, write_over
 from support.oracle import Isolation, OracleRecord, expected_records
 from support.printed import cat, without_type
 
@@ -91,6 +92,15 @@ def test_what_is_left_of_a_damaged_disk_is_printed_and_the_damage_named(name: st
         assert any(f"{place} {defect.position}: " in line for line in damage)
     is_damaged = bool(outcome.defects) or any(gap.cause in _LOST for gap in outcome.gaps)
     assert (printed.code, bool(damage)) == ((3, True) if is_damaged else (0, False))
+
+
+def test_batches_that_changed_places_on_a_disk_are_printed_in_order(tmp_path: Path) -> None:
+    first, *batches = made_batches("orders", 0, range(30))
+    segment = Segment(0, [first, *batches[2:], *batches[:2]])
+    data = write_over(tmp_path / "data", [Partition("orders", 0, [segment], high_watermark=30)])
+    printed = cat("--source", data)
+    assert [line["offset"] for line in printed.lines] == [*range(30)]
+    assert (printed.code, printed.err) == (0, "")
 
 
 def test_a_limit_ends_the_reading_before_later_partitions(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from seglake.segment_codec.transactions import Markers
@@ -48,6 +48,7 @@ _FLIPS = st.lists(
     st.booleans(),
     st.integers(0, 3),
 )
+@example([sent(1), commit(1), sent(1)], [], 60, False, 0)  # the second of a producer is open
 def test_any_interleaving_ends_as_the_naive_fold_says(
     steps: list[Step], cuts: list[int], high_watermark: int, has_files: bool, first_segment: int
 ) -> None:
