@@ -110,3 +110,46 @@ def test_a_flipped_leader_epoch_is_not_a_conflict(data: Path, lake: Path) -> Non
     log.write_bytes(content)
     summary = ingested(disks, lake)
     assert (summary.exit_code, conflict_rows(lake), offsets_taken(lake)) == (0, [], list(range(20)))
+
+
+def test_a_tail_lost_also_to_a_leader_who_kept_older_batches_there(data: Path, lake: Path) -> None:
+    """Broker 1 led in epoch 3; broker 0, who had been away, was elected uncleanly behind it."""
+    ours, theirs = numbered_values(20), numbered_values(20, *range(10, 20))
+    disks = two_copies(
+        data,
+        orders_partition(
+            [segment_of(ours[:15]), segment_of(ours[15:], epoch=5, first=15)],
+            leader_epochs=[(0, 0), (5, 15)],
+        ),
+        orders_partition(
+            [segment_of(theirs[:10]), segment_of(theirs[10:], epoch=3, first=10)],
+            leader_epochs=[(0, 0), (3, 10)],
+        ),
+    )
+    summary = ingested(disks, lake)
+    assert (summary.exit_code, summary.findings.conflicts["orders-0"].lost) == (0, 2)
+    assert places_of(conflict_rows(lake)) == [(1, 0, 10, 14), (1, 0, 15, 19)]
+    assert all("lost an election" in row["defect_detail"] for row in conflict_rows(lake))
+
+
+def test_rows_that_lost_an_election_below_the_start_of_the_log_wait_for_no_retake(
+    data: Path, lake: Path
+) -> None:
+    """The winner's segment still has those batches, so the rows are known to be false."""
+    values = numbered_values(20, *range(5, 20))
+    old, new = segment_of(values[:5]), segment_of(values[5:], epoch=3, first=5)
+    loser, winner = two_copies(
+        data,
+        orders_partition([segment_of(numbered_values(10))]),
+        orders_partition(
+            [Segment(0, [*old.batches, *new.batches])],
+            leader_epochs=[(0, 0), (3, 5)],
+            log_start_offset=10,
+        ),
+    )
+    ingested([loser], lake)
+    summary = ingested([winner], lake)
+    assert (summary.exit_code, summary.findings.superseded) == (3, [])
+    assert summary.findings.conflicts["orders-0"].contradicts == 1
+    assert offsets_taken(lake) == list(range(20))
+    assert is_nothing_new(ingested([winner], lake))

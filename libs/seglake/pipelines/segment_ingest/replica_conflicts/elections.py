@@ -86,11 +86,31 @@ def _lost_ranges(
     spans = spans_of(key, batches, coverage, context)
     # A row is superseded whole: where the logs part inside a gap, all of it is taken anew.
     start = min([first for first, stop in spans if first < start < stop], default=start)
-    ranges = common(coverage.current_ranges(key), (start, OPEN_END))
+    stop = _own_from(batches, start, winner, leader_epochs)
+    ranges = common(coverage.current_ranges(key), (start, stop))
     found = (superseded(key, offsets, batches) for offsets in ranges)
     return [
         replace(of, leader_epoch=winner.leader_epoch, last_batch=winner.last_batch) for of in found
     ]
+
+
+def _own_from(batches: Rows, start: int, winner: Winner, leader_epochs: LeaderEpochs) -> int:
+    """From where on the rows are of the log that won: an earlier run has taken them.
+
+    It is below them that it differs from the tables, and that its log begins by now.
+    """
+    if winner.leader_epoch is None:
+        return OPEN_END
+    return min(
+        (
+            row["base_offset"]
+            for row in batches
+            if row["base_offset"] >= start
+            and (row["leader_epoch"] or 0) >= winner.leader_epoch
+            and row["leader_epoch"] == leader_epochs.epoch_at(row["base_offset"])
+        ),
+        default=OPEN_END,
+    )
 
 
 def superseded(key: PartitionKey, offsets: OffsetRange, batches: Rows) -> SupersededRange:

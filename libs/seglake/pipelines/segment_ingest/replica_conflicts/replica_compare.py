@@ -225,7 +225,7 @@ def _compared(request: CompareRequest, log: LogHeads) -> Iterator[_Conflict]:
                 if not is_beyond:
                     continue
                 met = None
-            yield _Conflict(_kind(theirs, met), theirs, met)
+            yield _Conflict(_kind(theirs, met, is_beyond=is_beyond), theirs, met)
 
 
 def _is_conflict(theirs: BatchHead, ours: BatchHead | None, *, is_beyond: bool) -> bool:
@@ -239,13 +239,14 @@ def _is_conflict(theirs: BatchHead, ours: BatchHead | None, *, is_beyond: bool) 
     return is_beyond or has_other_leader or (ours.is_dense and theirs.is_dense)
 
 
-def _kind(theirs: BatchHead, ours: BatchHead | None) -> ConflictKind:
+def _kind(theirs: BatchHead, ours: BatchHead | None, *, is_beyond: bool) -> ConflictKind:
     if ours is None:
         return ConflictKind.LOST
     if ours.leader_epoch is None or theirs.leader_epoch in (None, ours.leader_epoch):
         return ConflictKind.DIFFERS
-    won = theirs.leader_epoch is not None and theirs.leader_epoch > ours.leader_epoch
-    return ConflictKind.CONTRADICTS if won else ConflictKind.LOST
+    # Beyond the divergence it lost to a newer leader, who may have kept batches of an older one.
+    has_lost = is_beyond or theirs.leader_epoch < ours.leader_epoch
+    return ConflictKind.LOST if has_lost else ConflictKind.CONTRADICTS
 
 
 def _place(log: LogHeads, request: RecordRequest) -> Place:
