@@ -200,9 +200,11 @@ class LakeTables:
             handle = self.open(table)
             self._handles[table.name] = options, handle
             return handle
+        checked = handle.version()
         with self.named("open the table", table):
             handle.update_incremental()
-        self._check(table, handle)
+        if handle.version() != checked:  # only a commit changes what a table is
+            self._check(table, handle)
         return handle
 
     def forget_handles(self) -> None:
