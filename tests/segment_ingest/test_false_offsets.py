@@ -119,6 +119,7 @@ def test_holes_that_leave_offsets_unproved_are_said(tmp_path: Path) -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.matrix  # tasks of Spark are those of any engine, and read damage: test_readers_agree
 def test_spark_finds_the_same_false_offsets(tmp_path: Path, spark_session: SparkSession) -> None:
     _disk(tmp_path / "data", "wrapper_1", 3, 4)
     spark = SparkEngine(spark_session.sparkContext)
