@@ -87,6 +87,8 @@ class World:
         self._fates: list[_NextCommit] = []
         self._runs: list[Steps[None] | None] = []
         self._lost_answers = 0
+        # Of runs that took no step since: what runs share is in the key beside that.
+        self._known: dict[int, tuple[object, ...]] = {}
         for number, end in enumerate(scope.log_ends):
             fates = _NextCommit()
             port = SimulatedPort(self.lake, f"run{number}", fates)
@@ -107,6 +109,7 @@ class World:
     def take(self, choice: Choice) -> None:
         number, move = choice
         run, fates = self._runs[number], self._fates[number]
+        self._known.pop(number, None)
         if run is None:
             raise ValueError(f"run {number} has ended")
         fates.fate = Fate.ANSWER_LOST if move is Move.STEP_WITHOUT_ANSWER else Fate.DONE
@@ -123,7 +126,10 @@ class World:
 
     def key(self) -> tuple[object, ...]:
         """Equal for worlds that go on alike."""
-        known = tuple(None if run is None else state_of(run) for run in self._runs)
+        for number, run in enumerate(self._runs):
+            if run is not None and number not in self._known:
+                self._known[number] = state_of(run)
+        known = tuple(map(self._known.get, range(len(self._runs))))
         return (*self.left_key(), known, self._lost_answers)
 
     def left_key(self) -> tuple[object, ...]:
@@ -166,8 +172,12 @@ def state_of(steps: Steps[None]) -> tuple[object, ...]:
 
 def _frozen(value: object) -> Hashable:
     """A value as something that can be compared and hashed; what never changes is left out."""
-    if type(value) in _PLAIN:
+    kind = type(value)
+    if kind in _PLAIN:
         return value
+    # Most of them: matching classes takes its time.
+    if isinstance(value, list) or (isinstance(value, tuple) and kind is tuple):
+        return tuple(map(_frozen, value))
     match value:
         case View():
             return value.number, value.version.key
@@ -179,8 +189,6 @@ def _frozen(value: object) -> Hashable:
             return tuple(sorted((key, _frozen(held)) for key, held in value.items()))
         case set() | frozenset():
             return tuple(sorted(value))
-        case list() | tuple():
-            return tuple(map(_frozen, value))
     return None  # ports, functions, what a run was given
 
 
