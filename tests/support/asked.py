@@ -8,22 +8,26 @@ from pathlib import Path
 
 import duckdb
 
-from seglake.lake.tables import TABLES
+from seglake.lake.tables import TABLES, Table
 from seglake.pipelines.lake_query.scripts import duckdb_script
 from support.lakes import read_arrow
 
 
-def over(lake: Path) -> duckdb.DuckDBPyConnection:
-    """Where the tables of the lake have their names, and the views of conf/duckdb.sql theirs."""
+def over(lake: Path, tables: tuple[Table, ...] = TABLES) -> duckdb.DuckDBPyConnection:
+    """Where the tables of the lake have their names, and the views of conf/duckdb.sql theirs.
+
+    Args:
+        tables: those that are asked; what the others hold is not said.
+    """
     entries = sorted(lake.absolute().glob("*/_delta_log/*.json"))
     times = tuple((entry.stat().st_ino, entry.stat().st_mtime_ns) for entry in entries)
-    _read(lake.absolute(), times)
+    _read(lake.absolute(), times, tables)
     return _connection()
 
 
 @lru_cache(maxsize=1)
-def _read(lake: Path, _state: tuple[tuple[int, int], ...]) -> None:
-    for table in TABLES:
+def _read(lake: Path, _state: tuple[tuple[int, int], ...], tables: tuple[Table, ...]) -> None:
+    for table in tables:
         _connection().register(table.name, read_arrow(lake, table.name))
 
 
