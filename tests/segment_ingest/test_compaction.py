@@ -75,7 +75,7 @@ def _assert_sound(summary: IngestSummary) -> None:
 
 
 @pytest.mark.parametrize(
-    ("scenario", "first", "second", "lost", "seed"), cases(_DISKS, telling=every(2, _DISKS))
+    ("scenario", "first", "second", "lost", "seed"), cases(_DISKS, telling=every(4, _DISKS))
 )
 def test_a_log_that_is_cleaned_between_two_runs_is_taken_on(
     scenario: str, first: str, second: str, lost: list[str], seed: int, data: Path, lake: Path

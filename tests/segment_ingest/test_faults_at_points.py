@@ -13,11 +13,9 @@ from torture.faults import Case, Stage, campaign
 
 _TELLING = [
     Case("more", "driver killed", Point("task done", 1), 0),
-    Case("more", "driver stopped", Point("records", 0), 0),
     Case("more", "worker killed", Point("task begun", 1), 0),
     Case("more", "grown", Point("survey_segments ran", 0), 0),
     Case("more", "runs race", None, 3),
-    Case("recovery", "driver stopped", Point("recovering", 0), 0),
     Case("recovery", "disk full", Point("batches", 0), 0),
     Case("retake", "driver stopped", Point("committing", 0), 0),
     Case("retake", "no memory", Point("gaps", 0), 0),

@@ -38,7 +38,7 @@ _WINDOWS = (
 _WINDOW_ORDERS = [list(order) for order in itertools.permutations(range(3))]
 
 
-@pytest.mark.parametrize("order", cases(_WINDOW_ORDERS, telling=every(2, _WINDOW_ORDERS)))
+@pytest.mark.parametrize("order", cases(_WINDOW_ORDERS, telling=every(3, _WINDOW_ORDERS)))
 def test_time_windows_tile_in_any_order(order: list[int], data: Path, lake: Path) -> None:
     make_log_dir(data, {_ORDERS: [0, 20, 40], ("payments", 0): [0, 40], ("orders", 1): [0, 5]})
     for number in order:

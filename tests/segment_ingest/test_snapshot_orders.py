@@ -128,7 +128,7 @@ def _cut_after(random: Random) -> Callable[[str], None]:
     return after
 
 
-@pytest.mark.parametrize(("world", "order"), cases(_ORDERS, telling=every(40, _ORDERS)))
+@pytest.mark.parametrize(("world", "order"), cases(_ORDERS, telling=every(60, _ORDERS)))
 def test_order_of_snapshots_and_cuts_do_not_matter(tmp_path: Path, world: int, order: int) -> None:
     snapshots = _snapshots(Random(f"snapshots {world}"))
     disks = [snapshot.write(tmp_path / f"disk{index}") for index, snapshot in enumerate(snapshots)]

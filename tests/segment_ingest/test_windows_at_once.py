@@ -8,6 +8,7 @@ import pytest
 
 from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
 from support.audits import audited
+from support.cases import cases
 from support.lakes import Sections, content, ingested
 
 _SAMPLE = Path(__file__).parents[2] / "samples" / "broker-0"
@@ -20,7 +21,9 @@ _WINDOWS = (
 )
 
 
-@pytest.mark.parametrize("isolation", ["read_committed", "read_uncommitted"])
+@pytest.mark.parametrize(
+    "isolation", cases(["read_committed", "read_uncommitted"], telling=["read_committed"])
+)
 def test_windows_taken_at_once_make_the_tables_of_a_plain_run(
     isolation: str, tmp_path: Path
 ) -> None:
