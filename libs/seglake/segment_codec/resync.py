@@ -123,8 +123,7 @@ class Resync:
         for candidate in self._candidates(start, self._stop, low_offset):
             if candidate in seen:
                 continue
-            value_stops = self._value_stops(candidate, may_be_old)
-            if self._leads_on(candidate, low_offset, seen, value_stops):
+            if self._leads_on(candidate, low_offset, seen, may_be_old):
                 return candidate
         return None
 
@@ -153,11 +152,10 @@ class Resync:
                 return
             piece_start += len(piece) - record_batch.HEADER_BYTES + 1
 
-    def _leads_on(
-        self, start: int, low_offset: int, seen: set[int], value_stops: frozenset[int]
-    ) -> bool:
+    def _leads_on(self, start: int, low_offset: int, seen: set[int], may_be_old: bool) -> bool:
         """Whether valid batches lead from here to where the log continues."""
         anchors = self._anchors or frozenset()
+        value_stops: frozenset[int] = frozenset()
         position = start
         while position < self._stop:
             if position in seen:
@@ -168,6 +166,8 @@ class Resync:
             seen.add(position)
             if position in anchors:
                 return True
+            if position == start:
+                value_stops = self._value_stops(start, may_be_old)
             size_bytes, low_offset = step
             position += size_bytes
             if position in value_stops:

@@ -11,7 +11,8 @@ import gzip
 import struct
 import zlib
 
-from seglake.segment_codec._checksum import crc32c
+from seglake.segment_codec._checksum import CASTAGNOLI, crc32c
+from seglake.segment_codec._checksum_kernel import product
 from seglake.segment_codec.batch_run import BatchRun
 from seglake.segment_codec.columns import ColumnBuilder
 from seglake.segment_codec.offset_order import OffsetOrder
@@ -27,6 +28,7 @@ def warm() -> None:
     wrapper = _message(9, gzip.compress(_message(0, b"hi", 0)), 1)
     content = b"".join(map(_batch, range(4))) + b"\x7f" * 64 + _message(7, b"hi", 0) + wrapper
     bounds = SegmentBounds(0, _LIMIT_OFFSET, is_last=True, durable_offset=0)
+    product(1, 1, CASTAGNOLI)
     for compares_neighbours in (False, True):
         walk = SegmentWalk(
             Window(BytesSource(content)),
