@@ -15,7 +15,17 @@ from typing import TYPE_CHECKING, Any
 from seglake.errors import SeglakeError, WrongCallError
 
 if TYPE_CHECKING:
-    from seglake.api import AuditResult, audit, ingest, inspect, replay, report, retake, tables
+    from seglake.api import (
+        AuditResult,
+        audit,
+        ingest,
+        inspect,
+        maintain,
+        replay,
+        report,
+        retake,
+        tables,
+    )
 
 __version__ = "0.1.0"
 
@@ -26,6 +36,7 @@ __all__ = [
     "audit",
     "ingest",
     "inspect",
+    "maintain",
     "replay",
     "report",
     "retake",

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from seglake.lake.delta_tables import DeltaTable
     from seglake.pipelines.lake_audit.disk_check.disk_check import CopyCheck
     from seglake.pipelines.lake_audit.lake_audit import LakeAudit
+    from seglake.pipelines.lake_maintenance.maintain_summary import MaintainSummary
     from seglake.pipelines.lake_replay.replay_summary import ReplaySummary
     from seglake.pipelines.lake_report.model import LakeReport, ThisRun
     from seglake.pipelines.lake_retake.retake_summary import RetakeSummary
@@ -72,6 +73,18 @@ class RetakeOptions(RunOptions, total=False):
 
     partition: Sequence[int]
     all: bool
+
+
+class MaintainOptions(RunOptions, total=False):
+    """The same, of `maintain`.
+
+    Attributes:
+        tables: these only.
+        retention_days: what was replaced stays so long; 7 at least.
+    """
+
+    tables: Sequence[str]
+    retention_days: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +187,21 @@ def audit(lake: Place, source: Places = (), **options: Unpack[EngineOptions]) ->
     """
     _check(options, EngineOptions)
     return run_audit(str(lake), _places(source), settings_of(options), options)
+
+
+def maintain(lake: Place, **options: Unpack[MaintainOptions]) -> "MaintainSummary":
+    """Compact a lake's tables, and delete what dead runs and replaced versions have left.
+
+    Args:
+        lake: the folder of the tables.
+        options: those of `seglake maintain`.
+
+    Raises:
+        WrongCallError: the call, a setting or a place is wrong; nothing was touched.
+        SeglakeError: the lake or a worker failed; call it again.
+    """
+    _check(options, MaintainOptions)
+    return run_maintain(str(lake), settings_of(options), options)
 
 
 def inspect(
@@ -292,6 +320,30 @@ def run_retake(
     run_id, dry_run = options.get("run_id"), options.get("dry_run", False)
     with _scanning(settings, options, view) as scan:
         return retaken(sources, lake, scan, selection=selection, run_id=run_id, dry_run=dry_run)
+
+
+def run_maintain(
+    lake: str, settings: Settings, options: MaintainOptions, view: "View | None" = None
+) -> "MaintainSummary":
+    """`maintain` with settings that are made already."""
+    from seglake.pipelines.lake_maintenance.maintain import MaintenanceChoice
+    from seglake.pipelines.lake_maintenance.maintain import maintain as maintained
+
+    choice = MaintenanceChoice(
+        tables=tuple(options.get("tables", ())),
+        retention_days=options.get("retention_days", 7),
+        dry_run=options.get("dry_run", False),
+    )
+    with _scanning(settings, options, view) as scan:
+        return maintained(
+            lake,
+            scan.storage,
+            scan.engine,
+            scan.reporter,
+            settings,
+            choice=choice,
+            run_id=options.get("run_id"),
+        )
 
 
 def run_audit(

@@ -95,6 +95,7 @@ def told(hostile: Path) -> Mapping[str, _Told]:
         "audit": ("audit", *on_both, "-v"),
         "replay": ("replay", *on_both, "-v"),
         "retake": ("retake", *on_both, "-v"),
+        "maintain": ("maintain", "--lake", lake, *_ALONE, "-v"),
         "report": ("report", "--lake", lake, "--output", page),
         "inspect": ("inspect", source),
         "inspect a file": ("inspect", f"{source}/{_HOSTILE}", "-v"),

@@ -190,6 +190,7 @@ def _calls(folder: Path, echo: str) -> list[tuple[str, ...]]:
         ("audit", *on_both, *written, *lineage, *page),
         ("replay", *on_both, *torn),
         ("retake", *on_both, *written),
+        ("maintain", "--lake", lake, *alone, *written),
         ("report", "--lake", lake, "--output", str(folder / "out" / "report")),
         ("inspect", disks),
         ("inspect", segment, "--json"),
@@ -226,7 +227,8 @@ def _call_all(folder: Path, calls: list[list[str]]) -> None:
 
 def _break_tables(lake: Path) -> None:
     """Bytes in the middle of the data files change: what reads them fails somewhere inside."""
-    for path in [*(lake / "records").rglob("*.parquet"), *(lake / "quarantine").rglob("*.parquet")]:
+    paths = [*(lake / "records").rglob("*.parquet"), *(lake / "quarantine").rglob("*.parquet")]
+    for path in [path for path in paths if path.parent.name != "_delta_log"]:
         data = bytearray(path.read_bytes())
         data[len(data) // 4 : len(data) // 4 + 40] = bytes(40)
         path.write_bytes(data)

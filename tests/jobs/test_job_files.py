@@ -15,6 +15,7 @@ JOB_FILES = {
     "inspect": JOBS / "inspect_segments.py",
     "replay": JOBS / "replay_quarantine.py",
     "retake": JOBS / "retake_partitions.py",
+    "maintain": JOBS / "maintain_lake.py",
     "report": JOBS / "report_lake.py",
     "sql": JOBS / "query_lake.py",
 }

@@ -43,17 +43,19 @@ def test_a_cut_entry_of_another_tool_is_refused_where_a_line_is_cut(lake: Lake, 
         recover(LakeTables(lake.tables.lake_path, lake.storage), SOURCE, ["a"])
 
 
-@pytest.mark.parametrize("left", ["empty", "cut", "zeros", "gone"])
+@pytest.mark.parametrize("left", ["empty", "cut", "zeros", "zeros inside", "gone"])
 def test_a_cut_checkpoint_is_named_and_the_table_opens_without_it(
     lake: Lake, torn: Path, left: str
 ) -> None:
     lake.tables.open(RECORDS).create_checkpoint()
     checkpoint = torn.with_suffix(".checkpoint.parquet")
     content = checkpoint.read_bytes()
-    cut = {"empty": b"", "cut": content[:-9], "zeros": bytes(len(content)), "gone": b""}
-    checkpoint.write_bytes(cut[left])
+    inside = content[:200] + bytes(400) + content[600:]
+    cut = {"empty": b"", "cut": content[:-9], "zeros": bytes(len(content)), "zeros inside": inside}
     if left == "gone":
         checkpoint.unlink()
+    else:
+        checkpoint.write_bytes(cut[left])
     hint = torn.with_name("_last_checkpoint")
     named = hint if left == "gone" else checkpoint
     with pytest.raises(TornLogError) as caught:

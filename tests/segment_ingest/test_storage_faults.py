@@ -29,6 +29,10 @@ _TELLING = [
         ("repair", Op.OPEN_TABLE, How.FAIL, 8),
         ("replay", Op.COMMIT, How.FAIL_FROM_NOW_ON, 4),
         ("retake", Op.COMMIT, How.FAIL_FROM_NOW_ON, 3),
+        ("maintain", Op.COMMIT, How.LATE_ERROR, 1),
+        ("maintain", Op.COMMIT, How.FAIL, 2),
+        ("maintain", Op.SYNC, How.DISK_FULL, 2),
+        ("maintain", Op.CLOSE, How.FAIL, 2),
         ("audit", Op.READ, How.FAIL, 20),
         ("inspect", Op.READ, How.SHORT, 5),
     )

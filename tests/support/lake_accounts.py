@@ -119,7 +119,7 @@ def _rows(table: Path) -> list[Row]:
 def _apps(table: Path) -> dict[str, int]:
     found: dict[str, int] = {}
     for entry in _entries(table):
-        if "txn" in entry:
+        if "txn" in entry and entry["txn"]["appId"] != "seglake/maintain":
             found[entry["txn"]["appId"]] = entry["txn"]["version"]
     return found
 

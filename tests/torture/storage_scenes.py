@@ -4,6 +4,7 @@ A scene is a folder with a disk, a lake, or both, and what is run on them with a
 """
 
 import io
+import os
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from typing import NamedTuple
 
 from seglake.pipelines.lake_audit.run import audit
 from seglake.pipelines.lake_audit.text_report import to_text
+from seglake.pipelines.lake_maintenance.maintain import MaintenanceChoice, maintain
 from seglake.pipelines.lake_replay.replay import replay
 from seglake.pipelines.lake_report.run import report
 from seglake.pipelines.lake_retake.retake import retake
@@ -104,6 +106,15 @@ def _retake(folder: str, storage: Storage) -> Answer:
     return Answer(summary.exit_code, is_whole=not summary.left_out)
 
 
+def _maintain(folder: str, storage: Storage) -> Answer:
+    with LocalEngine(1) as engine:
+        scan = _scan(storage, engine)
+        reporter, settings = scan.reporter, scan.settings
+        choice = MaintenanceChoice()
+        summary = maintain(f"{folder}/lake", storage, engine, reporter, settings, choice=choice)
+    return Answer(summary.exit_code, is_whole=summary.exit_code == 0)
+
+
 def _audit(folder: str, storage: Storage) -> Answer:
     with LocalEngine(1) as engine:
         found = audit(f"{folder}/lake", storage, engine, RunReporter(io.StringIO()))
@@ -140,6 +151,15 @@ def _damaged_lake(base: Path) -> None:
     _write(base / "disk", _LATER, broker_id=1)
 
 
+def _grown_lake(base: Path) -> None:
+    """The lake has a few files of each table, and one of a run that died long ago."""
+    _first(base)
+    _ingest(str(base), LocalStorage())
+    left = base / "lake" / "records" / "topic=orders" / "left.parquet"
+    left.write_bytes(b"left")
+    os.utime(left, (0, 0))
+
+
 def _lost_election(base: Path) -> None:
     """The lake has what lost an election, and knows."""
     disk = base / "disk"
@@ -169,6 +189,7 @@ SCENES: Mapping[str, Scene] = {
     "repair": Scene(_damaged_lake, _ingest),
     "replay": Scene(_damaged_lake, _replay),
     "retake": Scene(_lost_election, _retake),
+    "maintain": Scene(_grown_lake, _maintain),
     "audit": Scene(_damaged_lake, _audit, writes=False),
     "report": Scene(_damaged_lake, _report, writes=False),
     "inspect": Scene(_first, _inspect, writes=False),

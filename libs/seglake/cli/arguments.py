@@ -132,6 +132,41 @@ def retake_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def maintain_parser() -> argparse.ArgumentParser:
+    """Arguments of `seglake maintain`."""
+    parser = new_parser(
+        "maintain",
+        usage="--lake URI [options]",
+        description="Complete what runs that died began, turn many small files into few, write"
+        " checkpoints\nof the logs, and delete what no version needs any more. No row changes.",
+        example="--lake /data/lake --dry-run",
+    )
+    add = parser.add_argument
+    add("--lake", metavar="URI", required=True, help="folder of the tables")
+    add("--topics", metavar="GLOB", nargs="+", action="extend", help="compact these topics only")
+    add("--tables", metavar="NAME", nargs="+", action="extend", default=[], help="these only")
+    add(
+        "--retention-days",
+        metavar="N",
+        type=number,
+        default=7,
+        help="how long replaced files stay for readers of older versions (default and least: 7)",
+    )
+    add(
+        "--engine",
+        choices=["spark", "local"],
+        default="spark",
+        help="spark (default), or local: processes without a JVM",
+    )
+    add("--dry-run", action="store_true", help="say what would be done, change nothing")
+    add("--run-id", metavar="ID", help="label of the run, written with its commits")
+    add_spark_options(parser)
+    add_output_options(parser, json_help="one machine-readable summary line on stdout")
+    parser.set_defaults(source=[], report=None)  # as the other recorded commands
+    add_record_options(parser)
+    return parser
+
+
 def audit_parser() -> argparse.ArgumentParser:
     """Arguments of `seglake audit`."""
     parser = new_parser(

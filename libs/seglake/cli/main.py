@@ -22,6 +22,7 @@ COMMANDS = {
     "cat": _Command("seglake.cli.cat_command", "print records of disks or of a lake"),
     "replay": _Command("seglake.cli.replay_command", "decode quarantined bytes again, fill gaps"),
     "retake": _Command("seglake.cli.retake_command", "ingest again what lost an election"),
+    "maintain": _Command("seglake.cli.maintain_command", "compact the tables, delete what is old"),
     "report": _Command("seglake.cli.report_command", "show a lake as one page to look at"),
     "sql": _Command("seglake.cli.sql_command", "ask the tables in SQL"),
     "warm-up": _Command("seglake.cli.warm_up_command", "compile and fetch what a first run needs"),

@@ -18,6 +18,7 @@ from seglake.lake.foreign_changes import refuse_foreign_changes
 from seglake.lake.log_durability import sync_log, write_due_checkpoint
 from seglake.lake.parquet_files import DataFile
 from seglake.lake.redo_file import Redo
+from seglake.lake.snapshots import StoredFile
 from seglake.lake.tables import Table, tables_of
 from seglake.lake.torn_logs import ACTION_COUNT
 from seglake.lake.waves import TopicWave, check_waves, require_files
@@ -214,10 +215,12 @@ def add_files(
     created_at_ms: int,
     said: Mapping[str, str],
     generations: Mapping[str, int],
+    replaced: Iterable[StoredFile] = (),
 ) -> str:
     """Add finished files to a table in one commit, and make its log durable.
 
     Args:
+        replaced: files of the table that hold the same rows as those added, and go.
         said: stands in the commit's info.
         generations: of apps; the commit fails where another with the same app came between.
 
@@ -229,8 +232,20 @@ def add_files(
         AddAction,
         CommitProperties,
         PostCommitHookProperties,
+        RemoveAction,
         Transaction,
     )
+
+    gone = [
+        RemoveAction(
+            path=file.log_path,
+            data_change=False,
+            deletion_timestamp=created_at_ms,
+            size=file.size_bytes,
+            partition_values=dict.fromkeys(table.partition_by, file.topic),
+        )
+        for file in replaced
+    ]
 
     actions = [
         AddAction(
@@ -238,19 +253,19 @@ def add_files(
             size=file.size_bytes,
             partition_values=dict.fromkeys(table.partition_by, file.topic),
             modification_time=created_at_ms,
-            data_change=True,
+            data_change=not gone,
             stats=file.statistics_json,
         )
         for file in files
     ]
     apps = [Transaction(app, number, created_at_ms) for app, number in generations.items()]
     properties = CommitProperties(
-        custom_metadata={**said, ACTION_COUNT: str(len(actions) + len(apps))},
+        custom_metadata={**said, ACTION_COUNT: str(len(actions) + len(gone) + len(apps))},
         app_transactions=apps,
     )
     try:
         handle.create_write_transaction(
-            [*actions],
+            [*actions, *gone],
             mode="append",
             schema=table.schema,
             partition_by=list(table.partition_by),

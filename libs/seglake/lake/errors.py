@@ -88,7 +88,7 @@ class ForeignChangeError(SeglakeError):
 
 
 class TornLogError(SeglakeError):
-    """A file of a table's log was cut short by a power cut: nobody was told that it is there."""
+    """A file of a table's log is damaged, as by a power cut: nobody was told that it is there."""
 
     def __init__(self, *, path: str, is_commit: bool) -> None:
         self.path = path
@@ -99,7 +99,7 @@ class TornLogError(SeglakeError):
             else "the log holds all that it held; delete the file, and _last_checkpoint beside it"
         )
         super().__init__(
-            f"{path} was cut short, as by a power cut: {what} and run again; nothing was touched"
+            f"{path} is damaged, as by a power cut: {what} and run again; nothing was touched"
         )
 
 
@@ -162,6 +162,20 @@ class DataFileError(SeglakeError):
         super().__init__(
             f"data file {path}: expected {expected_bytes} bytes, found {found}; nothing was "
             "committed, run again"
+        )
+
+
+class RowCountError(SeglakeError):
+    """Data files do not have as many rows as the log says: they are not what was committed."""
+
+    def __init__(self, *, table: str, path: str, expected: int, found: int) -> None:
+        self.table = table
+        self.path = path
+        self.expected = expected
+        self.found = found
+        super().__init__(
+            f"{path} and the files of {table} beside it have {found} rows, and the log says "
+            f"{expected}: a file is not the one that was committed; nothing was changed"
         )
 
 

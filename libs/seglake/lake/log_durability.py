@@ -45,18 +45,29 @@ def sync_log(tables: LakeTables, table: Table, version: int) -> None:
 def write_due_checkpoint(tables: LakeTables, table: Table, handle: "DeltaTable") -> None:
     """Write a checkpoint after each hundredth commit, and forget expired entries.
 
-    That it is not written is no failure: the next one is due after so many commits again.
-
     Args:
         handle: that a commit was just made with, which is durable; it stands before the commit.
     """
-    if handle.version() % _CHECKPOINT_EACH != _CHECKPOINT_EACH - 1:
-        return
+    if handle.version() % _CHECKPOINT_EACH == _CHECKPOINT_EACH - 1:
+        write_checkpoint(tables, table, handle)
+
+
+def write_checkpoint(tables: LakeTables, table: Table, handle: "DeltaTable") -> None:
+    """Write a checkpoint of the newest version, unless there is one, and forget expired entries.
+
+    That it cannot be written is no failure: the next one is due after so many commits again.
+
+    Args:
+        handle: is moved on to the newest version.
+    """
     with contextlib.suppress(PlaceError), tables.named("write a checkpoint of", table):
         handle.update_incremental()
-        handle.create_checkpoint()
-        tables.storage.sync(_checkpoint_paths(tables, table, handle.version()))
-        handle.cleanup_metadata()
+        paths = _checkpoint_paths(tables, table, handle.version())
+        if not _is_there(tables, paths[0]):
+            sync_log(tables, table, handle.version())
+            handle.create_checkpoint()
+            tables.storage.sync(paths)
+            handle.cleanup_metadata()
 
 
 def _checkpoint_paths(tables: LakeTables, table: Table, version: int) -> tuple[str, str]:

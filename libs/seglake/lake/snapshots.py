@@ -5,7 +5,7 @@ Runs on the driver; memory grows with the number of files.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -15,6 +15,9 @@ from seglake.lake.delta_tables import LakeTables
 from seglake.lake.parquet_rows import Within
 from seglake.lake.tables import Table
 
+if TYPE_CHECKING:
+    from seglake.lake.delta_tables import DeltaTable
+
 Bounds = Mapping[str, tuple[int, int]]
 
 
@@ -22,12 +25,14 @@ class StoredFile(NamedTuple):
     """A data file that a snapshot names.
 
     Attributes:
+        log_path: as the log has it: relative to the table's folder, encoded.
         topic: of a table partitioned by it, else None.
         row_count, bounds: as the log says; least and greatest of the integer columns that have
             statistics. None, and left out, where it says nothing.
     """
 
     path: str
+    log_path: str
     topic: str | None
     size_bytes: int
     row_count: int | None
@@ -67,13 +72,14 @@ def read_snapshots(tables: LakeTables, wanted: Sequence[Table]) -> dict[str, Sna
     found = {}
     for table in reversed(wanted):
         handle = tables.open(table)
-        actions = pa.table(handle.get_add_actions(flatten=True))
-        files = list(_files(tables, table, actions))
+        files = list(stored_files(tables, table, handle))
         found[table.name] = Snapshot(files, partial(tables.generation, table, handle))
     return found
 
 
-def _files(tables: LakeTables, table: Table, actions: pa.Table) -> Iterator[StoredFile]:
+def stored_files(tables: LakeTables, table: Table, handle: "DeltaTable") -> Iterator[StoredFile]:
+    """The data files of the version that a handle stands at."""
+    actions = pa.table(handle.get_add_actions(flatten=True))
     numbers = [
         name
         for name in table.statistics_columns
@@ -87,6 +93,7 @@ def _files(tables: LakeTables, table: Table, actions: pa.Table) -> Iterator[Stor
         }
         yield StoredFile(
             path=tables.storage.join(tables.path(table), unquote(row["path"])),
+            log_path=row["path"],
             topic=row.get("partition.topic"),
             size_bytes=row["size_bytes"],
             row_count=row.get("num_records"),

@@ -1,12 +1,15 @@
-"""What a power cut may leave of a table's log on a local disk: files cut short. Effect.
+"""What a power cut may leave of a table's log on a local disk: damaged files. Effect.
 
 An entry is synced before anybody is told of its commit, and a checkpoint before old entries go:
-what is cut short was never relied on.
+what is cut short, or has zeros in it, was never relied on.
 """
 
 import contextlib
 import json
 from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from seglake.lake.errors import TornLogError
 from seglake.storage.errors import NotFoundError
@@ -15,7 +18,6 @@ from seglake.storage.storage import Storage
 ACTION_COUNT = "action_count"
 """In a commit's info: how many lines follow it. delta-rs puts the generations last."""
 
-_PARQUET = b"PAR1"
 _HINT = "_last_checkpoint"
 
 
@@ -34,10 +36,10 @@ def refuse_cut_entry(storage: Storage, path: str) -> None:
 
 
 def refuse_torn_log(storage: Storage, log_folder: str) -> None:
-    """Name the file that keeps a table from being opened, if it was cut short.
+    """Name the file that keeps a table from being opened, if it is damaged.
 
     Raises:
-        TornLogError: the newest entry or checkpoint was; or the hint names none that is there.
+        TornLogError: the newest entry or checkpoint is; or the hint names none that is there.
     """
     paths = {info.name: info.path for info in storage.list_folder(log_folder)}
     commits = [name for name in paths if name.endswith(".json") and name[:20].isdigit()]
@@ -61,4 +63,8 @@ def _is_whole_entry(content: bytes) -> bool:
 
 
 def _is_parquet(content: bytes) -> bool:
-    return content.startswith(_PARQUET) and content.endswith(_PARQUET)
+    try:
+        pq.read_table(pa.BufferReader(content))
+    except (pa.ArrowException, OSError):
+        return False
+    return True

@@ -1,0 +1,23 @@
+"""`seglake maintain`: keeps a lake's tables small and quick to open."""
+
+from collections.abc import Sequence
+
+from seglake.cli.arguments import maintain_parser
+from seglake.cli.recorded_run import Call, Command, Done, run_recorded
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the command; see CONTRIBUTING.md for the exit codes."""
+    command = Command("maintain", _maintain, writes=True)
+    return run_recorded(command, maintain_parser().parse_args(argv))
+
+
+def _maintain(call: Call) -> Done:
+    from seglake.api import MaintainOptions, run_maintain
+
+    arguments, settings, options, view = call
+    more = MaintainOptions(
+        **options, tables=arguments.tables, retention_days=arguments.retention_days
+    )
+    summary = run_maintain(arguments.lake, settings, more, view)
+    return Done(summary, summary.to_text(), lambda: None)
