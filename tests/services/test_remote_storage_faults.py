@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from deltalake import DeltaTable
 
 from seglake.errors import ExitCode
 from seglake.storage.hadoop_properties import HadoopProperties
@@ -16,7 +17,7 @@ from support.lake_accounts import incomplete, rows_of
 from support.servers.hdfs_cluster import HdfsCluster
 from support.servers.s3_server import S3Server
 from torture.storage_faults import played, wrongly_said
-from torture.storage_scenes import SCENES
+from torture.storage_scenes import SCENES, Scene
 
 pytestmark = pytest.mark.timeout(1500)  # the server may have to be built
 
@@ -46,12 +47,14 @@ def expected(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Mapping[st
     return rows_of(folder / "lake")
 
 
-def _wrong(uri: str, properties: HadoopProperties, fault: Fault) -> list[str]:
+def _wrong(
+    uri: str, properties: HadoopProperties, fault: Fault, scene: Scene = _SCENE
+) -> list[str]:
     """What was otherwise than promised in a run with a fault, and in the one behind it."""
     storage, plan = Storages(properties), FaultPlan(fault)
-    ended = played(_SCENE, uri, FaultyStorage(storage, plan), plan)
+    ended = played(scene, uri, FaultyStorage(storage, plan), plan)
     assert plan.met
-    again = played(_SCENE, uri, storage, FaultPlan())
+    again = played(scene, uri, storage, FaultPlan())
     return [*wrongly_said(ended, plan), *([] if again.answer.code == 0 else [str(again)])]
 
 
@@ -81,3 +84,40 @@ def test_a_run_on_hdfs_that_met_a_fault_lost_nothing(
     lake = fetched(hdfs, f"{hdfs_folder}/lake", tmp_path / "lake")
     assert incomplete(lake) == []
     assert rows_of(lake) == expected
+
+
+_MAINTENANCE = SCENES["maintain"]
+_FAILED_COMMIT = Fault(Op.COMMIT, How.LATE_ERROR, 2)
+
+
+@pytest.fixture(scope="module")
+def untidy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a lake of many files."""
+    folder = tmp_path_factory.mktemp("untidy")
+    _MAINTENANCE.make(folder)
+    return folder
+
+
+def _file_count(lake: Path) -> int:
+    return len(DeltaTable(str(lake / "records")).file_uris())
+
+
+@pytest.mark.s3
+def test_maintenance_on_s3_changes_no_row(untidy: Path, s3: S3Server, bucket: str) -> None:
+    folder = shutil.copytree(untidy, s3.folder / bucket / "untidy")
+    uri = f"s3://{bucket}/untidy"
+    assert _wrong(uri, s3.properties(), _FAILED_COMMIT, _MAINTENANCE) == []
+    assert rows_of(folder / "lake") == rows_of(untidy / "lake")
+    assert _file_count(folder / "lake") < _file_count(untidy / "lake")
+
+
+@pytest.mark.hdfs
+def test_maintenance_on_hdfs_changes_no_row(
+    untidy: Path, hdfs: HdfsCluster, hdfs_folder: str, tmp_path: Path
+) -> None:
+    put(untidy, hdfs, hdfs_folder)
+    properties = HadoopProperties(hdfs.properties)
+    assert _wrong(f"{hdfs.uri}{hdfs_folder}", properties, _FAILED_COMMIT, _MAINTENANCE) == []
+    lake = fetched(hdfs, f"{hdfs_folder}/lake", tmp_path / "lake")
+    assert rows_of(lake) == rows_of(untidy / "lake")
+    assert _file_count(lake) < _file_count(untidy / "lake")
