@@ -38,7 +38,8 @@ def sync_log(tables: LakeTables, table: Table, version: int) -> None:
         if _is_there(tables, checkpoint) and _is_there(tables, hint):
             paths += [checkpoint, hint]
             break
-    tables.storage.sync(paths)
+    if paths:
+        tables.storage.sync(paths)
     tables.durable_ends[table.name] = end
 
 
@@ -59,15 +60,24 @@ def write_checkpoint(tables: LakeTables, table: Table, handle: "DeltaTable") -> 
 
     Args:
         handle: is moved on to the newest version.
+
+    Raises:
+        StorageError: it may not last.
     """
-    with contextlib.suppress(PlaceError), tables.named("write a checkpoint of", table):
+    with tables.named("read the log of", table):
         handle.update_incremental()
-        paths = _checkpoint_paths(tables, table, handle.version())
-        if not _is_there(tables, paths[0]):
-            sync_log(tables, table, handle.version())
+    paths = _checkpoint_paths(tables, table, handle.version())
+    if _is_there(tables, paths[0]):
+        return
+    sync_log(tables, table, handle.version())
+    try:
+        with tables.named("write a checkpoint of", table):
             handle.create_checkpoint()
-            tables.storage.sync(paths)
-            handle.cleanup_metadata()
+    except PlaceError:
+        return
+    tables.storage.sync(paths)
+    with contextlib.suppress(PlaceError), tables.named("clean up the log of", table):
+        handle.cleanup_metadata()
 
 
 def _checkpoint_paths(tables: LakeTables, table: Table, version: int) -> tuple[str, str]:
