@@ -59,8 +59,11 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         {"environment", "pipelines.segment_query", "segment_decoding"} | _COMMON
     ),
     "run_records": frozenset({"lake", "seglake"} | _COMMON),
-    "api": _PIPELINES | _COMMON | {"environment", "lake", "storage", "task_engine"},
-    "cli": _PIPELINES | _COMMON | {"api", "environment", "kafka_log", "run_records", "seglake"},
+    "commands": _PIPELINES | _COMMON | {"environment", "lake", "storage", "task_engine"},
+    "api": _PIPELINES | _COMMON | {"commands", "environment", "lake", "storage"},
+    "cli": _PIPELINES
+    | _COMMON
+    | {"commands", "environment", "kafka_log", "run_records", "seglake"},
     "__main__": frozenset({"cli"}),
     "seglake": frozenset({"api", "errors"}),
 }
@@ -71,14 +74,14 @@ NEVER_IN_CODEC = frozenset(
     {"pyspark", "pyarrow", "deltalake", "logging", "time", "datetime", "pathlib", "os", "io"}
 )
 COMMITTERS = frozenset(
-    {"seglake.lake.delta_tables", "seglake.lake.delta_commit", "seglake.lake.vacuum"}
+    {"seglake.lake.delta_tables", "seglake.lake.table_commit", "seglake.lake.vacuum"}
 )
 OPENERS = frozenset(
     f"seglake.storage.{name}"
     for name in ("local_storage", "s3_storage", "s3_objects", "hdfs_storage", "hdfs_clients")
 ) | {"seglake.task_engine.task_progress"}  # a scratch file of this machine
 # Rooms that meet the machine itself: its environment, its processes, its terminal.
-_OUTER = frozenset({"environment", "run_records", "cli", "api", "__main__", "seglake"})
+_OUTER = frozenset({"environment", "run_records", "cli", "commands", "api", "__main__", "seglake"})
 FILE_MODULES = frozenset(
     {
         *("pathlib", "glob", "shutil", "tempfile", "fileinput", "pyarrow.fs"),
@@ -265,7 +268,7 @@ def test_planted_file_is_found() -> None:
     ("name", "source"),
     [
         ("seglake.storage.local_storage", "from pathlib import Path\nopen('x')"),
-        ("seglake.lake.delta_commit", "import deltalake"),
+        ("seglake.lake.table_commit", "import deltalake"),
         (_IN_INGEST, "from seglake.storage.storage import Storage\nfrom seglake import errors"),
         ("seglake.cli.x", "from pathlib import Path\nopen('x')"),
         ("seglake_job", "from pathlib import Path\nfrom seglake_lakes import Lake"),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from seglake.api import run_audit, run_ingest
+from seglake.commands import run_audit, run_ingest
 from seglake.environment.run_settings import settings_of
 from seglake.pipelines.progress import RunReporter, Unit, leave_terminal, step_within
 from seglake.pipelines.progress_views import Position

@@ -2,130 +2,43 @@
 
 Each does what the command of its name does, with the command's options as keywords, prints
 nothing, and returns what the command would have printed as an object. The command line calls the
-same functions. With the engine "spark", a Spark that runs in this process already is used; else one
-is started, for which SPARK_HOME, PYSPARK_PYTHON and PYSPARK_DRIVER_PYTHON are set and stay set.
+same functions, below in `commands`.
 """
 
-import json
-import os
-import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
+from seglake.commands import (
+    AuditResult as AuditResult,
+)
+from seglake.commands import (
+    EngineOptions,
+    MaintainOptions,
+    RetakeOptions,
+    RunOptions,
+    check_report_place,
+    run_audit,
+    run_ingest,
+    run_maintain,
+    run_replay,
+    run_report,
+    run_retake,
+)
 from seglake.environment.run_settings import SettingOptions, settings_of
-from seglake.errors import WrongCallError
 from seglake.near_names import did_you_mean
-from seglake.pipelines.settings.settings import LakeFormat, Settings
 
 if TYPE_CHECKING:
     from seglake.lake.delta_tables import DeltaTable
-    from seglake.pipelines.lake_audit.disk_check.disk_check import CopyCheck
-    from seglake.pipelines.lake_audit.lake_audit import LakeAudit
     from seglake.pipelines.lake_maintenance.maintain_summary import MaintainSummary
     from seglake.pipelines.lake_replay.replay_summary import ReplaySummary
-    from seglake.pipelines.lake_report.model import LakeReport, ThisRun
+    from seglake.pipelines.lake_report.model import LakeReport
     from seglake.pipelines.lake_retake.retake_summary import RetakeSummary
-    from seglake.pipelines.progress_views import View
     from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
-    from seglake.pipelines.segment_ingest.run_context import ScanContext
 
 Place = str | Path
 Places = Place | Iterable[Place]
-_QUIET = -1
-
-
-class EngineOptions(SettingOptions, total=False):
-    """How a call runs, besides the settings.
-
-    Attributes:
-        engine: "spark" (the default; a running session is used, and is left running) or "local".
-        verbosity: -1 says nothing (the default), 0 shows how far the call is, on stderr: a line on
-            a terminal, elsewhere one a minute. 1 and 2 say more.
-    """
-
-    engine: Literal["spark", "local"]
-    verbosity: int
-
-
-class RunOptions(EngineOptions, total=False):
-    """The same, of calls that write.
-
-    Attributes:
-        run_id: a label of the run, written with every row; made up when it is left out.
-        dry_run: only plan; nothing is written.
-    """
-
-    run_id: str | None
-    dry_run: bool
-
-
-class RetakeOptions(RunOptions, total=False):
-    """The same, of `retake`.
-
-    Attributes:
-        partition: these partitions of the topics only.
-        all: whole partitions, also what lost no election; `topics` must be given.
-    """
-
-    partition: Sequence[int]
-    all: bool
-
-
-class MaintainOptions(RunOptions, total=False):
-    """The same, of `maintain`.
-
-    Attributes:
-        tables: these only.
-        retention_days: what was replaced stays so long; 7 at least.
-    """
-
-    tables: Sequence[str]
-    retention_days: int
-
-
-@dataclass(frozen=True, slots=True)
-class AuditResult:
-    """What an audit found; `disks` is None where no source was given, or the lake is empty."""
-
-    lake: "LakeAudit"
-    disks: "tuple[CopyCheck, ...] | None"
-
-    @property
-    def exit_code(self) -> int:
-        """0 where everything is explained and equal, else 3."""
-        from seglake.pipelines.lake_audit.disk_check import disk_check_report
-
-        disks = 0 if self.disks is None else disk_check_report.exit_code(self.disks)
-        return max(self.lake.exit_code, disks)
-
-    # Any: what JSON can hold.
-    def to_mapping(self) -> dict[str, Any]:
-        """Everything, as `--json` prints it."""
-        from seglake.pipelines.lake_audit.disk_check import disk_check_report
-
-        facts = self.lake.to_mapping()
-        if self.disks is not None:
-            disks = disk_check_report.to_mapping(self.disks)
-            facts |= {"exit_code": self.exit_code, "disks": disks}
-        return facts
-
-    def to_json(self) -> str:
-        """One line."""
-        return json.dumps(self.to_mapping(), sort_keys=True)
-
-    def to_text(self) -> str:
-        """What a person reads."""
-        from seglake.pipelines.lake_audit import text_report
-        from seglake.pipelines.lake_audit.disk_check import disk_check_report
-
-        text = text_report.to_text(self.lake)
-        if self.disks is None:
-            return text
-        return f"{text}\n\n{disk_check_report.to_text(self.disks)}"
 
 
 def ingest(source: Places, lake: Place, **options: Unpack[RunOptions]) -> "IngestSummary":
@@ -269,162 +182,6 @@ def tables(lake: Place, **options: Unpack[SettingOptions]) -> "dict[str, DeltaTa
     path = storage.locate(str(lake))
     with opening(path):
         return LakeTables(path, storage).open_all()
-
-
-def run_ingest(
-    sources: Sequence[str],
-    lake: str,
-    settings: Settings,
-    options: RunOptions,
-    view: "View | None" = None,
-) -> "IngestSummary":
-    """`ingest` with settings that are made already."""
-    from seglake.pipelines.segment_ingest.ingest import ingest as into_tables
-    from seglake.pipelines.segment_ingest.parquet_export import convert
-
-    run = convert if settings.write.format is LakeFormat.PARQUET else into_tables
-    run_id, dry_run = options.get("run_id"), options.get("dry_run", False)
-    with _scanning(settings, options, view) as scan:
-        return run(sources, lake, scan, run_id=run_id, dry_run=dry_run)
-
-
-def run_replay(
-    lake: str,
-    sources: Sequence[str],
-    settings: Settings,
-    options: RunOptions,
-    view: "View | None" = None,
-) -> "ReplaySummary":
-    """`replay` with settings that are made already."""
-    from seglake.pipelines.lake_replay.replay import replay as replayed
-
-    run_id, dry_run = options.get("run_id"), options.get("dry_run", False)
-    with _scanning(settings, options, view) as scan:
-        return replayed(lake, sources, scan, run_id=run_id, dry_run=dry_run)
-
-
-def run_retake(
-    sources: Sequence[str],
-    lake: str,
-    settings: Settings,
-    options: RetakeOptions,
-    view: "View | None" = None,
-) -> "RetakeSummary":
-    """`retake` with settings that are made already."""
-    from seglake.pipelines.lake_retake.retake import retake as retaken
-    from seglake.pipelines.lake_retake.retake_plan import Selection
-
-    selection = Selection(frozenset(options.get("partition", ())), options.get("all", False))
-    if selection.is_whole and not settings.select.topics:
-        raise WrongCallError("to ingest whole partitions again, name their topics: --topics")
-    run_id, dry_run = options.get("run_id"), options.get("dry_run", False)
-    with _scanning(settings, options, view) as scan:
-        return retaken(sources, lake, scan, selection=selection, run_id=run_id, dry_run=dry_run)
-
-
-def run_maintain(
-    lake: str, settings: Settings, options: MaintainOptions, view: "View | None" = None
-) -> "MaintainSummary":
-    """`maintain` with settings that are made already."""
-    from seglake.pipelines.lake_maintenance.maintain import MaintenanceChoice
-    from seglake.pipelines.lake_maintenance.maintain import maintain as maintained
-
-    choice = MaintenanceChoice(
-        tables=tuple(options.get("tables", ())),
-        retention_days=options.get("retention_days", 7),
-        dry_run=options.get("dry_run", False),
-    )
-    with _scanning(settings, options, view) as scan:
-        return maintained(
-            lake,
-            scan.storage,
-            scan.engine,
-            scan.reporter,
-            settings,
-            choice=choice,
-            run_id=options.get("run_id"),
-        )
-
-
-def run_audit(
-    lake: str,
-    sources: Sequence[str],
-    settings: Settings,
-    options: EngineOptions,
-    view: "View | None" = None,
-) -> AuditResult:
-    """`audit` with settings that are made already."""
-    from seglake.environment.storages import open_storages
-    from seglake.pipelines.lake_audit.disk_check.disk_check import check_disks, find_disks
-    from seglake.pipelines.lake_audit.run import audit as audited
-
-    storage = open_storages(settings.spark.properties)
-    disks = find_disks(sources, storage, settings) if sources else None
-    with _scanning(settings, options, view) as scan:
-        found = audited(lake, scan.storage, scan.engine, scan.reporter)
-        if disks is None or found.is_empty:
-            return AuditResult(found, None)
-        found = replace(found, notes=(*found.notes, *disks.notes))
-        checks = check_disks(disks, lake, scan.storage, settings, scan.engine, scan.reporter)
-    return AuditResult(found, tuple(checks))
-
-
-def check_report_place(output: str, settings: Settings) -> None:
-    """See that a page may be written to a place, as far as can be seen before it is.
-
-    Raises:
-        WrongCallError: there is a folder, or the URI is none that is known.
-    """
-    from seglake.environment.storages import open_storages
-
-    storage = open_storages(settings.spark.properties)
-    found = storage.info(storage.locate(output))
-    if found is not None and found.is_folder:
-        raise WrongCallError(f"the report cannot be written to {output}: it is a folder")
-
-
-def run_report(
-    lake: str, output: str, settings: Settings, this_run: "ThisRun | None" = None
-) -> "LakeReport":
-    """`report` with settings that are made already, and the run after which it is made."""
-    from seglake.environment.storages import open_storages
-    from seglake.pipelines.lake_report.page import to_html
-    from seglake.pipelines.lake_report.run import report as reported
-
-    storage = open_storages(settings.spark.properties)
-    stuck_after = settings.limits.stuck_after
-    found = reported(lake, storage, stuck_after=stuck_after, this_run=this_run)
-    storage.write_bytes(storage.locate(output), to_html(found))
-    return found
-
-
-@contextmanager
-def _scanning(
-    settings: Settings, options: EngineOptions, view: "View | None"
-) -> "Iterator[ScanContext]":
-    from seglake.environment.engines import open_engine
-    from seglake.environment.storages import open_storages
-    from seglake.environment.warm_up import compilation_hint
-    from seglake.pipelines.progress import RunReporter
-    from seglake.pipelines.segment_ingest.run_context import ScanContext
-
-    verbosity = options.get("verbosity", _QUIET)
-    hint = compilation_hint(os.environ)
-    with (
-        RunReporter(sys.stderr, verbosity=verbosity, view=view, hint=hint) as reporter,
-        open_engine(
-            options.get("engine", "spark"),
-            settings,
-            verbosity=verbosity,
-            preloaded=["seglake.segment_decoding.loaded"],
-        ) as engine,
-    ):
-        yield ScanContext(
-            storage=open_storages(settings.spark.properties),
-            settings=settings,
-            engine=engine,
-            reporter=reporter,
-        )
 
 
 def _check(options: Mapping[str, object], known: type) -> None:

@@ -4,8 +4,8 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from seglake.lake.delta_commit import add_files
 from seglake.lake.delta_tables import LakeTables
+from seglake.lake.table_commit import add_files
 from seglake.lake.tables import GAPS
 from seglake.storage.local_storage import LocalStorage
 from support.lake_rows import Lake

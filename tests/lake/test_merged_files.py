@@ -13,10 +13,18 @@ from support.lake_rows import Lake, rows
 _Places = list[tuple[int, int]]
 
 
+@pytest.mark.parametrize("sources", [1, 3])
 @pytest.mark.parametrize("seed", range(5))
-def test_rows_of_any_files_come_in_the_order_of_offsets(lake: Lake, seed: int) -> None:
+def test_rows_of_any_files_come_in_the_order_of_offsets(
+    lake: Lake, seed: int, sources: int
+) -> None:
     random = Random(seed)
-    places = [(partition, offset) for partition in range(3) for offset in range(40)]
+    places = [
+        (partition, offset)
+        for partition in range(3)
+        for offset in range(40)
+        for _ in range(sources)  # clusters that share a topic share its offsets
+    ]
     parts: list[_Places] = [[] for _ in range(random.randint(2, 6))]
     for place in places:
         random.choice(parts).append(place)

@@ -26,7 +26,7 @@ def test_a_cut_entry_is_refused_and_the_commit_can_be_made_again_without_it(
 ) -> None:
     whole = torn.read_bytes()
     ends = [number for number, byte in enumerate(whole) if byte == ord("\n")]
-    for end in (1, *ends, *(end + 1 for end in ends), *range(90, len(whole) - 1, 97)):
+    for end in (0, 1, *ends, *(end + 1 for end in ends), *range(90, len(whole) - 1, 97)):
         torn.write_bytes(whole[:end])
         with pytest.raises(TornLogError, match="delete the file and run again"):
             recover(LakeTables(lake.tables.lake_path, lake.storage), SOURCE, ["a"])

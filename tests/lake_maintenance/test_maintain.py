@@ -3,21 +3,22 @@
 import io
 import os
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from deltalake import DeltaTable
+from deltalake import DeltaTable, write_deltalake
 
 from seglake.errors import SeglakeError, WrongCallError
-from seglake.lake.compaction import merges_of, replace_files, view_of
+from seglake.lake.compaction import merge_task, replace_files, view_of
 from seglake.lake.delta_tables import LakeTables
-from seglake.lake.merged_files import MergeTask, merge
-from seglake.lake.parquet_files import DataFile
+from seglake.lake.merged_files import merge
 from seglake.lake.tables import RECORDS
 from seglake.pipelines.lake_maintenance.maintain import MaintenanceChoice, maintain
-from seglake.pipelines.lake_maintenance.maintain_summary import MaintainSummary
+from seglake.pipelines.lake_maintenance.maintain_summary import MaintainSummary, TableMaintenance
+from seglake.pipelines.lake_maintenance.merge_plan import merges_of
 from seglake.pipelines.progress import RunReporter
 from seglake.pipelines.settings.settings import Settings
 from seglake.storage.local_storage import LocalStorage
@@ -28,6 +29,8 @@ from support.lakes import ingested
 from support.made_logs import make_log_dir
 
 _TARGET_BYTES = 256 << 20
+_ALL = MaintenanceChoice()
+_DRY = MaintenanceChoice(dry_run=True)
 _TABLES = ("records", "batches", "checkpoints")
 
 
@@ -51,11 +54,10 @@ def lake(grown: Path, tmp_path: Path) -> Path:
     return tmp_path / "lake"
 
 
-def _maintained(lake: Path, **choice: bool | int | tuple[str, ...]) -> MaintainSummary:
-    chosen = MaintenanceChoice(**choice)  # type: ignore[arg-type]  # as each test names them
+def _maintained(lake: Path, choice: MaintenanceChoice = _ALL) -> MaintainSummary:
     with LocalEngine(1) as engine:
         reporter = RunReporter(io.StringIO())
-        return maintain(str(lake), LocalStorage(), engine, reporter, Settings(), choice=chosen)
+        return maintain(str(lake), LocalStorage(), engine, reporter, Settings(), choice=choice)
 
 
 def _paths(lake: Path, table: str) -> list[str]:
@@ -97,11 +99,14 @@ def test_next_run_takes_what_is_new_and_nothing_twice(lake: Path, tmp_path: Path
 
 def test_dry_run_says_what_a_run_does_and_touches_nothing(lake: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in lake.rglob("*") if path.is_file()}
-    planned = _maintained(lake, dry_run=True)
+    planned = _maintained(lake, _DRY)
     assert {path: path.stat().st_mtime_ns for path in lake.rglob("*") if path.is_file()} == before
-    assert planned.to_text().startswith("dry run: 36 files would become 5; nothing was changed")
+    assert planned.to_text().startswith(
+        "dry run: 36 files would become at most 5; nothing was changed ("
+    )
+    assert {table.files_after for table in planned.tables} == {None}
     done = _maintained(lake)
-    assert [table.files_after for table in planned.tables] == [
+    assert [table.expected_files for table in planned.tables] == [
         table.files_after for table in done.tables
     ]
 
@@ -113,25 +118,13 @@ def test_reader_that_began_before_finishes(lake: Path) -> None:
     assert reader.to_pyarrow_table().num_rows == before
 
 
-def _merged(tables: LakeTables) -> Callable[[str], str]:
+def _merged(tables: LakeTables, *, days_ago: int = 0) -> Callable[[str], str]:
     """Merge all files of records, and give what commits that."""
+    now_ms = time.time_ns() // 1_000_000 - days_ago * 86_400_000
     view = view_of(tables, RECORDS)
-    merges = merges_of(view.files, _TARGET_BYTES)
-    files: list[DataFile] = [
-        merge(
-            MergeTask(
-                storage=tables.storage,
-                lake_path=tables.lake_path,
-                table=RECORDS,
-                topic=each.topic or "",
-                paths=tuple(file.path for file in each.files),
-                row_count=each.row_count,
-                compression_level=1,
-            )
-        )
-        for each in merges
-    ]
-    return lambda run_id: replace_files(tables, view, merges, files, run_id=run_id, now_ms=1)
+    merges = merges_of(view, _TARGET_BYTES)
+    files = [merge(merge_task(tables, RECORDS, each, compression_level=1)) for each in merges]
+    return lambda run_id: replace_files(tables, view, merges, files, run_id=run_id, now_ms=now_ms)
 
 
 def test_of_two_that_replace_the_same_files_one_wins(lake: Path) -> None:
@@ -179,27 +172,71 @@ def test_files_of_dead_runs_go_when_they_are_old(lake: Path) -> None:
         path.write_bytes(b"left")
     for path in (old, redo):
         os.utime(path, (0, 0))
-    assert _maintained(lake, dry_run=True).tables[0].deleted_files == 1
+    assert _maintained(lake, _DRY).tables[0].deleted_files == 1
     assert old.exists()
     assert _maintained(lake).tables[0].deleted_files == 1
     assert (old.exists(), young.exists(), redo.exists()) == (False, True, True)
 
 
+@pytest.mark.parametrize(
+    ("kept", "deleted"), [(None, 12), ("interval 1 hours", 12), ("interval 30 days", 0)]
+)
+def test_replaced_files_go_after_a_week_or_when_the_table_says(
+    lake: Path, kept: str | None, deleted: int
+) -> None:
+    replaced = [Path(path) for path in _paths(lake, "records")]
+    assert _merged(LakeTables(str(lake), LocalStorage()), days_ago=10)("run") == ""
+    for path in replaced:
+        os.utime(path, (0, 0))
+    if kept is not None:
+        DeltaTable(str(lake / "records")).alter.set_table_properties(
+            {"delta.deletedFileRetentionDuration": kept}
+        )
+    summary = _maintained(lake, MaintenanceChoice(tables=("records",)))
+    assert (summary.tables[0].deleted_files, summary.tables[0].failure) == (deleted, "")
+    assert sum(not path.exists() for path in replaced) == deleted
+    said = f"{deleted} old files deleted" if deleted else "nothing to compact, nothing to delete"
+    assert summary.to_text().startswith(f"{said} (")
+
+
+def test_files_replaced_an_hour_ago_stay(lake: Path) -> None:
+    replaced = [Path(path) for path in _paths(lake, "records")]
+    for path in replaced:
+        os.utime(path, (0, 0))
+    _maintained(lake)
+    assert _maintained(lake).tables[0].deleted_files == 0
+    assert all(path.exists() for path in replaced)
+
+
+def test_what_another_tool_appends_beside_it_is_not_hidden(lake: Path, tmp_path: Path) -> None:
+    commit = _merged(LakeTables(str(lake), LocalStorage()))
+    table = DeltaTable(str(lake / "records"))
+    write_deltalake(table, table.to_pyarrow_table().slice(0, 1), mode="append")
+    assert commit("run") == ""
+    with pytest.raises(SeglakeError, match="WRITE"):
+        ingested(make_log_dir(tmp_path / "disk", _edges(7)), lake)
+    with pytest.raises(SeglakeError, match="WRITE"):
+        _maintained(lake)
+
+
+def test_failure_is_told_and_is_not_nothing(lake: Path) -> None:
+    summary = MaintainSummary("run", str(lake), seconds=1.5)
+    summary.tables = [TableMaintenance("records", 12, 2048, 12, 2048, failure="CommitError: no")]
+    assert summary.to_text().splitlines() == [
+        "failed to compact records (1.5 s)",
+        "records: not compacted, the next maintenance tries again: CommitError: no",
+    ]
+    assert summary.exit_code == 3
+
+
 def test_only_what_is_named_is_compacted(lake: Path) -> None:
-    _maintained(lake, tables=("batches",))
+    _maintained(lake, MaintenanceChoice(tables=("batches",)))
     assert [len(_paths(lake, table)) for table in _TABLES] == [12, 2, 12]
 
 
-@pytest.mark.parametrize(
-    ("choice", "said"),
-    [
-        ({"retention_days": 6}, "at least 7 days, got 6"),
-        ({"tables": ("record",)}, "has the name record; did you mean records?"),
-    ],
-)
-def test_wrong_call_is_refused(choice: dict[str, int], said: str) -> None:
-    with pytest.raises(WrongCallError, match=said):
-        MaintenanceChoice(**choice)  # type: ignore[arg-type]  # that is the test
+def test_table_that_is_not_there_is_refused() -> None:
+    with pytest.raises(WrongCallError, match=r"has the name record; did you mean records\?"):
+        MaintenanceChoice(tables=("record",))
 
 
 def test_what_a_dead_run_began_is_completed_first(lake: Path, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ _IMPORTED = [
     "pytest",
     "seglake.lake.delta_commit",
     "seglake.pipelines.segment_ingest.ingest",
-    "seglake.api",
+    "seglake.commands",
     "seglake.environment.engines",
     "seglake.environment.storages",
     "seglake.pipelines.lake_replay.replay",

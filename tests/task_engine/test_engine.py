@@ -63,7 +63,7 @@ def test_there_are_no_more_workers_than_tasks() -> None:
         engine.start(2)
         assert len(set(engine.run(lake_tasks.pid_after, [0.5] * 2, on_done=ignore))) == 2
         assert len(multiprocessing.active_children()) == 2
-        engine.run(lake_tasks.pid_after, [0.0] * 3, on_done=ignore)
+        engine.run(lake_tasks.pid_after, [0.5] * 3, on_done=ignore)
         assert len(multiprocessing.active_children()) == 3
         engine.run(lake_tasks.pid_after, [0.0] * 2, on_done=ignore)
         assert len(multiprocessing.active_children()) == 3

@@ -3,6 +3,7 @@
 import argparse
 
 from seglake.cli.common_options import (
+    add_engine_option,
     add_line_options,
     add_output_options,
     add_partition_option,
@@ -145,19 +146,7 @@ def maintain_parser() -> argparse.ArgumentParser:
     add("--lake", metavar="URI", required=True, help="folder of the tables")
     add("--topics", metavar="GLOB", nargs="+", action="extend", help="compact these topics only")
     add("--tables", metavar="NAME", nargs="+", action="extend", default=[], help="these only")
-    add(
-        "--retention-days",
-        metavar="N",
-        type=number,
-        default=7,
-        help="how long replaced files stay for readers of older versions (default and least: 7)",
-    )
-    add(
-        "--engine",
-        choices=["spark", "local"],
-        default="spark",
-        help="spark (default), or local: processes without a JVM",
-    )
+    add_engine_option(parser)
     add("--dry-run", action="store_true", help="say what would be done, change nothing")
     add("--run-id", metavar="ID", help="label of the run, written with its commits")
     add_spark_options(parser)

@@ -14,7 +14,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _audit(call: Call) -> Done:
-    from seglake.api import run_audit
+    from seglake.commands import run_audit
 
     arguments, settings, options, view = call
     found = run_audit(arguments.lake, arguments.source, settings, options, view)

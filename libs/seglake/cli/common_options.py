@@ -128,9 +128,15 @@ def add_report_option(parser: argparse.ArgumentParser) -> None:
 
 def add_source_id_and_engine(parser: argparse.ArgumentParser) -> None:
     """Whose logs they are where nothing says it, and what decodes them."""
-    add = parser.add_argument
-    add("--source-id", metavar="ID", help="cluster, where meta.properties gives none")
-    add(
+    parser.add_argument(
+        "--source-id", metavar="ID", help="cluster, where meta.properties gives none"
+    )
+    add_engine_option(parser)
+
+
+def add_engine_option(parser: argparse.ArgumentParser) -> None:
+    """What tasks run in."""
+    parser.add_argument(
         "--engine",
         choices=["spark", "local"],
         default="spark",

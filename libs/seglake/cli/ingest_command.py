@@ -14,7 +14,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _ingest(call: Call) -> Done:
-    from seglake.api import run_ingest
+    from seglake.commands import run_ingest
 
     arguments, settings, options, view = call
     summary = run_ingest(arguments.source, arguments.lake, settings, options, view)

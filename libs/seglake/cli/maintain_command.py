@@ -13,11 +13,9 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _maintain(call: Call) -> Done:
-    from seglake.api import MaintainOptions, run_maintain
+    from seglake.commands import MaintainOptions, run_maintain
 
     arguments, settings, options, view = call
-    more = MaintainOptions(
-        **options, tables=arguments.tables, retention_days=arguments.retention_days
-    )
+    more = MaintainOptions(**options, tables=arguments.tables)
     summary = run_maintain(arguments.lake, settings, more, view)
     return Done(summary, summary.to_text(), lambda: None)

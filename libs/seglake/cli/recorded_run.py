@@ -19,7 +19,7 @@ from seglake.errors import WrongCallError
 from seglake.printable import encodable, on_one_line
 
 if TYPE_CHECKING:
-    from seglake.api import RunOptions
+    from seglake.commands import RunOptions
     from seglake.pipelines.progress_views import EventLog, View
     from seglake.pipelines.settings.settings import Settings
     from seglake.run_records.run_record import RunRecorder, RunStart
@@ -90,7 +90,7 @@ def _run(command: Command, arguments: argparse.Namespace, log: "EventLog | None"
         settings = settings_of(arguments)
         report_option.check(arguments, settings)
         # Imported here, so that wrong calls are answered at once.
-        from seglake.api import RunOptions
+        from seglake.commands import RunOptions
 
         options = RunOptions(
             engine=arguments.engine,

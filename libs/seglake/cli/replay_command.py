@@ -14,7 +14,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _replay(call: Call) -> Done:
-    from seglake.api import run_replay
+    from seglake.commands import run_replay
 
     arguments, settings, options, view = call
     summary = run_replay(arguments.lake, arguments.source, settings, options, view)

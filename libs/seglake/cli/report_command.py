@@ -19,7 +19,7 @@ def main(argv: Sequence[str]) -> int:
 def _report(arguments: argparse.Namespace) -> int:
     settings = settings_of(arguments)
     # Imported here, so that --help and wrong calls are answered at once.
-    from seglake.api import check_report_place, run_report
+    from seglake.commands import check_report_place, run_report
 
     check_report_place(arguments.output, settings)
     found = run_report(arguments.lake, arguments.output, settings)

@@ -11,7 +11,7 @@ from seglake.errors import WrongCallError
 from seglake.pipelines.settings.settings import LakeFormat, Settings
 
 if TYPE_CHECKING:
-    from seglake.api import AuditResult
+    from seglake.commands import AuditResult
     from seglake.pipelines.lake_replay.replay_summary import ReplaySummary
     from seglake.pipelines.lake_report.model import Finding
     from seglake.pipelines.lake_retake.retake_summary import RetakeSummary
@@ -35,7 +35,7 @@ def check(arguments: argparse.Namespace, settings: Settings) -> None:
         reason = "a conversion to Parquet keeps no ledger to report of"
     if reason:
         raise WrongCallError(f"{reason}: leave --report out")
-    from seglake.api import check_report_place
+    from seglake.commands import check_report_place
 
     check_report_place(arguments.report, settings)
 
@@ -49,7 +49,7 @@ def write(
     """Write the page that was asked for, if one was; `told` is what `found` says of partitions."""
     if arguments.report is None:
         return
-    from seglake.api import run_report
+    from seglake.commands import run_report
     from seglake.pipelines.lake_report.model import ThisRun
 
     this_run = ThisRun(

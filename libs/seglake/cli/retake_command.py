@@ -14,7 +14,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _retake(call: Call) -> Done:
-    from seglake.api import RetakeOptions, run_retake
+    from seglake.commands import RetakeOptions, run_retake
 
     arguments, settings, options, view = call
     more = RetakeOptions(**options, partition=arguments.partition, all=arguments.all)

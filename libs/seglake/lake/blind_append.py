@@ -11,11 +11,11 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from seglake.lake.delta_commit import add_files
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.errors import CommitUnknownError
 from seglake.lake.parquet_files import DataFile
 from seglake.lake.parquet_rows import read_rows
+from seglake.lake.table_commit import add_files
 from seglake.lake.tables import Table
 
 

@@ -1,13 +1,9 @@
-"""Takes the steps of the commit protocol on Delta tables. Effect, on the driver only.
-
-With `delta_tables` the only importer of deltalake.
-"""
+"""Takes the steps of the commit protocol on Delta tables. Effect, on the driver only."""
 
 import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, cast
-from urllib.parse import quote
 
 from seglake.lake import redo_file
 from seglake.lake.app_versions import AppVersions, app_id, published_steps, version_steps
@@ -15,21 +11,17 @@ from seglake.lake.commit_port import CommitPort, Steps, TableView
 from seglake.lake.commit_protocol import Attempt, Outcome, commit_steps, no_hook, recover_steps
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.foreign_changes import refuse_foreign_changes
-from seglake.lake.log_durability import sync_log, write_due_checkpoint
+from seglake.lake.log_durability import sync_log
 from seglake.lake.parquet_files import DataFile
 from seglake.lake.redo_file import Redo
-from seglake.lake.snapshots import StoredFile
+from seglake.lake.table_commit import add_files
 from seglake.lake.tables import Table, tables_of
-from seglake.lake.torn_logs import ACTION_COUNT
 from seglake.lake.waves import TopicWave, check_waves, require_files
 
 if TYPE_CHECKING:
-    from deltalake import DeltaTable
+    from seglake.lake.delta_tables import DeltaTable
 
 _T = TypeVar("_T")
-
-# A commit that is looked for was made a moment ago, or by a run that died: its topic waits since.
-_SEARCHED_COMMITS = 1000
 
 
 def commit_wave(
@@ -160,7 +152,7 @@ class _DeltaPort(CommitPort):
 
     def commit_ids(self, table: Table, behind: TableView | None = None) -> set[str | None]:
         handle = self._tables.open(table)
-        count = _SEARCHED_COMMITS
+        count = None  # far back: a run may have died long ago
         if behind is not None:
             count = handle.version() - cast("_DeltaView", behind).handle.version()
         with self._tables.named("read the history of", table):
@@ -204,76 +196,3 @@ class _DeltaPort(CommitPort):
 
     def ledger(self, source_id: str) -> list[dict[str, Any]]:
         return self._tables.ledger(source_id).to_pylist()
-
-
-def add_files(
-    tables: LakeTables,
-    table: Table,
-    handle: "DeltaTable",
-    files: Iterable[DataFile],
-    *,
-    created_at_ms: int,
-    said: Mapping[str, str],
-    generations: Mapping[str, int],
-    replaced: Iterable[StoredFile] = (),
-) -> str:
-    """Add finished files to a table in one commit, and make its log durable.
-
-    Args:
-        replaced: files of the table that hold the same rows as those added, and go.
-        said: stands in the commit's info.
-        generations: of apps; the commit fails where another with the same app came between.
-
-    Returns:
-        The failure in words, empty when there is none; it may yet have happened.
-    """
-    from deltalake.exceptions import DeltaError
-    from deltalake.transaction import (
-        AddAction,
-        CommitProperties,
-        PostCommitHookProperties,
-        RemoveAction,
-        Transaction,
-    )
-
-    gone = [
-        RemoveAction(
-            path=file.log_path,
-            data_change=False,
-            deletion_timestamp=created_at_ms,
-            size=file.size_bytes,
-            partition_values=dict.fromkeys(table.partition_by, file.topic),
-        )
-        for file in replaced
-    ]
-
-    actions = [
-        AddAction(
-            path=quote(file.path, safe="/="),
-            size=file.size_bytes,
-            partition_values=dict.fromkeys(table.partition_by, file.topic),
-            modification_time=created_at_ms,
-            data_change=not gone,
-            stats=file.statistics_json,
-        )
-        for file in files
-    ]
-    apps = [Transaction(app, number, created_at_ms) for app, number in generations.items()]
-    properties = CommitProperties(
-        custom_metadata={**said, ACTION_COUNT: str(len(actions) + len(gone) + len(apps))},
-        app_transactions=apps,
-    )
-    try:
-        handle.create_write_transaction(
-            [*actions, *gone],
-            mode="append",
-            schema=table.schema,
-            partition_by=list(table.partition_by),
-            commit_properties=properties,
-            post_commithook_properties=PostCommitHookProperties(False, False),
-        )
-    except (DeltaError, OSError, ValueError) as error:
-        return f"{type(error).__name__}: {tables.failure('commit to', table, error).reason}"
-    sync_log(tables, table, handle.version())
-    write_due_checkpoint(tables, table, handle)
-    return ""

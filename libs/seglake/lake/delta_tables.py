@@ -1,6 +1,6 @@
 """Creates, opens and reads the Delta tables of a lake. Effect, on the driver only.
 
-Together with `delta_commit` the only importer of deltalake, which must not be loaded before a
+With `table_commit` and `vacuum` the only importer of deltalake, which must not be loaded before a
 process forks and has no place in a worker: hence the imports inside the functions.
 """
 

@@ -15,6 +15,11 @@ from seglake.lake.torn_logs import refuse_cut_entry
 _CHANGES_NO_ROW = frozenset(
     ("CREATE TABLE", "OPTIMIZE", "VACUUM START", "VACUUM END", "SET TBLPROPERTIES")
 )
+MAINTAINS = "maintains"
+"""In the info of a commit that changes no row: it tells nothing of those before it."""
+
+# Of a history, until one of a run is among them: the newest is, unless there was a maintenance.
+_COMMITS_READ = (1, 20, None)
 _DELETE = "DELETE"
 _RESTORE = "RESTORE"
 
@@ -35,9 +40,11 @@ def refuse_foreign_changes(tables: LakeTables, wanted: Iterable[Table]) -> None:
             refuse_cut_entry(tables.storage, tables.log_entry_path(table, handle.version()))
         harmless = _CHANGES_NO_ROW | ({_DELETE} if table == RECORDS else set())
         with tables.named("read the history of", table):
-            if _is_ours(*handle.history(1)):
-                continue
-            change = foreign_change(handle.history(), harmless)
+            for count in _COMMITS_READ:
+                history = handle.history(count)
+                if any(map(_is_ours, history)):
+                    break
+            change = foreign_change(history, harmless)
         if change is not None:
             raise ForeignChangeError(
                 table=table.name,
@@ -66,7 +73,7 @@ def foreign_change(
             if undone is None:
                 return commit
             place += undone
-        elif commit.get("operation") not in harmless:
+        elif MAINTAINS not in commit and commit.get("operation") not in harmless:
             return commit
         place += 1
     return None
@@ -86,5 +93,6 @@ def _undone(older: Sequence[Mapping[str, Any]], restore: Mapping[str, Any]) -> i
 
 
 # Any: as above.
-def _is_ours(*commits: Mapping[str, Any]) -> bool:
-    return any("run_id" in commit for commit in commits)
+def _is_ours(commit: Mapping[str, Any]) -> bool:
+    """Whether it is one of a run, which looked at what came before it."""
+    return "run_id" in commit and MAINTAINS not in commit

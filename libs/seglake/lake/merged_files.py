@@ -1,13 +1,13 @@
 """Writes the rows of several data files of one topic into a new one, in offset order. Effect.
 
-Runs in tasks. In a file the rows of a partition lie in the order of their offsets. So that the
-new file has them so too, its rows are taken from whichever file has the least next; of each file
-one row group is in memory at a time.
+Runs in tasks. In a file the rows lie in the order of partition and offset. So that they do in the
+new one too, all rows come at once up to a place that no later row group can lie before: of each
+file one row group is in memory at a time.
 """
 
-import heapq
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import pyarrow as pa
@@ -50,10 +50,13 @@ def merge(task: MergeTask) -> DataFile:
         RowCountError: the files do not have the rows that the log says.
         StorageError, OutputError: a file cannot be read, or written.
     """
+    files = [_rows_of(task, path) for path in task.paths]
+    order = _ORDERED_BY.get(task.table.name)
+    pieces = chain.from_iterable(files) if order is None else _in_order(files, order)
     with ParquetFile(
         task.storage, task.lake_path, task.table, task.topic, task.compression_level
     ) as output:
-        for rows in _of_a_row_group(_in_order(task)):
+        for rows in _row_groups(pieces):
             output.write(rows)
         file = output.close() if output.row_count == task.row_count else None
     if file is None:
@@ -66,68 +69,59 @@ def merge(task: MergeTask) -> DataFile:
     return file
 
 
-class _Rows:
-    """The rows of one file that are still to come."""
+def _rows_of(task: MergeTask, path: str) -> Iterator[pa.Table]:
+    """The row groups of a file, its columns in the order and of the types of the table's files."""
+    schema = task.table.file_schema
+    for rows in read_rows(task.storage, path, schema.names):
+        yield rows.select(schema.names).cast(schema)
 
-    def __init__(self, groups: Iterator[pa.Table], table: Table) -> None:
+
+class _Ahead:
+    """The rows of one file that are in memory, and those behind them."""
+
+    def __init__(self, groups: Iterator[pa.Table], order: tuple[str, str]) -> None:
         self._groups = groups
-        self._columns = _ORDERED_BY.get(table.name)
-        self._rows: pa.Table | None = None
-        self._partitions = self._offsets = np.zeros(0, np.int64)
+        self._order = order
+        self._rows = pa.table({})
+        self.last: _Place = (0, 0)
         self._load()
 
     @property
     def is_over(self) -> bool:
-        return self._rows is None
+        return self._rows.num_rows == 0
 
-    def first(self) -> _Place:
-        """Where the next row belongs."""
-        return int(self._partitions[0]), int(self._offsets[0])
-
-    def taken(self, limit: _Place | None) -> pa.Table:
-        """The next rows up to a place, that one included; all of the row group without a limit."""
-        if self._rows is None:
-            raise ValueError
-        count = self._rows.num_rows
-        if limit is not None:
-            partition, offset = limit
-            is_behind = (self._partitions > partition) | (
-                (self._partitions == partition) & (self._offsets > offset)
-            )
-            count = int(np.argmax(is_behind)) if is_behind.any() else count
-        rows = self._rows.slice(0, count)
-        if count == self._rows.num_rows:
+    def taken(self, place: _Place) -> pa.Table:
+        """Those up to a place, that one included."""
+        partitions, offsets = (numbers(self._rows, name) for name in self._order)
+        is_due = (partitions < place[0]) | ((partitions == place[0]) & (offsets <= place[1]))
+        if is_due.all():
+            rows = self._rows
             self._load()
-        else:
-            self._rows = self._rows.slice(count)
-            self._partitions, self._offsets = self._partitions[count:], self._offsets[count:]
+            return rows
+        rows = self._rows.filter(pa.array(is_due))
+        self._rows = self._rows.filter(pa.array(~is_due))
         return rows
 
     def _load(self) -> None:
-        self._rows = next(self._groups, None)
-        if self._rows is None:
-            return
-        if self._columns is None:
-            self._partitions = self._offsets = np.zeros(self._rows.num_rows, np.int64)
-        else:
-            partition, offset = self._columns
-            self._partitions = numbers(self._rows, partition)
-            self._offsets = numbers(self._rows, offset)
+        self._rows = next(self._groups, pa.table({}))
+        if not self.is_over:
+            partitions, offsets = (numbers(self._rows, name) for name in self._order)
+            last = np.lexsort((offsets, partitions))[-1]
+            self.last = int(partitions[last]), int(offsets[last])
 
 
-def _in_order(task: MergeTask) -> Iterator[pa.Table]:
-    schema = task.table.file_schema
-    files = [_Rows(read_rows(task.storage, p, schema.names), task.table) for p in task.paths]
-    ahead = [(file.first(), index) for index, file in enumerate(files) if not file.is_over]
-    heapq.heapify(ahead)
+def _in_order(files: Sequence[Iterator[pa.Table]], order: tuple[str, str]) -> Iterator[pa.Table]:
+    ahead = [file for file in (_Ahead(groups, order) for groups in files) if not file.is_over]
     while ahead:
-        _, index = heapq.heappop(ahead)
-        yield files[index].taken(ahead[0][0] if ahead else None).cast(schema)
-        if not files[index].is_over:
-            heapq.heappush(ahead, (files[index].first(), index))
+        # What is still to come of each file lies behind what is in memory of it.
+        place = min(file.last for file in ahead)
+        rows = pa.concat_tables([file.taken(place) for file in ahead])
+        partitions, offsets = (numbers(rows, name) for name in order)
+        yield rows.take(np.lexsort((offsets, partitions)))
+        ahead = [file for file in ahead if not file.is_over]
 
 
-def _of_a_row_group(pieces: Iterator[pa.Table]) -> Iterator[pa.RecordBatch]:
+def _row_groups(pieces: Iterator[pa.Table]) -> Iterator[pa.RecordBatch]:
     """The rows, so many at a time that they make a row group."""
     waiting: list[pa.Table] = []
     size_bytes = 0
@@ -135,12 +129,7 @@ def _of_a_row_group(pieces: Iterator[pa.Table]) -> Iterator[pa.RecordBatch]:
         waiting.append(piece)
         size_bytes += piece.nbytes
         if size_bytes >= _ROW_GROUP_BYTES:
-            yield _joined(waiting)
+            yield from pa.concat_tables(waiting).combine_chunks().to_batches()
             waiting, size_bytes = [], 0
     if waiting:
-        yield _joined(waiting)
-
-
-def _joined(pieces: Sequence[pa.Table]) -> pa.RecordBatch:
-    [batch] = pa.concat_tables(pieces).combine_chunks().to_batches()
-    return batch
+        yield from pa.concat_tables(waiting).combine_chunks().to_batches()

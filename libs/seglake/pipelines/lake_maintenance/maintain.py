@@ -7,30 +7,29 @@ no version needs is deleted. Each step is whole by itself: one that dies is done
 
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from seglake.errors import WrongCallError
-from seglake.lake.compaction import Merge, TableView, merges_of, replace_files, view_of
+from seglake.lake.compaction import Merge, TableView, merge_task, replace_files, view_of
 from seglake.lake.delta_commit import recover
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.foreign_changes import refuse_foreign_changes
 from seglake.lake.lake_folder import opening
 from seglake.lake.log_durability import write_checkpoint
-from seglake.lake.merged_files import MergeTask, merge
+from seglake.lake.merged_files import merge
 from seglake.lake.snapshots import StoredFile
 from seglake.lake.tables import REQUIRED_TABLES, Table
 from seglake.lake.vacuum import vacuumed
 from seglake.near_names import did_you_mean
 from seglake.pipelines.lake_maintenance.maintain_summary import MaintainSummary, TableMaintenance
+from seglake.pipelines.lake_maintenance.merge_plan import merges_of
 from seglake.pipelines.progress import RunReporter
 from seglake.pipelines.settings.settings import Settings
 from seglake.pipelines.settings.topic_selection import check_selection
 from seglake.storage.storage import Storage
 from seglake.task_engine.engine import Engine
-
-# Delta's own minimum: younger files may be those of a run at work, or of a reader's version.
-LEAST_RETENTION_DAYS = 7
+from seglake.task_engine.packing import packed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,23 +38,16 @@ class MaintenanceChoice:
 
     Attributes:
         tables: names; empty for all.
-        retention_days: what was replaced stays so long, for readers of older versions.
         dry_run: only say what would be done.
 
     Raises:
-        WrongCallError: there is no such table, or files would go too early.
+        WrongCallError: there is no such table.
     """
 
     tables: tuple[str, ...] = ()
-    retention_days: int = LEAST_RETENTION_DAYS
     dry_run: bool = False
 
     def __post_init__(self) -> None:
-        if self.retention_days < LEAST_RETENTION_DAYS:
-            raise WrongCallError(
-                f"files are kept for at least {LEAST_RETENTION_DAYS} days, got "
-                f"{self.retention_days}: a run at work, or a reader, may need younger ones"
-            )
         names = [table.name for table in REQUIRED_TABLES]
         for name in self.tables:
             if name not in names:
@@ -123,81 +115,58 @@ class _Maintenance:
         self.run_id = run_id
 
     def of(self, table: Table) -> TableMaintenance:
+        started = time.monotonic()
         view = view_of(self._tables, table)
         done = TableMaintenance(table.name, *_count(view.files))
-        done.files_after, done.bytes_after = done.files_before, done.bytes_before
         if self._choice.dry_run:
             merges = self._merges(view)
-            done.merged_files = sum(len(merge.files) for merge in merges)
-            done.files_after -= done.merged_files - len(merges)
+            done.merged_files, done.new_files = _file_count(merges), len(merges)
         else:
             view = self._compact(view, done)
+        done.deleted_files = vacuumed(
+            self._tables, table, view.handle, run_id=self.run_id, dry_run=self._choice.dry_run
+        )
+        if not self._choice.dry_run:
             done.files_after, done.bytes_after = _count(view.files)
             write_checkpoint(self._tables, table, view.handle)
-        done.deleted_files = vacuumed(
-            self._tables,
-            table,
-            view.handle,
-            retention_days=self._choice.retention_days,
-            run_id=self.run_id,
-            dry_run=self._choice.dry_run,
-        )
+        done.seconds = round(time.monotonic() - started, 3)
         return done
 
     def _merges(self, view: TableView) -> list[Merge]:
         selects = self._settings.select
         return [
             merge
-            for merge in merges_of(view.files, self._settings.write.target_file_bytes)
-            if not selects.topics or (merge.topic is not None and selects.takes_topic(merge.topic))
+            for merge in merges_of(view, self._settings.write.target_file_bytes)
+            if not selects.topics or (merge.topic and selects.takes_topic(merge.topic))
         ]
 
     def _compact(self, view: TableView, done: TableMaintenance) -> TableView:
-        """Merge what can be, so much at a time as goes into a wave, each committed by itself."""
-        for wave in self._waves(self._merges(view)):
+        """Merge until nothing is left to do, so much at a time as goes into a wave."""
+        while merges := self._merges(view):
+            write = self._settings.write
+            wave = packed(merges, lambda each: each.size_bytes, write.wave_bytes)[0]
             files = self._reporter.run_tasks(
                 self._engine,
                 merge,
-                [self._task(view.table, each) for each in wave],
+                [merge_task(self._tables, view.table, m, write.compression_level) for m in wave],
                 sizes=[each.size_bytes for each in wave],
                 text=f"compacting {view.table.name}",
             )
-            failure = replace_files(
-                self._tables,
-                view,
-                wave,
-                files,
-                run_id=self.run_id,
-                now_ms=time.time_ns() // 1_000_000,
+            now_ms = time.time_ns() // 1_000_000
+            done.failure = replace_files(
+                self._tables, view, wave, files, run_id=self.run_id, now_ms=now_ms
             )
             view = view_of(self._tables, view.table)
-            if failure:
-                done.failure = failure
-                return view
-            done.merged_files += sum(len(each.files) for each in wave)
+            if done.failure:
+                break
+            done.merged_files += _file_count(wave)
+            done.new_files += len(wave)
         return view
-
-    def _waves(self, merges: Sequence[Merge]) -> Iterator[list[Merge]]:
-        wave: list[Merge] = []
-        for each in merges:
-            wave.append(each)
-            if sum(merge.size_bytes for merge in wave) >= self._settings.write.wave_bytes:
-                yield wave
-                wave = []
-        if wave:
-            yield wave
-
-    def _task(self, table: Table, merge: Merge) -> MergeTask:
-        return MergeTask(
-            storage=self._tables.storage,
-            lake_path=self._tables.lake_path,
-            table=table,
-            topic=merge.topic or "",
-            paths=tuple(file.path for file in merge.files),
-            row_count=merge.row_count,
-            compression_level=self._settings.write.compression_level,
-        )
 
 
 def _count(files: Sequence[StoredFile]) -> tuple[int, int]:
     return len(files), sum(file.size_bytes for file in files)
+
+
+def _file_count(merges: Iterable[Merge]) -> int:
+    return sum(len(each.files) for each in merges)

@@ -1,6 +1,7 @@
 """What a maintenance did, for a person and for a machine. Pure."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 
 from seglake.errors import ExitCode
@@ -14,8 +15,8 @@ class TableMaintenance:
     """What became of one table.
 
     Attributes:
-        files_before, files_after: data files that the newest version names.
-        merged_files: so many of them became fewer.
+        files_before, files_after: data files that the newest version names; None after a dry run.
+        merged_files, new_files: so many became so few; one that was merged twice counts twice.
         deleted_files: those that no version needs any more, and those of dead runs.
         failure: why it was not compacted; empty if it was, or need not be.
     """
@@ -23,11 +24,19 @@ class TableMaintenance:
     table: str
     files_before: int
     bytes_before: int
-    files_after: int = 0
-    bytes_after: int = 0
+    files_after: int | None = None
+    bytes_after: int | None = None
     merged_files: int = 0
+    new_files: int = 0
     deleted_files: int = 0
+    seconds: float = 0.0
     failure: str = ""
+
+    @property
+    def expected_files(self) -> int:
+        """After; of a dry run at most so many, since new files may be merged again."""
+        planned = self.files_before - self.merged_files + self.new_files
+        return planned if self.files_after is None else self.files_after
 
 
 @dataclass(slots=True)
@@ -57,37 +66,40 @@ class MaintainSummary:
     def to_text(self) -> str:
         """A line for each table that something was done to."""
         lines = [f"{self._headline()} ({self.seconds:.1f} s)"]
-        for table in self.tables:
-            done = []
-            if table.merged_files:
-                done.append(
-                    f"{show_count(table.files_before, 'file')} of {show_bytes(table.bytes_before)}"
-                    f" {'would become' if self.is_dry_run else 'became'} {self._after(table)}"
-                )
-            if table.deleted_files:
-                would = "would be " if self.is_dry_run else ""
-                done.append(f"{show_count(table.deleted_files, 'old file')} {would}deleted")
-            if table.failure:
-                done.append(f"not compacted, the next maintenance tries again: {table.failure}")
-            if done:
-                lines.append(f"{table.table}: {'; '.join(done)}")
+        lines += [f"{table.table}: {done}" for table in self.tables if (done := self._done(table))]
         if self.recovered:
             lines.append(f"completed what an earlier run began: {', '.join(self.recovered)}")
         lines += [f"note: {note}" for note in self.notes]
         return as_lines(lines)
 
-    def _after(self, table: TableMaintenance) -> str:
-        if self.is_dry_run:
-            return str(table.files_after)
-        return f"{table.files_after} of {show_bytes(table.bytes_after)}"
-
     def _headline(self) -> str:
-        merged = sum(table.merged_files for table in self.tables)
-        deleted = sum(table.deleted_files for table in self.tables)
-        if not merged and not deleted:
-            return "nothing to compact, nothing to delete"
-        before = sum(table.files_before for table in self.tables)
-        after = sum(table.files_after for table in self.tables)
-        if self.is_dry_run:
-            return f"dry run: {before} files would become {after}; nothing was changed"
-        return f"{show_count(before, 'file')} became {after}"
+        parts = []
+        compacted = [table for table in self.tables if table.merged_files]
+        if compacted:
+            before = sum(table.files_before for table in compacted)
+            parts.append(f"{show_count(before, 'file')} {self._became(compacted)}")
+        if deleted := sum(table.deleted_files for table in self.tables):
+            parts.append(self._deleted(deleted))
+        if failed := [table.table for table in self.tables if table.failure]:
+            parts.append(f"failed to compact {', '.join(failed)}")
+        text = ", ".join(parts) or "nothing to compact, nothing to delete"
+        return f"dry run: {text}; nothing was changed" if self.is_dry_run else text
+
+    def _done(self, table: TableMaintenance) -> str:
+        parts = []
+        if table.merged_files:
+            before = f"{show_count(table.files_before, 'file')} of {show_bytes(table.bytes_before)}"
+            size = "" if table.bytes_after is None else f" of {show_bytes(table.bytes_after)}"
+            parts.append(f"{before} {self._became([table])}{size}")
+        if table.deleted_files:
+            parts.append(self._deleted(table.deleted_files))
+        if table.failure:
+            parts.append(f"not compacted, the next maintenance tries again: {table.failure}")
+        return "; ".join(parts)
+
+    def _became(self, tables: Iterable[TableMaintenance]) -> str:
+        became = "would become at most" if self.is_dry_run else "became"
+        return f"{became} {sum(table.expected_files for table in tables)}"
+
+    def _deleted(self, count: int) -> str:
+        return f"{show_count(count, 'old file')} {'would be ' if self.is_dry_run else ''}deleted"

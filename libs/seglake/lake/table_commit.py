@@ -1,0 +1,90 @@
+"""One commit to one Delta table, durable on return. Effect, on the driver only."""
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from seglake.lake.delta_tables import LakeTables
+from seglake.lake.log_durability import sync_log, write_due_checkpoint
+from seglake.lake.parquet_files import DataFile
+from seglake.lake.snapshots import StoredFile
+from seglake.lake.tables import Table
+from seglake.lake.torn_logs import ACTION_COUNT
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
+    from deltalake.transaction import AddAction, RemoveAction
+
+
+def add_files(
+    tables: LakeTables,
+    table: Table,
+    handle: "DeltaTable",
+    files: Iterable[DataFile],
+    *,
+    created_at_ms: int,
+    said: Mapping[str, str],
+    generations: Mapping[str, int],
+    replaced: Iterable[StoredFile] = (),
+) -> str:
+    """Add finished files to a table in one commit, and make its log durable.
+
+    Args:
+        said: stands in the commit's info.
+        generations: of apps; the commit fails where another with the same app came between.
+        replaced: files of the table that hold the same rows as those added, and go.
+
+    Returns:
+        The failure in words, empty when there is none; it may yet have happened.
+    """
+    from deltalake.exceptions import DeltaError
+    from deltalake.transaction import CommitProperties, PostCommitHookProperties, Transaction
+
+    gone = [_removal(table, file, created_at_ms) for file in replaced]
+    added = [_addition(table, file, created_at_ms, changes_rows=not gone) for file in files]
+    apps = [Transaction(app, number, created_at_ms) for app, number in generations.items()]
+    count = len(added) + len(gone) + len(apps)
+    try:
+        handle.create_write_transaction(
+            [*added, *gone],
+            mode="append",
+            schema=table.schema,
+            partition_by=list(table.partition_by),
+            commit_properties=CommitProperties(
+                custom_metadata={**said, ACTION_COUNT: str(count)}, app_transactions=apps
+            ),
+            # A checkpoint is written when the commit is durable.
+            post_commithook_properties=PostCommitHookProperties(False, False),
+        )
+    except (DeltaError, OSError, ValueError) as error:
+        return f"{type(error).__name__}: {tables.failure('commit to', table, error).reason}"
+    sync_log(tables, table, handle.version())
+    write_due_checkpoint(tables, table, handle)
+    return ""
+
+
+def _addition(
+    table: Table, file: DataFile, created_at_ms: int, *, changes_rows: bool
+) -> "AddAction":
+    from deltalake.transaction import AddAction
+
+    return AddAction(
+        path=quote(file.path, safe="/="),
+        size=file.size_bytes,
+        partition_values=dict.fromkeys(table.partition_by, file.topic),
+        modification_time=created_at_ms,
+        data_change=changes_rows,
+        stats=file.statistics_json,
+    )
+
+
+def _removal(table: Table, file: StoredFile, removed_at_ms: int) -> "RemoveAction":
+    from deltalake.transaction import RemoveAction
+
+    return RemoveAction(
+        path=file.log_path,
+        data_change=False,
+        deletion_timestamp=removed_at_ms,
+        size=file.size_bytes,
+        partition_values=dict.fromkeys(table.partition_by, file.topic),
+    )
