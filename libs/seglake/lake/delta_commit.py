@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from seglake.lake.delta_tables import DeltaTable
 
 _T = TypeVar("_T")
+Ledger = Callable[[str], list[dict[str, Any]]]
 
 
 def commit_wave(
@@ -86,16 +87,19 @@ def versions(tables: LakeTables, source_id: str, topics: Iterable[str]) -> dict[
 
 # Any: values of columns of many types.
 def published(
-    tables: LakeTables, source_id: str, topics: Iterable[str]
+    tables: LakeTables, source_id: str, topics: Iterable[str], ledger: Ledger
 ) -> tuple[dict[str, int], list[dict[str, Any]]]:
     """The published generation of each topic, and then the rows of the ledger.
 
     In this order, so that what is planned from an older ledger cannot be committed.
 
+    Args:
+        ledger: reads, of its newest version, what a run needs of one source.
+
     Raises:
         TablesDisagreeError: the generations cannot come from our commits.
     """
-    return _taken(published_steps(_DeltaPort(tables), source_id, topics))
+    return _taken(published_steps(_DeltaPort(tables, ledger), source_id, topics))
 
 
 def _taken(steps: Steps[_T]) -> _T:
@@ -129,9 +133,10 @@ class _DeltaView:
 class _DeltaPort(CommitPort):
     """Delta tables, and redo files beside them."""
 
-    def __init__(self, tables: LakeTables) -> None:
+    def __init__(self, tables: LakeTables, ledger: Ledger | None = None) -> None:
         self._tables = tables
         self._storage = tables.storage
+        self._ledger = ledger or (lambda source_id: tables.ledger(source_id).to_pylist())
 
     @property
     def pauses_s(self) -> Sequence[float]:
@@ -195,4 +200,4 @@ class _DeltaPort(CommitPort):
         require_files(self._tables, files)
 
     def ledger(self, source_id: str) -> list[dict[str, Any]]:
-        return self._tables.ledger(source_id).to_pylist()
+        return self._ledger(source_id)

@@ -243,17 +243,20 @@ class LakeTables:
             pruned_by: column, operator and value; a file whose statistics tell that it has no such
                 row is not read. The others are given whole.
         """
-        # File by file: delta-rs' own reader goes through pyarrow.dataset, whose import and threads
-        # cost more than these few small files.
         wanted = [*columns] if "source_id" in columns else [*columns, "source_id"]
-        empty = pa.schema([table.schema.field(name) for name in wanted]).empty_table()
         paths = self.file_paths(table, topic=topic, pruned_by=pruned_by)
-        files = [self._read(table, path, wanted) for path in paths]
-        whole = pa.concat_tables([empty, *files])
+        whole = self.read_files(table, paths, wanted)
         mine = [value == source_id for value in whole.column("source_id").to_pylist()]
         if not all(mine):  # a filter imports pyarrow.compute, 0.05 s
             whole = whole.filter(pa.array(mine, pa.bool_()))
         return whole.select(columns)
+
+    def read_files(self, table: Table, paths: Sequence[str], columns: Sequence[str]) -> pa.Table:
+        """Return some columns of data files of a table, in their order."""
+        # File by file: delta-rs' own reader goes through pyarrow.dataset, whose import and threads
+        # cost more than these few small files.
+        empty = pa.schema([table.schema.field(name) for name in columns]).empty_table()
+        return pa.concat_tables([empty, *(self._read(table, path, columns) for path in paths)])
 
     def file_paths(
         self,
@@ -272,8 +275,8 @@ class LakeTables:
         return [self.storage.join(self.path(table), *parts) for parts in names]
 
     def _named_in_ledger(self, column: str) -> list[str]:
-        files = [self._read(CHECKPOINTS, path, [column]) for path in self.file_paths(CHECKPOINTS)]
-        found = {value for file in files for value in file.column(column).to_pylist()}
+        rows = self.read_files(CHECKPOINTS, self.file_paths(CHECKPOINTS), [column])
+        found = {*rows.column(column).to_pylist()}
         return sorted(value for value in found if value is not None)
 
     def _read(self, table: Table, path: str, columns: Sequence[str]) -> pa.Table:

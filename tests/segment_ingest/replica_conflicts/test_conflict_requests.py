@@ -9,6 +9,7 @@ from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica_selection import OtherReplica, PartitionChoice
 from seglake.lake.delta_tables import LakeTables
 from seglake.log_tables.coverage import Coverage
+from seglake.log_tables.ledger_digest import LedgerDigest
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.segment_ingest.replica_conflicts.conflict_requests import (
     lake_requests,
@@ -65,9 +66,11 @@ def _of_lake(
     ingested(write_over(data, logs), lake)
     coverage = Coverage.of([(choice.chosen.key, offsets) for offsets in ranges])
     with LocalEngine(1) as engine:
+        tables = LakeTables(str(lake), LocalStorage())
         context = RunContext(
             scan=local_scan(Settings(), engine),
-            tables=LakeTables(str(lake), LocalStorage()),
+            tables=tables,
+            ledger=LedgerDigest(tables),
             source_id=DEFAULT_CLUSTER_ID,
             run_id="run",
             started_at_us=0,

@@ -21,6 +21,7 @@ from seglake.lake.merged_files import merge
 from seglake.lake.snapshots import StoredFile
 from seglake.lake.tables import REQUIRED_TABLES, Table
 from seglake.lake.vacuum import vacuumed
+from seglake.log_tables.ledger_digest import LedgerDigest
 from seglake.near_names import did_you_mean
 from seglake.pipelines.lake_maintenance.maintain_summary import MaintainSummary, TableMaintenance
 from seglake.pipelines.lake_maintenance.merge_plan import merges_of
@@ -93,6 +94,10 @@ def maintain(
         reporter.step("completing what earlier runs began")
         summary.recovered = list(recover(tables, None))
     summary.tables = [run.of(table) for table in choice.chosen]
+    if not choice.dry_run:
+        ledger = LedgerDigest(tables)
+        ledger.read()
+        ledger.store(if_due=False)
     summary.seconds = round(time.monotonic() - started, 3)
     return summary
 

@@ -136,10 +136,13 @@ def _recorded(
     """What the run saw of each partition; what is new of that is in the lake then."""
     context.reporter.step("recording what was observed")
     seen = observed(rounds, context, now)
-    if seen.to_record and not context.is_dry_run:
+    if context.is_dry_run:
+        return seen.every
+    if seen.to_record:
         append_observations(
             context.tables, seen.to_record, source_id=context.source_id, run_id=context.run_id
         )
+    context.ledger.store(if_due=True)
     return seen.every
 
 

@@ -12,6 +12,7 @@ from seglake.lake.delta_tables import LakeTables
 from seglake.lake.lake_folder import opening
 from seglake.log_dirs.discovery import Discovery, discover
 from seglake.log_tables.coverage import Coverage
+from seglake.log_tables.ledger_digest import LedgerDigest
 from seglake.pipelines.progress import RunReporter
 from seglake.pipelines.settings.settings import Settings
 from seglake.pipelines.settings.topic_selection import check_selection, unmatched_globs
@@ -41,6 +42,7 @@ class RunContext:
 
     scan: ScanContext
     tables: LakeTables
+    ledger: LedgerDigest
     source_id: str
     run_id: str
     started_at_us: int
@@ -63,6 +65,7 @@ class RunContext:
         return cls(
             scan=scan,
             tables=tables,
+            ledger=LedgerDigest(tables),
             source_id=source_id,
             run_id=run_id or uuid.uuid4().hex,
             started_at_us=time.time_ns() // 1000,
@@ -145,7 +148,9 @@ def published(context: RunContext, topics: Sequence[str]) -> tuple[dict[str, int
     tables = context.tables
     if not tables.exists():
         return dict.fromkeys(topics, 0), Coverage([])
-    generations, ledger = delta_commit.published(tables, context.source_id, topics)
+    generations, ledger = delta_commit.published(
+        tables, context.source_id, topics, context.ledger.rows
+    )
     return generations, Coverage(ledger)
 
 

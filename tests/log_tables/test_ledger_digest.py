@@ -1,0 +1,160 @@
+"""The digest of a ledger: as good as the ledger, whatever becomes of either, and read once."""
+
+import io
+import shutil
+from pathlib import Path
+
+import pytest
+
+from seglake.lake.delta_tables import LakeTables
+from seglake.lake.tables import CHECKPOINTS
+from seglake.log_tables import ledger_digest
+from seglake.log_tables.coverage import Coverage
+from seglake.log_tables.ledger_digest import LedgerDigest
+from seglake.pipelines.lake_maintenance.maintain import MaintenanceChoice, maintain
+from seglake.pipelines.progress import RunReporter
+from seglake.pipelines.settings.settings import Settings
+from seglake.storage.local_storage import LocalStorage
+from seglake.task_engine.engine import LocalEngine
+from support.encoder import DEFAULT_CLUSTER_ID
+from support.lakes import ingested
+from support.made_logs import make_log_dir
+
+_EACH = 10  # offsets that a run brings to a topic
+_TOPICS = ("orders", "payments")
+
+
+class _CountingStorage(LocalStorage):
+    """Notes which files it reads."""
+
+    def __init__(self) -> None:
+        self.read: list[str] = []
+
+    def read_bytes(self, path: str) -> bytes:
+        self.read.append(path)
+        return super().read_bytes(path)
+
+
+def _run(folder: Path, runs: int) -> None:
+    edges = {(topic, 0): [*range(0, _EACH * runs + 1, _EACH)] for topic in _TOPICS}
+    assert ingested(make_log_dir(folder / "disk", edges), folder / "lake").exit_code == 0
+
+
+@pytest.fixture(scope="module")
+def grown(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A lake that seven runs have filled, the last of which was given a digest to be stored."""
+    folder = tmp_path_factory.mktemp("grown")
+    for runs in range(1, 8):
+        _run(folder, runs)
+    return folder
+
+
+@pytest.fixture
+def folder(grown: Path, tmp_path: Path) -> Path:
+    shutil.copytree(grown, tmp_path, dirs_exist_ok=True)
+    return tmp_path
+
+
+def _read(folder: Path) -> tuple[LedgerDigest, list[str]]:
+    """A digest that a new process has read, and the files that it read for that."""
+    storage = _CountingStorage()
+    digest = LedgerDigest(LakeTables(str(folder / "lake"), storage))
+    digest.read()
+    return digest, storage.read
+
+
+def _ranges(digest: LedgerDigest) -> dict[str, list[tuple[int, int]]]:
+    coverage = Coverage(digest.rows(DEFAULT_CLUSTER_ID))
+    return {key.topic: coverage.ranges(key) for key in coverage.partitions()}
+
+
+def _whole(runs: int) -> dict[str, list[tuple[int, int]]]:
+    return {topic: [(0, _EACH * runs)] for topic in _TOPICS}
+
+
+def _stored(folder: Path) -> Path:
+    """Where a digest was stored of all that the ledger has."""
+    digest, _ = _read(folder)
+    digest.store(if_due=False)
+    return Path(digest.path)
+
+
+def test_only_files_that_are_new_are_read(folder: Path) -> None:
+    digest, read = _read(folder)
+    assert len(read) == 1 + 2 * 7  # it looks for a digest first
+    digest.store(if_due=False)
+    digest, read = _read(folder)
+    assert (read, _ranges(digest)) == ([digest.path], _whole(7))
+    _run(folder, 8)
+    digest, read = _read(folder)
+    assert len(read) == 1 + 2
+    assert _ranges(digest) == _whole(8)
+    assert len(digest.rows(DEFAULT_CLUSTER_ID)) == 2 * 4
+
+
+def test_a_run_stores_it_when_it_is_due_and_a_dry_run_never(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    digest, _ = _read(folder)
+    _run(folder, 8)
+    assert not Path(digest.path).exists()
+    monkeypatch.setattr(ledger_digest, "_DUE_AFTER_FILES", 2 * 8)
+    ingested(folder / "disk", folder / "lake", dry_run=True)
+    assert not Path(digest.path).exists()
+    _run(folder, 9)
+    assert _read(folder)[1] == [digest.path]
+    before = Path(digest.path).read_bytes()
+    _run(folder, 10)
+    assert Path(digest.path).read_bytes() == before
+
+
+def test_a_run_after_it_ingests_what_is_new_and_nothing_twice(folder: Path) -> None:
+    _stored(folder)
+    _run(folder, 9)
+    rows = LakeTables(str(folder / "lake"), LocalStorage()).rows(
+        CHECKPOINTS, DEFAULT_CLUSTER_ID, ["topic", "start_offset", "next_offset"]
+    )
+    assert sorted(row["start_offset"] for row in rows.to_pylist()) == sorted(
+        [*range(0, 80, _EACH)] * 2
+    )
+
+
+@pytest.mark.parametrize("left", ["empty", "cut", "zeros inside", "another file", "folder"])
+def test_damaged_one_is_as_none(folder: Path, left: str) -> None:
+    stored = _stored(folder)
+    content = stored.read_bytes()
+    stored.unlink()
+    if left == "folder":
+        stored.mkdir()
+    elif left == "another file":
+        [any_file, *_] = (folder / "lake" / "checkpoints").glob("*.parquet")
+        shutil.copy(any_file, stored)
+    else:
+        inside = content[:300] + bytes(200) + content[500:]
+        stored.write_bytes({"empty": b"", "cut": content[:-9], "zeros inside": inside}[left])
+    digest, read = _read(folder)
+    assert _ranges(digest) == _whole(7)
+    assert len(read) == 1 + 2 * 7
+    digest.store(if_due=False)
+    assert stored.is_dir() or stored.read_bytes() == content
+
+
+def test_digest_of_files_that_are_gone_is_not_believed(folder: Path) -> None:
+    older = folder / "older"
+    shutil.copytree(folder / "lake", older)
+    _run(folder, 8)
+    stored = _stored(folder)
+    shutil.copy(stored, older / "records" / "_seglake" / stored.name)
+    shutil.rmtree(folder / "lake")
+    older.rename(folder / "lake")  # as restored from a backup, but for the digest
+    assert _ranges(_read(folder)[0]) == _whole(7)
+
+
+def test_maintenance_leaves_one_of_the_files_that_it_made(folder: Path) -> None:
+    other, _ = _read(folder)
+    with LocalEngine(1) as engine:
+        reporter, choice = RunReporter(io.StringIO()), MaintenanceChoice()
+        maintain(str(folder / "lake"), LocalStorage(), engine, reporter, Settings(), choice=choice)
+    digest, read = _read(folder)
+    assert (read, _ranges(digest)) == ([digest.path], _whole(7))
+    assert _ranges(other) == _whole(7)  # a run at work whose files are gone
