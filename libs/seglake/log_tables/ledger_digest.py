@@ -12,16 +12,18 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from crc32c import crc32c
 
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.tables import CHECKPOINTS
 from seglake.log_tables.folded_ledger import Row, folded
 from seglake.storage.errors import PlaceError
 
-_FILE_NAME = "ledger.parquet"
+_FILE_NAME = "ledger.digest"
 _FILES_KEY = b"seglake.data_files"
 _FORMAT_KEY = b"seglake.format"
 _FORMAT = b"1"
+_CHECKSUM_BYTES = 4
 _DUE_AFTER_FILES = 64
 _COLUMNS = (
     *("source_id", "topic_id", "topic", "partition", "kind", "start_offset", "next_offset"),
@@ -107,17 +109,22 @@ class LedgerDigest:
 
 
 def _to_bytes(digest: _Digest) -> bytes:
+    """A Parquet file, behind its checksum: a wrong digest would lose records."""
     files = json.dumps(sorted(digest.files)).encode()
     said: dict[bytes | str, bytes | str] = {_FORMAT_KEY: _FORMAT, _FILES_KEY: files}
     rows = pa.Table.from_pylist([*digest.rows], _SCHEMA.with_metadata(said))
     output = pa.BufferOutputStream()
-    pq.write_table(rows, output, compression="zstd", write_page_checksum=True)
-    return output.getvalue().to_pybytes()
+    pq.write_table(rows, output, compression="zstd")
+    content = output.getvalue().to_pybytes()
+    return crc32c(content).to_bytes(_CHECKSUM_BYTES) + content
 
 
 def _from_bytes(content: bytes) -> _Digest:
     """Raises ArrowException, OSError or ValueError where it is none of this format."""
-    file = pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True)
+    checksum, content = content[:_CHECKSUM_BYTES], content[_CHECKSUM_BYTES:]
+    if crc32c(content).to_bytes(_CHECKSUM_BYTES) != checksum:
+        raise ValueError("expected the checksum of what follows")
+    file = pq.ParquetFile(pa.BufferReader(content))
     said: dict[bytes, Any] = file.schema_arrow.metadata or {}
     if said.get(_FORMAT_KEY) != _FORMAT or not file.schema_arrow.equals(_SCHEMA):
         raise ValueError("expected a digest of the ledger")
