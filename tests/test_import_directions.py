@@ -47,7 +47,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
     "kafka_log": frozenset({"segment_codec"}),
     "lake": frozenset({"errors", "storage"}),
     "log_dirs": frozenset({"errors", "kafka_log", "segment_codec", "storage", "task_engine"}),
-    "log_tables": frozenset({"kafka_log", "lake", "segment_codec"}),
+    "log_tables": frozenset({"kafka_log", "lake", "segment_codec", "storage"}),
     "segment_decoding": _LIBRARIES - {"segment_decoding"} | {"segment_codec"},
     "pipelines.progress": frozenset({"pipelines.progress_views", "task_engine"}),
     "pipelines.progress_views": frozenset({"printable"}),

@@ -6,24 +6,19 @@ deleted at any time.
 """
 
 import contextlib
+import gzip
 import json
+import zlib
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
-
-import pyarrow as pa
-import pyarrow.parquet as pq
-from crc32c import crc32c
+from typing import NamedTuple
 
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.tables import CHECKPOINTS
 from seglake.log_tables.folded_ledger import Row, folded
 from seglake.storage.errors import PlaceError
 
-_FILE_NAME = "ledger.digest"
-_FILES_KEY = b"seglake.data_files"
-_FORMAT_KEY = b"seglake.format"
-_FORMAT = b"1"
-_CHECKSUM_BYTES = 4
+_FILE_NAME = "ledger.json.gz"
+_FORMAT = 1
 _DUE_AFTER_FILES = 64
 _COLUMNS = (
     *("source_id", "topic_id", "topic", "partition", "kind", "start_offset", "next_offset"),
@@ -31,7 +26,6 @@ _COLUMNS = (
     *("last_batch_base_offset", "last_batch_crc", "isolation", "upper_bound", "attempt_id"),
     "generation",
 )
-_SCHEMA = pa.schema([CHECKPOINTS.schema.field(name) for name in _COLUMNS])
 
 
 class _Digest(NamedTuple):
@@ -100,7 +94,7 @@ class LedgerDigest:
         self._stored = _NOTHING.files
         try:
             stored = _from_bytes(self._tables.storage.read_bytes(self.path))
-        except (PlaceError, pa.ArrowException, OSError, ValueError):
+        except (PlaceError, OSError, EOFError, zlib.error, ValueError):
             return _NOTHING
         if not stored.files <= frozenset(names):
             return _NOTHING
@@ -109,24 +103,24 @@ class LedgerDigest:
 
 
 def _to_bytes(digest: _Digest) -> bytes:
-    """A Parquet file, behind its checksum: a wrong digest would lose records."""
-    files = json.dumps(sorted(digest.files)).encode()
-    said: dict[bytes | str, bytes | str] = {_FORMAT_KEY: _FORMAT, _FILES_KEY: files}
-    rows = pa.Table.from_pylist([*digest.rows], _SCHEMA.with_metadata(said))
-    output = pa.BufferOutputStream()
-    pq.write_table(rows, output, compression="zstd")
-    content = output.getvalue().to_pybytes()
-    return crc32c(content).to_bytes(_CHECKSUM_BYTES) + content
+    """As JSON within gzip, whose checksum sees to it that no damaged one is believed."""
+    content = {
+        "format": _FORMAT,
+        "files": sorted(digest.files),
+        "columns": _COLUMNS,
+        "rows": [[row[name] for name in _COLUMNS] for row in digest.rows],
+    }
+    return gzip.compress(json.dumps(content).encode(), compresslevel=1)
 
 
-def _from_bytes(content: bytes) -> _Digest:
-    """Raises ArrowException, OSError or ValueError where it is none of this format."""
-    checksum, content = content[:_CHECKSUM_BYTES], content[_CHECKSUM_BYTES:]
-    if crc32c(content).to_bytes(_CHECKSUM_BYTES) != checksum:
-        raise ValueError("expected the checksum of what follows")
-    file = pq.ParquetFile(pa.BufferReader(content))
-    said: dict[bytes, Any] = file.schema_arrow.metadata or {}
-    if said.get(_FORMAT_KEY) != _FORMAT or not file.schema_arrow.equals(_SCHEMA):
-        raise ValueError("expected a digest of the ledger")
-    rows = file.read(use_threads=False).to_pylist()
-    return _Digest(rows, frozenset(json.loads(said[_FILES_KEY])))
+def _from_bytes(data: bytes) -> _Digest:
+    """Nothing where it is of another version.
+
+    Raises:
+        OSError, EOFError, zlib.error, ValueError: it is damaged.
+    """
+    content = json.loads(gzip.decompress(data))
+    if (content["format"], content["columns"]) != (_FORMAT, [*_COLUMNS]):
+        return _NOTHING
+    rows = [dict(zip(_COLUMNS, row, strict=True)) for row in content["rows"]]
+    return _Digest(rows, frozenset(content["files"]))
