@@ -46,6 +46,14 @@ def audit_arguments(lake: Lake, params: Mapping[str, Any]) -> list[str]:
     return [f"--lake={lake.lake}", *_records(lake, params, "audit"), *lake.audit_arguments]
 
 
+# Any: as above.
+def maintain_arguments(lake: Lake, params: Mapping[str, Any], *, run_label: str) -> list[str]:
+    """Arguments of `maintain_lake.py`; the label stands in the commits."""
+    records = _records(lake, params, "maintain")
+    label = f"--run-id={run_label}"
+    return [f"--lake={lake.lake}", *records, label, "--json", *lake.maintain_arguments]
+
+
 def _records(lake: Lake, params: Mapping[str, Any], task: str) -> list[str]:
     """What the job leaves for machines: a file of metrics of its own, and lineage."""
     arguments = []

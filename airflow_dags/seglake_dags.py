@@ -1,6 +1,6 @@
-"""The two DAGs of a lake: what is new on a schedule, and data intervals on demand.
+"""The DAGs of a lake: what is new on a schedule, data intervals on demand, and maintenance.
 
-Other files of a dags folder may call `ingest_dag` and `backfill_dag` with a `Lake` of their own.
+Other files of a dags folder may call the functions for DAGs with a `Lake` of their own.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,7 +11,7 @@ from airflow.providers.standard.operators.python import PythonOperator
 from airflow.sdk import DAG, Asset, CronDataIntervalTimetable, Param
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
-from seglake_arguments import Window, audit_arguments, ingest_arguments
+from seglake_arguments import Window, audit_arguments, ingest_arguments, maintain_arguments
 from seglake_job import SeglakeJob
 from seglake_lakes import Lake
 from seglake_outcome import ExitCode
@@ -33,7 +33,7 @@ def ingest_dag(lake: Lake) -> DAG:
         schedule=lake.schedule,
         max_active_runs=1,
         description=f"What is new for {lake.lake}",
-        **_common(lake, audits=lake.audit),
+        **_common(lake, run_params(lake, audits=lake.audit)),
     ) as dag:
         _add_tasks(lake, by_interval=False)
     return dag
@@ -46,9 +46,22 @@ def backfill_dag(lake: Lake) -> DAG:
         schedule=CronDataIntervalTimetable(lake.backfill_schedule, timezone="UTC"),
         max_active_runs=_RUNS_AT_ONCE,
         description=f"Data intervals for {lake.lake}",
-        **_common(lake, audits=False),
+        **_common(lake, run_params(lake, audits=False)),
     ) as dag:
         _add_tasks(lake, by_interval=True)
+    return dag
+
+
+def maintain_dag(lake: Lake) -> DAG:
+    """Turn many small files into few, and delete what no version of a table needs."""
+    with DAG(
+        lake.dag_id("maintain"),
+        schedule=lake.maintain_schedule or None,
+        max_active_runs=1,
+        description=f"Maintenance of {lake.lake}",
+        **_common(lake, _record_params(lake)),
+    ) as dag:
+        _job(lake, "maintain", "maintain_lake.py", _maintain_arguments(lake), fails_on_look=True)
     return dag
 
 
@@ -72,6 +85,13 @@ def run_params(lake: Lake, *, audits: bool) -> dict[str, Param]:
             enum=["", "high_watermark", "log_end"],
             description="empty: as the settings say; log_end: for the disks of a dead cluster",
         ),
+        "audit": Param(audits, type="boolean", description="prove the whole lake afterwards"),
+        **_record_params(lake),
+    }
+
+
+def _record_params(lake: Lake) -> dict[str, Param]:
+    return {
         "metrics_folder": Param(
             lake.metrics_folder,
             type="string",
@@ -80,16 +100,15 @@ def run_params(lake: Lake, *, audits: bool) -> dict[str, Param]:
         "openlineage": Param(
             lake.openlineage, type="string", description="file or URL for lineage; empty: none"
         ),
-        "audit": Param(audits, type="boolean", description="prove the whole lake afterwards"),
     }
 
 
 # Any: arguments of DAG.
-def _common(lake: Lake, *, audits: bool) -> dict[str, Any]:
+def _common(lake: Lake, params: Mapping[str, Param]) -> dict[str, Any]:
     return {
         "start_date": _FIRST_DAY,
         "catchup": False,
-        "params": run_params(lake, audits=audits),
+        "params": dict(params),
         "doc_md": page(lake),
         "tags": ["seglake", *filter(None, [lake.name])],
         "default_args": {
@@ -161,6 +180,16 @@ def _audit_arguments(lake: Lake) -> Arguments:
 
     def arguments(context: Context, jinja_env: object) -> list[str]:
         return audit_arguments(lake, context["params"])
+
+    return arguments
+
+
+def _maintain_arguments(lake: Lake) -> Arguments:
+    """The same for the maintenance."""
+
+    def arguments(context: Context, jinja_env: object) -> list[str]:
+        label = context["dag_run"].run_id
+        return maintain_arguments(lake, context["params"], run_label=label)
 
     return arguments
 

@@ -19,7 +19,7 @@ class LakesFileError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Lake:
-    """One lake, which has a pair of DAGs, a pool and an asset. README.md explains each key.
+    """One lake, which has three DAGs, a pool and an asset. README.md explains each key.
 
     Attributes:
         lake: URI of the tables.
@@ -42,8 +42,10 @@ class Lake:
     arguments: tuple[str, ...] = ()
     audit: bool = True
     audit_arguments: tuple[str, ...] = ()
+    maintain_arguments: tuple[str, ...] = ()
     schedule: str = "@hourly"
     backfill_schedule: str = "@daily"
+    maintain_schedule: str = "@weekly"
     connection: str = "spark_default"
     venv: str = ""
     properties_file: str = ""

@@ -49,6 +49,7 @@ class Outcome:
             *_labelled("lost an election", self.summary.get("superseded", ())),
             *_labelled("limit crossed", self.summary.get("limits_crossed", ())),
             *_labelled("copies contradict each other", sorted(conflicts)),
+            *_labelled("not compacted", _not_compacted(self.summary.get("tables", ()))),
         ]
         shown, rest = lines[:_MOST_LINES], len(lines) - _MOST_LINES
         return [*shown, f"and {rest} more: see the summary line in the log"] if rest > 0 else shown
@@ -70,6 +71,10 @@ def _stuck(found: Mapping[str, Any]) -> str:
         f"{found['partition']} stands at {found['bound_offset']} since {found['since']} "
         f"({found['stopped_by']}), and its log has grown to {found['log_end_offset']}"
     )
+
+
+def _not_compacted(tables: Iterable[Mapping[str, Any]]) -> list[str]:
+    return [f"{table['table']}: {table['failure']}" for table in tables if table["failure"]]
 
 
 def _labelled(label: str, texts: Iterable[str]) -> list[str]:

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from seglake.cli.arguments import audit_parser, ingest_parser, settings_of
+from seglake.cli.arguments import audit_parser, ingest_parser, maintain_parser, settings_of
 from seglake.kafka_log.read_policy import Isolation, UpperBound
 from seglake.pipelines.settings.settings import Settings
-from seglake_arguments import Window, audit_arguments, ingest_arguments
+from seglake_arguments import Window, audit_arguments, ingest_arguments, maintain_arguments
 from seglake_lakes import Lake
 
 LAKE = Lake(lake="/lake", sources=("/disk",), jobs="/jobs")
@@ -64,12 +64,15 @@ def test_further_arguments_of_a_lake_are_handed_on() -> None:
         jobs="/jobs",
         arguments=("--internal-topics", "--set=limits.fail_on_quarantine=true"),
         audit_arguments=("--source=/disk",),
+        maintain_arguments=("--engine=local",),
     )
     settings = settings_of(parsed(lake))
     assert settings.select.internal_topics
     assert settings.limits.fail_on_quarantine
     assert audit_parser().parse_args(audit_arguments(lake, PARAMS)).source == ["/disk"]
     assert audit_parser().parse_args(audit_arguments(LAKE, PARAMS)).lake == "/lake"
+    maintain = maintain_arguments(lake, PARAMS, run_label="manual__1")
+    assert maintain_parser().parse_args(maintain).engine == "local"
 
 
 def test_records_are_off_by_default_and_each_task_has_a_metrics_file_of_its_own() -> None:
@@ -79,4 +82,6 @@ def test_records_are_off_by_default_and_each_task_has_a_metrics_file_of_its_own(
     assert parsed(window=DAY, **wanted).metrics == "/metrics/seglake_backfill.prom"
     audit = audit_parser().parse_args(audit_arguments(LAKE, PARAMS | wanted))
     assert audit.metrics == "/metrics/seglake_audit.prom"
+    maintain = maintain_arguments(LAKE, PARAMS | wanted, run_label="manual__1")
+    assert maintain_parser().parse_args(maintain).metrics == "/metrics/seglake_maintain.prom"
     assert audit.openlineage == parsed(**wanted).openlineage == "http://lineage:5000"

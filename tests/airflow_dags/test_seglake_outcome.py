@@ -4,6 +4,7 @@ from dataclasses import fields
 
 import pytest
 
+from seglake.pipelines.lake_maintenance.maintain_summary import MaintainSummary, TableMaintenance
 from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import ConflictCount
 from seglake.pipelines.segment_ingest.report.ingest_summary import Findings, IngestSummary
 from seglake_outcome import ExitCode, Outcome, summary_of
@@ -47,6 +48,17 @@ def test_each_cause_of_exit_code_three_is_named(values: dict[str, object], line:
     found = told(summary(**values))
     assert found["exit_code"] == 3
     assert found["look_at"] == [line]
+
+
+def test_a_table_that_was_not_compacted_is_named() -> None:
+    tables = [
+        TableMaintenance("records", 2, 9, failure="CommitError: no"),
+        TableMaintenance("batches", 2, 9),
+    ]
+    found = summary_of(MaintainSummary("manual__1", "/lake", tables=tables).to_json())
+    assert found is not None
+    told = Outcome(ExitCode(found["exit_code"]), found).to_mapping()
+    assert (told["exit_code"], told["look_at"]) == (3, ["not compacted: records: CommitError: no"])
 
 
 _STUCK = {

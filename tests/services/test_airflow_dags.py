@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from seglake.cli.arguments import audit_parser, ingest_parser, settings_of
+from seglake.cli.arguments import audit_parser, ingest_parser, maintain_parser, settings_of
 from seglake.kafka_log.read_policy import Isolation, UpperBound
 from support.servers.airflow_server import DAGS, ROOT, Airflow, require_airflow
 
@@ -25,11 +25,14 @@ _LAKES: tuple[dict[str, object], ...] = (
         "pool": "eu_writers",
         "topics": ["orders*"],
         "audit": False,
+        "maintain_schedule": "",
     },
 )
 
 # Any: facts of the DAGs, as airflow_facts.py prints them.
 Facts = dict[str, Any]
+
+_FILES = ["seglake_backfill.py", "seglake_ingest.py", "seglake_maintain.py"]
 
 
 @pytest.fixture(scope="module")
@@ -44,14 +47,20 @@ def facts(tmp_path_factory: pytest.TempPathFactory) -> Facts:
 def test_the_dags_are_imported_at_once_and_without_seglake_and_pyspark(facts: Facts) -> None:
     assert facts["import_errors"] == {}
     assert facts["foreign"] == []
-    assert facts["files"] == ["seglake_backfill.py", "seglake_ingest.py"]
+    assert facts["files"] == _FILES
     assert facts["cpu_seconds"] < _MOST_SECONDS
 
 
-def test_each_lake_has_a_pair_of_dags(facts: Facts) -> None:
+def _writers(facts: Facts) -> dict[str, dict[str, Any]]:
+    """The DAGs that ingest."""
+    return {dag_id: dag for dag_id, dag in facts["dags"].items() if "maintain" not in dag_id}
+
+
+def test_each_lake_has_three_dags(facts: Facts) -> None:
     assert sorted(facts["dags"]) == [
         *("seglake_backfill", "seglake_backfill_eu"),
         *("seglake_ingest", "seglake_ingest_eu"),
+        *("seglake_maintain", "seglake_maintain_eu"),
     ]
     for dag_id, dag in facts["dags"].items():
         is_backfill = "backfill" in dag_id
@@ -61,7 +70,7 @@ def test_each_lake_has_a_pair_of_dags(facts: Facts) -> None:
 
 
 def test_ingest_comes_first_and_what_follows_it_is_red_by_itself(facts: Facts) -> None:
-    for dag in facts["dags"].values():
+    for dag in _writers(facts).values():
         upstream = {name: task["upstream"] for name, task in dag["tasks"].items()}
         assert upstream == {"ingest": [], "audit": ["ingest"], "needs_a_look": ["ingest"]}
         assert {task["trigger_rule"] for task in dag["tasks"].values()} == {"all_success"}
@@ -82,10 +91,22 @@ def test_a_lake_has_its_pool_asset_connection_and_limits(facts: Facts) -> None:
 
 
 def test_the_audit_writes_nothing_and_takes_no_place_in_the_pool(facts: Facts) -> None:
-    for dag in facts["dags"].values():
+    for dag in _writers(facts).values():
         audit = dag["tasks"]["audit"]
         assert (audit["pool"], audit["outlets"]) == ("default_pool", [])
         assert audit["application"] == str(ROOT / "jobs" / "audit_lake.py")
+
+
+def test_maintenance_comes_once_a_week_and_takes_no_place_in_the_pool(facts: Facts) -> None:
+    plain, eu = (facts["dags"][f"seglake_maintain{name}"] for name in ("", "_eu"))
+    assert (plain["schedule"], eu["schedule"]) == ("0 0 * * 0", None)
+    assert [*plain["tasks"]] == ["maintain"]
+    task = plain["tasks"]["maintain"]
+    assert (task["pool"], task["outlets"], task["retries"]) == ("default_pool", [], 5)
+    assert task["application"] == str(ROOT / "jobs" / "maintain_lake.py")
+    found = maintain_parser().parse_args(task["arguments"][0])
+    assert (found.lake, found.run_id, found.json) == ("/data/lake", "manual__1", True)
+    assert sorted(plain["params"]) == ["metrics_folder", "openlineage"]
 
 
 def test_params_are_closed_and_begin_with_what_the_file_says(facts: Facts) -> None:
@@ -105,7 +126,7 @@ def test_params_are_closed_and_begin_with_what_the_file_says(facts: Facts) -> No
         "openlineage": "",
         "audit": False,
     }
-    audits = {dag_id: dag["defaults"]["audit"] for dag_id, dag in facts["dags"].items()}
+    audits = {dag_id: dag["defaults"]["audit"] for dag_id, dag in _writers(facts).items()}
     assert [dag_id for dag_id, does in audits.items() if does] == ["seglake_ingest"]
 
 
@@ -119,7 +140,7 @@ def test_the_page_for_the_person_who_is_woken_is_the_documentation(facts: Facts)
 
 
 def test_rendered_arguments_are_understood_by_the_jobs(facts: Facts) -> None:
-    for dag_id, dag in facts["dags"].items():
+    for dag_id, dag in _writers(facts).items():
         for arguments in dag["tasks"]["audit"]["arguments"]:
             assert audit_parser().parse_args(arguments).source == []
         plain, topics, isolation = (
@@ -152,13 +173,10 @@ def test_the_folder_may_lie_below_others_and_a_wrong_lakes_file_is_an_import_err
     airflow = Airflow(tmp_path / "home", [{**_LAKES[0], "sauces": ["/disk"]}], tmp_path / "dags")
     airflow.prepare()
     errors = airflow.facts()["import_errors"]
-    assert sorted(Path(name).name for name in errors) == [
-        "seglake_backfill.py",
-        "seglake_ingest.py",
-    ]
+    assert sorted(Path(name).name for name in errors) == _FILES
     assert "lake 1: no such key: sauces" in json.dumps(errors)
     airflow.lakes = _LAKES
     airflow.prepare()
     found = airflow.facts()
     assert found["import_errors"] == {}
-    assert len(found["dags"]) == 4
+    assert len(found["dags"]) == 6

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from deltalake import DeltaTable
 
 from support.lakes import content, ingested
 from support.servers.airflow_server import ROOT, Airflow, require_airflow
@@ -48,11 +49,16 @@ def airflow(tmp_path_factory: pytest.TempPathFactory) -> Airflow:
     look: dict[str, object] = {"audit": True, "arguments": ["--set=limits.fail_on_quarantine=true"]}
     again: dict[str, object] = {"jobs": str(jobs), "arguments": [_LOCAL]}
     wrong: dict[str, object] = {"sources": [str(folder / "nowhere")], "arguments": [_LOCAL]}
+    kept: dict[str, object] = {"maintain_arguments": [_LOCAL]}
+    ingested(_SAMPLE, folder / "kept", isolation="read_committed")
     found = Airflow(
         folder,
         [
             {**common, **more, "name": name, "lake": str(folder / name)}
-            for name, more in (("look", look), ("again", again), ("wrong", wrong))
+            for name, more in (
+                *(("look", look), ("again", again)),
+                *(("wrong", wrong), ("kept", kept)),
+            )
         ],
     )
     found.prepare()
@@ -116,6 +122,16 @@ def test_exit_code_one_is_tried_again_and_nothing_doubles(airflow: Airflow, plai
     (event,) = events_of(airflow, "seglake_ingest_again")
     assert (event["exit_code"], event["records"]) == (0, 0)  # the first try had committed them
     lake = airflow.folder / "again"
+    for table in _TABLES:
+        assert content(lake, table) == content(plain, table)
+
+
+def test_maintenance_is_green_and_changes_no_row(airflow: Airflow, plain: Path) -> None:
+    lake = airflow.folder / "kept"
+    for _ in range(2):  # the second finds nothing to do
+        log = airflow.run("dags", "test", "seglake_maintain_kept", is_checked=False)
+        assert tasks_of(airflow, "seglake_maintain_kept") == {"maintain": Task("success", 1)}, log
+    assert len(DeltaTable(str(lake / "checkpoints")).file_uris()) == 1
     for table in _TABLES:
         assert content(lake, table) == content(plain, table)
 

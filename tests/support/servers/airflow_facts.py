@@ -46,6 +46,7 @@ def main(folder: str) -> None:
 def _dag(dag: Any) -> dict[str, object]:
     return {
         "timetable": type(dag.timetable).__name__,
+        "schedule": getattr(dag.timetable, "expression", None),  # none where nothing schedules it
         "catchup": dag.catchup,
         "max_active_runs": dag.max_active_runs,
         "doc": dag.doc_md,
