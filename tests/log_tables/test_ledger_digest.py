@@ -92,6 +92,13 @@ def test_only_files_that_are_new_are_read(folder: Path) -> None:
     assert len(digest.rows(DEFAULT_CLUSTER_ID)) == 2 * 4
 
 
+def test_young_lake_is_not_asked_for_one(tmp_path: Path) -> None:
+    tables = LakeTables(str(tmp_path / "lake"), LocalStorage())
+    tables.create_missing()
+    digest, read = _read(tmp_path)
+    assert (read, digest.rows(DEFAULT_CLUSTER_ID)) == ([], [])
+
+
 def test_a_run_stores_it_when_it_is_due_and_a_dry_run_never(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

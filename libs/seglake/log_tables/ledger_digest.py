@@ -81,7 +81,9 @@ class LedgerDigest:
             StorageError: a data file of the ledger cannot be read.
         """
         paths = {path.rpartition("/")[2]: path for path in self._tables.file_paths(CHECKPOINTS)}
-        if not self._known.files or not self._known.files <= paths.keys():
+        if not self._known.files <= paths.keys():
+            self._known = _NOTHING
+        if paths and not self._known.files:
             self._known = self._loaded(paths.keys())
         new = sorted(paths.keys() - self._known.files)
         if new:
