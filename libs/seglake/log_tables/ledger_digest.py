@@ -112,7 +112,7 @@ def _to_bytes(digest: _Digest) -> bytes:
         "columns": _COLUMNS,
         "rows": [[row[name] for name in _COLUMNS] for row in digest.rows],
     }
-    return gzip.compress(json.dumps(content).encode(), compresslevel=1)
+    return gzip.compress(json.dumps(content).encode(), compresslevel=1, mtime=0)
 
 
 def _from_bytes(data: bytes) -> _Digest:
