@@ -1,5 +1,6 @@
 """The digest of a ledger: as good as the ledger, whatever becomes of either, and read once."""
 
+import gzip
 import io
 import shutil
 from pathlib import Path
@@ -126,7 +127,7 @@ def test_a_run_after_it_ingests_what_is_new_and_nothing_twice(folder: Path) -> N
     )
 
 
-@pytest.mark.parametrize("left", ["empty", "cut", "zeros", "another file", "folder"])
+@pytest.mark.parametrize("left", ["empty", "cut", "zeros", "other JSON", "another file", "folder"])
 def test_damaged_one_is_as_none(folder: Path, left: str) -> None:
     stored = _stored(folder)
     content = stored.read_bytes()
@@ -137,7 +138,12 @@ def test_damaged_one_is_as_none(folder: Path, left: str) -> None:
         [any_file, *_] = (folder / "lake" / "checkpoints").glob("*.parquet")
         shutil.copy(any_file, stored)
     else:
-        damaged = {"empty": b"", "cut": content[:-9], "zeros": bytes(len(content))}
+        damaged = {
+            "empty": b"",
+            "cut": content[:-9],
+            "zeros": bytes(len(content)),
+            "other JSON": gzip.compress(b"{}"),
+        }
         stored.write_bytes(damaged[left])
     digest, read = _read(folder)
     assert _ranges(digest) == _whole(7)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, cast
 
-from seglake.kafka_log.offset_ranges import OffsetRange
+from seglake.kafka_log.offset_ranges import OffsetRange, common
 from seglake.log_tables.ledger_layers import RangeKind
 
 Row = dict[str, Any]  # Any: the ledger's columns have many types
@@ -53,11 +53,10 @@ def _folded_log(rows: Sequence[Row]) -> Iterator[Row]:
 
 def _is_plain(row: Row, others: Iterable[OffsetRange]) -> bool:
     """Whether it was ingested with a batch, and nothing else happened to its offsets."""
-    start, stop = _range(row)
     return (
         row["kind"] == RangeKind.INGEST
         and row["last_batch_base_offset"] is not None
-        and not any(start < other_stop and other_start < stop for other_start, other_stop in others)
+        and not common(others, _range(row))
     )
 
 

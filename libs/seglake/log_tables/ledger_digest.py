@@ -20,6 +20,7 @@ from seglake.storage.errors import PlaceError
 _FILE_NAME = "ledger.json.gz"
 _FORMAT = 1
 _DUE_AFTER_FILES = 64
+_DAMAGED = (OSError, EOFError, zlib.error, ValueError, LookupError, TypeError)
 _COLUMNS = (
     *("source_id", "topic_id", "topic", "partition", "kind", "start_offset", "next_offset"),
     *("high_watermark", "last_stable_offset", "log_end_offset", "leader_epoch"),
@@ -96,7 +97,7 @@ class LedgerDigest:
         self._stored = _NOTHING.files
         try:
             stored = _from_bytes(self._tables.storage.read_bytes(self.path))
-        except (PlaceError, OSError, EOFError, zlib.error, ValueError):
+        except (PlaceError, *_DAMAGED):
             return _NOTHING
         if not stored.files <= frozenset(names):
             return _NOTHING
@@ -116,11 +117,7 @@ def _to_bytes(digest: _Digest) -> bytes:
 
 
 def _from_bytes(data: bytes) -> _Digest:
-    """Nothing where it is of another version.
-
-    Raises:
-        OSError, EOFError, zlib.error, ValueError: it is damaged.
-    """
+    """Nothing where it is of another version; raises one of `_DAMAGED` where it is no digest."""
     content = json.loads(gzip.decompress(data))
     if (content["format"], content["columns"]) != (_FORMAT, [*_COLUMNS]):
         return _NOTHING

@@ -1,8 +1,9 @@
 """The order of a maintenance, and nothing else. Effect.
 
 First what a dead run has left is completed: its files are in no table yet, or in one of several.
-Then, table by table, small files become larger ones, a checkpoint spares readers the log, and what
-no version needs is deleted. Each step is whole by itself: one that dies is done again next time.
+Then, table by table, small files become larger ones, what no version needs is deleted, and a
+checkpoint spares readers the log. Each step is whole by itself: one that dies is done again next
+time.
 """
 
 import time
