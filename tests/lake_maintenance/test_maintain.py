@@ -1,6 +1,5 @@
 """Maintenance of small lakes: the same rows in fewer files, whatever goes on beside it."""
 
-import io
 import os
 import shutil
 import time
@@ -16,22 +15,18 @@ from seglake.lake.compaction import merge_task, replace_files, view_of
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.merged_files import merge
 from seglake.lake.tables import RECORDS
-from seglake.pipelines.lake_maintenance.maintain import MaintenanceChoice, maintain
+from seglake.pipelines.lake_maintenance.maintain import MaintenanceChoice
 from seglake.pipelines.lake_maintenance.maintain_summary import MaintainSummary, TableMaintenance
 from seglake.pipelines.lake_maintenance.merge_plan import merges_of
-from seglake.pipelines.progress import RunReporter
-from seglake.pipelines.settings.settings import Settings
 from seglake.storage.local_storage import LocalStorage
-from seglake.task_engine.engine import LocalEngine
 from support.audits import audited
 from support.lake_accounts import incomplete, left_behind, rows_of, unpublished
-from support.lakes import ingested
+from support.lakes import ingested, maintained
 from support.made_logs import make_log_dir
 
 _TARGET_BYTES = 256 << 20
-_ALL = MaintenanceChoice()
 _DRY = MaintenanceChoice(dry_run=True)
-_TABLES = ("records", "batches", "checkpoints")
+_TABLES = ("records", "batches", "checkpoints", "observations")
 
 
 def _edges(runs: int) -> dict[tuple[str, int], list[int]]:
@@ -54,12 +49,6 @@ def lake(grown: Path, tmp_path: Path) -> Path:
     return tmp_path / "lake"
 
 
-def _maintained(lake: Path, choice: MaintenanceChoice = _ALL) -> MaintainSummary:
-    with LocalEngine(1) as engine:
-        reporter = RunReporter(io.StringIO())
-        return maintain(str(lake), LocalStorage(), engine, reporter, Settings(), choice=choice)
-
-
 def _paths(lake: Path, table: str) -> list[str]:
     return DeltaTable(str(lake / table)).file_uris()
 
@@ -71,9 +60,9 @@ def _is_right(lake: Path, rows: dict[str, list[str]]) -> bool:
 
 def test_rows_are_the_same_in_fewer_files_and_in_the_order_of_offsets(lake: Path) -> None:
     before = rows_of(lake)
-    assert [len(_paths(lake, table)) for table in _TABLES] == [12, 12, 12]
-    summary = _maintained(lake)
-    assert [len(_paths(lake, table)) for table in _TABLES] == [2, 2, 1]
+    assert [len(_paths(lake, table)) for table in _TABLES] == [12, 12, 12, 6]
+    summary = maintained(lake)
+    assert [len(_paths(lake, table)) for table in _TABLES] == [2, 2, 1, 1]
     assert _is_right(lake, before)
     for path in _paths(lake, "records"):
         rows = pa.parquet.read_table(path, columns=["partition", "offset"]).to_pylist()
@@ -81,31 +70,57 @@ def test_rows_are_the_same_in_fewer_files_and_in_the_order_of_offsets(lake: Path
         assert places == sorted(places)
     entry = max((lake / "records" / "_delta_log").glob("*.json")).read_text("utf-8")
     assert ('"dataChange":false' in entry, '"dataChange":true' in entry) == (True, False)
-    assert summary.to_text().startswith("36 files became 5 (")
-    assert _maintained(lake).to_text().startswith("nothing to compact, nothing to delete (")
+    assert summary.to_text().startswith("42 files became 6 (")
+    assert maintained(lake).to_text().startswith("nothing to compact, nothing to delete (")
+
+
+def test_what_was_seen_last_is_still_known_and_so_is_all_before(lake: Path, tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    before = rows_of(lake)["observations"]
+    maintained(lake)
+    assert rows_of(lake)["observations"] == before
+    assert ingested(disk, lake).records == 0
+    assert len(_paths(lake, "observations")) == 1  # what the newest rows say still holds
+    ingested(make_log_dir(disk, _edges(7)), lake)
+    assert len(_paths(lake, "observations")) == 2
+
+
+def test_merged_files_are_as_old_as_their_newest_rows(lake: Path) -> None:
+    before = _times(lake)
+    maintained(lake)
+    assert _times(lake) == {table: {max(times)} for table, times in before.items()}
+
+
+def _times(lake: Path) -> dict[str, set[int]]:
+    """When the files of tables say that they were written, in the log."""
+    found = {}
+    for table in ("checkpoints", "observations"):
+        actions = pa.table(DeltaTable(str(lake / table)).get_add_actions())
+        found[table] = {*actions.column("modification_time").cast("int64").to_pylist()}
+    return found
 
 
 def test_next_run_takes_what_is_new_and_nothing_twice(lake: Path, tmp_path: Path) -> None:
-    _maintained(lake)
+    maintained(lake)
     disk = make_log_dir(tmp_path / "disk", _edges(8))
     assert ingested(disk, lake).exit_code == 0
     clean = tmp_path / "clean"
     ingested(disk, clean)
     written = {name: rows_of(clean)[name] for name in ("records", "batches", "gaps", "quarantine")}
     assert _is_right(lake, rows_of(lake) | written)
-    assert _maintained(lake).exit_code == 0
+    assert maintained(lake).exit_code == 0
     assert len(_paths(lake, "records")) == 2
 
 
 def test_dry_run_says_what_a_run_does_and_touches_nothing(lake: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in lake.rglob("*") if path.is_file()}
-    planned = _maintained(lake, _DRY)
+    planned = maintained(lake, _DRY)
     assert {path: path.stat().st_mtime_ns for path in lake.rglob("*") if path.is_file()} == before
     assert planned.to_text().startswith(
-        "dry run: 36 files would become at most 5; nothing was changed ("
+        "dry run: 42 files would become at most 6; nothing was changed ("
     )
     assert {table.files_after for table in planned.tables} == {None}
-    done = _maintained(lake)
+    done = maintained(lake)
     assert [table.expected_files for table in planned.tables] == [
         table.files_after for table in done.tables
     ]
@@ -114,7 +129,7 @@ def test_dry_run_says_what_a_run_does_and_touches_nothing(lake: Path) -> None:
 def test_reader_that_began_before_finishes(lake: Path) -> None:
     reader = DeltaTable(str(lake / "records"))
     before = reader.to_pyarrow_table().num_rows
-    _maintained(lake)
+    maintained(lake)
     assert reader.to_pyarrow_table().num_rows == before
 
 
@@ -158,13 +173,13 @@ def test_merge_whose_rows_are_not_those_of_the_log_is_refused(lake: Path) -> Non
     before = rows_of(lake)
     shutil.copy(_paths(lake, "records")[0], _paths(lake, "records")[1])
     with pytest.raises(SeglakeError, match=r"have \d+ rows, and the log says \d+"):
-        _maintained(lake)
+        maintained(lake)
     assert rows_of(lake) != before  # the copy; nothing else
     assert len(_paths(lake, "records")) == 12
 
 
 def test_files_of_dead_runs_go_when_they_are_old(lake: Path) -> None:
-    _maintained(lake)
+    maintained(lake)
     folder = Path(_paths(lake, "records")[0]).parent
     redo = lake / "records" / "_seglake" / "kept.txt"
     old, young = folder / "old.parquet", folder / "young.parquet"
@@ -172,9 +187,9 @@ def test_files_of_dead_runs_go_when_they_are_old(lake: Path) -> None:
         path.write_bytes(b"left")
     for path in (old, redo):
         os.utime(path, (0, 0))
-    assert _maintained(lake, _DRY).tables[0].deleted_files == 1
+    assert maintained(lake, _DRY).tables[0].deleted_files == 1
     assert old.exists()
-    assert _maintained(lake).tables[0].deleted_files == 1
+    assert maintained(lake).tables[0].deleted_files == 1
     assert (old.exists(), young.exists(), redo.exists()) == (False, True, True)
 
 
@@ -192,7 +207,7 @@ def test_replaced_files_go_after_a_week_or_when_the_table_says(
         DeltaTable(str(lake / "records")).alter.set_table_properties(
             {"delta.deletedFileRetentionDuration": kept}
         )
-    summary = _maintained(lake, MaintenanceChoice(tables=("records",)))
+    summary = maintained(lake, MaintenanceChoice(tables=("records",)))
     assert (summary.tables[0].deleted_files, summary.tables[0].failure) == (deleted, "")
     assert sum(not path.exists() for path in replaced) == deleted
     said = f"{deleted} old files deleted" if deleted else "nothing to compact, nothing to delete"
@@ -203,8 +218,8 @@ def test_files_replaced_an_hour_ago_stay(lake: Path) -> None:
     replaced = [Path(path) for path in _paths(lake, "records")]
     for path in replaced:
         os.utime(path, (0, 0))
-    _maintained(lake)
-    assert _maintained(lake).tables[0].deleted_files == 0
+    maintained(lake)
+    assert maintained(lake).tables[0].deleted_files == 0
     assert all(path.exists() for path in replaced)
 
 
@@ -216,7 +231,7 @@ def test_what_another_tool_appends_beside_it_is_not_hidden(lake: Path, tmp_path:
     with pytest.raises(SeglakeError, match="WRITE"):
         ingested(make_log_dir(tmp_path / "disk", _edges(7)), lake)
     with pytest.raises(SeglakeError, match="WRITE"):
-        _maintained(lake)
+        maintained(lake)
 
 
 def test_failure_is_told_and_is_not_nothing(lake: Path) -> None:
@@ -230,8 +245,8 @@ def test_failure_is_told_and_is_not_nothing(lake: Path) -> None:
 
 
 def test_only_what_is_named_is_compacted(lake: Path) -> None:
-    _maintained(lake, MaintenanceChoice(tables=("batches",)))
-    assert [len(_paths(lake, table)) for table in _TABLES] == [12, 2, 12]
+    maintained(lake, MaintenanceChoice(tables=("batches",)))
+    assert [len(_paths(lake, table)) for table in _TABLES] == [12, 2, 12, 6]
 
 
 def test_table_that_is_not_there_is_refused() -> None:
@@ -250,7 +265,7 @@ def test_what_a_dead_run_began_is_completed_first(lake: Path, tmp_path: Path) ->
     disk = make_log_dir(tmp_path / "disk", _edges(7))
     with pytest.raises(Death):
         ingested(disk, lake, after=die)
-    assert _maintained(lake).recovered == ["orders", "payments"]
+    assert maintained(lake).recovered == ["orders", "payments"]
     clean = tmp_path / "clean"
     ingested(disk, clean)
     written = {name: rows_of(clean)[name] for name in ("records", "batches", "gaps", "quarantine")}

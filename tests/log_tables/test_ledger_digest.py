@@ -1,7 +1,6 @@
 """The digest of a ledger: as good as the ledger, whatever becomes of either, and read once."""
 
 import gzip
-import io
 import shutil
 from pathlib import Path
 
@@ -12,13 +11,9 @@ from seglake.lake.tables import CHECKPOINTS
 from seglake.log_tables import ledger_digest
 from seglake.log_tables.coverage import Coverage
 from seglake.log_tables.ledger_digest import LedgerDigest
-from seglake.pipelines.lake_maintenance.maintain import MaintenanceChoice, maintain
-from seglake.pipelines.progress import RunReporter
-from seglake.pipelines.settings.settings import Settings
 from seglake.storage.local_storage import LocalStorage
-from seglake.task_engine.engine import LocalEngine
 from support.encoder import DEFAULT_CLUSTER_ID
-from support.lakes import ingested
+from support.lakes import ingested, maintained
 from support.made_logs import make_log_dir
 
 _EACH = 10  # offsets that a run brings to a topic
@@ -175,9 +170,7 @@ def test_digest_of_files_that_are_gone_is_not_believed(folder: Path) -> None:
 
 def test_maintenance_leaves_one_of_the_files_that_it_made(folder: Path) -> None:
     other, _ = _read(folder)
-    with LocalEngine(1) as engine:
-        reporter, choice = RunReporter(io.StringIO()), MaintenanceChoice()
-        maintain(str(folder / "lake"), LocalStorage(), engine, reporter, Settings(), choice=choice)
+    maintained(folder / "lake")
     digest, read = _read(folder)
     assert (read, _ranges(digest)) == ([digest.path], _whole(7))
     # A run at work whose files are gone: no row is there twice.

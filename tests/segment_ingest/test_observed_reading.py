@@ -23,7 +23,7 @@ from seglake.storage.local_storage import LocalStorage
 from seglake.storage.storage import Reader
 from seglake.task_engine.engine import LocalEngine
 from support.audits import audited
-from support.lakes import ingested
+from support.lakes import ingested, maintained
 from support.made_logs import made_batches, write_over
 from support.observed_logs import ends_of, files_of, orders, rows_in
 from support.taken import is_nothing_new
@@ -108,6 +108,23 @@ def test_a_run_that_had_to_read_many_files_records_everything_anew(
     assert counts == [2, 3, 5, 6]
     times = {row["observed_at"] for row in rows_in(lake) if row["partition"] == 1}
     assert len(times) == 2
+
+
+def test_a_run_that_had_to_read_many_rows_does_so_too(
+    data: Path, lake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(observed, "_MOST_ROWS", 5)
+    monkeypatch.setattr(observed, "_MOST_FILES", 2)
+    for stop in (20, 30, 40):
+        write_over(data, [orders(stop, high_watermark=10), orders(stop, partition=1)])
+        ingested(data, lake)
+    maintained(lake)
+    assert len(rows_in(lake)) == 6
+    assert is_nothing_new(ingested(data, lake))  # reads six rows to know of two partitions
+    assert len(rows_in(lake)) == 8
+    before = files_of(lake)
+    assert is_nothing_new(ingested(data, lake))
+    assert files_of(lake) == before
 
 
 def test_runs_of_another_cluster_do_not_bury_what_was_seen(

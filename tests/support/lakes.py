@@ -14,6 +14,8 @@ from deltalake import DeltaTable
 
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.tables import OBSERVATIONS, TABLES
+from seglake.pipelines.lake_maintenance.maintain import MaintenanceChoice, maintain
+from seglake.pipelines.lake_maintenance.maintain_summary import MaintainSummary
 from seglake.pipelines.lake_replay.replay import replay
 from seglake.pipelines.lake_replay.replay_summary import ReplaySummary
 from seglake.pipelines.lake_retake.retake import retake
@@ -36,6 +38,7 @@ _OF_A_RUN = {
 }
 
 EVERYTHING_SUPERSEDED = Selection()
+WHOLE_LAKE = MaintenanceChoice()
 
 # Any: the columns of a row have many types.
 Row = dict[str, Any]
@@ -153,6 +156,13 @@ def retaken(
             dry_run=dry_run,
             after=after,
         )
+
+
+def maintained(lake: Path, choice: MaintenanceChoice = WHOLE_LAKE) -> MaintainSummary:
+    """Maintain a lake."""
+    with LocalEngine(1) as engine:
+        reporter = RunReporter(io.StringIO())
+        return maintain(str(lake), LocalStorage(), engine, reporter, Settings(), choice=choice)
 
 
 def ingested_in_pieces(

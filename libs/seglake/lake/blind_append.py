@@ -7,7 +7,6 @@ lost its rows and nothing else.
 
 import time
 from collections.abc import Iterator, Sequence
-from urllib.parse import unquote
 
 import pyarrow as pa
 
@@ -15,7 +14,8 @@ from seglake.lake.delta_tables import LakeTables
 from seglake.lake.errors import CommitUnknownError
 from seglake.lake.parquet_files import DataFile
 from seglake.lake.parquet_rows import read_rows
-from seglake.lake.table_commit import add_files
+from seglake.lake.snapshots import by_time, stored_files
+from seglake.lake.table_commit import Addition, add_files
 from seglake.lake.tables import Table
 
 
@@ -33,9 +33,14 @@ def append_file(
     for pause_s in pauses_s:
         time.sleep(pause_s)
         handle = tables.open(table)
-        said = {"run_id": run_id}
         failure = add_files(
-            tables, table, handle, [file], created_at_ms=now_ms, said=said, generations={}
+            tables,
+            table,
+            handle,
+            [Addition(file, now_ms)],
+            now_ms=now_ms,
+            said={"run_id": run_id},
+            generations={},
         )
         if not failure:
             return
@@ -43,9 +48,10 @@ def append_file(
 
 
 def newest_rows(tables: LakeTables, table: Table, columns: Sequence[str]) -> Iterator[pa.Table]:
-    """Yield the rows of each file, the file that was appended last first."""
-    actions = pa.table(tables.newest(table).get_add_actions(flatten=True))
-    times, paths = (actions.column(name).to_pylist() for name in ("modification_time", "path"))
-    for _, path in sorted(zip(times, paths, strict=True), reverse=True):
-        whole = tables.storage.join(tables.path(table), unquote(str(path)))
-        yield pa.concat_tables(read_rows(tables.storage, whole, columns))
+    """Yield the rows of each file, the file that was appended last first.
+
+    Files that were merged were next to each other in this order, and keep their place.
+    """
+    files = stored_files(tables, table, tables.newest(table))
+    for file in sorted(files, key=by_time, reverse=True):
+        yield pa.concat_tables(read_rows(tables.storage, file.path, columns))

@@ -14,7 +14,7 @@ from seglake.lake.foreign_changes import MAINTAINS
 from seglake.lake.merged_files import MergeTask
 from seglake.lake.parquet_files import DataFile
 from seglake.lake.snapshots import StoredFile, stored_files
-from seglake.lake.table_commit import add_files
+from seglake.lake.table_commit import Addition, add_files
 from seglake.lake.tables import Table
 
 if TYPE_CHECKING:
@@ -89,12 +89,13 @@ def replace_files(
     """
     paths = [tables.storage.join(tables.path(view.table), file.path) for file in merged]
     tables.storage.sync(sorted(paths))
+    ages = [max(file.written_at_ms for file in merge.files) for merge in merges]
     return add_files(
         tables,
         view.table,
         view.handle,
-        merged,
-        created_at_ms=now_ms,
+        map(Addition, merged, ages),
+        now_ms=now_ms,
         said={"run_id": run_id, MAINTAINS: "compaction"},
         generations={APP: tables.generation(view.table, view.handle, APP) + 1},
         replaced=[file for merge in merges for file in merge.files],

@@ -14,7 +14,7 @@ from seglake.lake.foreign_changes import refuse_foreign_changes
 from seglake.lake.log_durability import sync_log
 from seglake.lake.parquet_files import DataFile
 from seglake.lake.redo_file import Redo
-from seglake.lake.table_commit import add_files
+from seglake.lake.table_commit import Addition, add_files
 from seglake.lake.tables import Table, tables_of
 from seglake.lake.waves import TopicWave, check_waves, require_files
 
@@ -174,8 +174,12 @@ class _DeltaPort(CommitPort):
             self._tables,
             table,
             handle,
-            [file for file in redo.files if file.table == table.name and file.topic in topics],
-            created_at_ms=redo.created_at_ms,
+            [
+                Addition(file, redo.created_at_ms)
+                for file in redo.files
+                if file.table == table.name and file.topic in topics
+            ],
+            now_ms=redo.created_at_ms,
             said=said,
             generations={app_id(redo.source_id, t): redo.generations[t] for t in topics},
         )

@@ -27,6 +27,7 @@ class StoredFile(NamedTuple):
     Attributes:
         log_path: as the log has it: relative to the table's folder, encoded.
         topic: of a table partitioned by it, else None.
+        written_at_ms: when its rows were, the newest ones.
         row_count, bounds: as the log says; least and greatest of the integer columns that have
             statistics. None, and left out, where it says nothing.
     """
@@ -35,6 +36,7 @@ class StoredFile(NamedTuple):
     log_path: str
     topic: str | None
     size_bytes: int
+    written_at_ms: int
     row_count: int | None
     bounds: Bounds
 
@@ -42,6 +44,11 @@ class StoredFile(NamedTuple):
         """Whether a row may meet all conditions, as far as the bounds tell."""
         known = self.bounds
         return all(c.column not in known or c.may_hold(*known[c.column]) for c in conditions)
+
+
+def by_time(file: StoredFile) -> tuple[int, str]:
+    """The order in which files came to a table."""
+    return file.written_at_ms, file.path
 
 
 class Snapshot:
@@ -96,6 +103,7 @@ def stored_files(tables: LakeTables, table: Table, handle: "DeltaTable") -> Iter
             log_path=row["path"],
             topic=row.get("partition.topic"),
             size_bytes=row["size_bytes"],
+            written_at_ms=row["modification_time"],
             row_count=row.get("num_records"),
             bounds=bounds,
         )

@@ -1,7 +1,7 @@
 """One commit to one Delta table, durable on return. Effect, on the driver only."""
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
 from seglake.lake.delta_tables import LakeTables
@@ -16,13 +16,20 @@ if TYPE_CHECKING:
     from deltalake.transaction import AddAction, RemoveAction
 
 
+class Addition(NamedTuple):
+    """A finished file, and when its rows were written."""
+
+    file: DataFile
+    written_at_ms: int
+
+
 def add_files(
     tables: LakeTables,
     table: Table,
     handle: "DeltaTable",
-    files: Iterable[DataFile],
+    additions: Iterable[Addition],
     *,
-    created_at_ms: int,
+    now_ms: int,
     said: Mapping[str, str],
     generations: Mapping[str, int],
     replaced: Iterable[StoredFile] = (),
@@ -40,9 +47,9 @@ def add_files(
     from deltalake.exceptions import DeltaError
     from deltalake.transaction import CommitProperties, PostCommitHookProperties, Transaction
 
-    gone = [_removal(table, file, created_at_ms) for file in replaced]
-    added = [_addition(table, file, created_at_ms, changes_rows=not gone) for file in files]
-    apps = [Transaction(app, number, created_at_ms) for app, number in generations.items()]
+    gone = [_removal(table, file, now_ms) for file in replaced]
+    added = [_addition(table, *each, changes_rows=not gone) for each in additions]
+    apps = [Transaction(app, number, now_ms) for app, number in generations.items()]
     count = len(added) + len(gone) + len(apps)
     try:
         handle.create_write_transaction(
@@ -64,7 +71,7 @@ def add_files(
 
 
 def _addition(
-    table: Table, file: DataFile, created_at_ms: int, *, changes_rows: bool
+    table: Table, file: DataFile, written_at_ms: int, *, changes_rows: bool
 ) -> "AddAction":
     from deltalake.transaction import AddAction
 
@@ -72,7 +79,7 @@ def _addition(
         path=quote(file.path, safe="/="),
         size=file.size_bytes,
         partition_values=dict.fromkeys(table.partition_by, file.topic),
-        modification_time=created_at_ms,
+        modification_time=written_at_ms,
         data_change=changes_rows,
         stats=file.statistics_json,
     )

@@ -29,10 +29,11 @@ _PLAIN = tuple(
 
 @dataclass(slots=True)
 class NewestObservations:
-    """The newest observation of each partition that was asked for, and how many files have them."""
+    """The newest observation of each partition that was asked for, and what was read for them."""
 
     by_key: dict[PartitionKey, Observation] = field(default_factory=dict)
     file_count: int = 0
+    row_count: int = 0
 
 
 def newest_observations(
@@ -51,6 +52,7 @@ def newest_observations(
         return newest
     for rows in newest_rows(tables, OBSERVATIONS, _NAMES):
         newest.file_count += 1
+        newest.row_count += rows.num_rows
         found = {
             observation.key: observation
             for observation in _observations(rows, source_id, coverage)

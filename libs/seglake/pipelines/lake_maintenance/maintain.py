@@ -20,7 +20,7 @@ from seglake.lake.lake_folder import opening
 from seglake.lake.log_durability import write_checkpoint
 from seglake.lake.merged_files import merge
 from seglake.lake.snapshots import StoredFile
-from seglake.lake.tables import REQUIRED_TABLES, Table
+from seglake.lake.tables import REQUIRED_TABLES, TABLES, Table
 from seglake.lake.vacuum import vacuumed
 from seglake.log_tables.ledger_digest import LedgerDigest
 from seglake.near_names import did_you_mean
@@ -50,7 +50,7 @@ class MaintenanceChoice:
     dry_run: bool = False
 
     def __post_init__(self) -> None:
-        names = [table.name for table in REQUIRED_TABLES]
+        names = [table.name for table in TABLES]
         for name in self.tables:
             if name not in names:
                 raise WrongCallError(
@@ -59,7 +59,7 @@ class MaintenanceChoice:
 
     @property
     def chosen(self) -> list[Table]:
-        return [table for table in REQUIRED_TABLES if not self.tables or table.name in self.tables]
+        return [table for table in TABLES if not self.tables or table.name in self.tables]
 
 
 def maintain(
@@ -94,7 +94,9 @@ def maintain(
     if not choice.dry_run:
         reporter.step("completing what earlier runs began")
         summary.recovered = list(recover(tables, None))
-    summary.tables = [run.of(table) for table in choice.chosen]
+    # A lake from before a table gets it with its next run.
+    there = [t for t in choice.chosen if t in REQUIRED_TABLES or tables.has(t)]
+    summary.tables = [run.of(table) for table in there]
     if not choice.dry_run:
         ledger = LedgerDigest(tables)
         ledger.read()

@@ -21,6 +21,7 @@ from seglake.pipelines.segment_ingest.report.unread import unread_ranges
 from seglake.pipelines.segment_ingest.run_context import RunContext
 
 _MOST_FILES = 16
+_MOST_ROWS = 5_000  # or as many for each partition as so many files would have
 _TICK = timedelta(milliseconds=1)
 # Of these a run has seen all that there is to see, so they hold while the listing does.
 _SEEN_WHOLE = frozenset(StoppedBy) - {
@@ -43,16 +44,17 @@ def observed(rounds: Iterable[RoundResult], context: RunContext, now: datetime) 
     """What the rounds of a run saw; a later one speaks of the partitions that it took up again.
 
     What differs from the newest earlier observation is to be recorded. Where those came from many
-    files, so is everything, also if it has not changed: the next run then reads one. What is
-    recorded is newer than what it replaces, even if the clock was set back in between.
+    files, or rows, so is everything, also if it has not changed: the next run then reads one file.
+    What is recorded is newer than what it replaces, even if the clock was set back in between.
     """
     found: dict[PartitionKey, tuple[Observation, Observation | None]] = {}
-    file_count = 0
+    file_count = row_count = 0
     for done in rounds:
         file_count = max(file_count, done.plan.earlier.file_count)
+        row_count = max(row_count, done.plan.earlier.row_count)
         found |= _of_round(done, context, now)
     every = tuple(seen for seen, _ in found.values())
-    is_whole = file_count >= _MOST_FILES
+    is_whole = file_count >= _MOST_FILES or row_count > max(_MOST_ROWS, _MOST_FILES * len(every))
     to_record = [
         seen
         for seen, earlier in found.values()
