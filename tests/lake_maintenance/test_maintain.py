@@ -88,15 +88,15 @@ def test_what_was_seen_last_is_still_known_and_so_is_all_before(lake: Path, tmp_
 def test_merged_files_are_as_old_as_their_newest_rows(lake: Path) -> None:
     before = _times(lake)
     maintained(lake)
-    assert _times(lake) == {table: {max(times)} for table, times in before.items()}
+    assert _times(lake) == {table: {max(times, key=str)} for table, times in before.items()}
 
 
-def _times(lake: Path) -> dict[str, set[int]]:
+def _times(lake: Path) -> dict[str, set[object]]:
     """When the files of tables say that they were written, in the log."""
     found = {}
     for table in ("checkpoints", "observations"):
         actions = pa.table(DeltaTable(str(lake / table)).get_add_actions())
-        found[table] = {*actions.column("modification_time").cast("int64").to_pylist()}
+        found[table] = {*actions.column("modification_time").to_pylist()}
     return found
 
 

@@ -158,9 +158,11 @@ def retaken(
         )
 
 
-def maintained(lake: Path, choice: MaintenanceChoice = WHOLE_LAKE) -> MaintainSummary:
+def maintained(
+    lake: Path, choice: MaintenanceChoice = WHOLE_LAKE, *, processes: int = 1
+) -> MaintainSummary:
     """Maintain a lake."""
-    with LocalEngine(1) as engine:
+    with LocalEngine(processes) as engine:
         reporter = RunReporter(io.StringIO())
         return maintain(str(lake), LocalStorage(), engine, reporter, Settings(), choice=choice)
 

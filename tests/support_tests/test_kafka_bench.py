@@ -8,13 +8,14 @@ from xml.etree import ElementTree
 
 import pytest
 
-from bench.kafka.bench_kafka import CHART, PAGE, updated
+from bench.kafka.bench_kafka import CHART, COMMAND
 from bench.kafka.chart import chart
 from bench.kafka.figures import Cost, Measured, Start, slower_cases
 from bench.kafka.sessions import Job, measured_jobs
 from bench.kafka.systems import System
 from bench.kafka.tables import page
 from bench.kafka.topics import TOPICS, Topic
+from bench.machine import PAGE, updated
 
 _MIB = 1024 * 1024
 _JOB = Job(
@@ -134,8 +135,8 @@ def test_picture_has_a_bar_for_each_time_and_the_longest_of_a_group_fills_its_pa
 
 def test_only_what_is_between_the_marks_of_the_page_is_replaced() -> None:
     document = PAGE.read_text("utf-8")
-    once = updated(document, "old figures")
-    again = updated(once, "new figures")
+    once = updated(document, "old figures", COMMAND)
+    again = updated(once, "new figures", COMMAND)
     assert "new figures" in again
     assert "old figures" not in again
     assert again == once.replace("old figures", "new figures")

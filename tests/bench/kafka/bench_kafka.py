@@ -10,23 +10,22 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime
 from pathlib import Path
 
 from bench.bench_ingest import FOLDER, say
 from bench.kafka.brokers import BrokerVersion, broker
 from bench.kafka.chart import chart
 from bench.kafka.figures import Measured, Start
-from bench.kafka.machine import machine, versions
 from bench.kafka.sessions import Job
 from bench.kafka.systems import Case, System, least_seconds, run
 from bench.kafka.tables import page
 from bench.kafka.topics import TOPICS, Topic, filled
-from bench.processes import ROOT, adopt_orphans
+from bench.kafka.versions import versions
+from bench.machine import PAGE, machine, today, updated
+from bench.processes import adopt_orphans
 
 CHART = "bench-kafka.svg"
-PAGE = ROOT / "docs" / "performance.md"
-_BEGIN, _END = "<!-- make bench-kafka writes this -->", "<!-- up to here -->"
+COMMAND = "make bench-kafka"
 _WARM_JOBS = 2
 
 
@@ -57,17 +56,10 @@ def main(argv: Sequence[str]) -> int:
     (folder / "performance.md").write_text(text + "\n")
     (folder / CHART).write_text(picture)
     if arguments.docs or (scale == 1 and not names):
-        PAGE.write_text(updated(PAGE.read_text("utf-8"), text), "utf-8")
+        PAGE.write_text(updated(PAGE.read_text("utf-8"), text, COMMAND), "utf-8")
         PAGE.with_name(CHART).write_text(picture, "utf-8")
     say(f"{text}\n\n{folder}")
     return 0
-
-
-def updated(document: str, text: str) -> str:
-    """The document with a text between the two marks, in place of what was there."""
-    before, _, rest = document.partition(_BEGIN)
-    _, _, after = rest.partition(_END)
-    return f"{before}{_BEGIN}\n\n{text}\n\n{_END}{after}"
 
 
 def _measured(
@@ -109,16 +101,15 @@ def _shown(number: int, case: Case, system: System, cold: Job, warm: Sequence[Jo
 
 
 def _facts(scale: float, runs: int, names: Sequence[str] | None) -> list[str]:
-    command = "make bench-kafka"
+    command = COMMAND
     command += f" SCALE={scale:g}" if scale != 1 else ""
     command += f" RUNS={runs}" if runs != 5 else ""
     if names:
         command += f' WORKLOADS="{" ".join(names)}"'
     rounds = f"medians of {runs} rounds" if runs > 1 else "one round"
     size = "" if scale == 1 else f". A try with {scale:g} times the records: start-up is most of it"
-    today = datetime.now(UTC).date()
     return [
-        f"Measured on {today.day} {today:%B %Y} with `{command}`, {rounds}{size}",
+        f"Measured on {today()} with `{command}`, {rounds}{size}",
         f"Machine: {machine()}",
         f"Versions: {versions()}",
     ]

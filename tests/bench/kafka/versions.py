@@ -1,6 +1,5 @@
-"""Where and with what something was measured."""
+"""With what something was measured."""
 
-import os
 import platform
 import re
 import subprocess
@@ -11,15 +10,6 @@ import pyspark
 
 from bench.kafka.brokers import BrokerVersion
 from bench.kafka.systems import CLIENT
-
-
-def machine() -> str:
-    """Its processor, cores, memory and system."""
-    models = re.findall(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
-    memory_gib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    model = models[0] if models else platform.machine()
-    cores = f"{os.cpu_count()} cores"
-    return f"{model}, {cores}, {memory_gib:.0f} GiB, Linux {platform.release()}"
 
 
 def versions() -> str:

@@ -1,0 +1,148 @@
+"""What `make bench-life` measures: a run after 10, 100, 1,000 and 10,000 runs before it.
+
+A life is lived twice, with a maintenance after every week of hourly runs and without. The first run
+is real, and so are those that are measured: a process that finds new records in every topic, and
+one that finds none. The runs between are made up, see `made_runs`.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from statistics import median
+
+from bench.bench_ingest import FOLDER, say
+from bench.life.life_page import Kind, Mark, chart, page
+from bench.life.made_runs import OFFSETS_A_RUN, MadeRuns
+from bench.machine import PAGE, machine, today, updated
+from bench.processes import Measurement, adopt_orphans, measured
+from support.encoder import Partition
+from support.made_logs import made_segments, write_over
+from support.servers.s3_server import S3Server, versitygw
+
+_TOPICS, _RUNS, _UNTIDY = 100, [10, 100, 1_000, 10_000], [10, 100, 1_000]
+_WEEK = 168
+_BUCKET = "life"
+_REPEATS = 3
+_CHART = "bench-life.svg"
+_COMMAND = "make bench-life"
+
+
+def main(argv: Sequence[str]) -> int:
+    """Live both lives, and write what their runs cost."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--topics", type=int, default=_TOPICS)
+    parser.add_argument("--runs", type=int, nargs="+", default=_RUNS)
+    parser.add_argument("--untidy-runs", type=int, nargs="*", default=_UNTIDY)
+    parser.add_argument("--docs", action="store_true", help="write docs/performance.md")
+    arguments = parser.parse_args(argv)
+    folder = FOLDER / "life"
+    shutil.rmtree(folder, ignore_errors=True)
+    adopt_orphans()
+    topics = [f"topic-{number:03}" for number in range(arguments.topics)]
+    marks: list[Mark] = []
+    template = folder / "template"
+    _ingest(_disk(folder / "disk", topics, 1), str(template))
+    with versitygw(folder / "s3") as s3:
+        os.environ.update(s3.environment())
+        for week, runs in ((_WEEK, arguments.runs), (0, arguments.untidy_runs)):
+            marks += _life(template, topics, week, runs, s3) if runs else ()
+    (folder / "report.json").write_text(json.dumps([asdict(mark) for mark in marks], indent=2))
+    lines = [
+        f"Measured on {today()} with `{_command(arguments)}`, medians of {_REPEATS} runs in turn",
+        f"Machine: {machine()}, which also ran the S3 server",
+    ]
+    text, picture = page(marks, lines, _CHART), chart(marks)
+    (folder / "performance.md").write_text(text + "\n")
+    (folder / _CHART).write_text(picture)
+    if arguments.docs:
+        PAGE.write_text(updated(PAGE.read_text("utf-8"), text, _COMMAND), "utf-8")
+        PAGE.with_name(_CHART).write_text(picture, "utf-8")
+    say(f"{text}\n\n{folder}")
+    return 0
+
+
+def _command(arguments: argparse.Namespace) -> str:
+    is_whole = (arguments.topics, arguments.runs, arguments.untidy_runs) == (
+        _TOPICS,
+        _RUNS,
+        _UNTIDY,
+    )
+    runs = "" if is_whole else f' RUNS="{" ".join(map(str, arguments.runs))}"'
+    return _COMMAND + runs + (f" TOPICS={arguments.topics}" if arguments.topics != _TOPICS else "")
+
+
+def _life(
+    template: Path, topics: Sequence[str], week: int, runs: Sequence[int], s3: S3Server
+) -> Iterator[Mark]:
+    """One life, and what runs cost at each mark.
+
+    Args:
+        week: runs between two maintenances, 0 for a life without.
+    """
+    lake = template.with_name("maintained" if week else "untidy")
+    made = MadeRuns(lake, template, topics, max(runs))
+    maintain_s = 0.0
+    for mark in runs:
+        while made.run_count < mark:
+            made.add()
+            if week and made.run_count % week == 0:
+                maintain_s = made.maintain()
+        yield _measured(made, week, maintain_s, s3)
+    shutil.rmtree(lake)
+
+
+def _measured(made: MadeRuns, week: int, maintain_s: float, s3: S3Server) -> Mark:
+    """What a run costs now, on a copy of the lake that shares its files."""
+    copy = s3.make_bucket(_BUCKET) / "lake"
+    subprocess.run(["cp", "-al", made.path, copy], check=True)
+    found: dict[Kind, list[Measurement]] = {kind: [] for kind in Kind}
+    for repeat in range(1, _REPEATS + 1):
+        source = _disk(copy.with_name("disk"), made.topics, made.run_count + repeat)
+        for kind in Kind:
+            found[kind].append(_ingest(source, str(copy)))
+    requests = {}
+    source = _disk(copy.with_name("disk"), made.topics, made.run_count + _REPEATS + 1)
+    for kind in Kind:
+        before = s3.request_count()
+        _ingest(source, f"s3://{_BUCKET}/lake")
+        requests[kind] = s3.request_count() - before
+    files = sum(path.suffix == ".parquet" for path in made.path.rglob("*"))
+    shutil.rmtree(copy)
+    mark = Mark(
+        is_maintained=bool(week),
+        run_count=made.run_count,
+        wall_s={kind: median(run.wall_s for run in runs) for kind, runs in found.items()},
+        cpu_s={kind: median(run.cpu_s for run in runs) for kind, runs in found.items()},
+        peak_bytes={kind: max(run.driver_bytes for run in runs) for kind, runs in found.items()},
+        requests=requests,
+        data_files=files,
+        maintain_s=maintain_s,
+    )
+    say(f"{mark}")
+    return mark
+
+
+def _ingest(source: Path, lake: str) -> Measurement:
+    command = [sys.executable, "-m", "seglake", "ingest", "--engine", "local", "-q"]
+    return measured([*command, "--source", str(source), "--lake", lake], samples_memory=True)
+
+
+def _disk(path: Path, topics: Sequence[str], run: int) -> Path:
+    """What the broker's disk holds when a run comes: its own records, older ones are deleted."""
+    edges = [(run - 1) * OFFSETS_A_RUN, run * OFFSETS_A_RUN]
+    ids = {topic: uuid.uuid5(uuid.NAMESPACE_OID, topic) for topic in topics}
+    partitions = [
+        Partition(topic, 0, made_segments(topic, 0, edges), topic_id=ids[topic]) for topic in topics
+    ]
+    return write_over(path, partitions)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

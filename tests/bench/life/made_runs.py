@@ -1,0 +1,156 @@
+"""A lake's past: runs that are made up from one that a real ingest made.
+
+Each brings every topic the same rows as the first, a few offsets on, in files of its own, and is
+committed as ingests commit. The files of `records` and `batches` are the same bytes for all
+topics. What is made up of its age: the times of commits and of the log's files.
+"""
+
+import os
+import time
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from unittest import mock
+
+import pyarrow as pa
+
+from seglake.lake.blind_append import append_file
+from seglake.lake.commit_protocol import Attempt
+from seglake.lake.delta_commit import commit_wave
+from seglake.lake.parquet_files import DataFile
+from seglake.lake.tables import BATCHES, CHECKPOINTS, OBSERVATIONS, RECORDS, TABLES, Table
+from seglake.lake.waves import TopicWave
+from seglake.log_tables.ledger_digest import LedgerDigest
+from support.lake_rows import Lake, lake_at, new_lake, write_file
+from support.lakes import Row, maintained
+
+OFFSETS_A_RUN = 10
+HOUR_MS = 3_600_000
+# What grows by so many from run to run.
+_MOVING = {
+    *("offset", "batch_base_offset", "base_offset", "last_offset"),
+    *("start_offset", "next_offset", "log_start_offset", "log_end_offset"),
+    *("high_watermark", "last_stable_offset", "last_batch_base_offset", "first_log_end_offset"),
+}
+
+
+@dataclass(slots=True)
+class MadeRuns:
+    """Makes a lake, and adds runs to it.
+
+    Attributes:
+        path: of the new lake.
+        template: a lake that a real ingest made, of one run.
+        last_run: is now; the one before it is an hour old.
+        run_count: so many the lake has seen.
+    """
+
+    path: Path
+    template: Path
+    topics: Sequence[str]
+    last_run: int
+    run_count: int = 0
+    _lake: Lake = field(init=False)
+    _digest: LedgerDigest = field(init=False)
+    _first: dict[str, list[Row]] = field(init=False)
+    _began_ms: int = field(init=False)
+    _aged: set[Path] = field(init=False, default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._lake = new_lake(self.path)
+        self._digest = LedgerDigest(self._lake.tables)
+        tables = (RECORDS, BATCHES, CHECKPOINTS, OBSERVATIONS)
+        self._first = {table.name: _rows(lake_at(self.template), table) for table in tables}
+        self._began_ms = time.time_ns() // 1_000_000 - self.last_run * HOUR_MS
+
+    @property
+    def now_ms(self) -> int:
+        """The time of the newest run."""
+        return self._began_ms + self.run_count * HOUR_MS
+
+    def add(self) -> None:
+        """One more run."""
+        self.run_count += 1
+        attempt = Attempt(
+            source_id=self._first[CHECKPOINTS.name][0]["source_id"],
+            attempt_id=str(uuid.uuid4()),
+            run_id=f"run-{self.run_count}",
+            now_ms=self.now_ms,
+        )
+        tables, now_ms = self._lake.tables, self.now_ms
+        outcome = commit_wave(tables, attempt, list(self._waves(attempt)))
+        if outcome.lost:
+            raise RuntimeError(f"{outcome.lost} were lost")
+        seen = self._written(OBSERVATIONS, "", self._first[OBSERVATIONS.name], attempt)
+        append_file(tables, OBSERVATIONS, seen, run_id=attempt.run_id, now_ms=now_ms)
+        self._digest.read()
+        self._digest.store(if_due=True)
+        self._age()
+
+    def _waves(self, attempt: Attempt) -> Iterator[TopicWave]:
+        records, batches = (self._shared_files(table, attempt) for table in (RECORDS, BATCHES))
+        for topic, *files in zip(self.topics, records, batches, strict=True):
+            ledger = self._ledger_file(topic, attempt)
+            yield TopicWave(topic, self.run_count, (*files, ledger))
+
+    def maintain(self) -> float:
+        """Maintain the lake as of the newest run; how many seconds it took."""
+        now_ns = self.now_ms * 1_000_000
+        with mock.patch.object(time, "time_ns", return_value=now_ns):
+            summary = maintained(self.path, processes=os.cpu_count() or 1)
+        if summary.exit_code:
+            raise RuntimeError(summary.to_text())
+        self._age()
+        return summary.seconds
+
+    def _ledger_file(self, topic: str, attempt: Attempt) -> DataFile:
+        rows = [row for row in self._first[CHECKPOINTS.name] if row["topic"] == topic]
+        return self._written(CHECKPOINTS, topic, rows, attempt)
+
+    def _shared_files(self, table: Table, attempt: Attempt) -> Iterator[DataFile]:
+        """A file for each topic; all but the first are links to it."""
+        first = self._first[table.name]
+        rows = first[: len(first) // len(self.topics)]
+        made = self._written(table, self.topics[0], rows, attempt)
+        yield made
+        folder = self.path / table.name
+        for topic in self.topics[1:]:
+            path = f"topic={topic}/{uuid.uuid4().hex}.parquet"
+            (folder / path).parent.mkdir(exist_ok=True)
+            os.link(folder / made.path, folder / path)
+            yield made._replace(topic=topic, path=path)
+
+    def _written(self, table: Table, topic: str, rows: Iterable[Row], attempt: Attempt) -> DataFile:
+        """The rows of the first run as this run has them, in a file."""
+        distance = (self.run_count - 1) * OFFSETS_A_RUN
+        own = {
+            "run_id": attempt.run_id,
+            "attempt_id": attempt.attempt_id,
+            "generation": self.run_count,
+            "committed_at": datetime.fromtimestamp(self.now_ms / 1000, UTC),
+            "observed_at": datetime.fromtimestamp(self.now_ms / 1000, UTC),
+        }
+        names = table.file_schema.names
+        own = {name: value for name, value in own.items() if name in names}
+        moved = [
+            {**row, **own, **{name: row[name] + distance for name in _MOVING & row.keys()}}
+            for row in rows
+        ]
+        batch = pa.RecordBatch.from_pylist(moved, schema=table.file_schema)
+        return write_file(self._lake, table, topic, batch)
+
+    def _age(self) -> None:
+        """Give the files of the logs that came since the time of the newest run."""
+        time_s = self.now_ms / 1000
+        for table in TABLES:
+            log = self.path / table.name / "_delta_log"
+            for path in set(log.iterdir()) - self._aged:
+                os.utime(path, (time_s, time_s))
+                self._aged.add(path)
+
+
+def _rows(lake: Lake, table: Table) -> list[Row]:
+    paths = lake.tables.file_paths(table)
+    return lake.tables.read_files(table, paths, table.file_schema.names).to_pylist()
