@@ -13,6 +13,7 @@ from seglake.lake.delta_commit import versions
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.errors import NotALakeError, SchemaError, TableRefusedError, UnsafeStoreError
 from seglake.lake.snapshots import read_snapshots
+from seglake.lake.table_generations import TableGenerations
 from seglake.lake.tables import BATCHES, CHECKPOINTS, GAPS, RECORDS, TABLES, Table
 from seglake.storage.errors import LakeFolderError, StorageError
 from seglake.storage.local_storage import LocalStorage
@@ -297,6 +298,7 @@ def test_log_that_cannot_be_read_is_told_as_the_storages_doing(
     def fail(self: DeltaTable, app: str) -> int:
         raise DeltaError("Kernel error: no answer")
 
+    monkeypatch.setattr(TableGenerations, "at", lambda self, version: None)
     monkeypatch.setattr(DeltaTable, "transaction_version", fail)
     with pytest.raises(StorageError, match=r"cannot read the log of .*: Kernel error: no answer"):
         versions(lake.tables, SOURCE, ["orders"])

@@ -46,22 +46,18 @@ def test_a_sync_goes_no_further_back_than_a_checkpoint(lake: Lake) -> None:
     assert found == [*map(_entry, (5, 4, 3)), _checkpoint(3), "_last_checkpoint"]
 
 
-def test_hundredth_commit_writes_a_durable_checkpoint_and_expired_entries_go(lake: Lake) -> None:
+def test_tenth_commit_writes_a_durable_checkpoint_and_expired_entries_go(lake: Lake) -> None:
     driver = _Driver(lake)
     log = lake.path / "gaps" / "_delta_log"
-    _commit(driver.tables, 9)
-    driver.tables.open(GAPS).create_checkpoint()
-    entry = (log / _entry(9)).read_bytes()
-    for number in range(10, 98):
-        (log / _entry(number)).write_bytes(entry)
-    for number in range(50):
-        os.utime(log / _entry(number), (0, 0))
-    os.utime(log / _checkpoint(9), (0, 0))
-    _commit(driver.tables, 3)
-    assert driver.synced()[-2:] == [_checkpoint(100), "_last_checkpoint"]
+    _commit(driver.tables, 13)
+    assert driver.synced().count(_checkpoint(10)) == 1
+    for path in (log / _checkpoint(10), *(log / _entry(number) for number in range(12))):
+        os.utime(path, (0, 0))
+    _commit(driver.tables, 7)
+    assert driver.synced()[-2:] == [_checkpoint(20), "_last_checkpoint"]
     assert driver.storage.late == set()
-    assert sorted(path.name for path in log.iterdir())[:2] == [_checkpoint(9), _entry(9)]
-    assert lake.tables.open(GAPS).version() == 100
+    assert sorted(path.name for path in log.iterdir())[:2] == [_checkpoint(10), _entry(10)]
+    assert lake.tables.open(GAPS).version() == 20
 
 
 class _Driver:

@@ -5,7 +5,6 @@ process forks and has no place in a worker: hence the imports inside the functio
 """
 
 import contextlib
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
@@ -14,10 +13,11 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from seglake.lake.errors import NotALakeError, TableRefusedError, UnsafeStoreError
+from seglake.lake.errors import NotALakeError, TableRefusedError, UnsafeStoreError, in_one_line
 from seglake.lake.lake_folder import holds_conversion, opening
 from seglake.lake.parquet_rows import naming_what_is_no_parquet
 from seglake.lake.table_checks import check_whole, column_features, foreign_features
+from seglake.lake.table_generations import TableGenerations
 from seglake.lake.tables import (
     CHECKPOINTS,
     RECORDS,
@@ -32,8 +32,6 @@ from seglake.storage.storage import FileInfo, Storage
 if TYPE_CHECKING:
     from deltalake import DeltaTable as DeltaTable
 
-_TERMINAL_CODES = re.compile(r"\x1b\[[0-9;]*m")
-
 LOG_FOLDER = "_delta_log"
 _OWN_FOLDER = "_seglake"
 
@@ -47,13 +45,17 @@ class LakeTables:
         self._are_there = False  # once seen: nobody takes them away again
         # Those of `newest`, each with the options it was opened with.
         self._handles: dict[str, tuple[dict[str, str], DeltaTable]] = {}
+        self._generations: dict[str, TableGenerations] = {}  # of tables that were opened
         self.durable_ends: dict[str, int] = {}  # of logs, in versions; as far as known
 
     def path(self, table: Table) -> str:
         return self.storage.join(self.lake_path, table.name)
 
     def log_entry_path(self, table: Table, version: int) -> str:
-        return self.storage.join(self.path(table), LOG_FOLDER, f"{version:020d}.json")
+        return self.storage.join(self._log_folder(table), f"{version:020d}.json")
+
+    def _log_folder(self, table: Table) -> str:
+        return self.storage.join(self.path(table), LOG_FOLDER)
 
     @property
     def _options(self) -> dict[str, str]:
@@ -61,7 +63,7 @@ class LakeTables:
 
     def delete_log(self, table: Table) -> None:
         """Make a table a folder of Parquet files that has no history any more."""
-        self.storage.delete_folder(self.storage.join(self.path(table), LOG_FOLDER))
+        self.storage.delete_folder(self._log_folder(table))
 
     @property
     def work_folder(self) -> str:
@@ -183,9 +185,11 @@ class LakeTables:
             raise NotALakeError(path=self.lake_path, reason=reason) from error
         except PlaceError:
             if self.storage.needs_sync(self.lake_path):
-                refuse_torn_log(self.storage, self.storage.join(self.path(table), LOG_FOLDER))
+                refuse_torn_log(self.storage, self._log_folder(table))
             raise
         self._check(table, handle)
+        # Made anew with the handle: somebody may have put a copy in the table's place.
+        self._generations[table.name] = TableGenerations(self.storage, self._log_folder(table))
         return handle
 
     def newest(self, table: Table) -> "DeltaTable":
@@ -218,9 +222,10 @@ class LakeTables:
         return {table.name: self.open(table) for table in wanted}
 
     def generation(self, table: Table, handle: "DeltaTable", app: str) -> int:
-        """Return the version of an app in a handle's snapshot, 0 for none; reads the log."""
+        """Return the version of an app in a handle's snapshot, 0 for none."""
         with self.named("read the log of", table):
-            return handle.transaction_version(app) or 0
+            known = self._generations[table.name].at(handle.version())
+            return handle.transaction_version(app) or 0 if known is None else known.get(app, 0)
 
     def ledger(self, source_id: str) -> pa.Table:
         """Return the rows of `checkpoints` of one source, in no order."""
@@ -316,7 +321,7 @@ class LakeTables:
 
     def failure(self, action: str, table: Table, error: Exception) -> PlaceError:
         """Our error for what delta-rs met at a table."""
-        return self.storage.failure(action, self.path(table), _in_one_line(error))
+        return self.storage.failure(action, self.path(table), in_one_line(error))
 
     def _check_path(self) -> None:
         """Refuse a name that delta-rs takes for another: it decodes percent signs, at times."""
@@ -388,10 +393,3 @@ class LakeTables:
             raise TableRefusedError(table=table.name, path=self.path(table), reasons=reasons)
         columns = schema.to_arrow()
         check_whole(table, pa.schema(columns))  # type: ignore[arg-type]  # by Arrow's C interface
-
-
-def _in_one_line(error: Exception) -> str:
-    """The text of an error of delta-rs, which is drawn as a tree for a terminal."""
-    plain = _TERMINAL_CODES.sub("", str(error))
-    lines = [line.strip(" \t\u21b3\u2502\u2570\u251c\u2500\u25b6") for line in plain.splitlines()]
-    return ": ".join(line for line in lines if line)

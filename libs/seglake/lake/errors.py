@@ -3,10 +3,13 @@
 Bad bytes never come through here: they are rows. These are bad calls and a failing world.
 """
 
+import re
 from collections.abc import Sequence
 
 from seglake.errors import SeglakeError, WrongCallError
 from seglake.storage.errors import LakeFolderError
+
+_TERMINAL_CODES = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class SchemaError(SeglakeError):
@@ -203,3 +206,10 @@ class CommitUnknownError(SeglakeError):
             f"could not commit to {table} in {attempt_count} attempts: {reason}; it is safe to "
             "run again"
         )
+
+
+def in_one_line(error: Exception) -> str:
+    """The text of an error of delta-rs, which is drawn as a tree for a terminal."""
+    plain = _TERMINAL_CODES.sub("", str(error))
+    lines = [line.strip(" \t\u21b3\u2502\u2570\u251c\u2500\u25b6") for line in plain.splitlines()]
+    return ": ".join(line for line in lines if line)

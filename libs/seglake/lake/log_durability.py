@@ -13,7 +13,7 @@ from seglake.storage.errors import PlaceError
 if TYPE_CHECKING:
     from seglake.lake.delta_tables import DeltaTable
 
-_CHECKPOINT_EACH = 100  # commits; as delta-rs has it
+_CHECKPOINT_EACH = 10  # commits, as Spark does: readers fetch each entry since
 
 
 def sync_log(tables: LakeTables, table: Table, version: int) -> None:
@@ -44,7 +44,7 @@ def sync_log(tables: LakeTables, table: Table, version: int) -> None:
 
 
 def write_due_checkpoint(tables: LakeTables, table: Table, handle: "DeltaTable") -> None:
-    """Write a checkpoint after each hundredth commit, and forget expired entries.
+    """Write a checkpoint after each tenth commit, and forget expired entries.
 
     Args:
         handle: that a commit was just made with, which is durable; it stands before the commit.

@@ -1,0 +1,72 @@
+"""The generations that tables' logs hold: Delta's `txn` actions, read for all apps at once. Effect.
+
+delta-rs tells the version of one app, and reads the log for it from the last checkpoint on: for a
+hundred topics a hundred times.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from seglake.lake.parquet_rows import read_rows
+from seglake.storage.errors import PlaceError
+from seglake.storage.storage import Storage
+
+_CHECKPOINT_SUFFIX = ".checkpoint.parquet"
+_VERSION_DIGITS = 20
+
+
+class TableGenerations:
+    """Of one table: as of the newest version that was asked about; later ones read what is new."""
+
+    def __init__(self, storage: Storage, log_folder: str) -> None:
+        self._storage = storage
+        self._log_folder = log_folder
+        self._version = -1
+        self._found: dict[str, int] = {}
+
+    def at(self, version: int) -> Mapping[str, int] | None:
+        """The version of each app in a version of the table, of those that have one.
+
+        None for a version older than asked about before, and where the log's entries and plain
+        checkpoints do not tell: delta-rs knows, or knows why not.
+        """
+        if version < self._version:
+            return None
+        try:
+            if self._version < 0:
+                self._found, self._version = self._checkpoint(version)
+            while self._version < version:
+                self._found.update(self._entry(self._version + 1))
+                self._version += 1
+        except (PlaceError, ValueError, LookupError):  # expired meanwhile, or damaged
+            self._found, self._version = {}, -1
+            return None
+        return self._found
+
+    def _checkpoint(self, version: int) -> tuple[dict[str, int], int]:
+        """What the newest checkpoint up to a version holds, and its version; -1 for none."""
+        names = [info.name for info in self._storage.list_folder(self._log_folder)]
+        versions = [
+            int(name[:_VERSION_DIGITS])
+            for name in names
+            if name[:_VERSION_DIGITS].isdigit() and name[_VERSION_DIGITS:] == _CHECKPOINT_SUFFIX
+        ]
+        newest = max((number for number in versions if number <= version), default=-1)
+        if newest < 0:
+            return {}, newest
+        name = f"{newest:0{_VERSION_DIGITS}d}{_CHECKPOINT_SUFFIX}"
+        path = self._storage.join(self._log_folder, name)
+        found: dict[str, int] = {}
+        for rows in read_rows(self._storage, path, ["txn"]):
+            actions: list[Any] = rows.column("txn").drop_null().to_pylist()
+            found.update((action["appId"], action["version"]) for action in actions)
+        return found, newest
+
+    def _entry(self, version: int) -> Iterator[tuple[str, int]]:
+        name = f"{version:0{_VERSION_DIGITS}d}.json"
+        content = self._storage.read_bytes(self._storage.join(self._log_folder, name))
+        for line in content.splitlines():
+            if b'"txn"' in line[:8]:
+                action = json.loads(line)["txn"]
+                yield action["appId"], action["version"]
