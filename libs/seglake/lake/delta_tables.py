@@ -276,8 +276,8 @@ class LakeTables:
             only.append((table.partition_by[0], "=", topic))
         uris = self.newest(table).file_uris(file_pruning_predicate=only or None)
         depth = len(table.partition_by) + 1
-        names = [[unquote(part) for part in uri.rsplit("/", depth)[1:]] for uri in uris]
-        return [self.storage.join(self.path(table), *parts) for parts in names]
+        folder = self.storage.join(self.path(table), "")  # once: there may be a million files
+        return [folder + unquote("/".join(uri.rsplit("/", depth)[1:])) for uri in uris]
 
     def _named_in_ledger(self, column: str) -> list[str]:
         rows = self.read_files(CHECKPOINTS, self.file_paths(CHECKPOINTS), [column])

@@ -83,8 +83,10 @@ class _Ahead:
         self._groups = groups
         self._order = order
         self._rows = pa.table({})
+        self._places = np.empty((2, 0), np.int64)
+        self.first: _Place = (0, 0)
         self.last: _Place = (0, 0)
-        self._load()
+        self._hold(next(self._groups, self._rows))
 
     @property
     def is_over(self) -> bool:
@@ -92,22 +94,23 @@ class _Ahead:
 
     def taken(self, place: _Place) -> pa.Table:
         """Those up to a place, that one included."""
-        partitions, offsets = (numbers(self._rows, name) for name in self._order)
+        rows, (partitions, offsets) = self._rows, self._places
         is_due = (partitions < place[0]) | ((partitions == place[0]) & (offsets <= place[1]))
         if is_due.all():
-            rows = self._rows
-            self._load()
+            self._hold(next(self._groups, pa.table({})))
             return rows
-        rows = self._rows.filter(pa.array(is_due))
-        self._rows = self._rows.filter(pa.array(~is_due))
-        return rows
+        self._hold(rows.filter(pa.array(~is_due)))
+        return rows.filter(pa.array(is_due))
 
-    def _load(self) -> None:
-        self._rows = next(self._groups, pa.table({}))
-        if not self.is_over:
-            partitions, offsets = (numbers(self._rows, name) for name in self._order)
-            last = np.lexsort((offsets, partitions))[-1]
-            self.last = int(partitions[last]), int(offsets[last])
+    def _hold(self, rows: pa.Table) -> None:
+        self._rows = rows
+        if rows.num_rows:
+            self._places = np.stack([numbers(rows, name) for name in self._order])
+            partitions, offsets = self._places
+            order = np.lexsort((offsets, partitions))
+            self.first, self.last = (
+                (int(partitions[row]), int(offsets[row])) for row in order[[0, -1]]
+            )
 
 
 def _in_order(files: Sequence[Iterator[pa.Table]], order: tuple[str, str]) -> Iterator[pa.Table]:
@@ -115,7 +118,7 @@ def _in_order(files: Sequence[Iterator[pa.Table]], order: tuple[str, str]) -> It
     while ahead:
         # What is still to come of each file lies behind what is in memory of it.
         place = min(file.last for file in ahead)
-        rows = pa.concat_tables([file.taken(place) for file in ahead])
+        rows = pa.concat_tables([file.taken(place) for file in ahead if file.first <= place])
         partitions, offsets = (numbers(rows, name) for name in order)
         yield rows.take(np.lexsort((offsets, partitions)))
         ahead = [file for file in ahead if not file.is_over]

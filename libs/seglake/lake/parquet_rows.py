@@ -98,10 +98,11 @@ def _row_groups(
 ) -> Iterator[pa.Table]:
     stream = pa.PythonFile(ReaderFile(reader), mode="r")
     file = pq.ParquetFile(stream)
-    lacking = [name for name in columns if name not in file.schema_arrow.names]
+    schema = file.schema_arrow  # made anew each time that it is asked for
+    lacking = [name for name in columns if name not in schema.names]
     if lacking:
         raise StorageError(action="read", path=path, reason=f"it has no column {lacking[0]}")
-    texts = [name for name in columns if pa.types.is_string(file.schema_arrow.field(name).type)]
+    texts = [name for name in columns if pa.types.is_string(schema.field(name).type)]
     if texts:
         file = pq.ParquetFile(stream, metadata=file.metadata, read_dictionary=texts)
     for index in range(file.metadata.num_row_groups) if group is None else (group,):

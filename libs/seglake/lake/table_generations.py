@@ -59,8 +59,8 @@ class TableGenerations:
         path = self._storage.join(self._log_folder, name)
         found: dict[str, int] = {}
         for rows in read_rows(self._storage, path, ["txn"]):
-            actions: list[Any] = rows.column("txn").drop_null().to_pylist()
-            found.update((action["appId"], action["version"]) for action in actions)
+            actions: list[Any] = rows.column("txn").to_pylist()
+            found.update((action["appId"], action["version"]) for action in actions if action)
         return found, newest
 
     def _entry(self, version: int) -> Iterator[tuple[str, int]]:

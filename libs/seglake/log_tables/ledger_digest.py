@@ -46,6 +46,7 @@ class LedgerDigest:
         self._tables = tables
         self._known = _NOTHING
         self._stored = _NOTHING.files
+        self._as_of: tuple[object, int] | None = None  # the table's handle, and its version
 
     @property
     def path(self) -> str:
@@ -81,6 +82,9 @@ class LedgerDigest:
         Raises:
             StorageError: a data file of the ledger cannot be read.
         """
+        handle = self._tables.newest(CHECKPOINTS)
+        if self._as_of == (handle, handle.version()):
+            return
         paths = {path.rpartition("/")[2]: path for path in self._tables.file_paths(CHECKPOINTS)}
         if not self._known.files <= paths.keys():
             self._known = _NOTHING
@@ -91,6 +95,7 @@ class LedgerDigest:
             found = self._tables.read_files(CHECKPOINTS, [paths[name] for name in new], _COLUMNS)
             rows = [*self._known.rows, *found.to_pylist()]
             self._known = _Digest(folded(rows), self._known.files.union(new))
+        self._as_of = handle, handle.version()
 
     def _loaded(self, names: Iterable[str]) -> _Digest:
         """What is stored, or nothing where that is not of this version's files, or is damaged."""

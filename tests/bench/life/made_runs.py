@@ -2,13 +2,13 @@
 
 Each brings every topic the same rows as the first, a few offsets on, in files of its own, and is
 committed as ingests commit. The files of `records` and `batches` are the same bytes for all
-topics. What is made up of its age: the times of commits and of the log's files.
+topics. The times of commits and of the log's files are made up, too.
 """
 
 import os
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -56,6 +56,7 @@ class MadeRuns:
     _digest: LedgerDigest = field(init=False)
     _first: dict[str, list[Row]] = field(init=False)
     _began_ms: int = field(init=False)
+    _generation: int = field(init=False, default=0)
     _aged: set[Path] = field(init=False, default_factory=set)
 
     def __post_init__(self) -> None:
@@ -68,11 +69,13 @@ class MadeRuns:
     @property
     def now_ms(self) -> int:
         """The time of the newest run."""
-        return self._began_ms + self.run_count * HOUR_MS
+        return self._time_ms(self.run_count)
 
-    def add(self) -> None:
-        """One more run."""
-        self.run_count += 1
+    def add(self, count: int = 1) -> None:
+        """More runs; several leave one file of each table and topic, as if they were maintained."""
+        runs = range(self.run_count + 1, self.run_count + count + 1)
+        self.run_count += count
+        self._generation += 1
         attempt = Attempt(
             source_id=self._first[CHECKPOINTS.name][0]["source_id"],
             attempt_id=str(uuid.uuid4()),
@@ -80,20 +83,21 @@ class MadeRuns:
             now_ms=self.now_ms,
         )
         tables, now_ms = self._lake.tables, self.now_ms
-        outcome = commit_wave(tables, attempt, list(self._waves(attempt)))
+        outcome = commit_wave(tables, attempt, list(self._waves(attempt, runs)))
         if outcome.lost:
             raise RuntimeError(f"{outcome.lost} were lost")
-        seen = self._written(OBSERVATIONS, "", self._first[OBSERVATIONS.name], attempt)
+        seen = self._written(OBSERVATIONS, "", self._first[OBSERVATIONS.name], attempt, runs)
         append_file(tables, OBSERVATIONS, seen, run_id=attempt.run_id, now_ms=now_ms)
         self._digest.read()
         self._digest.store(if_due=True)
         self._age()
 
-    def _waves(self, attempt: Attempt) -> Iterator[TopicWave]:
-        records, batches = (self._shared_files(table, attempt) for table in (RECORDS, BATCHES))
-        for topic, *files in zip(self.topics, records, batches, strict=True):
-            ledger = self._ledger_file(topic, attempt)
-            yield TopicWave(topic, self.run_count, (*files, ledger))
+    def _waves(self, attempt: Attempt, runs: range) -> Iterator[TopicWave]:
+        shared = [self._shared_files(table, attempt, runs) for table in (RECORDS, BATCHES)]
+        for topic, *files in zip(self.topics, *shared, strict=True):
+            first = [row for row in self._first[CHECKPOINTS.name] if row["topic"] == topic]
+            ledger = self._written(CHECKPOINTS, topic, first, attempt, runs)
+            yield TopicWave(topic, self._generation, (*files, ledger))
 
     def maintain(self) -> float:
         """Maintain the lake as of the newest run; how many seconds it took."""
@@ -105,15 +109,11 @@ class MadeRuns:
         self._age()
         return summary.seconds
 
-    def _ledger_file(self, topic: str, attempt: Attempt) -> DataFile:
-        rows = [row for row in self._first[CHECKPOINTS.name] if row["topic"] == topic]
-        return self._written(CHECKPOINTS, topic, rows, attempt)
-
-    def _shared_files(self, table: Table, attempt: Attempt) -> Iterator[DataFile]:
+    def _shared_files(self, table: Table, attempt: Attempt, runs: range) -> Iterator[DataFile]:
         """A file for each topic; all but the first are links to it."""
         first = self._first[table.name]
         rows = first[: len(first) // len(self.topics)]
-        made = self._written(table, self.topics[0], rows, attempt)
+        made = self._written(table, self.topics[0], rows, attempt, runs)
         yield made
         folder = self.path / table.name
         for topic in self.topics[1:]:
@@ -122,24 +122,32 @@ class MadeRuns:
             os.link(folder / made.path, folder / path)
             yield made._replace(topic=topic, path=path)
 
-    def _written(self, table: Table, topic: str, rows: Iterable[Row], attempt: Attempt) -> DataFile:
-        """The rows of the first run as this run has them, in a file."""
-        distance = (self.run_count - 1) * OFFSETS_A_RUN
+    def _written(
+        self, table: Table, topic: str, first: Sequence[Row], attempt: Attempt, runs: range
+    ) -> DataFile:
+        """The rows of the first run as these runs have them, in a file."""
+        moved = [row for run in runs for row in self._moved(table, first, attempt, run)]
+        batch = pa.RecordBatch.from_pylist(moved, schema=table.file_schema)
+        return write_file(self._lake, table, topic, batch)
+
+    def _moved(
+        self, table: Table, first: Sequence[Row], attempt: Attempt, run: int
+    ) -> Iterator[Row]:
+        time_of_run = datetime.fromtimestamp(self._time_ms(run) / 1000, UTC)
         own = {
             "run_id": attempt.run_id,
             "attempt_id": attempt.attempt_id,
-            "generation": self.run_count,
-            "committed_at": datetime.fromtimestamp(self.now_ms / 1000, UTC),
-            "observed_at": datetime.fromtimestamp(self.now_ms / 1000, UTC),
+            "generation": self._generation,
+            "committed_at": time_of_run,
+            "observed_at": time_of_run,
         }
-        names = table.file_schema.names
-        own = {name: value for name, value in own.items() if name in names}
-        moved = [
-            {**row, **own, **{name: row[name] + distance for name in _MOVING & row.keys()}}
-            for row in rows
-        ]
-        batch = pa.RecordBatch.from_pylist(moved, schema=table.file_schema)
-        return write_file(self._lake, table, topic, batch)
+        own = {name: value for name, value in own.items() if name in table.file_schema.names}
+        for row in first:
+            moving = {name: row[name] + (run - 1) * OFFSETS_A_RUN for name in _MOVING & row.keys()}
+            yield {**row, **own, **moving}
+
+    def _time_ms(self, run: int) -> int:
+        return self._began_ms + run * HOUR_MS
 
     def _age(self) -> None:
         """Give the files of the logs that came since the time of the newest run."""
