@@ -11,7 +11,17 @@ TARGETS = [
     *("test-s3", "test-hdfs"),
     *("test-cluster", "test-airflow", "test-browser", "test-image", "test-codec", "test-spark"),
     *("audit-dependencies", "sbom"),
-    *("pack", "image", "demo", "bench", "bench-storage", "bench-kafka", "screenshots", "docs"),
+    *(
+        "pack",
+        "image",
+        "demo",
+        "bench",
+        "bench-storage",
+        "bench-life",
+        "bench-kafka",
+        "screenshots",
+        "docs",
+    ),
     *("requirements", "clean", "ci"),
 ]
 
