@@ -45,7 +45,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
     "storage": frozenset({"errors"}),
     "task_engine": frozenset({"errors"}),
     "kafka_log": frozenset({"segment_codec"}),
-    "lake": frozenset({"errors", "storage"}),
+    "lake": frozenset({"errors", "storage", "version"}),
     "log_dirs": frozenset({"errors", "kafka_log", "segment_codec", "storage", "task_engine"}),
     "log_tables": frozenset({"kafka_log", "lake", "segment_codec", "storage"}),
     "segment_decoding": _LIBRARIES - {"segment_decoding"} | {"segment_codec"},
@@ -58,14 +58,15 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
     "spark_source": frozenset(
         {"environment", "pipelines.segment_query", "segment_decoding"} | _COMMON
     ),
-    "run_records": frozenset({"lake", "seglake"} | _COMMON),
+    "run_records": frozenset({"lake", "version"} | _COMMON),
     "commands": _PIPELINES | _COMMON | {"environment", "lake", "storage", "task_engine"},
     "api": _PIPELINES | _COMMON | {"commands", "environment", "lake", "storage"},
     "cli": _PIPELINES
     | _COMMON
-    | {"commands", "environment", "kafka_log", "run_records", "seglake"},
+    | {"commands", "environment", "kafka_log", "run_records", "version"},
     "__main__": frozenset({"cli"}),
-    "seglake": frozenset({"api", "errors"}),
+    "seglake": frozenset({"api", "errors", "version"}),
+    "version": frozenset(),
 }
 # Airflow has its dags folder on the path, not what it lies in.
 DAG_MODULES = frozenset(path.stem for path in (ROOT / "airflow_dags").glob("*.py"))
@@ -74,7 +75,7 @@ NEVER_IN_CODEC = frozenset(
     {"pyspark", "pyarrow", "deltalake", "logging", "time", "datetime", "pathlib", "os", "io"}
 )
 COMMITTERS = frozenset(
-    {"seglake.lake.delta_tables", "seglake.lake.table_commit", "seglake.lake.vacuum"}
+    f"seglake.lake.{name}" for name in ("delta_tables", "table_commit", "table_creation", "vacuum")
 )
 OPENERS = frozenset(
     f"seglake.storage.{name}"

@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from seglake.errors import SeglakeError, WrongCallError
+from seglake.version import __version__
 
 if TYPE_CHECKING:
     from seglake.api import (
@@ -27,12 +28,11 @@ if TYPE_CHECKING:
         tables,
     )
 
-__version__ = "0.1.0"
-
 __all__ = [
     "AuditResult",
     "SeglakeError",
     "WrongCallError",
+    "__version__",
     "audit",
     "ingest",
     "inspect",

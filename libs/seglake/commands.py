@@ -72,9 +72,11 @@ class MaintainOptions(RunOptions, total=False):
 
     Attributes:
         tables: these only.
+        upgrade: first add what a lake of an earlier version lacks.
     """
 
     tables: Sequence[str]
+    upgrade: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +178,11 @@ def run_maintain(
     from seglake.pipelines.lake_maintenance.maintain import MaintenanceChoice
     from seglake.pipelines.lake_maintenance.maintain import maintain as maintained
 
-    tables, dry_run = tuple(options.get("tables", ())), options.get("dry_run", False)
-    choice = MaintenanceChoice(tables=tables, dry_run=dry_run)
+    choice = MaintenanceChoice(
+        tables=tuple(options.get("tables", ())),
+        dry_run=options.get("dry_run", False),
+        upgrade=options.get("upgrade", False),
+    )
     with _scanning(settings, options, view) as scan:
         return maintained(
             lake,

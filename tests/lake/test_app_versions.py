@@ -7,6 +7,7 @@ import pytest
 
 from seglake.lake.delta_commit import recover, versions
 from seglake.lake.errors import NotALakeError, RedoMissingError, TablesDisagreeError
+from seglake.lake.table_creation import create_missing
 from seglake.lake.tables import CHECKPOINTS, Table
 from support.lake_drivers import commit
 from support.lake_rows import PLAIN_TABLES, SOURCE, Lake, lake_at, next_wave, wave
@@ -61,7 +62,7 @@ def test_table_that_was_dropped_and_made_anew_is_refused(lake: Lake, table: Tabl
     with pytest.raises(NotALakeError, match="has no table"):
         versions(lake_at(lake.path).tables, SOURCE, ["orders"])
     fresh = lake_at(lake.path.parent / "fresh")
-    fresh.tables.create_missing()
+    create_missing(fresh.tables)
     shutil.copytree(fresh.tables.path(table), lake.tables.path(table))
     with pytest.raises(TablesDisagreeError):
         versions(lake_at(lake.path).tables, SOURCE, ["orders"])

@@ -8,11 +8,13 @@ import pytest
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
+import seglake
 from seglake.lake.app_versions import app_id
 from seglake.lake.delta_commit import versions
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.errors import NotALakeError, SchemaError, TableRefusedError, UnsafeStoreError
 from seglake.lake.snapshots import read_snapshots
+from seglake.lake.table_creation import create_missing
 from seglake.lake.table_generations import TableGenerations
 from seglake.lake.tables import BATCHES, CHECKPOINTS, GAPS, RECORDS, TABLES, Table
 from seglake.storage.errors import LakeFolderError, StorageError
@@ -31,6 +33,8 @@ def test_tables_are_made_with_the_oldest_protocol_and_append_only(lake: Lake) ->
         assert handle.metadata().configuration == {
             "delta.appendOnly": "true",
             "delta.dataSkippingStatsColumns": ",".join(table.statistics_columns),
+            "seglake.format": "1",
+            "seglake.version": seglake.__version__,
         }
 
 
@@ -50,7 +54,7 @@ def test_looking_for_a_lake_touches_nothing(tmp_path: Path) -> None:
 
 def test_creating_is_repeatable(lake: Lake) -> None:
     assert lake.tables.exists()
-    lake.tables.create_missing()
+    create_missing(lake.tables)
     assert [lake.tables.open(table).version() for table in TABLES] == [0] * len(TABLES)
 
 
@@ -66,8 +70,8 @@ def test_store_that_could_lose_commits_is_refused_for_an_old_lake_too(lake: Lake
     for path in (lake.tables.lake_path, storage.join(lake.tables.lake_path, "new")):
         tables = LakeTables(path, storage)
         with pytest.raises(UnsafeStoreError):
-            tables.create_missing()
-    LakeTables(lake.tables.lake_path, storage).create_missing(is_single_writer=True)
+            create_missing(tables)
+    create_missing(LakeTables(lake.tables.lake_path, storage), is_single_writer=True)
 
 
 def test_path_with_strange_characters_works(tmp_path: Path) -> None:
@@ -88,7 +92,7 @@ def test_creation_that_was_cut_off_is_completed(lake: Lake) -> None:
     (lake.path / "gaps" / "_delta_log").mkdir()
     next_run = LakeTables(lake.tables.lake_path, lake.tables.storage)
     assert not next_run.exists()
-    next_run.create_missing()
+    create_missing(next_run)
     assert next_run.exists()
 
 
@@ -109,13 +113,13 @@ def test_several_drivers_create_one_lake(tmp_path: Path) -> None:
 def test_file_in_the_lakes_place_is_refused(tmp_path: Path) -> None:
     (tmp_path / "lake").write_text("a file")
     with pytest.raises(LakeFolderError, match="is a file"):
-        lake_at(tmp_path / "lake").tables.create_missing()
+        create_missing(lake_at(tmp_path / "lake").tables)
 
 
 def test_folder_of_something_else_is_refused_and_untouched(tmp_path: Path) -> None:
     (tmp_path / "orders-0").mkdir()
     with pytest.raises(LakeFolderError, match="it holds orders-0"):
-        lake_at(tmp_path).tables.create_missing()
+        create_missing(lake_at(tmp_path).tables)
     assert [path.name for path in tmp_path.iterdir()] == ["orders-0"]
 
 
@@ -123,7 +127,7 @@ def test_folder_named_like_a_table_that_is_none_is_refused(tmp_path: Path) -> No
     (tmp_path / "records").mkdir()
     (tmp_path / "records" / "notes.txt").touch()
     with pytest.raises(LakeFolderError, match=r"records holds notes\.txt and is not a table"):
-        lake_at(tmp_path).tables.create_missing()
+        create_missing(lake_at(tmp_path).tables)
 
 
 def test_hidden_files_beside_the_tables_do_no_harm(tmp_path: Path) -> None:
@@ -135,7 +139,7 @@ def test_lake_that_lost_a_table_is_refused(lake: Lake) -> None:
     commit(lake, next_wave(lake, "orders", range(2)))
     shutil.rmtree(lake.path / "gaps")
     with pytest.raises(LakeFolderError, match="it has lost the table gaps"):
-        lake.tables.create_missing()
+        create_missing(lake.tables)
     assert not (lake.path / "gaps").exists()
 
 
@@ -143,7 +147,7 @@ def test_table_with_other_columns_is_refused(lake: Lake) -> None:
     shutil.rmtree(lake.path / "gaps")
     DeltaTable.create(lake.tables.path(GAPS), schema=pa.schema([("source_id", pa.int64())]))
     with pytest.raises(SchemaError, match="column topic is missing"):
-        lake.tables.create_missing()
+        create_missing(lake.tables)
 
 
 _FOREIGN_SETTINGS = {

@@ -1,6 +1,7 @@
 """Where the storage refuses us: as the lake is opened, and later in a run."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,13 +10,15 @@ from deltalake.exceptions import DeltaError
 
 from seglake.errors import SeglakeError
 from seglake.lake.delta_commit import versions
+from seglake.lake.delta_tables import LakeTables
 from seglake.lake.errors import LakeRefusedError
+from seglake.lake.table_creation import create_missing
 from seglake.lake.table_generations import TableGenerations
 from seglake.storage.errors import RefusedError, StorageError
 from support.lake_rows import SOURCE, Lake, lake_at
 
 
-@pytest.mark.parametrize("call", ["exists", "require", "create_missing"])
+@pytest.mark.parametrize("call", [LakeTables.exists, LakeTables.require, create_missing])
 @pytest.mark.parametrize(
     ("said", "kind"),
     [
@@ -24,7 +27,11 @@ from support.lake_rows import SOURCE, Lake, lake_at
     ],
 )
 def test_place_that_refuses_us_is_told_where_the_lake_is_opened(
-    tmp_path: Path, call: str, said: str, kind: type[SeglakeError], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    call: Callable[[LakeTables], object],
+    said: str,
+    kind: type[SeglakeError],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def fail(path: str, options: object) -> bool:
         raise OSError(said)
@@ -32,7 +39,7 @@ def test_place_that_refuses_us_is_told_where_the_lake_is_opened(
     monkeypatch.setattr(DeltaTable, "is_deltatable", fail)
     tables = lake_at(tmp_path / "lake").tables
     with pytest.raises(kind, match=re.escape(said)) as caught:
-        getattr(tables, call)()
+        call(tables)
     assert str(caught.value).count(str(tmp_path)) == 1
     assert list(tmp_path.iterdir()) == []
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from seglake.lake.delta_tables import LakeTables
+from seglake.lake.table_creation import create_missing
 from seglake.lake.tables import CHECKPOINTS
 from seglake.log_tables import ledger_digest
 from seglake.log_tables.coverage import Coverage
@@ -90,7 +91,7 @@ def test_only_files_that_are_new_are_read(folder: Path) -> None:
 
 def test_young_lake_is_not_asked_for_one(tmp_path: Path) -> None:
     tables = LakeTables(str(tmp_path / "lake"), LocalStorage())
-    tables.create_missing()
+    create_missing(tables)
     digest, read = _read(tmp_path)
     assert (read, digest.rows(DEFAULT_CLUSTER_ID)) == ([], [])
 

@@ -9,6 +9,7 @@ import pytest
 from seglake.lake import app_versions
 from seglake.lake.delta_commit import recover
 from seglake.lake.delta_tables import LakeTables
+from seglake.lake.table_creation import create_missing
 from seglake.pipelines.segment_ingest import ingest as run
 from seglake.storage.local_storage import LocalStorage
 from support.accounts import imbalances_of
@@ -47,7 +48,7 @@ def test_a_commit_of_another_run_between_versions_and_ledger_is_not_taken_again(
         may_publish.set()
         other.join(60)
 
-    LakeTables(str(lake), LocalStorage()).create_missing()
+    create_missing(LakeTables(str(lake), LocalStorage()))
     monkeypatch.setattr(run, "recover", recover_before_the_other_decides)
     summary = ingested(source, lake, engine=Meanwhile(publish))
     assert not other.is_alive()

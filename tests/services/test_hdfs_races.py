@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from seglake.lake.delta_tables import LakeTables
+from seglake.lake.table_creation import create_missing
 from seglake.storage.hadoop_properties import HadoopProperties
 from seglake.storage.storages import Storages
 from support import remote_runs
@@ -27,7 +28,7 @@ def test_of_two_commits_at_once_one_wins(
     lake = f"{hdfs.uri}{hdfs_folder}/lake"
     storage = Storages(HadoopProperties())
     assert storage.creates_exclusively(lake)
-    LakeTables(lake, storage).create_missing()
+    create_missing(LakeTables(lake, storage))
     won = run_together(remote_runs.commit_beside_others, tmp_path, _DRIVERS, lake, _ROUNDS, {})
     assert [sum(map(bool, each)) for each in zip(*won, strict=True)] == [1] * _ROUNDS
 

@@ -8,6 +8,7 @@ import pytest
 
 from seglake.errors import SeglakeError
 from seglake.lake.delta_tables import LakeTables
+from seglake.lake.table_creation import create_missing
 from seglake.storage.storages import Storages
 from support.cases import cases
 from support.lake_accounts import incomplete, left_behind, rows_of, unpublished
@@ -59,7 +60,7 @@ def test_it_is_known_again_and_every_row_comes_once(
     clean: dict[str, list[str]],
 ) -> None:
     lake = f"s3://{bucket}/lake"
-    LakeTables(lake, Storages(s3.properties())).create_missing()
+    create_missing(LakeTables(lake, Storages(s3.properties())))
     number = _COMMITS.index(commit)
     proxy.lose(number, loss, meanwhile=_another_run(disk, lake, s3))
     with suppress(SeglakeError):  # a run may give up: the next one goes on

@@ -7,6 +7,7 @@ import pytest
 
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.errors import UnsafeStoreError
+from seglake.lake.table_creation import create_missing
 from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
 from seglake.storage.storages import Storages
 from support import remote_runs
@@ -34,7 +35,7 @@ def unsafe(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
 
 def _wins(server: S3Server, lake: str, folder: Path) -> list[int]:
     """How many drivers won each round of a race to commit the same."""
-    LakeTables(lake, Storages(server.properties())).create_missing(is_single_writer=True)
+    create_missing(LakeTables(lake, Storages(server.properties())), is_single_writer=True)
     won = run_together(
         remote_runs.commit_beside_others, folder, _DRIVERS, lake, _ROUNDS, server.hadoop()
     )

@@ -13,6 +13,7 @@ from seglake.lake.delta_commit import versions
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.parquet_files import DataFile, ParquetFile
 from seglake.lake.table_checks import plain_type
+from seglake.lake.table_creation import create_missing
 from seglake.lake.tables import (
     BATCHES,
     CHECKPOINTS,
@@ -46,7 +47,7 @@ class Lake:
 
 def new_lake(path: Path) -> Lake:
     lake = lake_at(path)
-    lake.tables.create_missing()
+    create_missing(lake.tables)
     return lake
 
 

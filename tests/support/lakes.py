@@ -13,6 +13,7 @@ import pyarrow as pa
 from deltalake import DeltaTable
 
 from seglake.lake.delta_tables import LakeTables
+from seglake.lake.table_creation import create_missing
 from seglake.lake.tables import OBSERVATIONS, TABLES
 from seglake.pipelines.lake_maintenance.maintain import MaintenanceChoice, maintain
 from seglake.pipelines.lake_maintenance.maintain_summary import MaintainSummary
@@ -112,7 +113,7 @@ def _empty_lake() -> Path:
     folder = tempfile.mkdtemp()
     atexit.register(shutil.rmtree, folder)
     lake = Path(folder, "lake")
-    LakeTables(str(lake), LocalStorage()).create_missing()
+    create_missing(LakeTables(str(lake), LocalStorage()))
     return lake
 
 

@@ -146,6 +146,7 @@ def maintain_parser() -> argparse.ArgumentParser:
     add("--lake", metavar="URI", required=True, help="folder of the tables")
     add("--topics", metavar="GLOB", nargs="+", action="extend", help="compact these topics only")
     add("--tables", metavar="NAME", nargs="+", action="extend", default=[], help="these only")
+    add("--upgrade", action="store_true", help="first add what a lake of an earlier version lacks")
     add_engine_option(parser)
     add("--dry-run", action="store_true", help="say what would be done, change nothing")
     add("--run-id", metavar="ID", help="label of the run, written with its commits")

@@ -2,11 +2,11 @@
 
 import argparse
 
-from seglake import __version__
 from seglake.cli.command_parser import CommandParser
 from seglake.cli.option_values import delimiter, number
 from seglake.kafka_log.read_policy import Isolation, UpperBound
 from seglake.pipelines.record_print.line_format import LineFormat
+from seglake.version import __version__
 
 
 def new_parser(

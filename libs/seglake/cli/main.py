@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import NamedTuple, NoReturn
 
-from seglake import __version__
 from seglake.cli.command_parser import CommandParser
 from seglake.cli.outcome import exit_with
+from seglake.version import __version__
 
 
 class _Command(NamedTuple):

@@ -16,6 +16,6 @@ def _maintain(call: Call) -> Done:
     from seglake.commands import MaintainOptions, run_maintain
 
     arguments, settings, options, view = call
-    more = MaintainOptions(**options, tables=arguments.tables)
+    more = MaintainOptions(**options, tables=arguments.tables, upgrade=arguments.upgrade)
     summary = run_maintain(arguments.lake, settings, more, view)
     return Done(summary, summary.to_text(), lambda: None)

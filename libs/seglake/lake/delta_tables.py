@@ -5,8 +5,7 @@ process forks and has no place in a worker: hence the imports inside the functio
 """
 
 import contextlib
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -15,7 +14,8 @@ import pyarrow.parquet as pq
 
 from seglake.lake.errors import NotALakeError, TableRefusedError, UnsafeStoreError, in_one_line
 from seglake.lake.lake_folder import holds_conversion, opening
-from seglake.lake.parquet_rows import naming_what_is_no_parquet
+from seglake.lake.lake_format import refuse_newer, refuse_older
+from seglake.lake.parquet_rows import naming_what_is_no_parquet, with_added
 from seglake.lake.table_checks import check_whole, column_features, foreign_features
 from seglake.lake.table_generations import TableGenerations
 from seglake.lake.tables import (
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from deltalake import DeltaTable as DeltaTable
 
 LOG_FOLDER = "_delta_log"
-_OWN_FOLDER = "_seglake"
+OWN_FOLDER = "_seglake"
 
 
 class LakeTables:
@@ -58,7 +58,8 @@ class LakeTables:
         return self.storage.join(self.path(table), LOG_FOLDER)
 
     @property
-    def _options(self) -> dict[str, str]:
+    def options(self) -> dict[str, str]:
+        """What delta-rs needs to reach the lake."""
         return {**self.storage.delta_options(self.lake_path)}
 
     def delete_log(self, table: Table) -> None:
@@ -68,7 +69,7 @@ class LakeTables:
     @property
     def work_folder(self) -> str:
         """Where files may lie that belong to no table."""
-        return self.storage.join(self.path(RECORDS), _OWN_FOLDER)
+        return self.storage.join(self.path(RECORDS), OWN_FOLDER)
 
     @property
     def redo_folder(self) -> str:
@@ -104,11 +105,11 @@ class LakeTables:
             NotALakeError: they are not.
             LakeRefusedError: the storage does not let us look.
         """
-        self._check_path()
+        self.check_path()
         with opening(self.lake_path):
             missing = [table.name for table in REQUIRED_TABLES if not self.has(table)]
             if missing:
-                is_conversion = self._entries() and holds_conversion(self.storage, self.lake_path)
+                is_conversion = self.entries() and holds_conversion(self.storage, self.lake_path)
                 conversion = "it holds a conversion to Parquet, for readers of Parquet"
                 reason = conversion if is_conversion else f"it has no table {missing[0]}"
                 raise NotALakeError(path=self.lake_path, reason=reason)
@@ -126,60 +127,38 @@ class LakeTables:
             if not self.storage.creates_exclusively(folder):
                 raise UnsafeStoreError(path=self.lake_path)
 
-    def create_missing(self, *, is_single_writer: bool = False) -> None:
-        """Create the tables that are not there yet, and check those that are.
-
-        Two drivers may do this at once: both succeed.
-
-        Args:
-            is_single_writer: somebody sees to it that only one driver writes at a time, so that
-                the store need not.
-
-        Raises:
-            LakeFolderError: the place is a file, or holds something else, or has lost a table.
-            LakeRefusedError: the storage does not let us in.
-            UnsafeStoreError: the store could lose commits.
-            SchemaError, TableRefusedError: a table is not as this library made it.
-        """
-        self._check_path()
-        with opening(self.lake_path):
-            self._create_missing(is_single_writer=is_single_writer)
-        self._are_there = True
-
-    def _create_missing(self, *, is_single_writer: bool) -> None:
-        self.forget_handles()  # what is there is opened and checked as for the first time
-        present = self._present()
-        has_commits = any(self.newest(table).version() > 0 for table in present)
-        # Looked for after the versions: all tables are created before the first commit to any.
-        missing = [table for table in TABLES if table not in present and not self.has(table)]
-        lost = [table for table in missing if table in REQUIRED_TABLES]
-        if lost and has_commits:
-            names = ", ".join(table.name for table in lost)
-            raise LakeFolderError(path=self.lake_path, reason=f"it has lost the table {names}")
-        if missing:
-            self._check_folder(missing)
-        if not is_single_writer:
-            self.require_safe_commits()
-        with ThreadPoolExecutor(len(TABLES)) as pool:  # far away each takes a while
-            list(pool.map(self._create, missing))
-        for table in missing:
-            self.newest(table)
-
     def open(self, table: Table) -> "DeltaTable":
         """Return a new handle on the newest snapshot, checked to be a table that we may write.
 
         Raises:
             NotALakeError: there is no such table.
+            NewerLakeError, OlderLakeError: another version made the lake.
             SchemaError, TableRefusedError: the table is not as this library made it.
             TornLogError: a power cut has left a file that is in the way.
         """
+        handle = self.unchecked(table)
+        self._checked(table, handle)
+        return handle
+
+    def _checked(self, table: Table, handle: "DeltaTable") -> None:
+        self._check(table, handle)
+        # Made anew with the handle: somebody may have put a copy in the table's place.
+        self._generations[table.name] = TableGenerations(self.storage, self._log_folder(table))
+
+    def keep(self, table: Table, handle: "DeltaTable") -> None:
+        """Check a handle as `open` does, and have `newest` return it."""
+        self._checked(table, handle)
+        self._handles[table.name] = self.options, handle
+
+    def unchecked(self, table: Table) -> "DeltaTable":
+        """Return the same of a table that any version of this library may have made."""
         from deltalake import DeltaTable
         from deltalake.exceptions import TableNotFoundError
 
-        self._check_path()
+        self.check_path()
         try:
             with self.named("open the table", table):
-                handle = DeltaTable(self.path(table), storage_options=self._options)
+                return DeltaTable(self.path(table), storage_options=self.options)
         except TableNotFoundError as error:
             reason = f"it has no table {table.name}"
             raise NotALakeError(path=self.lake_path, reason=reason) from error
@@ -187,10 +166,6 @@ class LakeTables:
             if self.storage.needs_sync(self.lake_path):
                 refuse_torn_log(self.storage, self._log_folder(table))
             raise
-        self._check(table, handle)
-        # Made anew with the handle: somebody may have put a copy in the table's place.
-        self._generations[table.name] = TableGenerations(self.storage, self._log_folder(table))
-        return handle
 
     def newest(self, table: Table) -> "DeltaTable":
         """Return the same for reading: a handle that the next call for the table moves on.
@@ -198,11 +173,11 @@ class LakeTables:
         Calls after the first read only what is new in the log. A commit takes a handle of its own,
         by `open`: it must stay where the generation was looked at.
         """
-        options = self._options  # another name node may be active now, which the handle cannot find
+        options = self.options  # another name node may be active now, which the handle cannot find
         kept_options, handle = self._handles.get(table.name, (None, None))
         if handle is None or kept_options != options:
-            handle = self.open(table)
-            self._handles[table.name] = options, handle
+            handle = self.unchecked(table)
+            self.keep(table, handle)
             return handle
         checked = handle.version()
         with self.named("open the table", table):
@@ -290,19 +265,15 @@ class LakeTables:
         with naming_what_is_no_parquet(path):
             rows = pq.ParquetFile(pa.BufferReader(content)).read([*columns], use_threads=False)
         schema = pa.schema([table.schema.field(name) for name in columns])
-        wanted = rows.select([*columns])
+        wanted = with_added(rows, columns)
         return wanted if wanted.schema.equals(schema) else wanted.cast(schema)  # as a filter
-
-    def _present(self) -> list[Table]:
-        """Name the tables that have a log, in their order."""
-        return [table for table in TABLES if self.has(table)]
 
     def has(self, table: Table) -> bool:
         """Say whether a table is there."""
         from deltalake import DeltaTable
 
         with self.named("look for the table", table):
-            return DeltaTable.is_deltatable(self.path(table), self._options)
+            return DeltaTable.is_deltatable(self.path(table), self.options)
 
     @contextlib.contextmanager
     def named(self, action: str, table: Table) -> Iterator[None]:
@@ -323,27 +294,17 @@ class LakeTables:
         """Our error for what delta-rs met at a table."""
         return self.storage.failure(action, self.path(table), in_one_line(error))
 
-    def _check_path(self) -> None:
+    def check_path(self) -> None:
         """Refuse a name that delta-rs takes for another: it decodes percent signs, at times."""
         if "%" in self.lake_path:
             raise LakeFolderError(path=self.lake_path, reason="its name has a percent sign")
 
-    def _check_folder(self, missing: Iterable[Table]) -> None:
-        """Refuse to create tables in a place that is not an empty folder or a young lake."""
-        missing_names = {table.name for table in missing}
-        strange = [e.name for e in self._entries() if e.name not in {t.name for t in TABLES}]
-        if strange and len(missing_names) == len(TABLES):
-            is_conversion = holds_conversion(self.storage, self.lake_path)
-            reason = "a conversion to Parquet" if is_conversion else strange[0]
-            raise LakeFolderError(path=self.lake_path, reason=f"it holds {reason}")
-        for table in missing:
-            left = [e.name for e in self._entries(table.name)]
-            left = [name for name in left if name not in (LOG_FOLDER, _OWN_FOLDER)]
-            if left:
-                reason = f"{table.name} holds {left[0]} and is not a table"
-                raise LakeFolderError(path=self.lake_path, reason=reason)
+    def entries(self, *names: str) -> list[FileInfo]:
+        """What lies in the lake's folder, or in one below it; nothing where there is none.
 
-    def _entries(self, *names: str) -> list[FileInfo]:
+        Raises:
+            LakeFolderError: it is a file.
+        """
         path = self.storage.join(self.lake_path, *names)
         info = self.storage.info(path)
         if info is not None and not info.is_folder:
@@ -355,33 +316,9 @@ class LakeTables:
             return []
         return [entry for entry in entries if not entry.name.startswith(".")]
 
-    def _create(self, table: Table) -> None:
-        from deltalake import DeltaTable
-        from deltalake.exceptions import DeltaError
-        from deltalake.transaction import CommitProperties
-
-        configuration: dict[str, str | None] = {
-            "delta.appendOnly": "true",
-            "delta.dataSkippingStatsColumns": ",".join(table.statistics_columns),
-        }
-        try:
-            DeltaTable.create(
-                self.path(table),
-                schema=table.schema,
-                mode="error",
-                partition_by=list(table.partition_by),
-                configuration=configuration,
-                # A retry would put a second definition on top of a table that came between.
-                commit_properties=CommitProperties(max_commit_retries=0),
-                storage_options=self._options,
-            )
-        except (DeltaError, OSError) as error:
-            if not self.has(table):
-                raise self.failure("create the table", table, error) from None
-        self.storage.sync([self.log_entry_path(table, 0)])
-
     def _check(self, table: Table, handle: "DeltaTable") -> None:
         protocol, metadata, schema = handle.protocol(), handle.metadata(), handle.schema()
+        refuse_newer(self.lake_path, metadata.configuration)
         reasons = foreign_features(
             table,
             protocol=(protocol.min_reader_version, protocol.min_writer_version),
@@ -391,5 +328,6 @@ class LakeTables:
         reasons += column_features({field.name: field.metadata for field in schema.fields})
         if reasons:
             raise TableRefusedError(table=table.name, path=self.path(table), reasons=reasons)
+        refuse_older(self.lake_path, table, [field.name for field in schema.fields])
         columns = schema.to_arrow()
         check_whole(table, pa.schema(columns))  # type: ignore[arg-type]  # by Arrow's C interface

@@ -65,6 +65,31 @@ class UnsafeStoreError(WrongCallError):
         )
 
 
+class NewerLakeError(LakeFolderError):
+    """A later version of seglake made the lake, or upgraded it; nothing was touched."""
+
+    def __init__(self, *, path: str, made_by: str, version: str) -> None:
+        self.made_by = made_by
+        super().__init__(
+            path=path, reason=f"seglake {made_by} made or upgraded it, and this is {version}"
+        )
+
+    def _text(self) -> str:
+        wanted = "Install that version, or a later one."
+        return f"{self.path} is of a later version: {self.reason}. {wanted}"
+
+
+class OlderLakeError(LakeFolderError):
+    """An earlier version of seglake made the lake, and this one needs more; nothing was touched."""
+
+    def __init__(self, *, path: str, lacks: str) -> None:
+        super().__init__(path=path, reason=f"it lacks {lacks}")
+
+    def _text(self) -> str:
+        wanted = "The next ingest adds it, or seglake maintain --upgrade."
+        return f"{self.path} is of an earlier version: {self.reason}. {wanted}"
+
+
 class TableRefusedError(SeglakeError):
     """A table has a protocol, a setting or a feature that this library does not write."""
 

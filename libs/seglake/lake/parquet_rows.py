@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from seglake.lake.tables import ADDED_TYPES
 from seglake.storage.errors import StorageError
 from seglake.storage.reader_file import ReaderFile
 from seglake.storage.storage import Reader, Storage
@@ -51,7 +52,8 @@ def read_rows(
         group: the index of the only row group to be read.
 
     Raises:
-        StorageError: the file is not there, is no Parquet file, or lacks a column.
+        StorageError: the file is not there, is no Parquet file, or lacks a column that it cannot
+            have been without in any version of the tables.
     """
     with _opened(storage, path) as reader:
         yield from _row_groups(reader, path, columns, only, group)
@@ -100,17 +102,27 @@ def _row_groups(
     file = pq.ParquetFile(stream)
     schema = file.schema_arrow  # made anew each time that it is asked for
     lacking = [name for name in columns if name not in schema.names]
-    if lacking:
+    if not ADDED_TYPES.keys() >= {*lacking}:
         raise StorageError(action="read", path=path, reason=f"it has no column {lacking[0]}")
-    texts = [name for name in columns if pa.types.is_string(schema.field(name).type)]
+    there = [name for name in columns if name not in lacking]
+    texts = [name for name in there if pa.types.is_string(schema.field(name).type)]
     if texts:
         file = pq.ParquetFile(stream, metadata=file.metadata, read_dictionary=texts)
     for index in range(file.metadata.num_row_groups) if group is None else (group,):
         if _may_hold(file.metadata.row_group(index), only):
-            rows = file.read_row_group(index, [*columns], use_threads=False)
-            kept = _kept(rows, only)
+            rows = file.read_row_group(index, there, use_threads=False)
+            kept = _kept(with_added(rows, columns) if lacking else rows, only)
             if kept.num_rows:
                 yield kept
+
+
+def with_added(rows: pa.Table, columns: Sequence[str]) -> pa.Table:
+    """Columns of a file, those that a later version added to the table as nulls."""
+    for name in columns:
+        if name not in rows.column_names:
+            kind: Any = ADDED_TYPES[name]
+            rows = rows.append_column(name, pa.nulls(rows.num_rows, kind))
+    return rows.select([*columns])
 
 
 def _may_hold(group: pq.RowGroupMetaData, only: Sequence[Within]) -> bool:

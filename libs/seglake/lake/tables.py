@@ -4,7 +4,7 @@ All columns are nullable. Times are UTC with microseconds; Kafka's raw milliseco
 them. Ranges are half-open.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
@@ -22,7 +22,8 @@ class Table(NamedTuple):
     """What a table is; `statistics_columns` are numbers and timestamps that let readers skip.
 
     `topics` are those whose commits bring it rows, None for all; none for a table that is written
-    apart from them.
+    apart from them. `since` is the format of lakes that brought the table, see `lake_format`, and
+    `added` has the last columns of the schema, those that a later format brought.
     """
 
     name: str
@@ -30,10 +31,17 @@ class Table(NamedTuple):
     partition_by: tuple[str, ...]
     statistics_columns: tuple[str, ...]
     topics: frozenset[str] | None = None
+    since: int = 0
+    added: frozenset[str] = frozenset()
 
     def serves(self, topic: str) -> bool:
         """Whether the table takes part in the topic's commits."""
         return self.topics is None or topic in self.topics
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether no commit of a topic brings rows: nothing breaks where the table was dropped."""
+        return self.topics == frozenset()
 
     @property
     def file_schema(self) -> pa.Schema:
@@ -327,6 +335,7 @@ OBSERVATIONS = Table(
     partition_by=(),
     statistics_columns=("partition", "log_end_offset", "next_offset", "observed_at"),
     topics=frozenset(),
+    since=1,
 )
 
 TABLES = (
@@ -342,8 +351,13 @@ TABLES = (
 )
 """In the order in which they are written: records decide, the rest follow, checkpoints publish."""
 
-REQUIRED_TABLES = tuple(table for table in TABLES if table is not OBSERVATIONS)
-"""What a lake cannot be without; one from before `observations` gets it with its next run."""
+ADDED_TYPES: Mapping[str, pa.DataType] = {
+    name: table.schema.field(name).type for table in TABLES for name in table.added
+}
+"""Of columns that files of earlier versions lack: null there. A name has one type in all tables."""
+
+REQUIRED_TABLES = tuple(table for table in TABLES if table.since == 0)
+"""What a lake of any version has; it gets the others when it is upgraded."""
 
 
 def tables_of(topics: Iterable[str]) -> tuple[Table, ...]:

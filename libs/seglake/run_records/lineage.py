@@ -40,10 +40,10 @@ from openlineage.client.transport.http import (
 )
 from openlineage.client.transport.transport import Transport
 
-from seglake import __version__
 from seglake.errors import WrongCallError
 from seglake.lake.tables import tables_of
 from seglake.run_records.run_record import RunEnd, RunStart, error_text
+from seglake.version import __version__
 
 _PRODUCER = f"urn:seglake:{__version__}"
 _NAMESPACE_VARIABLE = "OPENLINEAGE_NAMESPACE"

@@ -18,6 +18,7 @@ from seglake.lake.tables import REQUIRED_TABLES, Table
 from seglake.pipelines.lake_query.answers import Answer
 from seglake.pipelines.lake_query.duckdb_sql import (
     SYNTAX_TREE,
+    no_rows,
     no_view,
     settings,
     view,
@@ -144,6 +145,8 @@ class DuckDBQueries:
     def _register_table(self, table: Table) -> None:
         paths = self._paths(table)
         if paths:
+            if table.added:
+                self._connection.register(no_rows(table), table.schema.empty_table())
             self._connection.execute(view_of_files(table, paths))
         else:
             self._connection.execute(no_view(table.name))

@@ -35,14 +35,23 @@ def no_view(name: str) -> str:
 def view_of_files(table: Table, paths: Iterable[str]) -> str:
     """A view of a table's data files; what it is partitioned by stands in their folders' names."""
     types = ", ".join(f"{name}: VARCHAR" for name in table.partition_by)
+    # Files of earlier versions lack what was added: from an empty table it gets its type.
+    added = f"FROM {no_rows(table)} UNION ALL BY NAME SELECT * " if table.added else ""
+    by_name = ", union_by_name = true" if table.added else ""
     folders = f", hive_partitioning = true, hive_types = {{{types}}}" if types else ""
     selects = []
     for value, files in _by_reading(table, paths).items():
         said = {} if value is None else dict.fromkeys(table.partition_by, f"{literal(value)} AS ")
         columns = ", ".join(f'{said.get(name, "")}"{name}"' for name in table.schema.names)
         listed = ", ".join(map(literal, files))
-        selects.append(f"SELECT {columns} FROM read_parquet([{listed}]{folders})")
+        files_sql = f"FROM read_parquet([{listed}]{folders}{by_name})"
+        selects.append(f"SELECT {columns} {f'FROM ({added}{files_sql})' if added else files_sql}")
     return view(table.name, " UNION ALL ".join(selects))
+
+
+def no_rows(table: Table) -> str:
+    """The name of a relation that has a table's columns and nothing in them."""
+    return f"no_rows_of_{table.name}"
 
 
 def _by_reading(table: Table, paths: Iterable[str]) -> dict[str | None, list[str]]:

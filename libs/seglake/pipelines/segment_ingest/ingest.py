@@ -15,6 +15,7 @@ from seglake.kafka_log.replica_selection import (
 from seglake.kafka_log.short_logs import ShortLog
 from seglake.lake.delta_commit import recover
 from seglake.lake.delta_tables import LakeTables
+from seglake.lake.table_creation import create_missing, upgrade_notes
 from seglake.log_dirs.discovery import Discovery, check_apart
 from seglake.log_dirs.errors import WrongSourceError
 from seglake.log_tables.coverage import Coverage, with_known_id
@@ -114,14 +115,20 @@ def ingest(
         is_dry_run=dry_run,
     )
     scan.reporter.step("opening the lake")
-    recovered = _opened(context) if discovery.replicas and not dry_run else ()
+    recovered: tuple[str, ...] = ()
+    added: list[str] = []
+    if discovery.replicas and not dry_run:
+        # First of all: a place that cannot be a lake is an error before the work.
+        is_single_writer = scan.settings.write.single_writer
+        added = create_missing(context.tables, is_single_writer=is_single_writer)
+        recovered = recover(context.tables, context.source_id, after=after)
     with Announcement(context, {replica.key.topic for replica in discovery.replicas}) as announced:
         work = _worked(sources, discovery, announced.context)
     facts = RunFacts(
         context=context,
         discovery=discovery,
         recovered_topics=recovered,
-        notes=tuple(announced.notes),
+        notes=(*upgrade_notes(added), *announced.notes),
         short_logs=tuple(work.short_logs),
         now=(now := datetime.now(UTC)),  # not before anything was committed
         observations=_recorded(work.rounds, context, now),
@@ -144,15 +151,6 @@ def _recorded(
         )
     context.ledger.store(if_due=True)
     return seen.every
-
-
-def _opened(context: RunContext) -> tuple[str, ...]:
-    """Make the tables, and complete what an earlier run left; its topics.
-
-    First of all: a place that cannot be a lake is an error before the work.
-    """
-    context.tables.create_missing(is_single_writer=context.settings.write.single_writer)
-    return recover(context.tables, context.source_id, after=context.after)
 
 
 def _worked(sources: Sequence[str], discovery: Discovery, context: RunContext) -> _Work:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.lake_folder import SUCCESS
 from seglake.lake.plain_parquet import check_is_empty, to_plain_parquet
+from seglake.lake.table_creation import create_missing
 from seglake.lake.tables import RECORDS
 from seglake.pipelines.segment_ingest.ingest import ingest
 from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
@@ -35,7 +36,7 @@ def convert(
     if not dry_run:
         tables = LakeTables(path, storage)
         if storage.info(tables.path(RECORDS)) is None:  # nothing was selected
-            tables.create_missing(is_single_writer=settings.write.single_writer)
+            create_missing(tables, is_single_writer=settings.write.single_writer)
         is_whole = not (summary.left_out or summary.findings.refused)
         if not is_whole:
             summary.notes.append(f"what was left out is not in {path}: it has no {SUCCESS}")

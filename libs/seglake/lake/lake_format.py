@@ -1,0 +1,54 @@
+"""Which lakes this version of seglake makes, and which it refuses. Pure.
+
+Each table says in its properties which format the lake has, and which version made it so.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from seglake.lake.errors import NewerLakeError, OlderLakeError
+from seglake.lake.tables import Table
+from seglake.version import __version__
+
+FORMAT = 1
+"""Goes up with every table and column that is new. Lakes of format 0 say nothing of it."""
+
+_FORMAT, _VERSION = "seglake.format", "seglake.version"
+
+
+def marks() -> dict[str, str]:
+    """The properties of a table that this version makes, or upgrades."""
+    return {_FORMAT: str(FORMAT), _VERSION: __version__}
+
+
+def format_of(properties: Mapping[str, str]) -> int:
+    """The format of a table's lake; of an unreadable one the next, which is refused."""
+    said = properties.get(_FORMAT, "0")
+    return int(said) if said.isdecimal() else FORMAT + 1
+
+
+def refuse_newer(lake_path: str, properties: Mapping[str, str]) -> None:
+    """See that a table is none of a later version, whose rows may mean something else.
+
+    Raises:
+        NewerLakeError: it is.
+    """
+    if format_of(properties) > FORMAT:
+        made_by = properties.get(_VERSION, "unknown")
+        raise NewerLakeError(path=lake_path, made_by=made_by, version=__version__)
+
+
+def refuse_older(lake_path: str, table: Table, columns: Iterable[str]) -> None:
+    """See that a table has the columns that later formats brought.
+
+    Raises:
+        OlderLakeError: it lacks one; an upgrade adds it.
+    """
+    lacking = added_columns(table, columns)
+    if lacking:
+        raise OlderLakeError(path=lake_path, lacks=f"column {lacking[0]} of {table.name}")
+
+
+def added_columns(table: Table, columns: Iterable[str]) -> list[str]:
+    """Which columns an upgrade adds to those that a table has, in order."""
+    there = {*columns}
+    return [name for name in table.schema.names if name in table.added and name not in there]

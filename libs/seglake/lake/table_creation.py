@@ -1,0 +1,167 @@
+"""Makes a lake's tables, and upgrades those of an earlier version. Effect, on the driver only.
+
+An upgrade adds tables and columns, all of which may be empty: no row changes. Tables come first,
+then the mark that earlier versions refuse, then columns. One that dies is completed by the next.
+"""
+
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from seglake.lake.delta_tables import LOG_FOLDER, OWN_FOLDER, LakeTables
+from seglake.lake.foreign_changes import MAINTAINS
+from seglake.lake.lake_folder import holds_conversion, opening
+from seglake.lake.lake_format import FORMAT, added_columns, format_of, marks, refuse_newer
+from seglake.lake.log_durability import sync_log
+from seglake.lake.tables import TABLES, Table
+from seglake.storage.errors import LakeFolderError, PlaceError
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
+
+
+def create_missing(tables: LakeTables, *, is_single_writer: bool = False) -> list[str]:
+    """Create the tables that are not there yet, and upgrade and check those that are.
+
+    Two drivers may do this at once: both succeed.
+
+    Args:
+        is_single_writer: somebody sees to it that only one driver writes at a time, so that
+            the store need not.
+
+    Returns:
+        What an upgrade added to a lake of an earlier version, in words.
+
+    Raises:
+        LakeFolderError: the place is a file, or holds something else, or has lost a table, or a
+            later version made it.
+        LakeRefusedError: the storage does not let us in.
+        UnsafeStoreError: the store could lose commits.
+        SchemaError, TableRefusedError: a table is not as this library made it.
+    """
+    tables.check_path()
+    with opening(tables.lake_path):
+        return _create_missing(tables, is_single_writer=is_single_writer)
+
+
+def upgrade_notes(added: Sequence[str]) -> list[str]:
+    """What to say of an upgrade: nothing where nothing was added."""
+    what = ", ".join(added)
+    return [f"the lake was upgraded: {what}; earlier versions of seglake refuse it"] * bool(added)
+
+
+def _create_missing(tables: LakeTables, *, is_single_writer: bool) -> list[str]:
+    tables.forget_handles()  # what is there is opened and checked as for the first time
+    present = {table.name: tables.unchecked(table) for table in TABLES if tables.has(table)}
+    properties = [handle.metadata().configuration for handle in present.values()]
+    for each in properties:
+        refuse_newer(tables.lake_path, each)
+    has_commits = any(handle.version() > 0 for handle in present.values())
+    # Looked for after the versions: all tables are created before the first commit to any.
+    missing = [t for t in TABLES if t.name not in present and not tables.has(t)]
+    lake_format = min(map(format_of, properties), default=FORMAT)
+    lost = [table.name for table in missing if table.since <= lake_format and not table.is_apart]
+    if lost and has_commits:
+        reason = f"it has lost the table {', '.join(lost)}"
+        raise LakeFolderError(path=tables.lake_path, reason=reason)
+    if missing:
+        _check_folder(tables, missing)
+    if not is_single_writer:
+        tables.require_safe_commits()
+    with ThreadPoolExecutor(len(TABLES)) as pool:  # far away each takes a while
+        list(pool.map(lambda table: _create(tables, table), missing))
+    added = [f"table {table.name}" for table in missing if has_commits]
+    for table in TABLES:
+        if table.name in present:
+            handle = present[table.name]
+            added += _upgrade(tables, table, handle)
+            tables.keep(table, handle)
+        else:
+            tables.newest(table)
+    return added
+
+
+def _upgrade(tables: LakeTables, table: Table, handle: "DeltaTable") -> list[str]:
+    """Mark a table as one of this version, and add the columns that it lacks."""
+    from deltalake import Schema
+    from deltalake.transaction import CommitProperties, PostCommitHookProperties
+
+    lacking = _lacking(table, handle)
+    if not lacking and _is_marked(handle):
+        return []
+    said = CommitProperties(custom_metadata={MAINTAINS: "upgrade"})
+    no_hook = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
+    fields = Schema.from_arrow(pa.schema([table.schema.field(name) for name in lacking])).fields
+    try:
+        with tables.named("upgrade", table):
+            handle.alter.set_table_properties(
+                marks(),
+                raise_if_not_exists=False,
+                commit_properties=said,
+                post_commithook_properties=no_hook,
+            )
+            if fields:
+                handle.alter.add_columns(
+                    fields, commit_properties=said, post_commithook_properties=no_hook
+                )
+    except PlaceError:
+        with tables.named("open the table", table):
+            handle.update_incremental()
+        if _lacking(table, handle) or not _is_marked(handle):  # else another driver was first
+            raise
+    sync_log(tables, table, handle.version())
+    return [f"column {name} of {table.name}" for name in lacking]
+
+
+def _lacking(table: Table, handle: "DeltaTable") -> list[str]:
+    return added_columns(table, [field.name for field in handle.schema().fields])
+
+
+def _is_marked(handle: "DeltaTable") -> bool:
+    return format_of(handle.metadata().configuration) == FORMAT
+
+
+def _check_folder(tables: LakeTables, missing: Iterable[Table]) -> None:
+    """Refuse to create tables in a place that is not an empty folder or a young lake."""
+    missing_names = {table.name for table in missing}
+    strange = [e.name for e in tables.entries() if e.name not in {t.name for t in TABLES}]
+    if strange and len(missing_names) == len(TABLES):
+        is_conversion = holds_conversion(tables.storage, tables.lake_path)
+        reason = "a conversion to Parquet" if is_conversion else strange[0]
+        raise LakeFolderError(path=tables.lake_path, reason=f"it holds {reason}")
+    for table in missing:
+        left = [e.name for e in tables.entries(table.name)]
+        left = [name for name in left if name not in (LOG_FOLDER, OWN_FOLDER)]
+        if left:
+            reason = f"{table.name} holds {left[0]} and is not a table"
+            raise LakeFolderError(path=tables.lake_path, reason=reason)
+
+
+def _create(tables: LakeTables, table: Table) -> None:
+    from deltalake import DeltaTable
+    from deltalake.exceptions import DeltaError
+    from deltalake.transaction import CommitProperties
+
+    configuration: dict[str, str | None] = {
+        "delta.appendOnly": "true",
+        "delta.dataSkippingStatsColumns": ",".join(table.statistics_columns),
+        **marks(),
+    }
+    try:
+        DeltaTable.create(
+            tables.path(table),
+            schema=table.schema,
+            mode="error",
+            partition_by=list(table.partition_by),
+            configuration=configuration,
+            raise_if_key_not_exists=False,  # the marks are keys of ours
+            # A retry would put a second definition on top of a table that came between.
+            commit_properties=CommitProperties(max_commit_retries=0),
+            storage_options=tables.options,
+        )
+    except (DeltaError, OSError) as error:
+        if not tables.has(table):
+            raise tables.failure("create the table", table, error) from None
+    tables.storage.sync([tables.log_entry_path(table, 0)])

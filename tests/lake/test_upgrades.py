@@ -1,0 +1,211 @@
+"""Lakes of other versions: earlier ones are upgraded in place, later ones are refused.
+
+`tests/data/lakes` keeps a lake of each format. The version of tomorrow is today's with a new table,
+a new column, and the next format.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+from deltalake import DeltaTable
+
+import seglake
+from seglake.lake.errors import NewerLakeError
+from seglake.lake.lake_format import FORMAT, marks
+from seglake.lake.tables import TABLES
+from seglake.storage.errors import LakeFolderError
+from support.audits import audited
+from support.lake_accounts import rows_of
+from support.lakes import ingested, maintained
+from support.made_logs import make_log_dir
+
+_KEPT = Path(__file__).parents[1] / "data" / "lakes"
+_LIBRARY = Path(seglake.__file__).parent
+_TOMORROW = [
+    ("version.py", '__version__ = "0.1.0"', '__version__ = "0.2.0"'),
+    ("lake/lake_format.py", f"FORMAT = {FORMAT}\n", f"FORMAT = {FORMAT + 1}\n"),
+    (
+        "lake/tables.py",
+        """            *_timestamp("committed_at"),
+            *_GENERATION,
+        ]
+    ),
+""",
+        """            *_timestamp("committed_at"),
+            *_GENERATION,
+            *_string("said_by"),
+        ]
+    ),
+    added=frozenset({"said_by"}),
+""",
+    ),
+    (
+        "pipelines/segment_ingest/committing/range_result.py",
+        "    return pa.RecordBatch.from_pylist(rows, schema=CHECKPOINTS.schema)\n",
+        "    rows = [{**row, 'said_by': 'tomorrow'} for row in rows]\n"
+        "    return pa.RecordBatch.from_pylist(rows, schema=CHECKPOINTS.schema)\n",
+    ),
+    (
+        "lake/tables.py",
+        "TABLES = (\n",
+        f"""TOMORROWS = OBSERVATIONS._replace(name="tomorrows", since={FORMAT + 1})
+
+TABLES = (
+    TOMORROWS,
+""",
+    ),
+]
+
+
+@pytest.fixture(params=sorted(path.name.split(".")[0] for path in _KEPT.iterdir()))
+def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A lake that an earlier version made of `_disk(20)`."""
+    with tarfile.open(_KEPT / f"{request.param}.tar.gz") as archive:
+        archive.extractall(tmp_path, filter="data")
+    return tmp_path / "lake"
+
+
+@pytest.fixture(scope="module")
+def tomorrow(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the package as a later version has it."""
+    folder = tmp_path_factory.mktemp("tomorrow")
+    shutil.copytree(_LIBRARY, folder / "seglake", ignore=shutil.ignore_patterns("__pycache__"))
+    for name, today, later in _TOMORROW:
+        path = folder / "seglake" / name
+        text = path.read_text("utf-8")
+        assert text.count(today) == 1, (name, today)
+        path.write_text(text.replace(today, later), "utf-8")
+    return folder
+
+
+def _disk(folder: Path, stop: int) -> Path:
+    edges = {("orders", 0): [0, stop], ("orders", 1): [0, 5], ("payments", 0): [0, stop]}
+    return make_log_dir(folder / "disk", edges)
+
+
+def _run(libs: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "seglake", *map(str, arguments)]
+    environment = {**os.environ, "PYTHONPATH": str(libs)}
+    return subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=False, cwd=libs
+    )
+
+
+def _files(lake: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in lake.rglob("*") if path.is_file()}
+
+
+def _is_whole(lake: Path, disk: Path, clean: Path) -> bool:
+    """Whether it has the rows of a new lake, and all of them are accounted for."""
+    ingested(disk, clean)
+    tables = ("records", "batches", "gaps", "quarantine")
+    same = {name: rows_of(lake)[name] for name in tables} == {
+        name: rows_of(clean)[name] for name in tables
+    }
+    return same and audited(lake).exit_code == 0
+
+
+def _marks(lake: Path) -> list[dict[str, str]]:
+    tables = [DeltaTable(str(lake / table.name)) for table in TABLES]
+    found = [table.metadata().configuration for table in tables]
+    return [{key: value for key, value in each.items() if "seglake" in key} for each in found]
+
+
+def test_kept_lake_goes_on_as_if_this_version_had_made_it(kept: Path, tmp_path: Path) -> None:
+    summary = ingested(_disk(tmp_path, 30), kept)
+    assert (summary.exit_code, summary.records, summary.notes) == (0, 20, [])
+    assert _is_whole(kept, tmp_path / "disk", tmp_path / "clean")
+    assert _marks(kept) == [marks()] * len(TABLES)
+    assert maintained(kept).exit_code == 0
+    assert _is_whole(kept, tmp_path / "disk", tmp_path / "clean2")
+
+
+def test_kept_lake_is_read_and_maintained_as_it_is(kept: Path, tmp_path: Path) -> None:
+    before = _files(kept)
+    assert _is_whole(kept, _disk(tmp_path, 20), tmp_path / "clean")
+    assert _files(kept) == before
+    assert maintained(kept).exit_code == 0
+    assert _marks(kept) == [{}] * len(TABLES)
+
+
+def test_table_that_came_later_is_added_and_said(kept: Path, tmp_path: Path) -> None:
+    shutil.rmtree(kept / "observations")  # as in a lake from before there was this table
+    summary = ingested(_disk(tmp_path, 30), kept)
+    assert summary.notes == [
+        "the lake was upgraded: table observations; earlier versions of seglake refuse it"
+    ]
+    assert _is_whole(kept, tmp_path / "disk", tmp_path / "clean")
+
+
+def test_table_that_was_always_there_is_lost(kept: Path, tmp_path: Path) -> None:
+    shutil.rmtree(kept / "gaps")
+    with pytest.raises(LakeFolderError, match="it has lost the table gaps"):
+        ingested(_disk(tmp_path, 30), kept)
+
+
+def test_lake_with_a_mark_that_nobody_can_read_is_refused(tmp_path: Path) -> None:
+    ingested(_disk(tmp_path, 20), tmp_path / "lake")
+    table = DeltaTable(str(tmp_path / "lake" / "checkpoints"))
+    table.alter.set_table_properties({"seglake.format": "x"}, raise_if_not_exists=False)
+    with pytest.raises(NewerLakeError):
+        ingested(_disk(tmp_path, 30), tmp_path / "lake")
+
+
+def test_later_version_upgrades_a_lake_and_earlier_ones_refuse_it(
+    kept: Path, tomorrow: Path, tmp_path: Path
+) -> None:
+    disk = _disk(tmp_path, 30)
+    assert ingested(disk, kept).exit_code == 0
+    before = _files(kept)
+    refused = _run(tomorrow, "audit", "--lake", kept, "--engine", "local")
+    assert (refused.returncode, _files(kept) == before) == (2, True)
+    assert (
+        "is of an earlier version: it lacks column said_by of checkpoints. The next ingest adds"
+        " it, or seglake maintain --upgrade." in refused.stderr
+    )
+    upgraded = _run(
+        tomorrow, "maintain", "--upgrade", "--lake", kept, "--engine", "local", "--json"
+    )
+    notes = json.loads(upgraded.stdout)["notes"]
+    assert notes == [
+        "the lake was upgraded: table tomorrows, column said_by of checkpoints; earlier versions"
+        " of seglake refuse it"
+    ]
+    disk = _disk(tmp_path, 40)
+    ingest = ("ingest", "--isolation", "read_uncommitted", "--engine", "local", "--json")
+    done = _run(tomorrow, *ingest, "--source", disk, "--lake", kept)
+    assert done.returncode == 0, done.stderr
+    assert (json.loads(done.stdout)["records"], json.loads(done.stdout)["notes"]) == (20, [])
+    audit = _run(tomorrow, "audit", "--lake", kept, "--source", disk, "--engine", "local")
+    assert audit.returncode == 0, audit.stdout
+    query = "SELECT count(*) AS a, count(said_by) AS b, max(said_by) AS c FROM checkpoints"
+    for _ in range(2):
+        answer = _run(tomorrow, "sql", "--lake", kept, "--csv", query)
+        assert answer.stdout.splitlines()[1:] == ["9,2,tomorrow"], answer.stderr
+        merged = _run(tomorrow, "maintain", "--lake", kept, "--engine", "local")
+        assert merged.returncode == 0, merged.stderr
+    before = _files(kept)
+    with pytest.raises(NewerLakeError, match=r"seglake 0\.2\.0 made or upgraded it, and this is"):
+        ingested(_disk(tmp_path, 50), kept)
+    with pytest.raises(NewerLakeError):
+        audited(kept)
+    assert _files(kept) == before
+
+
+def test_two_that_upgrade_at_once_both_succeed(kept: Path, tomorrow: Path) -> None:
+    command = [sys.executable, "-m", "seglake", "maintain", "--upgrade", "--lake", str(kept)]
+    environment = {**os.environ, "PYTHONPATH": str(tomorrow)}
+    both = [
+        subprocess.Popen([*command, "--engine", "local"], env=environment, stderr=subprocess.PIPE)
+        for _ in range(2)
+    ]
+    ends = [process.communicate()[1] for process in both]
+    # Of two that merge the same files one may say that it lost: 3.
+    assert {process.returncode for process in both} <= {0, 3}, ends
+    assert DeltaTable(str(kept / "checkpoints")).schema().fields[-1].name == "said_by"
