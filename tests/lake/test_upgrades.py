@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tarfile
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from deltalake import DeltaTable
@@ -63,6 +64,25 @@ TABLES = (
 ]
 
 
+_CALLS = """
+import contextlib, io, json, sys
+from seglake.cli.main import main
+answers = []
+for argument in sys.argv[1:]:
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = main(json.loads(argument))
+    answers.append((code, out.getvalue(), err.getvalue()))
+print(json.dumps(answers))
+"""
+
+
+class _Answer(NamedTuple):
+    code: int
+    stdout: str
+    stderr: str
+
+
 @pytest.fixture(params=sorted(path.name.split(".")[0] for path in _KEPT.iterdir()))
 def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """A lake that an earlier version made of `_disk(20)`."""
@@ -75,7 +95,7 @@ def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 def tomorrow(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the package as a later version has it."""
     folder = tmp_path_factory.mktemp("tomorrow")
-    shutil.copytree(_LIBRARY, folder / "seglake", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(_LIBRARY, folder / "seglake")  # with the caches of what was compiled
     for name, today, later in _TOMORROW:
         path = folder / "seglake" / name
         text = path.read_text("utf-8")
@@ -89,12 +109,16 @@ def _disk(folder: Path, stop: int) -> Path:
     return make_log_dir(folder / "disk", edges)
 
 
-def _run(libs: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "seglake", *map(str, arguments)]
-    environment = {**os.environ, "PYTHONPATH": str(libs)}
-    return subprocess.run(
-        command, env=environment, capture_output=True, text=True, check=False, cwd=libs
+def _answers(libs: Path, *commands: list[str]) -> list[_Answer]:
+    """What the package in a folder answers to commands, one after the other in one process."""
+    done = subprocess.run(
+        [sys.executable, "-c", _CALLS, *map(json.dumps, commands)],
+        env={**os.environ, "PYTHONPATH": str(libs)},
+        capture_output=True,
+        text=True,
+        check=True,
     )
+    return [_Answer(*answer) for answer in json.loads(done.stdout.splitlines()[-1])]
 
 
 def _files(lake: Path) -> dict[Path, bytes]:
@@ -160,36 +184,35 @@ def test_lake_with_a_mark_that_nobody_can_read_is_refused(tmp_path: Path) -> Non
 def test_later_version_upgrades_a_lake_and_earlier_ones_refuse_it(
     kept: Path, tomorrow: Path, tmp_path: Path
 ) -> None:
-    disk = _disk(tmp_path, 30)
-    assert ingested(disk, kept).exit_code == 0
+    place, local = ["--lake", str(kept)], ["--engine", "local"]
+    assert ingested(_disk(tmp_path, 30), kept).exit_code == 0
+    source = ["--source", str(_disk(tmp_path, 40))]
     before = _files(kept)
-    refused = _run(tomorrow, "audit", "--lake", kept, "--engine", "local")
-    assert (refused.returncode, _files(kept) == before) == (2, True)
+    [refused] = _answers(tomorrow, ["audit", *place, *local])
+    assert (refused.code, _files(kept) == before) == (2, True)
     assert (
         "is of an earlier version: it lacks column said_by of checkpoints. The next ingest adds"
         " it, or seglake maintain --upgrade." in refused.stderr
     )
-    upgraded = _run(
-        tomorrow, "maintain", "--upgrade", "--lake", kept, "--engine", "local", "--json"
+    query = "SELECT count(*) AS a, count(said_by) AS b, max(said_by) AS c FROM checkpoints"
+    upgraded, taken, audit, asked, merged, again = _answers(
+        tomorrow,
+        ["maintain", "--upgrade", *place, *local, "--json"],
+        ["ingest", "--isolation", "read_uncommitted", *source, *place, *local, "--json"],
+        ["audit", *source, *place, *local],
+        ["sql", *place, "--csv", query],
+        ["maintain", *place, *local],
+        ["sql", *place, "--csv", query],
     )
-    notes = json.loads(upgraded.stdout)["notes"]
-    assert notes == [
+    assert json.loads(upgraded.stdout)["notes"] == [
         "the lake was upgraded: table tomorrows, column said_by of checkpoints; earlier versions"
         " of seglake refuse it"
     ]
-    disk = _disk(tmp_path, 40)
-    ingest = ("ingest", "--isolation", "read_uncommitted", "--engine", "local", "--json")
-    done = _run(tomorrow, *ingest, "--source", disk, "--lake", kept)
-    assert done.returncode == 0, done.stderr
-    assert (json.loads(done.stdout)["records"], json.loads(done.stdout)["notes"]) == (20, [])
-    audit = _run(tomorrow, "audit", "--lake", kept, "--source", disk, "--engine", "local")
-    assert audit.returncode == 0, audit.stdout
-    query = "SELECT count(*) AS a, count(said_by) AS b, max(said_by) AS c FROM checkpoints"
-    for _ in range(2):
-        answer = _run(tomorrow, "sql", "--lake", kept, "--csv", query)
-        assert answer.stdout.splitlines()[1:] == ["9,2,tomorrow"], answer.stderr
-        merged = _run(tomorrow, "maintain", "--lake", kept, "--engine", "local")
-        assert merged.returncode == 0, merged.stderr
+    summary = json.loads(taken.stdout)
+    assert (summary["records"], summary["notes"]) == (20, [])
+    assert (audit.code, merged.code) == (0, 0), (audit.stdout, merged.stderr)
+    assert asked.stdout.splitlines()[1:] == ["9,2,tomorrow"], asked.stderr
+    assert again.stdout == asked.stdout
     before = _files(kept)
     with pytest.raises(NewerLakeError, match=r"seglake 0\.2\.0 made or upgraded it, and this is"):
         ingested(_disk(tmp_path, 50), kept)

@@ -19,6 +19,7 @@ _TELLING = [
     Case("recovery", "disk full", Point("batches", 0), 0),
     Case("retake", "driver stopped", Point("committing", 0), 0),
     Case("retake", "no memory", Point("gaps", 0), 0),
+    Case("maintain", "driver stopped", Point("merge ran", 0), 0),
 ]
 
 

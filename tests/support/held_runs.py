@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from seglake.cli.main import main
-from seglake.lake import delta_commit
-from seglake.lake.delta_tables import LakeTables
+from seglake.lake import delta_commit, table_creation
+from seglake.pipelines.lake_maintenance import maintain
 from seglake.pipelines.lake_replay import replay
 from seglake.pipelines.progress import RunReporter
 from seglake.pipelines.segment_ingest import announcement, ingest, run_context
@@ -87,7 +87,7 @@ def held_decode(task: DecodeTask) -> TaskReport:
 def _hold() -> None:
     """Put the points into the product, in this process alone."""
     _ask_behind(RunReporter, "step", lambda reporter, text: str(text))
-    _ask_behind(LakeTables, "_create", lambda tables, table: f"made {table.name}")
+    _ask_behind(table_creation, "_create", lambda tables, table: f"made {table.name}")
     _ask_behind(run_context, "discover", lambda *_, **__: "listed")
     _ask_behind(delta_commit, "published", lambda *_, **__: "ledger read")
     _ask_behind(announcement, "announce", lambda *_: "announced")
@@ -95,6 +95,10 @@ def _hold() -> None:
     _ask_behind(ingest, "append_observations", lambda *_, **__: "observed")
     _ask_behind(LocalEngine, "run", lambda engine, function, *_, **__: f"{function.__name__} ran")
     _ask_after(RunContext, "begun")
+    _ask_behind(maintain, "replace_files", lambda _, view, *__, **___: f"merged {view.table.name}")
+    for step, name in (("vacuumed", "vacuumed"), ("write_checkpoint", "checkpoint of")):
+        _ask_behind(maintain, step, lambda _, table, *__, name=name, **___: f"{name} {table.name}")
+    _ask_after(maintain, "recover")
     _ask_after(replay, "recover")
     setattr(wave, "decode", held_decode)  # noqa: B010
 

@@ -1,8 +1,9 @@
 """What the faults happen to: each command of the product at work on a small lake of its own."""
 
 import io
+import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from seglake.cli.main import main
+from seglake.errors import ExitCode
 from support.damaged_replicas import batches_in
 from support.elected_logs import write_elected
 from support.encoder import Partition, Segment
@@ -85,8 +87,11 @@ class Scene:
             return main(self.argv(folder))
 
     def ends_well(self, code: int) -> bool:
-        """Whether a run that came to its end may end so; with nothing to do it ends with 0."""
-        return code in (0, self.clean.exit_code)
+        """Whether a run that came to its end may end so; with nothing to do it ends with 0.
+
+        A maintenance says that it could not swap files, also where another one did.
+        """
+        return code in (0, self.clean.exit_code, *[ExitCode.LOOK] * (self.name == "maintain"))
 
     def wrong(self, folder: Path, *, whole: Rows | None = None) -> list[str]:
         """What is otherwise than behind a clean run, after one more normal run.
@@ -150,11 +155,15 @@ def _more(base: Path) -> tuple[str, ...]:
 def _recovery(base: Path) -> tuple[str, ...]:
     """The last run was killed in the middle of a commit."""
     command = _more(base)
+    _kill_a_run(base, command)
+    return command
+
+
+def _kill_a_run(base: Path, command: Sequence[str]) -> None:
     argv = [word.replace("{}", str(base)) for word in (*command, "--engine", "local")]
     with held(argv) as run:
         run.reach(Point("batches", 0))
         run.kill()
-    return command
 
 
 def _repair(base: Path) -> tuple[str, ...]:
@@ -198,6 +207,20 @@ def _internal(base: Path) -> tuple[str, ...]:
     return ("ingest", *_PLACES, "--internal-topics")
 
 
+def _maintain(base: Path) -> tuple[str, ...]:
+    """A lake of three runs and one that was killed, with what a dead run left long ago."""
+    for stop in (10, 20, 30, 40):
+        edges = {("orders", 0): [0, stop], ("payments", 0): [0, stop]}
+        disk = make_log_dir(base / "disk", edges)
+        if stop < 40:
+            ingested(disk, base / "lake", isolation=_COMMITTED)
+    _kill_a_run(base, ("ingest", *_PLACES))
+    left = base / "lake" / "records" / "topic=orders" / "left.parquet"
+    left.write_bytes(b"left")
+    os.utime(left, (0, 0))
+    return ("maintain", "--lake", "{}/lake")
+
+
 def _damaged_lake(base: Path) -> None:
     disk = make_log_dir(base / "disk", EDGES, value_bytes=VALUE_BYTES)
     _damage(disk, 1, 5)
@@ -220,4 +243,5 @@ SCENES: Mapping[str, Callable[[Path], tuple[str, ...]]] = {
     "retake": _retake,
     "election": _election,
     "internal": _internal,
+    "maintain": _maintain,
 }

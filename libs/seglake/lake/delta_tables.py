@@ -95,7 +95,9 @@ class LakeTables:
         """
         if not self._are_there:
             with opening(self.lake_path):
-                self._are_there = all(map(self.has, REQUIRED_TABLES))
+                self._are_there = all(
+                    table.name in self._handles or self.has(table) for table in REQUIRED_TABLES
+                )
         return self._are_there
 
     def require(self) -> None:
