@@ -174,6 +174,6 @@ def test_lake_that_may_be_listed_but_not_read_is_refused_where_it_is_opened(
     def refuse(self: LakeTables, table: Table) -> DeltaTable:
         raise RefusedError(action="open the table", path=self.path(table), reason="not permitted")
 
-    monkeypatch.setattr(LakeTables, "open", refuse)
+    monkeypatch.setattr(LakeTables, "unchecked", refuse)
     with pytest.raises(LakeRefusedError, match="the lake is refused: cannot open the table"):
         command(lake)
