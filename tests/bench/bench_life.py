@@ -33,7 +33,7 @@ _HOURLY_RUNS = 6 * _WEEK  # longer than the logs keep their entries
 _BUCKET = "life"
 _REPEATS = 3
 _CHART = "bench-life.svg"
-_COMMAND = "make bench-life"
+COMMAND = "make bench-life"
 
 
 def main(argv: Sequence[str]) -> int:
@@ -64,7 +64,7 @@ def main(argv: Sequence[str]) -> int:
     (folder / "performance.md").write_text(text + "\n")
     (folder / _CHART).write_text(picture)
     if arguments.docs:
-        PAGE.write_text(updated(PAGE.read_text("utf-8"), text, _COMMAND), "utf-8")
+        PAGE.write_text(updated(PAGE.read_text("utf-8"), text, COMMAND), "utf-8")
         PAGE.with_name(_CHART).write_text(picture, "utf-8")
     say(f"{text}\n\n{folder}")
     return 0
@@ -77,7 +77,7 @@ def _command(arguments: argparse.Namespace) -> str:
         _UNTIDY,
     )
     runs = "" if is_whole else f' RUNS="{" ".join(map(str, arguments.runs))}"'
-    return _COMMAND + runs + (f" TOPICS={arguments.topics}" if arguments.topics != _TOPICS else "")
+    return COMMAND + runs + (f" TOPICS={arguments.topics}" if arguments.topics != _TOPICS else "")
 
 
 def _life(
