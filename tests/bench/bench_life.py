@@ -71,12 +71,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _command(arguments: argparse.Namespace) -> str:
-    is_whole = (arguments.topics, arguments.runs, arguments.untidy_runs) == (
-        _TOPICS,
-        _RUNS,
-        _UNTIDY,
-    )
-    runs = "" if is_whole else f' RUNS="{" ".join(map(str, arguments.runs))}"'
+    runs = "" if arguments.runs == _RUNS else f' RUNS="{" ".join(map(str, arguments.runs))}"'
     return COMMAND + runs + (f" TOPICS={arguments.topics}" if arguments.topics != _TOPICS else "")
 
 

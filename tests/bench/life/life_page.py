@@ -27,7 +27,7 @@ class Mark:
         is_maintained: there was a maintenance after each week of runs.
         wall_s, cpu_s, peak_bytes: of a process, on a local disk; medians, memory of the driver.
         requests: to a lake on S3.
-        data_files: that lie in the lake.
+        data_files: that lie in the lake, those included that wait for a vacuum.
         maintain_s: what the last maintenance took, 0 when there was none.
     """
 
@@ -45,8 +45,8 @@ def page(marks: Sequence[Mark], facts: Sequence[str], picture: str) -> str:
     """What docs/performance.md shows."""
     head = (
         "| runs before | maintained | wall time, s | CPU time, s | memory, MiB | requests to S3"
-        " | data files | last `maintain`, s |\n"
-        "| --- | --- | --- | --- | --- | --- | --- | --- |"
+        " | last `maintain`, s |\n"
+        "| --- | --- | --- | --- | --- | --- | --- |"
     )
     rows = "\n".join(map(_row, marks))
     lines = "\n".join(f"- {fact}" for fact in facts)
@@ -67,7 +67,6 @@ def _row(mark: Mark) -> str:
         pair(mark.cpu_s, 2),
         pair(memory, 0),
         pair(mark.requests, 0),
-        f"{mark.data_files:,}",
         f"{mark.maintain_s:.0f}" if mark.maintain_s else "",
     ]
     return f"| {' | '.join(cells)} |"
