@@ -17,10 +17,13 @@ import pytest
 from deltalake import DeltaTable
 
 import seglake
+from seglake.lake.delta_tables import LakeTables
 from seglake.lake.errors import NewerLakeError
 from seglake.lake.lake_format import FORMAT, marks
+from seglake.lake.table_creation import create_missing
 from seglake.lake.tables import TABLES
 from seglake.storage.errors import LakeFolderError
+from seglake.storage.local_storage import LocalStorage
 from support.audits import audited
 from support.lake_accounts import rows_of
 from support.lakes import ingested, maintained
@@ -219,6 +222,24 @@ def test_later_version_upgrades_a_lake_and_earlier_ones_refuse_it(
     with pytest.raises(NewerLakeError):
         audited(kept)
     assert _files(kept) == before
+
+
+def test_one_that_comes_second_takes_what_the_first_did(
+    kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    second = LakeTables(str(kept), LocalStorage())
+    looked = LakeTables.require_safe_commits
+
+    def overtaken(self: LakeTables) -> None:
+        monkeypatch.undo()
+        looked(self)
+        create_missing(LakeTables(str(kept), LocalStorage()))
+
+    monkeypatch.setattr(LakeTables, "require_safe_commits", overtaken)
+    assert create_missing(second) == []
+    assert _marks(kept) == [marks()] * len(TABLES)
+    versions = [DeltaTable(str(kept / table.name)).version() for table in TABLES]
+    assert [second.newest(table).version() for table in TABLES] == versions
 
 
 def test_two_that_upgrade_at_once_both_succeed(kept: Path, tomorrow: Path) -> None:

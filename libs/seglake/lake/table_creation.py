@@ -4,6 +4,7 @@ An upgrade adds tables and columns, all of which may be empty: no row changes. T
 then the mark that earlier versions refuse, then columns. One that dies is completed by the next.
 """
 
+import time
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
@@ -84,35 +85,48 @@ def _create_missing(tables: LakeTables, *, is_single_writer: bool) -> list[str]:
 
 
 def _upgrade(tables: LakeTables, table: Table, handle: "DeltaTable") -> list[str]:
-    """Mark a table as one of this version, and add the columns that it lacks."""
-    from deltalake import Schema
-    from deltalake.transaction import CommitProperties, PostCommitHookProperties
+    """Mark a table as one of this version, and add the columns that it lacks.
 
+    Another driver may do the same in between, each step of it; then it is tried again.
+    """
     lacking = _lacking(table, handle)
     if not lacking and _is_marked(handle):
         return []
+    for pause_s in tables.storage.pauses_s(tables.lake_path):
+        time.sleep(pause_s)
+        try:
+            _alter(tables, table, handle)
+        except PlaceError as error:
+            failure = error
+        with tables.named("open the table", table):
+            handle.update_incremental()
+        if _is_marked(handle) and not _lacking(table, handle):
+            sync_log(tables, table, handle.version())
+            return [f"column {name} of {table.name}" for name in lacking]
+    raise failure
+
+
+def _alter(tables: LakeTables, table: Table, handle: "DeltaTable") -> None:
+    from deltalake import Schema
+    from deltalake.transaction import CommitProperties, PostCommitHookProperties
+
     said = CommitProperties(custom_metadata={MAINTAINS: "upgrade"})
     no_hook = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
-    fields = Schema.from_arrow(pa.schema([table.schema.field(name) for name in lacking])).fields
-    try:
-        with tables.named("upgrade", table):
+    fields = [table.schema.field(name) for name in _lacking(table, handle)]
+    with tables.named("upgrade", table):
+        if not _is_marked(handle):
             handle.alter.set_table_properties(
                 marks(),
                 raise_if_not_exists=False,
                 commit_properties=said,
                 post_commithook_properties=no_hook,
             )
-            if fields:
-                handle.alter.add_columns(
-                    fields, commit_properties=said, post_commithook_properties=no_hook
-                )
-    except PlaceError:
-        with tables.named("open the table", table):
-            handle.update_incremental()
-        if _lacking(table, handle) or not _is_marked(handle):  # else another driver was first
-            raise
-    sync_log(tables, table, handle.version())
-    return [f"column {name} of {table.name}" for name in lacking]
+        if fields:
+            handle.alter.add_columns(
+                Schema.from_arrow(pa.schema(fields)).fields,
+                commit_properties=said,
+                post_commithook_properties=no_hook,
+            )
 
 
 def _lacking(table: Table, handle: "DeltaTable") -> list[str]:
