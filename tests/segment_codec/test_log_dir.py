@@ -118,7 +118,7 @@ def test_topic_names_have_kafkas_letters_and_length() -> None:
 def test_segment_file_name_gives_offset_kind_and_state(kind: FileKind, state: FileState) -> None:
     suffix = "" if state is FileState.LIVE else f".{state}"
     name = f"00000000000000000153.{kind}{suffix}"
-    assert parse_file_name(name) == SegmentFileName(153, kind, state)
+    assert parse_file_name(name) == SegmentFileName(153, kind, state, name)
     assert str(parse_file_name(name)) == name
 
 
@@ -328,8 +328,13 @@ def test_any_name_is_read_or_is_none(name: str) -> None:
     assert file is None or str(file) == name
 
 
+def _file(base_offset: int, kind: FileKind, state: FileState) -> SegmentFileName:
+    suffix = "" if state is FileState.LIVE else f".{state}"
+    return SegmentFileName(base_offset, kind, state, f"{base_offset:020d}.{kind}{suffix}")
+
+
 FILES = st.builds(
-    SegmentFileName,
+    _file,
     st.sampled_from([0, 10, 20, 30]),
     st.sampled_from(FileKind),
     st.sampled_from(FileState),

@@ -209,6 +209,9 @@ class FaultyStorage(Storage):
     def needs_sync(self, path: str) -> bool:
         return self._inner.needs_sync(path)
 
+    def requests_at_once(self, path: str) -> int:
+        return self._inner.requests_at_once(path)
+
     def without_links(self, path: str) -> str:
         return self._inner.without_links(path)
 

@@ -65,7 +65,9 @@ def replicas_by_partition(replicas: Iterable[Replica]) -> list[tuple[Replica, ..
 
 def leading(copies: Sequence[Replica]) -> list[Replica]:
     """The copies that may turn out to be the one to read, by their checkpoint files alone."""
-    live = [copy for copy in copies if not copy.is_future] or copies
+    live = [copy for copy in copies if not copy.is_future] or list(copies)
+    if len(live) == 1:
+        return live
     newest = max(_leader_epochs(copy).last_epoch for copy in live)
     return [copy for copy in live if not copy.epochs or _leader_epochs(copy).last_epoch == newest]
 

@@ -6,6 +6,7 @@ The source is never written to.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.log_dirs.absent_partitions import AbsentPartition, absent_partitions
@@ -35,6 +36,7 @@ from seglake.segment_codec.log_dir import (
     parse_metadata_snapshot_name,
 )
 from seglake.storage.errors import StorageError
+from seglake.storage.many_requests import each
 from seglake.storage.storage import FileInfo, Storage
 
 TopicFilter = Callable[[str], bool]
@@ -223,32 +225,62 @@ def _replicas(
     notes: list[str],
     unread: list[UnreadFiles],
 ) -> list[Replica]:
-    folders = {name: parse_folder_name(name) for name in log_dir.partition_folders}
-    replicas: list[Replica] = []
+    wanted: list[tuple[str, PartitionFolder]] = []
     given_up: list[str] = []
-    for name, folder in folders.items():
+    for name in log_dir.partition_folders:
+        folder = parse_folder_name(name)
         if folder is None or not takes_topic(folder.topic):
             continue
         if folder.kind in (FolderKind.DELETE, FolderKind.STRAY):
             given_up.append(f"{folder.topic}-{folder.partition}")
         else:
-            path = storage.join(log_dir.path, name)
-            listing = log_dir.partition_folders[name]
-            try:
-                replica = _replica(storage, path, folder, listing, files, notes)
-                # Of another than a live folder they may be what its broker is about to drop.
-                if folder.kind is FolderKind.LIVE:
-                    unread += unread_files(path, listing)
-            except (SourceVanishedError, StorageError) as error:
-                log_dir.unreadable[name] = str(error)
-            else:
-                replicas.append(replica)
+            wanted.append((name, folder))
+
+    def read(of: tuple[str, PartitionFolder]) -> _ReadFolder:
+        name, folder = of
+        path = storage.join(log_dir.path, name)
+        return _read_folder(storage, path, folder, log_dir.partition_folders[name], files)
+
+    replicas: list[Replica] = []
+    answers = each(read, wanted, storage=storage, path=log_dir.path)
+    for (name, _), answer in zip(wanted, answers, strict=True):
+        notes += answer.notes
+        unread += answer.unread
+        if isinstance(answer.replica, Replica):
+            replicas.append(answer.replica)
+        else:
+            log_dir.unreadable[name] = str(answer.replica)
     if given_up:
         notes.append(
             f"{log_dir.path}: folders that the broker had given up (-delete, -stray) are not read: "
             + ", ".join(given_up)
         )
     return replicas
+
+
+class _ReadFolder(NamedTuple):
+    """A partition folder, or why it cannot be read; what to say of it, and its unread files."""
+
+    replica: Replica | Exception
+    notes: list[str]
+    unread: list[UnreadFiles]
+
+
+def _read_folder(
+    storage: Storage,
+    path: str,
+    folder: PartitionFolder,
+    listing: tuple[FileInfo, ...],
+    files: LogDirFiles,
+) -> _ReadFolder:
+    notes: list[str] = []
+    try:
+        replica = _replica(storage, path, folder, listing, files, notes)
+    except (SourceVanishedError, StorageError) as error:
+        return _ReadFolder(error, notes, [])
+    # Of another than a live folder they may be what its broker is about to drop.
+    is_live = folder.kind is FolderKind.LIVE
+    return _ReadFolder(replica, notes, unread_files(path, listing) if is_live else [])
 
 
 def _replica(

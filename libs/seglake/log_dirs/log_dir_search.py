@@ -11,6 +11,7 @@ from seglake.log_dirs.unread_files import UnreadFiles, unread_files
 from seglake.segment_codec.log_dir import SideFile, parse_file_name, parse_folder_name
 from seglake.segment_codec.unread_names import parse_compressed_name
 from seglake.storage.errors import NotFoundError, StorageError
+from seglake.storage.many_requests import each
 from seglake.storage.storage import FileInfo, Storage
 
 MOST_LEVELS = 8
@@ -112,17 +113,23 @@ def list_folders(
     storage: Storage, entries: tuple[FileInfo, ...]
 ) -> tuple[Listings, dict[str, StorageError]]:
     """What lies in the folders, and which of them cannot be listed, by name."""
+    wanted = [entry for entry in entries if entry.is_folder and entry.name != _NOT_SEARCHED]
+
+    def listed(folder: FileInfo) -> tuple[FileInfo, ...] | StorageError:
+        try:
+            return tuple(storage.list_folder(folder.path))
+        except StorageError as error:
+            return error
+
     folders: Listings = {}
     unreadable: dict[str, StorageError] = {}
-    for entry in entries:
-        if not entry.is_folder or entry.name == _NOT_SEARCHED:
-            continue
-        try:
-            folders[entry.name] = tuple(storage.list_folder(entry.path))
-        except NotFoundError:
-            continue  # it went while we looked
-        except StorageError as error:
-            unreadable[entry.name] = error
+    place = wanted[0].path if wanted else ""
+    answers = each(listed, wanted, storage=storage, path=place)
+    for entry, answer in zip(wanted, answers, strict=True):
+        if not isinstance(answer, StorageError):
+            folders[entry.name] = answer
+        elif not isinstance(answer, NotFoundError):  # which went while we looked
+            unreadable[entry.name] = answer
     return folders, unreadable
 
 

@@ -68,7 +68,7 @@ def partition_files(
         segments=_segments(folder_name, plan.read, by_name),
         snapshots=_snapshots(plan.read, by_name),
         side_files=(
-            *(str(file) for file in plan.read if file.kind is not FileKind.LOG),
+            *(file.name for file in plan.read if file.kind is not FileKind.LOG),
             *plan.side_files,
         ),
         skipped=plan.superseded,
@@ -101,33 +101,41 @@ def first_offset_of(storage: Storage, file: SegmentFile) -> int:
 def _segments(
     folder_name: str, read: Sequence[SegmentFileName], by_name: dict[str, FileInfo]
 ) -> tuple[SegmentFile, ...]:
-    paths = {(file.base_offset, file.kind): by_name[str(file)].path for file in read}
+    indexes = _paths(FileKind.INDEX, read, by_name)
+    transaction_indexes = _paths(FileKind.TXNINDEX, read, by_name)
     segments = []
     for file in read:
         if file.kind is not FileKind.LOG:
             continue
-        entry = by_name[str(file)]
+        entry = by_name[file.name]
         segments.append(
             SegmentFile(
                 file.base_offset,
                 entry.path,
-                f"{folder_name}/{file}",
+                f"{folder_name}/{file.name}",
                 entry.size_bytes,
-                paths.get((file.base_offset, FileKind.INDEX)),
-                transaction_index_path=paths.get((file.base_offset, FileKind.TXNINDEX)),
+                indexes.get(file.base_offset),
+                transaction_index_path=transaction_indexes.get(file.base_offset),
                 modified_at_ms=entry.modified_at_ms,
             )
         )
     return tuple(sorted(segments, key=lambda segment: segment.base_offset))
 
 
+def _paths(
+    kind: FileKind, read: Sequence[SegmentFileName], by_name: dict[str, FileInfo]
+) -> dict[int, str]:
+    """Where the files of a kind lie, by base offset."""
+    return {file.base_offset: by_name[file.name].path for file in read if file.kind is kind}
+
+
 def _snapshots(
     read: Sequence[SegmentFileName], by_name: dict[str, FileInfo]
 ) -> tuple[SnapshotFile, ...]:
     found = [
-        SnapshotFile(file.base_offset, by_name[str(file)].path)
+        SnapshotFile(file.base_offset, by_name[file.name].path)
         for file in read
-        if file.kind is FileKind.SNAPSHOT and by_name[str(file)].size_bytes != EMPTY_SNAPSHOT_BYTES
+        if file.kind is FileKind.SNAPSHOT and by_name[file.name].size_bytes != EMPTY_SNAPSHOT_BYTES
     ]
     return tuple(sorted(found))
 
@@ -138,7 +146,7 @@ def _swap_ends(
     """Where each finished cleaner output ends: it stands for all segments up to there."""
     ends: dict[int, int] = {}
     for name in usable_swap_logs(by_name):
-        entry = by_name[str(name)]
+        entry = by_name[name.name]
         file = SegmentFile(
             name.base_offset, entry.path, entry.name, entry.size_bytes, index_path=None
         )

@@ -70,10 +70,10 @@ def unread_files(folder: str, listing: Iterable[FileInfo]) -> list[UnreadFiles]:
 def compressed_segments(by_name: Mapping[str, FileInfo]) -> tuple[CompressedSegment, ...]:
     """The segments of a partition folder that are there in a compressed form only."""
     found: dict[int, CompressedSegment] = {}
-    for name, entry in sorted(by_name.items()):
+    for name in sorted(by_name):
         file = parse_compressed_name(name)
-        if file is not None and str(file) not in by_name:
-            segment = CompressedSegment(file.base_offset, name, entry.size_bytes)
+        if file is not None and file.name not in by_name:
+            segment = CompressedSegment(file.base_offset, name, by_name[name].size_bytes)
             found.setdefault(file.base_offset, segment)
     return tuple(found[base_offset] for base_offset in sorted(found))
 
@@ -81,7 +81,7 @@ def compressed_segments(by_name: Mapping[str, FileInfo]) -> tuple[CompressedSegm
 def last_side_file(by_name: Mapping[str, FileInfo]) -> SideFileEnd | None:
     """The file beside the segments with the highest offset in its name: the log reached so far."""
     side_files = [
-        SideFileEnd(file.base_offset, str(file))
+        SideFileEnd(file.base_offset, file.name)
         for file in _live_files(by_name)
         if file.kind is not FileKind.LOG
     ]
@@ -92,7 +92,7 @@ def last_side_file(by_name: Mapping[str, FileInfo]) -> SideFileEnd | None:
 
 
 def _live_files(names: Iterable[str]) -> list[SegmentFileName]:
-    files = [file for name in sorted(names) if (file := parse_file_name(name)) is not None]
+    files = [file for name in names if (file := parse_file_name(name)) is not None]
     return [file for file in files if file.state is FileState.LIVE]
 
 

@@ -19,7 +19,7 @@ passes of LogLoader.java at apache/kafka 0c37e22.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -78,6 +78,9 @@ class FileKind(StrEnum):
     SNAPSHOT = "snapshot"
 
 
+_KIND_RANKS = {kind: rank for rank, kind in enumerate(FileKind)}
+
+
 class FileState(StrEnum):
     """How far a file's making or removal has got."""
 
@@ -85,6 +88,9 @@ class FileState(StrEnum):
     DELETED = "deleted"
     CLEANED = "cleaned"
     SWAP = "swap"
+
+
+_SWAP_SUFFIXES = (f".{FileState.SWAP}", f".{FileState.CLEANED}")
 
 
 class SkipReason(StrEnum):
@@ -124,10 +130,10 @@ class SegmentFileName:
     base_offset: int
     kind: FileKind
     state: FileState
+    name: str
 
     def __str__(self) -> str:
-        suffix = "" if self.state is FileState.LIVE else f".{self.state}"
-        return f"{self.base_offset:020d}.{self.kind}{suffix}"
+        return self.name
 
 
 class MetadataSnapshotName(NamedTuple):
@@ -196,12 +202,15 @@ def parse_file_name(name: str) -> SegmentFileName | None:
     match = _FILE_NAME.fullmatch(name)
     if match is None or int(match[1]) > OFFSET_MAX:
         return None
-    return SegmentFileName(int(match[1]), FileKind(match[2]), FileState(match[3] or "live"))
+    return SegmentFileName(int(match[1]), FileKind(match[2]), FileState(match[3] or "live"), name)
 
 
 def usable_swap_logs(names: Iterable[str]) -> tuple[SegmentFileName, ...]:
     """The `.log.swap` files whose next offsets `plan_swaps` will ask for, by base offset."""
-    files = _segment_files(names)
+    return _usable_swap_logs(_segment_files(n for n in names if n.endswith(_SWAP_SUFFIXES)))
+
+
+def _usable_swap_logs(files: Sequence[SegmentFileName]) -> tuple[SegmentFileName, ...]:
     limit = _split_limit(files)
     return tuple(
         file
@@ -227,10 +236,10 @@ def plan_swaps(names: Iterable[str], swap_next_offsets: Mapping[int, int]) -> Fo
     Raises:
         MissingSwapEndError: a usable `.swap` log is not in `swap_next_offsets`.
     """
-    names = sorted(set(names))
+    names = set(names)
     files = _segment_files(names)
     limit = _split_limit(files)
-    replaced = _replaced_offsets(usable_swap_logs(names), swap_next_offsets)
+    replaced = _replaced_offsets(_usable_swap_logs(files), swap_next_offsets)
     renamed = {
         (file.base_offset, file.kind)
         for file in files
@@ -238,13 +247,14 @@ def plan_swaps(names: Iterable[str], swap_next_offsets: Mapping[int, int]) -> Fo
     }
     read: list[SegmentFileName] = []
     superseded: list[SkippedFile] = []
+    is_untouched = all(file.state is FileState.LIVE for file in files)  # as most folders are
     for file in files:
-        reason = _skip_reason(file, limit, replaced, renamed)
+        reason = None if is_untouched else _skip_reason(file, limit, replaced, renamed)
         if reason is None:
             read.append(file)
         else:
             superseded.append(SkippedFile(file, reason))
-    others = [name for name in names if parse_file_name(name) is None]
+    others = sorted(names - {file.name for file in files})
     return FolderPlan(
         read=tuple(read),
         superseded=tuple(superseded),
@@ -254,12 +264,11 @@ def plan_swaps(names: Iterable[str], swap_next_offsets: Mapping[int, int]) -> Fo
 
 
 def _segment_files(names: Iterable[str]) -> list[SegmentFileName]:
-    kinds = list(FileKind)
-    files = [file for name in set(names) if (file := parse_file_name(name)) is not None]
-    return sorted(files, key=lambda file: (file.base_offset, kinds.index(file.kind), file.state))
+    files = [file for name in names if (file := parse_file_name(name)) is not None]
+    return sorted(files, key=lambda file: (file.base_offset, _KIND_RANKS[file.kind], file.state))
 
 
-def _split_limit(files: list[SegmentFileName]) -> int:
+def _split_limit(files: Sequence[SegmentFileName]) -> int:
     """The offset from which on `.swap` files belong to an unfinished split."""
     cleaned = (file.base_offset for file in files if file.state is FileState.CLEANED)
     return min(cleaned, default=OFFSET_MAX + 1)

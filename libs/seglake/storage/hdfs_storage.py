@@ -28,6 +28,7 @@ from seglake.storage.errors import (
 from seglake.storage.hadoop_properties import HadoopProperties
 from seglake.storage.hdfs_access import HdfsAccess
 from seglake.storage.hdfs_errors import error_of, failure, is_passing
+from seglake.storage.many_requests import REMOTE_REQUESTS_AT_ONCE
 from seglake.storage.read_ahead import ReadAhead
 from seglake.storage.remote_output import RemoteOutput
 from seglake.storage.storage import FileInfo, Reader, Storage
@@ -124,6 +125,9 @@ class HdfsStorage(Storage):
 
     def needs_sync(self, path: str) -> bool:
         return False
+
+    def requests_at_once(self, path: str) -> int:
+        return REMOTE_REQUESTS_AT_ONCE
 
     def sync(self, paths: Iterable[str]) -> None:
         """Do nothing: what was closed or renamed is there to stay."""

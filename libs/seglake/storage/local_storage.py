@@ -43,13 +43,8 @@ def _named(action: str, path: str) -> Iterator[None]:
 
 
 def _described(path: str, name: str, status: os.stat_result) -> FileInfo:
-    return FileInfo(
-        path=path,
-        name=name,
-        size_bytes=status.st_size,
-        modified_at_ms=status.st_mtime_ns // 1_000_000,
-        is_folder=stat.S_ISDIR(status.st_mode),
-    )
+    is_folder = stat.S_ISDIR(status.st_mode)
+    return FileInfo(path, name, status.st_size, status.st_mtime_ns // 1_000_000, is_folder)
 
 
 class LocalStorage(Storage):
@@ -71,11 +66,13 @@ class LocalStorage(Storage):
         entries = []
         with _named("list", path), os.scandir(path) as found:
             for entry in found:
-                with contextlib.suppress(FileNotFoundError):
+                try:
                     status = entry.stat()
-                    if stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode):
-                        entries.append(_described(entry.path, entry.name, status))
-        entries.sort(key=lambda entry: entry.name)
+                except FileNotFoundError:
+                    continue
+                if stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode):
+                    entries.append(_described(entry.path, entry.name, status))
+        entries.sort()  # by name: all have the folder's path before it
         return entries
 
     def info(self, path: str) -> FileInfo | None:

@@ -20,6 +20,7 @@ from seglake.storage.errors import (
     UnsupportedUriError,
 )
 from seglake.storage.hadoop_properties import HadoopProperties
+from seglake.storage.many_requests import REMOTE_REQUESTS_AT_ONCE
 from seglake.storage.read_ahead import ReadAhead
 from seglake.storage.s3_errors import failure
 from seglake.storage.s3_objects import Place, S3Output, S3Reader, client_of, failed, named
@@ -114,6 +115,9 @@ class S3Storage(Storage):
 
     def needs_sync(self, path: str) -> bool:
         return False
+
+    def requests_at_once(self, path: str) -> int:
+        return REMOTE_REQUESTS_AT_ONCE
 
     def sync(self, paths: Iterable[str]) -> None:
         """Do nothing: an object that was put is there to stay."""

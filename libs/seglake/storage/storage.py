@@ -121,6 +121,10 @@ class Storage(ABC):
         """Say whether a power cut may undo what was written, until it is synced."""
         return True
 
+    def requests_at_once(self, path: str) -> int:
+        """Return how many requests to a place save time when they are sent at a time."""
+        return 1
+
     def join(self, path: str, *names: str) -> str:
         """Return the path of something below a folder; names may hold slashes."""
         return posixpath.join(path, *names)

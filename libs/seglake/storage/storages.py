@@ -76,6 +76,9 @@ class Storages(Storage):
     def needs_sync(self, path: str) -> bool:
         return self._of(path).needs_sync(path)
 
+    def requests_at_once(self, path: str) -> int:
+        return self._of(path).requests_at_once(path)
+
     def without_links(self, path: str) -> str:
         return self._of(path).without_links(path)
 

@@ -115,6 +115,38 @@ def test_small_logs_share_a_task() -> None:
     assert [len(task.splits) for task in wave.tasks] == [2, 2, 2]
 
 
+@pytest.mark.parametrize(("partitions", "segments"), [(1, 20_000), (4_000, 5)])
+def test_many_tiny_segments_are_neither_one_task_nor_a_task_each(
+    partitions: int, segments: int
+) -> None:
+    edges = range(0, (segments + 1) * BATCH_OFFSETS, BATCH_OFFSETS)
+    keys = [PartitionKey("orders", number, None) for number in range(partitions)]
+    settings = Settings()
+    ranges = [plan for key in keys for plan in plan_ranges(surveyed(edges, key=key), settings)]
+    read, write = settings.read, settings.write
+    (wave,) = plan_waves(ranges, write.wave_bytes, read.split_bytes, decode_settings())
+    counts = [sum(len(split.segment_splits) for split in task.splits) for task in wave.tasks]
+    assert sum(counts) == 20_000
+    assert len(counts) in (39, 40)
+    assert max(counts) <= 512 + 512 // 2
+
+
+def test_tasks_are_of_one_size_however_the_topics_are_skewed() -> None:
+    logs = {"large": 10_000, "small": 10}
+    ranges = [
+        plan
+        for topic, stop in logs.items()
+        for number in range(1 if topic == "large" else 40)
+        for plan in plan_ranges(
+            surveyed((0, stop), key=PartitionKey(topic, number, None)), _settings(5_000, 10**9)
+        )
+    ]
+    (wave,) = plan_waves(ranges, 10**9, 5_000, decode_settings())
+    sizes = [task.size_bytes for task in wave.tasks]
+    assert sum(sizes) == 100_000 + 40 * 100
+    assert max(sizes) <= 1.25 * min(sizes)
+
+
 def test_segments_below_the_log_start_or_above_the_bound_are_not_read() -> None:
     partition = surveyed((0, 100, 200, 300, 400), log_start_offset=230, high_watermark=290)
     (plan,) = plan_ranges(partition, Settings())

@@ -34,6 +34,7 @@ from seglake.task_engine.packing import packed
 
 _INTERNAL_PREFIX = "__"
 _MOST_PIECES_IN_A_TASK = 256
+_MOST_SEGMENTS_IN_A_PIECE = 512
 
 
 @dataclass(slots=True)
@@ -231,7 +232,13 @@ def _pieces(
     covered = tuple(known.coverage.current_ranges(replica.key))
     segments = replica.segments
     stop = 0
-    for pack in packed(segments, lambda file: file.size_bytes, settings.read.split_bytes):
+    packs = packed(
+        segments,
+        lambda file: file.size_bytes,
+        settings.read.split_bytes,
+        most_items=_MOST_SEGMENTS_IN_A_PIECE,
+    )
+    for pack in packs:
         stop += len(pack)
         yield DiskPiece(
             source=known.storage,

@@ -4,7 +4,7 @@ A piece is plain where the survey met nothing odd in it. Damage costs its own pi
 plain one, and no other.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, groupby
 
@@ -12,6 +12,8 @@ from seglake.kafka_log.segment_survey import SegmentSurvey
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.segment_decoding.tasks import SegmentSplit
 from seglake.task_engine.packing import packed
+
+_MOST_SEGMENTS = 512  # in a task, however small they are
 
 
 def pieces_of(partition: SurveyedPartition, start: int, stop: int) -> list[SegmentSplit]:
@@ -59,12 +61,18 @@ def grouped(pieces: Sequence[SegmentSplit], most_bytes: int) -> list[list[Segmen
             joined.append([piece])
     groups: list[list[SegmentSplit]] = []
     for _, alike in groupby(joined, lambda several: all(piece.is_plain for piece in several)):
-        groups += [list(chain(*group)) for group in packed(alike, _size_bytes, most_bytes)]
+        packs = packed(alike, lambda several: cost_bytes(several, most_bytes), most_bytes)
+        groups += [list(chain(*pack)) for pack in packs]
     return groups
 
 
-def _size_bytes(pieces: Sequence[SegmentSplit]) -> int:
-    return sum(piece.size_bytes for piece in pieces)
+def cost_bytes(pieces: Iterable[SegmentSplit], task_bytes: int) -> int:
+    """What decoding costs, in bytes of large segments.
+
+    To open a segment takes some milliseconds, however small it is: many of them are not one task.
+    """
+    least = task_bytes // _MOST_SEGMENTS
+    return sum(max(piece.size_bytes, least) for piece in pieces)
 
 
 def _limit(partition: SurveyedPartition, index: int) -> int:

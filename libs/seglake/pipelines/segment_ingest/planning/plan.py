@@ -14,7 +14,7 @@ from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
 from seglake.kafka_log.replica import PartitionKey
 from seglake.log_tables.ledger_layers import RangeKind
-from seglake.pipelines.segment_ingest.planning.pieces import grouped, pieces_of
+from seglake.pipelines.segment_ingest.planning.pieces import cost_bytes, grouped, pieces_of
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.settings.settings import Settings
 from seglake.segment_codec.transactions import Marker
@@ -142,7 +142,7 @@ def _tasks(
     ranges: Iterable[RangePlan], task_bytes: int, settings: DecodeSettings
 ) -> tuple[DecodeTask, ...]:
     splits = [split for plan in ranges for split in plan.splits]
-    groups = spread(splits, lambda split: split.size_bytes, task_bytes)
+    groups = spread(splits, lambda split: cost_bytes(split.segment_splits, task_bytes), task_bytes)
     tasks = [DecodeTask(tuple(group), settings) for group in groups]
     return tuple(sorted(tasks, key=lambda task: -task.size_bytes))
 

@@ -1,0 +1,26 @@
+"""Many requests to a place: side by side where each is a way through the network. Effect."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from seglake.storage.storage import Storage
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+REMOTE_REQUESTS_AT_ONCE = 32
+
+
+def each(function: Callable[[T], R], items: Sequence[T], *, storage: Storage, path: str) -> list[R]:
+    """Return what a function says of each item, in their order.
+
+    Args:
+        function: asks the storage about an item; called from several threads if the path is far
+            away. The first error ends it all: what is under way is waited for.
+    """
+    at_once = min(storage.requests_at_once(path), len(items))
+    if at_once < 2:
+        return [function(item) for item in items]
+    with ThreadPoolExecutor(at_once) as pool:
+        return list(pool.map(function, items))

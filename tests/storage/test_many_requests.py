@@ -1,0 +1,40 @@
+"""Many requests to a place, side by side where that saves time."""
+
+import threading
+
+import pytest
+
+from seglake.storage.errors import NotFoundError
+from seglake.storage.hadoop_properties import HadoopProperties
+from seglake.storage.many_requests import each
+from seglake.storage.storages import Storages
+
+_STORAGE = Storages(HadoopProperties({}))
+
+
+@pytest.mark.parametrize("path", ["/disk", "s3://bucket/disk", "hdfs://host:1/disk"])
+def test_answers_come_in_the_order_of_the_items(path: str) -> None:
+    numbers = [*range(200)]
+    assert each(lambda number: -number, numbers, storage=_STORAGE, path=path) == [
+        -number for number in numbers
+    ]
+
+
+def test_far_places_are_asked_from_several_threads_and_disks_from_one() -> None:
+    both = threading.Barrier(2, timeout=10)
+    each(lambda _: both.wait(), [1, 2], storage=_STORAGE, path="s3://bucket/disk")
+    threads = {*each(lambda _: threading.get_ident(), [1, 2], storage=_STORAGE, path="/disk")}
+    assert threads == {threading.get_ident()}
+
+
+@pytest.mark.parametrize("path", ["/disk", "s3://bucket/disk"])
+def test_first_error_ends_it(path: str) -> None:
+    asked = []
+
+    def ask(number: int) -> None:
+        asked.append(number)
+        raise NotFoundError(action="list", path=f"{number}")
+
+    with pytest.raises(NotFoundError):
+        each(ask, [*range(1000)], storage=_STORAGE, path=path)
+    assert len(asked) < 1000
