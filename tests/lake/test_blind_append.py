@@ -2,19 +2,24 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
+from seglake.lake import blind_append
 from seglake.lake.blind_append import append_file, newest_rows
+from seglake.lake.compaction import Merge, replace_files, view_of
 from seglake.lake.errors import CommitUnknownError
 from seglake.lake.parquet_files import DataFile, ParquetFile
+from seglake.lake.table_commit import add_files
 from seglake.lake.tables import OBSERVATIONS
 from support.lake_drivers import commit
 from support.lake_rows import NOW_MS, Lake, lake_at, wave
 from support.processes import young
 
+_DAY_MS = 24 * 3600 * 1000
 _NAMES = ("topic", "log_end_offset")
 
 
@@ -69,6 +74,30 @@ def test_drivers_may_append_at_once_and_none_loses_its_rows(lake: Lake) -> None:
         driver.join(100)
     assert [driver.exitcode for driver in drivers] == [0, 0]
     assert sorted(_ends(lake)) == [*range(5), *range(10, 15)]
+
+
+def test_a_commit_that_only_seemed_to_fail_is_not_made_again(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _append(lake, 1, NOW_MS - 2 * _DAY_MS)
+    append_file(lake.tables, OBSERVATIONS, _file(lake, 2), run_id="first", now_ms=NOW_MS)
+    tries: list[str] = []
+
+    def lossy(*given: Any, **named: Any) -> str:
+        tries.append(add_files(*given, **named))
+        # Somebody replaces the file meanwhile, so that adding it again is no repetition.
+        (old,) = (f for f in view_of(lake.tables, OBSERVATIONS).files if f.written_at_ms > NOW_MS)
+        view = view_of(lake.tables, OBSERVATIONS)
+        merge = Merge("", (old,))
+        replace_files(
+            lake.tables, view, [merge], [_file(lake, 3)], run_id="maintain", now_ms=NOW_MS
+        )
+        return "OSError: connection reset"
+
+    monkeypatch.setattr(blind_append, "add_files", lossy)
+    append_file(lake.tables, OBSERVATIONS, _file(lake, 3), run_id="run", now_ms=NOW_MS + 1)
+    assert tries == [""]
+    assert _ends(lake) == [3, 2, 1]
 
 
 def test_a_commit_that_fails_each_time_is_said(lake: Lake) -> None:

@@ -117,6 +117,11 @@ def test_columns_are_those_of_the_contract_in_its_order(table: Table) -> None:
     assert all(field.nullable for field in table.schema)
 
 
+def test_table_that_is_added_to_lakes_takes_no_part_in_commits() -> None:
+    """It would begin at generation 0 beside those that are further, which is refused."""
+    assert all(table.since == 0 or table.is_apart for table in TABLES)
+
+
 def test_tables_are_listed_in_the_order_of_their_commits() -> None:
     assert [table.name for table in TABLES] == [
         *("records", "batches", "quarantine", "gaps"),

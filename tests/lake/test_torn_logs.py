@@ -8,7 +8,8 @@ from seglake.errors import SeglakeError
 from seglake.lake.delta_commit import recover
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.errors import TornLogError
-from seglake.lake.tables import RECORDS
+from seglake.lake.table_creation import create_missing
+from seglake.lake.tables import RECORDS, TABLES, Table
 from support.lake_drivers import commit
 from support.lake_rows import SOURCE, Lake, wave
 from support.lake_states import assert_each_row_once
@@ -41,6 +42,24 @@ def test_a_cut_entry_of_another_tool_is_refused_where_a_line_is_cut(lake: Lake, 
     torn.with_name(f"{2:020d}.json").write_text('{"commitInfo":{"operation":"OPTIMIZE"}}\n{"add"')
     with pytest.raises(TornLogError):
         recover(LakeTables(lake.tables.lake_path, lake.storage), SOURCE, ["a"])
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
+def test_a_cut_entry_of_any_table_keeps_it_from_being_opened_and_altered(
+    lake: Lake, table: Table
+) -> None:
+    """Else commits would lie on top of it, and nobody could tell any more."""
+    log = Path(lake.tables.log_entry_path(table, 0)).parent
+    whole = ['{"commitInfo":{"operation":"WRITE","action_count":"2"}}', "{}", "{}"]
+    cut = log / f"{1:020d}.json"
+    cut.write_text("\n".join(whole[:2]))
+    files = {path: path.read_bytes() for path in Path(lake.path).rglob("*") if path.is_file()}
+    for touch in (lambda tables: tables.open(table), LakeTables.open_all, create_missing):
+        with pytest.raises(TornLogError, match=cut.name):
+            touch(LakeTables(lake.tables.lake_path, lake.storage))
+    assert files == {path: path.read_bytes() for path in files}
+    cut.unlink()
+    assert create_missing(LakeTables(lake.tables.lake_path, lake.storage)) == []
 
 
 @pytest.mark.parametrize("left", ["empty", "cut", "zeros", "zeros inside", "gone"])

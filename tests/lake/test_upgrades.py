@@ -198,6 +198,10 @@ def test_later_version_upgrades_a_lake_and_earlier_ones_refuse_it(
         " it, or seglake maintain --upgrade." in refused.stderr
     )
     query = "SELECT count(*) AS a, count(said_by) AS b, max(said_by) AS c FROM checkpoints"
+    before = _files(kept)
+    [foreseen] = _answers(tomorrow, ["maintain", "--upgrade", "--dry-run", *place, *local])
+    assert (foreseen.code, _files(kept) == before) == (0, True), foreseen.stderr
+    assert "would be added: table tomorrows, column said_by of checkpoints" in foreseen.stdout
     upgraded, taken, audit, asked, merged, again = _answers(
         tomorrow,
         ["maintain", "--upgrade", *place, *local, "--json"],
@@ -217,11 +221,31 @@ def test_later_version_upgrades_a_lake_and_earlier_ones_refuse_it(
     assert asked.stdout.splitlines()[1:] == ["9,2,tomorrow"], asked.stderr
     assert again.stdout == asked.stdout
     before = _files(kept)
-    with pytest.raises(NewerLakeError, match=r"seglake 0\.2\.0 made or upgraded it, and this is"):
+    said = rf"its format is {FORMAT + 1}, .*Install seglake 0\.2\.0, which made or upgraded it"
+    with pytest.raises(NewerLakeError, match=said):
         ingested(_disk(tmp_path, 50), kept)
     with pytest.raises(NewerLakeError):
         audited(kept)
     assert _files(kept) == before
+
+
+def test_upgrade_stops_where_a_later_version_upgrades_meanwhile(
+    kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    second = LakeTables(str(kept), LocalStorage())
+    later = {"seglake.format": f"{FORMAT + 1}", "seglake.version": "0.2.0"}
+    looked = LakeTables.require_safe_commits
+
+    def overtaken(self: LakeTables) -> None:
+        looked(self)
+        for table in TABLES:
+            handle = DeltaTable(str(kept / table.name))
+            handle.alter.set_table_properties(later, raise_if_not_exists=False)
+
+    monkeypatch.setattr(LakeTables, "require_safe_commits", overtaken)
+    with pytest.raises(NewerLakeError):
+        create_missing(second)
+    assert _marks(kept) == [later] * len(TABLES)
 
 
 def test_one_that_comes_second_takes_what_the_first_did(

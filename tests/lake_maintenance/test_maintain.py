@@ -15,6 +15,7 @@ from seglake.lake.compaction import merge_task, replace_files, view_of
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.merged_files import merge
 from seglake.lake.tables import RECORDS
+from seglake.pipelines.lake_maintenance import merge_plan
 from seglake.pipelines.lake_maintenance.maintain import MaintenanceChoice
 from seglake.pipelines.lake_maintenance.maintain_summary import MaintainSummary, TableMaintenance
 from seglake.pipelines.lake_maintenance.merge_plan import merges_of
@@ -44,7 +45,9 @@ def grown(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def lake(grown: Path, tmp_path: Path) -> Path:
+def lake(grown: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    # As if a day had passed: newer observations are left alone.
+    monkeypatch.setattr(merge_plan, "_DAY_MS", -1)
     shutil.copytree(grown, tmp_path, dirs_exist_ok=True)
     return tmp_path / "lake"
 

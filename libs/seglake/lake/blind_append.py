@@ -7,32 +7,48 @@ lost its rows and nothing else.
 
 import time
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.errors import CommitUnknownError
+from seglake.lake.foreign_changes import MAINTAINS
+from seglake.lake.log_durability import sync_log
 from seglake.lake.parquet_files import DataFile
 from seglake.lake.parquet_rows import read_rows
 from seglake.lake.snapshots import by_time, stored_files
 from seglake.lake.table_commit import Addition, add_files
 from seglake.lake.tables import Table
 
+if TYPE_CHECKING:
+    from seglake.lake.delta_tables import DeltaTable
+
 
 def append_file(
     tables: LakeTables, table: Table, file: DataFile, *, run_id: str, now_ms: int
 ) -> None:
-    """Commit one finished file. Its rows may come in twice where a commit's outcome was unknown.
+    """Commit one finished file.
+
+    Args:
+        run_id: of a run that appends to the table once. A commit that seemed to fail is looked for
+            under it before the next try: the file may have been merged with others since.
 
     Raises:
         CommitUnknownError: a commit failed and may yet have happened.
     """
     tables.storage.sync([tables.storage.join(tables.path(table), file.path)])
     failure = ""
+    first_version = None
     pauses_s = tables.storage.pauses_s(tables.lake_path)
     for pause_s in pauses_s:
         time.sleep(pause_s)
         handle = tables.open(table)
+        if first_version is None:
+            first_version = handle.version()
+        elif _is_committed(tables, table, handle, run_id, since=first_version):
+            sync_log(tables, table, handle.version())
+            return
         failure = add_files(
             tables,
             table,
@@ -45,6 +61,18 @@ def append_file(
         if not failure:
             return
     raise CommitUnknownError(table=table.name, attempt_count=len(pauses_s), reason=failure)
+
+
+def _is_committed(
+    tables: LakeTables, table: Table, handle: "DeltaTable", run_id: str, *, since: int
+) -> bool:
+    """Whether a run has appended behind a version."""
+    count = handle.version() - since
+    if count == 0:
+        return False
+    with tables.named("read the history of", table):
+        history = handle.history(count)
+    return any(entry.get("run_id") == run_id and MAINTAINS not in entry for entry in history)
 
 
 def newest_rows(tables: LakeTables, table: Table, columns: Sequence[str]) -> Iterator[pa.Table]:

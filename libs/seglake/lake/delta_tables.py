@@ -1,7 +1,7 @@
-"""Creates, opens and reads the Delta tables of a lake. Effect, on the driver only.
+"""Opens and reads the Delta tables of a lake. Effect, on the driver only.
 
-With `table_commit` and `vacuum` the only importer of deltalake, which must not be loaded before a
-process forks and has no place in a worker: hence the imports inside the functions.
+With `table_creation`, `table_commit` and `vacuum` the only importer of deltalake, which must not be
+loaded before a process forks and has no place in a worker: hence the imports inside the functions.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ from seglake.lake.tables import (
     TABLES,
     Table,
 )
-from seglake.lake.torn_logs import refuse_torn_log
+from seglake.lake.torn_logs import refuse_cut_entry, refuse_torn_log
 from seglake.storage.errors import LakeFolderError, NotFoundError, PlaceError
 from seglake.storage.storage import FileInfo, Storage
 
@@ -153,14 +153,19 @@ class LakeTables:
         self._handles[table.name] = self.options, handle
 
     def unchecked(self, table: Table) -> "DeltaTable":
-        """Return the same of a table that any version of this library may have made."""
+        """Return a new handle that is not checked: any version of seglake may have made the table.
+
+        Raises:
+            NotALakeError: there is no such table.
+            TornLogError: a power cut has left a file that is in the way.
+        """
         from deltalake import DeltaTable
         from deltalake.exceptions import TableNotFoundError
 
         self.check_path()
         try:
             with self.named("open the table", table):
-                return DeltaTable(self.path(table), storage_options=self.options)
+                handle = DeltaTable(self.path(table), storage_options=self.options)
         except TableNotFoundError as error:
             reason = f"it has no table {table.name}"
             raise NotALakeError(path=self.lake_path, reason=reason) from error
@@ -168,6 +173,10 @@ class LakeTables:
             if self.storage.needs_sync(self.lake_path):
                 refuse_torn_log(self.storage, self._log_folder(table))
             raise
+        # One that a power cut ended between two lines can be read, and no commit may follow it.
+        if self.storage.needs_sync(self.lake_path):
+            refuse_cut_entry(self.storage, self.log_entry_path(table, handle.version()))
+        return handle
 
     def newest(self, table: Table) -> "DeltaTable":
         """Return the same for reading: a handle that the next call for the table moves on.

@@ -66,16 +66,21 @@ class UnsafeStoreError(WrongCallError):
 
 
 class NewerLakeError(LakeFolderError):
-    """A later version of seglake made the lake, or upgraded it; nothing was touched."""
+    """A later version of seglake made the lake, or upgraded it.
 
-    def __init__(self, *, path: str, made_by: str, version: str) -> None:
+    It may have done so during a run: what that had begun to commit, the later version completes.
+
+    Attributes:
+        made_by: that version, as it says of itself.
+    """
+
+    def __init__(self, *, path: str, made_by: str, lake_format: str, known_format: int) -> None:
         self.made_by = made_by
-        super().__init__(
-            path=path, reason=f"seglake {made_by} made or upgraded it, and this is {version}"
-        )
+        reason = f"its format is {lake_format}, and this version knows those up to {known_format}"
+        super().__init__(path=path, reason=reason)
 
     def _text(self) -> str:
-        wanted = "Install that version, or a later one."
+        wanted = f"Install seglake {self.made_by}, which made or upgraded it, or a later version."
         return f"{self.path} is of a later version: {self.reason}. {wanted}"
 
 

@@ -10,7 +10,6 @@ from typing import Any
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.errors import ForeignChangeError
 from seglake.lake.tables import RECORDS, Table
-from seglake.lake.torn_logs import refuse_cut_entry
 
 _CHANGES_NO_ROW = frozenset(
     ("CREATE TABLE", "OPTIMIZE", "VACUUM START", "VACUUM END", "SET TBLPROPERTIES")
@@ -31,13 +30,11 @@ def refuse_foreign_changes(tables: LakeTables, wanted: Iterable[Table]) -> None:
     Where the log no longer reaches back to a commit of seglake's, nothing can be said.
 
     Raises:
-        ForeignChangeError: they are not; nothing was touched.
+        ForeignChangeError: they are not; no row was touched.
         TornLogError: the newest commit was cut short by a power cut.
     """
     for table in wanted:
         handle = tables.newest(table)
-        if tables.storage.needs_sync(tables.lake_path):
-            refuse_cut_entry(tables.storage, tables.log_entry_path(table, handle.version()))
         harmless = _CHANGES_NO_ROW | ({_DELETE} if table == RECORDS else set())
         with tables.named("read the history of", table):
             for count in _COMMITS_READ:

@@ -27,21 +27,25 @@ def format_of(properties: Mapping[str, str]) -> int:
 
 
 def refuse_newer(lake_path: str, properties: Mapping[str, str]) -> None:
-    """See that a table is none of a later version, whose rows may mean something else.
+    """Refuse a table of a later version: its rows may mean something else.
 
     Raises:
-        NewerLakeError: it is.
+        NewerLakeError: it is one.
     """
     if format_of(properties) > FORMAT:
-        made_by = properties.get(_VERSION, "unknown")
-        raise NewerLakeError(path=lake_path, made_by=made_by, version=__version__)
+        raise NewerLakeError(
+            path=lake_path,
+            made_by=properties.get(_VERSION, "unknown"),
+            lake_format=properties[_FORMAT],
+            known_format=FORMAT,
+        )
 
 
 def refuse_older(lake_path: str, table: Table, columns: Iterable[str]) -> None:
-    """See that a table has the columns that later formats brought.
+    """Refuse a table that lacks a column which a later format brought.
 
     Raises:
-        OlderLakeError: it lacks one; an upgrade adds it.
+        OlderLakeError: it does; an upgrade adds the column.
     """
     lacking = added_columns(table, columns)
     if lacking:

@@ -64,10 +64,13 @@ def write_checkpoint(tables: LakeTables, table: Table, handle: "DeltaTable") -> 
     Raises:
         StorageError: it may not last.
     """
-    with tables.named("read the log of", table):
-        handle.update_incremental()
-    paths = _checkpoint_paths(tables, table, handle.version())
-    if _is_there(tables, paths[0]):
+    try:
+        with tables.named("read the log of", table):
+            handle.update_incremental()
+        paths = _checkpoint_paths(tables, table, handle.version())
+        if _is_there(tables, paths[0]):
+            return
+    except PlaceError:
         return
     sync_log(tables, table, handle.version())
     try:

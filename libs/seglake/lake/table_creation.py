@@ -49,8 +49,28 @@ def create_missing(tables: LakeTables, *, is_single_writer: bool = False) -> lis
 
 def upgrade_notes(added: Sequence[str]) -> list[str]:
     """What to say of an upgrade: nothing where nothing was added."""
-    what = ", ".join(added)
-    return [f"the lake was upgraded: {what}; earlier versions of seglake refuse it"] * bool(added)
+    if not added:
+        return []
+    return [f"the lake was upgraded: {', '.join(added)}; earlier versions of seglake refuse it"]
+
+
+def pending_upgrade(tables: LakeTables) -> list[str]:
+    """What an upgrade would add, in words; nothing is written.
+
+    Raises:
+        NewerLakeError: a later version made the lake.
+    """
+    with opening(tables.lake_path):
+        present = {table.name: tables.unchecked(table) for table in TABLES if tables.has(table)}
+    properties = [handle.metadata().configuration for handle in present.values()]
+    for each in properties:
+        refuse_newer(tables.lake_path, each)
+    lake_format = min(map(format_of, properties), default=FORMAT)
+    new = [f"table {t.name}" for t in TABLES if t.name not in present and t.since > lake_format]
+    for table in TABLES:
+        if table.name in present:
+            new += _columns(table, _lacking(table, present[table.name]))
+    return new
 
 
 def _create_missing(tables: LakeTables, *, is_single_writer: bool) -> list[str]:
@@ -73,7 +93,7 @@ def _create_missing(tables: LakeTables, *, is_single_writer: bool) -> list[str]:
         tables.require_safe_commits()
     with ThreadPoolExecutor(len(TABLES)) as pool:  # far away each takes a while
         list(pool.map(lambda table: _create(tables, table), missing))
-    added = [f"table {table.name}" for table in missing if has_commits]
+    added = [f"table {table.name}" for table in missing if table.since > lake_format]
     for table in TABLES:
         if table.name in present:
             handle = present[table.name]
@@ -87,7 +107,7 @@ def _create_missing(tables: LakeTables, *, is_single_writer: bool) -> list[str]:
 def _upgrade(tables: LakeTables, table: Table, handle: "DeltaTable") -> list[str]:
     """Mark a table as one of this version, and add the columns that it lacks.
 
-    Another driver may do the same in between, each step of it; then it is tried again.
+    Another driver may upgrade at the same time: a commit that is refused is tried again.
     """
     lacking = _lacking(table, handle)
     if not lacking and _is_marked(handle):
@@ -100,9 +120,10 @@ def _upgrade(tables: LakeTables, table: Table, handle: "DeltaTable") -> list[str
             failure = error
         with tables.named("open the table", table):
             handle.update_incremental()
+        refuse_newer(tables.lake_path, handle.metadata().configuration)
         if _is_marked(handle) and not _lacking(table, handle):
             sync_log(tables, table, handle.version())
-            return [f"column {name} of {table.name}" for name in lacking]
+            return _columns(table, lacking)
     raise failure
 
 
@@ -131,6 +152,10 @@ def _alter(tables: LakeTables, table: Table, handle: "DeltaTable") -> None:
 
 def _lacking(table: Table, handle: "DeltaTable") -> list[str]:
     return added_columns(table, [field.name for field in handle.schema().fields])
+
+
+def _columns(table: Table, names: Iterable[str]) -> list[str]:
+    return [f"column {name} of {table.name}" for name in names]
 
 
 def _is_marked(handle: "DeltaTable") -> bool:

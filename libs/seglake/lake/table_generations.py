@@ -24,6 +24,7 @@ class TableGenerations:
         self._log_folder = log_folder
         self._version = -1
         self._found: dict[str, int] = {}
+        self._untold_version = -1
 
     def at(self, version: int) -> Mapping[str, int] | None:
         """The version of each app in a version of the table, of those that have one.
@@ -31,7 +32,7 @@ class TableGenerations:
         None for a version older than asked about before, and where the log's entries and plain
         checkpoints do not tell: delta-rs knows, or knows why not.
         """
-        if version < self._version:
+        if version < self._version or version == self._untold_version:
             return None
         try:
             if self._version < 0:
@@ -41,6 +42,7 @@ class TableGenerations:
                 self._version += 1
         except (PlaceError, ValueError, LookupError):  # expired meanwhile, or damaged
             self._found, self._version = {}, -1
+            self._untold_version = version
             return None
         return self._found
 

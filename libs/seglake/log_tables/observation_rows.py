@@ -15,7 +15,7 @@ from seglake.lake.tables import OBSERVATIONS
 from seglake.log_tables.coverage import Coverage
 
 # Runs record everything anew long before so many files are read, see `report/observed.py`.
-_FAR_BACK = 64
+_FAR_BACK_FILES, _FAR_BACK_ROWS = 64, 50_000
 
 _OF_NO_TOPIC = ""
 _NAMES = tuple(OBSERVATIONS.schema.names)
@@ -60,7 +60,7 @@ def newest_observations(
         }
         newest.by_key |= found
         missing -= found.keys()
-        if newest.file_count == _FAR_BACK:
+        if newest.file_count >= _FAR_BACK_FILES or newest.row_count >= _FAR_BACK_ROWS:
             missing = {key for key in missing if coverage.frontier(key) is not None}
         if not missing:
             break

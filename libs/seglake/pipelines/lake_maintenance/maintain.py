@@ -20,7 +20,7 @@ from seglake.lake.lake_folder import opening
 from seglake.lake.log_durability import write_checkpoint
 from seglake.lake.merged_files import merge
 from seglake.lake.snapshots import StoredFile
-from seglake.lake.table_creation import create_missing, upgrade_notes
+from seglake.lake.table_creation import create_missing, pending_upgrade, upgrade_notes
 from seglake.lake.tables import REQUIRED_TABLES, TABLES, Table
 from seglake.lake.vacuum import vacuumed
 from seglake.log_tables.ledger_digest import LedgerDigest
@@ -89,13 +89,15 @@ def maintain(
         tables.require()
     if not (choice.dry_run or settings.write.single_writer):
         tables.require_safe_commits()
-    added: list[str] = []
-    if choice.upgrade and not choice.dry_run:
-        added = create_missing(tables, is_single_writer=settings.write.single_writer)
-    refuse_foreign_changes(tables, REQUIRED_TABLES)
     run = _Maintenance(tables, engine, reporter, settings, choice, run_id or uuid.uuid4().hex)
     summary = MaintainSummary(run.run_id, tables.lake_path, choice.dry_run)
-    summary.notes = upgrade_notes(added)
+    if choice.upgrade and choice.dry_run and (pending := pending_upgrade(tables)):
+        summary.notes = [f"would be added: {', '.join(pending)}; what follows is known after that"]
+        return summary
+    if choice.upgrade and not choice.dry_run:
+        added = create_missing(tables, is_single_writer=settings.write.single_writer)
+        summary.notes = upgrade_notes(added)
+    refuse_foreign_changes(tables, REQUIRED_TABLES)
     if settings.select.topics:
         summary.notes += check_selection(tables.topics(), settings.select, place="lake")
     if not choice.dry_run:

@@ -9,6 +9,8 @@ from seglake.lake.tables import OBSERVATIONS
 from seglake.task_engine.packing import packed
 
 _MOST_FILES = 32  # in one new file: of each, a row group is in memory while it is written
+_MOST_OBSERVATIONS = 20_000  # in one new file: a run reads the newest files whole
+_DAY_MS = 24 * 3600 * 1000  # by which clocks may differ, or a run be late
 
 
 def merges_of(view: TableView, target_bytes: int) -> list[Merge]:
@@ -18,10 +20,11 @@ def merges_of(view: TableView, target_bytes: int) -> list[Merge]:
     that may be. A file is left alone whose rows the log does not count, since nothing could tell
     that none was lost, or which lies in no topic: that is none of ours.
     """
-    by = _by_time if view.table == OBSERVATIONS else _by_topic
+    if view.table == OBSERVATIONS:
+        return _merged_observations(view)
     return [
         Merge(topic, tuple(group))
-        for topic, small in by(view, target_bytes)
+        for topic, small in _by_topic(view, target_bytes)
         for group in packed(small, lambda f: f.size_bytes, target_bytes, most_items=_MOST_FILES)
         if len(group) > 1
     ]
@@ -38,12 +41,30 @@ def _by_topic(view: TableView, target_bytes: int) -> Iterator[tuple[str, Sequenc
         yield topic, sorted(small, key=_place)
 
 
-def _by_time(view: TableView, target_bytes: int) -> Iterator[tuple[str, Sequence[StoredFile]]]:
-    """Small files with none between them: readers stop where they have found the newest rows."""
-    in_order = sorted(view.files, key=by_time)
-    for is_small, files in groupby(in_order, key=lambda file: _is_small(file, target_bytes)):
-        if is_small:
-            yield "", [*files]
+def _merged_observations(view: TableView) -> list[Merge]:
+    """Small files with none between them: readers stop where they have found the newest rows.
+
+    Those of the last day are left: a file that comes late, by its time, must not get in between
+    the rows of one that was merged.
+    """
+    settled_ms = max((file.written_at_ms for file in view.files), default=0) - _DAY_MS
+    old = [file for file in view.files if file.written_at_ms < settled_ms]
+    runs = groupby(sorted(old, key=by_time), key=_has_few_rows)
+    return [
+        Merge("", tuple(group))
+        for are_small, files in runs
+        if are_small
+        for group in packed(files, _row_count, _MOST_OBSERVATIONS, most_items=_MOST_FILES)
+        if len(group) > 1
+    ]
+
+
+def _has_few_rows(file: StoredFile) -> bool:
+    return file.row_count is not None and file.row_count < _MOST_OBSERVATIONS // 2
+
+
+def _row_count(file: StoredFile) -> int:
+    return file.row_count or 0
 
 
 def _is_small(file: StoredFile, target_bytes: int) -> bool:
