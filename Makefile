@@ -195,6 +195,10 @@ bench: setup ## measure whole runs on this machine (SCALE=0.1 for less data, RUN
 bench-storage: setup ## measure local disk, S3 and HDFS against each other (ENGINE=local; needs Go and Maven, once)
 	cd tests && ../$(BIN)/python -m bench.bench_storage --scale $(SCALE) --runs $(or $(RUNS),3) --engine $(ENGINE)
 
+.PHONY: bench-scale
+bench-scale: setup ## measure sources of a thousand to a hundred thousand segments (SEGMENTS="1000 10000"; needs Go and Maven, once; half an hour)
+	cd tests && ../$(BIN)/python -m bench.bench_scale $(if $(SEGMENTS),--segments $(SEGMENTS)) $(DOCS:yes=--docs)
+
 .PHONY: bench-life
 bench-life: setup ## measure a run after 10 to 10,000 runs before it (RUNS="10 100", TOPICS=20; needs Go, once; an hour)
 	cd tests && ../$(BIN)/python -m bench.bench_life --topics $(or $(TOPICS),100) $(if $(RUNS),--runs $(RUNS)) $(DOCS:yes=--docs)

@@ -17,6 +17,7 @@ TARGETS = [
         "demo",
         "bench",
         "bench-storage",
+        "bench-scale",
         "bench-life",
         "bench-kafka",
         "screenshots",

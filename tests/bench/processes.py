@@ -44,11 +44,13 @@ def adopt_orphans() -> None:
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def measured(command: Sequence[str], *, samples_memory: bool = False) -> Measurement:
+def measured(
+    command: Sequence[str], *, samples_memory: bool = False, good_codes: Sequence[int] = (0,)
+) -> Measurement:
     """Run a command from the project's root to its end; sampling memory slows it a little.
 
     Raises:
-        RuntimeError: it failed; with its stderr.
+        RuntimeError: it ended with another code; with its stderr.
     """
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     others = children()
@@ -70,7 +72,7 @@ def measured(command: Sequence[str], *, samples_memory: bool = False) -> Measure
         wait_for_orphans(others)
         stdout.seek(0)
         answer = stdout.read()
-    if code:
+    if code not in good_codes:
         raise RuntimeError(f"{' '.join(command)}: exit code {code}\n{_text(lines)}")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return Measurement(

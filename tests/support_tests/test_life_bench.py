@@ -55,7 +55,7 @@ def test_its_part_of_the_document_is_there() -> None:
     document = PAGE.read_text("utf-8")
     once = updated(document, "new figures", COMMAND)
     assert once.count("new figures") == 1
-    assert once.count("<!-- up to here -->") == document.count("<!-- up to here -->") == 2
+    assert once.count("<!-- up to here -->") == document.count("<!-- up to here -->") == 3
 
 
 @pytest.mark.parametrize("maintains", [False, True])

@@ -1,15 +1,13 @@
 """The figures of lakes' lives as Markdown and as a picture. Pure."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from math import log10
-from xml.sax.saxutils import escape
+
+from bench import line_chart
+from bench.line_chart import Panel
 
 _MIB = 1024 * 1024
-_LEFT, _WIDTH, _TOP, _HEIGHT, _PANEL = 40, 330, 60, 200, 420
-_COLOURS = {True: "#1b6ca8", False: "#d9822b"}
-_NAMES = {True: "with `maintain` each week", False: "without"}
 
 
 class Kind(StrEnum):
@@ -73,52 +71,14 @@ def _row(mark: Mark) -> str:
 
 
 def chart(marks: Sequence[Mark]) -> str:
-    """An SVG that needs nothing else: a panel for each kind of run."""
-    width, height = len(Kind) * _PANEL, _TOP + _HEIGHT + 40
-    parts = [*_legend(), *(part for panel in enumerate(Kind) for part in _panel(marks, *panel))]
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}"'
-            ' font-family="sans-serif" font-size="11">',
-            f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
-            *parts,
-            "</svg>\n",
-        ]
-    )
-
-
-def _legend() -> Iterator[str]:
-    for place, (is_maintained, colour) in enumerate(_COLOURS.items()):
-        left = _LEFT + place * 200
-        yield f'<rect x="{left}" y="8" width="12" height="12" fill="{colour}"/>'
-        yield _text(left + 18, 18, _NAMES[is_maintained])
-
-
-def _panel(marks: Sequence[Mark], number: int, kind: Kind) -> Iterator[str]:
-    left, bottom = _LEFT + number * _PANEL, _TOP + _HEIGHT
-    first = min(mark.run_count for mark in marks)
-    last = max(mark.run_count for mark in marks)
-    most = max(mark.cpu_s[kind] for mark in marks) * 1.1
-    yield _text(left, 44, f"{kind}: CPU seconds of a run")
-    yield f'<path d="M{left} {_TOP}V{bottom}H{left + _WIDTH}" fill="none" stroke="#888888"/>'
-    for is_maintained, colour in _COLOURS.items():
-        own = [mark for mark in marks if mark.is_maintained is is_maintained]
-        points = [
-            (
-                left + _WIDTH * log10(mark.run_count / first) / (log10(last / first) or 1),
-                bottom - _HEIGHT * mark.cpu_s[kind] / most,
-            )
-            for mark in own
-        ]
-        line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-        yield f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2"/>'
-        for (x, y), mark in zip(points, own, strict=True):
-            yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>'
-            yield _text(x, y - 7, f"{mark.cpu_s[kind]:.2f}", "middle")
-            yield _text(x, bottom + 16, f"{mark.run_count:,}", "middle")
-    yield _text(left, bottom + 32, "runs before it")
-
-
-def _text(left: float, bottom: float, text: str, anchor: str = "start") -> str:
-    place = f'x="{left:.1f}" y="{bottom:.1f}"'
-    return f'<text {place} text-anchor="{anchor}" fill="#222222">{escape(text)}</text>'
+    """A panel for each kind of run."""
+    lives = [[mark for mark in marks if mark.is_maintained is way] for way in (True, False)]
+    panels = [
+        Panel(
+            f"{kind}: CPU seconds of a run",
+            [[(mark.run_count, mark.cpu_s[kind]) for mark in life] for life in lives],
+        )
+        for kind in Kind
+    ]
+    legend = ("with `maintain` each week", "without")
+    return line_chart.chart(panels, legend=legend, x_name="runs before it")
