@@ -22,6 +22,7 @@ from seglake.commands import (
     run_audit,
     run_ingest,
     run_maintain,
+    run_register,
     run_replay,
     run_report,
     run_retake,
@@ -32,6 +33,7 @@ from seglake.near_names import did_you_mean
 if TYPE_CHECKING:
     from seglake.lake.delta_tables import DeltaTable
     from seglake.pipelines.lake_maintenance.maintain_summary import MaintainSummary
+    from seglake.pipelines.lake_query.catalog_entries import Registration
     from seglake.pipelines.lake_replay.replay_summary import ReplaySummary
     from seglake.pipelines.lake_report.model import LakeReport
     from seglake.pipelines.lake_retake.retake_summary import RetakeSummary
@@ -165,6 +167,24 @@ def report(lake: Place, output: Place, **options: Unpack[SettingOptions]) -> "La
     settings = settings_of(options)
     check_report_place(str(output), settings)
     return run_report(str(lake), str(output), settings)
+
+
+def register(
+    lake: Place, database: str, *, metastore: str | None = None, **options: Unpack[SettingOptions]
+) -> "Registration":
+    """Make the tables and views of a lake known to a catalog, and return what it has of it now.
+
+    Args:
+        database: where they go, such as "kafka"; made when it is missing.
+        metastore: a Hive metastore, as "thrift://host:9083". Without it the catalog is the one that
+            Spark's own properties name.
+
+    Raises:
+        WrongCallError: there is no lake, or no lasting catalog, or a name is taken.
+        SeglakeError: the catalog does not answer, or refuses.
+    """
+    _check(options, SettingOptions)
+    return run_register(str(lake), database, settings_of(options), metastore=metastore)
 
 
 def tables(lake: Place, **options: Unpack[SettingOptions]) -> "dict[str, DeltaTable]":

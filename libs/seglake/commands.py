@@ -17,9 +17,12 @@ from seglake.errors import WrongCallError
 from seglake.pipelines.settings.settings import LakeFormat, Settings
 
 if TYPE_CHECKING:
+    from seglake.lake.delta_tables import LakeTables
     from seglake.pipelines.lake_audit.disk_check.disk_check import CopyCheck
     from seglake.pipelines.lake_audit.lake_audit import LakeAudit
     from seglake.pipelines.lake_maintenance.maintain_summary import MaintainSummary
+    from seglake.pipelines.lake_query.catalog_dialect import CatalogDialect
+    from seglake.pipelines.lake_query.catalog_entries import Registration
     from seglake.pipelines.lake_replay.replay_summary import ReplaySummary
     from seglake.pipelines.lake_report.model import LakeReport, ThisRun
     from seglake.pipelines.lake_retake.retake_summary import RetakeSummary
@@ -245,6 +248,72 @@ def run_report(
     found = reported(lake, storage, stuck_after=stuck_after, this_run=this_run)
     storage.write_bytes(storage.locate(output), to_html(found))
     return found
+
+
+def run_register(
+    lake: str,
+    database: str,
+    settings: Settings,
+    *,
+    metastore: str | None = None,
+    verbosity: int = _QUIET,
+) -> "Registration":
+    """`register` with settings that are made already."""
+    from seglake.environment.metastore import properties_of
+    from seglake.environment.spark_session import delta_session
+    from seglake.pipelines.lake_query.catalog_entries import check_database, register
+    from seglake.pipelines.progress import RunReporter
+
+    check_database(database)
+    spark = settings.spark
+    if metastore is not None:
+        spark = replace(spark, properties=(*spark.properties, *properties_of(metastore)))
+    found, topics = _registrable(lake, settings)
+    storage, path = found.storage, found.lake_path
+    with RunReporter(sys.stderr, verbosity=verbosity) as reporter:
+        reporter.step("starting Spark")
+        with delta_session(
+            spark,
+            application="register",
+            verbosity=verbosity,
+            lake=storage.hadoop_uri(path),
+            hadoop=storage.hadoop_properties(path),
+        ) as session:
+            reporter.step("writing to the catalog")
+            return register(
+                session, database=database, lake=storage.hadoop_uri(path), topics=topics
+            )
+
+
+def statements_of(
+    lake: str, database: str, dialect: "CatalogDialect", settings: Settings
+) -> "Iterator[str]":
+    """What `register --print` prints."""
+    from seglake.pipelines.lake_query.catalog_entries import check_database
+    from seglake.pipelines.lake_query.scripts import statements_for
+
+    check_database(database)
+    found, topics = _registrable(lake, settings)
+    return statements_for(dialect, database=database, lake=found.lake_path, topics=topics)
+
+
+def _registrable(lake: str, settings: Settings) -> "tuple[LakeTables, dict[str, str]]":
+    """A lake that has all tables, and the views of its topics.
+
+    Raises:
+        LakeFolderError: it is none, or lacks a table.
+    """
+    from seglake.environment.storages import open_storages
+    from seglake.lake.errors import OlderLakeError
+    from seglake.lake.tables import TABLES
+    from seglake.pipelines.lake_query.asked_lake import require_lake
+    from seglake.pipelines.lake_query.views import topic_views
+
+    found = require_lake(lake, open_storages(settings.spark.properties))
+    lacking = [table.name for table in TABLES if table.name not in found.open_all()]
+    if lacking:
+        raise OlderLakeError(path=found.lake_path, lacks=f"table {lacking[0]}")
+    return found, topic_views(found.topics())
 
 
 @contextmanager

@@ -17,6 +17,7 @@ JOB_FILES = {
     "retake": JOBS / "retake_partitions.py",
     "maintain": JOBS / "maintain_lake.py",
     "report": JOBS / "report_lake.py",
+    "register": JOBS / "register_lake.py",
     "sql": JOBS / "query_lake.py",
 }
 OF_A_TERMINAL = {"cat", "completion", "warm-up"}  # nothing of them runs on a cluster

@@ -20,6 +20,7 @@ from seglake.cli.common_options import (
 )
 from seglake.cli.option_values import number, offsets
 from seglake.environment import run_settings
+from seglake.pipelines.lake_query.catalog_dialect import CatalogDialect
 from seglake.pipelines.settings.settings import LakeFormat, Settings
 
 SHELLS = ("bash", "zsh", "fish")
@@ -193,6 +194,33 @@ def report_parser() -> argparse.ArgumentParser:
     add("--lake", metavar="URI", required=True, help="folder of the tables")
     add("--output", metavar="FILE", required=True, help="the page; an older one is replaced")
     add_setting_options(parser)
+    add_output_options(parser)
+    return parser
+
+
+def register_parser() -> argparse.ArgumentParser:
+    """Arguments of `seglake register`."""
+    parser = new_parser(
+        "register",
+        usage="--lake URI --database NAME (--metastore URI | --print [DIALECT]) [options]",
+        description="Make the tables and views of a lake known to a catalog, under their names. No"
+        " data is copied.\nRun it again after new topics: each has a view.",
+        example="--lake /data/lake --database kafka --metastore thrift://metastore:9083\n"
+        "--lake s3://bucket/lake --database unity.kafka --print",
+    )
+    add = parser.add_argument
+    add("--lake", metavar="URI", required=True, help="folder of the tables")
+    add("--database", metavar="NAME", required=True, help="where they go; made when missing")
+    add("--metastore", metavar="URI", help="a Hive metastore, as thrift://HOST:PORT")
+    add(
+        "--print",
+        metavar="DIALECT",
+        nargs="?",
+        choices=[str(dialect) for dialect in CatalogDialect],
+        const=str(CatalogDialect.SPARK),
+        help=f"print the statements, change nothing: {' | '.join(CatalogDialect)}",
+    )
+    add_spark_options(parser)
     add_output_options(parser)
     return parser
 

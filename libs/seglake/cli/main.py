@@ -24,6 +24,7 @@ COMMANDS = {
     "retake": _Command("seglake.cli.retake_command", "ingest again what lost an election"),
     "maintain": _Command("seglake.cli.maintain_command", "compact the tables, delete what is old"),
     "report": _Command("seglake.cli.report_command", "show a lake as one page to look at"),
+    "register": _Command("seglake.cli.register_command", "put the tables into a catalog"),
     "sql": _Command("seglake.cli.sql_command", "ask the tables in SQL"),
     "warm-up": _Command("seglake.cli.warm_up_command", "compile and fetch what a first run needs"),
     "completion": _Command("seglake.cli.completion_command", "print a shell's completion script"),

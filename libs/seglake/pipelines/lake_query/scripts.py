@@ -1,6 +1,9 @@
-"""The SQL files of conf/, which register tables and views elsewhere; a test compares them."""
+"""SQL that registers tables and views elsewhere: the files of conf/, and what `register` runs."""
+
+from collections.abc import Iterator, Mapping
 
 from seglake.lake.tables import TABLES
+from seglake.pipelines.lake_query.catalog_dialect import CatalogDialect
 from seglake.pipelines.lake_query.views import DUCKDB_VIEWS, VIEWS
 
 # No apostrophe and no semicolon in these comments: some clients look for them everywhere.
@@ -18,12 +21,60 @@ SET TimeZone = 'UTC';
 """
 
 
+def statements_for(
+    dialect: CatalogDialect, *, database: str, lake: str, topics: Mapping[str, str]
+) -> Iterator[str]:
+    """Statements that register a lake in a database, without semicolons.
+
+    Trino and Athena get the tables alone: the views are in Spark's SQL.
+
+    Args:
+        database: a name that needs no quotes, with that of a catalog before it or without.
+        lake: its path, as that engine spells it.
+        topics: views of topics, by name.
+    """
+    path = lake.replace("\\", "\\\\").replace(
+        "'", "\\'" if dialect is CatalogDialect.SPARK else "''"
+    )
+    match dialect:
+        case CatalogDialect.SPARK:
+            yield f"CREATE DATABASE IF NOT EXISTS {database}"
+            yield f"USE {database}"
+            yield from _table_statements(path)
+            for name, text in {**VIEWS, **topics}.items():
+                yield f"CREATE OR REPLACE VIEW {name}\n{_made_by(path)} AS\n{text}"
+        case CatalogDialect.TRINO:
+            catalog, _, schema = database.rpartition(".")
+            for table in TABLES:
+                yield (
+                    f"CALL {catalog or 'delta'}.system.register_table(schema_name => '{schema}',"
+                    f" table_name => '{table.name}', table_location => '{path}/{table.name}')"
+                )
+        case CatalogDialect.ATHENA:
+            for table in TABLES:
+                yield (
+                    f"CREATE EXTERNAL TABLE {database}.{table.name}"
+                    f" LOCATION '{path}/{table.name}/' TBLPROPERTIES ('table_type' = 'DELTA')"
+                )
+
+
+LAKE_PROPERTY = "seglake.lake"
+"""Of a view that `register` made: whose tables it asks."""
+
+
+def _made_by(path: str) -> str:
+    return f"TBLPROPERTIES ('{LAKE_PROPERTY}' = '{path}')"
+
+
+def _table_statements(path: str) -> Iterator[str]:
+    for table in TABLES:
+        name = table.name
+        yield f"CREATE TABLE IF NOT EXISTS {name} USING delta LOCATION '{path}/{name}'"
+
+
 def tables_script() -> str:
     """Statements for Spark that register the tables of the lake whose path is `${lake}`."""
-    statements = (
-        f"CREATE TABLE IF NOT EXISTS {table.name} USING delta LOCATION '${{lake}}/{table.name}';"
-        for table in TABLES
-    )
+    statements = (f"{statement};" for statement in _table_statements("${lake}"))
     return "\n".join((_TABLES_HEAD, *statements, ""))
 
 

@@ -1,0 +1,39 @@
+"""`seglake register`: the tables and views of a lake in a catalog."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from functools import partial
+
+from seglake.cli.arguments import register_parser, settings_of
+from seglake.cli.outcome import run_job
+from seglake.errors import ExitCode
+from seglake.pipelines.lake_query.catalog_dialect import CatalogDialect
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the command; see CONTRIBUTING.md for the exit codes."""
+    arguments = register_parser().parse_args(argv)
+    return run_job(partial(_register, arguments), verbose=arguments.verbose > 0, writes=False)
+
+
+def _register(arguments: argparse.Namespace) -> int:
+    settings = settings_of(arguments)
+    # Imported here, so that --help and wrong calls are answered at once.
+    from seglake.commands import run_register, statements_of
+
+    if arguments.print is not None:
+        dialect = CatalogDialect(arguments.print)
+        for statement in statements_of(arguments.lake, arguments.database, dialect, settings):
+            sys.stdout.write(f"{statement};\n")
+        return ExitCode.DONE
+    done = run_register(
+        arguments.lake,
+        arguments.database,
+        settings,
+        metastore=arguments.metastore,
+        verbosity=arguments.verbose - arguments.quiet,
+    )
+    if not arguments.quiet:
+        sys.stdout.write(f"{done.to_text()}\n")
+    return ExitCode.DONE

@@ -1,0 +1,113 @@
+"""`seglake register`: what it prints, and which calls it refuses at once."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from seglake.cli import register_command
+from seglake.lake.tables import TABLES
+from seglake.pipelines.lake_query.views import VIEWS
+from support.lakes import ingested
+from support.made_logs import make_log_dir
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("register")
+    edges = {("orders", 0): [0, 20], ("dead.letters", 1): [0, 5]}
+    ingested(make_log_dir(folder / "disk", edges), folder / "lake")
+    return folder / "lake"
+
+
+def _printed(capsys: pytest.CaptureFixture[str], lake: Path, *options: str) -> list[str]:
+    assert register_command.main(["--lake", str(lake), *options]) == 0
+    return [part.strip() for part in capsys.readouterr().out.split(";\n") if part.strip()]
+
+
+def test_spark_s_statements_have_the_tables_and_all_views(
+    lake: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, use, *others = _printed(capsys, lake, "--database", "unity.kafka", "--print")
+    assert (first, use) == ("CREATE DATABASE IF NOT EXISTS unity.kafka", "USE unity.kafka")
+    tables, views = others[: len(TABLES)], others[len(TABLES) :]
+    assert tables == [
+        f"CREATE TABLE IF NOT EXISTS {t.name} USING delta LOCATION '{lake}/{t.name}'"
+        for t in TABLES
+    ]
+    names = [view.split()[4] for view in views]
+    assert names == [*VIEWS, "topic_dead_letters", "topic_orders"]
+    assert all(f"TBLPROPERTIES ('seglake.lake' = '{lake}') AS\n" in view for view in views)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "database", "first"),
+    [
+        (
+            "trino",
+            "kafka",
+            "CALL delta.system.register_table(schema_name => 'kafka', table_name => 'records',"
+            " table_location => '{lake}/records')",
+        ),
+        (
+            "trino",
+            "lakes.kafka",
+            "CALL lakes.system.register_table(schema_name => 'kafka', table_name => 'records',"
+            " table_location => '{lake}/records')",
+        ),
+        (
+            "athena",
+            "kafka",
+            "CREATE EXTERNAL TABLE kafka.records LOCATION '{lake}/records/'"
+            " TBLPROPERTIES ('table_type' = 'DELTA')",
+        ),
+    ],
+)
+def test_other_engines_get_the_tables(
+    lake: Path, capsys: pytest.CaptureFixture[str], dialect: str, database: str, first: str
+) -> None:
+    printed = _printed(capsys, lake, "--database", database, "--print", dialect)
+    assert len(printed) == len(TABLES)
+    assert printed[0] == first.format(lake=lake)
+
+
+@pytest.mark.parametrize("name", ["", "a b", "kafka;drop", "a.b.c", "1st", "`kafka`"])
+def test_database_that_needs_quotes_is_refused(
+    lake: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    command = ["--lake", str(lake), "--database", name, "--print"]
+    assert register_command.main(command) == 2
+    assert "is no name for a database" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "uri", ["metastore:9083", "thrift://metastore", "http://metastore:9083", "thrift://m:port"]
+)
+def test_metastore_of_another_form_is_refused(
+    lake: Path, capsys: pytest.CaptureFixture[str], uri: str
+) -> None:
+    command = ["--lake", str(lake), "--database", "kafka", "--metastore", uri]
+    assert register_command.main(command) == 2
+    assert f"a metastore is named as thrift://HOST:PORT, got {uri}" in capsys.readouterr().err
+
+
+def test_metastore_that_does_not_answer_ends_with_1_before_spark_starts(
+    lake: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nowhere = "thrift://127.0.0.1:1,thrift://127.0.0.1:2"
+    command = ["--lake", str(lake), "--database", "kafka", "--metastore", nowhere]
+    assert register_command.main(command) == 1
+    assert "no metastore answers: 127.0.0.1:1: Connection refused; 127.0.0.1:2" in (
+        capsys.readouterr().err
+    )
+
+
+def test_lake_that_is_none_or_lacks_a_table_ends_with_2(
+    lake: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--database", "kafka", "--print"]
+    assert register_command.main(["--lake", str(tmp_path / "none"), *options]) == 2
+    assert "is not a lake" in capsys.readouterr().err
+    shutil.copytree(lake, tmp_path / "lake", ignore=shutil.ignore_patterns("observations"))
+    assert register_command.main(["--lake", str(tmp_path / "lake"), *options]) == 2
+    assert "it lacks table observations. The next ingest adds it" in capsys.readouterr().err

@@ -1,0 +1,113 @@
+"""A lake in a real Hive metastore, asked by a Spark that knows nothing of seglake."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seglake.lake.tables import TABLES
+from seglake.pipelines.lake_query.views import VIEWS
+from support.lakes import ingested
+from support.made_logs import make_log_dir
+from support.servers.hive_metastore import hive_metastore
+
+pytestmark = [pytest.mark.own_spark, pytest.mark.timeout(900)]
+
+_CALLS = """
+import json, os, sys
+import seglake
+from pyspark.sql import SparkSession
+from seglake.environment.delta_jars import delta_jars
+from seglake.environment.jar_fetch import spark_home
+
+metastore, lake, grown = sys.argv[1:]
+
+def asked(*statements):
+    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    jars = ",".join(map(str, delta_jars(os.environ, spark_home())))
+    for name, value in {
+        "spark.jars": jars,
+        "spark.sql.catalogImplementation": "hive",
+        "spark.hadoop.hive.metastore.uris": metastore,
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    }.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    answers = [[list(row) for row in session.sql(each).collect()] for each in statements]
+    session.stop()
+    return answers
+
+def registered(lake, database):
+    try:
+        done = seglake.register(lake, database, metastore=metastore)
+    except seglake.SeglakeError as error:
+        return [type(error).__name__, str(error)]
+    return [list(done.tables), list(done.views), list(done.new)]
+
+print(json.dumps({
+    "first": registered(lake, "kafka"),
+    "answers": asked(
+        "SELECT topic, count(*) FROM kafka.records GROUP BY topic ORDER BY topic",
+        "SELECT count(*) FROM kafka.topic_orders",
+        "SELECT sum(covered) FROM kafka.completeness",
+        "CREATE DATABASE taken",
+        "CREATE VIEW taken.completeness AS SELECT 1 AS mine",
+        "CREATE DATABASE filled",
+        "CREATE TABLE filled.gaps (a INT) USING parquet",
+    ),
+    "again": registered(lake, "kafka"),
+    "other lake": registered(grown, "kafka"),
+    "taken view": registered(lake, "taken"),
+    "taken table": registered(lake, "filled"),
+    "left": asked(
+        "SELECT * FROM taken.completeness", "SHOW TABLES IN taken", "SHOW TABLES IN filled"
+    ),
+}))
+"""
+
+
+def test_tables_and_views_are_there_for_any_spark_and_nobody_s_own_are_touched(
+    tmp_path: Path,
+) -> None:
+    lake, grown = tmp_path / "lake", tmp_path / "grown"
+    edges = {("orders", 0): [0, 20], ("payments", 0): [0, 5]}
+    for place in (lake, grown):
+        ingested(make_log_dir(tmp_path / "disk", edges), place)
+    with hive_metastore(tmp_path / "metastore") as metastore:
+        answers = _answers(tmp_path, metastore, str(lake), str(grown))
+    tables, views = [table.name for table in TABLES], [*VIEWS, "topic_orders", "topic_payments"]
+    assert answers["first"] == [tables, views, [*tables, *views]]
+    assert answers["answers"][:3] == [[["orders", 20], ["payments", 5]], [[20]], [[25]]]
+    assert answers["again"] == [tables, views, []]
+    for call, name in (
+        ("other lake", "kafka."),
+        ("taken view", "taken.completeness"),
+        ("taken table", "filled.gaps"),
+    ):
+        kind, text = answers[call]
+        assert kind == "WrongCallError"
+        assert text.startswith(name)
+        assert "is there already and is not of this lake" in text
+    mine, in_taken, in_filled = answers["left"]
+    assert mine == [[1]]
+    assert [row[1] for row in (*in_taken, *in_filled)] == ["completeness", "gaps"]
+
+
+# Any: what JSON may hold.
+def _answers(folder: Path, *arguments: str) -> dict[str, Any]:
+    done = subprocess.run(
+        [sys.executable, "-c", _CALLS, *arguments],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
