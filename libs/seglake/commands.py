@@ -308,8 +308,11 @@ def _registrable(lake: str, settings: Settings) -> "tuple[LakeTables, dict[str, 
     from seglake.lake.tables import TABLES
     from seglake.pipelines.lake_query.asked_lake import require_lake
     from seglake.pipelines.lake_query.views import topic_views
+    from seglake.storage.errors import LakeFolderError
 
     found = require_lake(lake, open_storages(settings.spark.properties))
+    if not found.lake_path.isprintable():
+        raise LakeFolderError(path=found.lake_path, reason="its path fits into no SQL")
     lacking = [table.name for table in TABLES if table.name not in found.open_all()]
     if lacking:
         raise OlderLakeError(path=found.lake_path, lacks=f"table {lacking[0]}")

@@ -97,6 +97,7 @@ def told(hostile: Path) -> Mapping[str, _Told]:
         "retake": ("retake", *on_both, "-v"),
         "maintain": ("maintain", "--lake", lake, *_ALONE, "-v"),
         "report": ("report", "--lake", lake, "--output", page),
+        "register": ("register", "--lake", lake, "--database", "kafka", "--print"),
         "inspect": ("inspect", source),
         "inspect a file": ("inspect", f"{source}/{_HOSTILE}", "-v"),
         "inspect as JSON": ("inspect", source, "--json"),

@@ -192,6 +192,7 @@ def _calls(folder: Path, echo: str) -> list[tuple[str, ...]]:
         ("retake", *on_both, *written),
         ("maintain", "--lake", lake, *alone, *written),
         ("report", "--lake", lake, "--output", str(folder / "out" / "report")),
+        ("register", "--lake", lake, "--database", "kafka", "--print"),
         ("inspect", disks),
         ("inspect", segment, "--json"),
         ("inspect --records", segment, "--records"),

@@ -61,6 +61,8 @@ _NOT_SAID = (
     "<dependency ",
     "<ivy-module ",
     "annotations 6f36bd87155d1dd8",
+    "DESCRIBE TABLE EXTENDED ",
+    "SHOW TABLES IN ",
 )
 
 

@@ -1,5 +1,6 @@
 """Turns what a job ends with into an exit code and, when it failed, one paragraph for a person."""
 
+import gc
 import os
 import shutil
 import sys
@@ -61,6 +62,8 @@ def exit_with(main: Callable[[Sequence[str]], int]) -> NoReturn:
     then, and an audit that was done has been seen to end with SIGABRT there.
     """
     sys.excepthook = _explain_fault
+    # A run keeps most of what it makes: to look for cycles in it takes a tenth of a large one.
+    gc.set_threshold(50_000, 20, 50)
     ends_process.set(True)
     try:
         code = main(sys.argv[1:])

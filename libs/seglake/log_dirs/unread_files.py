@@ -8,7 +8,6 @@ from seglake.kafka_log.replica import CompressedSegment, SideFileEnd
 from seglake.segment_codec.log_dir import (
     FileKind,
     FileState,
-    SegmentFileName,
     parse_file_name,
     parse_folder_name,
 )
@@ -52,7 +51,7 @@ def is_recognised(name: str) -> bool:
 
 def unread_files(folder: str, listing: Iterable[FileInfo]) -> list[UnreadFiles]:
     """The archives and the objects of a remote tier in a folder."""
-    files = [entry for entry in listing if not entry.is_folder]
+    files = [e for e in listing if not e.is_folder and parse_file_name(e.name) is None]
     archives: dict[str, list[FileInfo]] = {}
     for entry in files:
         if (packed := parse_archive_name(entry.name)) is not None:
@@ -70,7 +69,7 @@ def unread_files(folder: str, listing: Iterable[FileInfo]) -> list[UnreadFiles]:
 def compressed_segments(by_name: Mapping[str, FileInfo]) -> tuple[CompressedSegment, ...]:
     """The segments of a partition folder that are there in a compressed form only."""
     found: dict[int, CompressedSegment] = {}
-    for name in sorted(by_name):
+    for name in sorted(name for name in by_name if parse_file_name(name) is None):
         file = parse_compressed_name(name)
         if file is not None and file.name not in by_name:
             segment = CompressedSegment(file.base_offset, name, by_name[name].size_bytes)
@@ -80,20 +79,13 @@ def compressed_segments(by_name: Mapping[str, FileInfo]) -> tuple[CompressedSegm
 
 def last_side_file(by_name: Mapping[str, FileInfo]) -> SideFileEnd | None:
     """The file beside the segments with the highest offset in its name: the log reached so far."""
-    side_files = [
-        SideFileEnd(file.base_offset, file.name)
-        for file in _live_files(by_name)
-        if file.kind is not FileKind.LOG
+    ends = [
+        (file.base_offset, file.name)
+        for file in map(parse_file_name, by_name)
+        if file is not None and file.kind is not FileKind.LOG and file.state is FileState.LIVE
     ]
-    side_files += [
-        SideFileEnd(segment.base_offset, segment.name) for segment in compressed_segments(by_name)
-    ]
-    return max(side_files, default=None)
-
-
-def _live_files(names: Iterable[str]) -> list[SegmentFileName]:
-    files = [file for name in names if (file := parse_file_name(name)) is not None]
-    return [file for file in files if file.state is FileState.LIVE]
+    ends += [(segment.base_offset, segment.name) for segment in compressed_segments(by_name)]
+    return SideFileEnd(*max(ends)) if ends else None
 
 
 def _place(folder: str) -> str:

@@ -90,6 +90,8 @@ class FileState(StrEnum):
     SWAP = "swap"
 
 
+_KINDS = {kind.value: kind for kind in FileKind}  # quicker than the call of an enumeration
+_STATES = {state.value: state for state in FileState}
 _SWAP_SUFFIXES = (f".{FileState.SWAP}", f".{FileState.CLEANED}")
 
 
@@ -202,7 +204,7 @@ def parse_file_name(name: str) -> SegmentFileName | None:
     match = _FILE_NAME.fullmatch(name)
     if match is None or int(match[1]) > OFFSET_MAX:
         return None
-    return SegmentFileName(int(match[1]), FileKind(match[2]), FileState(match[3] or "live"), name)
+    return SegmentFileName(int(match[1]), _KINDS[match[2]], _STATES[match[3] or "live"], name)
 
 
 def usable_swap_logs(names: Iterable[str]) -> tuple[SegmentFileName, ...]:
