@@ -63,6 +63,7 @@ _NOT_SAID = (
     "annotations 6f36bd87155d1dd8",
     "DESCRIBE TABLE EXTENDED ",
     "SHOW TABLES IN ",
+    "SHOW TBLPROPERTIES ",
 )
 
 

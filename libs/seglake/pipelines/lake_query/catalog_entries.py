@@ -100,19 +100,18 @@ def _known(session: SparkSession, database: str) -> set[str]:
 
 
 def _require_ours(session: SparkSession, name: str, lake: str, *, is_table: bool) -> None:
-    rows = session.sql(f"DESCRIBE TABLE EXTENDED {name}").collect()
-    facts = {row.col_name: row.data_type for row in rows}
-    own = name.rpartition(".")[2]
     if is_table:
-        is_ours = facts.get("Location") == f"{lake}/{own}"
+        rows = session.sql(f"DESCRIBE TABLE EXTENDED {name}").collect()
+        place = {row.col_name: row.data_type for row in rows}.get("Location")
+        wanted = f"{lake}/{name.rpartition('.')[2]}"
     else:
-        properties = facts.get("View Properties") or facts.get("Table Properties") or ""
-        is_ours = f"{LAKE_PROPERTY}={lake}]" in properties.replace(", ", "]")
-    if not is_ours:
-        what = facts.get("Location") or facts.get("Type") or "something else"
+        rows = session.sql(f"SHOW TBLPROPERTIES {name}").collect()
+        place = {row.key: row.value for row in rows}.get(LAKE_PROPERTY)
+        wanted = lake
+    if place != wanted:
         raise WrongCallError(
-            f"{name} is there already and is not of this lake ({what}): choose another --database,"
-            " or drop it first"
+            f"{name} is there already and is not of this lake ({place or 'it names none'}): choose"
+            " another --database, or drop it first"
         )
 
 
