@@ -261,7 +261,8 @@ def run_register(
     """`register` with settings that are made already."""
     from seglake.environment.metastore import properties_of
     from seglake.environment.spark_session import delta_session
-    from seglake.pipelines.lake_query.catalog_entries import check_database, register
+    from seglake.pipelines.lake_query.catalog_entries import register
+    from seglake.pipelines.lake_query.scripts import check_database
     from seglake.pipelines.progress import RunReporter
 
     check_database(database)
@@ -289,12 +290,18 @@ def statements_of(
     lake: str, database: str, dialect: "CatalogDialect", settings: Settings
 ) -> "Iterator[str]":
     """What `register --print` prints."""
-    from seglake.pipelines.lake_query.catalog_entries import check_database
-    from seglake.pipelines.lake_query.scripts import statements_for
+    from seglake.pipelines.lake_query.catalog_dialect import CatalogDialect
+    from seglake.pipelines.lake_query.scripts import check_database, statements_for
 
     check_database(database)
     found, topics = _registrable(lake, settings)
-    return statements_for(dialect, database=database, lake=found.lake_path, topics=topics)
+    path = found.lake_path
+    if dialect is CatalogDialect.ATHENA and not path.startswith("s3://"):
+        raise WrongCallError(f"Athena reads lakes on S3 only, and {path} is none")
+    # Spark by itself knows S3 under Hadoop's name for it; a catalog knows it as Amazon does.
+    if dialect is CatalogDialect.SPARK and "." not in database:
+        path = found.storage.hadoop_uri(path)
+    return statements_for(dialect, database=database, lake=path, topics=topics)
 
 
 def _registrable(lake: str, settings: Settings) -> "tuple[LakeTables, dict[str, str]]":

@@ -7,6 +7,8 @@ import pytest
 
 from seglake.cli import register_command
 from seglake.lake.tables import TABLES
+from seglake.pipelines.lake_query.catalog_dialect import CatalogDialect
+from seglake.pipelines.lake_query.scripts import statements_for
 from seglake.pipelines.lake_query.views import VIEWS
 from support.lakes import ingested
 from support.made_logs import make_log_dir
@@ -55,12 +57,6 @@ def test_spark_s_statements_have_the_tables_and_all_views(
             "CALL lakes.system.register_table(schema_name => 'kafka', table_name => 'records',"
             " table_location => '{lake}/records')",
         ),
-        (
-            "athena",
-            "kafka",
-            "CREATE EXTERNAL TABLE kafka.records LOCATION '{lake}/records/'"
-            " TBLPROPERTIES ('table_type' = 'DELTA')",
-        ),
     ],
 )
 def test_other_engines_get_the_tables(
@@ -69,6 +65,21 @@ def test_other_engines_get_the_tables(
     printed = _printed(capsys, lake, "--database", database, "--print", dialect)
     assert len(printed) == len(TABLES)
     assert printed[0] == first.format(lake=lake)
+
+
+def test_athena_gets_no_lake_that_it_cannot_read(
+    lake: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["--lake", str(lake), "--database", "kafka", "--print", "athena"]
+    assert register_command.main(command) == 2
+    assert "Athena reads lakes on S3 only" in capsys.readouterr().err
+    first, *_ = statements_for(
+        CatalogDialect.ATHENA, database="kafka", lake="s3://bucket/it's", topics={}
+    )
+    assert first == (
+        "CREATE EXTERNAL TABLE kafka.records LOCATION 's3://bucket/it''s/records/'"
+        " TBLPROPERTIES ('table_type' = 'DELTA')"
+    )
 
 
 @pytest.mark.parametrize("name", ["", "a b", "kafka;drop", "a.b.c", "1st", "`kafka`"])

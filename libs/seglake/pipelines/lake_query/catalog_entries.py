@@ -3,7 +3,6 @@
 What has one of their names and is something else is never touched.
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -18,7 +17,6 @@ from seglake.pipelines.lake_query.errors import CatalogError
 from seglake.pipelines.lake_query.scripts import LAKE_PROPERTY, statements_for
 from seglake.pipelines.lake_query.views import VIEWS
 
-_DATABASE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)?")
 _IN_MEMORY = "in-memory"
 
 
@@ -40,19 +38,6 @@ class Registration:
         """One line for a person."""
         what = f"{len(self.tables)} tables and {len(self.views)} views of {self.lake}"
         return f"{what} are registered in {self.database}, {len(self.new)} of them are new"
-
-
-def check_database(name: str) -> None:
-    """Refuse a name that would need quotes.
-
-    Raises:
-        WrongCallError: it would.
-    """
-    if _DATABASE.fullmatch(name) is None:
-        raise WrongCallError(
-            f"{name!r} is no name for a database: letters, digits and _, as in kafka or, with the"
-            " name of a catalog, unity.kafka"
-        )
 
 
 def register(

@@ -1,11 +1,14 @@
 """SQL that registers tables and views elsewhere: the files of conf/, and what `register` runs."""
 
+import re
 from collections.abc import Iterator, Mapping
 
+from seglake.errors import WrongCallError
 from seglake.lake.tables import TABLES
 from seglake.pipelines.lake_query.catalog_dialect import CatalogDialect
 from seglake.pipelines.lake_query.views import DUCKDB_VIEWS, VIEWS
 
+_DATABASE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)?")
 # No apostrophe and no semicolon in these comments: some clients look for them everywhere.
 _TABLES_HEAD = (
     "-- The tables of seglake, for Spark with Delta. The variable lake is the whole path.\n"
@@ -21,6 +24,19 @@ SET TimeZone = 'UTC';
 """
 
 
+def check_database(name: str) -> None:
+    """Refuse a name that would need quotes.
+
+    Raises:
+        WrongCallError: it would.
+    """
+    if _DATABASE.fullmatch(name) is None:
+        raise WrongCallError(
+            f"{name!r} is no name for a database: letters, digits and _, as in kafka or, with the"
+            " name of a catalog, unity.kafka"
+        )
+
+
 def statements_for(
     dialect: CatalogDialect, *, database: str, lake: str, topics: Mapping[str, str]
 ) -> Iterator[str]:
@@ -33,9 +49,10 @@ def statements_for(
         lake: its path, as that engine spells it.
         topics: views of topics, by name.
     """
-    path = lake.replace("\\", "\\\\").replace(
-        "'", "\\'" if dialect is CatalogDialect.SPARK else "''"
-    )
+    if dialect is CatalogDialect.SPARK:
+        path = lake.replace("\\", "\\\\").replace("'", "\\'")
+    else:
+        path = lake.replace("'", "''")
     match dialect:
         case CatalogDialect.SPARK:
             yield f"CREATE DATABASE IF NOT EXISTS {database}"
