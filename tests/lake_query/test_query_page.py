@@ -103,6 +103,7 @@ def test_every_block_is_in_a_section_that_a_test_runs() -> None:
     assert found == {
         "The questions": {"sql"},
         "seglake sql": {"bash"},
+        "Catalogs": set(),  # of servers, see test_catalog_entries
         "JDBC": {"bash"},
         "PySpark": {"python"},
         "DuckDB": {"python"},

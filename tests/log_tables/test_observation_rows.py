@@ -106,7 +106,7 @@ def test_the_newest_row_of_a_file_counts_in_whatever_order_they_lie(lake: Lake) 
 def test_only_what_was_ingested_is_looked_for_far_back(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(observation_rows_module, "_FAR_BACK", 2)
+    monkeypatch.setattr(observation_rows_module, "_FAR_BACK_FILES", 2)
     for hours in range(5):
         _record(lake, _seen(_KEYS[hours > 0], hours, 20 + hours))
     first, often, new = _KEYS

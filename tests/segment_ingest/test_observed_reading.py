@@ -14,6 +14,7 @@ from seglake.lake.blind_append import append_file
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.parquet_files import ParquetFile
 from seglake.lake.tables import OBSERVATIONS
+from seglake.pipelines.lake_maintenance import merge_plan
 from seglake.pipelines.progress import RunReporter
 from seglake.pipelines.segment_ingest.ingest import ingest
 from seglake.pipelines.segment_ingest.report import observed
@@ -115,6 +116,7 @@ def test_a_run_that_had_to_read_many_rows_does_so_too(
 ) -> None:
     monkeypatch.setattr(observed, "_MOST_ROWS", 5)
     monkeypatch.setattr(observed, "_MOST_FILES", 2)
+    monkeypatch.setattr(merge_plan, "_DAY_MS", -1)  # as if a day had passed
     for stop in (20, 30, 40):
         write_over(data, [orders(stop, high_watermark=10), orders(stop, partition=1)])
         ingested(data, lake)
