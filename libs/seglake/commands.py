@@ -259,7 +259,7 @@ def run_register(
     verbosity: int = _QUIET,
 ) -> "Registration":
     """`register` with settings that are made already."""
-    from seglake.environment.metastore import properties_of
+    from seglake.environment.metastore import PATIENCE, forget, properties_of
     from seglake.environment.spark_session import delta_session
     from seglake.pipelines.lake_query.catalog_entries import register
     from seglake.pipelines.lake_query.scripts import check_database
@@ -268,7 +268,8 @@ def run_register(
     check_database(database)
     spark = settings.spark
     if metastore is not None:
-        spark = replace(spark, properties=(*spark.properties, *properties_of(metastore)))
+        named = properties_of(metastore)
+        spark = replace(spark, properties=(*PATIENCE, *spark.properties, *named))
     found, topics = _registrable(lake, settings)
     storage, path = found.storage, found.lake_path
     with RunReporter(sys.stderr, verbosity=verbosity) as reporter:
@@ -281,9 +282,13 @@ def run_register(
             hadoop=storage.hadoop_properties(path),
         ) as session:
             reporter.step("writing to the catalog")
-            return register(
-                session, database=database, lake=storage.hadoop_uri(path), topics=topics
-            )
+            try:
+                return register(
+                    session, database=database, lake=storage.hadoop_uri(path), topics=topics
+                )
+            finally:
+                if metastore is not None:
+                    forget(session)
 
 
 def statements_of(
@@ -291,7 +296,7 @@ def statements_of(
 ) -> "Iterator[str]":
     """What `register --print` prints."""
     from seglake.pipelines.lake_query.catalog_dialect import CatalogDialect
-    from seglake.pipelines.lake_query.scripts import check_database, statements_for
+    from seglake.pipelines.lake_query.scripts import catalog_of, check_database, statements_for
 
     check_database(database)
     found, topics = _registrable(lake, settings)
@@ -299,7 +304,7 @@ def statements_of(
     if dialect is CatalogDialect.ATHENA and not path.startswith("s3://"):
         raise WrongCallError(f"Athena reads lakes on S3 only, and {path} is none")
     # Spark by itself knows S3 under Hadoop's name for it; a catalog knows it as Amazon does.
-    if dialect is CatalogDialect.SPARK and "." not in database:
+    if dialect is CatalogDialect.SPARK and catalog_of(database) is None:
         path = found.storage.hadoop_uri(path)
     return statements_for(dialect, database=database, lake=path, topics=topics)
 
@@ -320,7 +325,8 @@ def _registrable(lake: str, settings: Settings) -> "tuple[LakeTables, dict[str, 
     found = require_lake(lake, open_storages(settings.spark.properties))
     if not found.lake_path.isprintable():
         raise LakeFolderError(path=found.lake_path, reason="its path fits into no SQL")
-    lacking = [table.name for table in TABLES if table.name not in found.open_all()]
+    present = found.open_all()
+    lacking = [table.name for table in TABLES if table.name not in present]
     if lacking:
         raise OlderLakeError(path=found.lake_path, lacks=f"table {lacking[0]}")
     return found, topic_views(found.topics())

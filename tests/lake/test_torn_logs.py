@@ -53,13 +53,17 @@ def test_a_cut_entry_of_any_table_keeps_it_from_being_opened_and_altered(
     whole = ['{"commitInfo":{"operation":"WRITE","action_count":"2"}}', "{}", "{}"]
     cut = log / f"{1:020d}.json"
     cut.write_text("\n".join(whole[:2]))
-    files = {path: path.read_bytes() for path in Path(lake.path).rglob("*") if path.is_file()}
+    files = _contents(lake)
     for touch in (lambda tables: tables.open(table), LakeTables.open_all, create_missing):
         with pytest.raises(TornLogError, match=cut.name):
             touch(LakeTables(lake.tables.lake_path, lake.storage))
-    assert files == {path: path.read_bytes() for path in files}
+    assert _contents(lake) == files
     cut.unlink()
     assert create_missing(LakeTables(lake.tables.lake_path, lake.storage)) == []
+
+
+def _contents(lake: Lake) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in Path(lake.path).rglob("*") if path.is_file()}
 
 
 @pytest.mark.parametrize("left", ["empty", "cut", "zeros", "zeros inside", "gone"])

@@ -18,8 +18,11 @@ from support.servers.hive_metastore import hive_metastore
 pytestmark = [pytest.mark.own_spark, pytest.mark.timeout(900)]
 
 _CALLS = """
-import json, os, sys
+import json, os, shutil, sys
 import seglake
+from seglake.commands import statements_of
+from seglake.environment.run_settings import settings_of
+from seglake.pipelines.lake_query.catalog_dialect import CatalogDialect
 from pyspark.sql import SparkSession
 from seglake.environment.delta_jars import delta_jars
 from seglake.environment.jar_fetch import spark_home
@@ -49,6 +52,16 @@ def registered(lake, database):
         return [type(error).__name__, str(error)]
     return [list(done.tables), list(done.views), list(done.new)]
 
+def printed(lake, database):
+    statements = statements_of(lake, database, CatalogDialect.SPARK, settings_of({}))
+    asked(*statements)
+
+def without(lake):
+    try:
+        seglake.register(lake, "kafka")
+    except seglake.WrongCallError as error:
+        return [type(error).__name__, str(error)]
+
 print(json.dumps({
     "first": registered(lake, "kafka"),
     "answers": asked(
@@ -59,13 +72,26 @@ print(json.dumps({
         "CREATE VIEW taken.completeness AS SELECT 1 AS mine",
         "CREATE DATABASE filled",
         "CREATE TABLE filled.gaps (a INT) USING parquet",
+        "CREATE DATABASE cased",
+        "CREATE VIEW cased.topic_orders AS SELECT 2 AS mine",
+        "CREATE DATABASE parquet",
+        f"CREATE TABLE parquet.records USING parquet LOCATION '{lake}/records'",
     ),
     "again": registered(lake, "kafka"),
     "other lake": registered(grown, "kafka"),
     "taken view": registered(lake, "taken"),
     "taken table": registered(lake, "filled"),
+    "view in lower case": registered(lake, "cased"),
+    "other format": registered(lake, "parquet"),
+    "own catalog": registered(lake, "spark_catalog.kafka"),
+    "no catalog": registered(lake, "nowhere.kafka"),
+    "gone": [registered(grown, "soon"), shutil.move(grown, grown + "-gone"),
+             registered(grown + "-gone", "soon")][2],
+    "printed": (printed(lake, "pasted"), registered(lake, "pasted"))[1],
+    "without": without(lake),
     "left": asked(
-        "SELECT * FROM taken.completeness", "SHOW TABLES IN taken", "SHOW TABLES IN filled"
+        "SELECT * FROM taken.completeness", "SHOW TABLES IN taken", "SHOW TABLES IN filled",
+        "SELECT * FROM cased.topic_orders",
     ),
 }))
 """
@@ -75,26 +101,36 @@ def test_tables_and_views_are_there_for_any_spark_and_nobody_s_own_are_touched(
     tmp_path: Path,
 ) -> None:
     lake, grown = tmp_path / "lake", tmp_path / "grown"
-    edges = {("orders", 0): [0, 20], ("payments", 0): [0, 5]}
+    edges = {("Orders", 0): [0, 20], ("payments", 0): [0, 5]}
     for place in (lake, grown):
         ingested(make_log_dir(tmp_path / "disk", edges), place)
     with hive_metastore(tmp_path / "metastore") as metastore:
         answers = _answers(tmp_path, metastore, str(lake), str(grown))
-    tables, views = [table.name for table in TABLES], [*VIEWS, "topic_orders", "topic_payments"]
+    tables, views = [table.name for table in TABLES], [*VIEWS, "topic_Orders", "topic_payments"]
     assert answers["first"] == [tables, views, [*tables, *views]]
-    assert answers["answers"][:3] == [[["orders", 20], ["payments", 5]], [[20]], [[25]]]
+    assert answers["answers"][:3] == [[["Orders", 20], ["payments", 5]], [[20]], [[25]]]
     assert answers["again"] == [tables, views, []]
     for call, name in (
         ("other lake", "kafka."),
         ("taken view", "taken.completeness"),
         ("taken table", "filled.gaps"),
+        ("view in lower case", "cased.topic_Orders"),
+        ("other format", "parquet.records"),
+        ("gone", "soon.records"),
     ):
         kind, text = answers[call]
         assert kind == "WrongCallError"
         assert text.startswith(name)
         assert "is there already and is not of this lake" in text
-    mine, in_taken, in_filled = answers["left"]
-    assert mine == [[1]]
+    assert answers["own catalog"] == answers["printed"] == [tables, views, []]
+    for call, said in (
+        ("no catalog", "Spark knows no catalog nowhere"),
+        ("without", "Spark would keep"),
+    ):
+        kind, text = answers[call]
+        assert (kind, text[: len(said)]) == ("WrongCallError", said)
+    mine, in_taken, in_filled, cased = answers["left"]
+    assert (mine, cased) == ([[1]], [[2]])
     assert [row[1] for row in (*in_taken, *in_filled)] == ["completeness", "gaps"]
 
 

@@ -35,8 +35,8 @@ def test_names_that_differ_by_case_only_are_numbered() -> None:
     names = topic_views(["a.b", "A_B", "a-b", "a_b_2", "z"])
     assert {name: text.partition("topic = ")[2] for name, text in names.items()} == {
         "topic_A_B": "'A_B'",
-        "topic_a_b_2": "'a-b'",
-        "topic_a_b_3": "'a.b'",
-        "topic_a_b_2_2": "'a_b_2'",
+        "topic_a_b_2": "'a_b_2'",
+        "topic_a_b_3": "'a-b'",
+        "topic_a_b_4": "'a.b'",
         "topic_z": "'z'",
     }

@@ -1,6 +1,7 @@
 """Many requests to a place, side by side where that saves time."""
 
 import threading
+import time
 
 import pytest
 
@@ -33,6 +34,8 @@ def test_first_error_ends_it(path: str) -> None:
 
     def ask(number: int) -> None:
         asked.append(number)
+        if number:
+            time.sleep(0.02)  # so that the first error is seen long before all were asked
         raise NotFoundError(action="list", path=f"{number}")
 
     with pytest.raises(NotFoundError):

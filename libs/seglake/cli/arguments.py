@@ -210,7 +210,12 @@ def register_parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add("--lake", metavar="URI", required=True, help="folder of the tables")
-    add("--database", metavar="NAME", required=True, help="where they go; made when missing")
+    add(
+        "--database",
+        metavar="NAME",
+        required=True,
+        help="where they go; Spark makes it when it is missing",
+    )
     add = parser.add_mutually_exclusive_group().add_argument
     add("--metastore", metavar="URI", help="a Hive metastore, as thrift://HOST:PORT")
     add(

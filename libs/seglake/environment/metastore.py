@@ -1,10 +1,26 @@
 """The properties by which Spark reaches a Hive metastore. Effect: connects to it, once."""
 
 import socket
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from seglake.errors import SeglakeError, WrongCallError
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PATIENCE = (
+    ("spark.hadoop.hive.metastore.client.socket.timeout", "60s"),
+    ("spark.hadoop.hive.metastore.connect.retries", "1"),
+    ("spark.hadoop.hive.metastore.failure.retries", "0"),
+)
+"""How long Spark waits for a metastore that accepts a call and says nothing: two minutes in all.
+
+Hive's own patience is ten minutes for each of several attempts.
+"""
+
+_CATALOG = "spark.sql.catalogImplementation"
+_URIS = "spark.hadoop.hive.metastore.uris"
 _CONNECT_SECONDS = 10
 _FORM = "a metastore is named as thrift://HOST:PORT"
 
@@ -21,25 +37,35 @@ def properties_of(metastore: str) -> list[tuple[str, str]]:
         WrongCallError: a URI is not of that form.
         SeglakeError: none of them answers.
     """
-    places = [_place(uri) for uri in metastore.split(",")]
+    uris = [uri.strip() for uri in metastore.split(",")]
+    places = [_place(uri) for uri in uris]
     reasons = [reason for reason in map(_refusal, places) if reason]
     if len(reasons) == len(places):
         raise SeglakeError(f"no metastore answers: {'; '.join(reasons)}")
-    return [
-        ("spark.sql.catalogImplementation", "hive"),
-        ("spark.hadoop.hive.metastore.uris", metastore),
-    ]
+    return [(_CATALOG, "hive"), (_URIS, ",".join(uris))]
+
+
+def forget(session: "SparkSession") -> None:
+    """Let the next session of this process be without the metastore: the JVM keeps properties."""
+    system = session.sparkContext._jvm.java.lang.System  # type: ignore[union-attr]  # only None before a start
+    for name in (_CATALOG, _URIS, *dict(PATIENCE)):
+        system.clearProperty(name)
 
 
 def _place(uri: str) -> tuple[str, int]:
     try:
-        parts = urlsplit(uri.strip())
+        parts = urlsplit(uri)
         host, port = parts.hostname, parts.port
     except ValueError as error:
-        raise WrongCallError(f"{_FORM}, got {uri}: {error}") from error
+        raise WrongCallError(f"{_FORM}, got {_shown(uri)}: {error}") from error
     if parts.scheme != "thrift" or not host or port is None:
-        raise WrongCallError(f"{_FORM}, got {uri}")
+        raise WrongCallError(f"{_FORM}, got {_shown(uri)}")
     return host, port
+
+
+def _shown(uri: str) -> str:
+    """Without what may be a password."""
+    return uri.rpartition("@")[2]
 
 
 def _refusal(place: tuple[str, int]) -> str:

@@ -3,7 +3,8 @@
 What has one of their names and is something else is never touched.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from py4j.protocol import Py4JError
@@ -12,9 +13,13 @@ from pyspark.sql import SparkSession
 
 from seglake.errors import WrongCallError
 from seglake.lake.tables import TABLES
-from seglake.pipelines.lake_query.catalog_dialect import CatalogDialect
 from seglake.pipelines.lake_query.errors import CatalogError
-from seglake.pipelines.lake_query.scripts import LAKE_PROPERTY, statements_for
+from seglake.pipelines.lake_query.scripts import (
+    LAKE_PROPERTY,
+    catalog_of,
+    spark_tables,
+    spark_views,
+)
 from seglake.pipelines.lake_query.views import VIEWS
 
 _IN_MEMORY = "in-memory"
@@ -53,51 +58,105 @@ def register(
         WrongCallError: the session has no lasting catalog, or a name is taken.
         CatalogError: the catalog cannot be reached, or refuses a statement.
     """
-    is_own_catalog = "." not in database
-    if is_own_catalog and session.conf.get("spark.sql.catalogImplementation") == _IN_MEMORY:
+    _require_lasting(session, database)
+    tables = tuple(table.name for table in TABLES)
+    views = (*VIEWS, *topics)
+    try:
+        place = _qualified(session, lake)
+        known = _known(session, database)
+        _require_ours(session, database, [name for name in tables if _folded(name) in known], place)
+        _require_views(session, database, [name for name in views if _folded(name) in known], place)
+        # Somebody else may do the same at once, so it is looked at again once it is done.
+        for statement in spark_tables(database, place):
+            _run(session, statement)
+        _require_ours(session, database, tables, place)
+        for statement in spark_views(place, topics):
+            _run(session, statement)
+        _require_views(session, database, views, place)
+    except (PySparkException, Py4JError) as error:
+        raise CatalogError(f"the catalog refuses: {_first_line(error)}") from error
+    new = tuple(name for name in (*tables, *views) if _folded(name) not in known)
+    return Registration(database, place, tables, views, new)
+
+
+def _require_lasting(session: SparkSession, database: str) -> None:
+    catalog = catalog_of(database)
+    if catalog is not None:
+        if session.conf.get(f"spark.sql.catalog.{catalog}", "") == "":
+            raise WrongCallError(
+                f"Spark knows no catalog {catalog}: its properties name none as"
+                f" spark.sql.catalog.{catalog}"
+            )
+    elif session.conf.get("spark.sql.catalogImplementation") == _IN_MEMORY:
         raise WrongCallError(
             "Spark would keep the tables in its memory and forget them: name a Hive metastore with"
             " --metastore thrift://HOST:PORT, or print the statements for another catalog with"
             " --print"
         )
-    tables = tuple(table.name for table in TABLES)
-    views = (*VIEWS, *topics)
+
+
+def _run(session: SparkSession, statement: str) -> None:
     try:
-        known = _known(session, database)
-        place = _qualified(session, lake)
-        for name in known & {*tables, *views}:
-            _require_ours(session, f"{database}.{name}", place, is_table=name in tables)
-        for statement in statements_for(
-            CatalogDialect.SPARK, database=database, lake=place, topics=topics
-        ):
-            session.sql(statement)
-    except (PySparkException, Py4JError) as error:
-        raise CatalogError(f"the catalog refuses: {str(error).strip().splitlines()[0]}") from error
-    new = tuple(name for name in (*tables, *views) if name not in known)
-    return Registration(database, place, tables, views, new)
+        session.sql(statement)
+    except PySparkException as error:
+        if "already exists" not in str(error):
+            raise
+        session.sql(statement)  # somebody else was quicker: now it is there
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0]
+
+
+def _folded(name: str) -> str:
+    """A name as catalogs compare it; Hive hands all of them out in lower case."""
+    return name.casefold()
 
 
 def _known(session: SparkSession, database: str) -> set[str]:
     """The tables and views that a database has; none if it is not there."""
     if not session.catalog.databaseExists(database):
         return set()
-    return {row.tableName for row in session.sql(f"SHOW TABLES IN {database}").collect()}
+    rows = session.sql(f"SHOW TABLES IN {database}").collect()
+    return {_folded(row.tableName) for row in rows}
 
 
-def _require_ours(session: SparkSession, name: str, lake: str, *, is_table: bool) -> None:
-    if is_table:
-        rows = session.sql(f"DESCRIBE TABLE EXTENDED {name}").collect()
-        place = {row.col_name: row.data_type for row in rows}.get("Location")
-        wanted = f"{lake}/{name.rpartition('.')[2]}"
-    else:
+def _require_ours(session: SparkSession, database: str, tables: Iterable[str], lake: str) -> None:
+    for table in tables:
+        name = f"{database}.{table}"
+        try:
+            rows = session.sql(f"DESCRIBE TABLE EXTENDED {name}").collect()
+        except PySparkException as error:  # its folder is gone
+            raise _taken(name, _first_line(error)) from error
+        said = {row.col_name: row.data_type for row in rows}
+        place, provider = said.get("Location", ""), said.get("Provider", "")
+        if not (_is_same(place, f"{lake}/{table}") and provider.casefold() == "delta"):
+            raise _taken(name, f"{provider} {place}".strip())
+
+
+def _require_views(session: SparkSession, database: str, views: Iterable[str], lake: str) -> None:
+    for view in views:
+        name = f"{database}.{view}"
         rows = session.sql(f"SHOW TBLPROPERTIES {name}").collect()
-        place = {row.key: row.value for row in rows}.get(LAKE_PROPERTY)
-        wanted = lake
-    if place != wanted:
-        raise WrongCallError(
-            f"{name} is there already and is not of this lake ({place or 'it names none'}): choose"
-            " another --database, or drop it first"
-        )
+        place = {row.key: row.value for row in rows}.get(LAKE_PROPERTY, "")
+        if not _is_same(place, lake):
+            raise _taken(name, place)
+
+
+def _taken(name: str, owner: str) -> WrongCallError:
+    return WrongCallError(
+        f"{name} is there already and is not of this lake ({owner or 'it names none'}): choose"
+        " another --database, or drop it first"
+    )
+
+
+def _is_same(place: str, other: str) -> bool:
+    """Whether two spellings lead to one folder: a scheme may be left out, and S3 has two."""
+    return _plain(place) == _plain(other)
+
+
+def _plain(uri: str) -> str:
+    return re.sub("^s3a://", "s3://", re.sub("^file:/+", "/", uri))
 
 
 def _qualified(session: SparkSession, lake: str) -> str:

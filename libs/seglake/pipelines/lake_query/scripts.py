@@ -49,17 +49,11 @@ def statements_for(
         lake: its path, as that engine spells it.
         topics: views of topics, by name.
     """
-    if dialect is CatalogDialect.SPARK:
-        path = lake.replace("\\", "\\\\").replace("'", "\\'")
-    else:
-        path = lake.replace("'", "''")
+    path = lake.replace("'", "''")
     match dialect:
         case CatalogDialect.SPARK:
-            yield f"CREATE DATABASE IF NOT EXISTS {database}"
-            yield f"USE {database}"
-            yield from _table_statements(path)
-            for name, text in {**VIEWS, **topics}.items():
-                yield f"CREATE OR REPLACE VIEW {name}\n{_made_by(path)} AS\n{text}"
+            yield from spark_tables(database, lake)
+            yield from spark_views(lake, topics)
         case CatalogDialect.TRINO:
             catalog, _, schema = database.rpartition(".")
             for table in TABLES:
@@ -75,12 +69,32 @@ def statements_for(
                 )
 
 
+def spark_tables(database: str, lake: str) -> Iterator[str]:
+    """The database, made the current one, and its tables."""
+    yield f"CREATE DATABASE IF NOT EXISTS {database}"
+    yield f"USE {database}"
+    yield from _table_statements(_escaped(lake))
+
+
+def spark_views(lake: str, topics: Mapping[str, str]) -> Iterator[str]:
+    """The views upon the tables of the current database."""
+    made_by = f"TBLPROPERTIES ('{LAKE_PROPERTY}' = '{_escaped(lake)}')"
+    for name, text in {**VIEWS, **topics}.items():
+        yield f"CREATE OR REPLACE VIEW {name}\n{made_by} AS\n{text}"
+
+
 LAKE_PROPERTY = "seglake.lake"
 """Of a view that `register` made: whose tables it asks."""
 
 
-def _made_by(path: str) -> str:
-    return f"TBLPROPERTIES ('{LAKE_PROPERTY}' = '{path}')"
+def _escaped(path: str) -> str:
+    return path.replace("\\", "\\\\").replace("'", "\\'")
+
+
+def catalog_of(database: str) -> str | None:
+    """The catalog that a database names; None for Spark's own."""
+    catalog, dot, _ = database.rpartition(".")
+    return catalog if dot and catalog.casefold() != "spark_catalog" else None
 
 
 def _table_statements(path: str) -> Iterator[str]:

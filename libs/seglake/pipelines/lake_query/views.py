@@ -48,12 +48,12 @@ _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_]")
 def topic_views(topics: Iterable[str]) -> dict[str, str]:
     """One view per topic: `topic_` and its name, with `_` for what SQL names cannot hold.
 
-    Where names are equal but for case the later topic, in the order of names, gets `_2`, `_3` and
-    so on.
+    Where names are equal but for case the later topic gets `_2`, `_3` and so on. Topics that keep
+    their spelling come first, then the order of names.
     """
     views: dict[str, str] = {}
     taken: set[str] = set()
-    for topic in sorted(set(topics)):
+    for topic in sorted(set(topics), key=lambda topic: (bool(_NOT_IN_NAMES.search(topic)), topic)):
         name = base = f"topic_{_NOT_IN_NAMES.sub('_', topic)}"
         count = 1
         while name.casefold() in taken:
@@ -62,7 +62,7 @@ def topic_views(topics: Iterable[str]) -> dict[str, str]:
         taken.add(name.casefold())
         literal = topic.replace("\\", "\\\\").replace("'", "\\'")
         views[name] = f"SELECT * FROM current_records WHERE topic = '{literal}'"
-    return views
+    return dict(sorted(views.items()))
 
 
 def views_of(text: str, views: Mapping[str, str] = VIEWS) -> dict[str, str]:
