@@ -93,7 +93,7 @@ print(json.dumps({
         "SELECT * FROM taken.completeness", "SHOW TABLES IN taken", "SHOW TABLES IN filled",
         "SELECT * FROM cased.topic_orders",
     ),
-}))
+}, default=str))
 """
 
 
