@@ -259,7 +259,7 @@ def run_register(
     verbosity: int = _QUIET,
 ) -> "Registration":
     """`register` with settings that are made already."""
-    from seglake.environment.metastore import PATIENCE, forget, properties_of
+    from seglake.environment.metastore import forget, properties_of
     from seglake.environment.spark_session import delta_session
     from seglake.pipelines.lake_query.catalog_entries import register
     from seglake.pipelines.lake_query.scripts import check_database
@@ -268,8 +268,7 @@ def run_register(
     check_database(database)
     spark = settings.spark
     if metastore is not None:
-        named = properties_of(metastore)
-        spark = replace(spark, properties=(*PATIENCE, *spark.properties, *named))
+        spark = replace(spark, properties=(*spark.properties, *properties_of(metastore)))
     found, topics = _registrable(lake, settings)
     storage, path = found.storage, found.lake_path
     with RunReporter(sys.stderr, verbosity=verbosity) as reporter:

@@ -45,7 +45,7 @@ def asked(*statements):
     session.stop()
     return answers
 
-def registered(lake, database):
+def registered(lake, database, metastore=metastore):
     try:
         done = seglake.register(lake, database, metastore=metastore)
     except seglake.SeglakeError as error:
@@ -53,14 +53,13 @@ def registered(lake, database):
     return [list(done.tables), list(done.views), list(done.new)]
 
 def printed(lake, database):
-    statements = statements_of(lake, database, CatalogDialect.SPARK, settings_of({}))
-    asked(*statements)
+    asked(*statements_of(lake, database, CatalogDialect.SPARK, settings_of({})))
+    return registered(lake, database)
 
-def without(lake):
-    try:
-        seglake.register(lake, "kafka")
-    except seglake.WrongCallError as error:
-        return [type(error).__name__, str(error)]
+def moved(lake, database):
+    registered(lake, database)
+    shutil.move(lake, lake + "-gone")
+    return registered(lake + "-gone", database)
 
 print(json.dumps({
     "first": registered(lake, "kafka"),
@@ -85,10 +84,9 @@ print(json.dumps({
     "other format": registered(lake, "parquet"),
     "own catalog": registered(lake, "spark_catalog.kafka"),
     "no catalog": registered(lake, "nowhere.kafka"),
-    "gone": [registered(grown, "soon"), shutil.move(grown, grown + "-gone"),
-             registered(grown + "-gone", "soon")][2],
-    "printed": (printed(lake, "pasted"), registered(lake, "pasted"))[1],
-    "without": without(lake),
+    "gone": moved(grown, "soon"),
+    "printed": printed(lake, "pasted"),
+    "without": registered(lake, "kafka", None),
     "left": asked(
         "SELECT * FROM taken.completeness", "SHOW TABLES IN taken", "SHOW TABLES IN filled",
         "SELECT * FROM cased.topic_orders",

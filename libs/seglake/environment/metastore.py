@@ -9,16 +9,6 @@ from seglake.errors import SeglakeError, WrongCallError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-PATIENCE = (
-    ("spark.hadoop.hive.metastore.client.socket.timeout", "60s"),
-    ("spark.hadoop.hive.metastore.connect.retries", "1"),
-    ("spark.hadoop.hive.metastore.failure.retries", "0"),
-)
-"""How long Spark waits for a metastore that accepts a call and says nothing: two minutes in all.
-
-Hive's own patience is ten minutes for each of several attempts.
-"""
-
 _CATALOG = "spark.sql.catalogImplementation"
 _URIS = "spark.hadoop.hive.metastore.uris"
 _CONNECT_SECONDS = 10
@@ -48,7 +38,7 @@ def properties_of(metastore: str) -> list[tuple[str, str]]:
 def forget(session: "SparkSession") -> None:
     """Let the next session of this process be without the metastore: the JVM keeps properties."""
     system = session.sparkContext._jvm.java.lang.System  # type: ignore[union-attr]  # only None before a start
-    for name in (_CATALOG, _URIS, *dict(PATIENCE)):
+    for name in (_CATALOG, _URIS):
         system.clearProperty(name)
 
 

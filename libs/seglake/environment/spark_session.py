@@ -46,6 +46,10 @@ _ALWAYS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.python.worker.faulthandler.enabled": "true",  # a segfault shows its Python line
     "spark.redaction.regex": SECRET_NAMES,
+    # A metastore that accepts calls and says nothing: Hive's own patience is ten minutes a call.
+    "spark.hadoop.hive.metastore.client.socket.timeout": "60s",
+    "spark.hadoop.hive.metastore.connect.retries": "1",
+    "spark.hadoop.hive.metastore.failure.retries": "0",
 }
 _LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 # Our tables' logs are small, and on one machine each task costs more than it saves.

@@ -6,7 +6,10 @@ from collections.abc import Iterator, Mapping
 from seglake.errors import WrongCallError
 from seglake.lake.tables import TABLES
 from seglake.pipelines.lake_query.catalog_dialect import CatalogDialect
-from seglake.pipelines.lake_query.views import DUCKDB_VIEWS, VIEWS
+from seglake.pipelines.lake_query.views import DUCKDB_VIEWS, VIEWS, escaped
+
+LAKE_PROPERTY = "seglake.lake"
+"""Of a view that `register` made: whose tables it asks."""
 
 _DATABASE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)?")
 # No apostrophe and no semicolon in these comments: some clients look for them everywhere.
@@ -73,22 +76,14 @@ def spark_tables(database: str, lake: str) -> Iterator[str]:
     """The database, made the current one, and its tables."""
     yield f"CREATE DATABASE IF NOT EXISTS {database}"
     yield f"USE {database}"
-    yield from _table_statements(_escaped(lake))
+    yield from _table_statements(escaped(lake))
 
 
 def spark_views(lake: str, topics: Mapping[str, str]) -> Iterator[str]:
     """The views upon the tables of the current database."""
-    made_by = f"TBLPROPERTIES ('{LAKE_PROPERTY}' = '{_escaped(lake)}')"
+    made_by = f"TBLPROPERTIES ('{LAKE_PROPERTY}' = '{escaped(lake)}')"
     for name, text in {**VIEWS, **topics}.items():
         yield f"CREATE OR REPLACE VIEW {name}\n{made_by} AS\n{text}"
-
-
-LAKE_PROPERTY = "seglake.lake"
-"""Of a view that `register` made: whose tables it asks."""
-
-
-def _escaped(path: str) -> str:
-    return path.replace("\\", "\\\\").replace("'", "\\'")
 
 
 def catalog_of(database: str) -> str | None:

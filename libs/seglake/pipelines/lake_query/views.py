@@ -60,9 +60,13 @@ def topic_views(topics: Iterable[str]) -> dict[str, str]:
             count += 1
             name = f"{base}_{count}"
         taken.add(name.casefold())
-        literal = topic.replace("\\", "\\\\").replace("'", "\\'")
-        views[name] = f"SELECT * FROM current_records WHERE topic = '{literal}'"
+        views[name] = f"SELECT * FROM current_records WHERE topic = '{escaped(topic)}'"
     return dict(sorted(views.items()))
+
+
+def escaped(text: str) -> str:
+    """What stands between the apostrophes of a text in Spark's SQL."""
+    return text.replace("\\", "\\\\").replace("'", "\\'")
 
 
 def views_of(text: str, views: Mapping[str, str] = VIEWS) -> dict[str, str]:

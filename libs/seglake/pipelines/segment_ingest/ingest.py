@@ -115,13 +115,8 @@ def ingest(
         is_dry_run=dry_run,
     )
     scan.reporter.step("opening the lake")
-    recovered: tuple[str, ...] = ()
-    added: list[str] = []
-    if discovery.replicas and not dry_run:
-        # First of all: a place that cannot be a lake is an error before the work.
-        is_single_writer = scan.settings.write.single_writer
-        added = create_missing(context.tables, is_single_writer=is_single_writer)
-        recovered = recover(context.tables, context.source_id, after=after)
+    # First of all: a place that cannot be a lake is an error before the work.
+    added, recovered = _opened(context) if discovery.replicas and not dry_run else ([], ())
     with Announcement(context, {replica.key.topic for replica in discovery.replicas}) as announced:
         work = _worked(sources, discovery, announced.context)
     facts = RunFacts(
@@ -135,6 +130,13 @@ def ingest(
         seconds=round(time.monotonic() - started, 3),
     )
     return summarize(facts, work.rounds, work.all_unread, work.repairs)
+
+
+def _opened(context: RunContext) -> tuple[list[str], tuple[str, ...]]:
+    """Make the lake ready: what it lacked, and the topics whose last commit was finished."""
+    is_single_writer = context.settings.write.single_writer
+    added = create_missing(context.tables, is_single_writer=is_single_writer)
+    return added, recover(context.tables, context.source_id, after=context.after)
 
 
 def _recorded(
