@@ -115,7 +115,6 @@ def ingest(
         is_dry_run=dry_run,
     )
     scan.reporter.step("opening the lake")
-    # First of all: a place that cannot be a lake is an error before the work.
     added, recovered = _opened(context) if discovery.replicas and not dry_run else ([], ())
     with Announcement(context, {replica.key.topic for replica in discovery.replicas}) as announced:
         work = _worked(sources, discovery, announced.context)
@@ -133,7 +132,10 @@ def ingest(
 
 
 def _opened(context: RunContext) -> tuple[list[str], tuple[str, ...]]:
-    """Make the lake ready: what it lacked, and the topics whose last commit was finished."""
+    """Make the lake ready: what it lacked, and the topics whose last commit was finished.
+
+    Before the work, so that a place that cannot be a lake is an error at once.
+    """
     is_single_writer = context.settings.write.single_writer
     added = create_missing(context.tables, is_single_writer=is_single_writer)
     return added, recover(context.tables, context.source_id, after=context.after)
