@@ -23,17 +23,19 @@ from seglake.commands import (
     run_ingest,
     run_maintain,
     run_register,
+    run_register_iceberg,
     run_replay,
     run_report,
     run_retake,
 )
 from seglake.environment.run_settings import SettingOptions, settings_of
+from seglake.errors import WrongCallError
 from seglake.near_names import did_you_mean
 
 if TYPE_CHECKING:
     from seglake.lake.delta_tables import DeltaTable
     from seglake.pipelines.lake_maintenance.maintain_summary import MaintainSummary
-    from seglake.pipelines.lake_query.catalog_entries import Registration
+    from seglake.pipelines.lake_query.registration import Registration
     from seglake.pipelines.lake_replay.replay_summary import ReplaySummary
     from seglake.pipelines.lake_report.model import LakeReport
     from seglake.pipelines.lake_retake.retake_summary import RetakeSummary
@@ -170,7 +172,12 @@ def report(lake: Place, output: Place, **options: Unpack[SettingOptions]) -> "La
 
 
 def register(
-    lake: Place, database: str, *, metastore: str | None = None, **options: Unpack[SettingOptions]
+    lake: Place,
+    database: str,
+    *,
+    metastore: str | None = None,
+    iceberg: Place | None = None,
+    **options: Unpack[SettingOptions],
 ) -> "Registration":
     """Make the tables and views of a lake known to a catalog, and return what it has of it now.
 
@@ -178,12 +185,17 @@ def register(
         database: where they go, such as "kafka"; made when it is missing.
         metastore: a Hive metastore, as "thrift://host:9083". Without it the catalog is the one that
             Spark's own properties name.
+        iceberg: instead of a catalog, a folder for Iceberg's metadata. Needs the extra "iceberg".
 
     Raises:
         WrongCallError: there is no lake, or no lasting catalog, or a name is taken.
         SeglakeError: the catalog does not answer, or refuses.
     """
     _check(options, SettingOptions)
+    if iceberg is not None:
+        if metastore is not None:
+            raise WrongCallError("register goes to one catalog: metastore or iceberg")
+        return run_register_iceberg(str(lake), database, str(iceberg), settings_of(options))
     return run_register(str(lake), database, settings_of(options), metastore=metastore)
 
 

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
 
 from seglake.environment.run_settings import SettingOptions
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from seglake.pipelines.lake_audit.lake_audit import LakeAudit
     from seglake.pipelines.lake_maintenance.maintain_summary import MaintainSummary
     from seglake.pipelines.lake_query.catalog_dialect import CatalogDialect
-    from seglake.pipelines.lake_query.catalog_entries import Registration
+    from seglake.pipelines.lake_query.registration import Registration
     from seglake.pipelines.lake_replay.replay_summary import ReplaySummary
     from seglake.pipelines.lake_report.model import LakeReport, ThisRun
     from seglake.pipelines.lake_retake.retake_summary import RetakeSummary
@@ -290,6 +291,29 @@ def run_register(
                     forget(session)
 
 
+def run_register_iceberg(
+    lake: str, database: str, folder: str, settings: Settings, *, verbosity: int = _QUIET
+) -> "Registration":
+    """`register --iceberg` with settings that are made already."""
+    from seglake.environment.storages import open_storages
+    from seglake.pipelines.lake_query.scripts import check_database
+    from seglake.pipelines.progress import RunReporter
+
+    if find_spec("pyiceberg") is None:
+        raise WrongCallError(
+            "Iceberg's metadata needs the package pyiceberg, which is not installed: pip install"
+            " pyiceberg"
+        )
+    from seglake.pipelines.lake_query.iceberg.warehouse import write_warehouse
+
+    check_database(database)
+    found = _with_all_tables(lake, settings)
+    place = open_storages(settings.spark.properties).locate(folder)
+    with RunReporter(sys.stderr, verbosity=verbosity) as reporter:
+        reporter.step("writing Iceberg's metadata")
+        return write_warehouse(found, folder=place, database=database)
+
+
 def statements_of(
     lake: str, database: str, dialect: "CatalogDialect", settings: Settings
 ) -> "Iterator[str]":
@@ -309,7 +333,18 @@ def statements_of(
 
 
 def _registrable(lake: str, settings: Settings) -> "tuple[LakeTables, dict[str, str]]":
-    """A lake that has all tables, and the views of its topics.
+    """A lake that has all tables, and the views of its topics; raises as `_with_all_tables`."""
+    from seglake.pipelines.lake_query.views import topic_views
+    from seglake.storage.errors import LakeFolderError
+
+    found = _with_all_tables(lake, settings)
+    if not found.lake_path.isprintable():
+        raise LakeFolderError(path=found.lake_path, reason="its path fits into no SQL")
+    return found, topic_views(found.topics())
+
+
+def _with_all_tables(lake: str, settings: Settings) -> "LakeTables":
+    """A lake that an earlier version has not made.
 
     Raises:
         LakeFolderError: it is none, or lacks a table.
@@ -318,17 +353,13 @@ def _registrable(lake: str, settings: Settings) -> "tuple[LakeTables, dict[str, 
     from seglake.lake.errors import OlderLakeError
     from seglake.lake.tables import TABLES
     from seglake.pipelines.lake_query.asked_lake import require_lake
-    from seglake.pipelines.lake_query.views import topic_views
-    from seglake.storage.errors import LakeFolderError
 
     found = require_lake(lake, open_storages(settings.spark.properties))
-    if not found.lake_path.isprintable():
-        raise LakeFolderError(path=found.lake_path, reason="its path fits into no SQL")
     present = found.open_all()
     lacking = [table.name for table in TABLES if table.name not in present]
     if lacking:
         raise OlderLakeError(path=found.lake_path, lacks=f"table {lacking[0]}")
-    return found, topic_views(found.topics())
+    return found
 
 
 @contextmanager

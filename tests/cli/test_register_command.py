@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from seglake import commands
 from seglake.cli import register_command
 from seglake.lake.tables import TABLES
 from seglake.pipelines.lake_query.catalog_dialect import CatalogDialect
@@ -80,6 +81,29 @@ def test_athena_gets_no_lake_that_it_cannot_read(
         "CREATE EXTERNAL TABLE kafka.records LOCATION 's3://bucket/it''s/records/'"
         " TBLPROPERTIES ('table_type' = 'DELTA')"
     )
+
+
+def test_iceberg_s_tables_are_described_and_named(
+    lake: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["--lake", str(lake), "--database", "unity.kafka", "--iceberg", str(tmp_path / "ice")]
+    for new in (len(TABLES), 0):
+        assert register_command.main(command) == 0
+        place = tmp_path / "ice" / "unity" / "kafka"
+        assert capsys.readouterr().out == (
+            f"{len(TABLES)} tables of {lake} are registered in {place}, {new} of them are new\n"
+        )
+    assert {path.name for path in place.iterdir()} == {table.name for table in TABLES}
+
+
+def test_iceberg_without_its_package_says_which(
+    lake: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commands, "find_spec", lambda name: None)
+    command = ["--lake", str(lake), "--database", "kafka", "--iceberg", str(tmp_path / "ice")]
+    assert register_command.main(command) == 2
+    assert "needs the package pyiceberg, which is not installed" in capsys.readouterr().err
+    assert not (tmp_path / "ice").exists()
 
 
 @pytest.mark.parametrize("name", ["", "a b", "kafka;drop", "a.b.c", "1st", "`kafka`"])

@@ -3,7 +3,7 @@
 import pytest
 
 from torture.exhausted import Scope, exhaust
-from torture.schedules import CASES, faulty_seeds
+from torture.schedules import CASES, faults_of, faulty_seeds
 from torture.simulated_lake import Fate, Fates, SimulatedLake, SimulatedPort
 from torture.simulated_runs import run_steps
 
@@ -12,6 +12,13 @@ from torture.simulated_runs import run_steps
 def test_nothing_is_lost_or_doubled_whatever_happens_when(case: str) -> None:
     """Repeat one with `torture.schedules.faults_of(case, seed)`."""
     assert faulty_seeds(case, range(300)) == []
+
+
+def test_a_view_older_than_what_the_run_has_seen_ends_it_and_loses_nothing() -> None:
+    found_by_the_campaign = 20_261_124_000_119_459
+    assert (
+        faults_of("answers lost, commits late, old views and listings", found_by_the_campaign) == []
+    )
 
 
 def test_no_order_of_two_runs_loses_or_doubles_anything_wherever_one_dies() -> None:

@@ -37,7 +37,7 @@ def test_wrong_waves_are_refused(lake: Lake) -> None:
         "belongs to views of orders": [
             mine._replace(files=(mine.files[0]._replace(table="views"),))
         ],
-        "is not the next after 0": [mine._replace(generation=2)],
+        "cannot be seen: records was at generation 1, and is at 0": [mine._replace(generation=2)],
     }
     for reason, waves in wrong.items():
         with pytest.raises(WaveError, match=reason):

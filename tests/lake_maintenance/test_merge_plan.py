@@ -27,6 +27,7 @@ def _file(
         written_at_ms=number,
         row_count=rows,
         bounds={"offset": (number, number)},
+        time_bounds_us={},
     )
 
 

@@ -4,19 +4,21 @@ import json
 import re
 import shlex
 import shutil
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pyarrow.parquet as pq
 import pytest
 
-from seglake.cli import sql_command
-from support.lakes import ingested
+from seglake.cli import register_command, sql_command
+from support.lakes import ingested, read_table
 from support.page_readers import by_deltalake, by_duckdb, by_polars
 from support.query_answers import Answers, expected, likened
-from support.query_page import PAGE, blocks, in_checkout
+from support.query_page import PAGE, blocks, in_checkout, ran
 
 _SAMPLES = PAGE.parents[1] / "samples" / "broker-0"
 
@@ -56,21 +58,26 @@ def test_lines_of_json_are_the_records(checkout: Path, reader: Callable[[], Answ
 def test_duckdb_installs_the_extension_as_shown(
     checkout: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """From a folder that is laid out as the place that DuckDB would fetch it from."""
+    _install_from_packages(checkout, monkeypatch, "delta")
+    assert by_duckdb(offline=False).last_offsets == expected().last_offsets
+    assert list((checkout / "installed").rglob("delta.duckdb_extension"))
+
+
+def _install_from_packages(folder: Path, monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
+    """Have DuckDB fetch extensions from a folder that is laid out as the place it knows."""
     platform = duckdb.sql("PRAGMA platform").fetchall()[0][0]
     version = f"v{duckdb.__version__}"
-    folder = checkout / "from" / version / platform
-    folder.mkdir(parents=True)
-    packed = files("duckdb_extension_delta") / "extensions" / version / "delta.duckdb_extension"
-    shutil.copy(str(packed), folder)
+    (folder / "from" / version / platform).mkdir(parents=True)
+    for name in names:
+        extensions = files(f"duckdb_extension_{name}") / "extensions"
+        packed = extensions / version / f"{name}.duckdb_extension"
+        shutil.copy(str(packed), folder / "from" / version / platform)
     settings: dict[str, str | bool | int | float | list[str]] = {
-        "custom_extension_repository": str(checkout / "from"),
-        "extension_directory": str(checkout / "installed"),
+        "custom_extension_repository": str(folder / "from"),
+        "extension_directory": str(folder / "installed"),
     }
     connect = duckdb.connect
     monkeypatch.setattr(duckdb, "connect", lambda: connect(config=settings))
-    assert by_duckdb(offline=False).last_offsets == expected().last_offsets
-    assert list((checkout / "installed").rglob("delta.duckdb_extension"))
 
 
 def test_commands_of_seglake_sql_are_as_shown(
@@ -94,6 +101,20 @@ def test_commands_of_seglake_sql_are_as_shown(
     assert pq.read_table(checkout / "build" / "gaps.parquet").num_rows == 2
 
 
+def test_readers_of_iceberg_find_what_register_described(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _install_from_packages(checkout, monkeypatch, "avro", "iceberg")
+    (command,) = blocks("Iceberg", "bash")
+    assert register_command.main(shlex.split(command)[2:]) == 0
+    # Any: what a block of the page binds.
+    names: Mapping[str, Any] = ran(blocks("Iceberg", "python"))
+    rows = read_table(checkout / "build" / "demo", "records")
+    topics = Counter(row["topic"] for row in rows)
+    assert sorted(names["counts"]) == sorted(topics.items())
+    assert names["of_topic"].num_rows == topics["v2-zstd"]
+
+
 def test_every_block_is_in_a_section_that_a_test_runs() -> None:
     """A new section, or a new kind of block in one, needs a test of its own."""
     found = {}
@@ -104,6 +125,7 @@ def test_every_block_is_in_a_section_that_a_test_runs() -> None:
         "The questions": {"sql"},
         "seglake sql": {"bash"},
         "Catalogs": set(),  # of servers, see test_catalog_entries
+        "Iceberg": {"bash", "python"},
         "JDBC": {"bash"},
         "PySpark": {"python"},
         "DuckDB": {"python"},

@@ -14,7 +14,12 @@ from dataclasses import dataclass
 
 from seglake.errors import SeglakeError
 from seglake.lake.commit_port import Steps
-from seglake.lake.errors import CommitUnknownError, RedoMissingError, TablesDisagreeError
+from seglake.lake.errors import (
+    CommitUnknownError,
+    RedoMissingError,
+    TablesDisagreeError,
+    WaveError,
+)
 from torture.rows import Row
 from torture.simulated_lake import Fate, Fates, OffsetRange, SimulatedLake, SimulatedPort
 from torture.simulated_runs import compaction_steps, run_steps, vacuum_steps
@@ -23,7 +28,7 @@ _TOPICS = ("orders", "clicks")
 _MOST_STEPS = 2000
 _AT_A_TIME = 500
 # What a run may end with: it says so, and has touched nothing that it could not see.
-_OF_OLD_VIEWS = (CommitUnknownError, RedoMissingError, TablesDisagreeError)
+_OF_OLD_VIEWS = (CommitUnknownError, RedoMissingError, TablesDisagreeError, WaveError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,9 +136,11 @@ class Schedule:
             next(self._actors[name])
         except StopIteration:
             del self._actors[name]
-        except self._refusals as error:  # it ended with a message; the next run goes on
+        except SeglakeError as error:  # it ended with a message; the next run goes on
             del self._actors[name]
             self._ended.append(str(error))
+            if not isinstance(error, self._refusals):
+                self._lake.faults.append(f"{name} ended with: {error}")
 
     def _begin_upkeep(self) -> None:
         name = f"upkeep{len(self._lake.writers)}"

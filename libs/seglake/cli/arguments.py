@@ -202,11 +202,13 @@ def register_parser() -> argparse.ArgumentParser:
     """Arguments of `seglake register`."""
     parser = new_parser(
         "register",
-        usage="--lake URI --database NAME (--metastore URI | --print [DIALECT]) [options]",
+        usage="--lake URI --database NAME (--metastore URI | --print [DIALECT] | --iceberg FOLDER)"
+        " [options]",
         description="Make the tables and views of a lake known to a catalog, under their names. No"
         " data is copied.\nRun it again after new topics: each has a view.",
         example="--lake /data/lake --database kafka --metastore thrift://metastore:9083\n"
-        "--lake s3://bucket/lake --database unity.kafka --print",
+        "--lake s3://bucket/lake --database unity.kafka --print\n"
+        "--lake s3://bucket/lake --database kafka --iceberg s3://bucket/iceberg",
     )
     add = parser.add_argument
     add("--lake", metavar="URI", required=True, help="folder of the tables")
@@ -226,6 +228,7 @@ def register_parser() -> argparse.ArgumentParser:
         const=str(CatalogDialect.SPARK),
         help=f"print the statements, change nothing: {' | '.join(CatalogDialect)}",
     )
+    add("--iceberg", metavar="FOLDER", help="describe the tables to readers of Iceberg, there")
     add_spark_options(parser)
     add_output_options(parser)
     return parser

@@ -20,20 +20,20 @@ def main(argv: Sequence[str]) -> int:
 def _register(arguments: argparse.Namespace) -> int:
     settings = settings_of(arguments)
     # Imported here, so that --help and wrong calls are answered at once.
-    from seglake.commands import run_register, statements_of
+    from seglake.commands import run_register, run_register_iceberg, statements_of
 
     if arguments.print is not None:
         dialect = CatalogDialect(arguments.print)
         for statement in statements_of(arguments.lake, arguments.database, dialect, settings):
             sys.stdout.write(f"{statement};\n")
         return ExitCode.DONE
-    done = run_register(
-        arguments.lake,
-        arguments.database,
-        settings,
-        metastore=arguments.metastore,
-        verbosity=arguments.verbose - arguments.quiet,
-    )
+    verbosity = arguments.verbose - arguments.quiet
+    place = arguments.lake, arguments.database
+    if arguments.iceberg is not None:
+        done = run_register_iceberg(*place, arguments.iceberg, settings, verbosity=verbosity)
+    else:
+        metastore = arguments.metastore
+        done = run_register(*place, settings, metastore=metastore, verbosity=verbosity)
     if not arguments.quiet:
         sys.stdout.write(f"{done.to_text()}\n")
     return ExitCode.DONE

@@ -124,7 +124,8 @@ def _late_topics(port: CommitPort, source_id: str, waves: Iterable[TopicWave]) -
     found = yield from version_steps(port, source_id, by_topic)
     for topic, wave in by_topic.items():
         if found[topic].records < wave.generation - 1:
-            reason = f"generation {wave.generation} is not the next after {found[topic].records}"
+            seen = f"{RECORDS.name} was at generation {wave.generation - 1}, and is at"
+            reason = f"its newest version cannot be seen: {seen} {found[topic].records}"
             raise WaveError(topic=topic, reason=reason)
     return [
         topic

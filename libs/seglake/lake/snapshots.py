@@ -5,7 +5,7 @@ Runs on the driver; memory grows with the number of files.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -28,8 +28,8 @@ class StoredFile(NamedTuple):
         log_path: as the log has it: relative to the table's folder, encoded.
         topic: of a table partitioned by it, else None.
         written_at_ms: when its rows were, the newest ones.
-        row_count, bounds: as the log says; least and greatest of the integer columns that have
-            statistics. None, and left out, where it says nothing.
+        row_count, bounds, time_bounds_us: as the log says; least and greatest of the columns that
+            have statistics, integers and timestamps. None, and left out, where it says nothing.
     """
 
     path: str
@@ -39,6 +39,7 @@ class StoredFile(NamedTuple):
     written_at_ms: int
     row_count: int | None
     bounds: Bounds
+    time_bounds_us: Bounds
 
     def may_hold(self, conditions: Iterable[Within]) -> bool:
         """Whether a row may meet all conditions, as far as the bounds tell."""
@@ -52,11 +53,15 @@ def by_time(file: StoredFile) -> tuple[int, str]:
 
 
 class Snapshot:
-    """One version of one table."""
+    """One version of one table, which keeps its id whatever becomes of its files."""
 
-    def __init__(self, files: Sequence[StoredFile], version_of: Callable[[str], int]) -> None:
+    def __init__(
+        self, handle: "DeltaTable", files: Iterable[StoredFile], version_of: Callable[[str], int]
+    ) -> None:
         self._version_of = version_of
         self.files = tuple(files)
+        self.table_id = str(handle.metadata().id)
+        self.version = handle.version()
 
     def generation(self, source_id: str, topic: str) -> int:
         """The newest generation of a topic that this version has; 0 when none."""
@@ -79,25 +84,18 @@ def read_snapshots(tables: LakeTables, wanted: Sequence[Table]) -> dict[str, Sna
     found = {}
     for table in reversed(wanted):
         handle = tables.open(table)
-        files = list(stored_files(tables, table, handle))
-        found[table.name] = Snapshot(files, partial(tables.generation, table, handle))
+        files = stored_files(tables, table, handle)
+        found[table.name] = Snapshot(handle, files, partial(tables.generation, table, handle))
     return found
 
 
 def stored_files(tables: LakeTables, table: Table, handle: "DeltaTable") -> Iterator[StoredFile]:
     """The data files of the version that a handle stands at."""
-    actions = pa.table(handle.get_add_actions(flatten=True))
-    numbers = [
-        name
-        for name in table.statistics_columns
-        if pa.types.is_integer(table.schema.field(name).type)
-    ]
+    actions = _with_integers(pa.table(handle.get_add_actions(flatten=True)))
+    kinds = {name: table.schema.field(name).type for name in table.statistics_columns}
+    times = [name for name, kind in kinds.items() if pa.types.is_timestamp(kind)]
+    numbers = [name for name, kind in kinds.items() if pa.types.is_integer(kind)]
     for row in actions.to_pylist():
-        bounds = {
-            name: (row[f"min.{name}"], row[f"max.{name}"])
-            for name in numbers
-            if row.get(f"min.{name}") is not None and row.get(f"max.{name}") is not None
-        }
         yield StoredFile(
             path=tables.storage.join(tables.path(table), unquote(row["path"])),
             log_path=row["path"],
@@ -105,5 +103,26 @@ def stored_files(tables: LakeTables, table: Table, handle: "DeltaTable") -> Iter
             size_bytes=row["size_bytes"],
             written_at_ms=row["modification_time"],
             row_count=row.get("num_records"),
-            bounds=bounds,
+            bounds=_bounds(row, numbers),
+            time_bounds_us=_bounds(row, times),
         )
+
+
+# Any: columns have values of many types.
+def _bounds(row: Mapping[str, Any], columns: Iterable[str]) -> Bounds:
+    return {
+        name: (row[f"min.{name}"], row[f"max.{name}"])
+        for name in columns
+        if row.get(f"min.{name}") is not None and row.get(f"max.{name}") is not None
+    }
+
+
+def _with_integers(actions: pa.Table) -> pa.Table:
+    """The same with timestamps as microseconds: Python's know no year 10000."""
+    schema = pa.schema(
+        [
+            field.with_type(pa.int64()) if pa.types.is_timestamp(field.type) else field
+            for field in actions.schema
+        ]
+    )
+    return actions.cast(schema)

@@ -5,7 +5,6 @@ What has one of their names and is something else is never touched.
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -13,7 +12,8 @@ from pyspark.sql import SparkSession
 
 from seglake.errors import WrongCallError
 from seglake.lake.tables import TABLES
-from seglake.pipelines.lake_query.errors import CatalogError
+from seglake.pipelines.lake_query.errors import CatalogError, NameTakenError
+from seglake.pipelines.lake_query.registration import Registration
 from seglake.pipelines.lake_query.scripts import (
     LAKE_PROPERTY,
     catalog_of,
@@ -23,26 +23,6 @@ from seglake.pipelines.lake_query.scripts import (
 from seglake.pipelines.lake_query.views import VIEWS
 
 _IN_MEMORY = "in-memory"
-
-
-@dataclass(frozen=True, slots=True)
-class Registration:
-    """What a catalog has of a lake now.
-
-    Attributes:
-        new: names that it did not have before.
-    """
-
-    database: str
-    lake: str
-    tables: tuple[str, ...]
-    views: tuple[str, ...]
-    new: tuple[str, ...]
-
-    def to_text(self) -> str:
-        """One line for a person."""
-        what = f"{len(self.tables)} tables and {len(self.views)} views of {self.lake}"
-        return f"{what} are registered in {self.database}, {len(self.new)} of them are new"
 
 
 def register(
@@ -127,11 +107,11 @@ def _require_ours(session: SparkSession, database: str, tables: Iterable[str], l
         try:
             rows = session.sql(f"DESCRIBE TABLE EXTENDED {name}").collect()
         except PySparkException as error:  # its folder is gone
-            raise _taken(name, _first_line(error)) from error
+            raise NameTakenError(name, _first_line(error)) from error
         said = {row.col_name: row.data_type for row in rows}
         place, provider = said.get("Location", ""), said.get("Provider", "")
         if not (_is_same(place, f"{lake}/{table}") and provider.casefold() == "delta"):
-            raise _taken(name, f"{provider} {place}".strip())
+            raise NameTakenError(name, f"{provider} {place}".strip())
 
 
 def _require_views(session: SparkSession, database: str, views: Iterable[str], lake: str) -> None:
@@ -140,14 +120,7 @@ def _require_views(session: SparkSession, database: str, views: Iterable[str], l
         rows = session.sql(f"SHOW TBLPROPERTIES {name}").collect()
         place = {row.key: row.value for row in rows}.get(LAKE_PROPERTY, "")
         if not _is_same(place, lake):
-            raise _taken(name, place)
-
-
-def _taken(name: str, owner: str) -> WrongCallError:
-    return WrongCallError(
-        f"{name} is there already and is not of this lake ({owner or 'it names none'}): choose"
-        " another --database, or drop it first"
-    )
+            raise NameTakenError(name, place)
 
 
 def _is_same(place: str, other: str) -> bool:

@@ -11,6 +11,17 @@ class CatalogError(SeglakeError):
     """A catalog could not be reached or asked; the message is one line for a person."""
 
 
+class NameTakenError(WrongCallError):
+    """A catalog has the name of a table or view already, for something that is not of this lake."""
+
+    def __init__(self, name: str, owner: str) -> None:
+        """`owner` is what has it, as far as it is known."""
+        super().__init__(
+            f"{name} is there already and is not of this lake ({owner or 'it names none'}): choose"
+            " another --database, or drop it first"
+        )
+
+
 class WrongQueryError(WrongCallError):
     """The query is not one that its engine understands, or it would write."""
 

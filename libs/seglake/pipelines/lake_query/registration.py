@@ -1,0 +1,26 @@
+"""What a call of `register` has done. Needs no engine and no catalog."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """What a catalog has of a lake now.
+
+    Attributes:
+        database: with the folder before it, where that is the catalog.
+        views: empty for Iceberg's tables.
+        new: names that it did not have before.
+    """
+
+    database: str
+    lake: str
+    tables: tuple[str, ...]
+    views: tuple[str, ...]
+    new: tuple[str, ...]
+
+    def to_text(self) -> str:
+        """One line for a person."""
+        views = f" and {len(self.views)} views" if self.views else ""
+        what = f"{len(self.tables)} tables{views} of {self.lake}"
+        return f"{what} are registered in {self.database}, {len(self.new)} of them are new"
