@@ -16,6 +16,7 @@ from seglake.errors import SeglakeError
 from seglake.lake.commit_port import Steps
 from seglake.lake.errors import (
     CommitUnknownError,
+    DecidedFileGoneError,
     RedoMissingError,
     TablesDisagreeError,
     WaveError,
@@ -28,7 +29,7 @@ _TOPICS = ("orders", "clicks")
 _MOST_STEPS = 2000
 _AT_A_TIME = 500
 # What a run may end with: it says so, and has touched nothing that it could not see.
-_OF_OLD_VIEWS = (CommitUnknownError, RedoMissingError, TablesDisagreeError, WaveError)
+_OF_OLD_VIEWS = (RedoMissingError, TablesDisagreeError, WaveError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +88,11 @@ class Schedule:
         self._log_ends = {topic: self._rng.randint(1, 4) for topic in _TOPICS}
         self._actors: dict[str, Steps[None]] = {}
         self._ended: list[str] = []
-        self._refusals = _OF_OLD_VIEWS if odds.old_view else (CommitUnknownError,)
+        self._refusals: tuple[type[SeglakeError], ...] = (CommitUnknownError,)
+        if odds.old_view:
+            self._refusals += _OF_OLD_VIEWS
+        if odds.upkeep:  # it slept until others completed, compacted and vacuumed what it looks at
+            self._refusals += (DecidedFileGoneError,)
 
     def faults(self) -> list[str]:
         """Live through it; what went wrong, in words."""
@@ -148,7 +153,7 @@ class Schedule:
         if self._rng.random() < 0.5:
             self._actors[name] = compaction_steps(port, self._lake)
         else:
-            self._actors[name] = vacuum_steps(port, self._lake, [*self._actors])
+            self._actors[name] = vacuum_steps(port, self._lake, self._actors)
 
     def _exhaust(self, name: str) -> None:
         try:

@@ -110,7 +110,7 @@ def vacuum_steps(port: SimulatedPort, lake: SimulatedLake, at_work: Iterable[str
     """Recover; then forget what is old: log entries, and files that no table names.
 
     Args:
-        at_work: whose files and commits are too young for that.
+        at_work: whose files and commits are too young for that when it begins: its first step.
     """
     young = {*at_work, *(late.version.writer for late in lake.late)}
     ends = {}
