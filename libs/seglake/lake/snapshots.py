@@ -119,10 +119,11 @@ def _bounds(row: Mapping[str, Any], columns: Iterable[str]) -> Bounds:
 
 def _with_integers(actions: pa.Table) -> pa.Table:
     """The same with timestamps as microseconds: Python's know no year 10000."""
-    schema = pa.schema(
-        [
-            field.with_type(pa.int64()) if pa.types.is_timestamp(field.type) else field
-            for field in actions.schema
-        ]
-    )
-    return actions.cast(schema)
+    for index, field in enumerate(actions.schema):
+        if pa.types.is_timestamp(field.type):
+            # Views: a cast imports pyarrow.compute, 0.05 s.
+            numbers = [chunk.view(pa.int64()) for chunk in actions.column(index).chunks]
+            actions = actions.set_column(
+                index, field.name, pa.chunked_array(numbers, type=pa.int64())
+            )
+    return actions
