@@ -1,5 +1,7 @@
 """Many requests to a place, side by side where that saves time."""
 
+import _thread
+import signal
 import threading
 import time
 
@@ -41,3 +43,22 @@ def test_first_error_ends_it(path: str) -> None:
     with pytest.raises(NotFoundError):
         each(ask, [*range(1000)], storage=_STORAGE, path=path)
     assert len(asked) < 1000
+
+
+def test_ctrl_c_waits_for_no_request_that_hangs() -> None:
+    answered, answers = threading.Event(), []
+
+    def ask(number: int) -> None:
+        if number:
+            _thread.interrupt_main()
+        answered.wait(60)
+        answers.append(number)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            each(ask, [0, 1], storage=_STORAGE, path="s3://bucket/disk")
+        assert answers == []
+    finally:
+        answered.set()
+        signal.signal(signal.SIGINT, before)

@@ -17,10 +17,16 @@ def each(function: Callable[[T], R], items: Sequence[T], *, storage: Storage, pa
 
     Args:
         function: asks the storage about an item; called from several threads if the path is far
-            away. The first error ends it all: what is under way is waited for.
+            away. The first error ends it all: what is under way is waited for, but not by Ctrl-C.
     """
     at_once = min(storage.requests_at_once(path), len(items))
     if at_once < 2:
         return [function(item) for item in items]
-    with ThreadPoolExecutor(at_once) as pool:
+    pool, waits = ThreadPoolExecutor(at_once), True
+    try:
         return list(pool.map(function, items))
+    except KeyboardInterrupt:
+        waits = False
+        raise
+    finally:
+        pool.shutdown(wait=waits, cancel_futures=True)
