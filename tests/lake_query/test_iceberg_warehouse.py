@@ -13,6 +13,7 @@ import pytest
 import seglake
 from seglake.errors import WrongCallError
 from seglake.lake.tables import TABLES
+from seglake.pipelines.lake_query.iceberg import manifests
 from seglake.pipelines.lake_query.registration import Registration
 from support.iceberg_readers import (
     Rows,
@@ -104,6 +105,16 @@ def test_conditions_leave_out_files_by_topic_and_by_bounds(lake: Path, warehouse
             else "timestamp > '2030-01-01T00:00:00+00:00'"
         )
         assert planned_by_pyiceberg(table, f"topic = 'tx-a' and {behind}") == []
+
+
+def test_many_files_are_in_several_manifests(
+    lake: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(manifests, "_FILES_PER_MANIFEST", 2)
+    table = _registered(lake, tmp_path) / "records"
+    assert len([*(table / "metadata").glob("*-[0-9].avro")]) == 4
+    assert in_order(by_duckdb(str(table))) == in_order(read_table(lake, "records"))
+    assert len(planned_by_pyiceberg(str(table), "topic = 'v2-zstd'")) == 1
 
 
 @pytest.mark.own_spark
