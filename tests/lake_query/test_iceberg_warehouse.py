@@ -191,10 +191,12 @@ def _refused(reason: str, lake: Path, folder: Path) -> None:
     assert before == {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_folders_in_a_lake_are_refused(tmp_path: Path) -> None:
+def test_folders_in_a_lake_and_files_are_refused(tmp_path: Path) -> None:
     lake = _small(tmp_path, 10)
     _refused("is in the lake: choose another folder", lake, lake)
     _refused("is in the lake: choose another folder", lake, lake / "records" / "x")
+    (tmp_path / "file").write_text("mine")
+    _refused("is a file: --iceberg needs a folder", lake, tmp_path / "file")
     (tmp_path / "link").symlink_to(lake)
     _refused("is in the lake: choose another folder", lake, tmp_path / "link")
     shutil.copytree(lake, tmp_path / "lakes" / "kafka")

@@ -44,13 +44,16 @@ def write_warehouse(lake: LakeTables, *, folder: str, database: str) -> Registra
         folder: a path of the lake's storage or of another; made when it is missing.
 
     Raises:
-        WrongCallError: the folder is in the lake, or another lake has one of the names, or the lake
-            is an older copy of the one whose names they are.
+        WrongCallError: the folder is a file or in the lake, or another lake has one of the names,
+            or the lake is an older copy of the one whose names they are.
     """
     storage = lake.storage
     place = storage.join(folder, *database.split("."))
     if f"{storage.without_links(place)}/".startswith(f"{storage.without_links(lake.lake_path)}/"):
         raise WrongCallError(f"{place} is in the lake: choose another folder for --iceberg")
+    found = storage.info(folder)
+    if found is not None and not found.is_folder:
+        raise WrongCallError(f"{folder} is a file: --iceberg needs a folder")
     snapshots = read_snapshots(lake, TABLES)
     described = [_Described(storage, storage.join(place, table.name)) for table in TABLES]
     versions = [_version_of(table, lake, snapshots[table.name]) for table in TABLES]
