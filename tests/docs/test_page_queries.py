@@ -1,7 +1,7 @@
 """Every query of README and the pages runs on a real lake; docs/query.md has tests of its own.
 
-By default `seglake sql` asks DuckDB all of them, and Spark those that name a table or view which
-none before them names: both answer alike.
+By default DuckDB answers all of them. Spark is asked for the same answers in the whole matrix;
+tests/lake_query has each view in Spark.
 """
 
 import io
@@ -18,12 +18,10 @@ from seglake.pipelines.lake_query.answers import OutputFormat, write
 from seglake.pipelines.lake_query.duckdb_queries import DuckDBQueries
 from seglake.storage.local_storage import LocalStorage
 from support import broker_disks
-from support.cases import cases
 from support.lakes import ingested
 from support.spark_answers import query
 
 _ROOT = Path(__file__).resolve().parents[2]
-_NAME = re.compile(r"\b(?:FROM|JOIN) (\w+)")
 _INLINE = re.compile(r"`(SELECT [^`]+)`")
 _IN_A_BLOCK = re.compile(r"^(SELECT .+(?:\n(?:FROM|WHERE|GROUP|ORDER) .+)*)$", re.MULTILINE)
 
@@ -42,18 +40,6 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source = broker_disks.unpacked("08_replicas") / "disks" / "diverged"
     ingested(source, path, select={"internal_topics": True})
     return path
-
-
-def _telling() -> list[str]:
-    """Those by which every table and view that a page asks is asked, one or more at a time."""
-    named: set[str] = set()
-    telling = []
-    for text in _queries():
-        names = set(_NAME.findall(text))
-        if not names <= named:
-            telling.append(text)
-            named |= names
-    return telling
 
 
 def test_the_pages_have_queries() -> None:
@@ -91,7 +77,8 @@ def test_query_of_a_page_runs_in_duckdb(lake: Path, text: str) -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("text", cases(_queries(), telling=_telling()))
+@pytest.mark.matrix
+@pytest.mark.parametrize("text", _queries())
 def test_both_engines_answer_a_query_of_a_page_alike(
     spark_session: SparkSession, lake: Path, text: str
 ) -> None:

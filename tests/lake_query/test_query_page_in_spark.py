@@ -59,6 +59,7 @@ def test_seglake_sql_answers_what_is_so(spark_session: SparkSession, checkout: P
     _check(by_views(spark_session, "build/demo"))
 
 
+@pytest.mark.matrix  # DuckDB answers the same questions, and test_readers_agree asks Spark's views
 @pytest.mark.usefixtures("no_names")
 def test_pyspark_answers_what_is_so(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(delta, "configure_spark_with_delta_pip", lambda builder: builder)

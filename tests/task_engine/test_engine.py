@@ -196,6 +196,33 @@ def test_workers_end_with_the_driver(tmp_path: Path, sent: signal.Signals) -> No
         wait_until_ended(workers)
 
 
+INTERRUPTING = """
+import signal, sys, threading, time
+sys.path.insert(0, {folder!r})
+from support import lake_tasks
+from seglake.task_engine.engine import LocalEngine
+
+def take_the_signal():
+    time.sleep(0.3)  # until the other thread waits for its tasks
+    signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+
+if __name__ == "__main__":
+    with LocalEngine(2) as engine:
+        engine.run(lake_tasks.pid_after, [0.0, 0.0], on_done=lambda count: None)
+        threading.Thread(target=take_the_signal, daemon=True).start()
+        engine.run(lake_tasks.pid_after, [60.0, 60.0], on_done=lambda count: None)
+"""
+
+
+def test_ctrl_c_that_does_not_wake_the_driver_ends_it_soon(tmp_path: Path) -> None:
+    """As where it comes when a wait is about to begin, of which no more is seen than of this."""
+    program = tmp_path / "program.py"
+    program.write_text(INTERRUPTING.format(folder=str(Path(__file__).parents[1])))
+    command = [sys.executable, str(program)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=20)
+    assert done.stderr.strip().endswith("KeyboardInterrupt")
+
+
 def wait_until_ended(pids: list[int]) -> None:
     deadline = time.monotonic() + 10
     while any(is_running(pid) for pid in pids) and time.monotonic() < deadline:

@@ -12,10 +12,11 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import forkserver
 from multiprocessing.context import BaseContext
+from queue import Empty, SimpleQueue
 from typing import Protocol, Self, TypeVar
 
 from seglake.errors import SeglakeError
@@ -26,6 +27,7 @@ __all__ = ["Engine", "LocalEngine", "SparkEngine"]
 
 T = TypeVar("T")
 R = TypeVar("R")
+_LONGEST_WAIT_SECONDS = 0.5
 
 
 class Engine(Protocol):
@@ -99,7 +101,7 @@ class LocalEngine:
             pool = self._pool_for(len(tasks))
             with _held_interrupts():
                 futures = [pool.submit(function, task) for task in tasks]
-            for count, future in enumerate(as_completed(futures), start=1):
+            for count, future in enumerate(_as_finished(futures), start=1):
                 _raise_failure(future, futures)
                 on_done(count)
         except BrokenProcessPool as error:
@@ -171,11 +173,29 @@ def _held_interrupts() -> Iterator[None]:
 
     They inherit the mask, so none is hit before it has learned to leave Ctrl-C to the driver.
     """
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     try:
+        # Inside, for it raises what came before it, and has blocked by then.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _as_finished(futures: Sequence[Future[R]]) -> Iterator[Future[R]]:
+    """Each future as it is done.
+
+    A Ctrl-C that comes when a wait is about to begin does not end that wait, whence many short ones
+    (`concurrent.futures.as_completed` would sleep until the next task is done).
+    """
+    finished: SimpleQueue[Future[R]] = SimpleQueue()
+    for future in futures:
+        future.add_done_callback(finished.put)
+    left = len(futures)
+    while left:
+        with contextlib.suppress(Empty):
+            yield finished.get(timeout=_LONGEST_WAIT_SECONDS)
+            left -= 1
 
 
 def _raise_failure(future: Future[R], futures: Sequence[Future[R]]) -> None:
