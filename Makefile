@@ -33,7 +33,7 @@ SECONDS ?= 60
 SEED ?= 1
 ENGINE ?= spark
 # Markers of tests that start servers, or need more than .venv.
-OUTSIDE := s3 or hdfs or cluster or airflow or own_spark or image or slow
+OUTSIDE := s3 or hdfs or cluster or airflow or own_spark or image or browser or slow
 # The default run, spread over all cores; the ten slowest tests are named at the end.
 DEFAULT := not ($(OUTSIDE) or matrix)
 SPREAD := -q -n auto --durations=10

@@ -120,9 +120,8 @@ def _written(lake: Path, rows: Mapping[str, Sequence[Row]]) -> Path:
     return lake
 
 
-@pytest.mark.spark
 def test_the_first_later_marker_of_the_same_producer_and_log_settles_a_row(
-    spark_session: SparkSession, tmp_path: Path
+    ask: Asked, tmp_path: Path
 ) -> None:
     again = {"topic_id": "id2"}  # the topic made again, with the same offsets
     lake = _written(
@@ -158,8 +157,7 @@ def test_the_first_later_marker_of_the_same_producer_and_log_settles_a_row(
             ],
         },
     )
-    rows = asked(
-        spark_session,
+    rows = ask(
         lake,
         "SELECT topic_id, offset, transaction_state FROM settled_records ORDER BY offset, topic_id",
     )

@@ -1,36 +1,24 @@
 """A topic that was deleted and made again under its name: the views tell the two logs apart."""
 
-import io
-import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-
-import pytest
-from pyspark.sql import SparkSession
 
 from support import broker_disks
 from support.encoder import Partition, topic_id_text, write_checkpoint
 from support.lakes import ingested
 from support.made_logs import TOPIC_IDS, made_segments, write_over
 from support.oracle import expected_records, folder_dump
-from support.spark_answers import query
 
 Asked = Callable[[Path, str], list[dict[str, object]]]
 
 _SCENARIO, _TOPIC = "07_delete_records", "dr-recreated"
 
 
-def _asked(session: SparkSession, lake: Path, text: str) -> list[tuple[object, ...]]:
-    out = io.StringIO()
-    query(session, str(lake), text, as_json=True, out=out)
-    return [tuple(json.loads(line).values()) for line in out.getvalue().splitlines()]
+def test_a_real_topic_that_was_made_again_is_there_twice(ask: Asked, tmp_path: Path) -> None:
+    def asked(text: str) -> list[tuple[object, ...]]:
+        return [tuple(row.values()) for row in ask(lake, text)]
 
-
-@pytest.mark.spark
-def test_a_real_topic_that_was_made_again_is_there_twice(
-    spark_session: SparkSession, tmp_path: Path
-) -> None:
     disk, old, lake = (
         broker_disks.log_dir(_SCENARIO, "stopped"),
         tmp_path / "old",
@@ -49,9 +37,9 @@ def test_a_real_topic_that_was_made_again_is_there_twice(
     ids = [_topic_id(folder) for folder in (old / f"{_TOPIC}-0", disk / f"{_TOPIC}-0")]
     ends = "SELECT topic_id, next_offset FROM last_offsets ORDER BY next_offset DESC"
     expected = [(ids[0], count), (ids[1], len(again))]
-    assert _asked(spark_session, lake, ends) == sorted(expected, key=lambda each: -each[1])
-    rows = "SELECT topic_id, count(*), max(offset) FROM topic_dr_recreated GROUP BY topic_id"
-    assert set(_asked(spark_session, lake, rows)) == {(each, n, n - 1) for each, n in expected}
+    assert asked(ends) == sorted(expected, key=lambda each: -each[1])
+    rows = "SELECT topic_id, count(*), max(offset) FROM records GROUP BY topic_id"
+    assert set(asked(rows)) == {(each, n, n - 1) for each, n in expected}
 
 
 def _topic_id(folder: Path) -> str:

@@ -110,7 +110,8 @@ def _taken(steps: Steps[_T]) -> _T:
         except StopIteration as end:
             outcome: _T = end.value
             return outcome
-        time.sleep(pause_s)
+        if pause_s:
+            time.sleep(pause_s)
 
 
 class _DeltaView:
