@@ -44,6 +44,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    _keep_to_one_core()
     os.environ.pop("CI", None)  # where it is set, pytest works out differences whole, for minutes
     config.pluginmanager.register(OneScreen())
     # No power fails here, and waiting for the disk is a good part of a run. Whether files are
@@ -56,6 +57,18 @@ def pytest_configure(config: pytest.Config) -> None:
         time_spent = TimeSpent()
         time_spent.install()
         config.pluginmanager.register(time_spent)
+
+
+def _keep_to_one_core() -> None:
+    """Of several workers each has its core, and what it starts is there too.
+
+    Else delta-rs' threads wake each other across cores, which is a third of a conversion.
+    """
+    worker = os.environ.get("PYTEST_XDIST_WORKER")
+    if worker is None or sys.platform != "linux":
+        return
+    cores = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {cores[int(worker.removeprefix("gw")) % len(cores)]})
 
 
 @pytest.hookimpl(tryfirst=True)
