@@ -4,6 +4,7 @@ With several workers (`-n`), tests that need the same dear thing run in one of t
 server, a lake that several look at (`support.cases`).
 """
 
+import contextlib
 import os
 import sys
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 # Markers of what is started; the longest first, so that no worker ends long after the others.
 _STARTED = ("airflow", "hdfs", "cluster", "s3", "image", "own_spark", "spark", "browser")
+_CORES = sorted(os.sched_getaffinity(0)) if sys.platform == "linux" else []
 # Small queries, a short life: compiling what they run takes longer than running it.
 _QUICK_SPARK = (
     ("spark.sql.codegen.factoryMode", "NO_CODEGEN"),
@@ -44,7 +46,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    _keep_to_one_core()
     os.environ.pop("CI", None)  # where it is set, pytest works out differences whole, for minutes
     config.pluginmanager.register(OneScreen())
     # No power fails here, and waiting for the disk is a good part of a run. Whether files are
@@ -59,18 +60,6 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(time_spent)
 
 
-def _keep_to_one_core() -> None:
-    """Of several workers each has its core, and what it starts is there too.
-
-    Else delta-rs' threads wake each other across cores, which is a third of a conversion.
-    """
-    worker = os.environ.get("PYTEST_XDIST_WORKER")
-    if worker is None or sys.platform != "linux":
-        return
-    cores = sorted(os.sched_getaffinity(0))
-    os.sched_setaffinity(0, {cores[int(worker.removeprefix("gw")) % len(cores)]})
-
-
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep together what shares something that was started, and begin with it."""
@@ -80,6 +69,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group(name))
     order = {name: place for place, name in enumerate(_STARTED)}
     items.sort(key=lambda item: order.get(_started_for(item) or "", len(order)))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Keep each of several workers to a core of its own, unless a test starts what needs more.
+
+    Else delta-rs' threads wake each other across cores, which is a third of a conversion.
+    """
+    worker = os.environ.get("PYTEST_XDIST_WORKER")
+    if worker is None or sys.platform != "linux":
+        return
+    own = _CORES[int(worker.removeprefix("gw")) % len(_CORES)]
+    wanted = {own} if _started_for(item) is None else {*_CORES}
+    if os.sched_getaffinity(0) != wanted:
+        for thread in Path("/proc/self/task").iterdir():
+            with contextlib.suppress(ProcessLookupError):  # it ended meanwhile
+                os.sched_setaffinity(int(thread.name), wanted)
 
 
 def _started_for(item: pytest.Item) -> str | None:
