@@ -9,7 +9,12 @@ import pytest
 from pyspark import SparkConf, SparkContext
 
 from seglake.environment import spark_session, spark_start
-from seglake.environment.spark_session import _add_delta, _choose_python_of_workers, _configuration
+from seglake.environment.spark_session import (
+    _add_delta,
+    _choose_python_of_workers,
+    _compile_quickly,
+    _configuration,
+)
 from seglake.pipelines.settings.settings import SparkSettings
 
 
@@ -93,6 +98,17 @@ def test_jvm_says_more_with_v(verbosity: int, level: str) -> None:
         "spark.driver.extraJavaOptions"
     ]
     assert options.split()[1:] == [f"-Dseglake.log.level={level}", "-Da=b"]
+
+
+@pytest.mark.parametrize(
+    ("master", "expected"),
+    [("local[*]", ["-XX:TieredStopAtLevel=1", "-Da=b"]), ("spark://host:7077", ["-Da=b"])],
+)
+def test_java_compiles_quickly_where_python_does_the_work(master: str, expected: list[str]) -> None:
+    properties = (("spark.driver.extraJavaOptions", "-Da=b"),)
+    conf = SparkConf(loadDefaults=False).setMaster(master).setAll(list(properties))
+    _compile_quickly(conf)
+    assert (conf.get("spark.driver.extraJavaOptions") or "").split() == expected
 
 
 def test_jars_of_the_settings_come_after_delta(own_jars: Path) -> None:
