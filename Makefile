@@ -37,6 +37,8 @@ OUTSIDE := s3 or hdfs or cluster or airflow or own_spark or image or browser or 
 # The default run, spread over all cores; the ten slowest tests are named at the end.
 DEFAULT := not ($(OUTSIDE) or matrix)
 SPREAD := -q -n auto --durations=10
+# One worker more than cores: tests of servers wait for them half of their time.
+SPREAD_SERVERS := -q -n $(shell expr $$(nproc 2> /dev/null || echo 2) + 1) --durations=10
 
 .PHONY: help
 help: ## print this list
@@ -97,7 +99,7 @@ test: setup ## run the tests that need no server, and of long matrices the telli
 
 .PHONY: test-ci
 test-ci: setup setup-airflow ## run what CI runs: the same, and tests with S3, HDFS, a cluster, Airflow
-	$(BIN)/python -m pytest $(SPREAD) -m "not (slow or matrix)"
+	$(BIN)/python -m pytest $(SPREAD_SERVERS) -m "not (slow or matrix)"
 
 .PHONY: test-all
 test-all: setup setup-airflow ## run all tests but the slow ones: the whole matrix of cases, and all servers

@@ -53,6 +53,15 @@ def test_tasks_run_on_spark_as_they_do_locally(
         engine.run(lake_tasks.die, [1], on_done=on_done)
 
 
+@pytest.mark.spark
+def test_workers_do_not_look_for_garbage_in_what_they_have_imported(
+    spark_context: "SparkContext",
+) -> None:
+    """PySpark has them look behind each task, which would take longer than a small task does."""
+    engine = SparkEngine(spark_context)
+    assert min(engine.run(lake_tasks.frozen_count, range(4), on_done=lambda count: None)) > 10_000
+
+
 def test_cause_is_the_last_exception_of_the_workers_traceback() -> None:
     text = (
         "An error occurred while calling z:x.\n: org.x.PythonException: Traceback (most recent "
