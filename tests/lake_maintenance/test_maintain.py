@@ -19,6 +19,7 @@ from seglake.pipelines.lake_maintenance import merge_plan
 from seglake.pipelines.lake_maintenance.maintain import MaintenanceChoice
 from seglake.pipelines.lake_maintenance.maintain_summary import MaintainSummary, TableMaintenance
 from seglake.pipelines.lake_maintenance.merge_plan import merges_of
+from seglake.pipelines.progress_views import show_bytes
 from seglake.storage.local_storage import LocalStorage
 from support.audits import audited
 from support.lake_accounts import incomplete, left_behind, rows_of, unpublished
@@ -190,10 +191,34 @@ def test_files_of_dead_runs_go_when_they_are_old(lake: Path) -> None:
         path.write_bytes(b"left")
     for path in (old, redo):
         os.utime(path, (0, 0))
-    assert maintained(lake, _DRY).tables[0].deleted_files == 1
+    planned = maintained(lake, _DRY)
     assert old.exists()
-    assert maintained(lake).tables[0].deleted_files == 1
+    for summary in (planned, maintained(lake)):
+        records = summary.tables[0]
+        assert (records.deleted_files, records.deleted_bytes) == (1, 4)
     assert (old.exists(), young.exists(), redo.exists()) == (False, True, True)
+
+
+def test_scratch_files_of_dead_replays_and_probes_go_when_they_are_old(lake: Path) -> None:
+    maintained(lake)
+    own = lake / "records" / "_seglake"
+    old, half, probe = own / "replay" / "old", own / "replay" / "half", own / "probe" / "probe-1"
+    for path in (old / "0.log", old / "1.log", half / "0.log", half / "1.log", probe):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"left")
+    for path in (old / "0.log", old / "1.log", old, half / "1.log", half, probe):
+        os.utime(path, (0, 0))
+    planned = maintained(lake, _DRY)
+    assert planned.to_text().splitlines()[1:] == [
+        "left by replays and probes that died: 3 old files of 12 B would be deleted"
+    ]
+    assert (old.exists(), probe.exists()) == (True, True)
+    done = maintained(lake)
+    assert (done.scratch_files, done.scratch_bytes) == (3, 12)
+    assert done.to_text().startswith("3 old files of 12 B deleted (")
+    assert (old.exists(), probe.exists()) == (False, False)
+    assert len([*half.iterdir()]) == 2, "a replay may be at work"
+    assert maintained(lake).scratch_files == 0
 
 
 @pytest.mark.parametrize(
@@ -206,6 +231,7 @@ def test_replaced_files_go_after_a_week_or_when_the_table_says(
     assert _merged(LakeTables(str(lake), LocalStorage()), days_ago=10)("run") == ""
     for path in replaced:
         os.utime(path, (0, 0))
+    sizes = sum(path.stat().st_size for path in replaced) if deleted else 0
     if kept is not None:
         DeltaTable(str(lake / "records")).alter.set_table_properties(
             {"delta.deletedFileRetentionDuration": kept}
@@ -213,7 +239,13 @@ def test_replaced_files_go_after_a_week_or_when_the_table_says(
     summary = maintained(lake, MaintenanceChoice(tables=("records",)))
     assert (summary.tables[0].deleted_files, summary.tables[0].failure) == (deleted, "")
     assert sum(not path.exists() for path in replaced) == deleted
-    said = f"{deleted} old files deleted" if deleted else "nothing to compact, nothing to delete"
+    size = show_bytes(summary.tables[0].deleted_bytes)
+    assert summary.tables[0].deleted_bytes == sizes
+    said = (
+        f"{deleted} old files of {size} deleted"
+        if deleted
+        else "nothing to compact, nothing to delete"
+    )
     assert summary.to_text().startswith(f"{said} (")
 
 

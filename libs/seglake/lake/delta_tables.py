@@ -79,6 +79,19 @@ class LakeTables:
     def running_folder(self) -> str:
         return self.storage.join(self.work_folder, "running")
 
+    @property
+    def replay_folder(self) -> str:
+        return self.storage.join(self.work_folder, "replay")
+
+    @property
+    def scratch_folders(self) -> tuple[str, str]:
+        """Where only files lie that nobody needs when the process that wrote them has ended."""
+        return self.replay_folder, self._probe_folder
+
+    @property
+    def _probe_folder(self) -> str:
+        return self.storage.join(self.work_folder, "probe")
+
     def source_ids(self) -> list[str]:
         """Return the sources that the ledger has ranges of, sorted."""
         return self._named_in_ledger("source_id")
@@ -124,9 +137,8 @@ class LakeTables:
             UnsafeStoreError: the store does not see to it.
             LakeRefusedError: the store does not let us try.
         """
-        folder = self.storage.join(self.work_folder, "probe")
         with opening(self.lake_path):
-            if not self.storage.creates_exclusively(folder):
+            if not self.storage.creates_exclusively(self._probe_folder):
                 raise UnsafeStoreError(path=self.lake_path)
 
     def open(self, table: Table) -> "DeltaTable":

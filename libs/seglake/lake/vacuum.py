@@ -1,22 +1,35 @@
-"""Deletes data files that no version of a table needs any more, and those of dead runs. Effect."""
+"""Deletes data files that no version of a table needs any more, and what dead runs left. Effect."""
 
-from typing import TYPE_CHECKING
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import unquote
 
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.foreign_changes import MAINTAINS
 from seglake.lake.tables import Table
+from seglake.storage.errors import NotFoundError
+from seglake.storage.storage import FileInfo, Storage
 
 if TYPE_CHECKING:
     from seglake.lake.delta_tables import DeltaTable
 
 # Delta's own default. Younger files may be those of a run at work.
 _LEAST_HOURS = 7 * 24
+_HOUR_MS = 3_600_000
+
+
+class DeletedFiles(NamedTuple):
+    """How many files were deleted, or would be, and how large they were."""
+
+    file_count: int
+    size_bytes: int
 
 
 def vacuumed(
     tables: LakeTables, table: Table, handle: "DeltaTable", *, run_id: str, dry_run: bool
-) -> int:
-    """Delete them, and return how many; folders whose names begin with _ are left alone.
+) -> DeletedFiles:
+    """Delete them; folders whose names begin with _ are left alone.
 
     A file goes seven days after it was replaced, or, where no commit has named it, was written;
     later if the table's `delta.deletedFileRetentionDuration` says so.
@@ -34,6 +47,7 @@ def vacuumed(
         except DeltaError:  # the table's own is longer; whatever else it is comes again
             hours = None
             found = handle.vacuum(retention_hours=hours, dry_run=True, full=True)
+        size_bytes = _size_bytes(tables.storage, tables.path(table), found)
         if found and not dry_run:
             said = {"run_id": run_id, MAINTAINS: "vacuum"}
             handle.vacuum(
@@ -42,4 +56,51 @@ def vacuumed(
                 full=True,
                 commit_properties=CommitProperties(custom_metadata=said),
             )
-    return len(found)
+    return DeletedFiles(len(found), size_bytes)
+
+
+def scratch_deleted(tables: LakeTables, now_ms: int, *, dry_run: bool) -> DeletedFiles:
+    """Delete the scratch files of replays and probes that died at least seven days ago."""
+    latest_ms = now_ms - _LEAST_HOURS * _HOUR_MS
+    count = size_bytes = 0
+    for folder in tables.scratch_folders:
+        for entry in _entries(tables.storage, folder):
+            files = _files_below(tables.storage, entry)
+            if max(each.modified_at_ms for each in (entry, *files)) > latest_ms:
+                continue
+            count += len(files)
+            size_bytes += sum(file.size_bytes for file in files)
+            if not dry_run and entry.is_folder:
+                tables.storage.delete_folder(entry.path)
+            elif not dry_run:
+                tables.storage.delete(entry.path)
+    return DeletedFiles(count, size_bytes)
+
+
+def _size_bytes(storage: Storage, folder: str, places: Iterable[str]) -> int:
+    """Of files below a folder, named as in a log; one that is gone meanwhile has none."""
+    by_folder: dict[str, set[str]] = defaultdict(set)
+    for place in places:
+        above, _, name = unquote(place).rpartition("/")
+        by_folder[above].add(name)
+    return sum(
+        entry.size_bytes
+        for above, names in by_folder.items()
+        for entry in _entries(storage, storage.join(folder, above) if above else folder)
+        if entry.name in names
+    )
+
+
+def _files_below(storage: Storage, entry: FileInfo) -> list[FileInfo]:
+    """All files of a folder, or the one that it is."""
+    if not entry.is_folder:
+        return [entry]
+    inside = _entries(storage, entry.path)
+    return [file for each in inside for file in _files_below(storage, each)]
+
+
+def _entries(storage: Storage, folder: str) -> list[FileInfo]:
+    try:
+        return storage.list_folder(folder)
+    except NotFoundError:
+        return []

@@ -22,7 +22,7 @@ from seglake.lake.merged_files import merge
 from seglake.lake.snapshots import StoredFile
 from seglake.lake.table_creation import create_missing, pending_upgrade, upgrade_notes
 from seglake.lake.tables import REQUIRED_TABLES, TABLES, Table
-from seglake.lake.vacuum import vacuumed
+from seglake.lake.vacuum import scratch_deleted, vacuumed
 from seglake.log_tables.ledger_digest import LedgerDigest
 from seglake.near_names import did_you_mean
 from seglake.pipelines.lake_maintenance.maintain_summary import MaintainSummary, TableMaintenance
@@ -106,6 +106,9 @@ def maintain(
     # A lake from before a table gets it with its next run.
     there = [t for t in choice.chosen if t in REQUIRED_TABLES or tables.has(t)]
     summary.tables = [run.of(table) for table in there]
+    now_ms = time.time_ns() // 1_000_000
+    scratch = scratch_deleted(tables, now_ms, dry_run=choice.dry_run)
+    summary.scratch_files, summary.scratch_bytes = scratch
     if not choice.dry_run:
         ledger = LedgerDigest(tables)
         ledger.read()
@@ -140,7 +143,7 @@ class _Maintenance:
             done.merged_files, done.new_files = _file_count(merges), len(merges)
         else:
             view = self._compact(view, done)
-        done.deleted_files = vacuumed(
+        done.deleted_files, done.deleted_bytes = vacuumed(
             self._tables, table, view.handle, run_id=self.run_id, dry_run=self._choice.dry_run
         )
         if not self._choice.dry_run:

@@ -29,6 +29,7 @@ class TableMaintenance:
     merged_files: int = 0
     new_files: int = 0
     deleted_files: int = 0
+    deleted_bytes: int = 0
     seconds: float = 0.0
     failure: str = ""
 
@@ -45,6 +46,7 @@ class MaintainSummary:
 
     Attributes:
         recovered: topics that a run which died had begun to commit; they are complete now.
+        scratch_files, scratch_bytes: deleted of what replays and probes left that died.
     """
 
     run_id: str
@@ -53,6 +55,8 @@ class MaintainSummary:
     recovered: list[str] = field(default_factory=list)
     tables: list[TableMaintenance] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    scratch_files: int = 0
+    scratch_bytes: int = 0
     seconds: float = 0.0
 
     @property
@@ -67,6 +71,9 @@ class MaintainSummary:
         """A line for each table that something was done to."""
         lines = [f"{self._headline()} ({self.seconds:.1f} s)"]
         lines += [f"{table.table}: {done}" for table in self.tables if (done := self._done(table))]
+        if self.scratch_files:
+            scratch = self._deleted(self.scratch_files, self.scratch_bytes)
+            lines.append(f"left by replays and probes that died: {scratch}")
         if self.recovered:
             lines.append(f"completed what an earlier run began: {', '.join(self.recovered)}")
         lines += [f"note: {note}" for note in self.notes]
@@ -78,8 +85,9 @@ class MaintainSummary:
         if compacted:
             before = sum(table.files_before for table in compacted)
             parts.append(f"{show_count(before, 'file')} {self._became(compacted)}")
-        if deleted := sum(table.deleted_files for table in self.tables):
-            parts.append(self._deleted(deleted))
+        if deleted := self.scratch_files + sum(table.deleted_files for table in self.tables):
+            deleted_bytes = self.scratch_bytes + sum(table.deleted_bytes for table in self.tables)
+            parts.append(self._deleted(deleted, deleted_bytes))
         if failed := [table.table for table in self.tables if table.failure]:
             parts.append(f"failed to compact {', '.join(failed)}")
         text = ", ".join(parts) or "nothing to compact, nothing to delete"
@@ -92,7 +100,7 @@ class MaintainSummary:
             size = "" if table.bytes_after is None else f" of {show_bytes(table.bytes_after)}"
             parts.append(f"{before} {self._became([table])}{size}")
         if table.deleted_files:
-            parts.append(self._deleted(table.deleted_files))
+            parts.append(self._deleted(table.deleted_files, table.deleted_bytes))
         if table.failure:
             parts.append(f"not compacted, the next maintenance tries again: {table.failure}")
         return "; ".join(parts)
@@ -101,5 +109,6 @@ class MaintainSummary:
         became = "would become at most" if self.is_dry_run else "became"
         return f"{became} {sum(table.expected_files for table in tables)}"
 
-    def _deleted(self, count: int) -> str:
-        return f"{show_count(count, 'old file')} {'would be ' if self.is_dry_run else ''}deleted"
+    def _deleted(self, count: int, size_bytes: int) -> str:
+        were = "would be " if self.is_dry_run else ""
+        return f"{show_count(count, 'old file')} of {show_bytes(size_bytes)} {were}deleted"

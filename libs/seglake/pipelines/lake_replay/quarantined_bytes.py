@@ -39,7 +39,7 @@ def quarantined_sources(
         if is_sound_outside(row) and row["raw_is_complete"]
     }
     storage = tables.storage
-    folder = storage.join(tables.work_folder, "replay", uuid.uuid4().hex)
+    folder = storage.join(tables.replay_folder, uuid.uuid4().hex)
     copies: list[RepairSource] = []
     try:
         for identity, raw in _quarantined_bytes(tables, source_id) if wanted else ():
