@@ -62,7 +62,7 @@ def test_a_gap_that_another_replica_fills_is_none(lake: Path, disk: Path) -> Non
     (disk / "orders-0" / f"{30:020d}.log").unlink()
     sound = write_elected(disk.with_name("sound"), _WINNER, broker_id=2)
     summary = retaken(lake, disk, sound)
-    assert (summary.exit_code, summary.gaps, summary.limits_crossed) == (0, {}, [])
+    assert (summary.exit_code, summary.gaps, summary.findings.limits_crossed) == (0, {}, [])
 
 
 @pytest.mark.parametrize("dry_run", [True, False])
@@ -89,7 +89,7 @@ def test_a_note_of_the_log_is_passed_on(lake: Path, disk: Path) -> None:
 @pytest.mark.parametrize("finding", ["ingested_unknown_outcomes", "contradicted", "limits_crossed"])
 def test_what_is_in_doubt_asks_for_a_look(finding: str) -> None:
     summary = RetakeSummary("run", "lake")
-    getattr(summary, finding).append("what it is")
+    getattr(summary.findings, finding).append("what it is")
     assert summary.exit_code == 3
     assert ": what it is" in summary.to_text()
     assert json.loads(summary.to_json())[finding] == ["what it is"]

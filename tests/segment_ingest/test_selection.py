@@ -51,13 +51,15 @@ def test_time_windows_tile_in_any_order(order: list[int], data: Path, lake: Path
 
 
 @pytest.mark.parametrize(
-    "edges", [[0, 20, 40], [0, 5, 15, 25, 30, 40]], ids=["runs", "few batches"]
+    ("edges", "value_bytes"),
+    [([0, 20, 40], 0), ([0, 5, 15, 25, 30, 40], 0), ([0, 40], 20_000)],
+    ids=["runs", "few batches", "large batches"],
 )
 @pytest.mark.parametrize(("first", "stop"), [(13, 26), (14, 29)], ids=["inside", "at the newest"])
 def test_a_window_takes_whole_batches_from_the_first_that_reaches_it(
-    first: int, stop: int, edges: list[int], data: Path, lake: Path
+    first: int, stop: int, edges: list[int], value_bytes: int, data: Path, lake: Path
 ) -> None:
-    make_log_dir(data, {_ORDERS: edges})
+    make_log_dir(data, {_ORDERS: edges}, value_bytes=value_bytes)
     window = {"from_timestamp": _at(first), "to_timestamp": _at(stop)}
     ingested(data, lake, select=window)
     assert offsets_taken(lake) == list(range(10, 25))

@@ -15,6 +15,7 @@ from seglake.kafka_log.segment_survey import (
     SegmentSurvey,
     SegmentTransactions,
     SplitPoint,
+    TimeWindow,
 )
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.settings.settings import Settings
@@ -95,8 +96,7 @@ def survey(
         is_plain=is_plain,
         is_cut_open=is_cut_open,
         transactions=SegmentTransactions(events),
-        from_offset=window[0],
-        to_offset=window[1],
+        window=TimeWindow(*window),
     )
 
 

@@ -81,6 +81,20 @@ class SegmentTransactions(NamedTuple):
 NO_TRANSACTIONS = SegmentTransactions()
 
 
+class TimeWindow(NamedTuple):
+    """Where a window of time begins and ends in a segment.
+
+    Each is the first offset of the first batch whose newest record is at or after that time, None
+    when there is none.
+    """
+
+    from_offset: int | None = None
+    to_offset: int | None = None
+
+
+NO_WINDOW = TimeWindow()
+
+
 class LastBatch(NamedTuple):
     """The header of the last sound batch of a segment."""
 
@@ -104,8 +118,6 @@ class SegmentSurvey:
         is_cut_open: what follows the last sound batch is damage, not a tail.
         hole_count: holes in the offsets that no damage explains. No neighbour proves the offsets of
             the batches beside them.
-        from_offset, to_offset: first offset of the first batch whose newest record is at or after
-            the window's begin and end, None when there is none.
         walk_offset: what lies below was left out of the walk, None for nothing.
         newest_ms: the newest time of all batches that were walked, None when they have none.
         epochs: leader epochs as the batches have them: of those in a row with the same one, the
@@ -122,8 +134,7 @@ class SegmentSurvey:
     has_compacted_batch: bool = False
     hole_count: int = 0
     tail: TailKind | None = None
-    from_offset: int | None = None
-    to_offset: int | None = None
+    window: TimeWindow = NO_WINDOW
     walk_offset: int | None = None
     newest_ms: int | None = None
     transactions: SegmentTransactions = NO_TRANSACTIONS

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from seglake.kafka_log.segment_survey import NO_WINDOW, TimeWindow
 from seglake.kafka_log.transactions.transaction_events import TransactionEvents
 from seglake.log_dirs.split_points import SplitPoints
 from seglake.segment_codec.batch_run import BatchRun
@@ -60,8 +61,7 @@ class Collected:
     is_cut_open: bool = False
     hole_count: int = 0
     tail: Tail | None = None
-    from_offset: int | None = None
-    to_offset: int | None = None
+    window: TimeWindow = NO_WINDOW
     newest_ms: int | None = None
     newest: RecordBatch | None = None  # until it is proved
     epochs: EpochRuns = field(default_factory=EpochRuns)

@@ -1,9 +1,12 @@
 """The walk of a survey: what is collected of a segment, batch by batch. Effect: reads."""
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
 from seglake.kafka_log.batch_headers import max_timestamp_ms
+from seglake.kafka_log.segment_survey import TimeWindow
 from seglake.kafka_log.transactions.transaction_events import TransactionEvents
 from seglake.log_dirs.batch_proof import is_proved
 from seglake.log_dirs.batch_search import walk_start
@@ -113,13 +116,8 @@ def _note_time(found: Collected, unit: Unit, request: SurveyRequest) -> None:
     if newest_ms >= 0 and (found.newest_ms is None or newest_ms > found.newest_ms):
         found.newest_ms = newest_ms
         found.newest = unit if isinstance(unit, RecordBatch) and not found.is_proved else None
-    if request.from_ms is None and request.to_ms is None:
-        return
     first = _first_possible_offset(found, unit)
-    if request.from_ms is not None and found.from_offset is None and newest_ms >= request.from_ms:
-        found.from_offset = first
-    if request.to_ms is not None and found.to_offset is None and newest_ms >= request.to_ms:
-        found.to_offset = first
+    _note_window(found, request, lambda since_ms: first if newest_ms >= since_ms else None)
 
 
 def _collect_run(found: Collected, run: BatchRun, request: SurveyRequest) -> None:
@@ -142,10 +140,25 @@ def _note_times(found: Collected, run: BatchRun, request: SurveyRequest) -> None
     if newest >= 0 and (found.newest_ms is None or newest > found.newest_ms):
         found.newest_ms = newest
         found.newest = None if found.is_proved else run.batch(index)
-    if request.from_ms is not None and found.from_offset is None:
-        found.from_offset = _first_since(run, newest_ms, request.from_ms)
-    if request.to_ms is not None and found.to_offset is None:
-        found.to_offset = _first_since(run, newest_ms, request.to_ms)
+    _note_window(found, request, lambda since_ms: _first_since(run, newest_ms, since_ms))
+
+
+def _note_window(
+    found: Collected, request: SurveyRequest, first_since: Callable[[int], int | None]
+) -> None:
+    """Look for the window's begin and end in what was met, unless they were met before.
+
+    Args:
+        first_since: the offset of the first batch there at or after a time.
+    """
+    if request.from_ms is None and request.to_ms is None:
+        return
+    start, stop = found.window
+    if request.from_ms is not None and start is None:
+        start = first_since(request.from_ms)
+    if request.to_ms is not None and stop is None:
+        stop = first_since(request.to_ms)
+    found.window = TimeWindow(start, stop)
 
 
 def _first_since(run: BatchRun, newest_ms: NDArray[np.int64], since_ms: int) -> int | None:

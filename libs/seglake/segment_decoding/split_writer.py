@@ -62,7 +62,6 @@ class SplitWriter:
 
     def __init__(self, split: PartitionSplit, settings: DecodeSettings) -> None:
         self._split = split
-        self._floor_offset = split.floor_offset
         self._settings = settings
         self._builder = ColumnBuilder(settings.max_decompressed_batch_bytes)
         self._pending: list[PendingUnit | PendingRun | PendingDefect] = []
@@ -118,7 +117,7 @@ class SplitWriter:
             DefectError: it cannot be decompressed; nothing was queued.
         """
         if pending.state is BatchState.DECODED:
-            self._builder.add(pending.unit, self._floor_offset, self._split.range_next)
+            self._builder.add(pending.unit, self._split.floor_offset, self._split.range_next)
         self._pending.append(pending)
         self._pending_count += 1
 
@@ -132,7 +131,7 @@ class SplitWriter:
         if len(places):
             decoded = self._builder.add_run(
                 pending.run.chosen(places),
-                self._floor_offset,
+                self._split.floor_offset,
                 self._split.range_next,
                 self._settings.decoded_bytes,
             )

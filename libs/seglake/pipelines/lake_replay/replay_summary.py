@@ -34,8 +34,7 @@ class ReplaySummary:
     """What a replay brought, and what is left.
 
     Attributes:
-        planned_gaps, planned_offsets, planned_fills: what a dry run would fill: how many gaps, how
-            many offsets, and which.
+        planned_fills: the gaps that a dry run would fill.
         repaired: the gaps that were filled, or of a dry run would be, by partition; their offsets
             are those that came, or would.
         left_spans: quarantined spans that nothing resolves yet, by defect code.
@@ -48,8 +47,6 @@ class ReplaySummary:
     run_id: str
     lake: str
     is_dry_run: bool = False
-    planned_gaps: int = 0
-    planned_offsets: int = 0
     planned_fills: list[PlannedFill] = field(default_factory=list)
     repaired_gaps: int = 0
     repaired_records: int = 0
@@ -69,6 +66,15 @@ class ReplaySummary:
         return ExitCode.LOOK if self.left_out or self.contradicted else ExitCode.DONE
 
     @property
+    def planned_gaps(self) -> int:
+        return len(self.planned_fills)
+
+    @property
+    def planned_offsets(self) -> int:
+        """How many offsets a dry run would fill in."""
+        return sum(fill.filled_offsets for fill in self.planned_fills)
+
+    @property
     def left_offsets(self) -> dict[str, int]:
         """Offsets of gaps that still stand, by cause."""
         return {cause: offset_count(found) for cause, found in self.left_gaps.items()}
@@ -76,8 +82,6 @@ class ReplaySummary:
     def add(self, *searches: RepairResult) -> None:
         """Count what searches for the gaps of one source brought, or would bring."""
         for found in searches:
-            self.planned_gaps += len(found.planned_fills)
-            self.planned_offsets += sum(fill.filled_offsets for fill in found.planned_fills)
             self.planned_fills += found.planned_fills
             for name, gaps in repaired_gaps(found).items():
                 before = self.repaired.get(name)
@@ -104,6 +108,8 @@ class ReplaySummary:
         """One line."""
         facts = {
             **asdict(self),
+            "planned_gaps": self.planned_gaps,
+            "planned_offsets": self.planned_offsets,
             "repaired": {name: found._asdict() for name, found in self.repaired.items()},
             "left_offsets": self.left_offsets,
             "left_gaps": json_gaps(self.left_gaps),

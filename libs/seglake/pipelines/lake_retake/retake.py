@@ -78,7 +78,7 @@ def retake(
     if not dry_run:
         recover(tables, context.source_id, sorted(_topics_of(keys)), after=context.after)
     summary = RetakeSummary(context.run_id, tables.lake_path, dry_run, len(keys))
-    summary.left_out |= discovery.unreadable
+    summary.findings.left_out |= discovery.unreadable
     with Announcement(context, _topics_of(keys)) as announced:
         for isolation in Isolation:
             own = {key for key in keys if coverage.isolation(key.topic) == isolation}
@@ -126,7 +126,7 @@ def _retake(
         committed += done.committed
         left_out |= done.left_out
         lost, rounds = {key for key in lost if key.topic in done.lost}, rounds + 1
-    summary.left_out |= left_out
+    summary.findings.left_out |= left_out
     for topic in sorted(_topics_of(lost)):
         summary.left_out[topic] = f"{topic}: concurrent runs kept committing first; run again"
     if context.is_dry_run:
@@ -169,7 +169,7 @@ def _round(
     generations, coverage = published(context, sorted(_topics_of(keys)))
     wanted = wanted_ranges_of(keys, whole, coverage)
     plan = planned(replicas, wanted, coverage, context) if wanted else RetakePlan()
-    summary.notes += plan.notes
+    summary.findings.notes += plan.notes
     if context.is_dry_run:
         summary.add_plan(plan.ranges, [(of.key, free) for of in plan.retakes for free in of.free])
         return _Round((), (), plan.left_out)

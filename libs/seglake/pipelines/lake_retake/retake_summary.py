@@ -36,6 +36,26 @@ _MOST_LINES = 20
 
 
 @dataclass(slots=True)
+class RetakeFindings:
+    """What a person should know of a retake; the names are those of an ingest's findings.
+
+    Attributes:
+        left_out: partitions of which nothing was ingested, or not all that was asked for, and why.
+    """
+
+    ingested_unknown_outcomes: list[str] = field(default_factory=list)
+    contradicted: list[str] = field(default_factory=list)
+    limits_crossed: list[str] = field(default_factory=list)
+    left_out: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def need_a_look(self) -> bool:
+        is_in_doubt = self.ingested_unknown_outcomes or self.contradicted
+        return bool(self.left_out or is_in_doubt or self.limits_crossed)
+
+
+@dataclass(slots=True)
 class RetakeSummary:
     """What was ingested again, and what was not.
 
@@ -46,8 +66,6 @@ class RetakeSummary:
         released: superseded offsets that the logs which won do not reach; those of a dry run would
             be.
         gaps, defects, damaged: as of `IngestSummary`, of what was ingested again.
-        ingested_unknown_outcomes, contradicted, limits_crossed: as of its findings.
-        left_out: partitions of which nothing was ingested, or not all that was asked for, and why.
     """
 
     run_id: str
@@ -63,18 +81,20 @@ class RetakeSummary:
     defects: dict[str, int] = field(default_factory=dict)
     damaged: dict[str, int] = field(default_factory=dict)
     quarantined_bytes: int = 0
-    ingested_unknown_outcomes: list[str] = field(default_factory=list)
-    contradicted: list[str] = field(default_factory=list)
-    limits_crossed: list[str] = field(default_factory=list)
-    left_out: dict[str, str] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
+    findings: RetakeFindings = field(default_factory=RetakeFindings)
     seconds: float = 0.0
 
     @property
     def exit_code(self) -> int:
-        is_in_doubt = self.ingested_unknown_outcomes or self.contradicted
-        needs_a_look = self.left_out or is_in_doubt or self.limits_crossed
-        return ExitCode.LOOK if needs_a_look else ExitCode.DONE
+        return ExitCode.LOOK if self.findings.need_a_look else ExitCode.DONE
+
+    @property
+    def left_out(self) -> dict[str, str]:
+        return self.findings.left_out
+
+    @property
+    def notes(self) -> list[str]:
+        return self.findings.notes
 
     def add(self, results: Iterable[RangeResult], released: Iterable[ReleasedRange]) -> None:
         """Count what a commit brought."""
@@ -92,7 +112,9 @@ class RetakeSummary:
         self.planned += [(str(plan.key), (plan.start_offset, plan.next_offset)) for plan in plans]
         self.released += [(str(key), offsets) for key, offsets in free]
         self.gaps = joined_places(self.gaps, expected_gaps(plans))
-        self.ingested_unknown_outcomes += doubts_of((plan, plan.next_offset) for plan in plans)
+        self.findings.ingested_unknown_outcomes += doubts_of(
+            (plan, plan.next_offset) for plan in plans
+        )
 
     def add_findings(self, committed: Sequence[RangeResult], repairs: RepairResult) -> None:
         """Say what a person should know of what was committed, and of the repairs behind it."""
@@ -102,22 +124,25 @@ class RetakeSummary:
         self.damaged = Counter(self.damaged) + Counter(damaged_spans(both))
         reports = [report for result in both for report in result.reports]
         self.quarantined_bytes += sum(report.bytes.quarantined for report in reports)
-        self.ingested_unknown_outcomes += doubts_of(
+        self.findings.ingested_unknown_outcomes += doubts_of(
             (result.plan, result.next_offset) for result in committed
         )
-        self.contradicted += repairs.contradicted
-        self.notes += repairs.notes
-        self.left_out |= repairs.unread
+        self.findings.contradicted += repairs.contradicted
+        self.findings.notes += repairs.notes
+        self.findings.left_out |= repairs.unread
 
     def close(self, limits: LimitsSettings, notes: Iterable[str]) -> None:
         """Judge all that was added."""
-        self.limits_crossed = limits_crossed(limits, self.damaged, self.gaps, ())
-        self.ingested_unknown_outcomes = [*dict.fromkeys(self.ingested_unknown_outcomes)]
-        self.notes = [*dict.fromkeys([*self.notes, *notes])]
+        found = self.findings
+        found.limits_crossed = limits_crossed(limits, self.damaged, self.gaps, ())
+        found.ingested_unknown_outcomes = [*dict.fromkeys(found.ingested_unknown_outcomes)]
+        found.notes = [*dict.fromkeys([*found.notes, *notes])]
 
     def to_json(self) -> str:
         """One line."""
-        facts = {**asdict(self), "gaps": json_gaps(self.gaps), "exit_code": self.exit_code}
+        facts = asdict(self)
+        facts |= facts.pop("findings")
+        facts |= {"gaps": json_gaps(self.gaps), "exit_code": self.exit_code}
         return json.dumps(facts, sort_keys=True)
 
     def to_text(self) -> str:
@@ -129,12 +154,12 @@ class RetakeSummary:
         lines += _listed(label, self.released, ": above the log that won, free for the next ingest")
         lines += shown_damage(self.defects, self.damaged, self.quarantined_bytes)
         lines += gap_lines(self.gaps)
-        for text in self.ingested_unknown_outcomes:
+        for text in self.findings.ingested_unknown_outcomes:
             lines.append(f"unknown outcome: {shown_doubt(text, is_dry_run=self.is_dry_run)}")
-        lines += [f"contradicted: {text}" for text in self.contradicted]
+        lines += [f"contradicted: {text}" for text in self.findings.contradicted]
         lines += [f"left out: {reason}" for reason in self.left_out.values()]
         lines += [f"note: {note}" for note in self.notes]
-        lines += [f"limit crossed: {limit}" for limit in self.limits_crossed]
+        lines += [f"limit crossed: {limit}" for limit in self.findings.limits_crossed]
         return as_lines(lines)
 
     def _headline(self) -> str:

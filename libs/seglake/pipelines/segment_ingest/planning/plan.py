@@ -84,9 +84,10 @@ def wanted_ranges(partition: SurveyedPartition, settings: Settings) -> list[Offs
     upper = partition.bounds.next_offset
     start, stop = 0, upper
     if settings.select.from_timestamp_ms is not None:
-        start = _first_known((survey.from_offset for survey in partition.surveys), upper)
+        start = _first_known((survey.window.from_offset for survey in partition.surveys), upper)
     if settings.select.to_timestamp_ms is not None:
-        stop = min(_first_known((survey.to_offset for survey in partition.surveys), upper), upper)
+        known = _first_known((survey.window.to_offset for survey in partition.surveys), upper)
+        stop = min(known, upper)
     taken = merged([*partition.covered, *partition.waiting_ranges])
     return subtracted((start, stop), taken) if start < stop else []
 
