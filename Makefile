@@ -103,7 +103,7 @@ test-ci: setup setup-airflow ## run what CI runs: the same, and tests with S3, H
 
 .PHONY: test-all
 test-all: setup setup-airflow ## run all tests but the slow ones: the whole matrix of cases, and all servers
-	$(BIN)/python -m pytest $(SPREAD) -m "not slow"
+	$(BIN)/python -m pytest $(SPREAD_SERVERS) -m "not slow"
 
 .PHONY: test-times
 test-times: setup ## run the default tests, and say where the time goes

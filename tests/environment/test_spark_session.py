@@ -9,6 +9,7 @@ import pytest
 from pyspark import SparkConf, SparkContext
 
 from seglake.environment import spark_session, spark_start
+from seglake.environment.interrupts import ends_process
 from seglake.environment.spark_session import (
     _add_delta,
     _choose_python_of_workers,
@@ -101,13 +102,23 @@ def test_jvm_says_more_with_v(verbosity: int, level: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("master", "expected"),
-    [("local[*]", ["-XX:TieredStopAtLevel=1", "-Da=b"]), ("spark://host:7077", ["-Da=b"])],
+    ("is_command", "master", "expected"),
+    [
+        (True, "local[*]", ["-XX:TieredStopAtLevel=1", "-Da=b"]),
+        (True, "spark://host:7077", ["-Da=b"]),
+        (False, "local[*]", ["-Da=b"]),
+    ],
 )
-def test_java_compiles_quickly_where_python_does_the_work(master: str, expected: list[str]) -> None:
-    properties = (("spark.driver.extraJavaOptions", "-Da=b"),)
-    conf = SparkConf(loadDefaults=False).setMaster(master).setAll(list(properties))
-    _compile_quickly(conf)
+def test_java_compiles_quickly_in_a_command_whose_work_python_does(
+    is_command: bool, master: str, expected: list[str]
+) -> None:
+    conf = SparkConf(loadDefaults=False).setMaster(master)
+    conf.set("spark.driver.extraJavaOptions", "-Da=b")
+    before = ends_process.set(is_command)
+    try:
+        _compile_quickly(conf)
+    finally:
+        ends_process.reset(before)
     assert (conf.get("spark.driver.extraJavaOptions") or "").split() == expected
 
 

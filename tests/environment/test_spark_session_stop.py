@@ -23,8 +23,34 @@ def test_spark_that_a_command_started_has_ended_in_order(source: Path, tmp_path:
     )
     command = [sys.executable, "-m", "seglake", "ingest", "--config", str(settings)]
     command += ["--source", str(source), "--lake", str(tmp_path / "lake")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    # Not pipes: they are open until the JVM has ended too.
+    with (tmp_path / "said").open("w") as said:
+        done = subprocess.run(command, stdout=said, stderr=said, check=False)
+    assert done.returncode == 0, (tmp_path / "said").read_text()
     (log,) = events.iterdir()
     assert "SparkListenerApplicationEnd" in log.read_text()
     assert not log.name.endswith(".inprogress")
+
+
+_DEATH = """
+import os, signal
+from seglake.environment.interrupts import ends_process
+from seglake.environment.spark_session import spark_context
+from seglake.pipelines.settings.settings import SparkSettings
+
+ends_process.set(True)
+try:
+    with spark_context(SparkSettings("local[1]"), application="test", verbosity=0) as context:
+        os.kill(context._jvm.java.lang.ProcessHandle.current().pid(), signal.SIGKILL)
+        raise ValueError("what came of it")
+except ValueError as error:
+    print(error, flush=True)
+os._exit(0)
+"""
+
+
+@pytest.mark.own_spark
+def test_what_came_of_a_dead_virtual_machine_is_told_and_not_that_it_cannot_be_stopped() -> None:
+    command = [sys.executable, "-c", _DEATH]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout == "what came of it\n", done.stderr

@@ -15,12 +15,14 @@ from seglake.lake.compaction import merge_task, replace_files, view_of
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.merged_files import merge
 from seglake.lake.tables import RECORDS
+from seglake.lake.vacuum import scratch_deleted
 from seglake.pipelines.lake_maintenance import merge_plan
 from seglake.pipelines.lake_maintenance.maintain import MaintenanceChoice
 from seglake.pipelines.lake_maintenance.maintain_summary import MaintainSummary, TableMaintenance
 from seglake.pipelines.lake_maintenance.merge_plan import merges_of
 from seglake.pipelines.progress_views import show_bytes
 from seglake.storage.local_storage import LocalStorage
+from seglake.storage.storage import FileInfo
 from support.audits import audited
 from support.lake_accounts import incomplete, left_behind, rows_of, unpublished
 from support.lakes import ingested, maintained
@@ -219,6 +221,24 @@ def test_scratch_files_of_dead_replays_and_probes_go_when_they_are_old(lake: Pat
     assert (old.exists(), probe.exists()) == (False, False)
     assert len([*half.iterdir()]) == 2, "a replay may be at work"
     assert maintained(lake).scratch_files == 0
+
+
+def test_scratch_files_are_as_old_as_they_are_where_folders_have_no_times(lake: Path) -> None:
+    """As on S3."""
+
+    class Timeless(LocalStorage):
+        def list_folder(self, path: str) -> list[FileInfo]:
+            found = super().list_folder(path)
+            return [info._replace(modified_at_ms=0) if info.is_folder else info for info in found]
+
+    young = lake / "records" / "_seglake" / "replay" / "young" / "0.log"
+    young.parent.mkdir(parents=True)
+    young.write_bytes(b"left")
+    tables = LakeTables(str(lake), Timeless())
+    now_ms = time.time_ns() // 1_000_000
+    assert scratch_deleted(tables, now_ms, dry_run=False) == (0, 0)
+    assert scratch_deleted(tables, now_ms + 8 * 86_400_000, dry_run=False) == (1, 4)
+    assert not young.exists()
 
 
 @pytest.mark.parametrize(

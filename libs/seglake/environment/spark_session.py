@@ -7,7 +7,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from weakref import WeakSet
 
@@ -155,7 +155,8 @@ def _stop(running: SparkContext | SparkSession) -> None:
     """
     context = running.sparkContext if isinstance(running, SparkSession) else running
     if ends_process.get():
-        context._jsc.stop()
+        with suppress(Py4JError):  # the JVM has died, and what came of that is told already
+            context._jsc.stop()
     else:
         running.stop()
 
@@ -217,11 +218,12 @@ def _configuration(settings: SparkSettings, application: str, verbosity: int) ->
 
 
 def _compile_quickly(conf: SparkConf) -> None:
-    """Keep to Java's first compiler where its part of the work is to hand tasks to Python.
+    """Keep a command to Java's first compiler where all that Java does is hand tasks to Python.
 
-    The second one pays for what runs for minutes: without it a run starts in a sixth less time.
+    The second one is worth its cost in runs of minutes only: without it a run starts in a sixth
+    less time. A JVM that a notebook goes on to use has both.
     """
-    if _is_local(_master(conf)) and not is_submitted():
+    if ends_process.get() and _is_local(_master(conf)) and not is_submitted():
         given = conf.get(_JAVA_OPTIONS) or ""
         conf.set(_JAVA_OPTIONS, f"-XX:TieredStopAtLevel=1 {given}".strip())
 

@@ -2,13 +2,14 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import unquote
 
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.foreign_changes import MAINTAINS
 from seglake.lake.tables import Table
 from seglake.storage.errors import NotFoundError
+from seglake.storage.many_requests import each
 from seglake.storage.storage import FileInfo, Storage
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def scratch_deleted(tables: LakeTables, now_ms: int, *, dry_run: bool) -> Delete
     for folder in tables.scratch_folders:
         for entry in _entries(tables.storage, folder):
             files = _files_below(tables.storage, entry)
-            if max(each.modified_at_ms for each in (entry, *files)) > latest_ms:
+            if max(found.modified_at_ms for found in (entry, *files)) > latest_ms:
                 continue
             count += len(files)
             size_bytes += sum(file.size_bytes for file in files)
@@ -78,15 +79,17 @@ def scratch_deleted(tables: LakeTables, now_ms: int, *, dry_run: bool) -> Delete
 
 
 def _size_bytes(storage: Storage, folder: str, places: Iterable[str]) -> int:
-    """Of files below a folder, named as in a log; one that is gone meanwhile has none."""
+    """Of files below a folder; one that is gone meanwhile has none."""
     by_folder: dict[str, set[str]] = defaultdict(set)
     for place in places:
-        above, _, name = unquote(place).rpartition("/")
+        above, _, name = place.rpartition("/")
         by_folder[above].add(name)
+    folders = [storage.join(folder, above) if above else folder for above in by_folder]
+    listings = each(partial(_entries, storage), folders, storage=storage, path=folder)
     return sum(
         entry.size_bytes
-        for above, names in by_folder.items()
-        for entry in _entries(storage, storage.join(folder, above) if above else folder)
+        for listing, names in zip(listings, by_folder.values(), strict=True)
+        for entry in listing
         if entry.name in names
     )
 
@@ -96,7 +99,7 @@ def _files_below(storage: Storage, entry: FileInfo) -> list[FileInfo]:
     if not entry.is_folder:
         return [entry]
     inside = _entries(storage, entry.path)
-    return [file for each in inside for file in _files_below(storage, each)]
+    return [file for found in inside for file in _files_below(storage, found)]
 
 
 def _entries(storage: Storage, folder: str) -> list[FileInfo]:

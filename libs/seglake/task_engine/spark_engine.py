@@ -4,6 +4,7 @@ import gc
 import re
 import uuid
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from seglake.task_engine.errors import EngineError
@@ -84,7 +85,7 @@ class _Job(Generic[T, R]):
         try:
             self._context.setJobGroup(self._group, f"seglake {name}", interruptOnCancel=True)
             elements = self._context.parallelize(self._tasks, len(self._tasks))
-            self._results = elements.map(_WorkerTask(self._function)).collect()
+            self._results = elements.map(partial(_in_worker, self._function)).collect()
         except BaseException as error:  # noqa: BLE001  (handed to the caller's thread)
             self._error = error
 
@@ -112,19 +113,15 @@ class _Job(Generic[T, R]):
         return self._results
 
 
-class _WorkerTask(Generic[T, R]):
-    """A task function as PySpark's workers run it.
+def _in_worker(function: Callable[[T], R], task: T) -> R:
+    """Run a task as PySpark's workers do.
 
     They look for garbage behind each task, in all that they have imported: 0.08 s with numba and
-    Arrow. So what is there when a task begins, just after such a search, is taken out of the next.
+    Arrow. So what is there when a task begins, behind the search of the last one, is left out of
+    the next.
     """
-
-    def __init__(self, function: Callable[[T], R]) -> None:
-        self._function = function
-
-    def __call__(self, task: T) -> R:
-        gc.freeze()
-        return self._function(task)
+    gc.freeze()
+    return function(task)
 
 
 def _python_cause(text: str) -> str:

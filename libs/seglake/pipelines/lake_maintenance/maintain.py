@@ -2,8 +2,8 @@
 
 First what a dead run has left is completed: its files are in no table yet, or in one of several.
 Then, table by table, small files become larger ones, what no version needs is deleted, and a
-checkpoint spares readers the log. Each step is whole by itself: one that dies is done again next
-time.
+checkpoint spares readers the log. Last go scratch files that nobody needs any more. Each step is
+whole by itself: one that dies is done again next time.
 """
 
 import time
@@ -106,13 +106,13 @@ def maintain(
     # A lake from before a table gets it with its next run.
     there = [t for t in choice.chosen if t in REQUIRED_TABLES or tables.has(t)]
     summary.tables = [run.of(table) for table in there]
-    now_ms = time.time_ns() // 1_000_000
-    scratch = scratch_deleted(tables, now_ms, dry_run=choice.dry_run)
-    summary.scratch_files, summary.scratch_bytes = scratch
     if not choice.dry_run:
         ledger = LedgerDigest(tables)
         ledger.read()
         ledger.store(if_due=False)
+    if not choice.tables:
+        scratch = scratch_deleted(tables, time.time_ns() // 1_000_000, dry_run=choice.dry_run)
+        summary.scratch_files, summary.scratch_bytes = scratch
     summary.seconds = round(time.monotonic() - started, 3)
     return summary
 

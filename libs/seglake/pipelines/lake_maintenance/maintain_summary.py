@@ -46,7 +46,7 @@ class MaintainSummary:
 
     Attributes:
         recovered: topics that a run which died had begun to commit; they are complete now.
-        scratch_files, scratch_bytes: deleted of what replays and probes left that died.
+        scratch_files, scratch_bytes: deleted files of replays and probes that died, and their size.
     """
 
     run_id: str
