@@ -60,6 +60,13 @@ def test_tenth_commit_writes_a_durable_checkpoint_and_expired_entries_go(lake: L
     assert lake.tables.open(GAPS).version() == 20
 
 
+def test_delta_rs_writes_no_checkpoint_by_itself(lake: Lake) -> None:
+    """It would do so before the log is durable."""
+    lake.tables.open(GAPS).alter.set_table_properties({"delta.checkpointInterval": "2"})
+    _commit(_Driver(lake).tables, 6)
+    assert [*(lake.path / "gaps" / "_delta_log").glob("*.checkpoint.parquet")] == []
+
+
 class _Driver:
     def __init__(self, lake: Lake) -> None:
         self.storage = NotingStorage()
