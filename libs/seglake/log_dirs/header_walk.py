@@ -116,8 +116,11 @@ def _note_time(found: Collected, unit: Unit, request: SurveyRequest) -> None:
     if newest_ms >= 0 and (found.newest_ms is None or newest_ms > found.newest_ms):
         found.newest_ms = newest_ms
         found.newest = unit if isinstance(unit, RecordBatch) and not found.is_proved else None
-    first = _first_possible_offset(found, unit)
-    _note_window(found, request, lambda since_ms: first if newest_ms >= since_ms else None)
+
+    def first_since(since_ms: int) -> int | None:
+        return _first_possible_offset(found, unit) if newest_ms >= since_ms else None
+
+    _note_window(found, request, first_since)
 
 
 def _collect_run(found: Collected, run: BatchRun, request: SurveyRequest) -> None:
