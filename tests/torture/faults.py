@@ -5,6 +5,7 @@ there: a fault, other runs, or another disk. Behind it a normal run comes, and t
 one of a run that nothing happened to.
 """
 
+import itertools
 import sys
 import tempfile
 import time
@@ -76,21 +77,24 @@ class Stage:
 
 
 def campaign(seconds: float, seed: int) -> Iterator[Row]:
-    """Draw cases until the time is over; races get new seeds, the others come round again."""
+    """Draw cases of all commands until the time is over or each was had; races have new seeds."""
     random, end = Random(seed), time.monotonic() + seconds
     tried: dict[str, list[float]] = {}
     wrong: dict[str, int] = {}
     with tempfile.TemporaryDirectory() as folder:
         stage = Stage(Path(folder))
-        left: dict[str, list[Case]] = {}
-        while time.monotonic() < end:
-            case = _drawn(stage, left, random)
+        cases = [case for name in SCENES for case in stage.cases(name)]
+        random.shuffle(cases)
+        for case in itertools.takewhile(lambda _: time.monotonic() < end, cases):
+            drawn = case._replace(seed=random.getrandbits(32)) if case.point is None else case
             begun = time.monotonic()
-            found = stage.wrong(case)
-            tried.setdefault(case.fault, []).append(time.monotonic() - begun)
+            found = stage.wrong(drawn)
+            tried.setdefault(drawn.fault, []).append(time.monotonic() - begun)
             if found:
-                wrong[case.fault] = wrong.get(case.fault, 0) + 1
-                report(case, found)
+                wrong[drawn.fault] = wrong.get(drawn.fault, 0) + 1
+                report(drawn, found)
+    had = sum(len(times) for times in tried.values())
+    print(f"faults: {had:,} of {len(cases):,} cases had")
     yield from _rows(tried, wrong)
 
 
@@ -117,15 +121,6 @@ def repeat(scene_name: str, fault: str, point: str, number: str) -> int:
     if found:
         report(case, found)
     return int(bool(found))
-
-
-def _drawn(stage: Stage, left: dict[str, list[Case]], random: Random) -> Case:
-    name = random.choice([*SCENES])
-    if not left.get(name):
-        left[name] = stage.cases(name)
-        random.shuffle(left[name])
-    case = left[name].pop()
-    return case._replace(seed=random.getrandbits(32)) if case.point is None else case
 
 
 def _rows(tried: Mapping[str, list[float]], wrong: Mapping[str, int]) -> Iterator[Row]:
