@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pyspark
 from deltalake import DeltaTable
 
+import seglake
 from bench.kafka.brokers import Broker
 from bench.kafka.java import compiled
 from bench.kafka.sessions import Job, measured_jobs
@@ -108,13 +109,12 @@ def least_seconds(case: Case, folder: Path) -> float | None:
     """The CPU time that nothing can save, see `bench.kafka.limit`; None of the old formats."""
     if case.topic.message_format:
         return None
-    output = folder / "limit"
-    shutil.rmtree(output, ignore_errors=True)
-    command = _command(System.JAVA, case)
-    subprocess.run(command, input=f"{output}\n", capture_output=True, text=True, check=True)
-    command = [sys.executable, "-m", "bench.kafka.limit", str(output), *_files(case)]
+    lake = folder / "limit"
+    shutil.rmtree(lake, ignore_errors=True)
+    seglake.ingest(case.broker.log_dir, lake, topics=[case.topic.name], engine="local")
+    command = [sys.executable, "-m", "bench.kafka.limit", str(lake / "records"), *_files(case)]
     answer = subprocess.run(command, cwd=_TESTS, capture_output=True, text=True, check=True).stdout
-    shutil.rmtree(output)
+    shutil.rmtree(lake)
     return float(answer)
 
 
