@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from hdfs_native import Client, WriteOptions
 
@@ -22,7 +22,6 @@ from seglake.task_engine.engine import LocalEngine
 from support.ingest_drivers import WAVES
 from support.servers.hadoop_programs import write_conf
 from support.servers.hdfs_cluster import HdfsCluster
-from support.servers.hdfs_pair import HdfsPair
 
 ROOT = Path(__file__).parents[2]
 DISK = ROOT / "samples" / "broker-0"
@@ -41,7 +40,17 @@ class Ended(NamedTuple):
     errors: str
 
 
-def put(source: Path, hdfs: HdfsCluster, folder: str) -> None:
+class NameNodes(Protocol):
+    """What leads to a running HDFS."""
+
+    @property
+    def uri(self) -> str: ...
+
+    @property
+    def properties(self) -> Mapping[str, str]: ...
+
+
+def put(source: Path, hdfs: NameNodes, folder: str) -> None:
     """Copy what is below a local folder."""
     client = Client(hdfs.uri)
 
@@ -54,9 +63,9 @@ def put(source: Path, hdfs: HdfsCluster, folder: str) -> None:
         list(pool.map(copy, [path for path in source.rglob("*") if path.is_file()]))
 
 
-def fetched(hdfs: HdfsCluster | HdfsPair, folder: str, target: Path) -> Path:
+def fetched(hdfs: NameNodes, folder: str, target: Path) -> Path:
     """Copy what is below a folder to a local one, which is returned."""
-    client = Client(hdfs.uri, config=hdfs.properties)
+    client = Client(hdfs.uri, config={**hdfs.properties})
     for found in client.list_status(folder, recursive=True):
         path = target / found.path.removeprefix(folder).lstrip("/")
         if found.isdir:

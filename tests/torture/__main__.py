@@ -9,6 +9,8 @@ from typing import Protocol
 from torture.rows import Row, as_table
 
 PARTS = ("exhausted", "schedules", "faults", "storage_faults", "hostile_bytes")
+WITH_SERVERS = ("s3_faults", "hdfs_faults")  # only when they are asked for
+_ALL = (*PARTS, *WITH_SERVERS)
 
 
 class Part(Protocol):
@@ -19,13 +21,13 @@ class Part(Protocol):
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="make torture", description=__doc__)
-    parser.add_argument("parts", nargs="*", default=PARTS, metavar="PART", help=" ".join(PARTS))
+    parser.add_argument("parts", nargs="*", default=PARTS, metavar="PART", help=" ".join(_ALL))
     parser.add_argument("--seconds", type=float, default=60.0, help="for all parts together")
     parser.add_argument("--seed", type=int, default=1, help="repeats a campaign")
     asked = parser.parse_args()
-    unknown = sorted({*asked.parts} - {*PARTS})
+    unknown = sorted({*asked.parts} - {*_ALL})
     if unknown:
-        parser.error(f"there is no part {unknown[0]}: expected {', '.join(PARTS)}")
+        parser.error(f"there is no part {unknown[0]}: expected {', '.join(_ALL)}")
     rows: list[Row] = []
     for name in asked.parts:
         part: Part = importlib.import_module(f"torture.{name}")

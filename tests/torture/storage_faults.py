@@ -14,7 +14,7 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from random import Random
@@ -22,12 +22,12 @@ from typing import NamedTuple
 
 from seglake.cli.outcome import run_job
 from seglake.errors import ExitCode
-from seglake.storage.local_storage import LocalStorage
 from seglake.storage.storage import Storage
 from support.faulty_storage import KINDS, Fault, FaultPlan, FaultyStorage, How, Op, faulty_tables
 from support.lake_accounts import incomplete, rows_of, unpublished
 from torture.rows import Row
-from torture.storage_scenes import SCENES, Answer, Scene, copied
+from torture.storage_places import LocalPlace, Place
+from torture.storage_scenes import SCENES, Answer, Scene
 
 _AT_A_TIME = 8
 _PAYLOAD = re.compile(r"[a-z]+-\d@\d|\d@\d+\\?x?0")  # how values begin
@@ -61,10 +61,12 @@ class Clean(NamedTuple):
 
 
 class Stage:
-    """The scenes, each made when it is first asked for, and played in one place."""
+    """The scenes, each made in a local folder when it is first asked for, and played in a place."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, place: Place | None = None) -> None:
         self._folder = folder
+        self._place = LocalPlace(folder) if place is None else place
+        self._storage = self._place.storage()
         self._clean: dict[str, Clean] = {}
 
     def clean(self, name: str) -> Clean:
@@ -74,11 +76,10 @@ class Stage:
             base.mkdir()
             SCENES[name].make(base)
             plan = FaultPlan()
-            folder = copied(base, self._work)
-            ended = played(SCENES[name], str(folder), FaultyStorage(LocalStorage(), plan), plan)
+            ended = self._played(name, self._place.laid_out(base), plan)
             if ended.answer.code not in (ExitCode.DONE, ExitCode.LOOK):
                 raise ValueError(f"{name} is no scene: {ended}")
-            self._clean[name] = Clean(ended.answer, _tables(folder), plan.counts)
+            self._clean[name] = Clean(ended.answer, _tables(self._place.found()), plan.counts)
         return self._clean[name]
 
     def points(self, name: str) -> list[Point]:
@@ -95,33 +96,34 @@ class Stage:
     def wrong(self, point: Point) -> list[str] | None:
         """What was otherwise than promised; None where no call was the n-th."""
         scene, clean = SCENES[point.scene], self.clean(point.scene)
-        folder = copied(self._base(point.scene), self._work)
+        uri = self._place.laid_out(self._base(point.scene))
         plan = FaultPlan(point.fault)
-        ended = played(scene, str(folder), FaultyStorage(LocalStorage(), plan), plan)
+        ended = self._played(point.scene, uri, plan)
         if not plan.met:
             return None
         found = wrongly_said(ended, plan)
         if not scene.writes:
             return found + _wrong_answer(ended, clean.answer, plan)
+        folder = self._place.found()
         if ended.answer.code != ExitCode.FAILED and ended.answer.is_whole:
             # What a run saw of logs without news is its own matter.
             rows = [line for line in _wrong_rows(folder, clean) if not line.startswith(_SEEN)]
             found += [f"as if whole: {line}" for line in rows]
         else:
             found += incomplete(folder / "lake") if (folder / "lake").exists() else []
-        again = played(scene, str(folder), LocalStorage(), FaultPlan())
+        again = self._played(point.scene, uri, FaultPlan())
         if again.answer.code not in (ExitCode.DONE, clean.answer.code):
             found.append(f"the next run ended with {again}")
+        folder = self._place.found()
         found += _wrong_rows(folder, clean)
         if unpublished(folder / "lake"):  # a try that never decided goes with the run behind
-            played(scene, str(folder), LocalStorage(), FaultPlan())
+            self._played(point.scene, uri, FaultPlan())
+            folder = self._place.found()
             found += [*unpublished(folder / "lake"), *_wrong_rows(folder, clean)]
         return found
 
-    @property
-    def _work(self) -> Path:
-        """Always the same, for some answers name their place."""
-        return self._folder / "work"
+    def _played(self, name: str, uri: str, plan: FaultPlan) -> Ended:
+        return played(SCENES[name], uri, FaultyStorage(self._storage, plan), plan)
 
     def _base(self, name: str) -> Path:
         return self._folder / name
@@ -213,11 +215,14 @@ class _Tried(NamedTuple):
 
 
 _stages: list[Stage] = []
+MakePlace = Callable[[Path, int], Place]
+"""A place of its own for a process, which is given a local folder and its number."""
 
 
-def _begin() -> None:
+def _begin(make_place: MakePlace) -> None:
     """Give a worker process its own stage."""
-    _stages.append(Stage(Path(tempfile.mkdtemp(prefix="storage-faults-"))))
+    folder = Path(tempfile.mkdtemp(prefix="storage-faults-"))
+    _stages.append(Stage(folder, make_place(folder, os.getpid())))
 
 
 def _points(scene: str) -> list[Point]:
@@ -240,11 +245,20 @@ def wrong_at(scene: str, op: str, how: str, n: int) -> list[str] | None:
 
 
 def campaign(seconds: float, seed: int) -> Iterator[Row]:
+    """Draw points of all scenes until the time is over or each was met, on a local disk."""
+    return drawn(seconds, seed, _local, part="storage_faults")
+
+
+def _local(folder: Path, number: int) -> Place:
+    return LocalPlace(folder)
+
+
+def drawn(seconds: float, seed: int, make_place: MakePlace, *, part: str) -> Iterator[Row]:
     """Draw points of all scenes until the time is over or each was met."""
     end = time.monotonic() + seconds
     # Not forked: delta-rs, which a caller may have used, does not survive it.
     spawn = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(mp_context=spawn, initializer=_begin) as pool:
+    with ProcessPoolExecutor(mp_context=spawn, initializer=_begin, initargs=(make_place,)) as pool:
         points = [point for found in pool.map(_points, SCENES) for point in found]
         Random(seed).shuffle(points)
         tried: list[_Tried] = []
@@ -256,8 +270,8 @@ def campaign(seconds: float, seed: int) -> Iterator[Row]:
             tried += found
     # A run makes a few calls less when the newest commit is a minute old.
     met = [each for each in tried if each.wrong is not None]
-    print(f"storage_faults: {len(met):,} of {len(points):,} points met")
-    yield from _rows(met)
+    print(f"{part}: {len(met):,} of {len(points):,} points met")
+    yield from _rows(met, part)
 
 
 def _report(tried: Sequence[_Tried]) -> None:
@@ -272,13 +286,13 @@ def _report(tried: Sequence[_Tried]) -> None:
     sys.stdout.flush()
 
 
-def _rows(tried: Sequence[_Tried]) -> Iterator[Row]:
+def _rows(tried: Sequence[_Tried], part: str) -> Iterator[Row]:
     for scene in SCENES:
         for how in How:
             mine = [t for t in tried if t.point.scene == scene and t.point.fault.how is how]
             if mine:
                 yield Row(
-                    part="storage_faults",
+                    part=part,
                     case=f"{scene}: a call {how.value}",
                     tried=len(mine),
                     wrong=sum(bool(each.wrong) for each in mine),
