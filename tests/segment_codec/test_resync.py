@@ -10,7 +10,7 @@ from seglake.segment_codec.errors import DefectCode, TailKind
 from seglake.segment_codec.segment import Defect, Item, Tail
 from support.encoder import Codec, EncodedBatch, Record, message, record_batch, wrapper
 from support.walks import laid_out, units_of, walked
-from torture.hostile.bombs import headers_that_claim_the_rest
+from torture.hostile.bombs import claims_between_batches, headers_that_claim_the_rest
 
 Parts = list[EncodedBatch | bytes]
 
@@ -247,6 +247,19 @@ def test_batches_within_batches_take_linear_time() -> None:
 def test_headers_that_claim_the_rest_of_the_file_take_linear_time(magic: int) -> None:
     content = headers_that_claim_the_rest(magic, 800_000)
     assert units_of(timed(content)) == []
+
+
+@pytest.mark.parametrize("magic", [1, 2])
+def test_batches_between_headers_that_claim_the_rest_take_linear_time(magic: int) -> None:
+    assert len(units_of(timed(claims_between_batches(magic, 3000)))) == 3000
+
+
+def test_a_false_length_is_found_out_behind_many_headers_that_claim_the_rest() -> None:
+    parts = [batch(3000 + n).data for n in range(3)]
+    size = len(parts[0]) + len(parts[1]) - 12
+    false = parts[0][:8] + size.to_bytes(4, "big") + parts[0][12:]
+    items = timed(claims_between_batches(1, 3000) + false + b"".join(parts[1:]))
+    assert [unit.first_offset for unit in units_of(items)][-2:] == [3001, 3002]
 
 
 def test_batches_of_another_segment_take_linear_time() -> None:

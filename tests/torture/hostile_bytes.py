@@ -21,6 +21,7 @@ from torture.hostile.worker import Found, Task, Tried, work
 from torture.rows import Row
 
 _FOUND = Path(__file__).resolve().parents[2] / "build" / "hostile_bytes.txt"
+_MOST_SHOWN = 2000
 _STUCK_SECONDS = 900.0  # a busy machine, or a worker that still compiles
 
 
@@ -104,7 +105,10 @@ def _answers(workers: list[_Worker]) -> Iterator[Found | Tried]:
 
 def _keep(found: Found) -> None:
     """Say it at once, and keep it for a test."""
-    print(f"WRONG: {found}", flush=True)
+    shown = str(found)
+    if len(shown) > _MOST_SHOWN:
+        shown = f"{shown[: _MOST_SHOWN // 2]} ... {shown[-_MOST_SHOWN // 2 :]}"
+    print(f"WRONG: {shown}\n  whole in {_FOUND}", flush=True)
     _FOUND.parent.mkdir(exist_ok=True)
     with _FOUND.open("a", encoding="utf-8") as file:
         file.write(f"{found}\n")

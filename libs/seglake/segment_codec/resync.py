@@ -21,6 +21,8 @@ _PREFIX = struct.Struct(">qiIb")
 _PREFIX_BYTES = 17
 _OFFSET = struct.Struct(">q")
 _PIECE_BYTES = 1 << 20
+_NEAR_STOPS = 16
+_MOST_VAIN_STOPS = 1 << 14  # some 6 microseconds each
 
 
 def is_zero(window: Window, position: int, size_bytes: int) -> bool:
@@ -79,6 +81,7 @@ class Resync:
         self._load_anchors = anchors
         self._anchors: frozenset[int] | None = None
         self._last = _Search(0, 0, 0)
+        self._vain_stops = 0
 
     def next_valid(self, start: int, low_offset: int) -> int | None:
         """The first position from `start` on where the log continues, or None.
@@ -100,15 +103,20 @@ class Resync:
         """Where a batch of a false length ends, if its checksum holds up to a header in it.
 
         No checksum covers a length. One that is too large by chance ends where a batch begins, and
-        hides those in front of that.
+        hides those in front of that. The nearest headers are always tried. Those farther away are
+        tried until too many were tried in vain: each of a thousand batches may claim to reach over
+        all behind it.
         """
         stop = min(position + size_bytes + record_batch.HEADER_BYTES, self._stop)
-        for candidate in self._candidates(position + 1, stop, 0):
+        for index, candidate in enumerate(self._candidates(position + 1, stop, 0)):
             found = candidate - position
             if found >= size_bytes:
                 return None
             if self.checksums.of(position, found, magic, expected) == expected:
                 return candidate
+            self._vain_stops += 1
+            if index >= _NEAR_STOPS and self._vain_stops > _MOST_VAIN_STOPS:
+                return None
         return None
 
     def is_valid(self, position: int, low_offset: int) -> bool:

@@ -35,6 +35,7 @@ _ZSTD_MAGIC = bytes.fromhex("28b52ffd")
 _BASE = struct.pack(">q", 0)
 _BASE_BYTES = len(_BASE)
 _MOST_CPU_SECONDS = 10.0  # a header in every five bytes of a megabyte takes 2 to 3
+_COUNT = 12_000
 _MOST_PLAIN_BYTES = 64 * _MIB  # as `limits.max_decompressed_batch_bytes`
 _NO_CONTENT_SIZE = 0x38  # a window of 128 MiB
 _RLE_OF_A_BLOCK = (128 * 1024) << 3 | 1 << 1
@@ -237,10 +238,10 @@ def _claims(number: int, length: int, magic: int, size: int) -> bytes:
     return struct.pack(form, number, length, *rest).ljust(size, b"\0")
 
 
-def _claims_between_batches(magic: int) -> bytes:
+def claims_between_batches(magic: int, count: int = _COUNT // 2) -> bytes:
     """The same, with a sound batch behind each."""
     size = 61 if magic == 2 else 18
-    parts = [record_batch(n, [Record()]).data for n in range(_COUNT // 2)]
+    parts = [record_batch(n, [Record()]).data for n in range(count)]
     step = size + len(parts[0])
     left = [step * (len(parts) - n) - 12 for n in range(len(parts))]
     return b"".join(_claims(n, left[n], magic, size) + part for n, part in enumerate(parts))
@@ -251,7 +252,6 @@ def _mixed() -> bytes:
     return laid_out_kinds(kinds * 900)
 
 
-_COUNT = 12_000
 _SEGMENTS: dict[str, Callable[[], bytes]] = {
     "a record of 350,000 headers": _many_headers,
     "header counts that lie": _header_counts_that_lie,
@@ -269,8 +269,8 @@ _SEGMENTS: dict[str, Callable[[], bytes]] = {
     "broken wrappers": _broken_wrappers,
     "headers that claim the rest": lambda: headers_that_claim_the_rest(2),
     "messages that claim the rest": lambda: headers_that_claim_the_rest(1),
-    "headers between batches": lambda: _claims_between_batches(2),
-    "messages between batches": lambda: _claims_between_batches(1),
+    "headers between batches": lambda: claims_between_batches(2),
+    "messages between batches": lambda: claims_between_batches(1),
     "all kinds, many times": _mixed,
 }
 
