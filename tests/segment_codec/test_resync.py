@@ -255,7 +255,7 @@ def test_batches_between_headers_that_claim_the_rest_take_linear_time(magic: int
 
 
 def test_a_false_length_is_found_out_behind_many_headers_that_claim_the_rest() -> None:
-    parts = [batch(3000 + n).data for n in range(3)]
+    parts = [batch(3000 + n, batch(n).data).data for n in range(3)]
     size = len(parts[0]) + len(parts[1]) - 12
     false = parts[0][:8] + size.to_bytes(4, "big") + parts[0][12:]
     items = timed(claims_between_batches(1, 3000) + false + b"".join(parts[1:]))
