@@ -18,13 +18,7 @@ from seglake.lake.lake_format import refuse_newer, refuse_older
 from seglake.lake.parquet_rows import naming_what_is_no_parquet, with_added
 from seglake.lake.table_checks import check_whole, column_features, foreign_features
 from seglake.lake.table_generations import TableGenerations
-from seglake.lake.tables import (
-    CHECKPOINTS,
-    RECORDS,
-    REQUIRED_TABLES,
-    TABLES,
-    Table,
-)
+from seglake.lake.tables import CHECKPOINTS, RECORDS, REQUIRED_TABLES, TABLES, Table
 from seglake.lake.torn_logs import refuse_cut_entry, refuse_torn_log
 from seglake.storage.errors import LakeFolderError, NotFoundError, PlaceError
 from seglake.storage.storage import FileInfo, Storage
