@@ -166,11 +166,7 @@ class _DeltaPort(CommitPort):
 
     def commit(self, table: Table, view: TableView, redo: Redo, topics: Sequence[str]) -> str:
         handle = cast("_DeltaView", view).handle  # this port's own
-        said = {
-            "attempt_id": redo.attempt_id,
-            "commit_id": redo.commit_id,
-            "run_id": redo.run_id,
-        }
+        said = {"attempt_id": redo.attempt_id, "commit_id": redo.commit_id, "run_id": redo.run_id}
         failure = add_files(
             self._tables,
             table,

@@ -13,14 +13,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from seglake.lake.errors import NotALakeError, TableRefusedError, UnsafeStoreError, in_one_line
-from seglake.lake.lake_folder import holds_conversion, opening
+from seglake.lake.lake_folder import entries_of, holds_conversion, opening
 from seglake.lake.lake_format import refuse_newer, refuse_older
 from seglake.lake.parquet_rows import naming_what_is_no_parquet, with_added
-from seglake.lake.table_checks import check_whole, column_features, foreign_features
+from seglake.lake.table_checks import check_whole, foreign_features
 from seglake.lake.table_generations import TableGenerations
 from seglake.lake.tables import CHECKPOINTS, RECORDS, REQUIRED_TABLES, TABLES, Table
 from seglake.lake.torn_logs import refuse_cut_entry, refuse_torn_log
-from seglake.storage.errors import LakeFolderError, NotFoundError, PlaceError
+from seglake.storage.errors import LakeFolderError, PlaceError
 from seglake.storage.storage import FileInfo, Storage
 
 if TYPE_CHECKING:
@@ -55,10 +55,6 @@ class LakeTables:
     def options(self) -> dict[str, str]:
         """What delta-rs needs to reach the lake."""
         return {**self.storage.delta_options(self.lake_path)}
-
-    def delete_log(self, table: Table) -> None:
-        """Make a table a folder of Parquet files that has no history any more."""
-        self.storage.delete_folder(self._log_folder(table))
 
     @property
     def work_folder(self) -> str:
@@ -252,8 +248,9 @@ class LakeTables:
         """Return some columns of data files of a table, in their order."""
         # File by file: delta-rs' own reader goes through pyarrow.dataset, whose import and threads
         # cost more than these few small files.
-        empty = pa.schema([table.schema.field(name) for name in columns]).empty_table()
-        return pa.concat_tables([empty, *(self._read(table, path, columns) for path in paths)])
+        schema = pa.schema([table.schema.field(name) for name in columns])
+        files = (self._read(path, schema) for path in paths)
+        return pa.concat_tables([schema.empty_table(), *files])
 
     def file_paths(
         self,
@@ -276,13 +273,11 @@ class LakeTables:
         found = {*rows.column(column).to_pylist()}
         return sorted(value for value in found if value is not None)
 
-    def _read(self, table: Table, path: str, columns: Sequence[str]) -> pa.Table:
-        """Return columns of a data file."""
+    def _read(self, path: str, schema: pa.Schema) -> pa.Table:
         content = self.storage.read_bytes(path)
         with naming_what_is_no_parquet(path):
-            rows = pq.ParquetFile(pa.BufferReader(content)).read([*columns], use_threads=False)
-        schema = pa.schema([table.schema.field(name) for name in columns])
-        wanted = with_added(rows, columns)
+            rows = pq.ParquetFile(pa.BufferReader(content)).read(schema.names, use_threads=False)
+        wanted = with_added(rows, schema.names)
         return wanted if wanted.schema.equals(schema) else wanted.cast(schema)  # as a filter
 
     def has(self, table: Table) -> bool:
@@ -327,10 +322,7 @@ class LakeTables:
         if info is not None and not info.is_folder:
             reason = f"{names[0]} is a file" if names else "it is a file"
             raise LakeFolderError(path=self.lake_path, reason=reason)
-        try:
-            entries = self.storage.list_folder(path)
-        except NotFoundError:
-            return []
+        entries = entries_of(self.storage, path)
         return [entry for entry in entries if not entry.name.startswith(".")]
 
     def _check(self, table: Table, handle: "DeltaTable") -> None:
@@ -341,8 +333,8 @@ class LakeTables:
             protocol=(protocol.min_reader_version, protocol.min_writer_version),
             partition_by=metadata.partition_columns,
             settings=metadata.configuration,
+            columns={field.name: field.metadata for field in schema.fields},
         )
-        reasons += column_features({field.name: field.metadata for field in schema.fields})
         if reasons:
             raise TableRefusedError(table=table.name, path=self.path(table), reasons=reasons)
         refuse_older(self.lake_path, table, [field.name for field in schema.fields])

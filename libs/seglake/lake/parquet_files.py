@@ -79,12 +79,7 @@ class ParquetFile:
     """
 
     def __init__(
-        self,
-        storage: Storage,
-        lake_path: str,
-        table: Table,
-        topic: str,
-        compression_level: int = 1,
+        self, storage: Storage, lake_path: str, table: Table, topic: str, compression_level: int = 1
     ) -> None:
         self._storage = storage
         self._table = table

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 from seglake.lake.errors import RedoFileError
+from seglake.lake.lake_folder import entries_of
 from seglake.lake.parquet_files import DataFile
 from seglake.storage.errors import NotFoundError
 from seglake.storage.storage import Storage
@@ -54,12 +55,8 @@ def read_all(storage: Storage, folder: str) -> list[Redo]:
     Raises:
         RedoFileError: a file there is none of ours.
     """
-    try:
-        entries = storage.list_folder(folder)
-    except NotFoundError:
-        return []
     redos = []
-    for entry in entries:
+    for entry in entries_of(storage, folder):
         if entry.name.startswith(".") or not entry.name.endswith(_SUFFIX):
             continue
         try:

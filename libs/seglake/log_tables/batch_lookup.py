@@ -15,18 +15,8 @@ from seglake.lake.tables import BATCHES, GAPS
 from seglake.log_tables.coverage import Coverage
 
 _BATCH_COLUMNS = (
-    "source_id",
-    "topic_id",
-    "partition",
-    "base_offset",
-    "last_offset",
-    "record_count",
-    "magic",
-    "codec",
-    "delete_horizon_ms",
-    "leader_epoch",
-    "crc",
-    "generation",
+    *("source_id", "topic_id", "partition", "base_offset", "last_offset", "record_count"),
+    *("magic", "codec", "delete_horizon_ms", "leader_epoch", "crc", "generation"),
 )
 _GAP_COLUMNS = ("topic_id", "topic", "partition", "cause")
 

@@ -7,7 +7,7 @@ Its transports are used without its client, which would also read settings of it
 import logging
 import os
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -149,10 +149,9 @@ def _inputs(start: RunStart, summary: Mapping[str, Any]) -> Iterator[InputDatase
             yield InputDataset(*dataset_name(f"{start.lake}/{table.name}"))
 
 
-def _outputs(start: RunStart, summary: Mapping[str, Any]) -> Sequence[OutputDataset]:
+def _outputs(start: RunStart, summary: Mapping[str, Any]) -> Iterator[OutputDataset]:
     if not start.writes:
-        return []
-    found = []
+        return
     for table in tables_of(summary.get("topics") or [""]):
         facets: dict[str, OutputDatasetFacet] = {}
         rows = summary.get(_ROWS.get(table.name, ""))
@@ -160,9 +159,7 @@ def _outputs(start: RunStart, summary: Mapping[str, Any]) -> Sequence[OutputData
             facets["outputStatistics"] = (
                 output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet(rowCount=rows)
             )
-        namespace, name = dataset_name(f"{start.lake}/{table.name}")
-        found.append(OutputDataset(namespace, name, outputFacets=facets))
-    return found
+        yield OutputDataset(*dataset_name(f"{start.lake}/{table.name}"), outputFacets=facets)
 
 
 def dataset_name(uri: str) -> tuple[str, str]:
