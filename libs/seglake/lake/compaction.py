@@ -7,18 +7,15 @@ names, which a vacuum deletes.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from seglake.lake.delta_tables import LakeTables
+from seglake.lake.delta_tables import Handle, LakeTables
 from seglake.lake.foreign_changes import MAINTAINS
 from seglake.lake.merged_files import MergeTask
 from seglake.lake.parquet_files import DataFile
 from seglake.lake.snapshots import StoredFile, stored_files
 from seglake.lake.table_commit import Addition, add_files
 from seglake.lake.tables import Table
-
-if TYPE_CHECKING:
-    from seglake.lake.delta_tables import DeltaTable
 
 APP = "seglake/maintain"
 
@@ -46,7 +43,7 @@ class TableView(NamedTuple):
     """A version of a table, and the handle that commits to it."""
 
     table: Table
-    handle: "DeltaTable"
+    handle: Handle
     files: tuple[StoredFile, ...]
 
 

@@ -6,7 +6,7 @@ loaded before a process forks and has no place in a worker: hence the imports in
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -26,6 +26,9 @@ from seglake.storage.storage import FileInfo, Storage
 if TYPE_CHECKING:
     from deltalake import DeltaTable as DeltaTable
 
+Handle: TypeAlias = "DeltaTable"
+"""Stands at a version of a table."""
+
 LOG_FOLDER = "_delta_log"
 OWN_FOLDER = "_seglake"
 
@@ -38,7 +41,7 @@ class LakeTables:
         self.storage = storage
         self._are_there = False  # once seen: nobody takes them away again
         # Those of `newest`, each with the options it was opened with.
-        self._handles: dict[str, tuple[dict[str, str], DeltaTable]] = {}
+        self._handles: dict[str, tuple[dict[str, str], Handle]] = {}
         self._generations: dict[str, TableGenerations] = {}  # of tables that were opened
         self.durable_ends: dict[str, int] = {}  # of logs, in versions; as far as known
 
@@ -131,7 +134,7 @@ class LakeTables:
             if not self.storage.creates_exclusively(self._probe_folder):
                 raise UnsafeStoreError(path=self.lake_path)
 
-    def open(self, table: Table) -> "DeltaTable":
+    def open(self, table: Table) -> Handle:
         """Return a new handle on the newest snapshot, checked to be a table that we may write.
 
         Raises:
@@ -144,17 +147,17 @@ class LakeTables:
         self._checked(table, handle)
         return handle
 
-    def _checked(self, table: Table, handle: "DeltaTable") -> None:
+    def _checked(self, table: Table, handle: Handle) -> None:
         self._check(table, handle)
         # Made anew with the handle: somebody may have put a copy in the table's place.
         self._generations[table.name] = TableGenerations(self.storage, self._log_folder(table))
 
-    def keep(self, table: Table, handle: "DeltaTable") -> None:
+    def keep(self, table: Table, handle: Handle) -> None:
         """Check a handle as `open` does, and have `newest` return it."""
         self._checked(table, handle)
         self._handles[table.name] = self.options, handle
 
-    def unchecked(self, table: Table) -> "DeltaTable":
+    def unchecked(self, table: Table) -> Handle:
         """Return a new handle that is not checked: any version of seglake may have made the table.
 
         Raises:
@@ -180,7 +183,7 @@ class LakeTables:
             refuse_cut_entry(self.storage, self.log_entry_path(table, handle.version()))
         return handle
 
-    def newest(self, table: Table) -> "DeltaTable":
+    def newest(self, table: Table) -> Handle:
         """Return the same for reading: a handle that the next call for the table moves on.
 
         Calls after the first read only what is new in the log. A commit takes a handle of its own,
@@ -204,12 +207,12 @@ class LakeTables:
         self._handles.clear()
         self.durable_ends.clear()
 
-    def open_all(self) -> "dict[str, DeltaTable]":
+    def open_all(self) -> dict[str, Handle]:
         """Return a handle on each table, by its name; see `open`."""
         wanted = (table for table in TABLES if table in REQUIRED_TABLES or self.has(table))
         return {table.name: self.open(table) for table in wanted}
 
-    def generation(self, table: Table, handle: "DeltaTable", app: str) -> int:
+    def generation(self, table: Table, handle: Handle, app: str) -> int:
         """Return the version of an app in a handle's snapshot, 0 for none."""
         with self.named("read the log of", table):
             known = self._generations[table.name].at(handle.version())
@@ -325,7 +328,7 @@ class LakeTables:
         entries = entries_of(self.storage, path)
         return [entry for entry in entries if not entry.name.startswith(".")]
 
-    def _check(self, table: Table, handle: "DeltaTable") -> None:
+    def _check(self, table: Table, handle: Handle) -> None:
         protocol, metadata, schema = handle.protocol(), handle.metadata(), handle.schema()
         refuse_newer(self.lake_path, metadata.configuration)
         reasons = foreign_features(

@@ -5,18 +5,15 @@ Runs on the driver; memory grows with the number of files.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import pyarrow as pa
 
 from seglake.lake.app_versions import app_id
-from seglake.lake.delta_tables import LakeTables
+from seglake.lake.delta_tables import Handle, LakeTables
 from seglake.lake.parquet_rows import Within
 from seglake.lake.tables import Table
-
-if TYPE_CHECKING:
-    from seglake.lake.delta_tables import DeltaTable
 
 Bounds = Mapping[str, tuple[int, int]]
 
@@ -56,7 +53,7 @@ class Snapshot:
     """One version of one table, which keeps its id whatever becomes of its files."""
 
     def __init__(
-        self, handle: "DeltaTable", files: Iterable[StoredFile], version_of: Callable[[str], int]
+        self, handle: Handle, files: Iterable[StoredFile], version_of: Callable[[str], int]
     ) -> None:
         self._version_of = version_of
         self.files = tuple(files)
@@ -89,7 +86,7 @@ def read_snapshots(tables: LakeTables, wanted: Sequence[Table]) -> dict[str, Sna
     return found
 
 
-def stored_files(tables: LakeTables, table: Table, handle: "DeltaTable") -> Iterator[StoredFile]:
+def stored_files(tables: LakeTables, table: Table, handle: Handle) -> Iterator[StoredFile]:
     """The data files of the version that a handle stands at."""
     actions = _with_integers(pa.table(handle.get_add_actions(flatten=True)))
     kinds = {name: table.schema.field(name).type for name in table.statistics_columns}

@@ -3,17 +3,14 @@
 from collections import defaultdict
 from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from seglake.lake.delta_tables import LakeTables
+from seglake.lake.delta_tables import Handle, LakeTables
 from seglake.lake.foreign_changes import MAINTAINS
 from seglake.lake.lake_folder import entries_of, files_of
 from seglake.lake.tables import Table
 from seglake.storage.many_requests import each
 from seglake.storage.storage import Storage
-
-if TYPE_CHECKING:
-    from seglake.lake.delta_tables import DeltaTable
 
 # Delta's own default. Younger files may be those of a run at work.
 _LEAST_HOURS = 7 * 24
@@ -28,7 +25,7 @@ class DeletedFiles(NamedTuple):
 
 
 def vacuumed(
-    tables: LakeTables, table: Table, handle: "DeltaTable", *, run_id: str, dry_run: bool
+    tables: LakeTables, table: Table, handle: Handle, *, run_id: str, dry_run: bool
 ) -> DeletedFiles:
     """Delete them; folders whose names begin with _ are left alone.
 

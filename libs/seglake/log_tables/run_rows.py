@@ -41,10 +41,10 @@ def run_rows(runs: Sequence[BatchRun], added: Sequence[RunColumns], place: Place
     headers = _Headers(runs)
     column, more = headers.column, RunColumns(*map(np.concatenate, zip(*added, strict=True)))
     count = len(more.states)
-    first, attributes = column("base_offset"), column("attributes")
-    base_ms = column("base_timestamp_ms")
+    attributes, base_ms = column("attributes"), column("base_timestamp_ms")
     has_horizon = attributes & DELETE_HORIZON != 0
-    known = {name: _known(column(name)) for name in ("producer_id", "base_sequence")}
+    plain = ("base_offset", "record_count", "max_timestamp_ms", "crc")
+    known = ("producer_id", "producer_epoch", "base_sequence")
     constants = {
         "source_id": place.origin.source_id,
         "topic_id": place.origin.key.topic_id,
@@ -56,26 +56,22 @@ def run_rows(runs: Sequence[BatchRun], added: Sequence[RunColumns], place: Place
         "generation": place.origin.generation,
     }
     columns: dict[str, Any] = {
-        **known,
-        "base_offset": first,
-        "last_offset": first + column("last_offset_delta"),
-        "record_count": column("record_count"),
+        **{name: column(name) for name in plain},
+        **{name: _known(column(name)) for name in known},
+        "last_offset": column("base_offset") + column("last_offset_delta"),
         "row_count": more.row_counts,
         "codec": pa.array(_CODECS, pa.string()).take(attributes & CODEC_MASK),
         "size_bytes": column("batch_length") + LENGTH_STOP,
         "uncompressed_bytes": pa.array(more.plain_bytes, mask=more.states != _DECODED),
         "timestamp_type": (attributes & LOG_APPEND_TIME != 0).astype(np.int32),
         "base_timestamp_ms": pa.array(base_ms, mask=has_horizon),
-        "max_timestamp_ms": column("max_timestamp_ms"),
         "delete_horizon_ms": pa.array(base_ms, mask=~has_horizon),
         "leader_epoch": _known(column("partition_leader_epoch")),
-        "producer_epoch": _known(column("producer_epoch")),
         "is_transactional": attributes & TRANSACTIONAL != 0,
         "transaction_state": pa.array(STATES, pa.string()).take(more.transaction_states),
         "is_control": headers.is_marker,
         "control_type": pa.array(CONTROL_TYPES, pa.string()).take(headers.kinds),
         "state": pa.array(BATCH_STATES, pa.string()).take(more.states),
-        "crc": column("crc"),
         "position": place.origin_position + headers.positions,
     }
     schema = BATCHES.file_schema

@@ -43,7 +43,6 @@ _NAMESPACE_VARIABLE = "OPENLINEAGE_NAMESPACE"
 _KEY_VARIABLE = "OPENLINEAGE_API_KEY"
 _RETRIES = {"total": 2, "connect": 2, "read": 2}
 _ROWS = {"records": "records", "batches": "batches", "quarantine": "quarantined"}
-_WEB = ("http", "https")
 
 
 class Lineage:
@@ -97,7 +96,7 @@ def run_event(state: RunState, run_uuid: str, start: RunStart, end: RunEnd | Non
 
 def _transport(target: str) -> Transport:
     parts = urlsplit(target)
-    if parts.scheme not in _WEB:
+    if parts.scheme not in ("http", "https"):
         if not Path(target).parent.is_dir() or Path(target).is_dir():
             raise WrongCallError(
                 f"--openlineage {target} must name a file in a folder that is there"
@@ -108,9 +107,8 @@ def _transport(target: str) -> Transport:
             f"the URL of --openlineage may hold no secret; {_KEY_VARIABLE} of the environment may"
         )
     key = os.environ.get(_KEY_VARIABLE)
-    auth = ApiKeyTokenProvider({"apiKey": key}) if key else TokenProvider({})
     config = HttpConfig.from_dict({"url": target, "retry": _RETRIES})
-    config.auth = auth
+    config.auth = ApiKeyTokenProvider({"apiKey": key}) if key else TokenProvider({})
     return HttpTransport(config)
 
 
