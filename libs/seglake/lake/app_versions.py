@@ -4,7 +4,7 @@ A generation is the version in Delta's `txn` action for the topic's app. Records
 checkpoints last, and the next generation waits for both: `c <= b <= a <= c + 1`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from seglake.lake.commit_port import NOW, CommitPort, Steps
@@ -69,9 +69,8 @@ def published_steps(
 
 
 def _read_once(
-    port: CommitPort, source_id: str, topics: Iterable[str]
+    port: CommitPort, source_id: str, wanted: Sequence[str]
 ) -> Steps[dict[str, AppVersions]]:
-    wanted = list(topics)
     by_table: dict[str, dict[str, int]] = {}
     for table in reversed(tables_of(wanted)):
         yield NOW

@@ -69,7 +69,7 @@ def commit_steps(
     due = {wave.topic: wave for wave in waves}
     lost: list[str] = []
     while True:
-        late = yield from _late_topics(port, attempt.source_id, due.values())
+        late = yield from _late_topics(port, attempt.source_id, due)
         for topic in late:
             lost.append(topic)
             del due[topic]
@@ -118,18 +118,19 @@ def recover_steps(
     return tuple(sorted(completed))
 
 
-def _late_topics(port: CommitPort, source_id: str, waves: Iterable[TopicWave]) -> Steps[list[str]]:
+def _late_topics(
+    port: CommitPort, source_id: str, due: Mapping[str, TopicWave]
+) -> Steps[list[str]]:
     """Name the topics whose wave is not the next generation after a published one."""
-    by_topic = {wave.topic: wave for wave in waves}
-    found = yield from version_steps(port, source_id, by_topic)
-    for topic, wave in by_topic.items():
+    found = yield from version_steps(port, source_id, due)
+    for topic, wave in due.items():
         if found[topic].records < wave.generation - 1:
             seen = f"{RECORDS.name} was at generation {wave.generation - 1}, and is at"
             reason = f"its newest version cannot be seen: {seen} {found[topic].records}"
             raise WaveError(topic=topic, reason=reason)
     return [
         topic
-        for topic, wave in by_topic.items()
+        for topic, wave in due.items()
         if found[topic] != AppVersions(*[wave.generation - 1] * 3)
     ]
 

@@ -74,11 +74,7 @@ def recover(
 
 
 def versions(tables: LakeTables, source_id: str, topics: Iterable[str]) -> dict[str, AppVersions]:
-    """Read the generations of topics from the newest snapshots.
-
-    Raises:
-        TablesDisagreeError: the generations cannot come from our commits.
-    """
+    """Read the generations of topics from the newest snapshots; see `version_steps`."""
     return _taken(version_steps(_DeltaPort(tables), source_id, topics))
 
 

@@ -44,6 +44,12 @@ class LakeTables:
         self._handles: dict[str, tuple[dict[str, str], Handle]] = {}
         self._generations: dict[str, TableGenerations] = {}  # of tables that were opened
         self.durable_ends: dict[str, int] = {}  # of logs, in versions; as far as known
+        # Where files may lie that belong to no table.
+        self.work_folder = storage.join(lake_path, RECORDS.name, OWN_FOLDER)
+        self.redo_folder = storage.join(self.work_folder, "redo")
+        self.running_folder = storage.join(self.work_folder, "running")
+        self.replay_folder = storage.join(self.work_folder, "replay")
+        self._probe_folder = storage.join(self.work_folder, "probe")
 
     def path(self, table: Table) -> str:
         return self.storage.join(self.lake_path, table.name)
@@ -60,30 +66,9 @@ class LakeTables:
         return {**self.storage.delta_options(self.lake_path)}
 
     @property
-    def work_folder(self) -> str:
-        """Where files may lie that belong to no table."""
-        return self.storage.join(self.path(RECORDS), OWN_FOLDER)
-
-    @property
-    def redo_folder(self) -> str:
-        return self.storage.join(self.work_folder, "redo")
-
-    @property
-    def running_folder(self) -> str:
-        return self.storage.join(self.work_folder, "running")
-
-    @property
-    def replay_folder(self) -> str:
-        return self.storage.join(self.work_folder, "replay")
-
-    @property
     def scratch_folders(self) -> tuple[str, str]:
         """Where only files lie that nobody needs when the process that wrote them has ended."""
         return self.replay_folder, self._probe_folder
-
-    @property
-    def _probe_folder(self) -> str:
-        return self.storage.join(self.work_folder, "probe")
 
     def source_ids(self) -> list[str]:
         """Return the sources that the ledger has ranges of, sorted."""

@@ -158,17 +158,16 @@ def _is_marked(handle: Handle) -> bool:
     return format_of(handle.metadata().configuration) == FORMAT
 
 
-def _check_folder(tables: LakeTables, missing: Iterable[Table]) -> None:
+def _check_folder(tables: LakeTables, missing: Sequence[Table]) -> None:
     """Refuse to create tables in a place that is not an empty folder or a young lake."""
-    missing_names = {table.name for table in missing}
     strange = [e.name for e in tables.entries() if e.name not in {t.name for t in TABLES}]
-    if strange and len(missing_names) == len(TABLES):
+    if strange and len(missing) == len(TABLES):
         is_conversion = holds_conversion(tables.storage, tables.lake_path)
         reason = "a conversion to Parquet" if is_conversion else strange[0]
         raise LakeFolderError(path=tables.lake_path, reason=f"it holds {reason}")
     for table in missing:
-        left = [e.name for e in tables.entries(table.name)]
-        left = [name for name in left if name not in (LOG_FOLDER, OWN_FOLDER)]
+        entries = tables.entries(table.name)
+        left = [e.name for e in entries if e.name not in (LOG_FOLDER, OWN_FOLDER)]
         if left:
             reason = f"{table.name} holds {left[0]} and is not a table"
             raise LakeFolderError(path=tables.lake_path, reason=reason)
