@@ -54,7 +54,6 @@ def view_of(tables: LakeTables, table: Table) -> TableView:
 
 
 def merge_task(tables: LakeTables, table: Table, merge: Merge, compression_level: int) -> MergeTask:
-    """What a worker needs for it."""
     return MergeTask(
         storage=tables.storage,
         lake_path=tables.lake_path,

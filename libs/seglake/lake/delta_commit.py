@@ -158,16 +158,13 @@ class _DeltaPort(CommitPort):
 
     def commit(self, table: Table, view: TableView, redo: Redo, topics: Sequence[str]) -> str:
         handle = cast("_DeltaView", view).handle  # this port's own
+        files = [f for f in redo.files if f.table == table.name and f.topic in topics]
         said = {"attempt_id": redo.attempt_id, "commit_id": redo.commit_id, "run_id": redo.run_id}
         failure = add_files(
             self._tables,
             table,
             handle,
-            [
-                Addition(file, redo.created_at_ms)
-                for file in redo.files
-                if file.table == table.name and file.topic in topics
-            ],
+            [Addition(file, redo.created_at_ms) for file in files],
             now_ms=redo.created_at_ms,
             said=said,
             generations={app_id(redo.source_id, t): redo.generations[t] for t in topics},

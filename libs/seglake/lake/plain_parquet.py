@@ -15,8 +15,6 @@ from seglake.lake.tables import TABLES, Table
 from seglake.storage.errors import LakeFolderError, StorageError
 from seglake.storage.storage import Storage
 
-_EMPTY_FILE = "empty.parquet"
-
 
 def check_is_empty(storage: Storage, path: str) -> None:
     """Refuse a folder that holds anything; one that is not there yet is fine.
@@ -63,7 +61,7 @@ def to_plain_parquet(tables: LakeTables, *, is_whole: bool) -> None:
         if not named[table.name]:
             storage.delete_folder(folder)
             if not table.topics:
-                storage.write_bytes(storage.join(folder, _EMPTY_FILE), _without_rows(table))
+                storage.write_bytes(storage.join(folder, "empty.parquet"), _without_rows(table))
     storage.delete_folder(tables.work_folder)
     if is_whole:
         storage.write_bytes(storage.join(tables.lake_path, SUCCESS), b"")

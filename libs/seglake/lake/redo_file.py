@@ -7,6 +7,7 @@ deleted when checkpoints are published, or when its commit can no longer happen.
 One file is one try to decide: its `commit_id` is in the try's commit info, and in no other.
 """
 
+import contextlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -57,12 +58,9 @@ def read_all(storage: Storage, folder: str) -> list[Redo]:
     """
     redos = []
     for entry in entries_of(storage, folder):
-        if entry.name.startswith(".") or not entry.name.endswith(_SUFFIX):
-            continue
-        try:
-            redos.append(_parse(entry.path, storage.read_bytes(entry.path)))
-        except NotFoundError:
-            continue
+        if entry.name.endswith(_SUFFIX) and not entry.name.startswith("."):
+            with contextlib.suppress(NotFoundError):
+                redos.append(_parse(entry.path, storage.read_bytes(entry.path)))
     return redos
 
 

@@ -95,6 +95,7 @@ def _table(
     partition_by: tuple[str, ...] = (),
     topics: frozenset[str] | None = None,
     since: int = 0,
+    added: frozenset[str] = frozenset(),
 ) -> Table:
     return Table(
         name=name,
@@ -103,6 +104,7 @@ def _table(
         statistics_columns=tuple(statistics.split()),
         topics=topics,
         since=since,
+        added=added,
     )
 
 

@@ -106,7 +106,6 @@ class _Headers:
         self.positions = np.concatenate([run.position + run.starts for run in runs])
 
     def column(self, name: str) -> NDArray[np.int64]:
-        """One field of all."""
         return self._headers[:, BatchHeader._fields.index(name)]
 
 

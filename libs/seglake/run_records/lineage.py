@@ -39,7 +39,6 @@ from seglake.run_records.run_record import RunEnd, RunStart, error_text
 from seglake.version import __version__
 
 _PRODUCER = f"urn:seglake:{__version__}"
-_NAMESPACE_VARIABLE = "OPENLINEAGE_NAMESPACE"
 _KEY_VARIABLE = "OPENLINEAGE_API_KEY"
 _RETRIES = {"total": 2, "connect": 2, "read": 2}
 _ROWS = {"records": "records", "batches": "batches", "quarantine": "quarantined"}
@@ -80,7 +79,7 @@ class Lineage:
 
 def run_event(state: RunState, run_uuid: str, start: RunStart, end: RunEnd | None) -> RunEvent:
     """The event of a run, by the classes of the specification."""
-    namespace = os.environ.get(_NAMESPACE_VARIABLE, "seglake")
+    namespace = os.environ.get("OPENLINEAGE_NAMESPACE", "seglake")
     job_type = job_type_job.JobTypeJobFacet("BATCH", "SEGLAKE", start.command.upper())
     job_facets: dict[str, JobFacet] = {"jobType": job_type}
     return RunEvent(
