@@ -40,19 +40,12 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """Who commits, and when.
+    """Who commits, and when."""
 
-    Attributes:
-        source_id: whose topics are committed; part of their apps' names.
-        attempt_id: made anew by each attempt; stands in the commits and proves whose they are.
-        run_id: stands in the commits, for people.
-        now_ms: the commits' time; generations are said to be of then.
-    """
-
-    source_id: str
-    attempt_id: str
-    run_id: str
-    now_ms: int
+    source_id: str  # whose topics are committed; part of their apps' names
+    attempt_id: str  # made anew by each attempt; stands in the commits and proves whose they are
+    run_id: str  # stands in the commits, for people
+    now_ms: int  # the commits' time; generations are said to be of then
 
 
 def no_hook(step: str) -> None:

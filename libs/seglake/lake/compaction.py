@@ -21,13 +21,9 @@ APP = "seglake/maintain"
 
 
 class Merge(NamedTuple):
-    """Files of one table, and topic, that become one.
+    """Files of one table, and topic, that become one."""
 
-    Attributes:
-        topic: empty for a table that is not partitioned by it.
-    """
-
-    topic: str
+    topic: str  # empty for a table that is not partitioned by it
     files: tuple[StoredFile, ...]
 
     @property

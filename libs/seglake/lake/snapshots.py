@@ -19,21 +19,15 @@ Bounds = Mapping[str, tuple[int, int]]
 
 
 class StoredFile(NamedTuple):
-    """A data file that a snapshot names.
-
-    Attributes:
-        log_path: as the log has it: relative to the table's folder, encoded.
-        topic: of a table partitioned by it, else None.
-        written_at_ms: when its rows were, the newest ones.
-        row_count, bounds, time_bounds_us: as the log says; least and greatest of the columns that
-            have statistics, integers and timestamps. None, and left out, where it says nothing.
-    """
+    """A data file that a snapshot names."""
 
     path: str
-    log_path: str
-    topic: str | None
+    log_path: str  # as the log has it: relative to the table's folder, encoded
+    topic: str | None  # of a table partitioned by it
     size_bytes: int
-    written_at_ms: int
+    written_at_ms: int  # when its rows were, the newest ones
+    # As the log says; least and greatest of the columns that have statistics, integers and
+    # timestamps. None, and left out, where it says nothing.
     row_count: int | None
     bounds: Bounds
     time_bounds_us: Bounds
