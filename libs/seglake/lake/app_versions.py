@@ -75,9 +75,7 @@ def _read_once(
     for table in reversed(tables_of(wanted)):
         yield NOW
         view = port.newest(table)
-        by_table[table.name] = {
-            topic: view.generation(app_id(source_id, topic)) for topic in wanted
-        }
+        by_table[table.name] = {t: view.generation(app_id(source_id, t)) for t in wanted}
     found = {}
     for topic in wanted:
         # Records first, checkpoints last.

@@ -120,10 +120,7 @@ def with_added(rows: pa.Table, columns: Sequence[str]) -> pa.Table:
 
 def _may_hold(group: pq.RowGroupMetaData, only: Sequence[Within]) -> bool:
     bounds = _bounds(group, {condition.column for condition in only})
-    return all(
-        condition.column not in bounds or condition.may_hold(*bounds[condition.column])
-        for condition in only
-    )
+    return all(c.column not in bounds or c.may_hold(*bounds[c.column]) for c in only)
 
 
 # Any: whatever the columns have; it is asked of those with numbers.
