@@ -36,16 +36,12 @@ _TOMORROW = [
     ("lake/lake_format.py", f"FORMAT = {FORMAT}\n", f"FORMAT = {FORMAT + 1}\n"),
     (
         "lake/tables.py",
-        """            *_timestamp("committed_at"),
-            *_GENERATION,
-        ]
-    ),
+        """    *_timestamp("committed_at"),
+    *_GENERATION,
 """,
-        """            *_timestamp("committed_at"),
-            *_GENERATION,
-            *_string("said_by"),
-        ]
-    ),
+        """    *_timestamp("committed_at"),
+    *_GENERATION,
+    *_string("said_by"),
     added=frozenset({"said_by"}),
 """,
     ),

@@ -4,7 +4,7 @@ A generation is the version in Delta's `txn` action for the topic's app. Records
 checkpoints last, and the next generation waits for both: `c <= b <= a <= c + 1`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from seglake.lake.commit_port import NOW, CommitPort, Steps
@@ -69,16 +69,13 @@ def published_steps(
 
 
 def _read_once(
-    port: CommitPort, source_id: str, topics: Iterable[str]
+    port: CommitPort, source_id: str, wanted: Sequence[str]
 ) -> Steps[dict[str, AppVersions]]:
-    wanted = list(topics)
     by_table: dict[str, dict[str, int]] = {}
     for table in reversed(tables_of(wanted)):
         yield NOW
         view = port.newest(table)
-        by_table[table.name] = {
-            topic: view.generation(app_id(source_id, topic)) for topic in wanted
-        }
+        by_table[table.name] = {t: view.generation(app_id(source_id, t)) for t in wanted}
     found = {}
     for topic in wanted:
         # Records first, checkpoints last.

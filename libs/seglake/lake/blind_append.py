@@ -7,11 +7,10 @@ lost its rows and nothing else.
 
 import time
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from seglake.lake.delta_tables import LakeTables
+from seglake.lake.delta_tables import Handle, LakeTables
 from seglake.lake.errors import CommitUnknownError
 from seglake.lake.foreign_changes import MAINTAINS
 from seglake.lake.log_durability import sync_log
@@ -20,9 +19,6 @@ from seglake.lake.parquet_rows import read_rows
 from seglake.lake.snapshots import by_time, stored_files
 from seglake.lake.table_commit import Addition, add_files
 from seglake.lake.tables import Table
-
-if TYPE_CHECKING:
-    from seglake.lake.delta_tables import DeltaTable
 
 
 def append_file(
@@ -64,7 +60,7 @@ def append_file(
 
 
 def _is_committed(
-    tables: LakeTables, table: Table, handle: "DeltaTable", run_id: str, *, since: int
+    tables: LakeTables, table: Table, handle: Handle, run_id: str, *, since: int
 ) -> bool:
     """Whether a run has appended behind a version."""
     count = handle.version() - since

@@ -50,11 +50,7 @@ class CommitPort(Protocol):
         """The newest version, to commit to."""
 
     def commit_ids(self, table: Table, behind: TableView | None = None) -> set[str | None]:
-        """Those of the commits whose log entries are still there.
-
-        Args:
-            behind: only those after this view are wanted.
-        """
+        """Those of all commits, or of those behind a view, whose log entries are still there."""
 
     def commit(self, table: Table, view: TableView, redo: Redo, topics: Sequence[str]) -> str:
         """Add the topics' files of the table, and their generations, in one commit.

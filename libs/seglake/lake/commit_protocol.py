@@ -40,19 +40,12 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """Who commits, and when.
+    """Who commits, and when."""
 
-    Attributes:
-        source_id: whose topics are committed; part of their apps' names.
-        attempt_id: made anew by each attempt; stands in the commits and proves whose they are.
-        run_id: stands in the commits, for people.
-        now_ms: the commits' time; generations are said to be of then.
-    """
-
-    source_id: str
-    attempt_id: str
-    run_id: str
-    now_ms: int
+    source_id: str  # whose topics are committed; part of their apps' names
+    attempt_id: str  # made anew by each attempt; stands in the commits and proves whose they are
+    run_id: str  # stands in the commits, for people
+    now_ms: int  # the commits' time; generations are said to be of then
 
 
 def no_hook(step: str) -> None:
@@ -69,7 +62,7 @@ def commit_steps(
     due = {wave.topic: wave for wave in waves}
     lost: list[str] = []
     while True:
-        late = yield from _late_topics(port, attempt.source_id, due.values())
+        late = yield from _late_topics(port, attempt.source_id, due)
         for topic in late:
             lost.append(topic)
             del due[topic]
@@ -118,18 +111,19 @@ def recover_steps(
     return tuple(sorted(completed))
 
 
-def _late_topics(port: CommitPort, source_id: str, waves: Iterable[TopicWave]) -> Steps[list[str]]:
+def _late_topics(
+    port: CommitPort, source_id: str, due: Mapping[str, TopicWave]
+) -> Steps[list[str]]:
     """Name the topics whose wave is not the next generation after a published one."""
-    by_topic = {wave.topic: wave for wave in waves}
-    found = yield from version_steps(port, source_id, by_topic)
-    for topic, wave in by_topic.items():
+    found = yield from version_steps(port, source_id, due)
+    for topic, wave in due.items():
         if found[topic].records < wave.generation - 1:
             seen = f"{RECORDS.name} was at generation {wave.generation - 1}, and is at"
             reason = f"its newest version cannot be seen: {seen} {found[topic].records}"
             raise WaveError(topic=topic, reason=reason)
     return [
         topic
-        for topic, wave in by_topic.items()
+        for topic, wave in due.items()
         if found[topic] != AppVersions(*[wave.generation - 1] * 3)
     ]
 

@@ -7,9 +7,9 @@ names, which a vacuum deletes.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from seglake.lake.delta_tables import LakeTables
+from seglake.lake.delta_tables import Handle, LakeTables
 from seglake.lake.foreign_changes import MAINTAINS
 from seglake.lake.merged_files import MergeTask
 from seglake.lake.parquet_files import DataFile
@@ -17,20 +17,13 @@ from seglake.lake.snapshots import StoredFile, stored_files
 from seglake.lake.table_commit import Addition, add_files
 from seglake.lake.tables import Table
 
-if TYPE_CHECKING:
-    from seglake.lake.delta_tables import DeltaTable
-
 APP = "seglake/maintain"
 
 
 class Merge(NamedTuple):
-    """Files of one table, and topic, that become one.
+    """Files of one table, and topic, that become one."""
 
-    Attributes:
-        topic: empty for a table that is not partitioned by it.
-    """
-
-    topic: str
+    topic: str  # empty for a table that is not partitioned by it
     files: tuple[StoredFile, ...]
 
     @property
@@ -46,7 +39,7 @@ class TableView(NamedTuple):
     """A version of a table, and the handle that commits to it."""
 
     table: Table
-    handle: "DeltaTable"
+    handle: Handle
     files: tuple[StoredFile, ...]
 
 
@@ -57,7 +50,6 @@ def view_of(tables: LakeTables, table: Table) -> TableView:
 
 
 def merge_task(tables: LakeTables, table: Table, merge: Merge, compression_level: int) -> MergeTask:
-    """What a worker needs for it."""
     return MergeTask(
         storage=tables.storage,
         lake_path=tables.lake_path,

@@ -3,13 +3,13 @@
 import time
 import uuid
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 from seglake.lake import redo_file
 from seglake.lake.app_versions import AppVersions, app_id, published_steps, version_steps
 from seglake.lake.commit_port import CommitPort, Steps, TableView
 from seglake.lake.commit_protocol import Attempt, Outcome, commit_steps, no_hook, recover_steps
-from seglake.lake.delta_tables import LakeTables
+from seglake.lake.delta_tables import Handle, LakeTables
 from seglake.lake.foreign_changes import refuse_foreign_changes
 from seglake.lake.log_durability import sync_log
 from seglake.lake.parquet_files import DataFile
@@ -17,9 +17,6 @@ from seglake.lake.redo_file import Redo
 from seglake.lake.table_commit import Addition, add_files
 from seglake.lake.tables import Table, tables_of
 from seglake.lake.waves import TopicWave, check_waves, require_files
-
-if TYPE_CHECKING:
-    from seglake.lake.delta_tables import DeltaTable
 
 _T = TypeVar("_T")
 Ledger = Callable[[str], list[dict[str, Any]]]
@@ -77,11 +74,7 @@ def recover(
 
 
 def versions(tables: LakeTables, source_id: str, topics: Iterable[str]) -> dict[str, AppVersions]:
-    """Read the generations of topics from the newest snapshots.
-
-    Raises:
-        TablesDisagreeError: the generations cannot come from our commits.
-    """
+    """Read the generations of topics from the newest snapshots; see `version_steps`."""
     return _taken(version_steps(_DeltaPort(tables), source_id, topics))
 
 
@@ -114,19 +107,18 @@ def _taken(steps: Steps[_T]) -> _T:
             time.sleep(pause_s)
 
 
-class _DeltaView:
+class _DeltaView(NamedTuple):
     """A version of a Delta table, and the handle that commits to it."""
 
-    def __init__(self, tables: LakeTables, table: Table, handle: "DeltaTable") -> None:
-        self._tables = tables
-        self._table = table
-        self.handle = handle
+    tables: LakeTables
+    table: Table
+    handle: Handle
 
     def generation(self, app: str) -> int:
-        return self._tables.generation(self._table, self.handle, app)
+        return self.tables.generation(self.table, self.handle, app)
 
     def file_names(self, topics: Sequence[str]) -> set[str]:
-        [partition] = self._table.partition_by
+        [partition] = self.table.partition_by
         uris = self.handle.file_uris(file_pruning_predicate=[(partition, "in", [*topics])])
         return {uri.rpartition("/")[2] for uri in uris}
 
@@ -166,20 +158,13 @@ class _DeltaPort(CommitPort):
 
     def commit(self, table: Table, view: TableView, redo: Redo, topics: Sequence[str]) -> str:
         handle = cast("_DeltaView", view).handle  # this port's own
-        said = {
-            "attempt_id": redo.attempt_id,
-            "commit_id": redo.commit_id,
-            "run_id": redo.run_id,
-        }
+        files = [f for f in redo.files if f.table == table.name and f.topic in topics]
+        said = {"attempt_id": redo.attempt_id, "commit_id": redo.commit_id, "run_id": redo.run_id}
         failure = add_files(
             self._tables,
             table,
             handle,
-            [
-                Addition(file, redo.created_at_ms)
-                for file in redo.files
-                if file.table == table.name and file.topic in topics
-            ],
+            [Addition(file, redo.created_at_ms) for file in files],
             now_ms=redo.created_at_ms,
             said=said,
             generations={app_id(redo.source_id, t): redo.generations[t] for t in topics},

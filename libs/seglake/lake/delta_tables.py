@@ -6,31 +6,28 @@ loaded before a process forks and has no place in a worker: hence the imports in
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from seglake.lake.errors import NotALakeError, TableRefusedError, UnsafeStoreError, in_one_line
-from seglake.lake.lake_folder import holds_conversion, opening
+from seglake.lake.lake_folder import entries_of, holds_conversion, opening
 from seglake.lake.lake_format import refuse_newer, refuse_older
 from seglake.lake.parquet_rows import naming_what_is_no_parquet, with_added
-from seglake.lake.table_checks import check_whole, column_features, foreign_features
+from seglake.lake.table_checks import check_whole, foreign_features
 from seglake.lake.table_generations import TableGenerations
-from seglake.lake.tables import (
-    CHECKPOINTS,
-    RECORDS,
-    REQUIRED_TABLES,
-    TABLES,
-    Table,
-)
+from seglake.lake.tables import CHECKPOINTS, RECORDS, REQUIRED_TABLES, TABLES, Table
 from seglake.lake.torn_logs import refuse_cut_entry, refuse_torn_log
-from seglake.storage.errors import LakeFolderError, NotFoundError, PlaceError
+from seglake.storage.errors import LakeFolderError, PlaceError
 from seglake.storage.storage import FileInfo, Storage
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable as DeltaTable
+
+Handle: TypeAlias = "DeltaTable"
+"""Stands at a version of a table."""
 
 LOG_FOLDER = "_delta_log"
 OWN_FOLDER = "_seglake"
@@ -44,9 +41,15 @@ class LakeTables:
         self.storage = storage
         self._are_there = False  # once seen: nobody takes them away again
         # Those of `newest`, each with the options it was opened with.
-        self._handles: dict[str, tuple[dict[str, str], DeltaTable]] = {}
+        self._handles: dict[str, tuple[dict[str, str], Handle]] = {}
         self._generations: dict[str, TableGenerations] = {}  # of tables that were opened
         self.durable_ends: dict[str, int] = {}  # of logs, in versions; as far as known
+        # Where files may lie that belong to no table.
+        self.work_folder = storage.join(lake_path, RECORDS.name, OWN_FOLDER)
+        self.redo_folder = storage.join(self.work_folder, "redo")
+        self.running_folder = storage.join(self.work_folder, "running")
+        self.replay_folder = storage.join(self.work_folder, "replay")
+        self._probe_folder = storage.join(self.work_folder, "probe")
 
     def path(self, table: Table) -> str:
         return self.storage.join(self.lake_path, table.name)
@@ -62,35 +65,10 @@ class LakeTables:
         """What delta-rs needs to reach the lake."""
         return {**self.storage.delta_options(self.lake_path)}
 
-    def delete_log(self, table: Table) -> None:
-        """Make a table a folder of Parquet files that has no history any more."""
-        self.storage.delete_folder(self._log_folder(table))
-
-    @property
-    def work_folder(self) -> str:
-        """Where files may lie that belong to no table."""
-        return self.storage.join(self.path(RECORDS), OWN_FOLDER)
-
-    @property
-    def redo_folder(self) -> str:
-        return self.storage.join(self.work_folder, "redo")
-
-    @property
-    def running_folder(self) -> str:
-        return self.storage.join(self.work_folder, "running")
-
-    @property
-    def replay_folder(self) -> str:
-        return self.storage.join(self.work_folder, "replay")
-
     @property
     def scratch_folders(self) -> tuple[str, str]:
         """Where only files lie that nobody needs when the process that wrote them has ended."""
         return self.replay_folder, self._probe_folder
-
-    @property
-    def _probe_folder(self) -> str:
-        return self.storage.join(self.work_folder, "probe")
 
     def source_ids(self) -> list[str]:
         """Return the sources that the ledger has ranges of, sorted."""
@@ -141,7 +119,7 @@ class LakeTables:
             if not self.storage.creates_exclusively(self._probe_folder):
                 raise UnsafeStoreError(path=self.lake_path)
 
-    def open(self, table: Table) -> "DeltaTable":
+    def open(self, table: Table) -> Handle:
         """Return a new handle on the newest snapshot, checked to be a table that we may write.
 
         Raises:
@@ -154,17 +132,17 @@ class LakeTables:
         self._checked(table, handle)
         return handle
 
-    def _checked(self, table: Table, handle: "DeltaTable") -> None:
+    def _checked(self, table: Table, handle: Handle) -> None:
         self._check(table, handle)
         # Made anew with the handle: somebody may have put a copy in the table's place.
         self._generations[table.name] = TableGenerations(self.storage, self._log_folder(table))
 
-    def keep(self, table: Table, handle: "DeltaTable") -> None:
+    def keep(self, table: Table, handle: Handle) -> None:
         """Check a handle as `open` does, and have `newest` return it."""
         self._checked(table, handle)
         self._handles[table.name] = self.options, handle
 
-    def unchecked(self, table: Table) -> "DeltaTable":
+    def unchecked(self, table: Table) -> Handle:
         """Return a new handle that is not checked: any version of seglake may have made the table.
 
         Raises:
@@ -190,7 +168,7 @@ class LakeTables:
             refuse_cut_entry(self.storage, self.log_entry_path(table, handle.version()))
         return handle
 
-    def newest(self, table: Table) -> "DeltaTable":
+    def newest(self, table: Table) -> Handle:
         """Return the same for reading: a handle that the next call for the table moves on.
 
         Calls after the first read only what is new in the log. A commit takes a handle of its own,
@@ -214,12 +192,12 @@ class LakeTables:
         self._handles.clear()
         self.durable_ends.clear()
 
-    def open_all(self) -> "dict[str, DeltaTable]":
+    def open_all(self) -> dict[str, Handle]:
         """Return a handle on each table, by its name; see `open`."""
         wanted = (table for table in TABLES if table in REQUIRED_TABLES or self.has(table))
         return {table.name: self.open(table) for table in wanted}
 
-    def generation(self, table: Table, handle: "DeltaTable", app: str) -> int:
+    def generation(self, table: Table, handle: Handle, app: str) -> int:
         """Return the version of an app in a handle's snapshot, 0 for none."""
         with self.named("read the log of", table):
             known = self._generations[table.name].at(handle.version())
@@ -258,8 +236,9 @@ class LakeTables:
         """Return some columns of data files of a table, in their order."""
         # File by file: delta-rs' own reader goes through pyarrow.dataset, whose import and threads
         # cost more than these few small files.
-        empty = pa.schema([table.schema.field(name) for name in columns]).empty_table()
-        return pa.concat_tables([empty, *(self._read(table, path, columns) for path in paths)])
+        schema = pa.schema([table.schema.field(name) for name in columns])
+        files = (self._read(path, schema) for path in paths)
+        return pa.concat_tables([schema.empty_table(), *files])
 
     def file_paths(
         self,
@@ -282,13 +261,11 @@ class LakeTables:
         found = {*rows.column(column).to_pylist()}
         return sorted(value for value in found if value is not None)
 
-    def _read(self, table: Table, path: str, columns: Sequence[str]) -> pa.Table:
-        """Return columns of a data file."""
+    def _read(self, path: str, schema: pa.Schema) -> pa.Table:
         content = self.storage.read_bytes(path)
         with naming_what_is_no_parquet(path):
-            rows = pq.ParquetFile(pa.BufferReader(content)).read([*columns], use_threads=False)
-        schema = pa.schema([table.schema.field(name) for name in columns])
-        wanted = with_added(rows, columns)
+            rows = pq.ParquetFile(pa.BufferReader(content)).read(schema.names, use_threads=False)
+        wanted = with_added(rows, schema.names)
         return wanted if wanted.schema.equals(schema) else wanted.cast(schema)  # as a filter
 
     def has(self, table: Table) -> bool:
@@ -333,13 +310,10 @@ class LakeTables:
         if info is not None and not info.is_folder:
             reason = f"{names[0]} is a file" if names else "it is a file"
             raise LakeFolderError(path=self.lake_path, reason=reason)
-        try:
-            entries = self.storage.list_folder(path)
-        except NotFoundError:
-            return []
+        entries = entries_of(self.storage, path)
         return [entry for entry in entries if not entry.name.startswith(".")]
 
-    def _check(self, table: Table, handle: "DeltaTable") -> None:
+    def _check(self, table: Table, handle: Handle) -> None:
         protocol, metadata, schema = handle.protocol(), handle.metadata(), handle.schema()
         refuse_newer(self.lake_path, metadata.configuration)
         reasons = foreign_features(
@@ -347,8 +321,8 @@ class LakeTables:
             protocol=(protocol.min_reader_version, protocol.min_writer_version),
             partition_by=metadata.partition_columns,
             settings=metadata.configuration,
+            columns={field.name: field.metadata for field in schema.fields},
         )
-        reasons += column_features({field.name: field.metadata for field in schema.fields})
         if reasons:
             raise TableRefusedError(table=table.name, path=self.path(table), reasons=reasons)
         refuse_older(self.lake_path, table, [field.name for field in schema.fields])

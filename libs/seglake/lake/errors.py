@@ -69,13 +69,10 @@ class NewerLakeError(LakeFolderError):
     """A later version of seglake made the lake, or upgraded it.
 
     It may have done so during a run: what that had begun to commit, the later version completes.
-
-    Attributes:
-        made_by: that version, as it says of itself.
     """
 
     def __init__(self, *, path: str, made_by: str, lake_format: str, known_format: int) -> None:
-        self.made_by = made_by
+        self.made_by = made_by  # as that version says of itself
         reason = f"its format is {lake_format}, and this version knows those up to {known_format}"
         super().__init__(path=path, reason=reason)
 

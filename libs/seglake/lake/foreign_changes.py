@@ -19,8 +19,6 @@ MAINTAINS = "maintains"
 
 # Of a history, until one of a run is among them: the newest is, unless there was a maintenance.
 _COMMITS_READ = (1, 20, None)
-_DELETE = "DELETE"
-_RESTORE = "RESTORE"
 
 
 def refuse_foreign_changes(tables: LakeTables, wanted: Iterable[Table]) -> None:
@@ -35,7 +33,7 @@ def refuse_foreign_changes(tables: LakeTables, wanted: Iterable[Table]) -> None:
     """
     for table in wanted:
         handle = tables.newest(table)
-        harmless = _CHANGES_NO_ROW | ({_DELETE} if table == RECORDS else set())
+        harmless = _CHANGES_NO_ROW | ({"DELETE"} if table == RECORDS else set())
         with tables.named("read the history of", table):
             for count in _COMMITS_READ:
                 history = handle.history(count)
@@ -65,7 +63,7 @@ def foreign_change(
     place = 0
     while place < len(history) and not _is_ours(history[place]):
         commit = history[place]
-        if commit.get("operation") == _RESTORE:
+        if commit.get("operation") == "RESTORE":
             undone = _undone(history[place + 1 :], commit)
             if undone is None:
                 return commit

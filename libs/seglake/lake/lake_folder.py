@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from seglake.lake.errors import LakeRefusedError
 from seglake.lake.tables import RECORDS
-from seglake.storage.errors import RefusedError
-from seglake.storage.storage import Storage
+from seglake.storage.errors import NotFoundError, RefusedError
+from seglake.storage.storage import FileInfo, Storage
 
 SUCCESS = "_SUCCESS"
 """Comes last into a conversion to plain Parquet, and says that all of it was done."""
@@ -36,3 +36,18 @@ def holds_conversion(storage: Storage, path: str) -> bool:
     """Whether a folder without tables is a whole conversion; others leave such a mark too."""
     named = [storage.info(storage.join(path, name)) for name in (SUCCESS, RECORDS.name)]
     return all(info is not None for info in named)
+
+
+def entries_of(storage: Storage, folder: str) -> list[FileInfo]:
+    """What lies in a folder; nothing where there is none."""
+    try:
+        return storage.list_folder(folder)
+    except NotFoundError:
+        return []
+
+
+def files_of(storage: Storage, entry: FileInfo) -> list[FileInfo]:
+    """All files of a folder and of those below it, or the one that it is."""
+    if not entry.is_folder:
+        return [entry]
+    return [f for below in entries_of(storage, entry.path) for f in files_of(storage, below)]

@@ -27,11 +27,7 @@ def format_of(properties: Mapping[str, str]) -> int:
 
 
 def refuse_newer(lake_path: str, properties: Mapping[str, str]) -> None:
-    """Refuse a table of a later version: its rows may mean something else.
-
-    Raises:
-        NewerLakeError: it is one.
-    """
+    """Raise NewerLakeError for a table of a later version: its rows may mean something else."""
     if format_of(properties) > FORMAT:
         raise NewerLakeError(
             path=lake_path,
@@ -42,11 +38,7 @@ def refuse_newer(lake_path: str, properties: Mapping[str, str]) -> None:
 
 
 def refuse_older(lake_path: str, table: Table, columns: Iterable[str]) -> None:
-    """Refuse a table that lacks a column which a later format brought.
-
-    Raises:
-        OlderLakeError: it does; an upgrade adds the column.
-    """
+    """Raise OlderLakeError for a table that lacks a column which an upgrade would add."""
     lacking = added_columns(table, columns)
     if lacking:
         raise OlderLakeError(path=lake_path, lacks=f"column {lacking[0]} of {table.name}")

@@ -4,16 +4,10 @@ delta-rs syncs nothing. On S3 and HDFS there is nothing to sync.
 """
 
 import contextlib
-from typing import TYPE_CHECKING
 
-from seglake.lake.delta_tables import LOG_FOLDER, LakeTables
+from seglake.lake.delta_tables import LOG_FOLDER, Handle, LakeTables
 from seglake.lake.tables import Table
 from seglake.storage.errors import PlaceError
-
-if TYPE_CHECKING:
-    from seglake.lake.delta_tables import DeltaTable
-
-_CHECKPOINT_EACH = 10  # commits, as Spark does: readers fetch each entry since
 
 
 def sync_log(tables: LakeTables, table: Table, version: int) -> None:
@@ -43,17 +37,7 @@ def sync_log(tables: LakeTables, table: Table, version: int) -> None:
     tables.durable_ends[table.name] = end
 
 
-def write_due_checkpoint(tables: LakeTables, table: Table, handle: "DeltaTable") -> None:
-    """Write a checkpoint after each tenth commit, and forget expired entries.
-
-    Args:
-        handle: that a commit was just made with, which is durable; it stands before the commit.
-    """
-    if handle.version() % _CHECKPOINT_EACH == _CHECKPOINT_EACH - 1:
-        write_checkpoint(tables, table, handle)
-
-
-def write_checkpoint(tables: LakeTables, table: Table, handle: "DeltaTable") -> None:
+def write_checkpoint(tables: LakeTables, table: Table, handle: Handle) -> None:
     """Write a checkpoint of the newest version, unless there is one, and forget expired entries.
 
     That it cannot be written is no failure: the next one is due after so many commits again.

@@ -26,20 +26,14 @@ _Place = tuple[int, int]  # partition and offset
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeTask:
-    """Files of one table that become one.
-
-    Attributes:
-        topic: of a table partitioned by it, else empty.
-        paths: of the data files, whole; in the order in which rows come of a table without offsets.
-        row_count: of all of them, as the log says.
-    """
+    """Files of one table that become one."""
 
     storage: Storage
     lake_path: str
     table: Table
-    topic: str
-    paths: tuple[str, ...]
-    row_count: int
+    topic: str  # of a table partitioned by it, else empty
+    paths: tuple[str, ...]  # whole; in the order in which rows come of a table without offsets
+    row_count: int  # of all files, as the log says
     compression_level: int
 
 

@@ -17,42 +17,32 @@ import pyarrow.parquet as pq
 from seglake.lake.errors import SchemaError
 from seglake.lake.statistics import Statistics
 from seglake.lake.table_checks import check
-from seglake.lake.tables import (
-    BATCHES,
-    CHECKPOINTS,
-    CLUSTER_METADATA,
-    CONSUMER_OFFSETS,
-    GAPS,
-    QUARANTINE,
-    RECORDS,
-    TRANSACTION_STATE,
-    Table,
-)
+from seglake.lake.tables import Table
 from seglake.storage.errors import OutputError, StorageError
 from seglake.storage.storage import Storage
 
 # Measured: numbers that grow by small steps pack best as deltas; columns of few values (most are
 # the same in every row of a file) as dictionaries; payloads as they are.
 _DELTA_COLUMNS = {
-    RECORDS.name: "offset timestamp timestamp_ms",
-    BATCHES.name: (
+    "records": "offset timestamp timestamp_ms",
+    "batches": (
         "base_offset last_offset record_count row_count size_bytes uncompressed_bytes "
         "base_timestamp_ms max_timestamp_ms base_sequence crc position"
     ),
-    QUARANTINE.name: "position length_bytes base_offset last_offset previous_offset next_offset",
-    GAPS.name: "start_offset next_offset",
-    CONSUMER_OFFSETS.name: "offset commit_timestamp commit_timestamp_ms "
+    "quarantine": "position length_bytes base_offset last_offset previous_offset next_offset",
+    "gaps": "start_offset next_offset",
+    "consumer_offsets": "offset commit_timestamp commit_timestamp_ms "
     "record_offset record_timestamp record_timestamp_ms",
-    TRANSACTION_STATE.name: "last_update_timestamp last_update_timestamp_ms "
+    "transaction_state": "last_update_timestamp last_update_timestamp_ms "
     "record_offset record_timestamp record_timestamp_ms",
-    CLUSTER_METADATA.name: "record_offset",
-    CHECKPOINTS.name: "start_offset next_offset",
+    "cluster_metadata": "record_offset",
+    "checkpoints": "start_offset next_offset",
 }
 _PLAIN_COLUMNS = {
-    RECORDS.name: "key value headers.list.element.value",
-    QUARANTINE.name: "raw raw_sha256",
-    CONSUMER_OFFSETS.name: "key value",
-    TRANSACTION_STATE.name: "key value",
+    "records": "key value headers.list.element.value",
+    "quarantine": "raw raw_sha256",
+    "consumer_offsets": "key value",
+    "transaction_state": "key value",
 }
 _STRANGE_CHARACTERS = re.compile(r"[^A-Za-z0-9._-]")
 
@@ -79,12 +69,7 @@ class ParquetFile:
     """
 
     def __init__(
-        self,
-        storage: Storage,
-        lake_path: str,
-        table: Table,
-        topic: str,
-        compression_level: int = 1,
+        self, storage: Storage, lake_path: str, table: Table, topic: str, compression_level: int = 1
     ) -> None:
         self._storage = storage
         self._table = table

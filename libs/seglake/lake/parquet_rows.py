@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from seglake.lake.tables import ADDED_TYPES
 from seglake.storage.errors import StorageError
 from seglake.storage.reader_file import ReaderFile
-from seglake.storage.storage import Reader, Storage
+from seglake.storage.storage import Storage
 
 LOWEST = -(1 << 63)
 HIGHEST = (1 << 63) - 1
@@ -55,8 +55,22 @@ def read_rows(
         StorageError: the file is not there, is no Parquet file, or lacks a column that it cannot
             have been without in any version of the tables.
     """
-    with _opened(storage, path) as reader:
-        yield from _row_groups(reader, path, columns, only, group)
+    with _opened(storage, path) as stream:
+        file = pq.ParquetFile(stream)
+        schema = file.schema_arrow  # made anew each time that it is asked for
+        lacking = [name for name in columns if name not in schema.names]
+        if not ADDED_TYPES.keys() >= {*lacking}:
+            raise StorageError(action="read", path=path, reason=f"it has no column {lacking[0]}")
+        there = [name for name in columns if name not in lacking]
+        texts = [name for name in there if pa.types.is_string(schema.field(name).type)]
+        if texts:
+            file = pq.ParquetFile(stream, metadata=file.metadata, read_dictionary=texts)
+        for index in range(file.metadata.num_row_groups) if group is None else (group,):
+            if _may_hold(file.metadata.row_group(index), only):
+                rows = file.read_row_group(index, there, use_threads=False)
+                kept = _kept(with_added(rows, columns) if lacking else rows, only)
+                if kept.num_rows:
+                    yield kept
 
 
 def row_group_starts(
@@ -69,8 +83,8 @@ def row_group_starts(
     Raises:
         StorageError: the file is not there, or is no Parquet file.
     """
-    with _opened(storage, path) as reader:
-        metadata = pq.ParquetFile(pa.PythonFile(ReaderFile(reader), mode="r")).metadata
+    with _opened(storage, path) as stream:
+        metadata = pq.ParquetFile(stream).metadata
         groups = [metadata.row_group(index) for index in range(metadata.num_row_groups)]
         return [
             (_bounds(group, {column}).get(column, (LOWEST, HIGHEST))[0], index)
@@ -80,9 +94,9 @@ def row_group_starts(
 
 
 @contextmanager
-def _opened(storage: Storage, path: str) -> Iterator[Reader]:
+def _opened(storage: Storage, path: str) -> Iterator[pa.PythonFile]:
     with storage.open_reader(path) as reader, naming_what_is_no_parquet(path):
-        yield reader
+        yield pa.PythonFile(ReaderFile(reader), mode="r")
 
 
 @contextmanager
@@ -93,27 +107,6 @@ def naming_what_is_no_parquet(path: str) -> Iterator[None]:
     except (pa.ArrowException, OSError) as error:
         reason = " ".join(str(error).split())
         raise StorageError(action="read", path=path, reason=reason) from error
-
-
-def _row_groups(
-    reader: Reader, path: str, columns: Sequence[str], only: Sequence[Within], group: int | None
-) -> Iterator[pa.Table]:
-    stream = pa.PythonFile(ReaderFile(reader), mode="r")
-    file = pq.ParquetFile(stream)
-    schema = file.schema_arrow  # made anew each time that it is asked for
-    lacking = [name for name in columns if name not in schema.names]
-    if not ADDED_TYPES.keys() >= {*lacking}:
-        raise StorageError(action="read", path=path, reason=f"it has no column {lacking[0]}")
-    there = [name for name in columns if name not in lacking]
-    texts = [name for name in there if pa.types.is_string(schema.field(name).type)]
-    if texts:
-        file = pq.ParquetFile(stream, metadata=file.metadata, read_dictionary=texts)
-    for index in range(file.metadata.num_row_groups) if group is None else (group,):
-        if _may_hold(file.metadata.row_group(index), only):
-            rows = file.read_row_group(index, there, use_threads=False)
-            kept = _kept(with_added(rows, columns) if lacking else rows, only)
-            if kept.num_rows:
-                yield kept
 
 
 def with_added(rows: pa.Table, columns: Sequence[str]) -> pa.Table:
@@ -127,10 +120,7 @@ def with_added(rows: pa.Table, columns: Sequence[str]) -> pa.Table:
 
 def _may_hold(group: pq.RowGroupMetaData, only: Sequence[Within]) -> bool:
     bounds = _bounds(group, {condition.column for condition in only})
-    return all(
-        condition.column not in bounds or condition.may_hold(*bounds[condition.column])
-        for condition in only
-    )
+    return all(c.column not in bounds or c.may_hold(*bounds[c.column]) for c in only)
 
 
 # Any: whatever the columns have; it is asked of those with numbers.

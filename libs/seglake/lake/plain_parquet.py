@@ -6,17 +6,14 @@ first; `_SUCCESS` comes last and says that all of it was done.
 """
 
 import io
-from collections.abc import Iterator
 
 import pyarrow.parquet as pq
 
-from seglake.lake.delta_tables import LakeTables
-from seglake.lake.lake_folder import SUCCESS, holds_conversion, opening
+from seglake.lake.delta_tables import LOG_FOLDER, LakeTables
+from seglake.lake.lake_folder import SUCCESS, entries_of, files_of, holds_conversion, opening
 from seglake.lake.tables import TABLES, Table
-from seglake.storage.errors import LakeFolderError, NotFoundError, StorageError
+from seglake.storage.errors import LakeFolderError, StorageError
 from seglake.storage.storage import Storage
-
-_EMPTY_FILE = "empty.parquet"
 
 
 def check_is_empty(storage: Storage, path: str) -> None:
@@ -57,14 +54,14 @@ def to_plain_parquet(tables: LakeTables, *, is_whole: bool) -> None:
     for table in TABLES:
         folder = tables.path(table)
         # The log first: once it is gone, nobody takes what follows for a table that lost files.
-        tables.delete_log(table)
-        for path in list(_files_below(storage, folder)):
+        storage.delete_folder(storage.join(folder, LOG_FOLDER))
+        for path in _files_below(storage, folder):
             if path not in named[table.name]:
                 storage.delete(path)
         if not named[table.name]:
             storage.delete_folder(folder)
             if not table.topics:
-                storage.write_bytes(storage.join(folder, _EMPTY_FILE), _without_rows(table))
+                storage.write_bytes(storage.join(folder, "empty.parquet"), _without_rows(table))
     storage.delete_folder(tables.work_folder)
     if is_whole:
         storage.write_bytes(storage.join(tables.lake_path, SUCCESS), b"")
@@ -76,16 +73,9 @@ def _check_listed(storage: Storage, folder: str, named: frozenset[str]) -> None:
         raise StorageError(action="convert", path=path, reason="it is committed and not listed")
 
 
-def _files_below(storage: Storage, folder: str) -> Iterator[str]:
-    try:
-        entries = storage.list_folder(folder)
-    except NotFoundError:
-        return
-    for entry in entries:
-        if entry.is_folder:
-            yield from _files_below(storage, entry.path)
-        else:
-            yield entry.path
+def _files_below(storage: Storage, folder: str) -> list[str]:
+    entries = entries_of(storage, folder)
+    return [file.path for entry in entries for file in files_of(storage, entry)]
 
 
 def _without_rows(table: Table) -> bytes:

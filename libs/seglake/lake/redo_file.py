@@ -7,11 +7,13 @@ deleted when checkpoints are published, or when its commit can no longer happen.
 One file is one try to decide: its `commit_id` is in the try's commit info, and in no other.
 """
 
+import contextlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 from seglake.lake.errors import RedoFileError
+from seglake.lake.lake_folder import entries_of
 from seglake.lake.parquet_files import DataFile
 from seglake.storage.errors import NotFoundError
 from seglake.storage.storage import Storage
@@ -54,18 +56,11 @@ def read_all(storage: Storage, folder: str) -> list[Redo]:
     Raises:
         RedoFileError: a file there is none of ours.
     """
-    try:
-        entries = storage.list_folder(folder)
-    except NotFoundError:
-        return []
     redos = []
-    for entry in entries:
-        if entry.name.startswith(".") or not entry.name.endswith(_SUFFIX):
-            continue
-        try:
-            redos.append(_parse(entry.path, storage.read_bytes(entry.path)))
-        except NotFoundError:
-            continue
+    for entry in entries_of(storage, folder):
+        if entry.name.endswith(_SUFFIX) and not entry.name.startswith("."):
+            with contextlib.suppress(NotFoundError):
+                redos.append(_parse(entry.path, storage.read_bytes(entry.path)))
     return redos
 
 

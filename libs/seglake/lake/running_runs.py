@@ -26,20 +26,15 @@ _MOST_PID = 1 << 31
 
 @dataclass(frozen=True, slots=True)
 class RunningRun:
-    """A run that has begun to work on some topics of a cluster; on all of them if there are none.
-
-    Attributes:
-        seen_at_ms: when it last said that it is at work, by its own clock.
-        pid: of its driver, on `host`.
-    """
+    """A run that works on some topics of a cluster; on all of them if there are none."""
 
     run_id: str
     source_id: str
     topics: tuple[str, ...]
     started_at_ms: int
-    seen_at_ms: int
+    seen_at_ms: int  # when it last said that it is at work, by its own clock
     host: str
-    pid: int
+    pid: int  # of its driver, on `host`
 
     @classmethod
     def here(

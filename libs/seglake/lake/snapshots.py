@@ -5,38 +5,29 @@ Runs on the driver; memory grows with the number of files.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import pyarrow as pa
 
 from seglake.lake.app_versions import app_id
-from seglake.lake.delta_tables import LakeTables
+from seglake.lake.delta_tables import Handle, LakeTables
 from seglake.lake.parquet_rows import Within
 from seglake.lake.tables import Table
-
-if TYPE_CHECKING:
-    from seglake.lake.delta_tables import DeltaTable
 
 Bounds = Mapping[str, tuple[int, int]]
 
 
 class StoredFile(NamedTuple):
-    """A data file that a snapshot names.
-
-    Attributes:
-        log_path: as the log has it: relative to the table's folder, encoded.
-        topic: of a table partitioned by it, else None.
-        written_at_ms: when its rows were, the newest ones.
-        row_count, bounds, time_bounds_us: as the log says; least and greatest of the columns that
-            have statistics, integers and timestamps. None, and left out, where it says nothing.
-    """
+    """A data file that a snapshot names."""
 
     path: str
-    log_path: str
-    topic: str | None
+    log_path: str  # as the log has it: relative to the table's folder, encoded
+    topic: str | None  # of a table partitioned by it
     size_bytes: int
-    written_at_ms: int
+    written_at_ms: int  # when its rows were, the newest ones
+    # As the log says; least and greatest of the columns that have statistics, integers and
+    # timestamps. None, and left out, where it says nothing.
     row_count: int | None
     bounds: Bounds
     time_bounds_us: Bounds
@@ -56,7 +47,7 @@ class Snapshot:
     """One version of one table, which keeps its id whatever becomes of its files."""
 
     def __init__(
-        self, handle: "DeltaTable", files: Iterable[StoredFile], version_of: Callable[[str], int]
+        self, handle: Handle, files: Iterable[StoredFile], version_of: Callable[[str], int]
     ) -> None:
         self._version_of = version_of
         self.files = tuple(files)
@@ -89,7 +80,7 @@ def read_snapshots(tables: LakeTables, wanted: Sequence[Table]) -> dict[str, Sna
     return found
 
 
-def stored_files(tables: LakeTables, table: Table, handle: "DeltaTable") -> Iterator[StoredFile]:
+def stored_files(tables: LakeTables, table: Table, handle: Handle) -> Iterator[StoredFile]:
     """The data files of the version that a handle stands at."""
     actions = _with_integers(pa.table(handle.get_add_actions(flatten=True)))
     kinds = {name: table.schema.field(name).type for name in table.statistics_columns}

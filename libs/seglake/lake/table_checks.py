@@ -52,11 +52,13 @@ def foreign_features(
     protocol: tuple[int, int],
     partition_by: Sequence[str],
     settings: Iterable[str],
+    columns: Mapping[str, Iterable[str]],
 ) -> list[str]:
     """Name what of a table's protocol and metadata we would not have written.
 
     Args:
         protocol: the least version of a reader, and of a writer.
+        columns: what is said of each: whether it is generated, an identity, renamed, an invariant.
     """
     reasons = []
     if protocol != (READER_VERSION, WRITER_VERSION):
@@ -68,6 +70,12 @@ def foreign_features(
         reasons.append(f"it is partitioned by {[*partition_by]}")
     reasons += [
         f"it has the setting {name}" for name in settings if name.startswith(_REFUSED_SETTINGS)
+    ]
+    reasons += [
+        f"column {name} has {key}"
+        for name, keys in columns.items()
+        for key in keys
+        if key.startswith("delta.")
     ]
     return reasons
 
@@ -100,17 +108,3 @@ def _differences(expected: pa.Schema, found: Iterable[tuple[str, pa.DataType]]) 
     if not lines and names != expected.names:
         lines.append(f"columns are in the order {names}, expected {expected.names}")
     return lines
-
-
-def column_features(columns: Mapping[str, Iterable[str]]) -> list[str]:
-    """Name what makes a column more than its values: generated, identity, renamed, an invariant.
-
-    Args:
-        columns: what is said of each.
-    """
-    return [
-        f"column {name} has {key}"
-        for name, keys in columns.items()
-        for key in keys
-        if key.startswith("delta.")
-    ]

@@ -4,16 +4,17 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
-from seglake.lake.delta_tables import LakeTables
-from seglake.lake.log_durability import sync_log, write_due_checkpoint
+from seglake.lake.delta_tables import Handle, LakeTables
+from seglake.lake.log_durability import sync_log, write_checkpoint
 from seglake.lake.parquet_files import DataFile
 from seglake.lake.snapshots import StoredFile
 from seglake.lake.tables import Table
 from seglake.lake.torn_logs import ACTION_COUNT
 
 if TYPE_CHECKING:
-    from deltalake import DeltaTable
     from deltalake.transaction import AddAction, RemoveAction
+
+_CHECKPOINT_EACH = 10  # commits, as Spark does: readers fetch each entry since
 
 
 class Addition(NamedTuple):
@@ -26,7 +27,7 @@ class Addition(NamedTuple):
 def add_files(
     tables: LakeTables,
     table: Table,
-    handle: "DeltaTable",
+    handle: Handle,
     additions: Iterable[Addition],
     *,
     now_ms: int,
@@ -66,7 +67,8 @@ def add_files(
     except (DeltaError, OSError, ValueError) as error:
         return f"{type(error).__name__}: {tables.failure('commit to', table, error).reason}"
     sync_log(tables, table, handle.version())
-    write_due_checkpoint(tables, table, handle)
+    if handle.version() % _CHECKPOINT_EACH == _CHECKPOINT_EACH - 1:  # it stands before the commit
+        write_checkpoint(tables, table, handle)
     return ""
 
 

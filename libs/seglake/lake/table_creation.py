@@ -7,20 +7,16 @@ then the mark that earlier versions refuse, then columns. One that dies is compl
 import time
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from seglake.lake.delta_tables import LOG_FOLDER, OWN_FOLDER, LakeTables
+from seglake.lake.delta_tables import LOG_FOLDER, OWN_FOLDER, Handle, LakeTables
 from seglake.lake.foreign_changes import MAINTAINS
 from seglake.lake.lake_folder import holds_conversion, opening
 from seglake.lake.lake_format import FORMAT, added_columns, format_of, marks, refuse_newer
 from seglake.lake.log_durability import sync_log
 from seglake.lake.tables import TABLES, Table
 from seglake.storage.errors import LakeFolderError, PlaceError
-
-if TYPE_CHECKING:
-    from deltalake import DeltaTable
 
 
 def create_missing(tables: LakeTables, *, is_single_writer: bool = False) -> list[str]:
@@ -104,7 +100,7 @@ def _create_missing(tables: LakeTables, *, is_single_writer: bool) -> list[str]:
     return added
 
 
-def _upgrade(tables: LakeTables, table: Table, handle: "DeltaTable") -> list[str]:
+def _upgrade(tables: LakeTables, table: Table, handle: Handle) -> list[str]:
     """Mark a table as one of this version, and add the columns that it lacks.
 
     Another driver may upgrade at the same time: a commit that is refused is tried again.
@@ -127,7 +123,7 @@ def _upgrade(tables: LakeTables, table: Table, handle: "DeltaTable") -> list[str
     raise failure
 
 
-def _alter(tables: LakeTables, table: Table, handle: "DeltaTable") -> None:
+def _alter(tables: LakeTables, table: Table, handle: Handle) -> None:
     from deltalake import Schema
     from deltalake.transaction import CommitProperties, PostCommitHookProperties
 
@@ -150,7 +146,7 @@ def _alter(tables: LakeTables, table: Table, handle: "DeltaTable") -> None:
             )
 
 
-def _lacking(table: Table, handle: "DeltaTable") -> list[str]:
+def _lacking(table: Table, handle: Handle) -> list[str]:
     return added_columns(table, [field.name for field in handle.schema().fields])
 
 
@@ -158,21 +154,20 @@ def _columns(table: Table, names: Iterable[str]) -> list[str]:
     return [f"column {name} of {table.name}" for name in names]
 
 
-def _is_marked(handle: "DeltaTable") -> bool:
+def _is_marked(handle: Handle) -> bool:
     return format_of(handle.metadata().configuration) == FORMAT
 
 
-def _check_folder(tables: LakeTables, missing: Iterable[Table]) -> None:
+def _check_folder(tables: LakeTables, missing: Sequence[Table]) -> None:
     """Refuse to create tables in a place that is not an empty folder or a young lake."""
-    missing_names = {table.name for table in missing}
     strange = [e.name for e in tables.entries() if e.name not in {t.name for t in TABLES}]
-    if strange and len(missing_names) == len(TABLES):
+    if strange and len(missing) == len(TABLES):
         is_conversion = holds_conversion(tables.storage, tables.lake_path)
         reason = "a conversion to Parquet" if is_conversion else strange[0]
         raise LakeFolderError(path=tables.lake_path, reason=f"it holds {reason}")
     for table in missing:
-        left = [e.name for e in tables.entries(table.name)]
-        left = [name for name in left if name not in (LOG_FOLDER, OWN_FOLDER)]
+        entries = tables.entries(table.name)
+        left = [e.name for e in entries if e.name not in (LOG_FOLDER, OWN_FOLDER)]
         if left:
             reason = f"{table.name} holds {left[0]} and is not a table"
             raise LakeFolderError(path=tables.lake_path, reason=reason)

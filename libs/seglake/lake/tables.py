@@ -13,10 +13,6 @@ import pyarrow as pa
 # The stubs make fields generic in their type; a column of any type is meant.
 _Field: TypeAlias = "pa.Field[Any]"
 
-HEADERS_TYPE = pa.list_(
-    pa.field("element", pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())]))
-)
-
 
 class Table(NamedTuple):
     """What a table is; `statistics_columns` are numbers and timestamps that let readers skip.
@@ -67,118 +63,20 @@ _binary = partial(_columns, pa.binary())
 _boolean = partial(_columns, pa.bool_())
 _timestamp = partial(_columns, pa.timestamp("us", tz="UTC"))
 
+
+def _list_of(kind: pa.DataType) -> "pa.ListType[Any]":
+    return pa.list_(pa.field("element", kind))
+
+
+HEADERS_TYPE = _list_of(pa.struct([*_string("key"), *_binary("value")]))
+PARTITIONS_TYPE = _list_of(pa.struct([*_string("topic"), *_int("partition")]))
+NOT_INGESTED_TYPE = _list_of(
+    pa.struct([*_string("reason"), *_bigint("from_offset log_end_offset")])
+)
+_INTS = _list_of(pa.int32())
+
 # Of the commit that brought the row: with `source_id` and the topic it leads to rows of the ledger.
 _GENERATION = _bigint("generation")
-
-
-RECORDS = Table(
-    name="records",
-    schema=pa.schema(
-        [
-            *_binary("key value"),
-            *_string("topic"),
-            *_int("partition"),
-            *_bigint("offset"),
-            *_timestamp("timestamp"),
-            *_int("timestampType"),
-            pa.field("headers", HEADERS_TYPE),
-            *_bigint("timestamp_ms"),
-            *_string("source_id topic_id transaction_state"),
-            *_bigint("batch_base_offset"),
-            *_string("run_id"),
-            *_GENERATION,
-        ]
-    ),
-    partition_by=("topic",),
-    statistics_columns=("partition", "offset", "timestamp", "timestamp_ms", "batch_base_offset"),
-)
-
-BATCHES = Table(
-    name="batches",
-    schema=pa.schema(
-        [
-            *_string("source_id topic_id topic"),
-            *_int("partition"),
-            *_bigint("base_offset last_offset"),
-            *_int("record_count row_count magic"),
-            *_string("codec"),
-            *_int("size_bytes uncompressed_bytes timestamp_type"),
-            *_bigint("base_timestamp_ms max_timestamp_ms delete_horizon_ms"),
-            *_int("leader_epoch"),
-            *_bigint("producer_id"),
-            *_int("producer_epoch base_sequence"),
-            *_boolean("is_transactional is_control"),
-            *_string("control_type transaction_state"),
-            *_bigint("crc"),
-            *_int("broker_id"),
-            *_string("segment"),
-            *_bigint("position"),
-            *_string("state run_id"),
-            *_GENERATION,
-        ]
-    ),
-    partition_by=("topic",),
-    statistics_columns=(
-        "partition",
-        "base_offset",
-        "last_offset",
-        "base_timestamp_ms",
-        "max_timestamp_ms",
-        "producer_id",
-    ),
-)
-
-QUARANTINE = Table(
-    name="quarantine",
-    schema=pa.schema(
-        [
-            *_string("source_id topic_id topic"),
-            *_int("partition broker_id"),
-            *_string("segment"),
-            *_bigint("position length_bytes"),
-            *_string("defect_code defect_detail"),
-            *_bigint("base_offset last_offset"),
-            *_int("record_count magic"),
-            *_string("codec"),
-            *_bigint("expected_crc computed_crc previous_offset next_offset"),
-            *_binary("raw"),
-            *_string("raw_sha256"),
-            *_boolean("raw_is_complete kafka_would_truncate"),
-            *_string("resolution run_id"),
-            *_timestamp("quarantined_at"),
-            *_GENERATION,
-        ]
-    ),
-    partition_by=(),
-    statistics_columns=(
-        "partition",
-        "position",
-        "previous_offset",
-        "next_offset",
-        "quarantined_at",
-    ),
-)
-
-GAPS = Table(
-    name="gaps",
-    schema=pa.schema(
-        [
-            *_string("source_id topic_id topic"),
-            *_int("partition"),
-            *_bigint("start_offset next_offset"),
-            *_string("cause detail run_id attempt_id"),
-        ]
-    ),
-    partition_by=(),
-    statistics_columns=("partition", "start_offset", "next_offset"),
-)
-
-PARTITIONS_TYPE = pa.list_(
-    pa.field(
-        "element", pa.struct([pa.field("topic", pa.string()), pa.field("partition", pa.int32())])
-    )
-)
-_INTS = pa.list_(pa.field("element", pa.int32()))
 
 # Where the record lies that a row was read from: with `source_id` its identity in `records`.
 _RECORD_PLACE = [
@@ -189,151 +87,197 @@ _RECORD_PLACE = [
     *_bigint("record_timestamp_ms"),
 ]
 
-CONSUMER_OFFSETS = Table(
-    name="consumer_offsets",
-    schema=pa.schema(
-        [
-            *_string("source_id kind group_id topic"),
-            *_int("partition"),
-            *_bigint("offset"),
-            *_int("leader_epoch"),
-            *_string("metadata"),
-            *_timestamp("commit_timestamp"),
-            *_bigint("commit_timestamp_ms"),
-            *_timestamp("expire_timestamp"),
-            *_bigint("expire_timestamp_ms"),
-            *_string("topic_id member_id"),
-            *_boolean("is_tombstone"),
-            *_string("detail"),
-            *_int("key_type value_version"),
-            *_binary("key value"),
-            *_string("unread_reason"),
-            *_RECORD_PLACE,
-            *_string("transaction_state run_id"),
-            *_GENERATION,
-        ]
-    ),
-    partition_by=(),
-    statistics_columns=(
-        "partition",
-        "offset",
-        "commit_timestamp",
-        "record_partition",
-        "record_offset",
-        "record_timestamp",
-    ),
+
+def _table(
+    name: str,
+    *columns: _Field,
+    statistics: str,
+    partition_by: tuple[str, ...] = (),
+    topics: frozenset[str] | None = None,
+    since: int = 0,
+    added: frozenset[str] = frozenset(),
+) -> Table:
+    return Table(
+        name=name,
+        schema=pa.schema(columns),
+        partition_by=partition_by,
+        statistics_columns=tuple(statistics.split()),
+        topics=topics,
+        since=since,
+        added=added,
+    )
+
+
+RECORDS = _table(
+    "records",
+    *_binary("key value"),
+    *_string("topic"),
+    *_int("partition"),
+    *_bigint("offset"),
+    *_timestamp("timestamp"),
+    *_int("timestampType"),
+    pa.field("headers", HEADERS_TYPE),
+    *_bigint("timestamp_ms"),
+    *_string("source_id topic_id transaction_state"),
+    *_bigint("batch_base_offset"),
+    *_string("run_id"),
+    *_GENERATION,
+    statistics="partition offset timestamp timestamp_ms batch_base_offset",
+    partition_by=("topic",),
+)
+
+BATCHES = _table(
+    "batches",
+    *_string("source_id topic_id topic"),
+    *_int("partition"),
+    *_bigint("base_offset last_offset"),
+    *_int("record_count row_count magic"),
+    *_string("codec"),
+    *_int("size_bytes uncompressed_bytes timestamp_type"),
+    *_bigint("base_timestamp_ms max_timestamp_ms delete_horizon_ms"),
+    *_int("leader_epoch"),
+    *_bigint("producer_id"),
+    *_int("producer_epoch base_sequence"),
+    *_boolean("is_transactional is_control"),
+    *_string("control_type transaction_state"),
+    *_bigint("crc"),
+    *_int("broker_id"),
+    *_string("segment"),
+    *_bigint("position"),
+    *_string("state run_id"),
+    *_GENERATION,
+    statistics="partition base_offset last_offset base_timestamp_ms max_timestamp_ms producer_id",
+    partition_by=("topic",),
+)
+
+QUARANTINE = _table(
+    "quarantine",
+    *_string("source_id topic_id topic"),
+    *_int("partition broker_id"),
+    *_string("segment"),
+    *_bigint("position length_bytes"),
+    *_string("defect_code defect_detail"),
+    *_bigint("base_offset last_offset"),
+    *_int("record_count magic"),
+    *_string("codec"),
+    *_bigint("expected_crc computed_crc previous_offset next_offset"),
+    *_binary("raw"),
+    *_string("raw_sha256"),
+    *_boolean("raw_is_complete kafka_would_truncate"),
+    *_string("resolution run_id"),
+    *_timestamp("quarantined_at"),
+    *_GENERATION,
+    statistics="partition position previous_offset next_offset quarantined_at",
+)
+
+GAPS = _table(
+    "gaps",
+    *_string("source_id topic_id topic"),
+    *_int("partition"),
+    *_bigint("start_offset next_offset"),
+    *_string("cause detail run_id attempt_id"),
+    statistics="partition start_offset next_offset",
+)
+
+CONSUMER_OFFSETS = _table(
+    "consumer_offsets",
+    *_string("source_id kind group_id topic"),
+    *_int("partition"),
+    *_bigint("offset"),
+    *_int("leader_epoch"),
+    *_string("metadata"),
+    *_timestamp("commit_timestamp"),
+    *_bigint("commit_timestamp_ms"),
+    *_timestamp("expire_timestamp"),
+    *_bigint("expire_timestamp_ms"),
+    *_string("topic_id member_id"),
+    *_boolean("is_tombstone"),
+    *_string("detail"),
+    *_int("key_type value_version"),
+    *_binary("key value"),
+    *_string("unread_reason"),
+    *_RECORD_PLACE,
+    *_string("transaction_state run_id"),
+    *_GENERATION,
+    statistics="partition offset commit_timestamp record_partition record_offset record_timestamp",
     topics=frozenset({"__consumer_offsets"}),
 )
 
-TRANSACTION_STATE = Table(
-    name="transaction_state",
-    schema=pa.schema(
-        [
-            *_string("source_id transactional_id"),
-            *_bigint("producer_id"),
-            *_int("producer_epoch timeout_ms"),
-            *_string("state"),
-            pa.field("partitions", PARTITIONS_TYPE),
-            *_timestamp("last_update_timestamp"),
-            *_bigint("last_update_timestamp_ms"),
-            *_timestamp("start_timestamp"),
-            *_bigint("start_timestamp_ms"),
-            *_bigint("previous_producer_id next_producer_id"),
-            *_int("next_producer_epoch client_transaction_version"),
-            *_boolean("is_tombstone"),
-            *_int("key_type value_version"),
-            *_binary("key value"),
-            *_string("unread_reason"),
-            *_RECORD_PLACE,
-            *_string("run_id"),
-            *_GENERATION,
-        ]
-    ),
-    partition_by=(),
-    statistics_columns=(
-        "producer_id",
-        "last_update_timestamp",
-        "record_partition",
-        "record_offset",
-        "record_timestamp",
-    ),
+TRANSACTION_STATE = _table(
+    "transaction_state",
+    *_string("source_id transactional_id"),
+    *_bigint("producer_id"),
+    *_int("producer_epoch timeout_ms"),
+    *_string("state"),
+    pa.field("partitions", PARTITIONS_TYPE),
+    *_timestamp("last_update_timestamp"),
+    *_bigint("last_update_timestamp_ms"),
+    *_timestamp("start_timestamp"),
+    *_bigint("start_timestamp_ms"),
+    *_bigint("previous_producer_id next_producer_id"),
+    *_int("next_producer_epoch client_transaction_version"),
+    *_boolean("is_tombstone"),
+    *_int("key_type value_version"),
+    *_binary("key value"),
+    *_string("unread_reason"),
+    *_RECORD_PLACE,
+    *_string("run_id"),
+    *_GENERATION,
+    statistics="producer_id last_update_timestamp record_partition record_offset record_timestamp",
     topics=frozenset({"__transaction_state"}),
 )
 
-CLUSTER_METADATA = Table(
-    name="cluster_metadata",
-    schema=pa.schema(
-        [
-            *_string("source_id record_type topic topic_id"),
-            *_int("partition"),
-            pa.field("replicas", _INTS),
-            pa.field("isr", _INTS),
-            *_int("leader leader_epoch partition_epoch node_id"),
-            *_string("resource_type resource_name name value"),
-            *_int("feature_level"),
-            *_boolean("is_redacted"),
-            *_string("detail"),
-            *_int("type_id type_version"),
-            *_string("unread_reason snapshot"),
-            *_RECORD_PLACE,
-            *_string("run_id"),
-            *_GENERATION,
-        ]
-    ),
-    partition_by=(),
-    statistics_columns=("partition", "node_id", "record_offset", "record_timestamp"),
+CLUSTER_METADATA = _table(
+    "cluster_metadata",
+    *_string("source_id record_type topic topic_id"),
+    *_int("partition"),
+    pa.field("replicas", _INTS),
+    pa.field("isr", _INTS),
+    *_int("leader leader_epoch partition_epoch node_id"),
+    *_string("resource_type resource_name name value"),
+    *_int("feature_level"),
+    *_boolean("is_redacted"),
+    *_string("detail"),
+    *_int("type_id type_version"),
+    *_string("unread_reason snapshot"),
+    *_RECORD_PLACE,
+    *_string("run_id"),
+    *_GENERATION,
+    statistics="partition node_id record_offset record_timestamp",
     topics=frozenset({"__cluster_metadata"}),
 )
 
-CHECKPOINTS = Table(
-    name="checkpoints",
-    schema=pa.schema(
-        [
-            *_string("source_id topic_id topic"),
-            *_int("partition"),
-            *_string("kind"),
-            *_bigint("start_offset next_offset records batches quarantined_batches bytes"),
-            *_bigint("min_timestamp_ms max_timestamp_ms"),
-            *_bigint("log_start_offset high_watermark last_stable_offset log_end_offset"),
-            *_int("leader_epoch"),
-            *_bigint("last_batch_base_offset last_batch_crc"),
-            pa.field("offset_sum", pa.decimal128(38, 0)),
-            *_bigint("key_bytes value_bytes"),
-            *_string("isolation upper_bound run_id attempt_id"),
-            *_timestamp("committed_at"),
-            *_GENERATION,
-        ]
-    ),
-    partition_by=(),
-    statistics_columns=("partition", "start_offset", "next_offset", "committed_at", "generation"),
-)
-
-NOT_INGESTED_TYPE = pa.list_(
-    pa.field(
-        "element",
-        pa.struct([pa.field("reason", pa.string()), *_bigint("from_offset log_end_offset")]),
-    )
+CHECKPOINTS = _table(
+    "checkpoints",
+    *_string("source_id topic_id topic"),
+    *_int("partition"),
+    *_string("kind"),
+    *_bigint("start_offset next_offset records batches quarantined_batches bytes"),
+    *_bigint("min_timestamp_ms max_timestamp_ms"),
+    *_bigint("log_start_offset high_watermark last_stable_offset log_end_offset"),
+    *_int("leader_epoch"),
+    *_bigint("last_batch_base_offset last_batch_crc"),
+    pa.field("offset_sum", pa.decimal128(38, 0)),
+    *_bigint("key_bytes value_bytes"),
+    *_string("isolation upper_bound run_id attempt_id"),
+    *_timestamp("committed_at"),
+    *_GENERATION,
+    statistics="partition start_offset next_offset committed_at generation",
 )
 
 # What runs saw of each partition. It publishes nothing, so no commit of a topic waits for it.
-OBSERVATIONS = Table(
-    name="observations",
-    schema=pa.schema(
-        [
-            *_string("source_id topic_id topic"),
-            *_int("partition broker_id"),
-            *_bigint("log_start_offset high_watermark last_stable_offset log_end_offset"),
-            *_bigint("next_offset"),
-            *_string("stopped_by detail"),
-            pa.field("not_ingested", NOT_INGESTED_TYPE),
-            *_bigint("first_log_end_offset"),
-            *_timestamp("waiting_since"),
-            *_string("listing run_id"),
-            *_timestamp("observed_at"),
-        ]
-    ),
-    partition_by=(),
-    statistics_columns=("partition", "log_end_offset", "next_offset", "observed_at"),
+OBSERVATIONS = _table(
+    "observations",
+    *_string("source_id topic_id topic"),
+    *_int("partition broker_id"),
+    *_bigint("log_start_offset high_watermark last_stable_offset log_end_offset next_offset"),
+    *_string("stopped_by detail"),
+    pa.field("not_ingested", NOT_INGESTED_TYPE),
+    *_bigint("first_log_end_offset"),
+    *_timestamp("waiting_since"),
+    *_string("listing run_id"),
+    *_timestamp("observed_at"),
+    statistics="partition log_end_offset next_offset observed_at",
     topics=frozenset(),
     since=1,
 )

@@ -57,11 +57,9 @@ def _is_whole_entry(content: bytes) -> bool:
         actions: list[dict[str, Any]] = [json.loads(line) for line in content.splitlines()]
     except ValueError:
         return False
-    if not actions:
-        return False
     infos = [action["commitInfo"] for action in actions if "commitInfo" in action]
     counts = [int(info[ACTION_COUNT]) for info in infos if ACTION_COUNT in info]
-    return all(count == len(actions) - 1 for count in counts)
+    return bool(actions) and all(count == len(actions) - 1 for count in counts)
 
 
 def _is_parquet(content: bytes) -> bool:

@@ -3,17 +3,14 @@
 from collections import defaultdict
 from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from seglake.lake.delta_tables import LakeTables
+from seglake.lake.delta_tables import Handle, LakeTables
 from seglake.lake.foreign_changes import MAINTAINS
+from seglake.lake.lake_folder import entries_of, files_of
 from seglake.lake.tables import Table
-from seglake.storage.errors import NotFoundError
 from seglake.storage.many_requests import each
-from seglake.storage.storage import FileInfo, Storage
-
-if TYPE_CHECKING:
-    from seglake.lake.delta_tables import DeltaTable
+from seglake.storage.storage import Storage
 
 # Delta's own default. Younger files may be those of a run at work.
 _LEAST_HOURS = 7 * 24
@@ -28,7 +25,7 @@ class DeletedFiles(NamedTuple):
 
 
 def vacuumed(
-    tables: LakeTables, table: Table, handle: "DeltaTable", *, run_id: str, dry_run: bool
+    tables: LakeTables, table: Table, handle: Handle, *, run_id: str, dry_run: bool
 ) -> DeletedFiles:
     """Delete them; folders whose names begin with _ are left alone.
 
@@ -65,8 +62,8 @@ def scratch_deleted(tables: LakeTables, now_ms: int, *, dry_run: bool) -> Delete
     latest_ms = now_ms - _LEAST_HOURS * _HOUR_MS
     count = size_bytes = 0
     for folder in tables.scratch_folders:
-        for entry in _entries(tables.storage, folder):
-            files = _files_below(tables.storage, entry)
+        for entry in entries_of(tables.storage, folder):
+            files = files_of(tables.storage, entry)
             if max(found.modified_at_ms for found in (entry, *files)) > latest_ms:
                 continue
             count += len(files)
@@ -85,25 +82,10 @@ def _size_bytes(storage: Storage, folder: str, places: Iterable[str]) -> int:
         above, _, name = place.rpartition("/")
         by_folder[above].add(name)
     folders = [storage.join(folder, above) if above else folder for above in by_folder]
-    listings = each(partial(_entries, storage), folders, storage=storage, path=folder)
+    listings = each(partial(entries_of, storage), folders, storage=storage, path=folder)
     return sum(
         entry.size_bytes
         for listing, names in zip(listings, by_folder.values(), strict=True)
         for entry in listing
         if entry.name in names
     )
-
-
-def _files_below(storage: Storage, entry: FileInfo) -> list[FileInfo]:
-    """All files of a folder, or the one that it is."""
-    if not entry.is_folder:
-        return [entry]
-    inside = _entries(storage, entry.path)
-    return [file for found in inside for file in _files_below(storage, found)]
-
-
-def _entries(storage: Storage, folder: str) -> list[FileInfo]:
-    try:
-        return storage.list_folder(folder)
-    except NotFoundError:
-        return []

@@ -1,6 +1,5 @@
 """Batches that the lake has, looked up where the ledger does not tell. Effect: reads tables."""
 
-from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -15,18 +14,8 @@ from seglake.lake.tables import BATCHES, GAPS
 from seglake.log_tables.coverage import Coverage
 
 _BATCH_COLUMNS = (
-    "source_id",
-    "topic_id",
-    "partition",
-    "base_offset",
-    "last_offset",
-    "record_count",
-    "magic",
-    "codec",
-    "delete_horizon_ms",
-    "leader_epoch",
-    "crc",
-    "generation",
+    *("source_id", "topic_id", "partition", "base_offset", "last_offset", "record_count"),
+    *("magic", "codec", "delete_horizon_ms", "leader_epoch", "crc", "generation"),
 )
 _GAP_COLUMNS = ("topic_id", "topic", "partition", "cause")
 
@@ -46,7 +35,8 @@ class IngestedBatches:
             Within("base_offset", at_most=offset),
             Within("last_offset", at_least=offset),
         )
-        for path in self._paths(key.topic, only):
+        files = self._snapshot.files
+        for path in [f.path for f in files if f.topic == key.topic and f.may_hold(only)]:
             for rows in read_rows(self._tables.storage, path, _BATCH_COLUMNS, only):
                 for row in rows.to_pylist():
                     if row["source_id"] == self._source_id and self._is_of(row, key):
@@ -67,14 +57,6 @@ class IngestedBatches:
     @cached_property
     def _snapshot(self) -> Snapshot:
         return read_snapshots(self._tables, [BATCHES])[BATCHES.name]
-
-    def _paths(self, topic: str, only: Sequence[Within]) -> list[str]:
-        """The files of a topic that may have such rows."""
-        return [
-            file.path
-            for file in self._snapshot.files
-            if file.topic == topic and file.may_hold(only)
-        ]
 
     def _is_of(self, row: dict[str, Any], key: PartitionKey) -> bool:
         """Whether a row is of a partition, and no election went against it."""

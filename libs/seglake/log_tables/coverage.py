@@ -18,16 +18,11 @@ _Rows = dict[tuple[str, int], list[Mapping[str, Any]]]  # by topic and partition
 
 
 class Frontier(NamedTuple):
-    """How far a partition was ingested.
-
-    Attributes:
-        last_batch: the one with the highest offset, None when the ledger has only gaps.
-        has_topic_id: the ledger names the topic's id there; else it was not known then.
-    """
+    """How far a partition was ingested."""
 
     next_offset: int
-    last_batch: LastBatch | None
-    has_topic_id: bool
+    last_batch: LastBatch | None  # with the highest offset; None when the ledger has only gaps
+    has_topic_id: bool  # the ledger names the topic's id there; else it was not known then
 
 
 class Coverage:

@@ -17,9 +17,6 @@ GAP_COLUMNS = (
     "attempt_id",
 )
 
-# What the cleaner took is gone for good reason; the rest may be found on another disk.
-_FILLABLE = frozenset(set(GapCause) - {GapCause.COMPACTED})
-
 
 class CurrentGap(NamedTuple):
     """Offsets [start_offset, next_offset) that no batch of the lake accounts for."""
@@ -46,7 +43,8 @@ def fillable_gaps(
     found: dict[PartitionKey, list[CurrentGap]] = {}
     for row in rows:
         cause = GapCause(row["cause"])
-        if cause not in _FILLABLE:
+        # What the cleaner took is gone for good reason; the rest may be found on another disk.
+        if cause is GapCause.COMPACTED:
             continue
         key = coverage.joined_key(PartitionKey(row["topic"], row["partition"], row["topic_id"]))
         if coverage.is_current_gap(key, row["start_offset"], row["attempt_id"]):

@@ -18,8 +18,6 @@ from seglake.segment_codec.transaction_records import STATUS_NAMES, transaction_
 Value: TypeAlias = "Json | bytes"
 Values: TypeAlias = "dict[str, Value]"
 
-_NO_TIME_MS = -1
-
 
 class Interpreted(NamedTuple):
     """What one record gives: columns by name, those left out are null."""
@@ -167,7 +165,7 @@ def _config(fields: Mapping[str, Json]) -> Values:
 
 def _known(value: Json) -> Json:
     """Kafka writes -1 for what there is not."""
-    return None if value == _NO_TIME_MS else value
+    return None if value == -1 else value
 
 
 def _state(number: Json) -> str | None:

@@ -44,13 +44,10 @@ class LedgerDigest:
 
     def __init__(self, tables: LakeTables) -> None:
         self._tables = tables
+        self.path = tables.storage.join(tables.work_folder, _FILE_NAME)
         self._known = _NOTHING
         self._stored = _NOTHING.files
         self._as_of: tuple[object, int] | None = None  # the table's handle, and its version
-
-    @property
-    def path(self) -> str:
-        return self._tables.storage.join(self._tables.work_folder, _FILE_NAME)
 
     def rows(self, source_id: str) -> list[Row]:
         """Of the newest version, folded: what a `Coverage` asks for. In no order.

@@ -39,11 +39,7 @@ class Layers(NamedTuple):
 
 
 def layers_of(rows: Iterable[Row]) -> Layers:
-    """The layers of one partition.
-
-    Args:
-        rows: of the ledger, in any order.
-    """
+    """The layers of one partition, of which `rows` are the ledger's, in any order."""
     current: list[OffsetRange] = []
     superseded: list[OffsetRange] = []
     for row in sorted(rows, key=_order):

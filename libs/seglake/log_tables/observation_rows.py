@@ -17,7 +17,6 @@ from seglake.log_tables.coverage import Coverage
 # Runs record everything anew long before so many files are read, see `report/observed.py`.
 _FAR_BACK_FILES, _FAR_BACK_ROWS = 64, 50_000
 
-_OF_NO_TOPIC = ""
 _NAMES = tuple(OBSERVATIONS.schema.names)
 # Columns that are an attribute of the same name.
 _PLAIN = tuple(
@@ -92,7 +91,7 @@ def append_observations(
     Raises:
         SeglakeError: they are not recorded, or may be; a later run sees what this one saw.
     """
-    with ParquetFile(tables.storage, tables.lake_path, OBSERVATIONS, _OF_NO_TOPIC) as output:
+    with ParquetFile(tables.storage, tables.lake_path, OBSERVATIONS, topic="") as output:
         output.write(OBSERVATIONS.to_arrow(_row(seen, source_id) for seen in observations))
         file = output.close()
     now_ms = int(max(seen.observed_at for seen in observations).timestamp() * 1000)

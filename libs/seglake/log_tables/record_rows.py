@@ -142,15 +142,9 @@ def _headers(columns: Columns) -> tuple[Any, int]:
     if total == 0:
         return pa.nulls(count, HEADERS_TYPE), 0
     names, replaced = _names(columns)
-    values = pa.Array.from_buffers(
-        pa.binary(),
-        total,
-        [
-            _validity(columns.has_header_value),
-            _buffer(columns.header_value_stops),
-            _buffer(columns.header_values),
-        ],
-    )
+    content = _buffer(columns.header_value_stops), _buffer(columns.header_values)
+    value_buffers = [_validity(columns.has_header_value), *content]
+    values = pa.Array.from_buffers(pa.binary(), total, value_buffers)
     pairs = pa.StructArray.from_arrays([names, values], fields=list(HEADERS_TYPE.value_type))
     stops = columns.header_stops
     has_headers = stops[1:] > stops[:-1]
@@ -165,9 +159,8 @@ def _names(columns: Columns) -> tuple[Any, int]:
         buffers = [None, _buffer(columns.name_stops), _buffer(columns.names)]
         return pa.Array.from_buffers(pa.string(), total, buffers), 0
     data = columns.names.tobytes()
-    stops = columns.name_stops.tolist()
     names, replaced = [], 0
-    for start, stop in pairwise(stops):
+    for start, stop in pairwise(columns.name_stops.tolist()):
         name = data[start:stop].decode("utf-8", errors="replace")
         replaced += name.encode() != data[start:stop]
         names.append(name)

@@ -1,6 +1,6 @@
 """Rows of `batches` for runs of batches, from arrays; `batch_rows` has the same for one batch."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,13 +38,15 @@ class RunColumns(NamedTuple):
 
 def run_rows(runs: Sequence[BatchRun], added: Sequence[RunColumns], place: Place) -> pa.RecordBatch:
     """A row for each batch of runs that were met, whole, in the types of the table."""
-    headers = _Headers(runs)
-    column, more = headers.column, RunColumns(*map(np.concatenate, zip(*added, strict=True)))
+    column = _columns_of(runs)
+    more = RunColumns(*map(np.concatenate, zip(*added, strict=True)))
     count = len(more.states)
-    first, attributes = column("base_offset"), column("attributes")
-    base_ms = column("base_timestamp_ms")
+    attributes, base_ms = column("attributes"), column("base_timestamp_ms")
     has_horizon = attributes & DELETE_HORIZON != 0
-    known = {name: _known(column(name)) for name in ("producer_id", "base_sequence")}
+    kinds = np.concatenate([run.kinds for run in runs])
+    positions = np.concatenate([run.position + run.starts for run in runs])
+    plain = ("base_offset", "record_count", "max_timestamp_ms", "crc")
+    known = ("producer_id", "producer_epoch", "base_sequence")
     constants = {
         "source_id": place.origin.source_id,
         "topic_id": place.origin.key.topic_id,
@@ -56,27 +58,23 @@ def run_rows(runs: Sequence[BatchRun], added: Sequence[RunColumns], place: Place
         "generation": place.origin.generation,
     }
     columns: dict[str, Any] = {
-        **known,
-        "base_offset": first,
-        "last_offset": first + column("last_offset_delta"),
-        "record_count": column("record_count"),
+        **{name: column(name) for name in plain},
+        **{name: _known(column(name)) for name in known},
+        "last_offset": column("base_offset") + column("last_offset_delta"),
         "row_count": more.row_counts,
         "codec": pa.array(_CODECS, pa.string()).take(attributes & CODEC_MASK),
         "size_bytes": column("batch_length") + LENGTH_STOP,
         "uncompressed_bytes": pa.array(more.plain_bytes, mask=more.states != _DECODED),
         "timestamp_type": (attributes & LOG_APPEND_TIME != 0).astype(np.int32),
         "base_timestamp_ms": pa.array(base_ms, mask=has_horizon),
-        "max_timestamp_ms": column("max_timestamp_ms"),
         "delete_horizon_ms": pa.array(base_ms, mask=~has_horizon),
         "leader_epoch": _known(column("partition_leader_epoch")),
-        "producer_epoch": _known(column("producer_epoch")),
         "is_transactional": attributes & TRANSACTIONAL != 0,
         "transaction_state": pa.array(STATES, pa.string()).take(more.transaction_states),
-        "is_control": headers.is_marker,
-        "control_type": pa.array(CONTROL_TYPES, pa.string()).take(headers.kinds),
+        "is_control": np.concatenate([run.is_marker for run in runs]),
+        "control_type": pa.array(CONTROL_TYPES, pa.string()).take(kinds),
         "state": pa.array(BATCH_STATES, pa.string()).take(more.states),
-        "crc": column("crc"),
-        "position": place.origin_position + headers.positions,
+        "position": place.origin_position + positions,
     }
     schema = BATCHES.file_schema
     arrays = [
@@ -90,7 +88,7 @@ def run_rows(runs: Sequence[BatchRun], added: Sequence[RunColumns], place: Place
 
 def shared_of_runs(runs: Sequence[BatchRun], added: Sequence[RunColumns]) -> SharedColumns:
     """What the records of each batch of some runs share."""
-    column = _Headers(runs).column
+    column = _columns_of(runs)
     is_append_time = column("attributes") & LOG_APPEND_TIME != 0
     return SharedColumns(
         row_counts=np.concatenate([columns.row_counts for columns in added]),
@@ -100,18 +98,10 @@ def shared_of_runs(runs: Sequence[BatchRun], added: Sequence[RunColumns]) -> Sha
     )
 
 
-class _Headers:
-    """The headers of several runs, as of one; `positions` are those of the batches."""
-
-    def __init__(self, runs: Sequence[BatchRun]) -> None:
-        self._headers = np.concatenate([run.headers for run in runs])
-        self.kinds = np.concatenate([run.kinds for run in runs])
-        self.is_marker = np.concatenate([run.is_marker for run in runs])
-        self.positions = np.concatenate([run.position + run.starts for run in runs])
-
-    def column(self, name: str) -> NDArray[np.int64]:
-        """One field of all."""
-        return self._headers[:, BatchHeader._fields.index(name)]
+def _columns_of(runs: Sequence[BatchRun]) -> Callable[[str], NDArray[np.int64]]:
+    """The fields of the headers of several runs, as of one."""
+    headers = np.concatenate([run.headers for run in runs])
+    return lambda name: headers[:, BatchHeader._fields.index(name)]
 
 
 def _known(values: NDArray[np.int64]) -> Any:

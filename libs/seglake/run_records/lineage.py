@@ -7,20 +7,13 @@ Its transports are used without its client, which would also read settings of it
 import logging
 import os
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from openlineage.client.event_v2 import (
-    InputDataset,
-    Job,
-    OutputDataset,
-    Run,
-    RunEvent,
-    RunState,
-)
+from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent, RunState
 from openlineage.client.facet_v2 import (
     JobFacet,
     OutputDatasetFacet,
@@ -46,11 +39,9 @@ from seglake.run_records.run_record import RunEnd, RunStart, error_text
 from seglake.version import __version__
 
 _PRODUCER = f"urn:seglake:{__version__}"
-_NAMESPACE_VARIABLE = "OPENLINEAGE_NAMESPACE"
 _KEY_VARIABLE = "OPENLINEAGE_API_KEY"
 _RETRIES = {"total": 2, "connect": 2, "read": 2}
 _ROWS = {"records": "records", "batches": "batches", "quarantine": "quarantined"}
-_WEB = ("http", "https")
 
 
 class Lineage:
@@ -88,7 +79,7 @@ class Lineage:
 
 def run_event(state: RunState, run_uuid: str, start: RunStart, end: RunEnd | None) -> RunEvent:
     """The event of a run, by the classes of the specification."""
-    namespace = os.environ.get(_NAMESPACE_VARIABLE, "seglake")
+    namespace = os.environ.get("OPENLINEAGE_NAMESPACE", "seglake")
     job_type = job_type_job.JobTypeJobFacet("BATCH", "SEGLAKE", start.command.upper())
     job_facets: dict[str, JobFacet] = {"jobType": job_type}
     return RunEvent(
@@ -104,7 +95,7 @@ def run_event(state: RunState, run_uuid: str, start: RunStart, end: RunEnd | Non
 
 def _transport(target: str) -> Transport:
     parts = urlsplit(target)
-    if parts.scheme not in _WEB:
+    if parts.scheme not in ("http", "https"):
         if not Path(target).parent.is_dir() or Path(target).is_dir():
             raise WrongCallError(
                 f"--openlineage {target} must name a file in a folder that is there"
@@ -115,9 +106,8 @@ def _transport(target: str) -> Transport:
             f"the URL of --openlineage may hold no secret; {_KEY_VARIABLE} of the environment may"
         )
     key = os.environ.get(_KEY_VARIABLE)
-    auth = ApiKeyTokenProvider({"apiKey": key}) if key else TokenProvider({})
     config = HttpConfig.from_dict({"url": target, "retry": _RETRIES})
-    config.auth = auth
+    config.auth = ApiKeyTokenProvider({"apiKey": key}) if key else TokenProvider({})
     return HttpTransport(config)
 
 
@@ -156,10 +146,9 @@ def _inputs(start: RunStart, summary: Mapping[str, Any]) -> Iterator[InputDatase
             yield InputDataset(*dataset_name(f"{start.lake}/{table.name}"))
 
 
-def _outputs(start: RunStart, summary: Mapping[str, Any]) -> Sequence[OutputDataset]:
+def _outputs(start: RunStart, summary: Mapping[str, Any]) -> Iterator[OutputDataset]:
     if not start.writes:
-        return []
-    found = []
+        return
     for table in tables_of(summary.get("topics") or [""]):
         facets: dict[str, OutputDatasetFacet] = {}
         rows = summary.get(_ROWS.get(table.name, ""))
@@ -167,9 +156,7 @@ def _outputs(start: RunStart, summary: Mapping[str, Any]) -> Sequence[OutputData
             facets["outputStatistics"] = (
                 output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet(rowCount=rows)
             )
-        namespace, name = dataset_name(f"{start.lake}/{table.name}")
-        found.append(OutputDataset(namespace, name, outputFacets=facets))
-    return found
+        yield OutputDataset(*dataset_name(f"{start.lake}/{table.name}"), outputFacets=facets)
 
 
 def dataset_name(uri: str) -> tuple[str, str]:

@@ -16,7 +16,6 @@ from seglake.errors import WrongCallError
 from seglake.run_records.run_record import RunEnd, RunStart
 
 _LAST_SUCCESS = "seglake_last_success_timestamp_seconds"
-_LABELS = ("command", "lake")
 _COUNTS = {
     "partitions": "Partitions that were looked at.",
     "partitions_with_news": "Partitions with something to ingest.",
@@ -72,7 +71,7 @@ class MetricsFile:
         gauges: dict[str, Gauge] = {}
         for sample in _samples(end, self._last_success(common)):
             if sample.name not in gauges:
-                labels = (*_LABELS, *sample.labels)
+                labels = (*common, *sample.labels)
                 gauges[sample.name] = Gauge(sample.name, sample.help, labels, registry=registry)
             gauges[sample.name].labels(**common, **sample.labels).set(sample.value)
         try:

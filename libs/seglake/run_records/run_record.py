@@ -21,9 +21,7 @@ _USER_OF_URI = re.compile(r"(?<=//)[^/]*@")  # a password may have an @
 class RunStart:
     """What is known when a run begins.
 
-    Attributes:
-        sources, lake: URIs, absolute where they are local paths, without users and passwords.
-        writes: it commits to the lake, if it finds anything to do.
+    `sources` and `lake` are URIs, absolute where they are local paths, without users and passwords.
     """
 
     command: str
@@ -31,7 +29,7 @@ class RunStart:
     engine: str
     sources: Sequence[str]
     lake: str
-    writes: bool
+    writes: bool  # it commits to the lake, if it finds anything to do
 
 
 # Any: what JSON can hold.
