@@ -50,9 +50,8 @@ class HoleFinder:
             self._fill(first_offset, next_offset, segment_index)
             return
         elif first_offset > self.next_offset:
-            self._holes.append(
-                Hole(self.next_offset, first_offset, self.has_defect_since, segment_index)
-            )
+            hole = Hole(self.next_offset, first_offset, self.has_defect_since, segment_index)
+            self._holes.append(hole)
         self.next_offset = next_offset
         self.has_defect_since = False
 

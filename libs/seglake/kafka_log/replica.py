@@ -111,10 +111,6 @@ class Replica:
     planned_start_offset: int | None = None
 
     @property
-    def size_bytes(self) -> int:
-        return sum(segment.size_bytes for segment in self.segments)
-
-    @property
     def log_start_offset(self) -> int:
         """Where the partition begins, by its checkpoint or by its first segment."""
         first = self.segments[0].base_offset if self.segments else 0

@@ -45,10 +45,18 @@ class TransactionEvents:
         self._reach(unit.first_offset, unit.last_offset + 1, shows_skips=is_batch)
         if not isinstance(unit, RecordBatch):
             return
-        if unit.header.is_control:
-            self._control(unit)
-        elif unit.header.is_transactional:
-            self._data(unit)
+        header, marker = unit.header, marker_of(unit)
+        if marker is not None:
+            self.first_batches.pop(marker.producer_id, None)
+            self._events.append(marker)
+        elif header.is_transactional and not header.is_control:
+            if header.producer_id in self.first_batches:
+                return
+            if self._is_in_order:
+                self.first_batches[header.producer_id] = unit
+            self._events.append(
+                _data_span(unit.first_offset, header.producer_id, header.max_timestamp_ms)
+            )
 
     def sound_run(self, run: BatchRun) -> None:
         """Sound batches were met, all of them behind what was met before."""
@@ -110,22 +118,6 @@ class TransactionEvents:
             late = range(start, stop)
             self._damage = list(_without(self._damage, late))
             self._skipped = list(_without(self._skipped, late))
-
-    def _control(self, batch: RecordBatch) -> None:
-        marker = marker_of(batch)
-        if marker is not None:
-            self.first_batches.pop(marker.producer_id, None)
-            self._events.append(marker)
-
-    def _data(self, batch: RecordBatch) -> None:
-        header = batch.header
-        if header.producer_id in self.first_batches:
-            return
-        if self._is_in_order:
-            self.first_batches[header.producer_id] = batch
-        self._events.append(
-            _data_span(batch.first_offset, header.producer_id, header.max_timestamp_ms)
-        )
 
     def _end_damage(self, next_offset: int | None) -> None:
         defects, self._defects = self._defects, []

@@ -13,14 +13,9 @@ from typing import NamedTuple
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.kafka_log.segment_survey import Event, SegmentSurvey
 from seglake.kafka_log.transactions.replica_evidence import ReplicaEvidence, resolve_from_replicas
-from seglake.kafka_log.transactions.surveyed_log import (
-    WalkedLog,
-    damage_of,
-    own_events,
-    walked_log,
-)
+from seglake.kafka_log.transactions.surveyed_log import WalkedLog, damage_of, own_events, walked_log
 from seglake.kafka_log.transactions.transaction_evidence import Damage, Evidence, Verdict
-from seglake.kafka_log.transactions.transaction_index_check import LogSide, disagreements
+from seglake.kafka_log.transactions.transaction_index_check import disagreements
 from seglake.segment_codec.transactions import (
     Marker,
     Markers,
@@ -97,11 +92,7 @@ class _Fold(TransactionFold):
     """Follows one log, and settles or says what damage did; used once."""
 
     def __init__(
-        self,
-        key: PartitionKey,
-        log: WalkedLog,
-        events: Sequence[Event],
-        damage: Sequence[Damage],
+        self, key: PartitionKey, log: WalkedLog, events: Sequence[Event], damage: Sequence[Damage]
     ) -> None:
         super().__init__()
         self.ended: list[tuple[OpenTransaction, Marker]] = []
@@ -181,9 +172,7 @@ class _Fold(TransactionFold):
 def _disagreement(
     key: PartitionKey, log: WalkedLog, fold: _Fold, damage: Sequence[Damage]
 ) -> list[str]:
-    known_from = max(log.walk_offset, log.cleaned_offset)
-    side = LogSide(fold.markers, fold.ended, damage, known_from, log.cleaned_offset)
-    found = disagreements(side, log.segments)
+    found = disagreements(log, fold.markers, fold.ended, damage)
     if not found:
         return []
     more = f" (and {len(found) - _MOST_DETAILS} more)" if len(found) > _MOST_DETAILS else ""
