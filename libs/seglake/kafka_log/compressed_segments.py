@@ -38,8 +38,8 @@ def compressed_ranges(
 
 def spans(replica: Replica) -> dict[CompressedSegment, OffsetRange]:
     """The offsets of each compressed segment."""
-    segments = (*replica.segments, *replica.compressed)
-    bases = sorted({*(segment.base_offset for segment in segments), OFFSET_MAX})
+    plain = {segment.base_offset for segment in replica.segments}
+    bases = sorted({*plain, *(segment.base_offset for segment in replica.compressed), OFFSET_MAX})
     proved = end_claim(replica).offset
     if len(bases) > 1 and proved > bases[-2]:
         bases[-1] = proved

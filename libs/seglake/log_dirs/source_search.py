@@ -4,12 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from seglake.log_dirs.errors import WrongSourceError
-from seglake.log_dirs.log_dir_search import (
-    Closed,
-    FoundLogDir,
-    Listings,
-    find_log_dirs,
-)
+from seglake.log_dirs.log_dir_search import Closed, FoundLogDir, Listings, find_log_dirs
 from seglake.log_dirs.unread_files import UnreadFiles, UnreadKind
 from seglake.storage.errors import NotFoundError, RefusedError, StorageError, UnsupportedUriError
 from seglake.storage.storage import Storage

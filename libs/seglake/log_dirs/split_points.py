@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from seglake.kafka_log.segment_survey import SplitPoint
-from seglake.log_dirs.batch_proof import is_proved
+from seglake.log_dirs.batch_search import is_proved
 from seglake.log_dirs.scan_request import SurveyRequest
 from seglake.segment_codec.batch_run import BatchRun
 from seglake.segment_codec.errors import DefectCode
