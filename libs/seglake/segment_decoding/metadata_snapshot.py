@@ -16,7 +16,7 @@ from seglake.segment_codec.record_batch import RecordBatch
 from seglake.segment_codec.reference_decoder import decode
 from seglake.segment_codec.segment import MOST_OFFSETS, Defect, SegmentBounds, SegmentWalk, Tail
 from seglake.segment_codec.window import Window
-from seglake.segment_decoding.tasks import PartitionSplit
+from seglake.segment_decoding.tasks import DecodeSettings, PartitionSplit
 from seglake.storage.storage import FileInfo, Storage
 
 
@@ -43,9 +43,7 @@ def snapshot_below(split: PartitionSplit, source: Storage) -> FileInfo | None:
     return min(found, key=lambda snapshot: snapshot[0])[1] if found else None
 
 
-def snapshot_pieces(
-    source: Storage, path: str, window_bytes: int, max_batch_bytes: int
-) -> Iterator[SnapshotPiece]:
+def snapshot_pieces(path: str, settings: DecodeSettings) -> Iterator[SnapshotPiece]:
     """The metadata of a snapshot, batch by batch; its header and footer are left out.
 
     Raises:
@@ -53,8 +51,8 @@ def snapshot_pieces(
         SegmentCodecError: it changed while it was read.
     """
     bounds = SegmentBounds(0, MOST_OFFSETS, False, 0)
-    with source.open_reader(path) as reader:
-        walk = SegmentWalk(Window(reader, window_bytes), bounds, OffsetOrder(0))
+    with settings.storage.open_reader(path) as reader:
+        walk = SegmentWalk(Window(reader, settings.window_bytes), bounds, OffsetOrder(0))
         for item in walk.items():
             if isinstance(item, Tail):
                 yield SnapshotPiece([], f"it ends in {item.kind} at position {item.position}")
@@ -64,6 +62,6 @@ def snapshot_pieces(
                 continue
             else:
                 try:
-                    yield SnapshotPiece(decode(item, max_batch_bytes), None)
+                    yield SnapshotPiece(decode(item, settings.max_decompressed_batch_bytes), None)
                 except DefectError as error:
                     yield SnapshotPiece([], f"{error.code} at position {item.position}")
