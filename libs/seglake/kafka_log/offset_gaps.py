@@ -38,11 +38,9 @@ class HoleFinder:
         self._holes: list[Hole] = []
 
     def defect(self) -> None:
-        """Damaged bytes were met here."""
         self.has_defect_since = True
 
     def batch(self, first_offset: int, next_offset: int, segment_index: int) -> None:
-        """A sound batch was met."""
         if self.next_offset is None:
             self.first_offset = first_offset
             self.has_leading_defect = self.has_defect_since

@@ -47,7 +47,6 @@ class EpochRuns:
                 self.starts.append(EpochStart(epoch, batch.first_offset))
 
     def add_run(self, run: BatchRun, last: Unit | None) -> None:
-        """Batches in a row were met."""
         epochs = run.column("partition_leader_epoch")
         breaks = np.flatnonzero(epochs[1:] != epochs[:-1]) + 1
         for index in [0, *breaks.tolist()]:

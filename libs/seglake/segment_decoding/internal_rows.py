@@ -66,12 +66,13 @@ class InternalRows:
         if snapshot is None:
             return
         for piece in snapshot_pieces(snapshot.path, self._settings):
-            if piece.damage is not None:
-                damaged: Values = {"record_type": UNKNOWN, "unread_reason": piece.damage}
+            if isinstance(piece, str):
+                damaged: Values = {"record_type": UNKNOWN, "unread_reason": piece}
                 unread = Interpreted(damaged, True, False, True)
                 yield from self._rows([unread], _of_snapshot(snapshot, [None], [None]))
-            for start in range(0, len(piece.records), _MOST_ROWS):
-                records = piece.records[start : start + _MOST_ROWS]
+                continue
+            for start in range(0, len(piece), _MOST_ROWS):
+                records = piece[start : start + _MOST_ROWS]
                 found = [self._interpret(record.key, record.value) for record in records]
                 offsets = [record.offset for record in records]
                 times_ms = [record.timestamp_ms for record in records]

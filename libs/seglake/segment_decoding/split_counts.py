@@ -44,7 +44,6 @@ class SplitCounts:
         self.gaps.add(cause, start, stop)
 
     def count_records(self, columns: Columns, units: SharedColumns, replaced_names: int) -> None:
-        """Count the rows of one flush."""
         totals = self.totals
         count, offsets = len(columns.offsets), columns.offsets
         base = int(offsets[0])

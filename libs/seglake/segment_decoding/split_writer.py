@@ -136,7 +136,6 @@ class SplitWriter:
         return count
 
     def add_defect(self, defect: Defect, segment_index: int) -> None:
-        """Queue damage."""
         self._pending.append(PendingDefect(defect, segment_index))
         self._pending_count += 1
 

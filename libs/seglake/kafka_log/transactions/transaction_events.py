@@ -36,7 +36,6 @@ class TransactionEvents:
         self._defects: list[Defect] = []  # since the last sound batch
 
     def defect(self, defect: Defect) -> None:
-        """Damage was met."""
         self._defects.append(defect)
 
     def sound(self, unit: Unit) -> None:
@@ -45,13 +44,13 @@ class TransactionEvents:
         self._reach(unit.first_offset, unit.last_offset + 1, shows_skips=is_batch)
         if not isinstance(unit, RecordBatch):
             return
-        header, marker = unit.header, marker_of(unit)
-        if marker is not None:
-            self.first_batches.pop(marker.producer_id, None)
-            self._events.append(marker)
-        elif header.is_transactional and not header.is_control:
-            if header.producer_id in self.first_batches:
-                return
+        header = unit.header
+        if header.is_control:
+            marker = marker_of(unit)
+            if marker is not None:
+                self.first_batches.pop(marker.producer_id, None)
+                self._events.append(marker)
+        elif header.is_transactional and header.producer_id not in self.first_batches:
             if self._is_in_order:
                 self.first_batches[header.producer_id] = unit
             self._events.append(
@@ -85,7 +84,6 @@ class TransactionEvents:
             self.first_batches[producer_id] = run.batch(place)
 
     def end(self) -> None:
-        """The segment has ended."""
         self._end_damage(None)
 
     def events(self) -> tuple[Event, ...]:

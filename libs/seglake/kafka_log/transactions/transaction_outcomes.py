@@ -7,11 +7,12 @@ in damaged bytes.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from heapq import merge
 from operator import attrgetter
 from typing import NamedTuple
 
 from seglake.kafka_log.replica import PartitionKey, Replica
-from seglake.kafka_log.segment_survey import Event, SegmentSurvey
+from seglake.kafka_log.segment_survey import DataSpan, Event, SegmentSurvey
 from seglake.kafka_log.transactions.replica_evidence import ReplicaEvidence, resolve_from_replicas
 from seglake.kafka_log.transactions.surveyed_log import WalkedLog, damage_of, own_events, walked_log
 from seglake.kafka_log.transactions.transaction_evidence import Damage, Evidence, Verdict
@@ -114,16 +115,14 @@ class _Fold(TransactionFold):
 
     def run(self, events: Iterable[Event]) -> None:
         """Go through what was met and what is damaged, both in the order of offsets."""
-        waiting = [*self._damage][::-1]
-        for event in events:
-            while waiting and waiting[-1].start_offset <= event.offset:
-                self._pass(waiting.pop())
-            if isinstance(event, Marker):
-                self.marker(event)
-            else:
-                self.data(event.producer_id, event.offset, event.timestamp_ms)
-        while waiting:
-            self._pass(waiting.pop())
+        for step in merge(self._damage, events, key=_first_offset):
+            match step:
+                case Damage():
+                    self._pass(step)
+                case Marker():
+                    self.marker(step)
+                case DataSpan():
+                    self.data(step.producer_id, step.offset, step.timestamp_ms)
 
     def marker(self, marker: Marker) -> OpenTransaction | None:
         transaction = super().marker(marker)
@@ -178,6 +177,10 @@ def _disagreement(
     more = f" (and {len(found) - _MOST_DETAILS} more)" if len(found) > _MOST_DETAILS else ""
     details = "; ".join(found[:_MOST_DETAILS])
     return [f"{key}: .txnindex and the log disagree, and the log decides: {details}{more}"]
+
+
+def _first_offset(step: Damage | Event) -> int:
+    return step.start_offset if isinstance(step, Damage) else step.offset
 
 
 def _shown(damage: Damage) -> str:
