@@ -182,7 +182,7 @@ class SplitDecoder:
         else:
             last_offset = item.last_offset
             if last_offset >= self._split.range_next and not self._is_cut_to_fit(item):
-                return self._take_above(item, index)
+                return self._take_above(item)
             if last_offset >= self._floor or self._is_marker_below(item):
                 self._take_wanted(item, index)
             else:
@@ -289,7 +289,7 @@ class SplitDecoder:
             self._bytes["quarantined"] += defect.size_bytes
             self._writer.add_defect(defect, index)
 
-    def _take_above(self, unit: Unit, index: int) -> bool:
+    def _take_above(self, unit: Unit) -> bool:
         """A batch at or across the end of the range; True when nothing wanted can follow."""
         next_offset = self._split.range_next
         first = self._reached if isinstance(unit, Wrapper) else unit.first_offset
@@ -302,14 +302,13 @@ class SplitDecoder:
         return False
 
     def _take_wanted(self, unit: Unit, index: int) -> None:
-        self._bytes["sound"] += unit.size_bytes
         self._release_held()
         if self._cut_offset is not None:  # an old wrapper begins behind what came late
             self._cut_offset = max(self._cut_offset, unit.last_offset + 1)
         try:
             self._writer.add_unit(self._judged(unit, index))
+            self._bytes["sound"] += unit.size_bytes
         except DefectError as error:
-            self._bytes["sound"] -= unit.size_bytes
             self._bytes["quarantined"] += unit.size_bytes
             self._writer.add_defect(defect_of(unit, error.code, error.detail), index)
 
