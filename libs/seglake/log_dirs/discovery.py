@@ -17,9 +17,8 @@ from seglake.log_dirs.log_dir_files import (
     read_log_dir_files,
     read_topic_id,
 )
-from seglake.log_dirs.log_dir_search import FoundLogDir
+from seglake.log_dirs.log_dir_search import FoundLogDir, find_sources, refused_or_failed
 from seglake.log_dirs.partition_files import partition_files
-from seglake.log_dirs.source_search import find_sources, refused_or_failed
 from seglake.log_dirs.unread_files import (
     UnreadFiles,
     compressed_segments,
