@@ -168,15 +168,8 @@ class SplitDecoder:
         if isinstance(item, Tail):
             self._bytes["tail"] += item.size_bytes
             piece = self._split.segment_splits[index]
-            self._tails.append(
-                TailReport(
-                    kind=item.kind,
-                    segment=piece.file.name,
-                    position=item.position,
-                    size_bytes=item.size_bytes,
-                    is_last_segment=piece.is_last,
-                )
-            )
+            if not piece.is_last:
+                self._tails.append(TailReport(piece.file.name, item.position, item.size_bytes))
         elif isinstance(item, Defect):
             self._take_defect(item, index)
         else:
