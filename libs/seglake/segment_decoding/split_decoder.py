@@ -284,9 +284,8 @@ class SplitDecoder:
 
     def _take_above(self, unit: Unit) -> bool:
         """A batch at or across the end of the range; True when nothing wanted can follow."""
-        next_offset = self._split.range_next
         first = self._reached if isinstance(unit, Wrapper) else unit.first_offset
-        if first < next_offset:
+        if first < self._split.range_next:
             self._cut_offset = first
         if self._split.is_plain:
             return True
