@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from seglake.kafka_log.replica import PartitionKey, Replica
-from seglake.kafka_log.segment_survey import DataSpan, Event, SegmentSurvey
+from seglake.kafka_log.segment_survey import Event, SegmentSurvey
 from seglake.kafka_log.transactions.replica_evidence import ReplicaEvidence, resolve_from_replicas
 from seglake.kafka_log.transactions.surveyed_log import WalkedLog, damage_of, own_events, walked_log
 from seglake.kafka_log.transactions.transaction_evidence import Damage, Evidence, Verdict
@@ -116,13 +116,12 @@ class _Fold(TransactionFold):
     def run(self, events: Iterable[Event]) -> None:
         """Go through what was met and what is damaged, both in the order of offsets."""
         for step in merge(self._damage, events, key=_first_offset):
-            match step:
-                case Damage():
-                    self._pass(step)
-                case Marker():
-                    self.marker(step)
-                case DataSpan():
-                    self.data(step.producer_id, step.offset, step.timestamp_ms)
+            if isinstance(step, Marker):
+                self.marker(step)
+            elif isinstance(step, Damage):
+                self._pass(step)
+            else:
+                self.data(step.producer_id, step.offset, step.timestamp_ms)
 
     def marker(self, marker: Marker) -> OpenTransaction | None:
         transaction = super().marker(marker)
