@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from seglake.kafka_log.compressed_segments import compressed_ranges, left_ranges, spans
+from seglake.kafka_log.compressed_segments import compressed_ranges, spans
 from seglake.kafka_log.replica import CompressedSegment, Replica
 from seglake.kafka_log.replica_selection import OtherReplica
 from seglake.segment_codec.log_dir import OFFSET_MAX
@@ -37,7 +37,3 @@ def test_what_lies_below_the_log_start_does_not_wait() -> None:
 def test_what_another_replica_has_does_not_wait() -> None:
     other = OtherReplica(replica((10, 60)), (), 60, OFFSET_MAX, 60)
     assert compressed_ranges(_replica(0), [other]) == ((0, 10),)
-
-
-def test_what_the_lake_has_is_not_left() -> None:
-    assert left_ranges([(0, 20), (60, 80)], [(5, 70)]) == ((0, 5), (70, 80))

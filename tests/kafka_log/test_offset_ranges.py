@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
+from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted, without
 
 _RANGES = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), max_size=8)
 
@@ -30,3 +30,7 @@ def test_what_is_left_of_a_range_is_what_no_other_holds(
     assert _offsets(result) == _offsets([wanted]) - _offsets(covered)
     assert all(start < stop for start, stop in result)
     assert result == merged(result)
+
+
+def test_what_is_left_of_several_ranges_is_what_no_other_holds() -> None:
+    assert without([(0, 20), (60, 80)], (5, 70)) == [(0, 5), (70, 80)]

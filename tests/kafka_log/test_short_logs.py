@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from seglake.kafka_log.replica import Checkpoints, Replica, SideFileEnd
+from seglake.kafka_log.replica import Checkpoints, EndClaim, Replica
 from seglake.kafka_log.short_logs import absent_log, end_claim, short_log
 from support.planned import KEY, epoch_starts, replica
 
@@ -34,7 +34,7 @@ def _replica(
             "leader-epoch-checkpoint",
         ),
         (
-            replace(_replica(high_watermark=90), last_side_file=SideFileEnd(170, "170.snapshot")),
+            replace(_replica(high_watermark=90), last_side_file=EndClaim(170, "170.snapshot")),
             "170.snapshot",
         ),
     ],

@@ -3,10 +3,10 @@
 They are there, so they are no gap: they wait until they can be read.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import pairwise
 
-from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
+from seglake.kafka_log.offset_ranges import OffsetRange, merged, without
 from seglake.kafka_log.replica import CompressedSegment, Replica
 from seglake.kafka_log.replica_selection import OtherReplica
 from seglake.kafka_log.short_logs import end_claim
@@ -32,23 +32,14 @@ def compressed_ranges(
         if other.replica.segments
     )
     log_start = replica.checkpoints.log_start_offset or 0
-    return tuple(
-        piece
-        for start, stop in merged(spans(replica).values())
-        for piece in subtracted((max(start, log_start), stop), readable)
-        if max(start, log_start) < stop
-    )
+    wanted = ((max(start, log_start), stop) for start, stop in merged(spans(replica).values()))
+    return tuple(without(wanted, *readable))
 
 
 def spans(replica: Replica) -> dict[CompressedSegment, OffsetRange]:
     """The offsets of each compressed segment."""
-    bases = sorted(
-        {
-            *(segment.base_offset for segment in replica.segments),
-            *(segment.base_offset for segment in replica.compressed),
-            OFFSET_MAX,
-        }
-    )
+    plain = {segment.base_offset for segment in replica.segments}
+    bases = sorted({*plain, *(segment.base_offset for segment in replica.compressed), OFFSET_MAX})
     proved = end_claim(replica).offset
     if len(bases) > 1 and proved > bases[-2]:
         bases[-1] = proved
@@ -58,10 +49,3 @@ def spans(replica: Replica) -> dict[CompressedSegment, OffsetRange]:
         for segment in replica.compressed
         if segment.base_offset < OFFSET_MAX
     }
-
-
-def left_ranges(
-    ranges: Iterable[OffsetRange], covered: Sequence[OffsetRange]
-) -> tuple[OffsetRange, ...]:
-    """What of them the lake does not have."""
-    return tuple(piece for offsets in ranges for piece in subtracted(offsets, covered))

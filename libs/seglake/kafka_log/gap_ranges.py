@@ -45,14 +45,12 @@ class GapTally:
         self._ranges: dict[GapCause, list[OffsetRange]] = {}
 
     def add(self, cause: GapCause, start: int, stop: int) -> None:
-        """Count one gap."""
         gaps, offsets = self._counts.get(cause, (0, 0))
         self._counts[cause] = gaps + 1, offsets + stop - start
         if cause is not GapCause.COMPACTED:
             self._ranges.setdefault(cause, []).append((start, stop))
 
     def by_cause(self) -> dict[GapCause, GapRanges]:
-        """What was counted."""
         return {
             cause: GapRanges(*counts, tuple(merged(self._ranges.get(cause, ()))))
             for cause, counts in self._counts.items()

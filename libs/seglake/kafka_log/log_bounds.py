@@ -65,18 +65,12 @@ def bounds_of(
     newest_ms = max(
         (survey.newest_ms for survey in surveys if survey.newest_ms is not None), default=None
     )
-    passed: tuple[OpenTransaction, ...] = ()
-    waiting: tuple[OpenTransaction, ...] = ()
+    passed: list[OpenTransaction] = []
+    waiting: list[OpenTransaction] = []
     if policy.isolation is Isolation.READ_COMMITTED:
-        after_ms = policy.hanging_after_ms
-        passed = tuple(
-            transaction
-            for transaction in transactions.open
-            if is_hanging(transaction, newest_ms, after_ms)
-        )
-        waiting = tuple(
-            transaction for transaction in transactions.open if transaction not in passed
-        )
+        for transaction in transactions.open:
+            is_passed = is_hanging(transaction, newest_ms, policy.hanging_after_ms)
+            (passed if is_passed else waiting).append(transaction)
         notes += late_commits(replica.key, transactions.ended, earlier)
     return LogBounds(
         log_start_offset=log_start,
@@ -88,7 +82,7 @@ def bounds_of(
         open_transactions=transactions.open,
         markers=transactions.markers,
         notes=(*notes, *transactions.notes),
-        passed=passed,
+        passed=tuple(passed),
         newest_ms=newest_ms,
         unknown_outcomes=transactions.unknown_outcomes,
     )

@@ -53,11 +53,7 @@ def likeness(taken: LastBatch, found: LogBatch | None) -> Likeness:
 
 
 def may_be_cleaned(
-    taken: LogBatch,
-    found: LogBatch,
-    cleaner_offset: int | None,
-    *,
-    lake_is_compacted: bool,
+    taken: LogBatch, found: LogBatch, cleaner_offset: int | None, *, lake_is_compacted: bool
 ) -> bool:
     """Whether two batches that differ may be one that the cleaner has rewritten, on this disk or
     on the one that was read before.
@@ -69,19 +65,13 @@ def may_be_cleaned(
     if cleaner_offset is not None and found.header.base_offset < cleaner_offset:
         return True
     if taken.magic != found.magic:  # a broker from 4.0 on cleans old formats into the new one
-        was_cleaned = lake_is_compacted or not taken.is_whole
-        return cleaner_offset is not None or was_cleaned
-    spans = [range(batch.first_offset, batch.last_offset + 1) for batch in (taken, found)]
-    if taken.is_wrapper or found.is_wrapper:
-        return _is_part(*spans) and not (spans[0] == spans[1] and taken.is_whole and found.is_whole)
+        return cleaner_offset is not None or lake_is_compacted or not taken.is_whole
+    one, other = ((batch.first_offset, batch.last_offset) for batch in (taken, found))
+    if one == other:
+        return not (taken.is_whole and found.is_whole)
     # A batch keeps its first and last offset, and a message that stays is not rewritten at all.
-    return spans[0] == spans[1] and not (taken.is_whole and found.is_whole)
-
-
-def _is_part(one: range, other: range) -> bool:
-    """Whether one of the two lies in the other."""
-    start, stop = max(one.start, other.start), min(one.stop, other.stop)
-    return range(start, stop) in (one, other)
+    is_part = (max(one[0], other[0]), min(one[1], other[1])) in (one, other)
+    return is_part and (taken.is_wrapper or found.is_wrapper)
 
 
 class ShorterLog(NamedTuple):

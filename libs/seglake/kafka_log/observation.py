@@ -84,12 +84,10 @@ class Observation:
             ends = (self.log_end_offset, earlier.first_log_end_offset)
             first_end = min((end for end in ends if end is not None), default=None)
             since = earlier.waiting_since
-        if self.next_offset is None:  # not read this time, so nothing tells that it has advanced
-            return replace(self, first_log_end_offset=first_end, waiting_since=since)
-        if (self.log_end_offset or 0) <= self.next_offset:
-            return replace(self, first_log_end_offset=first_end, waiting_since=None)
-        # A clock that was set back must not make a partition wait from the future.
-        since = self.observed_at if since is None else min(since, self.observed_at)
+        if self.next_offset is not None:  # else it was not read: nothing tells that it has advanced
+            is_waiting = (self.log_end_offset or 0) > self.next_offset
+            # A clock that was set back must not make a partition wait from the future.
+            since = min(since or self.observed_at, self.observed_at) if is_waiting else None
         return replace(self, first_log_end_offset=first_end, waiting_since=since)
 
     def _stands_since(self, earlier: Self) -> bool:

@@ -38,11 +38,9 @@ class HoleFinder:
         self._holes: list[Hole] = []
 
     def defect(self) -> None:
-        """Damaged bytes were met here."""
         self.has_defect_since = True
 
     def batch(self, first_offset: int, next_offset: int, segment_index: int) -> None:
-        """A sound batch was met."""
         if self.next_offset is None:
             self.first_offset = first_offset
             self.has_leading_defect = self.has_defect_since
@@ -50,9 +48,8 @@ class HoleFinder:
             self._fill(first_offset, next_offset, segment_index)
             return
         elif first_offset > self.next_offset:
-            self._holes.append(
-                Hole(self.next_offset, first_offset, self.has_defect_since, segment_index)
-            )
+            hole = Hole(self.next_offset, first_offset, self.has_defect_since, segment_index)
+            self._holes.append(hole)
         self.next_offset = next_offset
         self.has_defect_since = False
 

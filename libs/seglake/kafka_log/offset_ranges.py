@@ -32,9 +32,9 @@ def subtracted(wanted: OffsetRange, covered: Iterable[OffsetRange]) -> list[Offs
     return rest
 
 
-def without(ranges: Iterable[OffsetRange], removed: OffsetRange) -> list[OffsetRange]:
-    """The ranges as far as another one does not hold them."""
-    return [rest for offsets in ranges for rest in subtracted(offsets, [removed])]
+def without(ranges: Iterable[OffsetRange], *removed: OffsetRange) -> list[OffsetRange]:
+    """The ranges as far as none that are removed, which are merged, holds them."""
+    return [rest for offsets in ranges for rest in subtracted(offsets, removed)]
 
 
 def common(ranges: Iterable[OffsetRange], limits: OffsetRange) -> list[OffsetRange]:

@@ -54,11 +54,11 @@ class CompressedSegment(NamedTuple):
     size_bytes: int
 
 
-class SideFileEnd(NamedTuple):
-    """A file beside the segments; the offset in its name is one that the log reached."""
+class EndClaim(NamedTuple):
+    """A log reached up to `offset`, exclusive, as a file says by its content or by its name."""
 
     offset: int
-    name: str
+    said_by: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +106,9 @@ class Replica:
     segments: tuple[SegmentFile, ...]
     snapshots: tuple[SnapshotFile, ...] = ()  # by offset
     compressed: tuple[CompressedSegment, ...] = ()
-    last_side_file: SideFileEnd | None = None
+    last_side_file: EndClaim | None = None
     takes_id_of_lake: bool = False
     planned_start_offset: int | None = None
-
-    @property
-    def size_bytes(self) -> int:
-        return sum(segment.size_bytes for segment in self.segments)
 
     @property
     def log_start_offset(self) -> int:

@@ -212,13 +212,11 @@ def _informed(copy: Replica, copies: Sequence[Replica]) -> Replica:
     marks = [checkpoints.high_watermark]
     starts = [checkpoints.log_start_offset]
     for other in copies:
-        if other is copy or other.is_future or other.checkpoints.high_watermark is None:
-            continue
         said = other.checkpoints
-        proved = min(
-            other.checkpoints.high_watermark,
-            _leader_epochs(copy).divergence_offset(_leader_epochs(other)),
-        )
+        if other is copy or other.is_future or said.high_watermark is None:
+            continue
+        divergence = _leader_epochs(copy).divergence_offset(_leader_epochs(other))
+        proved = min(said.high_watermark, divergence)
         marks.append(proved)
         if said.log_start_offset is not None and said.log_start_offset <= proved:
             starts.append(said.log_start_offset)

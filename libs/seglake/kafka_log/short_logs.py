@@ -6,18 +6,10 @@ an index begin where the log once ended. Each proves that the log reached so far
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
-from seglake.kafka_log.offset_ranges import OffsetRange, subtracted
-from seglake.kafka_log.replica import PartitionKey, Replica
+from seglake.kafka_log.offset_ranges import OffsetRange, common, subtracted
+from seglake.kafka_log.replica import EndClaim, PartitionKey, Replica
 from seglake.segment_codec.log_dir import SideFile
-
-
-class EndClaim(NamedTuple):
-    """A log reached up to `offset`, exclusive, as a file says."""
-
-    offset: int
-    said_by: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,20 +29,17 @@ class ShortLog:
 
     @property
     def offsets(self) -> int:
-        """How many are lacking."""
         return sum(stop - start for start, stop in self.ranges)
 
     @property
     def reason(self) -> str:
-        """In words."""
         ranges = ", ".join(f"[{start}, {stop})" for start, stop in self.ranges)
         said = f"{self.claim.said_by} says {self.claim.offset}"
         return f"{self.key}: {ranges}: {said}, {self.found}"
 
     def below(self, offset: int) -> "ShortLog | None":
         """The same, as far as an offset; None where nothing is left of it."""
-        cut = [(start, min(stop, offset)) for start, stop in self.ranges]
-        left = tuple((start, stop) for start, stop in cut if start < stop)
+        left = tuple(common(self.ranges, (0, offset)))
         return replace(self, ranges=left) if left else None
 
 
@@ -64,7 +53,7 @@ def end_claim(replica: Replica) -> EndClaim:
     if replica.epochs:
         claims.append(EndClaim(replica.epochs[-1].start_offset, SideFile.LEADER_EPOCHS))
     if replica.last_side_file is not None:
-        claims.append(EndClaim(*replica.last_side_file))
+        claims.append(replica.last_side_file)
     return max(claims, key=lambda claim: claim.offset)
 
 

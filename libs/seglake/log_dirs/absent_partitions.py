@@ -45,25 +45,18 @@ def absent_partitions(
     ]
     known = {TopicPartition(folder.topic, folder.partition) for folder in folders}
     cut = [folder for folder in folders if not folder.topic_is_complete]
-    return [
-        AbsentPartition(partition, log_dir.path, start, high_watermark)
-        for log_dir in log_dirs
-        if log_dir.is_whole and log_dir.path in files
-        for partition, high_watermark in (files[log_dir.path].high_watermarks or {}).items()
-        if takes_topic(partition.topic)
-        and _is_held(files[log_dir.path], partition)
-        and partition not in known
-        and not any(_may_be(folder, partition) for folder in cut)
-        and (start := _log_start(files[log_dir.path], partition)) < high_watermark
-    ]
-
-
-def _is_held(files: LogDirFiles, partition: TopicPartition) -> bool:
-    return files.recovery_points is None or partition in files.recovery_points
-
-
-def _log_start(files: LogDirFiles, partition: TopicPartition) -> int:
-    return (files.log_start_offsets or {}).get(partition, 0)
+    absent: list[AbsentPartition] = []
+    for log_dir in log_dirs:
+        said = files.get(log_dir.path)
+        if said is None or not log_dir.is_whole:
+            continue
+        for partition, high_watermark in (said.high_watermarks or {}).items():
+            start = (said.log_start_offsets or {}).get(partition, 0)
+            is_held = said.recovery_points is None or partition in said.recovery_points
+            is_there = partition in known or any(_may_be(folder, partition) for folder in cut)
+            if is_held and not is_there and start < high_watermark and takes_topic(partition.topic):
+                absent.append(AbsentPartition(partition, log_dir.path, start, high_watermark))
+    return absent
 
 
 def _may_be(folder: PartitionFolder, partition: TopicPartition) -> bool:

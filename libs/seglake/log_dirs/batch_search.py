@@ -11,7 +11,7 @@ from seglake.kafka_log.log_identity import LogBatch
 from seglake.kafka_log.replica import Replica, SegmentFile
 from seglake.log_dirs.segment_side_files import read_index
 from seglake.segment_codec.errors import DefectError, SegmentCodecError
-from seglake.segment_codec.message_set import Wrapper
+from seglake.segment_codec.message_set import MessageRun, Wrapper
 from seglake.segment_codec.offset_order import OffsetOrder, Unit
 from seglake.segment_codec.offset_places import first_offset_of
 from seglake.segment_codec.record_batch import RecordBatch
@@ -23,6 +23,7 @@ from seglake.storage.storage import Storage
 
 _HEADER_READ_BYTES = 4096
 _MOST_WRAPPED_BYTES = 64 << 20
+_ANYWHERE = SegmentBounds(0, 1 << 62, False, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +113,21 @@ def walk_start(storage: Storage, file: SegmentFile, offset: int, window: Window)
     return 0, file.base_offset
 
 
-def _unit_at(window: Window, position: int) -> Unit | None:
+def is_proved(window: Window, unit: Unit) -> bool:
+    """Whether a unit's checksum holds, when it was met by its header alone."""
+    if isinstance(unit, MessageRun):
+        return True
+    bounds = SegmentBounds(unit.first_offset, unit.last_offset + 1, False, 0)
+    stop = unit.position + unit.size_bytes
+    return _unit_at(window, unit.position, bounds, stop) is not None
+
+
+def _unit_at(
+    window: Window, position: int, bounds: SegmentBounds = _ANYWHERE, stop: int | None = None
+) -> Unit | None:
     """The batch whose first byte is there, if its checksum holds."""
-    bounds = SegmentBounds(0, 1 << 62, False, 0)
-    walk = SegmentWalk(window, bounds, OffsetOrder(0), compares_neighbours=False)
+    order = OffsetOrder(bounds.base_offset)
+    walk = SegmentWalk(window, bounds, order, stop=stop, compares_neighbours=False)
     item = next(walk.items(position))
     return None if isinstance(item, Defect | Tail) else item
 

@@ -57,8 +57,8 @@ class LogHeads:
         Close it, if it is not read to its end.
         """
         start, stop = offsets
-        following = [file.base_offset for file in self._files[1:]]
-        limits = [*following, *(file.base_offset + MOST_OFFSETS for file in self._files[-1:])]
+        limits = [file.base_offset for file in self._files[1:]]
+        limits += [file.base_offset + MOST_OFFSETS for file in self._files[-1:]]
         reached = start
         for file, limit in zip(self._files, limits, strict=True):
             if limit <= start or file.base_offset >= stop:
@@ -100,15 +100,13 @@ def _heads_of(unit: Unit, cleaner_offset: int) -> Iterator[BatchHead]:
     is_above = unit.first_offset >= cleaner_offset
     match unit:
         case RecordBatch():
-            header = unit.header
+            header, epoch = unit.header, unit.header.partition_leader_epoch
             is_dense = header.record_count == header.last_offset_delta + 1
             yield BatchHead(
                 first_offset=header.base_offset,
                 last_offset=header.last_offset,
                 crc=header.crc,
-                leader_epoch=header.partition_leader_epoch
-                if header.partition_leader_epoch >= 0
-                else None,
+                leader_epoch=epoch if epoch >= 0 else None,
                 is_dense=is_above and is_dense and not header.has_delete_horizon,
                 magic=2,
                 codec_id=header.codec_id,

@@ -17,9 +17,8 @@ from seglake.log_dirs.log_dir_files import (
     read_log_dir_files,
     read_topic_id,
 )
-from seglake.log_dirs.log_dir_search import FoundLogDir
+from seglake.log_dirs.log_dir_search import FoundLogDir, find_sources, refused_or_failed
 from seglake.log_dirs.partition_files import partition_files
-from seglake.log_dirs.source_search import find_sources, refused_or_failed
 from seglake.log_dirs.unread_files import (
     UnreadFiles,
     compressed_segments,
@@ -275,49 +274,38 @@ def _read_folder(
 ) -> _ReadFolder:
     notes: list[str] = []
     try:
-        replica = _replica(storage, path, folder, listing, files, notes)
+        content = partition_files(storage, path, listing)
+        unknown = [name for name in content.unknown if not is_recognised(name)]
+        if unknown:
+            notes.append(f"{path} holds files that are not Kafka's: {', '.join(unknown)}")
+        topic_id = read_topic_id(storage, content.by_name, notes)
+        epochs = read_epochs(storage, content.by_name, notes)
     except (SourceVanishedError, StorageError) as error:
         return _ReadFolder(error, notes, [])
-    # Of another than a live folder they may be what its broker is about to drop.
-    is_live = folder.kind is FolderKind.LIVE
-    return _ReadFolder(replica, notes, unread_files(path, listing) if is_live else [])
-
-
-def _replica(
-    storage: Storage,
-    path: str,
-    folder: PartitionFolder,
-    listing: tuple[FileInfo, ...],
-    files: LogDirFiles,
-    notes: list[str],
-) -> Replica:
-    content = partition_files(storage, path, listing)
-    unknown = [name for name in content.unknown if not is_recognised(name)]
-    if unknown:
-        notes.append(f"{path} holds files that are not Kafka's: {', '.join(unknown)}")
     topic_partition = TopicPartition(folder.topic, folder.partition)
-    topic_id = read_topic_id(storage, content.by_name, notes)
-    return Replica(
+    replica = Replica(
         key=PartitionKey(folder.topic, folder.partition, topic_id),
         broker_id=files.broker_id,
         folder=path,
         is_future=folder.kind is FolderKind.FUTURE,
         checkpoints=files.checkpoints_of(topic_partition, _committed_end(content.by_name)),
-        epochs=read_epochs(storage, content.by_name, notes),
+        epochs=epochs,
         segments=content.segments,
         snapshots=content.snapshots,
         compressed=compressed_segments(content.by_name),
         last_side_file=last_side_file(content.by_name),
     )
+    # Of another than a live folder they may be what its broker is about to drop.
+    is_live = folder.kind is FolderKind.LIVE
+    return _ReadFolder(replica, notes, unread_files(path, listing) if is_live else [])
 
 
 def _committed_end(names: Iterable[str]) -> int | None:
     """Up to where the KRaft log is committed, which no checkpoint says: its snapshots hold nothing
     else. None for any other log."""
-    snapshots = [parse_metadata_snapshot_name(name) for name in names]
-    return max(
-        (snapshot.end_offset for snapshot in snapshots if snapshot is not None), default=None
-    )
+    snapshots = map(parse_metadata_snapshot_name, names)
+    ends = [snapshot.end_offset for snapshot in snapshots if snapshot is not None]
+    return max(ends, default=None)
 
 
 def _with_known_topic_ids(replicas: list[Replica], notes: list[str]) -> list[Replica]:

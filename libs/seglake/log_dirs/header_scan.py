@@ -6,8 +6,7 @@ work: a split point is a batch whose checksum holds.
 """
 
 from seglake.kafka_log.segment_survey import SegmentSurvey, SegmentTransactions
-from seglake.log_dirs.collected import Collected
-from seglake.log_dirs.header_walk import can_be_believed, walk_segment
+from seglake.log_dirs.header_walk import Collected, can_be_believed, walk_segment
 from seglake.log_dirs.scan_request import SurveyRequest
 from seglake.log_dirs.segment_side_files import read_transaction_files
 from seglake.segment_codec.errors import SegmentCodecError

@@ -76,18 +76,17 @@ def read_log_dir_files(
     listed = list(entries)
     by_name = {entry.name: entry for entry in listed if not entry.is_folder}
 
-    def offsets(file: SideFile) -> Offsets | None:
-        return _read(files, file, parse_offset_checkpoint)
+    def read(file: SideFile, parse: Callable[[bytes], T]) -> T | None:
+        return _read(storage, by_name.get(file), parse, notes, tolerated)
 
-    files = _SmallFiles(storage, by_name, notes, tolerated)
-    broker = _read(files, SideFile.META_PROPERTIES, parse_meta_properties)
+    broker = read(SideFile.META_PROPERTIES, parse_meta_properties)
     return LogDirFiles(
         cluster_id=None if broker is None else broker.cluster_id,
         broker_id=None if broker is None else broker.broker_id,
-        high_watermarks=offsets(SideFile.HIGH_WATERMARKS),
-        recovery_points=offsets(SideFile.RECOVERY_POINTS),
-        log_start_offsets=offsets(SideFile.LOG_START_OFFSETS),
-        cleaner_offsets=offsets(SideFile.CLEANER_OFFSETS),
+        high_watermarks=read(SideFile.HIGH_WATERMARKS, parse_offset_checkpoint),
+        recovery_points=read(SideFile.RECOVERY_POINTS, parse_offset_checkpoint),
+        log_start_offsets=read(SideFile.LOG_START_OFFSETS, parse_offset_checkpoint),
+        cleaner_offsets=read(SideFile.CLEANER_OFFSETS, parse_offset_checkpoint),
         has_remote_tier=any(entry.is_folder and entry.name == _REMOTE_CACHE for entry in listed),
     )
 
@@ -106,8 +105,8 @@ def read_topic_id(
     Raises:
         StorageError: the file is there and cannot be read.
     """
-    files = _SmallFiles(storage, by_name, notes, tolerated)
-    metadata = _read(files, SideFile.PARTITION_METADATA, parse_partition_metadata)
+    entry = by_name.get(SideFile.PARTITION_METADATA)
+    metadata = _read(storage, entry, parse_partition_metadata, notes, tolerated)
     return None if metadata is None else metadata.topic_id
 
 
@@ -119,31 +118,26 @@ def read_epochs(
     Raises:
         StorageError: the file is there and cannot be read.
     """
-    files = _SmallFiles(storage, by_name, notes, NotFoundError)
-    return _read(files, SideFile.LEADER_EPOCHS, parse_leader_epochs) or ()
+    entry = by_name.get(SideFile.LEADER_EPOCHS)
+    return _read(storage, entry, parse_leader_epochs, notes, NotFoundError) or ()
 
 
-@dataclass(frozen=True, slots=True)
-class _SmallFiles:
-    """The files of one folder, as listed; `tolerated` is why one of them may count as missing."""
-
-    storage: Storage
-    by_name: Mapping[str, FileInfo]
-    notes: list[str]
-    tolerated: type[StorageError]
-
-
-def _read(files: _SmallFiles, file: SideFile, parse: Callable[[bytes], T]) -> T | None:
-    entry = files.by_name.get(file)
+def _read(
+    storage: Storage,
+    entry: FileInfo | None,
+    parse: Callable[[bytes], T],
+    notes: list[str],
+    tolerated: type[StorageError],
+) -> T | None:
     if entry is None:
         return None
     try:
         check_small(entry.path, entry.size_bytes)
-        return parse(files.storage.read_bytes(entry.path))
+        return parse(storage.read_bytes(entry.path))
     except CheckpointFileError as error:
-        files.notes.append(f"{entry.path} is ignored as implausible: {error}")
+        notes.append(f"{entry.path} is ignored as implausible: {error}")
     except OversizedFileError as error:
-        files.notes.append(f"{entry.path} is ignored as implausible: {error.reason}")
-    except files.tolerated as error:  # at least a file that went since the folder was listed
-        files.notes.append(f"{error}; it counts as missing")
+        notes.append(f"{entry.path} is ignored as implausible: {error.reason}")
+    except tolerated as error:  # at least a file that went since the folder was listed
+        notes.append(f"{error}; it counts as missing")
     return None

@@ -62,11 +62,15 @@ def partition_files(
     """
     by_name = {entry.name: entry for entry in listing if not entry.is_folder}
     plan = plan_swaps(by_name, _swap_ends(storage, by_name, notes))
-    folder_name = path.rsplit("/", 1)[-1]
     return PartitionFiles(
         by_name=by_name,
-        segments=_segments(folder_name, plan.read, by_name),
-        snapshots=_snapshots(plan.read, by_name),
+        segments=_segments(path.rsplit("/", 1)[-1], plan.read, by_name),
+        snapshots=tuple(
+            SnapshotFile(file.base_offset, by_name[file.name].path)
+            for file in plan.read
+            if file.kind is FileKind.SNAPSHOT
+            and by_name[file.name].size_bytes != EMPTY_SNAPSHOT_BYTES
+        ),
         side_files=(
             *(file.name for file in plan.read if file.kind is not FileKind.LOG),
             *plan.side_files,
@@ -101,43 +105,21 @@ def first_offset_of(storage: Storage, file: SegmentFile) -> int:
 def _segments(
     folder_name: str, read: Sequence[SegmentFileName], by_name: dict[str, FileInfo]
 ) -> tuple[SegmentFile, ...]:
-    indexes = _paths(FileKind.INDEX, read, by_name)
-    transaction_indexes = _paths(FileKind.TXNINDEX, read, by_name)
-    segments = []
-    for file in read:
-        if file.kind is not FileKind.LOG:
-            continue
-        entry = by_name[file.name]
-        segments.append(
-            SegmentFile(
-                file.base_offset,
-                entry.path,
-                f"{folder_name}/{file.name}",
-                entry.size_bytes,
-                indexes.get(file.base_offset),
-                transaction_index_path=transaction_indexes.get(file.base_offset),
-                modified_at_ms=entry.modified_at_ms,
-            )
+    """The log, in the order of the files that are read: by base offset."""
+    paths = {(file.base_offset, file.kind): by_name[file.name].path for file in read}
+    return tuple(
+        SegmentFile(
+            file.base_offset,
+            by_name[file.name].path,
+            f"{folder_name}/{file.name}",
+            by_name[file.name].size_bytes,
+            paths.get((file.base_offset, FileKind.INDEX)),
+            transaction_index_path=paths.get((file.base_offset, FileKind.TXNINDEX)),
+            modified_at_ms=by_name[file.name].modified_at_ms,
         )
-    return tuple(sorted(segments, key=lambda segment: segment.base_offset))
-
-
-def _paths(
-    kind: FileKind, read: Sequence[SegmentFileName], by_name: dict[str, FileInfo]
-) -> dict[int, str]:
-    """Where the files of a kind lie, by base offset."""
-    return {file.base_offset: by_name[file.name].path for file in read if file.kind is kind}
-
-
-def _snapshots(
-    read: Sequence[SegmentFileName], by_name: dict[str, FileInfo]
-) -> tuple[SnapshotFile, ...]:
-    found = [
-        SnapshotFile(file.base_offset, by_name[file.name].path)
         for file in read
-        if file.kind is FileKind.SNAPSHOT and by_name[file.name].size_bytes != EMPTY_SNAPSHOT_BYTES
-    ]
-    return tuple(sorted(found))
+        if file.kind is FileKind.LOG
+    )
 
 
 def _swap_ends(

@@ -19,14 +19,13 @@ def read_index(storage: Storage, file: SegmentFile, notes: list[str] | None = No
     Args:
         notes: gets why an index that is there cannot be read.
     """
-    if file.index_path is None:
-        return OffsetIndex(file.base_offset, (), None)
-    try:
-        return parse_offset_index(read_small(storage, file.index_path), file.base_offset)
-    except StorageError as error:
-        if notes is not None:
-            notes.append(f"{error}; the segment is read without its index")
-        return OffsetIndex(file.base_offset, (), None)
+    if file.index_path is not None:
+        try:
+            return parse_offset_index(read_small(storage, file.index_path), file.base_offset)
+        except StorageError as error:
+            if notes is not None:
+                notes.append(f"{error}; the segment is read without its index")
+    return OffsetIndex(file.base_offset, (), None)
 
 
 def anchors_of(index: OffsetIndex) -> tuple[int, ...]:
@@ -43,11 +42,8 @@ def read_transaction_files(
     """
     notes: list[str] = []
     aborted = _read_aborted(storage, index_path, base_offset, notes)
-    found = None
-    for file in snapshots:
-        found = _read_snapshot(storage, file, notes)
-        if found is not None:
-            break
+    read = (_read_snapshot(storage, file, notes) for file in snapshots)
+    found = next((snapshot for snapshot in read if snapshot is not None), None)
     return TransactionFiles(aborted, index_path is not None, found, tuple(notes))
 
 

@@ -3,9 +3,7 @@
 from seglake.storage.errors import StorageError
 from seglake.storage.storage import Storage
 
-MOST_BYTES = (
-    32 << 20
-)  # a checkpoint of half a million partitions; three times Kafka's largest index
+MOST_BYTES = 32 << 20  # a checkpoint of half a million partitions; three times the largest index
 
 
 class OversizedFileError(StorageError):

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from seglake.kafka_log.segment_survey import SplitPoint
-from seglake.log_dirs.batch_proof import is_proved
+from seglake.log_dirs.batch_search import is_proved
 from seglake.log_dirs.scan_request import SurveyRequest
 from seglake.segment_codec.batch_run import BatchRun
 from seglake.segment_codec.errors import DefectCode
@@ -67,14 +67,12 @@ class SplitPoints:
         return tuple(reversed(found))
 
     def defect(self, defect: Defect) -> None:
-        """Damage was met."""
         if defect.code in _MISPLACED and defect.base_offset is not None:
             self._drop_above(defect.base_offset)
         self._is_explained |= defect.code not in _UNEXPLAINED
         self._odd()
 
     def unit(self, unit: Unit) -> None:
-        """A sound batch was met."""
         # Of an old wrapper only the last offset is known, so a hole may lie before it.
         first = self._reached if isinstance(unit, Wrapper) else unit.first_offset
         if unit.last_offset < self._reached and isinstance(unit, Wrapper):

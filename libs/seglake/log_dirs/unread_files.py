@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from seglake.kafka_log.replica import CompressedSegment, SideFileEnd
+from seglake.kafka_log.replica import CompressedSegment, EndClaim
 from seglake.segment_codec.log_dir import (
     FileKind,
     FileState,
@@ -77,15 +77,15 @@ def compressed_segments(by_name: Mapping[str, FileInfo]) -> tuple[CompressedSegm
     return tuple(found[base_offset] for base_offset in sorted(found))
 
 
-def last_side_file(by_name: Mapping[str, FileInfo]) -> SideFileEnd | None:
+def last_side_file(by_name: Mapping[str, FileInfo]) -> EndClaim | None:
     """The file beside the segments with the highest offset in its name: the log reached so far."""
     ends = [
-        (file.base_offset, file.name)
+        EndClaim(file.base_offset, file.name)
         for file in map(parse_file_name, by_name)
         if file is not None and file.kind is not FileKind.LOG and file.state is FileState.LIVE
     ]
-    ends += [(segment.base_offset, segment.name) for segment in compressed_segments(by_name)]
-    return SideFileEnd(*max(ends)) if ends else None
+    ends += [EndClaim(packed.base_offset, packed.name) for packed in compressed_segments(by_name)]
+    return max(ends, default=None)
 
 
 def _place(folder: str) -> str:

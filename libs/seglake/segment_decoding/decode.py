@@ -10,12 +10,7 @@ from seglake.log_dirs.segment_files import check_size
 from seglake.segment_codec.errors import SegmentCodecError
 from seglake.segment_decoding.split_decoder import SplitDecoder
 from seglake.segment_decoding.table_files import TableFiles
-from seglake.segment_decoding.tasks import (
-    DecodeTask,
-    PartitionSplit,
-    SplitReport,
-    TaskReport,
-)
+from seglake.segment_decoding.tasks import DecodeTask, PartitionSplit, SplitReport, TaskReport
 from seglake.storage.errors import OutputError, StorageError
 from seglake.storage.storage import Storage
 
@@ -55,12 +50,9 @@ _UNREADABLE = (StorageError, SegmentCodecError, SourceVanishedError)
 
 def _unreadable_behind(index: int, task: DecodeTask) -> dict[int, str]:
     """Which of the splits that follow cannot be read either: not found out one by one."""
-    reasons = {
-        later: _unreadable(split, task.settings.storage)
-        for later, split in enumerate(task.splits)
-        if later > index
-    }
-    return {later: reason for later, reason in reasons.items() if reason is not None}
+    behind = enumerate(task.splits[index + 1 :], start=index + 1)
+    reasons = ((later, _unreadable(split, task.settings.storage)) for later, split in behind)
+    return {later: reason for later, reason in reasons if reason is not None}
 
 
 def _unreadable(split: PartitionSplit, source: Storage) -> str | None:

@@ -45,7 +45,6 @@ class FlushedRows:
             self._shared.append(records)
 
     def add_run(self, run: BatchRun, added: RunColumns, place: Place) -> None:
-        """Add the batches of a run."""
         self._runs.append(_Run(run, added, place, self._count))
         self._shared.append(self._runs[-1])
         self._count += len(run)

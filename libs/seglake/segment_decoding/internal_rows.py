@@ -11,21 +11,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from seglake.lake.tables import CLUSTER_METADATA
-from seglake.log_tables.internal_columns import (
-    INTERPRETERS,
-    Interpreted,
-    Value,
-    Values,
-)
+from seglake.log_tables.internal_columns import INTERPRETERS, Interpreted, Value, Values
 from seglake.log_tables.record_rows import Origin, timestamps
 from seglake.segment_codec.metadata_records import UNKNOWN
-from seglake.segment_codec.record import Record
 from seglake.segment_codec.transactions import TransactionState
 from seglake.segment_decoding.decoded_rows import DecodedRows
-from seglake.segment_decoding.metadata_snapshot import (
-    snapshot_below,
-    snapshot_pieces,
-)
+from seglake.segment_decoding.metadata_snapshot import snapshot_below, snapshot_pieces
 from seglake.segment_decoding.tasks import DecodeSettings, PartitionSplit
 from seglake.storage.storage import FileInfo
 
@@ -36,7 +27,7 @@ _MS = "_ms"
 
 
 class InternalRows:
-    """Interprets the rows of one split.
+    """Interprets the rows of one split, of a topic that has an interpreter.
 
     `counts` are those that `Totals` has under the same names.
     """
@@ -69,26 +60,23 @@ class InternalRows:
 
     def of_snapshot(self) -> Iterator[DecodedRows]:
         """Yield the metadata from below the log start; offsets count from the snapshot's start."""
-        settings = self._settings
         if self._table is not CLUSTER_METADATA:
             return
-        snapshot = snapshot_below(self._split, settings.storage)
+        snapshot = snapshot_below(self._split, self._settings.storage)
         if snapshot is None:
             return
-        for piece in snapshot_pieces(
-            settings.storage,
-            snapshot.path,
-            settings.window_bytes,
-            settings.max_decompressed_batch_bytes,
-        ):
-            if piece.damage is not None:
-                damaged: Values = {"record_type": UNKNOWN, "unread_reason": piece.damage}
+        for piece in snapshot_pieces(snapshot.path, self._settings):
+            if isinstance(piece, str):
+                damaged: Values = {"record_type": UNKNOWN, "unread_reason": piece}
                 unread = Interpreted(damaged, True, False, True)
-                yield from self._rows([unread], _of_snapshot(snapshot, [None]))
-            for start in range(0, len(piece.records), _MOST_ROWS):
-                records = piece.records[start : start + _MOST_ROWS]
+                yield from self._rows([unread], _of_snapshot(snapshot, [None], [None]))
+                continue
+            for start in range(0, len(piece), _MOST_ROWS):
+                records = piece[start : start + _MOST_ROWS]
                 found = [self._interpret(record.key, record.value) for record in records]
-                yield from self._rows(found, _of_snapshot(snapshot, records))
+                offsets = [record.offset for record in records]
+                times_ms = [record.timestamp_ms for record in records]
+                yield from self._rows(found, _of_snapshot(snapshot, offsets, times_ms))
 
     def _rows(
         self, found: Sequence[Interpreted], places: Mapping[str, list[Value]]
@@ -107,22 +95,17 @@ class InternalRows:
     def _arrow(
         self, found: Sequence[Interpreted], places: Mapping[str, list[Value]]
     ) -> pa.RecordBatch:
-        constants = {
+        constants: dict[str, Value] = {
             "source_id": self._origin.source_id,
             "record_topic_id": self._origin.key.topic_id,
             "record_partition": self._origin.key.partition,
             "run_id": self._origin.run_id,
             "generation": self._origin.generation,
         }
+        known = {**places, **{name: [value] * len(found) for name, value in constants.items()}}
 
         def column(name: str) -> list[Value]:
-            if name in constants:
-                return [constants[name]] * len(found)
-            return (
-                places[name]
-                if name in places
-                else [interpreted.values.get(name) for interpreted in found]
-            )
+            return known[name] if name in known else [row.values.get(name) for row in found]
 
         arrays = []
         for field in self._table.file_schema:
@@ -131,15 +114,6 @@ class InternalRows:
             else:
                 arrays.append(pa.array(column(field.name), field.type))
         return pa.RecordBatch.from_arrays(arrays, schema=self._table.file_schema)
-
-
-def internal_rows(
-    split: PartitionSplit, origin: Origin, settings: DecodeSettings
-) -> InternalRows | None:
-    """What makes the decoded table of the split's topic; None when it has none."""
-    if split.key.topic not in INTERPRETERS:
-        return None
-    return InternalRows(split, origin, settings)
 
 
 def _list(rows: pa.RecordBatch, name: str) -> list[Any]:
@@ -155,14 +129,14 @@ def _places(rows: pa.RecordBatch) -> dict[str, list[Value]]:
     }
 
 
-def _of_snapshot(snapshot: FileInfo, records: Sequence[Record | None]) -> dict[str, list[Value]]:
+def _of_snapshot(
+    snapshot: FileInfo, offsets: Sequence[Value], times_ms: Sequence[Value]
+) -> dict[str, list[Value]]:
     return {
-        "record_offset": [None if record is None else record.offset for record in records],
-        "record_timestamp_ms": [
-            None if record is None else record.timestamp_ms for record in records
-        ],
-        "transaction_state": [TransactionState.NONE] * len(records),
-        "snapshot": [snapshot.name] * len(records),
+        "record_offset": [*offsets],
+        "record_timestamp_ms": [*times_ms],
+        "transaction_state": [TransactionState.NONE] * len(offsets),
+        "snapshot": [snapshot.name] * len(offsets),
     }
 
 

@@ -6,7 +6,6 @@ the snapshot at the log start too: the oldest that ends there or above.
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from seglake.segment_codec.errors import DefectError
 from seglake.segment_codec.log_dir import parse_metadata_snapshot_name
@@ -16,15 +15,8 @@ from seglake.segment_codec.record_batch import RecordBatch
 from seglake.segment_codec.reference_decoder import decode
 from seglake.segment_codec.segment import MOST_OFFSETS, Defect, SegmentBounds, SegmentWalk, Tail
 from seglake.segment_codec.window import Window
-from seglake.segment_decoding.tasks import PartitionSplit
+from seglake.segment_decoding.tasks import DecodeSettings, PartitionSplit
 from seglake.storage.storage import FileInfo, Storage
-
-
-class SnapshotPiece(NamedTuple):
-    """The records of one batch, or why there are none."""
-
-    records: list[Record]
-    damage: str | None
 
 
 def snapshot_below(split: PartitionSplit, source: Storage) -> FileInfo | None:
@@ -43,27 +35,25 @@ def snapshot_below(split: PartitionSplit, source: Storage) -> FileInfo | None:
     return min(found, key=lambda snapshot: snapshot[0])[1] if found else None
 
 
-def snapshot_pieces(
-    source: Storage, path: str, window_bytes: int, max_batch_bytes: int
-) -> Iterator[SnapshotPiece]:
-    """The metadata of a snapshot, batch by batch; its header and footer are left out.
+def snapshot_pieces(path: str, settings: DecodeSettings) -> Iterator[list[Record] | str]:
+    """The metadata of a snapshot, batch by batch, or why there is none; without header and footer.
 
     Raises:
         StorageError: it cannot be opened or read.
         SegmentCodecError: it changed while it was read.
     """
     bounds = SegmentBounds(0, MOST_OFFSETS, False, 0)
-    with source.open_reader(path) as reader:
-        walk = SegmentWalk(Window(reader, window_bytes), bounds, OffsetOrder(0))
+    with settings.storage.open_reader(path) as reader:
+        walk = SegmentWalk(Window(reader, settings.window_bytes), bounds, OffsetOrder(0))
         for item in walk.items():
             if isinstance(item, Tail):
-                yield SnapshotPiece([], f"it ends in {item.kind} at position {item.position}")
+                yield f"it ends in {item.kind} at position {item.position}"
             elif isinstance(item, Defect):
-                yield SnapshotPiece([], f"{item.code} at position {item.position}")
+                yield f"{item.code} at position {item.position}"
             elif isinstance(item, RecordBatch) and item.header.is_control:
                 continue
             else:
                 try:
-                    yield SnapshotPiece(decode(item, max_batch_bytes), None)
+                    yield decode(item, settings.max_decompressed_batch_bytes)
                 except DefectError as error:
-                    yield SnapshotPiece([], f"{error.code} at position {item.position}")
+                    yield f"{error.code} at position {item.position}"

@@ -49,11 +49,6 @@ class PendingRun(NamedTuple):
         """Which of the batches are to be decoded."""
         return np.flatnonzero(self.states == _DECODED)
 
-    @property
-    def last(self) -> "PendingRun":
-        """The last batch alone."""
-        return self.part(len(self.run) - 1, len(self.run))
-
     def part(self, start: int, stop: int) -> "PendingRun":
         """The batches [start, stop); at least one."""
         if (start, stop) == (0, len(self.run)):

@@ -30,7 +30,6 @@ class SplitCounts:
         self.times_ms: tuple[int, int] | None = None
 
     def count_defect(self, code: DefectCode) -> None:
-        """Count a span of damaged bytes."""
         self.totals["quarantined_batches"] += 1
         self.defects[str(code)] = self.defects.get(str(code), 0) + 1
 
@@ -40,13 +39,11 @@ class SplitCounts:
         self.totals["offsets"] += offset_count
 
     def count_gap(self, cause: GapCause, start: int, stop: int) -> None:
-        """Count a gap."""
         self.totals["gaps"] += 1
         self.totals["offsets"] += stop - start
         self.gaps.add(cause, start, stop)
 
     def count_records(self, columns: Columns, units: SharedColumns, replaced_names: int) -> None:
-        """Count the rows of one flush."""
         totals = self.totals
         count, offsets = len(columns.offsets), columns.offsets
         base = int(offsets[0])

@@ -9,7 +9,7 @@ from collections.abc import Generator, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from seglake.kafka_log.batch_headers import MOST_CONTROL_BYTES, markers_of
+from seglake.kafka_log.batch_headers import MOST_CONTROL_BYTES, defect_of, markers_of
 from seglake.log_dirs.errors import SourceVanishedError
 from seglake.log_dirs.segment_files import check_size
 from seglake.log_dirs.segment_side_files import anchors_of, read_index
@@ -18,7 +18,7 @@ from seglake.log_tables.record_rows import STATES
 from seglake.segment_codec.batch_run import FEWEST, BatchKind, BatchRun
 from seglake.segment_codec.control_record import ControlType, control_type
 from seglake.segment_codec.errors import DefectCode, DefectError
-from seglake.segment_codec.message_set import MessageRun, Wrapper
+from seglake.segment_codec.message_set import Wrapper
 from seglake.segment_codec.offset_order import OffsetOrder, Unit
 from seglake.segment_codec.record_batch import TRANSACTIONAL, RecordBatch
 from seglake.segment_codec.reference_decoder import decode
@@ -59,12 +59,11 @@ def _changed(piece: SegmentSplit, position: int) -> SourceVanishedError:
 def _claimed_crc(item: Unit | BatchRun | Defect | Tail) -> int | None:
     """The checksum that the header of what stands here claims, right or not."""
     match item:
-        case RecordBatch() | Wrapper() | MessageRun() | BatchRun():
-            return item.crc
         case Defect():
             return item.expected_crc
         case Tail():
             return None
+    return item.crc
 
 
 class SplitDecoder:
@@ -144,18 +143,13 @@ class SplitDecoder:
         return False
 
     def _bounds(self, piece: SegmentSplit) -> SegmentBounds:
-        split, file = self._split, piece.file
-
-        def anchors() -> tuple[int, ...]:
-            source = self._settings.storage
-            return anchors_of(read_index(source, file))
-
+        split, file, source = self._split, piece.file, self._settings.storage
         return SegmentBounds(
             base_offset=file.base_offset,
             limit_offset=piece.limit_offset,
             is_last=piece.is_last,
             durable_offset=split.durable_offset,
-            anchors=anchors,
+            anchors=lambda: anchors_of(read_index(source, file)),
             run_breaks=(split.range_start, split.log_start_offset, split.range_next),
             may_have_holes=piece.is_cleaned,
         )
@@ -174,21 +168,14 @@ class SplitDecoder:
         if isinstance(item, Tail):
             self._bytes["tail"] += item.size_bytes
             piece = self._split.segment_splits[index]
-            self._tails.append(
-                TailReport(
-                    kind=item.kind,
-                    segment=piece.file.name,
-                    position=item.position,
-                    size_bytes=item.size_bytes,
-                    is_last_segment=piece.is_last,
-                )
-            )
+            if not piece.is_last:
+                self._tails.append(TailReport(piece.file.name, item.position, item.size_bytes))
         elif isinstance(item, Defect):
             self._take_defect(item, index)
         else:
             last_offset = item.last_offset
             if last_offset >= self._split.range_next and not self._is_cut_to_fit(item):
-                return self._take_above(item, index)
+                return self._take_above(item)
             if last_offset >= self._floor or self._is_marker_below(item):
                 self._take_wanted(item, index)
             else:
@@ -201,15 +188,13 @@ class SplitDecoder:
         """As `_take`; a run lies above, below or in what is wanted as a whole."""
         if run.first_offset >= self._split.range_next:
             return True
-        if run.last_offset < self._floor:
-            if run.is_marker.any() and run.last_offset >= self._split.range_start:
-                yield from self._take_singly(self._pending(run, index), 0, len(run))
-                return False
+        if run.last_offset >= self._floor:
+            yield from self._take_wanted_run(self._pending(run, index))
+        elif run.is_marker.any() and run.last_offset >= self._split.range_start:
+            yield from self._take_singly(self._pending(run, index), 0, len(run))
+        else:
             self._bytes["below"] += run.size_bytes
             self._writer.sound_below()
-            self._reached = run.last_offset + 1
-            return False
-        yield from self._take_wanted_run(self._pending(run, index))
         self._reached = run.last_offset + 1
         return False
 
@@ -297,11 +282,10 @@ class SplitDecoder:
             self._bytes["quarantined"] += defect.size_bytes
             self._writer.add_defect(defect, index)
 
-    def _take_above(self, unit: Unit, index: int) -> bool:
+    def _take_above(self, unit: Unit) -> bool:
         """A batch at or across the end of the range; True when nothing wanted can follow."""
-        next_offset = self._split.range_next
         first = self._reached if isinstance(unit, Wrapper) else unit.first_offset
-        if first < next_offset:
+        if first < self._split.range_next:
             self._cut_offset = first
         if self._split.is_plain:
             return True
@@ -310,16 +294,15 @@ class SplitDecoder:
         return False
 
     def _take_wanted(self, unit: Unit, index: int) -> None:
-        self._bytes["sound"] += unit.size_bytes
         self._release_held()
         if self._cut_offset is not None:  # an old wrapper begins behind what came late
             self._cut_offset = max(self._cut_offset, unit.last_offset + 1)
         try:
             self._writer.add_unit(self._judged(unit, index))
+            self._bytes["sound"] += unit.size_bytes
         except DefectError as error:
-            self._bytes["sound"] -= unit.size_bytes
             self._bytes["quarantined"] += unit.size_bytes
-            self._writer.add_faulty(unit, index, error.code, error.detail)
+            self._writer.add_defect(defect_of(unit, error.code, error.detail), index)
 
     def _release_held(self) -> None:
         """A wanted batch came late, so damage in front of it belongs to this run."""
@@ -339,8 +322,7 @@ class SplitDecoder:
             if header.is_transactional and not header.is_control:
                 transaction = self._markers.state(header.producer_id, unit.first_offset)
             if header.is_control:
-                state = BatchState.CONTROL
-                control = self._control(unit)
+                state, control = BatchState.CONTROL, self._control(unit)
             elif header.record_count == 0 and not len(unit.payload):
                 state = BatchState.EMPTY
             elif transaction in _NOT_READABLE and not self._settings.takes_aborted:

@@ -6,6 +6,7 @@ be damaged inside.
 """
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from seglake.kafka_log.batch_headers import defect_of, last_batch_of
 from seglake.kafka_log.offset_gaps import GapCause, Hole, HoleFinder, cause_of
 from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS
 from seglake.log_tables.batch_rows import BatchOutcome, BatchState, Place, batch_row
+from seglake.log_tables.internal_columns import INTERPRETERS
 from seglake.log_tables.quarantine_rows import (
     RawBytes,
     RowStamp,
@@ -23,13 +25,7 @@ from seglake.log_tables.quarantine_rows import (
 )
 from seglake.log_tables.record_rows import SharedColumns, UnitRows, record_rows
 from seglake.segment_codec.batch_run import BatchRun
-from seglake.segment_codec.columns import (
-    LOWEST_OFFSET,
-    ColumnBuilder,
-    Columns,
-)
-from seglake.segment_codec.errors import DefectCode
-from seglake.segment_codec.message_set import MessageRun
+from seglake.segment_codec.columns import LOWEST_OFFSET, ColumnBuilder, Columns
 from seglake.segment_codec.offset_order import Unit
 from seglake.segment_codec.outcomes import RunOutcome, UnitOutcome
 from seglake.segment_codec.record_batch import RecordBatch
@@ -37,12 +33,8 @@ from seglake.segment_codec.segment import Defect, Tail
 from seglake.segment_codec.transactions import Marker
 from seglake.segment_decoding.decoded_rows import DecodedRows, Row
 from seglake.segment_decoding.flushed_rows import FlushedRows
-from seglake.segment_decoding.internal_rows import internal_rows
-from seglake.segment_decoding.pending import (
-    PendingDefect,
-    PendingRun,
-    PendingUnit,
-)
+from seglake.segment_decoding.internal_rows import InternalRows
+from seglake.segment_decoding.pending import PendingDefect, PendingRun, PendingUnit
 from seglake.segment_decoding.split_counts import SplitCounts
 from seglake.segment_decoding.tasks import (
     ByteCount,
@@ -81,7 +73,9 @@ class SplitWriter:
             )
             for piece in split.segment_splits
         ]
-        self._internal = internal_rows(split, self._origin, settings)
+        self._internal = (
+            InternalRows(split, self._origin, settings) if split.key.topic in INTERPRETERS else None
+        )
         self._counts = SplitCounts()
         self._last: PendingUnit | None = None
         self._is_forgotten = False
@@ -142,13 +136,8 @@ class SplitWriter:
         return count
 
     def add_defect(self, defect: Defect, segment_index: int) -> None:
-        """Queue damage."""
         self._pending.append(PendingDefect(defect, segment_index))
         self._pending_count += 1
-
-    def add_faulty(self, unit: Unit, segment_index: int, code: DefectCode, detail: str) -> None:
-        """Queue a batch whose checksum holds but which cannot be taken."""
-        self.add_defect(defect_of(unit, code, detail), segment_index)
 
     def finish(self) -> Iterator[DecodedRows]:
         """Yield the rows of what still waits, and the gaps."""
@@ -271,7 +260,7 @@ class SplitWriter:
         self._counts.count_batches(len(run), int(offset_counts.sum()))
         yield from self._quarantine_rows(run.first_offset)
         self._previous_offset = run.last_offset
-        (self._last,) = pending.last.units()
+        (self._last,) = pending.part(len(run) - 1, len(run)).units()
         flushed.add_run(run, added, self._places[index])
 
     def _record_rows(self, columns: Columns, units: SharedColumns) -> Iterator[DecodedRows]:
@@ -337,15 +326,15 @@ class SplitWriter:
             return [self._gap_row(hole.start_offset, hole.next_offset, self._split.gap_cause)]
         before = max(hole.segment_index - 1, 0)
         is_compacted = self._is_compacted[hole.segment_index] or self._is_compacted[before]
+        log_start = self._split.log_start_offset
+        inside = [log_start] if hole.start_offset < log_start < hole.next_offset else []
         rows = []
-        for start, stop in cut_at(
-            hole.start_offset, hole.next_offset, self._split.log_start_offset
-        ):
+        for start, stop in pairwise([hole.start_offset, *inside, hole.next_offset]):
             cause = cause_of(
                 is_behind_defect=hole.is_behind_defect,
                 is_compacted=is_compacted,
                 next_offset=stop,
-                log_start_offset=self._split.log_start_offset,
+                log_start_offset=log_start,
             )
             rows.append(self._gap_row(start, stop, cause))
         return rows
@@ -357,25 +346,15 @@ class SplitWriter:
         return gap_row(self._split.key, start, stop, cause, None, stamp)
 
 
-def cut_at(start: int, stop: int, offset: int) -> list[tuple[int, int]]:
-    """The range in one piece, or in two where the offset lies inside it."""
-    if start < offset < stop:
-        return [(start, offset), (offset, stop)]
-    return [(start, stop)]
-
-
 def _facts(unit: Unit, outcome: UnitOutcome | None) -> tuple[int, int, int | None]:
-    """First offset, record count and uncompressed bytes of a sound batch."""
+    """First offset, record count and uncompressed bytes of a sound batch.
+
+    Those of the formats before magic 2 are all decoded.
+    """
     if outcome is not None:
         return outcome.first_offset, outcome.record_count, outcome.plain_bytes
-    if isinstance(unit, RecordBatch):
-        return unit.first_offset, unit.header.record_count, None
-    count = unit.message_count if isinstance(unit, MessageRun) else None
-    return (
-        unit.first_offset,
-        unit.last_offset - unit.first_offset + 1 if count is None else count,
-        None,
-    )
+    count = unit.header.record_count if isinstance(unit, RecordBatch) else 0
+    return unit.first_offset, count, None
 
 
 def _unit_rows(pending: PendingUnit, base_offset: int, rows: int) -> UnitRows:

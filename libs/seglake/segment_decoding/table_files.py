@@ -63,17 +63,6 @@ class TableFiles:
         return tuple(file for file in files if file is not None)
 
     def _write(self, table: Table, rows: pa.RecordBatch) -> None:
-        file = self._file(table)
-        file.write(rows)
-        if file.written_bytes >= self._settings.target_file_bytes:
-            self._close(table.name)
-
-    def _write_waiting(self, table: Table) -> None:
-        waiting = self._waiting.pop(table.name, [])
-        if waiting:
-            self._write(table, joined_rows(waiting))
-
-    def _file(self, table: Table) -> ParquetFile:
         file = self._open.get(table.name)
         if file is None:
             if self._topic is None:
@@ -83,7 +72,14 @@ class TableFiles:
                 settings.storage, settings.lake_path, table, self._topic, settings.compression_level
             )
             self._open[table.name] = file
-        return file
+        file.write(rows)
+        if file.written_bytes >= self._settings.target_file_bytes:
+            self._close(table.name)
+
+    def _write_waiting(self, table: Table) -> None:
+        waiting = self._waiting.pop(table.name, [])
+        if waiting:
+            self._write(table, joined_rows(waiting))
 
     def _close_topic(self) -> None:
         for table in _BUFFERED:

@@ -11,7 +11,6 @@ from seglake.kafka_log.replica import PartitionKey, SegmentFile
 from seglake.kafka_log.segment_survey import LastBatch
 from seglake.lake.parquet_files import DataFile
 from seglake.log_tables.record_rows import Origin
-from seglake.segment_codec.errors import TailKind
 from seglake.segment_codec.transactions import Marker
 from seglake.storage.storage import Storage
 
@@ -180,13 +179,11 @@ class Totals(NamedTuple):
 
 
 class TailReport(NamedTuple):
-    """How the last segment ended."""
+    """Bytes behind the last batch of a segment that others follow: zeros."""
 
-    kind: TailKind
     segment: str
     position: int
     size_bytes: int
-    is_last_segment: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,9 @@ import gc
 import re
 import uuid
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, wait
 from functools import partial
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from seglake.task_engine.errors import EngineError
 
@@ -43,74 +44,50 @@ class SparkEngine:
         """Run the function once for each task; see `Engine.run`."""
         if not tasks:
             return []
-        job = _Job(self._context, function, tasks)
-        job.start()
+        from pyspark import InheritableThread
+
+        group = f"seglake-{uuid.uuid4().hex}"
+        results: Future[list[R]] = Future()
+
+        def collect() -> None:
+            name = getattr(function, "__name__", "tasks")
+            try:
+                self._context.setJobGroup(group, f"seglake {name}", interruptOnCancel=True)
+                elements = self._context.parallelize(tasks, len(tasks))
+                results.set_result(elements.map(partial(_in_worker, function)).collect())
+            except BaseException as error:  # noqa: BLE001  (handed to the caller's thread)
+                results.set_exception(error)
+
+        # In a thread of its own, so that this one can report progress.
+        thread = InheritableThread(target=collect, daemon=True)
+        thread.start()
         done_count = 0
         try:
-            while not job.has_ended_after(_POLL_SECONDS):
-                latest_count = min(job.done_count(), len(tasks))
+            while wait([results], _POLL_SECONDS).not_done:
+                latest_count = min(self._done_count(group), len(tasks))
                 if latest_count > done_count:
                     done_count = latest_count
                     on_done(done_count)
         except BaseException:
-            job.cancel()
+            self._context.cancelJobGroup(group)
             raise
-        results = job.results()
+        thread.join()
+        error = results.exception()
+        if error is not None:
+            raise EngineError(engine="spark", reason=_python_cause(str(error))) from error
         if done_count < len(tasks):
             on_done(len(tasks))
-        return results
+        return results.result()
 
-
-class _Job(Generic[T, R]):
-    """One `collect` in a thread of its own, so that the caller's thread can report progress."""
-
-    def __init__(
-        self, context: "SparkContext", function: Callable[[T], R], tasks: Sequence[T]
-    ) -> None:
-        from pyspark import InheritableThread
-
-        self._context = context
-        self._function = function
-        self._tasks = tasks
-        self._group = f"seglake-{uuid.uuid4().hex}"
-        self._results: list[R] | None = None
-        self._error: BaseException | None = None
-        self._thread = InheritableThread(target=self._collect, daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def _collect(self) -> None:
-        name = getattr(self._function, "__name__", "tasks")
-        try:
-            self._context.setJobGroup(self._group, f"seglake {name}", interruptOnCancel=True)
-            elements = self._context.parallelize(self._tasks, len(self._tasks))
-            self._results = elements.map(partial(_in_worker, self._function)).collect()
-        except BaseException as error:  # noqa: BLE001  (handed to the caller's thread)
-            self._error = error
-
-    def has_ended_after(self, seconds: float) -> bool:
-        self._thread.join(seconds)
-        return not self._thread.is_alive()
-
-    def done_count(self) -> int:
+    def _done_count(self, group: str) -> int:
         tracker = self._context.statusTracker()
         stages = [
             tracker.getStageInfo(stage_id)
-            for job_id in tracker.getJobIdsForGroup(self._group)
+            for job_id in tracker.getJobIdsForGroup(group)
             if (job := tracker.getJobInfo(job_id)) is not None
             for stage_id in job.stageIds
         ]
         return sum(stage.numCompletedTasks for stage in stages if stage is not None)
-
-    def cancel(self) -> None:
-        self._context.cancelJobGroup(self._group)
-
-    def results(self) -> list[R]:
-        if self._results is None:
-            reason = _python_cause(str(self._error))
-            raise EngineError(engine="spark", reason=reason) from self._error
-        return self._results
 
 
 def _in_worker(function: Callable[[T], R], task: T) -> R:

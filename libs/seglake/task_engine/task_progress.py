@@ -11,6 +11,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, Self, TypeVar
 
 if TYPE_CHECKING:
@@ -59,18 +60,16 @@ class TaskProgress:
     def __enter__(self) -> Self:
         with suppress(OSError):  # a full disk: then only ended tasks count
             handle, self.path = tempfile.mkstemp(prefix="seglake-progress-")
-            try:
+            with os.fdopen(handle, "r+b", buffering=0) as file:
                 # Written, not only made longer: on a full disk a task would die of a missing page.
-                os.write(handle, bytes(_BYTES * max(len(self.sizes), 1)))
+                file.write(bytes(_BYTES * max(len(self.sizes), 1)))
                 self._slots = memoryview(mmap.mmap(handle, 0)).cast("Q")
-            finally:
-                os.close(handle)
         return self
 
     def __exit__(self, *raised: object) -> None:
         self._slots, self._ended_count = None, len(self.sizes)
         with suppress(OSError):
-            os.unlink(self.path)  # noqa: PTH108  (this room needs no paths)
+            Path(self.path).unlink()
 
 
 def run_watched(
@@ -142,12 +141,8 @@ def _slot_open(path: str, index: int) -> Iterator[None]:
     global _slot
     slots: memoryview | None = None
     # Not there on another machine, not ours where workers run as somebody else.
-    with suppress(OSError, ValueError):
-        handle = os.open(path, os.O_RDWR)
-        try:
-            slots = memoryview(mmap.mmap(handle, 0)).cast("Q")
-        finally:
-            os.close(handle)
+    with suppress(OSError, ValueError), Path(path).open("r+b", buffering=0) as file:
+        slots = memoryview(mmap.mmap(file.fileno(), 0)).cast("Q")
     if slots is None:
         yield
         return

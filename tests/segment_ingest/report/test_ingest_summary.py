@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from seglake.kafka_log.gap_ranges import GapRanges
-from seglake.kafka_log.replica import PartitionKey
-from seglake.kafka_log.short_logs import EndClaim, ShortLog
+from seglake.kafka_log.replica import EndClaim, PartitionKey
+from seglake.kafka_log.short_logs import ShortLog
 from seglake.log_tables.ledger_layers import RangeKind
 from seglake.pipelines.progress import show_bytes
 from seglake.pipelines.segment_ingest.committing.concurrent_ranges import ConcurrentRange

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from seglake.kafka_log.gap_ranges import GapRanges
-from seglake.kafka_log.replica import PartitionKey
-from seglake.kafka_log.short_logs import EndClaim, ShortLog
+from seglake.kafka_log.replica import EndClaim, PartitionKey
+from seglake.kafka_log.short_logs import ShortLog
 from seglake.pipelines.segment_ingest.report.gap_report import GapsByPlace
 from seglake.pipelines.segment_ingest.report.limits import limits_crossed
 from seglake.pipelines.settings.settings import LimitsSettings

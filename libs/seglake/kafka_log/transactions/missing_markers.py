@@ -145,14 +145,12 @@ def _trusted(copy: CopyFiles, log: KnownLog, notes: list[str]) -> CopyFiles:
 def _faults(entry: AbortedTransaction, log: KnownLog) -> Iterator[str]:
     producer_id, last = entry.producer_id, entry.last_offset
     name = f"an abort of producer {producer_id} at offset {last}"
-    is_unknown = last >= log.covered_offset or any(
-        start <= last < stop for start, stop in log.holes
-    )
+    is_in_hole = any(start <= last < stop for start, stop in log.holes)
     at_end = log.ends.next_marker(producer_id, last - 1)
     if at_end is not None and at_end.offset == last:
         if at_end.is_commit:
             yield f"{name}, where the log has a commit"
-    elif not is_unknown:
+    elif last < log.covered_offset and not is_in_hole:
         yield f"{name}, where the log has none"
     before = log.ends.next_marker(producer_id, entry.first_offset)
     if before is not None and before.offset < last:

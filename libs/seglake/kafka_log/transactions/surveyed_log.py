@@ -1,9 +1,9 @@
 """One log as its survey saw it: the segments, what counts in them, and where markers may be gone.
 
-Pure; what `transaction_ends` folds.
+Pure; what `transaction_outcomes` folds.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from operator import attrgetter
@@ -23,11 +23,6 @@ class WalkedSegment:
     start_offset: int
     next_offset: int
     is_last: bool
-
-    def events(self) -> Iterator[Event]:
-        return (
-            event for event in self.survey.transactions.events if event.offset < self.next_offset
-        )
 
     @property
     def aborted(self) -> tuple[AbortedTransaction, ...]:
@@ -85,7 +80,12 @@ def walked_log(replica: Replica, surveys: Sequence[SegmentSurvey], upper: int) -
 
 def own_events(log: WalkedLog) -> list[Event]:
     """What the walk met, in the order of offsets."""
-    found = [event for segment in log.segments for event in segment.events()]
+    found = [
+        event
+        for segment in log.segments
+        for event in segment.survey.transactions.events
+        if event.offset < segment.next_offset
+    ]
     return sorted(found, key=attrgetter("offset"))
 
 

@@ -36,7 +36,6 @@ class TransactionEvents:
         self._defects: list[Defect] = []  # since the last sound batch
 
     def defect(self, defect: Defect) -> None:
-        """Damage was met."""
         self._defects.append(defect)
 
     def sound(self, unit: Unit) -> None:
@@ -45,10 +44,18 @@ class TransactionEvents:
         self._reach(unit.first_offset, unit.last_offset + 1, shows_skips=is_batch)
         if not isinstance(unit, RecordBatch):
             return
-        if unit.header.is_control:
-            self._control(unit)
-        elif unit.header.is_transactional:
-            self._data(unit)
+        header = unit.header
+        if header.is_control:
+            marker = marker_of(unit)
+            if marker is not None:
+                self.first_batches.pop(marker.producer_id, None)
+                self._events.append(marker)
+        elif header.is_transactional and header.producer_id not in self.first_batches:
+            if self._is_in_order:
+                self.first_batches[header.producer_id] = unit
+            self._events.append(
+                _data_span(unit.first_offset, header.producer_id, header.max_timestamp_ms)
+            )
 
     def sound_run(self, run: BatchRun) -> None:
         """Sound batches were met, all of them behind what was met before."""
@@ -77,7 +84,6 @@ class TransactionEvents:
             self.first_batches[producer_id] = run.batch(place)
 
     def end(self) -> None:
-        """The segment has ended."""
         self._end_damage(None)
 
     def events(self) -> tuple[Event, ...]:
@@ -110,22 +116,6 @@ class TransactionEvents:
             late = range(start, stop)
             self._damage = list(_without(self._damage, late))
             self._skipped = list(_without(self._skipped, late))
-
-    def _control(self, batch: RecordBatch) -> None:
-        marker = marker_of(batch)
-        if marker is not None:
-            self.first_batches.pop(marker.producer_id, None)
-            self._events.append(marker)
-
-    def _data(self, batch: RecordBatch) -> None:
-        header = batch.header
-        if header.producer_id in self.first_batches:
-            return
-        if self._is_in_order:
-            self.first_batches[header.producer_id] = batch
-        self._events.append(
-            _data_span(batch.first_offset, header.producer_id, header.max_timestamp_ms)
-        )
 
     def _end_damage(self, next_offset: int | None) -> None:
         defects, self._defects = self._defects, []

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from seglake.kafka_log.segment_survey import OpenTransactions
 from seglake.segment_codec.transaction_index import AbortedTransaction
-from seglake.segment_codec.transactions import Marker, OpenTransaction
+from seglake.segment_codec.transactions import Marker, Markers, OpenTransaction
 
 
 class Damage(NamedTuple):
@@ -58,9 +58,7 @@ class Evidence:
         snapshot: OpenTransactions | None,
         damage: Iterable[Damage],
     ) -> None:
-        self._markers: dict[int, list[Marker]] = {}
-        for marker in sorted(markers):
-            self._markers.setdefault(marker.producer_id, []).append(marker)
+        self._markers = Markers(markers)
         self._aborted: dict[int, list[AbortedTransaction]] = {}
         for entry in sorted(aborted, key=attrgetter("last_offset")):
             self._aborted.setdefault(entry.producer_id, []).append(entry)
@@ -75,7 +73,7 @@ class Evidence:
 
     def verdict(self, transaction: OpenTransaction, damage: Damage) -> Verdict:
         """What became in the damage of a transaction that was open before it."""
-        marker = self._next_marker(transaction.producer_id, damage.start_offset)
+        marker = self._markers.next_marker(transaction.producer_id, damage.start_offset - 1)
         if marker is not None and marker.offset in damage.offsets:
             return Verdict.NO_END
         aborted = self.next_aborted(transaction.producer_id, damage.start_offset)
@@ -114,8 +112,3 @@ class Evidence:
             for span in self._damage
             if damage.start_offset <= span.start_offset < offset
         )
-
-    def _next_marker(self, producer_id: int, offset: int) -> Marker | None:
-        markers = self._markers.get(producer_id, [])
-        index = bisect_left(markers, offset, key=attrgetter("offset"))
-        return markers[index] if index < len(markers) else None

@@ -7,20 +7,16 @@ in damaged bytes.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from heapq import merge
 from operator import attrgetter
 from typing import NamedTuple
 
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.kafka_log.segment_survey import Event, SegmentSurvey
 from seglake.kafka_log.transactions.replica_evidence import ReplicaEvidence, resolve_from_replicas
-from seglake.kafka_log.transactions.surveyed_log import (
-    WalkedLog,
-    damage_of,
-    own_events,
-    walked_log,
-)
+from seglake.kafka_log.transactions.surveyed_log import WalkedLog, damage_of, own_events, walked_log
 from seglake.kafka_log.transactions.transaction_evidence import Damage, Evidence, Verdict
-from seglake.kafka_log.transactions.transaction_index_check import LogSide, disagreements
+from seglake.kafka_log.transactions.transaction_index_check import disagreements
 from seglake.segment_codec.transactions import (
     Marker,
     Markers,
@@ -97,11 +93,7 @@ class _Fold(TransactionFold):
     """Follows one log, and settles or says what damage did; used once."""
 
     def __init__(
-        self,
-        key: PartitionKey,
-        log: WalkedLog,
-        events: Sequence[Event],
-        damage: Sequence[Damage],
+        self, key: PartitionKey, log: WalkedLog, events: Sequence[Event], damage: Sequence[Damage]
     ) -> None:
         super().__init__()
         self.ended: list[tuple[OpenTransaction, Marker]] = []
@@ -123,16 +115,13 @@ class _Fold(TransactionFold):
 
     def run(self, events: Iterable[Event]) -> None:
         """Go through what was met and what is damaged, both in the order of offsets."""
-        waiting = [*self._damage][::-1]
-        for event in events:
-            while waiting and waiting[-1].start_offset <= event.offset:
-                self._pass(waiting.pop())
-            if isinstance(event, Marker):
-                self.marker(event)
+        for step in merge(self._damage, events, key=_first_offset):
+            if isinstance(step, Marker):
+                self.marker(step)
+            elif isinstance(step, Damage):
+                self._pass(step)
             else:
-                self.data(event.producer_id, event.offset, event.timestamp_ms)
-        while waiting:
-            self._pass(waiting.pop())
+                self.data(step.producer_id, step.offset, step.timestamp_ms)
 
     def marker(self, marker: Marker) -> OpenTransaction | None:
         transaction = super().marker(marker)
@@ -181,14 +170,16 @@ class _Fold(TransactionFold):
 def _disagreement(
     key: PartitionKey, log: WalkedLog, fold: _Fold, damage: Sequence[Damage]
 ) -> list[str]:
-    known_from = max(log.walk_offset, log.cleaned_offset)
-    side = LogSide(fold.markers, fold.ended, damage, known_from, log.cleaned_offset)
-    found = disagreements(side, log.segments)
+    found = disagreements(log, fold.markers, fold.ended, damage)
     if not found:
         return []
     more = f" (and {len(found) - _MOST_DETAILS} more)" if len(found) > _MOST_DETAILS else ""
     details = "; ".join(found[:_MOST_DETAILS])
     return [f"{key}: .txnindex and the log disagree, and the log decides: {details}{more}"]
+
+
+def _first_offset(step: Damage | Event) -> int:
+    return step.start_offset if isinstance(step, Damage) else step.offset
 
 
 def _shown(damage: Damage) -> str:

@@ -4,9 +4,9 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from seglake.kafka_log.compressed_segments import compressed_ranges, left_ranges, spans
+from seglake.kafka_log.compressed_segments import compressed_ranges, spans
 from seglake.kafka_log.observation import Observation, copy_seen
-from seglake.kafka_log.offset_ranges import OffsetRange, merged
+from seglake.kafka_log.offset_ranges import OffsetRange, merged, without
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.kafka_log.replica_selection import leading
 from seglake.kafka_log.short_logs import ShortLog, end_claim, short_log
@@ -123,7 +123,7 @@ def compressed_log(
     replica: Replica, ranges: Iterable[OffsetRange], covered: Sequence[OffsetRange]
 ) -> CompressedLog | None:
     """What of these compressed ranges the lake does not have; None for nothing."""
-    left = left_ranges(ranges, covered)
+    left = tuple(without(ranges, *covered))
     if not left:
         return None
     segments = [

@@ -322,7 +322,6 @@ def _zero_tails(result: RangeResult) -> list[str]:
         f"{tail.position}; no offset is missing"
         for report in result.reports
         for tail in report.tails
-        if not tail.is_last_segment
     ]
 
 
