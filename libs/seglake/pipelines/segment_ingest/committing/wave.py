@@ -1,8 +1,8 @@
-"""Runs one wave: decode in tasks, balance, write the driver's files, commit. Effect."""
+"""Runs waves: decode in tasks, balance, write the driver's files, commit. Effect."""
 
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -25,12 +25,11 @@ from seglake.pipelines.segment_ingest.committing.range_result import (
 from seglake.pipelines.segment_ingest.planning.plan import Wave
 from seglake.pipelines.segment_ingest.run_context import RunContext
 from seglake.segment_decoding.decode import decode
-from seglake.segment_decoding.tasks import (
-    SplitReport,
-    TaskReport,
-)
+from seglake.segment_decoding.tasks import SplitReport, TaskReport
 
 _WRITTEN_AT_A_TIME = 16
+
+Extra = Callable[[Sequence[RangeResult]], Mapping[str, Sequence[DataFile]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,22 +42,24 @@ class WaveResult:
     written_bytes: int
 
 
-def run_wave(
-    wave: Wave,
-    generations: dict[str, int],
-    context: RunContext,
-    *,
-    extra_files: Callable[
-        [Sequence[RangeResult]], Mapping[str, Sequence[DataFile]]
-    ] = lambda results: {},
-) -> WaveResult:
-    """Execute and commit one wave.
+def run_waves(
+    waves: Sequence[Wave], generations: dict[str, int], context: RunContext, *, extra_files: Extra
+) -> Iterator[WaveResult]:
+    """Execute and commit wave by wave, each when it is asked for.
 
     Args:
         generations: of each topic as it was before the ledger was read; a topic committed here is
             counted up.
         extra_files: asked for files to commit along, by topic, when it is known what was decoded.
     """
+    with context.reporter.measuring(sum(wave.size_bytes for wave in waves)):
+        for wave in waves:
+            yield _run(wave, generations, context, extra_files)
+
+
+def _run(
+    wave: Wave, generations: dict[str, int], context: RunContext, extra_files: Extra
+) -> WaveResult:
     context.announce()
     attempt_id = str(uuid.uuid4())
     following = {topic: generation + 1 for topic, generation in generations.items()}

@@ -50,8 +50,8 @@ def observed(rounds: Iterable[RoundResult], context: RunContext, now: datetime) 
     found: dict[PartitionKey, tuple[Observation, Observation | None]] = {}
     file_count = row_count = 0
     for done in rounds:
-        file_count = max(file_count, done.plan.earlier.file_count)
-        row_count = max(row_count, done.plan.earlier.row_count)
+        file_count = max(file_count, done.look.earlier.file_count)
+        row_count = max(row_count, done.look.earlier.row_count)
         found |= _of_round(done, context, now)
     every = tuple(seen for seen, _ in found.values())
     is_whole = file_count >= _MOST_FILES or row_count > max(_MOST_ROWS, _MOST_FILES * len(every))
@@ -70,14 +70,14 @@ def _of_round(
     done: RoundResult, context: RunContext, now: datetime
 ) -> dict[PartitionKey, tuple[Observation, Observation | None]]:
     """Each partition as a round saw it, and as the newest run before it did."""
-    plan = done.plan
-    surveyed = {partition.key: partition for partition in (*plan.partitions, *plan.quiet)}
+    look = done.look
+    surveyed = {partition.key: partition for partition in (*look.same, *look.quiet)}
     found: dict[PartitionKey, tuple[Observation, Observation | None]] = {}
-    for log in plan.logs:
+    for log in look.logs:
         key = log[0].key
-        earlier, partition = plan.earlier.by_key.get(key), surveyed.get(key)
-        is_quiet = partition is None and str(key) not in plan.refused
-        if earlier is not None and key in plan.stale:
+        earlier, partition = look.earlier.by_key.get(key), surveyed.get(key)
+        is_quiet = partition is None and key not in look.check.refused
+        if earlier is not None and key in look.check.stale:
             found[key] = (earlier, earlier)
         elif is_quiet and earlier is not None and _has_segments(log):
             found[key] = (_carried(earlier, log, context, now), earlier)
@@ -97,16 +97,15 @@ def _seen(
     now: datetime,
 ) -> Observation:
     """One partition as a round saw it, where no earlier observation holds."""
-    key, plan = log[0].key, done.plan
-    name = str(key)
-    if name in plan.refused:
-        return _not_surveyed(likely(log), StoppedBy.REFUSED, plan.refused[name], context, now)
+    key, check = log[0].key, done.look.check
+    if key in check.refused:
+        return _not_surveyed(likely(log), StoppedBy.REFUSED, check.refused[key], context, now)
     if partition is None:
         return _not_surveyed(likely(log), StoppedBy.NO_SEGMENT, None, context, now)
     seen = _surveyed(partition, context, now)
-    if key in plan.lost_to_newer_epoch:
+    if key in check.lost_to_newer_epoch:
         return replace(seen, stopped_by=StoppedBy.LOST_ELECTION, next_offset=None)
-    unread = done.unread.get(name, plan.unread.get(name))
+    unread = done.unread.get(str(key))
     if unread is not None:
         return replace(seen, stopped_by=StoppedBy.UNREAD, detail=unread)
     return seen
