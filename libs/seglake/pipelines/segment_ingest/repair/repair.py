@@ -175,8 +175,7 @@ def _contradicted(results: Iterable[RangeResult], context: RunContext) -> list[s
     """Which transactions earlier runs took otherwise than repairs show that they ended."""
     repaired: dict[PartitionKey, list[OffsetRange]] = {}
     for result in results:
-        offsets = result.plan.start_offset, result.next_offset
-        repaired.setdefault(result.plan.key, []).append(offsets)
+        repaired.setdefault(result.key, []).append(result.offsets)
     if not repaired:
         return []
     state = repair_state(context, {key.topic for key in repaired})

@@ -6,7 +6,7 @@ is none: what fails its checksum on either side says nothing.
 """
 
 from collections import Counter
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -51,6 +51,10 @@ class CompareRequest:
     divergence_offset: int
 
     @property
+    def key(self) -> PartitionKey:
+        return self.theirs.key
+
+    @property
     def walked_bytes(self) -> int:
         """The segments whose headers are read; little of one that an index leads into."""
         sides = [side for side in (self.ours, self.theirs) if isinstance(side, Replica)]
@@ -85,6 +89,16 @@ class ConflictCount(NamedTuple):
         return ", ".join(f"{count} {what}" for count, what in said if count)
 
 
+def counted(
+    counts: Iterable[tuple[PartitionKey, ConflictCount]],
+) -> dict[PartitionKey, ConflictCount]:
+    """The sums by partition."""
+    found: dict[PartitionKey, ConflictCount] = {}
+    for key, count in counts:
+        found[key] = found.get(key, ConflictCount()).plus(count)
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class RecordRequest:
     """Conflicts to be written to `quarantine`.
@@ -93,9 +107,13 @@ class RecordRequest:
     """
 
     compare: CompareRequest
-    key: PartitionKey
     known: frozenset[tuple[str, int, str]]
     settings: DecodeSettings
+
+    @property
+    def walked_bytes(self) -> int:
+        """As of the comparison."""
+        return self.compare.walked_bytes
 
 
 class Winner(NamedTuple):
@@ -162,18 +180,18 @@ def _find(request: CompareRequest) -> FoundConflicts:
             last = LastBatch(theirs.first_offset, theirs.crc, theirs.leader_epoch)
             first = first if winner is None else winner.first_offset
             winner = Winner(first, theirs.leader_epoch, last)
-    return FoundConflicts(_counted(kinds), winner)
+    return FoundConflicts(_by_kind(kinds), winner)
 
 
 def _record(request: RecordRequest) -> RecordReport:
     compare, settings = request.compare, request.settings
     log = _log_of(compare.storage, compare.theirs)
     files = TableFiles(settings)
-    files.begin(request.key.topic)
+    files.begin(compare.key.topic)
     kinds: Counter[ConflictKind] = Counter()
     try:
         for conflict in _conflicts(compare, log):
-            most_bytes = most_raw_bytes(request.key.topic, settings.max_raw_bytes)
+            most_bytes = most_raw_bytes(compare.key.topic, settings.max_raw_bytes)
             content = log.content(conflict.theirs, most_bytes)
             place = _place(log, request)
             position = place.origin_position + conflict.theirs.position
@@ -183,10 +201,10 @@ def _record(request: RecordRequest) -> RecordReport:
     except BaseException:
         files.abandon()
         raise
-    return RecordReport(_counted(kinds), files.finish())
+    return RecordReport(_by_kind(kinds), files.finish())
 
 
-def _counted(kinds: Counter[ConflictKind]) -> ConflictCount:
+def _by_kind(kinds: Counter[ConflictKind]) -> ConflictCount:
     return ConflictCount(**{str(kind): kinds[kind] for kind in ConflictKind})
 
 
@@ -254,7 +272,7 @@ def _place(log: LogHeads, request: RecordRequest) -> Place:
     if file is None:
         raise RuntimeError("a conflict was met outside of a segment")
     return Place(
-        origin=settings.origin(request.key),
+        origin=settings.origin(request.compare.key),
         broker_id=request.compare.theirs.broker_id,
         segment=file.name,
         origin_position=file.origin_position,

@@ -51,14 +51,13 @@ def recorded_gaps(
     ranges: dict[PartitionKey, list[OffsetRange]] = {}
     met: dict[PartitionKey, list[GapsByCause]] = {}
     for result in committed:
-        offsets = result.plan.start_offset, result.next_offset
-        ranges.setdefault(result.plan.key, []).append(offsets)
-        met.setdefault(result.plan.key, []).append(result.gaps_by_cause)
+        ranges.setdefault(result.key, []).append(result.offsets)
+        met.setdefault(result.key, []).append(result.gaps_by_cause)
     found: dict[PartitionKey, GapsByCause] = {key: gaps_joined(own) for key, own in met.items()}
     for done in repairs:
         by_key: dict[PartitionKey, list[RangeResult]] = {}
         for result in done:
-            by_key.setdefault(result.plan.key, []).append(result)
+            by_key.setdefault(result.key, []).append(result)
         for key in by_key.keys() & found.keys():
             found[key] = _repaired(found[key], by_key[key], ranges[key])
     return _placed(found)
@@ -86,7 +85,7 @@ def _repaired(
         for result in repairs
         if any(start <= result.plan.start_offset < stop for start, stop in of_run)
     ]
-    repaired = merged((result.plan.start_offset, result.next_offset) for result in news)
+    repaired = merged(result.offsets for result in news)
     left = {cause: found.outside(repaired) for cause, found in gaps.items()}
     return gaps_joined([left, *(result.gaps_by_cause for result in news)])
 
@@ -109,7 +108,10 @@ def repaired_gaps(repairs: RepairResult) -> dict[str, GapRanges]:
     offsets are those that came, or would."""
     found: dict[str, list[GapRanges]] = {}
     for result in repairs.results:
-        found.setdefault(str(result.plan.key), []).append(_filled(result))
+        start, stop = result.offsets
+        left = sum(gaps.offsets for gaps in result.gaps_by_cause.values())
+        filled = GapRanges(1, stop - start - left, ((start, stop),))
+        found.setdefault(str(result.key), []).append(filled)
     for fill in repairs.planned_fills:
         offsets = fill.start_offset, fill.next_offset
         found.setdefault(fill.partition, []).append(GapRanges(1, fill.filled_offsets, (offsets,)))
@@ -124,12 +126,6 @@ def _placed(found: Mapping[PartitionKey, GapsByCause]) -> dict[str, GapsByPartit
             for key, by_cause in found.items()
         )
     )
-
-
-def _filled(result: RangeResult) -> GapRanges:
-    start, stop = result.plan.start_offset, result.next_offset
-    left = sum(gaps.offsets for gaps in result.gaps_by_cause.values())
-    return GapRanges(1, stop - start - left, ((start, stop),))
 
 
 def offset_count(found: GapsByPartition) -> int:

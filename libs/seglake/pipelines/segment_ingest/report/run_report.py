@@ -88,8 +88,8 @@ def summarize(facts: RunFacts) -> IngestSummary:
         repaired=repaired_gaps(repairs),
         odd_rows=odd_rows,
         recovered_topics=list(facts.recovered_topics),
-        topics=sorted({result.plan.key.topic for result in both}),
-        taken={str(result.plan.key) for result in both},
+        topics=sorted({result.key.topic for result in both}),
+        taken={str(result.key) for result in both},
     )
 
 
@@ -146,7 +146,7 @@ def _odd_rows(committed: Iterable[RangeResult]) -> dict[str, dict[str, int]]:
             "redacted": totals.redacted,
         }.items():
             if count:
-                found.setdefault(name, Counter())[str(result.plan.key)] += count
+                found.setdefault(name, Counter())[str(result.key)] += count
     return {name: dict(counts) for name, counts in found.items()}
 
 
@@ -164,7 +164,7 @@ def damaged_spans(results: Iterable[RangeResult]) -> dict[str, int]:
     counts: Counter[str] = Counter()
     for result in results:
         if result.totals.quarantined_batches:
-            counts[str(result.plan.key)] += result.totals.quarantined_batches
+            counts[str(result.key)] += result.totals.quarantined_batches
     return dict(counts)
 
 
