@@ -63,6 +63,7 @@ class LogCheck:
 class _Case:
     replica: Replica
     frontier: Frontier
+    last_batch: LastBatch
     is_named: bool  # the topic id is known on the disk and in the ledger, so it is this log
     shorter: list[ShorterLog]  # it, if it is shorter than what was taken
 
@@ -93,35 +94,27 @@ def check_logs(
         if frontier is None:
             continue
         is_id_known = replica.key.topic_id is not None and not replica.takes_id_of_lake
+        is_named = is_id_known and frontier.has_topic_id
         partition = surveyed.get(replica.key)
-        case = _Case(
-            replica,
-            frontier,
-            is_id_known and frontier.has_topic_id,
-            _if_shorter(replica, frontier, partition),
-        )
-        if case.is_named:
-            check.shorter += case.shorter
+        end = _ends_before(replica, partition, frontier.next_offset)
+        shorter = [] if end is None else [_shorter(replica, frontier, end)]
+        if is_named:
+            check.shorter += shorter
         counted_until = _counted_until(replica.key, frontier, coverage)
         is_shorter = _ends_before(replica, partition, counted_until) is not None
         if _is_stale(replica, frontier, is_shorter=is_shorter):
             check.stale.add(replica.key)
         has_news = partition is not None and bool(wanted_ranges(partition, context.settings))
-        request = _request(case, context) if has_news or not case.is_named else None
-        if request is not None:
-            doubts.append((case, request))
+        if frontier.last_batch is not None and (has_news or not is_named):
+            request = _request_at(replica, frontier.last_batch.base_offset, context)
+            if request is not None:
+                case = _Case(replica, frontier, frontier.last_batch, is_named, shorter)
+                doubts.append((case, request))
     lake = IngestedBatches(context.tables, context.source_id, coverage)
     answers = _answers([request for _, request in doubts], context)
     for (case, _), answer in zip(doubts, answers, strict=True):
         _judge(case, answer, lake, context, check)
     return check
-
-
-def _if_shorter(
-    replica: Replica, frontier: Frontier, partition: SurveyedPartition | None
-) -> list[ShorterLog]:
-    end = _ends_before(replica, partition, frontier.next_offset)
-    return [] if end is None else [_shorter(replica, frontier, end)]
 
 
 def _ends_before(replica: Replica, partition: SurveyedPartition | None, offset: int) -> str | None:
@@ -163,11 +156,6 @@ def _is_stale(replica: Replica, frontier: Frontier, *, is_shorter: bool) -> bool
     return known < taken or (is_shorter and known == taken)
 
 
-def _request(case: _Case, context: RunContext) -> BatchRequest | None:
-    batch = case.frontier.last_batch
-    return None if batch is None else _request_at(case.replica, batch.base_offset, context)
-
-
 def _request_at(replica: Replica, offset: int, context: RunContext) -> BatchRequest | None:
     window_bytes = context.settings.read.window_bytes
     return request_for(replica, offset, context.storage, window_bytes)
@@ -195,7 +183,7 @@ def _judge(
     A log that ends before is judged by the last offset that it shares with the lake.
     """
     replica, shorter = case.replica, [] if case.is_named else case.shorter
-    pair = _pair(case.frontier.last_batch, answer)
+    pair = _pair(case.last_batch, answer)
     if isinstance(answer, LogEnd):
         if case.is_named:
             return  # it is noted already
@@ -216,8 +204,8 @@ def _judge(
         check.refused[replica.key] = refusal(replica, pair.taken, pair.found.header)
 
 
-def _pair(taken: LastBatch | None, answer: Answer) -> _Pair | None:
-    return _Pair(taken, answer) if taken is not None and isinstance(answer, LogBatch) else None
+def _pair(taken: LastBatch, answer: Answer) -> _Pair | None:
+    return _Pair(taken, answer) if isinstance(answer, LogBatch) else None
 
 
 def _last_common(

@@ -2,13 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from seglake.kafka_log.gap_ranges import (
-    GapRanges,
-    GapsByCause,
-    GapTally,
-    gaps_joined,
-    ranges_joined,
-)
+from seglake.kafka_log.gap_ranges import GapRanges, GapsByCause, GapTally, gaps_joined
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, merged
 from seglake.kafka_log.replica import PartitionKey
@@ -28,15 +22,10 @@ _LISTED = (GapCause.QUARANTINED, GapCause.DELETED, GapCause.COMPACTED)  # others
 
 def joined_places(*parts: GapsByPlace) -> dict[str, GapsByPartition]:
     """All of them together."""
-    found: dict[str, dict[str, list[GapRanges]]] = {}
-    for part in parts:
-        for cause, partitions in part.items():
-            for name, gaps in partitions.items():
-                found.setdefault(cause, {}).setdefault(name, []).append(gaps)
     return {
-        str(cause): {name: ranges_joined(gaps) for name, gaps in found[cause].items()}
+        str(cause): gaps_joined(part.get(cause, {}) for part in parts)
         for cause in _CAUSES
-        if cause in found
+        if any(cause in part for part in parts)
     }
 
 
@@ -65,14 +54,14 @@ def recorded_gaps(
 
 def expected_gaps(plans: Iterable[RangePlan]) -> dict[str, GapsByPartition]:
     """What a dry run knows of gaps: what lies in the remote tier only."""
-    found: dict[PartitionKey, GapsByCause] = {}
+    found: list[GapsByPlace] = []
     for plan in plans:
         start = max(plan.start_offset, plan.remote_offset)
         stop = min(plan.next_offset, plan.log_start_offset)
         if start < stop:
-            own = {GapCause.REMOTE: GapRanges(1, stop - start, ((start, stop),))}
-            found[plan.key] = gaps_joined([found.get(plan.key, {}), own])
-    return _placed(found)
+            gap = GapRanges(1, stop - start, ((start, stop),))
+            found.append({str(GapCause.REMOTE): {str(plan.key): gap}})
+    return joined_places(*found)
 
 
 def _repaired(
@@ -106,16 +95,15 @@ def standing_gaps(
 def repaired_gaps(repairs: RepairResult) -> dict[str, GapRanges]:
     """The gaps that were filled as far as they could, or of a dry run would be, by partition; the
     offsets are those that came, or would."""
-    found: dict[str, list[GapRanges]] = {}
+    found = []
     for result in repairs.results:
         start, stop = result.offsets
         left = sum(gaps.offsets for gaps in result.gaps_by_cause.values())
-        filled = GapRanges(1, stop - start - left, ((start, stop),))
-        found.setdefault(str(result.key), []).append(filled)
+        found.append({str(result.key): GapRanges(1, stop - start - left, (result.offsets,))})
     for fill in repairs.planned_fills:
         offsets = fill.start_offset, fill.next_offset
-        found.setdefault(fill.partition, []).append(GapRanges(1, fill.filled_offsets, (offsets,)))
-    return {name: ranges_joined(gaps) for name, gaps in found.items()}
+        found.append({fill.partition: GapRanges(1, fill.filled_offsets, (offsets,))})
+    return gaps_joined(found)
 
 
 def _placed(found: Mapping[PartitionKey, GapsByCause]) -> dict[str, GapsByPartition]:

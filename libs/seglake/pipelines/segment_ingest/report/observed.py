@@ -106,9 +106,7 @@ def _seen(
     if key in check.lost_to_newer_epoch:
         return replace(seen, stopped_by=StoppedBy.LOST_ELECTION, next_offset=None)
     unread = done.unread.get(str(key))
-    if unread is not None:
-        return replace(seen, stopped_by=StoppedBy.UNREAD, detail=unread)
-    return seen
+    return seen if unread is None else replace(seen, stopped_by=StoppedBy.UNREAD, detail=unread)
 
 
 def _surveyed(partition: SurveyedPartition, context: RunContext, now: datetime) -> Observation:
@@ -117,21 +115,18 @@ def _surveyed(partition: SurveyedPartition, context: RunContext, now: datetime) 
         return _not_surveyed(partition.replica, StoppedBy.UNREAD, missing[0], context, now)
     bounds, settings = partition.bounds, context.settings
     has_tail = bool(partition.surveys) and partition.surveys[-1].tail is not None
-    return Observation(
-        key=partition.key,
-        broker_id=partition.replica.broker_id,
+    why = stopped_by(bounds, settings.read_policy, has_tail=has_tail)
+    return replace(
+        _not_surveyed(partition.replica, why, None, context, now),
         log_start_offset=bounds.log_start_offset,
         high_watermark=bounds.high_watermark,
         last_stable_offset=bounds.last_stable_offset,
         log_end_offset=bounds.log_end_offset,
         next_offset=bounds.next_offset,
-        stopped_by=stopped_by(bounds, settings.read_policy, has_tail=has_tail),
         not_ingested=tuple(
             LeftRange(left.reason, left.from_offset, left.log_end_offset)
             for left in unread_ranges(partition, settings)
         ),
-        observed_at=now,
-        run_id=context.run_id,
     )
 
 

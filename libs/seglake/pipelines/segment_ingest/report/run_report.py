@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from seglake.kafka_log.observation import Observation
@@ -16,6 +16,7 @@ from seglake.pipelines.segment_ingest.planning.plan import RangePlan
 from seglake.pipelines.segment_ingest.repair.repair import RepairResult
 from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import ConflictCount
 from seglake.pipelines.segment_ingest.report.gap_report import (
+    GapsByPlace,
     expected_gaps,
     offset_count,
     recorded_gaps,
@@ -69,16 +70,14 @@ def summarize(facts: RunFacts) -> IngestSummary:
     if context.is_dry_run:
         gaps = expected_gaps(plan for done in rounds for plan in done.ranges)
     odd_rows, damaged = _odd_rows(committed), damaged_spans(both)
-    counts = _counts(rounds, both, repairs, odd_rows)
-    counts = replace(counts, missing_offsets=offset_count(gaps.get(GapCause.MISSING, {})))
     return IngestSummary(
         run_id=context.run_id,
         source_id=context.source_id,
         lake=context.tables.lake_path,
         is_dry_run=context.is_dry_run,
         seconds=facts.seconds,
-        planned=_planned(rounds, repairs, lists_ranges=context.is_dry_run),
-        counts=counts,
+        planned=_planned(facts),
+        counts=_counts(facts, both, gaps, odd_rows),
         findings=_findings(
             facts, limits_crossed(context.settings.limits, damaged, gaps, facts.short_logs)
         ),
@@ -93,9 +92,8 @@ def summarize(facts: RunFacts) -> IngestSummary:
     )
 
 
-def _planned(
-    rounds: Sequence[RoundResult], repairs: RepairResult, *, lists_ranges: bool
-) -> PlannedWork:
+def _planned(facts: RunFacts) -> PlannedWork:
+    rounds, fills = facts.rounds, facts.repairs.planned_fills
     ranges = [plan for done in rounds for plan in done.ranges]
     waves = [wave for done in rounds for wave in done.waves]
     return PlannedWork(
@@ -104,31 +102,33 @@ def _planned(
         tasks=sum(len(wave.tasks) for wave in waves),
         planned_bytes=sum(wave.size_bytes for wave in waves),
         planned_offsets=sum(plan.next_offset - plan.start_offset for plan in ranges),
-        planned_repairs=len(repairs.planned_fills),
-        planned_repair_offsets=sum(fill.filled_offsets for fill in repairs.planned_fills),
-        planned_ranges=planned_ranges(ranges) if lists_ranges else [],
-        planned_fills=list(repairs.planned_fills),
+        planned_repairs=len(fills),
+        planned_repair_offsets=sum(fill.filled_offsets for fill in fills),
+        planned_ranges=planned_ranges(ranges) if facts.context.is_dry_run else [],
+        planned_fills=list(fills),
     )
 
 
 def _counts(
-    rounds: Sequence[RoundResult],
+    facts: RunFacts,
     both: Sequence[RangeResult],
-    repairs: RepairResult,
+    gaps: GapsByPlace,
     odd_rows: Mapping[str, Mapping[str, int]],
 ) -> RunCounts:
+    repairs = facts.repairs
     totals = [result.totals for result in both]
     reports = [report for result in both for report in result.reports]
     quarantined_bytes = sum(report.bytes.quarantined for report in reports)
     return RunCounts(
         read_bytes=sum(report.bytes.sound for report in reports) + quarantined_bytes,
-        written_bytes=sum(done.written_bytes for done in rounds) + repairs.written_bytes,
+        written_bytes=sum(done.written_bytes for done in facts.rounds) + repairs.written_bytes,
         records=sum(total.records for total in totals),
         batches=sum(total.batches for total in totals),
         quarantined=sum(total.quarantined_batches for total in totals),
         quarantined_bytes=quarantined_bytes,
         repaired_gaps=len(repairs.results),
         repaired_records=sum(result.totals.records for result in repairs.results),
+        missing_offsets=offset_count(gaps.get(GapCause.MISSING, {})),
         **{name: sum(counts.values()) for name, counts in odd_rows.items()},
     )
 
