@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -148,7 +149,9 @@ def _ingested(
     short = short_logs(rounds, unread)
     if not (unread or short or discovery.absent):
         return rounds, unread, []
-    now = _listed_again(sources, context)
+    now: Discovery | None = None
+    with suppress(WrongSourceError, StorageError):  # if they are gone, what was left out waits
+        now = list_sources(sources, context.scan)
     replicas = () if now is None else now.replicas
     retried = retryable_replicas(discovery.replicas, replicas, unread)
     for replica in retried:
@@ -187,14 +190,6 @@ def _rounds(
     for topic in sorted(rounds[-1].lost_topics):
         unread[topic] = f"{topic}: concurrent runs kept committing first; run again"
     return rounds
-
-
-def _listed_again(sources: Sequence[str], context: RunContext) -> Discovery | None:
-    """The sources as they are now; None where they are gone: then what was left out waits."""
-    try:
-        return list_sources(sources, context.scan)
-    except (WrongSourceError, StorageError):
-        return None
 
 
 def _round(replicas: Sequence[Replica], context: RunContext) -> RoundResult:

@@ -55,33 +55,13 @@ class RoundLook(NamedTuple):
 def looked(
     logs: Sequence[tuple[Replica, ...]], coverage: Coverage, context: RunContext
 ) -> RoundLook:
+    """Survey what may have news, and what has none and has moved, and check whose logs they are."""
     due = survey_partitions(logs, coverage, context.scan)
-    earlier, quiet = _quiet(logs, due, coverage, context)
-    return RoundLook(logs, due, quiet, earlier, _checked(logs, due, coverage, context))
-
-
-def _quiet(
-    logs: Sequence[tuple[Replica, ...]],
-    partitions: Sequence[SurveyedPartition],
-    coverage: Coverage,
-    context: RunContext,
-) -> tuple[NewestObservations, list[SurveyedPartition]]:
-    """What earlier runs saw, and how far the logs go that have no news and have moved since."""
+    chosen = {partition.key: partition.replica for partition in due}
     keys = [log[0].key for log in logs]
     earlier = newest_observations(context.tables, context.source_id, keys, coverage)
-    due = {partition.key for partition in partitions}
-    quiet = [log for log in logs if log[0].key not in due]
-    moved = moved_logs(quiet, earlier.by_key, context.settings.read.upper_bound)
-    return earlier, survey_logs(moved, coverage, context.scan) if moved else []
-
-
-def _checked(
-    logs: Sequence[tuple[Replica, ...]],
-    partitions: Sequence[SurveyedPartition],
-    coverage: Coverage,
-    context: RunContext,
-) -> LogCheck:
-    """See that each log is still the one that the lake has."""
-    chosen = {partition.key: partition.replica for partition in partitions}
-    shown = [chosen.get(replicas[0].key) or likely(replicas) for replicas in logs]
-    return check_logs(shown, partitions, coverage, context)
+    others = [log for log in logs if log[0].key not in chosen]
+    moved = moved_logs(others, earlier.by_key, context.settings.read.upper_bound)
+    quiet = survey_logs(moved, coverage, context.scan)
+    shown = [chosen.get(log[0].key) or likely(log) for log in logs]
+    return RoundLook(logs, due, quiet, earlier, check_logs(shown, due, coverage, context))

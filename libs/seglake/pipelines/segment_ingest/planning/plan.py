@@ -98,8 +98,9 @@ def plan_ranges(partition: SurveyedPartition, settings: Settings) -> list[RangeP
     plans: list[RangePlan] = []
     for start, stop in wanted_ranges(partition, settings):
         pieces = pieces_of(partition, start, stop)
-        is_plain = all(piece.is_plain for piece in pieces)
-        waves = _cut(pieces, settings.write.wave_bytes) if is_plain else [pieces]
+        waves = [pieces]
+        if pieces and all(piece.is_plain for piece in pieces):
+            waves = packed(pieces, lambda piece: piece.size_bytes, settings.write.wave_bytes)
         edges = [start, *(wave[0].expected_offset for wave in waves[1:]), stop]
         for wave, first, following in zip(waves, edges[:-1], edges[1:], strict=True):
             # Neighbours that fit into one task become one split.
@@ -197,8 +198,3 @@ def _partition_split(
         is_plain=all(piece.is_plain for piece in segment_splits),
         markers=markers,
     )
-
-
-def _cut(pieces: Sequence[SegmentSplit], most_bytes: int) -> list[list[SegmentSplit]]:
-    """The pieces in groups; one empty group where there are none."""
-    return packed(pieces, lambda piece: piece.size_bytes, most_bytes) or [[]]

@@ -54,11 +54,10 @@ def _reaches_beyond(copy: Replica, offset: int) -> bool:
 
 
 def _may_have_news(replica: Replica, coverage: Coverage, settings: Settings) -> bool:
-    high_watermark = replica.checkpoints.high_watermark
-    is_bounded = settings.read.upper_bound is UpperBound.HIGH_WATERMARK
     if not replica.segments:
         return False
-    if not is_bounded or not high_watermark:
+    high_watermark = replica.checkpoints.high_watermark
+    if settings.read.upper_bound is not UpperBound.HIGH_WATERMARK or not high_watermark:
         return True
     return high_watermark > start_offset(replica, coverage, settings)
 
@@ -119,9 +118,7 @@ def start_offset(replica: Replica, coverage: Coverage, settings: Settings) -> in
     if select.from_timestamp_ms is not None or select.to_timestamp_ms is not None:
         return replica.log_start_offset
     covered = coverage.ranges(replica.key)
-    if covered and covered[0][0] == 0:
-        return max(covered[0][1], 0)
-    return 0
+    return covered[0][1] if covered and covered[0][0] == 0 else 0
 
 
 def _walk_offset(replica: Replica, start: int, earlier: EarlierRun | None) -> int:

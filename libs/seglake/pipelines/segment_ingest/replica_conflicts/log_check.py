@@ -62,10 +62,9 @@ class LogCheck:
 @dataclass(frozen=True, slots=True)
 class _Case:
     replica: Replica
-    frontier: Frontier
-    last_batch: LastBatch
+    taken: LastBatch
     is_named: bool  # the topic id is known on the disk and in the ledger, so it is this log
-    shorter: list[ShorterLog]  # it, if it is shorter than what was taken
+    shorter: ShorterLog  # what to say if it ends below what was taken; no `end` where it does not
 
 
 class _Pair(NamedTuple):
@@ -95,21 +94,23 @@ def check_logs(
             continue
         is_id_known = replica.key.topic_id is not None and not replica.takes_id_of_lake
         is_named = is_id_known and frontier.has_topic_id
-        partition = surveyed.get(replica.key)
-        end = _ends_before(replica, partition, frontier.next_offset)
-        shorter = [] if end is None else [_shorter(replica, frontier, end)]
-        if is_named:
-            check.shorter += shorter
+        partition, taken = surveyed.get(replica.key), frontier.last_batch
         counted_until = _counted_until(replica.key, frontier, coverage)
+        behind = _epochs_behind(replica, taken)
+        has_older_epoch = behind is not None and behind > 0
+        end = _ends_before(replica, partition, frontier.next_offset)
+        shorter = ShorterLog(replica, end or "", frontier.next_offset, has_older_epoch)
+        if is_named and end is not None:
+            check.shorter.append(shorter)
+        # One that ends below and knows a newer leader has won an election.
         is_shorter = _ends_before(replica, partition, counted_until) is not None
-        if _is_stale(replica, frontier, is_shorter=is_shorter):
+        if has_older_epoch or (is_shorter and not behind):
             check.stale.add(replica.key)
         has_news = partition is not None and bool(wanted_ranges(partition, context.settings))
-        if frontier.last_batch is not None and (has_news or not is_named):
-            request = _request_at(replica, frontier.last_batch.base_offset, context)
+        if taken is not None and (has_news or not is_named):
+            request = _request_at(replica, taken.base_offset, context)
             if request is not None:
-                case = _Case(replica, frontier, frontier.last_batch, is_named, shorter)
-                doubts.append((case, request))
+                doubts.append((_Case(replica, taken, is_named, shorter), request))
     lake = IngestedBatches(context.tables, context.source_id, coverage)
     answers = _answers([request for _, request in doubts], context)
     for (case, _), answer in zip(doubts, answers, strict=True):
@@ -137,23 +138,11 @@ def _counted_until(key: PartitionKey, frontier: Frontier, coverage: Coverage) ->
     return frontier.next_offset
 
 
-def _shorter(replica: Replica, frontier: Frontier, end: str) -> ShorterLog:
-    taken = None if frontier.last_batch is None else frontier.last_batch.leader_epoch
-    known = leader_epochs_of(replica.epochs).last_epoch
-    has_older_epoch = bool(replica.epochs) and taken is not None and known < taken
-    return ShorterLog(replica, end, frontier.next_offset, has_older_epoch)
-
-
-def _is_stale(replica: Replica, frontier: Frontier, *, is_shorter: bool) -> bool:
-    """Whether a copy ends below what was taken, or does not know the leader that wrote it.
-
-    One that ends below and knows a newer leader has won an election.
-    """
-    taken = None if frontier.last_batch is None else frontier.last_batch.leader_epoch
-    if taken is None or not replica.epochs:
-        return is_shorter
-    known = leader_epochs_of(replica.epochs).last_epoch
-    return known < taken or (is_shorter and known == taken)
+def _epochs_behind(replica: Replica, taken: LastBatch | None) -> int | None:
+    """How much older a copy's last leader epoch is than that of a batch, if both are known."""
+    if taken is None or taken.leader_epoch is None or not replica.epochs:
+        return None
+    return taken.leader_epoch - leader_epochs_of(replica.epochs).last_epoch
 
 
 def _request_at(replica: Replica, offset: int, context: RunContext) -> BatchRequest | None:
@@ -182,18 +171,19 @@ def _judge(
 
     A log that ends before is judged by the last offset that it shares with the lake.
     """
-    replica, shorter = case.replica, [] if case.is_named else case.shorter
-    pair = _pair(case.last_batch, answer)
+    replica, shorter = case.replica, case.shorter
+    pair = _pair(case.taken, answer)
     if isinstance(answer, LogEnd):
         if case.is_named:
             return  # it is noted already
         end = answer.next_offset
-        shorter = shorter or [_shorter(replica, case.frontier, f"its log ends at {end}")]
+        shorter = shorter._replace(end=shorter.end or f"its log ends at {end}")
         pair = _last_common(replica, end, lake, context)
     if pair is None or not _differ(pair, replica, lake):
         if pair is not None:  # its last batch is one of those that were taken
-            shorter = [log._replace(has_older_epoch=False) for log in shorter]
-        check.shorter += shorter
+            shorter = shorter._replace(has_older_epoch=False)
+        if shorter.end and not case.is_named:
+            check.shorter.append(shorter)
     elif case.is_named or _begins_alike(replica, lake, context):
         if lost_to_newer_epoch(pair.taken, pair.found.header):
             check.lost_to_newer_epoch.add(replica.key)

@@ -10,7 +10,7 @@ from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import PartitionKey, Replica
@@ -32,6 +32,8 @@ from seglake.segment_decoding.table_files import TableFiles
 from seglake.segment_decoding.tasks import DecodeSettings
 from seglake.storage.errors import StorageError
 from seglake.storage.storage import Storage
+
+K = TypeVar("K")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +91,9 @@ class ConflictCount(NamedTuple):
         return ", ".join(f"{count} {what}" for count, what in said if count)
 
 
-def counted(
-    counts: Iterable[tuple[PartitionKey, ConflictCount]],
-) -> dict[PartitionKey, ConflictCount]:
+def counted(counts: Iterable[tuple[K, ConflictCount]]) -> dict[K, ConflictCount]:
     """The sums by partition."""
-    found: dict[PartitionKey, ConflictCount] = {}
+    found: dict[K, ConflictCount] = {}
     for key, count in counts:
         found[key] = found.get(key, ConflictCount()).plus(count)
     return found

@@ -36,8 +36,8 @@ _SEEN_WHOLE = frozenset(StoppedBy) - {
 class RunObservations:
     """What a run saw of every partition, and what of it is to be recorded."""
 
-    every: tuple[Observation, ...] = ()
-    to_record: tuple[Observation, ...] = ()
+    every: tuple[Observation, ...]
+    to_record: tuple[Observation, ...]
 
 
 def observed(rounds: Iterable[RoundResult], context: RunContext, now: datetime) -> RunObservations:
@@ -79,7 +79,7 @@ def _of_round(
         is_quiet = partition is None and key not in look.check.refused
         if earlier is not None and key in look.check.stale:
             found[key] = (earlier, earlier)
-        elif is_quiet and earlier is not None and _has_segments(log):
+        elif is_quiet and earlier is not None and any(copy.segments for copy in log):
             found[key] = (_carried(earlier, log, context, now), earlier)
         else:
             seen = _seen(log, partition, done, context, now)
@@ -156,7 +156,3 @@ def _carried(
         return held
     seen = replace(held, log_start_offset=start, observed_at=now, run_id=context.run_id)
     return seen.after(held)
-
-
-def _has_segments(log: Sequence[Replica]) -> bool:
-    return any(copy.segments for copy in log)

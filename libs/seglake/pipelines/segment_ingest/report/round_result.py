@@ -18,8 +18,6 @@ from seglake.pipelines.segment_ingest.planning.unread_data import UnreadData
 from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import ConflictCount
 from seglake.pipelines.segment_ingest.round_look import RoundLook
 
-Conflicts = Mapping[PartitionKey, ConflictCount]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundResult:
@@ -44,7 +42,7 @@ class RoundResult:
     ranges: tuple[RangePlan, ...]
     waves: tuple[Wave, ...]
     committed: tuple[RangeResult, ...] = ()
-    conflicts: tuple[Conflicts, ...]
+    conflicts: tuple[Mapping[PartitionKey, ConflictCount], ...]
     superseded: tuple[SupersededRange, ...]
     written_bytes: int = 0
     lost_topics: Mapping[str, int] = field(default_factory=dict)

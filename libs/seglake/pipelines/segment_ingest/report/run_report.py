@@ -14,7 +14,10 @@ from seglake.pipelines.progress import show_count
 from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
 from seglake.pipelines.segment_ingest.planning.plan import RangePlan
 from seglake.pipelines.segment_ingest.repair.repair import RepairResult
-from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import ConflictCount
+from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import (
+    ConflictCount,
+    counted,
+)
 from seglake.pipelines.segment_ingest.report.gap_report import (
     GapsByPlace,
     expected_gaps,
@@ -241,12 +244,9 @@ def doubts_of(taken: Iterable[tuple[RangePlan, int]]) -> list[str]:
 
 
 def _conflicts(rounds: Iterable[RoundResult]) -> dict[str, ConflictCount]:
-    counts: dict[str, ConflictCount] = {}
-    for done in rounds:
-        for found in done.conflicts:
-            for key, count in found.items():
-                counts[str(key)] = counts.get(str(key), ConflictCount()).plus(count)
-    return {name: count for name, count in counts.items() if count != ConflictCount()}
+    found = [each for done in rounds for of in done.conflicts for each in of.items()]
+    counts = counted((str(key), count) for key, count in found)
+    return {name: count for name, count in counts.items() if any(count)}
 
 
 def _superseded(rounds: Iterable[RoundResult]) -> list[str]:
