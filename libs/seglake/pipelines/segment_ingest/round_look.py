@@ -8,10 +8,7 @@ from seglake.kafka_log.replica import Replica
 from seglake.kafka_log.replica_selection import likely
 from seglake.log_tables.coverage import Coverage
 from seglake.log_tables.observation_rows import NewestObservations, newest_observations
-from seglake.pipelines.segment_ingest.planning.replica_survey import (
-    survey_logs,
-    survey_partitions,
-)
+from seglake.pipelines.segment_ingest.planning.replica_survey import survey_logs, survey_partitions
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.segment_ingest.planning.unread_data import UnreadData, unread_data
 from seglake.pipelines.segment_ingest.replica_conflicts.log_check import LogCheck, check_logs

@@ -19,12 +19,7 @@ from seglake.pipelines.segment_ingest.planning.surveyed_partition import Surveye
 from seglake.pipelines.segment_ingest.run_context import RunContext, decode_settings
 from seglake.pipelines.settings.settings import Settings
 from seglake.segment_codec.transactions import Marker
-from seglake.segment_decoding.tasks import (
-    DecodeSettings,
-    DecodeTask,
-    PartitionSplit,
-    SegmentSplit,
-)
+from seglake.segment_decoding.tasks import DecodeSettings, DecodeTask, PartitionSplit, SegmentSplit
 from seglake.task_engine.packing import packed, spread
 
 

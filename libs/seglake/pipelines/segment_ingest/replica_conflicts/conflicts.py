@@ -15,10 +15,7 @@ from seglake.kafka_log.replica import PartitionKey
 from seglake.lake.parquet_files import DataFile
 from seglake.lake.tables import QUARANTINE
 from seglake.log_tables.coverage import Coverage
-from seglake.pipelines.segment_ingest.committing.election_rows import (
-    SupersededRange,
-    ledger_files,
-)
+from seglake.pipelines.segment_ingest.committing.election_rows import SupersededRange, ledger_files
 from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
 from seglake.pipelines.segment_ingest.committing.wave import commit_files
 from seglake.pipelines.segment_ingest.planning.plan import wanted_ranges

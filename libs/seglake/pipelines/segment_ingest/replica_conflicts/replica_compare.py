@@ -19,12 +19,7 @@ from seglake.lake.parquet_files import DataFile
 from seglake.lake.tables import QUARANTINE
 from seglake.log_dirs.batch_walk import BatchHead, LogHeads
 from seglake.log_tables.batch_rows import Place
-from seglake.log_tables.quarantine_rows import (
-    RawBytes,
-    hash_of,
-    most_raw_bytes,
-    quarantine_row,
-)
+from seglake.log_tables.quarantine_rows import RawBytes, hash_of, most_raw_bytes, quarantine_row
 from seglake.segment_codec.errors import DefectCode, SegmentCodecError
 from seglake.segment_codec.segment import Defect
 from seglake.segment_decoding.decoded_rows import DecodedRows, Row

@@ -13,11 +13,7 @@ from seglake.pipelines.segment_ingest.committing.concurrent_ranges import Concur
 from seglake.pipelines.segment_ingest.repair.repair_candidates import PlannedFill
 from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import ConflictCount
 from seglake.pipelines.segment_ingest.report.gap_report import gap_lines, json_gaps
-from seglake.pipelines.segment_ingest.report.places import (
-    GapsByPartition,
-    named_counts,
-    named_gaps,
-)
+from seglake.pipelines.segment_ingest.report.places import GapsByPartition, named_counts, named_gaps
 from seglake.pipelines.segment_ingest.report.planned_ranges import PlannedRange
 from seglake.pipelines.segment_ingest.report.stuck import StuckPartition
 from seglake.pipelines.segment_ingest.report.unread import (
