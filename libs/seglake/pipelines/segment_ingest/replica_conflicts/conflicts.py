@@ -150,11 +150,11 @@ class ConflictRows:
         topic, partition, _ = compare.key
         following = {topic: self._generations[topic] + 1}
         settings = replace(decode_settings(self._context), generations=following)
-        known = self._known.get((topic, partition, compare.theirs.broker_id), ())
-        return RecordRequest(compare, frozenset(known), settings)
+        known = self._known.get((topic, partition, compare.theirs.broker_id), frozenset())
+        return RecordRequest(compare, known, settings)
 
     @cached_property
-    def _known(self) -> dict[tuple[str, int, int | None], set[Place]]:
+    def _known(self) -> dict[tuple[str, int, int | None], frozenset[Place]]:
         """The conflicts that are recorded, by topic, partition and broker."""
         found: dict[tuple[str, int, int | None], set[Place]] = {}
         tables, source_id = self._context.tables, self._context.source_id
@@ -163,7 +163,7 @@ class ConflictRows:
                 place = (row["segment"], row["position"], row["raw_sha256"])
                 of = (row["topic"], row["partition"], row["broker_id"])
                 found.setdefault(of, set()).add(place)
-        return found
+        return {of: frozenset(places) for of, places in found.items()}
 
 
 def commit_conflicts(
