@@ -296,7 +296,7 @@ def _repaired(
     """Fill gaps from logs that no round refused, or say what would be filled."""
     if not context.tables.exists():
         return RepairResult()
-    refused = {str(key) for done in rounds for key in done.look.check.refused}
+    refused = {name for done in rounds for name in done.look.refused}
     readable = [replica for replica in replicas if str(replica.key) not in refused]
     if not context.is_dry_run:
         return repair(readable, context)

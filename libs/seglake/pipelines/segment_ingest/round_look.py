@@ -32,6 +32,11 @@ class RoundLook(NamedTuple):
     check: LogCheck
 
     @property
+    def refused(self) -> dict[str, str]:
+        """The names of those that are not the logs that the lake has, with what differs."""
+        return {str(key): reason for key, reason in self.check.refused.items()}
+
+    @property
     def same(self) -> list[SurveyedPartition]:
         """Those with news that are the logs that the lake has."""
         return [partition for partition in self.due if partition.key not in self.check.refused]

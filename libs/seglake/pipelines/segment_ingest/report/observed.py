@@ -72,17 +72,19 @@ def _of_round(
     """Each partition as a round saw it, and as the newest run before it did."""
     look = done.look
     surveyed = {partition.key: partition for partition in (*look.same, *look.quiet)}
+    refused = look.refused
     found: dict[PartitionKey, tuple[Observation, Observation | None]] = {}
     for log in look.logs:
         key = log[0].key
         earlier, partition = look.earlier.by_key.get(key), surveyed.get(key)
-        is_quiet = partition is None and key not in look.check.refused
+        refusal = refused.get(str(key))
+        is_quiet = partition is None and refusal is None
         if earlier is not None and key in look.check.stale:
             found[key] = (earlier, earlier)
         elif is_quiet and earlier is not None and any(copy.segments for copy in log):
             found[key] = (_carried(earlier, log, context, now), earlier)
         else:
-            seen = _seen(log, partition, done, context, now)
+            seen = _seen(log, partition, refusal, done, context, now)
             if seen.stopped_by in _SEEN_WHOLE:
                 seen = replace(seen, listing=listing_of(log, context.settings.read.upper_bound))
             found[key] = (seen.after(earlier), earlier)
@@ -92,18 +94,19 @@ def _of_round(
 def _seen(
     log: Sequence[Replica],
     partition: SurveyedPartition | None,
+    refusal: str | None,
     done: RoundResult,
     context: RunContext,
     now: datetime,
 ) -> Observation:
     """One partition as a round saw it, where no earlier observation holds."""
-    key, check = log[0].key, done.look.check
-    if key in check.refused:
-        return _not_surveyed(likely(log), StoppedBy.REFUSED, check.refused[key], context, now)
+    key = log[0].key
+    if refusal is not None:
+        return _not_surveyed(likely(log), StoppedBy.REFUSED, refusal, context, now)
     if partition is None:
         return _not_surveyed(likely(log), StoppedBy.NO_SEGMENT, None, context, now)
     seen = _surveyed(partition, context, now)
-    if key in check.lost_to_newer_epoch:
+    if key in done.look.check.lost_to_newer_epoch:
         return replace(seen, stopped_by=StoppedBy.LOST_ELECTION, next_offset=None)
     unread = done.unread.get(str(key))
     return seen if unread is None else replace(seen, stopped_by=StoppedBy.UNREAD, detail=unread)

@@ -206,9 +206,7 @@ def _findings(facts: RunFacts, limits: list[str]) -> Findings:
         not_on_disk=sorted(facts.short_logs, key=lambda short: (-short.offsets, str(short.key))),
         unread_files=files,
         left_out={**left_out(files), **facts.unread},
-        refused={
-            str(key): reason for done in rounds for key, reason in done.look.check.refused.items()
-        },
+        refused={name: why for done in rounds for name, why in done.look.refused.items()},
         conflicts=_conflicts(rounds),
         superseded=[*_superseded(rounds), *_waiting(rounds)],
         notes=_notes(facts),
