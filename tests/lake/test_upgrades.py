@@ -46,10 +46,10 @@ _TOMORROW = [
 """,
     ),
     (
-        "pipelines/segment_ingest/committing/range_result.py",
-        "    return pa.RecordBatch.from_pylist(rows, schema=CHECKPOINTS.schema)\n",
+        "pipelines/segment_ingest/committing/wave.py",
+        "    table = pa.RecordBatch.from_pylist(rows, schema=CHECKPOINTS.schema)\n",
         "    rows = [{**row, 'said_by': 'tomorrow'} for row in rows]\n"
-        "    return pa.RecordBatch.from_pylist(rows, schema=CHECKPOINTS.schema)\n",
+        "    table = pa.RecordBatch.from_pylist(rows, schema=CHECKPOINTS.schema)\n",
     ),
     (
         "lake/tables.py",

@@ -189,6 +189,10 @@ class Coverage:
         ids = self._topic_ids.get(key.topic)
         return key._replace(topic_id=ids[0]) if key.topic_id is None and ids else key
 
+    def key_of(self, row: Mapping[str, Any], topic: str) -> PartitionKey:
+        """The key of a table's row, with the id that it belongs to."""
+        return self.joined_key(PartitionKey(topic, row["partition"], row["topic_id"]))
+
     def same_log_until(
         self, key: PartitionKey, leader_epochs: LeaderEpochs, log_end_offset: int
     ) -> int:

@@ -23,13 +23,12 @@ from seglake.pipelines.lake_retake.retake_plan import (
 from seglake.pipelines.lake_retake.retake_summary import RetakeSummary
 from seglake.pipelines.segment_ingest.announcement import Announcement
 from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
-from seglake.pipelines.segment_ingest.committing.wave import run_wave
-from seglake.pipelines.segment_ingest.planning.plan import plan_waves
+from seglake.pipelines.segment_ingest.committing.wave import run_waves
+from seglake.pipelines.segment_ingest.planning.plan import planned_waves
 from seglake.pipelines.segment_ingest.repair.repair import repair
 from seglake.pipelines.segment_ingest.run_context import (
     RunContext,
     ScanContext,
-    decode_settings,
     list_sources,
     opened_lake,
     published,
@@ -173,18 +172,15 @@ def _round(
     if context.is_dry_run:
         summary.add_plan(plan.ranges, [(of.key, free) for of in plan.retakes for free in of.free])
         return _Round((), (), plan.left_out)
-    write, split_bytes = context.settings.write, context.settings.read.split_bytes
-    waves = plan_waves(plan.ranges, write.wave_bytes, split_bytes, decode_settings(context))
+    waves = planned_waves(plan.ranges, context)
     ledger = RetakeLedger(plan.retakes, coverage, generations, context, whole=whole)
     committed: list[RangeResult] = []
     left_out, lost = dict(plan.left_out), set[str]()
-    with context.reporter.measuring(sum(wave.size_bytes for wave in waves)):
-        for wave in waves:
-            result = run_wave(wave, generations, context, extra_files=ledger.files)
-            summary.add(result.committed, ledger.settle(result.lost))
-            committed += result.committed
-            left_out |= result.left_out
-            lost |= set(result.lost)
+    for result in run_waves(waves, generations, context, extra_files=ledger.files):
+        summary.add(result.committed, ledger.settle(result.lost))
+        committed += result.committed
+        left_out |= result.left_out
+        lost |= set(result.lost)
     taken = ledger.release()
     summary.add((), ledger.settle(taken))
     return _Round(committed, lost | set(taken), left_out)

@@ -12,8 +12,7 @@ from seglake.pipelines.lake_retake.retake_plan import PartitionRetake, free_rang
 from seglake.pipelines.segment_ingest.committing.election_rows import (
     ReleasedRange,
     SupersededRange,
-    released_files,
-    superseded_files,
+    ledger_files,
 )
 from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
 from seglake.pipelines.segment_ingest.committing.wave import commit_files
@@ -61,8 +60,8 @@ class RetakeLedger:
             left[result.plan.key] = _less(left[result.plan.key], result)
         self._released = [free for result in results for free in self._free(result)]
         attempt_id = str(uuid.uuid4())
-        found = superseded_files(lost, self._generations, attempt_id, self._context)
-        free = released_files(self._released, self._generations, attempt_id, self._context)
+        found = ledger_files(lost, self._generations, attempt_id, self._context)
+        free = ledger_files(self._released, self._generations, attempt_id, self._context)
         for topic, files in free.items():
             found.setdefault(topic, []).extend(files)
         return found
@@ -72,7 +71,7 @@ class RetakeLedger:
         alone = [of for of in self._retakes.values() if not of.plans]
         self._released = [ReleasedRange(of.key, free) for of in alone for free in of.free]
         attempt_id = str(uuid.uuid4())
-        files = released_files(self._released, self._generations, attempt_id, self._context)
+        files = ledger_files(self._released, self._generations, attempt_id, self._context)
         return commit_files(files, attempt_id, self._generations, self._context)
 
     def settle(self, lost: Collection[str]) -> list[ReleasedRange]:

@@ -4,13 +4,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import replace
 
-from seglake.lake.running_runs import (
-    RunningRun,
-    announce,
-    hint_path,
-    others_at_work,
-    withdraw,
-)
+from seglake.lake.running_runs import RunningRun, announce, hint_path, others_at_work, withdraw
 from seglake.pipelines.segment_ingest.run_context import RunContext
 
 

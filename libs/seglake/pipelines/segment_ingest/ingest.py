@@ -1,17 +1,14 @@
 """The order of an ingest run, and nothing else. Effect."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import NamedTuple
 
 from seglake.kafka_log.observation import Observation
 from seglake.kafka_log.replica import PartitionKey, Replica
-from seglake.kafka_log.replica_selection import (
-    notes_of,
-    replicas_by_partition,
-)
+from seglake.kafka_log.replica_selection import notes_of, replicas_by_partition
 from seglake.kafka_log.short_logs import ShortLog
 from seglake.lake.delta_commit import recover
 from seglake.lake.delta_tables import LakeTables
@@ -22,10 +19,10 @@ from seglake.log_tables.coverage import Coverage, with_known_id
 from seglake.log_tables.observation_rows import append_observations
 from seglake.pipelines.segment_ingest.announcement import Announcement
 from seglake.pipelines.segment_ingest.committing.concurrent_ranges import concurrent_ranges
-from seglake.pipelines.segment_ingest.committing.wave import WaveResult, run_wave
+from seglake.pipelines.segment_ingest.committing.wave import run_waves
 from seglake.pipelines.segment_ingest.planning.isolation import check_isolation
 from seglake.pipelines.segment_ingest.planning.other_clusters import other_clusters_notes
-from seglake.pipelines.segment_ingest.planning.plan import RangePlan, Wave, plan_ranges, plan_waves
+from seglake.pipelines.segment_ingest.planning.plan import plan_ranges, planned_waves
 from seglake.pipelines.segment_ingest.planning.second_listing import (
     absent_logs,
     changed_replicas,
@@ -45,17 +42,12 @@ from seglake.pipelines.segment_ingest.replica_conflicts.log_check import LogChec
 from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import ConflictCount
 from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
 from seglake.pipelines.segment_ingest.report.observed import observed
-from seglake.pipelines.segment_ingest.report.round_result import (
-    PlannedRound,
-    RoundResult,
-    short_logs,
-)
+from seglake.pipelines.segment_ingest.report.round_result import RoundResult, short_logs
 from seglake.pipelines.segment_ingest.report.run_report import RunFacts, summarize
-from seglake.pipelines.segment_ingest.round_look import RoundLook, looked
+from seglake.pipelines.segment_ingest.round_look import looked
 from seglake.pipelines.segment_ingest.run_context import (
     RunContext,
     ScanContext,
-    decode_settings,
     list_selected,
     list_sources,
     published,
@@ -63,20 +55,6 @@ from seglake.pipelines.segment_ingest.run_context import (
 from seglake.storage.errors import StorageError
 
 _MOST_ROUNDS = 5
-
-
-class _Work(NamedTuple):
-    """What a run did, and what none of its rounds could read, by name, with why."""
-
-    rounds: list[RoundResult]
-    unread: dict[str, str]
-    short_logs: list[ShortLog]
-    repairs: RepairResult
-
-    @property
-    def all_unread(self) -> dict[str, str]:
-        """The same, with what repairs could not read."""
-        return {**self.unread, **self.repairs.unread}
 
 
 def ingest(
@@ -117,18 +95,22 @@ def ingest(
     scan.reporter.step("opening the lake")
     added, recovered = _opened(context) if discovery.replicas and not dry_run else ([], ())
     with Announcement(context, {replica.key.topic for replica in discovery.replicas}) as announced:
-        work = _worked(sources, discovery, announced.context)
+        rounds, unread, short = _ingested(sources, discovery, announced.context)
+        repairs = _repaired(discovery.replicas, rounds, announced.context)
     facts = RunFacts(
         context=context,
         discovery=discovery,
         recovered_topics=recovered,
+        rounds=rounds,
+        repairs=repairs,
+        unread={**unread, **repairs.unread},
         notes=(*upgrade_notes(added), *announced.notes),
-        short_logs=tuple(work.short_logs),
+        short_logs=short,
         now=(now := datetime.now(UTC)),  # not before anything was committed
-        observations=_recorded(work.rounds, context, now),
+        observations=_recorded(rounds, context, now),
         seconds=round(time.monotonic() - started, 3),
     )
-    return summarize(facts, work.rounds, work.all_unread, work.repairs)
+    return summarize(facts)
 
 
 def _opened(context: RunContext) -> tuple[list[str], tuple[str, ...]]:
@@ -157,15 +139,6 @@ def _recorded(
     return seen.every
 
 
-def _worked(sources: Sequence[str], discovery: Discovery, context: RunContext) -> _Work:
-    """All rounds of a run, and the repairs behind them."""
-    rounds, unread, short = _ingested(sources, discovery, context)
-    refused = {name for done in rounds for name in done.plan.refused}
-    readable = [replica for replica in discovery.replicas if str(replica.key) not in refused]
-    repairs = _repaired(readable, context) if context.tables.exists() else RepairResult()
-    return _Work(rounds, unread, short, repairs)
-
-
 def _ingested(
     sources: Sequence[str], discovery: Discovery, context: RunContext
 ) -> tuple[list[RoundResult], dict[str, str], list[ShortLog]]:
@@ -176,7 +149,9 @@ def _ingested(
     short = short_logs(rounds, unread)
     if not (unread or short or discovery.absent):
         return rounds, unread, []
-    now = _listed_again(sources, context)
+    now: Discovery | None = None
+    with suppress(WrongSourceError, StorageError):  # if they are gone, what was left out waits
+        now = list_sources(sources, context.scan)
     replicas = () if now is None else now.replicas
     retried = retryable_replicas(discovery.replicas, replicas, unread)
     for replica in retried:
@@ -204,7 +179,7 @@ def _rounds(
     for _ in range(_MOST_ROUNDS):
         done = _round(replicas, context)
         rounds.append(done)
-        unread |= {**done.plan.unread, **done.unread}
+        unread |= done.unread
         if not done.lost_topics:
             return rounds
         replicas = [replica for replica in replicas if replica.key.topic in done.lost_topics]
@@ -215,14 +190,6 @@ def _rounds(
     for topic in sorted(rounds[-1].lost_topics):
         unread[topic] = f"{topic}: concurrent runs kept committing first; run again"
     return rounds
-
-
-def _listed_again(sources: Sequence[str], context: RunContext) -> Discovery | None:
-    """The sources as they are now; None where they are gone: then what was left out waits."""
-    try:
-        return list_sources(sources, context.scan)
-    except (WrongSourceError, StorageError):
-        return None
 
 
 def _round(replicas: Sequence[Replica], context: RunContext) -> RoundResult:
@@ -236,8 +203,8 @@ def _round(replicas: Sequence[Replica], context: RunContext) -> RoundResult:
     look = looked(logs, coverage, context)
     new = ConflictRows(clashes_with_replicas(look.wanted, context), generations, context)
     clashes = clashes_with_lake(look.same, coverage, context)
-    superseded = tuple(lost_elections(look.same, clashes, coverage, context))
     old = ConflictRows(clashes, generations, context)
+    superseded = tuple(lost_elections(look.same, clashes, coverage, context))
     unread = _unread(look.wanted)
     ranges = [
         plan
@@ -251,57 +218,47 @@ def _round(replicas: Sequence[Replica], context: RunContext) -> RoundResult:
         *_shorter_notes(look.check, old, {of.key for of in superseded}, coverage),
         *other_clusters_notes(ranges, coverage, context),
     )
-    waves = _waves(ranges, context)
-    plan = _planned(look, coverage, tuple(ranges), waves, notes=notes, unread=unread)
-    if context.is_dry_run:
-        conflicts = new.expected(), old.expected()
-        return RoundResult(plan=plan, conflicts=conflicts, superseded=superseded)
-    if waves:  # before the work: what no recovery can complete is refused with nothing written
-        planned = {of.key.topic for of in ranges}
-        recover(context.tables, context.source_id, sorted(planned), after=context.after)
-    results = _run_waves(waves, generations, new, context)
+    keys = [log[0].key for log in logs]
+    done = RoundResult(
+        look=look,
+        waiting=tuple((key, of) for key in keys for of in coverage.superseded_ranges(key)),
+        notes=notes,
+        unread=unread,
+        left=look.unread_data(coverage),
+        ranges=tuple(ranges),
+        waves=tuple(planned_waves(ranges, context)),
+        conflicts=(new.expected(), old.expected()),
+        superseded=superseded,
+    )
+    return done if context.is_dry_run else _executed(done, new, old, generations, context)
+
+
+def _executed(
+    planned: RoundResult,
+    new: ConflictRows,
+    old: ConflictRows,
+    generations: dict[str, int],
+    context: RunContext,
+) -> RoundResult:
+    """Decode and commit, wave by wave."""
+    if planned.waves:  # before the work: what no recovery can complete is refused, nothing written
+        topics = {of.key.topic for of in planned.ranges}
+        recover(context.tables, context.source_id, sorted(topics), after=context.after)
+    results = []
+    for result in run_waves(planned.waves, generations, context, extra_files=new.of_ranges):
+        new.settle(result.lost)
+        results.append(result)
     lost = {topic for result in results for topic in result.lost}
-    lost |= set(commit_conflicts(old, superseded, generations, context))
-    return RoundResult(
-        plan=plan,
+    lost |= set(commit_conflicts(old, planned.superseded, generations, context))
+    left_out = {name: why for result in results for name, why in result.left_out.items()}
+    return replace(
+        planned,
         committed=tuple(done for result in results for done in result.committed),
-        unread={name: why for result in results for name, why in result.left_out.items()},
+        unread={**planned.unread, **left_out},
         conflicts=(new.recorded, old.recorded),
-        superseded=tuple(of for of in superseded if of.key.topic not in lost),
+        superseded=tuple(of for of in planned.superseded if of.key.topic not in lost),
         written_bytes=sum(result.written_bytes for result in results),
         lost_topics={topic: generations[topic] for topic in lost},
-    )
-
-
-def _planned(
-    look: RoundLook,
-    coverage: Coverage,
-    ranges: tuple[RangePlan, ...],
-    waves: Sequence[Wave],
-    *,
-    notes: tuple[str, ...],
-    unread: Mapping[str, str],
-) -> PlannedRound:
-    """What a round is about to do with what it saw."""
-    return PlannedRound(
-        left=look.unread_data(coverage),
-        logs=tuple(look.logs),
-        partitions=tuple(look.same),
-        quiet=tuple(look.quiet),
-        earlier=look.earlier,
-        lost_to_newer_epoch=frozenset(look.check.lost_to_newer_epoch),
-        stale=frozenset(look.check.stale),
-        superseded=tuple(
-            (log[0].key, offsets)
-            for log in look.logs
-            for offsets in coverage.superseded_ranges(log[0].key)
-        ),
-        notes=notes,
-        refused={str(key): reason for key, reason in look.check.refused.items()},
-        unread=unread,
-        ranges=ranges,
-        size_bytes=sum(wave.size_bytes for wave in waves),
-        task_count=sum(len(wave.tasks) for wave in waves),
     )
 
 
@@ -313,11 +270,6 @@ def _unread(partitions: Sequence[SurveyedPartition]) -> dict[str, str]:
         for survey in reversed(partition.surveys)  # the first of several is the one that is named
         if survey.missing is not None
     }
-
-
-def _waves(ranges: Sequence[RangePlan], context: RunContext) -> list[Wave]:
-    write, read = context.settings.write, context.settings.read
-    return plan_waves(ranges, write.wave_bytes, read.split_bytes, decode_settings(context))
 
 
 def _shorter_notes(
@@ -338,25 +290,14 @@ def _shorter_notes(
     return notes
 
 
-def _run_waves(
-    waves: Sequence[Wave],
-    generations: dict[str, int],
-    conflicts: ConflictRows,
-    context: RunContext,
-) -> list[WaveResult]:
-    """Decode and commit wave by wave."""
-    results = []
-    with context.reporter.measuring(sum(wave.size_bytes for wave in waves)):
-        for wave in waves:
-            result = run_wave(wave, generations, context, extra_files=conflicts.of_ranges)
-            conflicts.settle(result.lost)
-            results.append(result)
-    return results
-
-
-def _repaired(replicas: Sequence[Replica], context: RunContext) -> RepairResult:
-    """Fill gaps from logs that are not refused, or say what would be filled."""
+def _repaired(
+    replicas: Iterable[Replica], rounds: Iterable[RoundResult], context: RunContext
+) -> RepairResult:
+    """Fill gaps from logs that no round refused, or say what would be filled."""
+    if not context.tables.exists():
+        return RepairResult()
+    refused = {name for done in rounds for name in done.look.refused}
+    readable = [replica for replica in replicas if str(replica.key) not in refused]
     if not context.is_dry_run:
-        return repair(replicas, context)
-    topics = {replica.key.topic for replica in replicas}
-    return expected_repairs(topics, replicas, context)
+        return repair(readable, context)
+    return expected_repairs({replica.key.topic for replica in readable}, readable, context)

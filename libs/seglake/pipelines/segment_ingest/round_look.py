@@ -8,10 +8,7 @@ from seglake.kafka_log.replica import Replica
 from seglake.kafka_log.replica_selection import likely
 from seglake.log_tables.coverage import Coverage
 from seglake.log_tables.observation_rows import NewestObservations, newest_observations
-from seglake.pipelines.segment_ingest.planning.replica_survey import (
-    survey_logs,
-    survey_partitions,
-)
+from seglake.pipelines.segment_ingest.planning.replica_survey import survey_logs, survey_partitions
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.segment_ingest.planning.unread_data import UnreadData, unread_data
 from seglake.pipelines.segment_ingest.replica_conflicts.log_check import LogCheck, check_logs
@@ -35,6 +32,11 @@ class RoundLook(NamedTuple):
     check: LogCheck
 
     @property
+    def refused(self) -> dict[str, str]:
+        """The names of those that are not the logs that the lake has, with what differs."""
+        return {str(key): reason for key, reason in self.check.refused.items()}
+
+    @property
     def same(self) -> list[SurveyedPartition]:
         """Those with news that are the logs that the lake has."""
         return [partition for partition in self.due if partition.key not in self.check.refused]
@@ -55,33 +57,13 @@ class RoundLook(NamedTuple):
 def looked(
     logs: Sequence[tuple[Replica, ...]], coverage: Coverage, context: RunContext
 ) -> RoundLook:
+    """Survey what may have news, and what has none and has moved, and check whose logs they are."""
     due = survey_partitions(logs, coverage, context.scan)
-    earlier, quiet = _quiet(logs, due, coverage, context)
-    return RoundLook(logs, due, quiet, earlier, _checked(logs, due, coverage, context))
-
-
-def _quiet(
-    logs: Sequence[tuple[Replica, ...]],
-    partitions: Sequence[SurveyedPartition],
-    coverage: Coverage,
-    context: RunContext,
-) -> tuple[NewestObservations, list[SurveyedPartition]]:
-    """What earlier runs saw, and how far the logs go that have no news and have moved since."""
+    chosen = {partition.key: partition.replica for partition in due}
     keys = [log[0].key for log in logs]
     earlier = newest_observations(context.tables, context.source_id, keys, coverage)
-    due = {partition.key for partition in partitions}
-    quiet = [log for log in logs if log[0].key not in due]
-    moved = moved_logs(quiet, earlier.by_key, context.settings.read.upper_bound)
-    return earlier, survey_logs(moved, coverage, context.scan) if moved else []
-
-
-def _checked(
-    logs: Sequence[tuple[Replica, ...]],
-    partitions: Sequence[SurveyedPartition],
-    coverage: Coverage,
-    context: RunContext,
-) -> LogCheck:
-    """See that each log is still the one that the lake has."""
-    chosen = {partition.key: partition.replica for partition in partitions}
-    shown = [chosen.get(replicas[0].key) or likely(replicas) for replicas in logs]
-    return check_logs(shown, partitions, coverage, context)
+    others = [log for log in logs if log[0].key not in chosen]
+    moved = moved_logs(others, earlier.by_key, context.settings.read.upper_bound)
+    quiet = survey_logs(moved, coverage, context.scan)
+    shown = [chosen.get(log[0].key) or likely(log) for log in logs]
+    return RoundLook(logs, due, quiet, earlier, check_logs(shown, due, coverage, context))

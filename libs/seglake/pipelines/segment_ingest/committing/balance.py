@@ -7,12 +7,7 @@ from itertools import pairwise
 from seglake.kafka_log.replica import PartitionKey
 from seglake.lake.tables import RECORDS
 from seglake.pipelines.segment_ingest.planning.plan import Wave
-from seglake.segment_decoding.tasks import (
-    DecodeTask,
-    PartitionSplit,
-    SplitReport,
-    TaskReport,
-)
+from seglake.segment_decoding.tasks import DecodeTask, PartitionSplit, SplitReport, TaskReport
 
 _Range = tuple[PartitionKey, int]  # whose, and where it starts
 

@@ -1,20 +1,17 @@
 """Rows of the ledger by which an election's outcome is committed. Effect: writes files."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-import pyarrow as pa
-
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import PartitionKey
 from seglake.kafka_log.segment_survey import LastBatch
 from seglake.lake.parquet_files import DataFile
-from seglake.lake.tables import CHECKPOINTS
 from seglake.log_tables.ledger_layers import RangeKind
-from seglake.pipelines.segment_ingest.committing.wave import write_rows
+from seglake.pipelines.segment_ingest.committing.wave import ledger_columns, write_ledger
 from seglake.pipelines.segment_ingest.run_context import RunContext
 
 
@@ -48,8 +45,8 @@ class ReleasedRange:
     offsets: OffsetRange
 
 
-def superseded_files(
-    ranges: Iterable[SupersededRange],
+def ledger_files(
+    ranges: Iterable[SupersededRange | ReleasedRange],
     generations: Mapping[str, int],
     attempt_id: str,
     context: RunContext,
@@ -59,74 +56,34 @@ def superseded_files(
     Args:
         generations: of each topic, before the commit.
     """
-    rows = [(of.key, _superseded_row(of)) for of in ranges]
-    return _files(rows, generations, attempt_id, context)
-
-
-def released_files(
-    ranges: Iterable[ReleasedRange],
-    generations: Mapping[str, int],
-    attempt_id: str,
-    context: RunContext,
-) -> dict[str, list[DataFile]]:
-    """The same of offsets that are free again; the arguments are those of `superseded_files`."""
-    rows = [(of.key, _row(RangeKind.RELEASED, of.offsets)) for of in ranges]
-    return _files(rows, generations, attempt_id, context)
-
-
-def _superseded_row(superseded: SupersededRange) -> dict[str, Any]:
-    row = _row(RangeKind.SUPERSEDED, superseded.offsets)
-    batch = superseded.last_batch
-    return row | {
-        "records": superseded.records,
-        "batches": superseded.batches,
-        "leader_epoch": superseded.leader_epoch,
-        "last_batch_base_offset": None if batch is None else batch.base_offset,
-        "last_batch_crc": None if batch is None else batch.crc,
-    }
+    now = datetime.now(UTC)
+    by_topic: dict[str, list[dict[str, Any]]] = {}
+    for of in ranges:
+        generation = generations[of.key.topic] + 1
+        row = {**_row(of), **ledger_columns(of.key, generation, attempt_id, now, context)}
+        by_topic.setdefault(of.key.topic, []).append(row)
+    return {topic: write_ledger(context, topic, rows) for topic, rows in by_topic.items()}
 
 
 # Any: the columns of a row have many types.
-def _row(kind: RangeKind, offsets: OffsetRange) -> dict[str, Any]:
-    start, stop = offsets
-    nothing = dict.fromkeys(
-        ("records", "batches", "quarantined_batches", "bytes", "key_bytes", "value_bytes"), 0
-    )
-    return {
-        **nothing,
-        "kind": str(kind),
+def _row(of: SupersededRange | ReleasedRange) -> dict[str, Any]:
+    start, stop = of.offsets
+    counts = ("records", "batches", "quarantined_batches", "bytes", "key_bytes", "value_bytes")
+    row = {
+        **dict.fromkeys(counts, 0),
+        "kind": str(RangeKind.RELEASED),
         "start_offset": start,
         "next_offset": stop,
         "offset_sum": Decimal(0),
     }
-
-
-def _files(
-    rows: Sequence[tuple[PartitionKey, dict[str, Any]]],
-    generations: Mapping[str, int],
-    attempt_id: str,
-    context: RunContext,
-) -> dict[str, list[DataFile]]:
-    read = context.settings.read
-    by_topic: dict[str, list[dict[str, Any]]] = {}
-    for key, row in rows:
-        stamp = {
-            "source_id": context.source_id,
-            **key._asdict(),
-            "isolation": str(read.isolation),
-            "upper_bound": str(read.upper_bound),
-            "run_id": context.run_id,
-            "attempt_id": attempt_id,
-            "committed_at": datetime.now(UTC),
-            "generation": generations[key.topic] + 1,
-        }
-        by_topic.setdefault(key.topic, []).append({**row, **stamp})
-    return {
-        topic: write_rows(
-            context,
-            CHECKPOINTS,
-            topic,
-            pa.RecordBatch.from_pylist(of_topic, schema=CHECKPOINTS.schema),
-        )
-        for topic, of_topic in by_topic.items()
+    if isinstance(of, ReleasedRange):
+        return row
+    batch = of.last_batch
+    return row | {
+        "kind": str(RangeKind.SUPERSEDED),
+        "records": of.records,
+        "batches": of.batches,
+        "leader_epoch": of.leader_epoch,
+        "last_batch_base_offset": None if batch is None else batch.base_offset,
+        "last_batch_crc": None if batch is None else batch.crc,
     }

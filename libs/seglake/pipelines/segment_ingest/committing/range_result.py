@@ -1,29 +1,22 @@
 """The driver's own rows: gaps between tasks and at the ends of a range, and the ledger. Pure."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
-from typing import Any
-
-import pyarrow as pa
+from typing import Any, NamedTuple
 
 from seglake.kafka_log.gap_ranges import GapsByCause, GapTally, gaps_joined
 from seglake.kafka_log.offset_gaps import GapCause, cause_of
-from seglake.lake.tables import CHECKPOINTS
-from seglake.log_tables.quarantine_rows import RowStamp, gap_row
+from seglake.kafka_log.offset_ranges import OffsetRange
+from seglake.kafka_log.replica import PartitionKey
 from seglake.pipelines.segment_ingest.planning.plan import RangePlan, RemainingGap
-from seglake.pipelines.settings.settings import Settings
 from seglake.segment_decoding.tasks import SplitReport, Totals
 
 _JUST_GONE = "its segment was deleted while the run read the log"
 
-Row = tuple[Any, ...]
 
-
-@dataclass(frozen=True, slots=True)
-class Gap:
+class Gap(NamedTuple):
     """Offsets of a range that no task accounted for."""
 
     start_offset: int
@@ -41,6 +34,15 @@ class RangeResult:
     gaps: tuple[Gap, ...]
     next_offset: int
     totals: Totals
+
+    @property
+    def key(self) -> PartitionKey:
+        return self.plan.key
+
+    @property
+    def offsets(self) -> OffsetRange:
+        """What of the plan's offsets came."""
+        return self.plan.start_offset, self.next_offset
 
     @property
     def gaps_by_cause(self) -> GapsByCause:
@@ -75,7 +77,7 @@ def combine_reports(plan: RangePlan, reports: Sequence[SplitReport]) -> RangeRes
             )
             gap = Gap(start, following, cause, _JUST_GONE if has_just_gone else None)
             if gaps and _is_one(gaps[-1], gap):
-                gaps[-1] = replace(gaps[-1], next_offset=following)
+                gaps[-1] = gaps[-1]._replace(next_offset=following)
             else:
                 gaps.append(gap)
 
@@ -121,44 +123,14 @@ def _remaining_cause(remaining: RemainingGap | None, start: int, stop: int) -> G
     return None if is_explained else remaining.cause
 
 
-def gap_rows(result: RangeResult, stamp: RowStamp) -> list[Row]:
-    """The range's own rows of `gaps`."""
-    key = result.plan.key
-    return [
-        gap_row(key, gap.start_offset, gap.next_offset, gap.cause, gap.detail, stamp)
-        for gap in result.gaps
-    ]
-
-
-@dataclass(frozen=True, slots=True)
-class LedgerStamp:
-    """What all ledger rows of one attempt share."""
-
-    rows: RowStamp
-    committed_at_us: int
-
-
-def ledger_rows(
-    results: Sequence[RangeResult], generation: int, stamp: LedgerStamp, settings: Settings
-) -> pa.RecordBatch:
-    """One row of `checkpoints` for each range."""
-    rows = [_ledger_row(result, generation, stamp, settings) for result in results]
-    return pa.RecordBatch.from_pylist(rows, schema=CHECKPOINTS.schema)
-
-
-def _ledger_row(
-    result: RangeResult, generation: int, stamp: LedgerStamp, settings: Settings
-) -> dict[str, Any]:
+def ledger_row(result: RangeResult) -> dict[str, Any]:
+    """What its row of `checkpoints` says of a range; see `ledger_columns` for the rest."""
     plan, totals = result.plan, result.totals
-    key, bounds = plan.key, plan.bounds
+    bounds = plan.bounds
     lasts = [report.last_batch for report in result.reports if report.last_batch is not None]
     last = lasts[-1] if lasts else None
     times = [report.times_ms for report in result.reports if report.times_ms is not None]
     return {
-        "source_id": stamp.rows.source_id,
-        "topic_id": key.topic_id,
-        "topic": key.topic,
-        "partition": key.partition,
         "kind": str(plan.kind),
         "start_offset": plan.start_offset,
         "next_offset": result.next_offset,
@@ -178,10 +150,4 @@ def _ledger_row(
         "offset_sum": Decimal(totals.offset_sum),
         "key_bytes": totals.key_bytes,
         "value_bytes": totals.value_bytes,
-        "isolation": str(settings.read.isolation),
-        "upper_bound": str(settings.read.upper_bound),
-        "run_id": stamp.rows.run_id,
-        "attempt_id": stamp.rows.attempt_id,
-        "committed_at": datetime.fromtimestamp(stamp.committed_at_us / 1e6, UTC),
-        "generation": generation,
     }

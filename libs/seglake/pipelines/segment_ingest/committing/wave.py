@@ -1,36 +1,36 @@
-"""Runs one wave: decode in tasks, balance, write the driver's files, commit. Effect."""
+"""Runs waves: decode in tasks, balance, write the driver's files, commit. Effect."""
 
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
 
 import pyarrow as pa
 
+from seglake.kafka_log.replica import PartitionKey
 from seglake.lake.commit_protocol import Attempt, Outcome
 from seglake.lake.delta_commit import commit_wave
 from seglake.lake.parquet_files import DataFile, ParquetFile
 from seglake.lake.tables import CHECKPOINTS, GAPS, Table
 from seglake.lake.waves import TopicWave
-from seglake.log_tables.quarantine_rows import RowStamp
+from seglake.log_tables.quarantine_rows import RowStamp, gap_row
 from seglake.pipelines.segment_ingest.committing.balance import failures_of
 from seglake.pipelines.segment_ingest.committing.range_result import (
-    LedgerStamp,
     RangeResult,
     combine_reports,
-    gap_rows,
-    ledger_rows,
+    ledger_row,
 )
 from seglake.pipelines.segment_ingest.planning.plan import Wave
 from seglake.pipelines.segment_ingest.run_context import RunContext
 from seglake.segment_decoding.decode import decode
-from seglake.segment_decoding.tasks import (
-    SplitReport,
-    TaskReport,
-)
+from seglake.segment_decoding.tasks import SplitReport, TaskReport
 
 _WRITTEN_AT_A_TIME = 16
+
+Extra = Callable[[Sequence[RangeResult]], Mapping[str, Sequence[DataFile]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,22 +43,24 @@ class WaveResult:
     written_bytes: int
 
 
-def run_wave(
-    wave: Wave,
-    generations: dict[str, int],
-    context: RunContext,
-    *,
-    extra_files: Callable[
-        [Sequence[RangeResult]], Mapping[str, Sequence[DataFile]]
-    ] = lambda results: {},
-) -> WaveResult:
-    """Execute and commit one wave.
+def run_waves(
+    waves: Sequence[Wave], generations: dict[str, int], context: RunContext, *, extra_files: Extra
+) -> Iterator[WaveResult]:
+    """Execute and commit wave by wave, each when it is asked for.
 
     Args:
         generations: of each topic as it was before the ledger was read; a topic committed here is
             counted up.
         extra_files: asked for files to commit along, by topic, when it is known what was decoded.
     """
+    with context.reporter.measuring(sum(wave.size_bytes for wave in waves)):
+        for wave in waves:
+            yield _run(wave, generations, context, extra_files)
+
+
+def _run(
+    wave: Wave, generations: dict[str, int], context: RunContext, extra_files: Extra
+) -> WaveResult:
     context.announce()
     attempt_id = str(uuid.uuid4())
     following = {topic: generation + 1 for topic, generation in generations.items()}
@@ -79,7 +81,7 @@ def run_wave(
     topics = _topic_waves(results, files, generations, attempt_id, context)
     outcome = _commit(topics, attempt_id, generations, context)
     won = frozenset(outcome.committed)
-    committed = [r for r in results if r.plan.key.topic in won]
+    committed = [r for r in results if r.key.topic in won]
     written = sum(file.size_bytes for topic in topics if topic.topic in won for file in topic.files)
     return WaveResult(tuple(committed), outcome.lost, left_out, written)
 
@@ -129,23 +131,18 @@ def _results(
     by_split: dict[int, SplitReport | str] = {}
     for index, (task, report) in enumerate(zip(wave.tasks, reports, strict=True)):
         reasons = dict(report.failures)
-        for split_index, split in enumerate(task.splits):
-            done = report.reports[split_index]
-            if index in failed:
-                by_split[id(split)] = failed[index]
-            elif done is None:
-                by_split[id(split)] = f"{split.key}: {reasons[split_index]}"
-            else:
-                by_split[id(split)] = done
+        for number, (split, done) in enumerate(zip(task.splits, report.reports, strict=True)):
+            found = failed.get(index, done)
+            by_split[id(split)] = f"{split.key}: {reasons[number]}" if found is None else found
     results: list[RangeResult] = []
     left_out: dict[str, str] = {}
     for plan in wave.ranges:
-        found = [by_split[id(split)] for split in plan.splits]
-        reason = next((report for report in found if isinstance(report, str)), None)
+        pieces = [by_split[id(split)] for split in plan.splits]
+        reason = next((piece for piece in pieces if isinstance(piece, str)), None)
         if reason is not None:
             left_out[str(plan.key)] = reason
             continue
-        result = combine_reports(plan, [r for r in found if not isinstance(r, str)])
+        result = combine_reports(plan, [piece for piece in pieces if not isinstance(piece, str)])
         if result.next_offset > plan.start_offset:  # else its bound lies in its first batch
             results.append(result)
     return results, left_out
@@ -159,10 +156,10 @@ def _topic_waves(
     context: RunContext,
 ) -> list[TopicWave]:
     stamp = RowStamp(context.source_id, context.run_id, attempt_id)
-    ledger_stamp = LedgerStamp(stamp, time.time_ns() // 1000)
+    now = datetime.now(UTC)
     by_topic: dict[str, list[RangeResult]] = {}
     for result in results:
-        by_topic.setdefault(result.plan.key.topic, []).append(result)
+        by_topic.setdefault(result.key.topic, []).append(result)
     files_by_topic: dict[str, list[DataFile]] = {}
     for file in files:
         files_by_topic.setdefault(file.topic, []).append(file)
@@ -170,17 +167,41 @@ def _topic_waves(
     def wave_of(topic: str) -> TopicWave:
         generation = generations[topic] + 1
         ranges = by_topic[topic]
-        driver_files = []
-        gaps = [row for result in ranges for row in gap_rows(result, stamp)]
+        of_topic = files_by_topic.get(topic, [])
+        gaps = [gap_row(done.key, *gap, stamp) for done in ranges for gap in done.gaps]
         if gaps:
-            driver_files += write_rows(context, GAPS, topic, GAPS.to_arrow(gaps))
-        ledger = ledger_rows(ranges, generation, ledger_stamp, context.settings)
-        driver_files += write_rows(context, CHECKPOINTS, topic, ledger)
-        own_files = files_by_topic.get(topic, [])
-        return TopicWave(topic, generation, (*own_files, *driver_files))
+            of_topic += write_rows(context, GAPS, topic, GAPS.to_arrow(gaps))
+        ledger = [
+            {**ledger_row(done), **ledger_columns(done.key, generation, attempt_id, now, context)}
+            for done in ranges
+        ]
+        of_topic += write_ledger(context, topic, ledger)
+        return TopicWave(topic, generation, tuple(of_topic))
 
     with ThreadPoolExecutor(_WRITTEN_AT_A_TIME) as pool:  # far away each takes a while
         return list(pool.map(wave_of, sorted(by_topic)))
+
+
+# Any: the columns of a row have many types.
+def ledger_columns(
+    key: PartitionKey, generation: int, attempt_id: str, now: datetime, context: RunContext
+) -> dict[str, Any]:
+    """What a row of the ledger says of the run that commits it."""
+    return {
+        "source_id": context.source_id,
+        **key._asdict(),
+        "isolation": str(context.settings.read.isolation),
+        "upper_bound": str(context.settings.read.upper_bound),
+        "run_id": context.run_id,
+        "attempt_id": attempt_id,
+        "committed_at": now,
+        "generation": generation,
+    }
+
+
+def write_ledger(context: RunContext, topic: str, rows: Sequence[dict[str, Any]]) -> list[DataFile]:
+    table = pa.RecordBatch.from_pylist(rows, schema=CHECKPOINTS.schema)
+    return write_rows(context, CHECKPOINTS, topic, table)
 
 
 def write_rows(

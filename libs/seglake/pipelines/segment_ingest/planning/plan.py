@@ -16,14 +16,10 @@ from seglake.kafka_log.replica import PartitionKey
 from seglake.log_tables.ledger_layers import RangeKind
 from seglake.pipelines.segment_ingest.planning.pieces import cost_bytes, grouped, pieces_of
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
+from seglake.pipelines.segment_ingest.run_context import RunContext, decode_settings
 from seglake.pipelines.settings.settings import Settings
 from seglake.segment_codec.transactions import Marker
-from seglake.segment_decoding.tasks import (
-    DecodeSettings,
-    DecodeTask,
-    PartitionSplit,
-    SegmentSplit,
-)
+from seglake.segment_decoding.tasks import DecodeSettings, DecodeTask, PartitionSplit, SegmentSplit
 from seglake.task_engine.packing import packed, spread
 
 
@@ -97,8 +93,9 @@ def plan_ranges(partition: SurveyedPartition, settings: Settings) -> list[RangeP
     plans: list[RangePlan] = []
     for start, stop in wanted_ranges(partition, settings):
         pieces = pieces_of(partition, start, stop)
-        is_plain = all(piece.is_plain for piece in pieces)
-        waves = _cut(pieces, settings.write.wave_bytes) if is_plain else [pieces]
+        waves = [pieces]
+        if pieces and all(piece.is_plain for piece in pieces):
+            waves = packed(pieces, lambda piece: piece.size_bytes, settings.write.wave_bytes)
         edges = [start, *(wave[0].expected_offset for wave in waves[1:]), stop]
         for wave, first, following in zip(waves, edges[:-1], edges[1:], strict=True):
             # Neighbours that fit into one task become one split.
@@ -129,6 +126,12 @@ def _range_plan(
         cleaner_offset=replica.checkpoints.cleaner_offset or 0,
         bounds=bounds,
     )
+
+
+def planned_waves(ranges: Sequence[RangePlan], context: RunContext) -> list[Wave]:
+    """The waves of a run."""
+    write, read = context.settings.write, context.settings.read
+    return plan_waves(ranges, write.wave_bytes, read.split_bytes, decode_settings(context))
 
 
 def plan_waves(
@@ -190,8 +193,3 @@ def _partition_split(
         is_plain=all(piece.is_plain for piece in segment_splits),
         markers=markers,
     )
-
-
-def _cut(pieces: Sequence[SegmentSplit], most_bytes: int) -> list[list[SegmentSplit]]:
-    """The pieces in groups; one empty group where there are none."""
-    return packed(pieces, lambda piece: piece.size_bytes, most_bytes) or [[]]

@@ -1,6 +1,7 @@
 """Surveys the copies of partitions, and chooses between them. Effect: reads headers."""
 
 from collections.abc import Sequence
+from itertools import chain, islice
 
 from seglake.kafka_log.log_bounds import bounds_of
 from seglake.kafka_log.read_policy import UpperBound
@@ -12,14 +13,16 @@ from seglake.log_tables.coverage import Coverage
 from seglake.pipelines.segment_ingest.planning.survey_plan import (
     earlier_run,
     is_due,
-    survey_groups,
+    survey_requests,
     walked_bytes,
-    with_surveys,
 )
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.segment_ingest.run_context import ScanContext
 from seglake.pipelines.settings.settings import Settings
+from seglake.task_engine.packing import packed
 
+_TASK_BYTES = 256 << 20
+_TASK_SEGMENTS = 256
 _MOST_INLINE_GROUPS = 4
 
 
@@ -55,15 +58,19 @@ def _surveyed(
     replicas: Sequence[Replica], coverage: Coverage, scan: ScanContext
 ) -> list[SurveyedReplica]:
     settings = scan.settings
-    groups = survey_groups(replicas, coverage, settings, scan.storage)
+    asked = [survey_requests(replica, coverage, settings, scan.storage) for replica in replicas]
+    groups = packed(chain(*asked), walked_bytes, _TASK_BYTES, most_items=_TASK_SEGMENTS)
     sizes = [sum(walked_bytes(request) for request in group) for group in groups]
-    is_small = sum(sizes) <= settings.read.split_bytes and len(groups) <= _MOST_INLINE_GROUPS
     found = scan.reporter.run_tasks(
         scan.engine,
         survey_segments,
-        groups,
+        [tuple(group) for group in groups],
         sizes=sizes,
         text="surveying headers",
-        is_small=is_small,
+        is_small=sum(sizes) <= settings.read.split_bytes and len(groups) <= _MOST_INLINE_GROUPS,
     )
-    return with_surveys(replicas, coverage, settings, found)
+    answers = chain(*found)
+    return [
+        SurveyedReplica(replica, tuple(islice(answers, len(requests))))
+        for replica, requests in zip(replicas, asked, strict=True)
+    ]

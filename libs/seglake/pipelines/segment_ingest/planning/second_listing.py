@@ -54,11 +54,9 @@ def _is_unchanged(before: Replica, now: Replica) -> bool:
 
 
 def _is_explained(before: Replica, now: Replica) -> bool:
-    if not before.segments or not now.segments:
-        return False
-    if now.checkpoints.cleaner_offset is not None:
-        return True
-    return _has_lost_its_oldest(before, now)
+    is_compacted = now.checkpoints.cleaner_offset is not None
+    has_both = bool(before.segments and now.segments)
+    return has_both and (is_compacted or _has_lost_its_oldest(before, now))
 
 
 def _has_lost_its_oldest(before: Replica, now: Replica) -> bool:

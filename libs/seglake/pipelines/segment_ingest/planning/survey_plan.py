@@ -1,26 +1,19 @@
-"""Which segments need a look at their headers, packed into tasks. Pure."""
+"""Which segments need a look at their headers. Pure."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from seglake.kafka_log.leader_epochs import leader_epochs_of
 from seglake.kafka_log.read_policy import UpperBound
 from seglake.kafka_log.replica import Replica, SegmentFile, SnapshotFile
-from seglake.kafka_log.replica_selection import SurveyedReplica, leading
-from seglake.kafka_log.segment_survey import SegmentSurvey
+from seglake.kafka_log.replica_selection import leading
 from seglake.kafka_log.transactions.hanging_transactions import EarlierRun
 from seglake.log_dirs.scan_request import SurveyRequest
 from seglake.log_tables.coverage import Coverage
 from seglake.pipelines.settings.settings import Settings
 from seglake.segment_codec.log_dir import OFFSET_MAX
 from seglake.storage.storage import Storage
-from seglake.task_engine.packing import packed
 
-_TASK_BYTES = 256 << 20
-_TASK_SEGMENTS = 256
 _MOST_SNAPSHOTS = 3  # to try: the newest may be damaged
-
-Group = tuple[SurveyRequest, ...]
 
 
 def is_due(copies: Sequence[Replica], coverage: Coverage, settings: Settings) -> bool:
@@ -61,27 +54,41 @@ def _reaches_beyond(copy: Replica, offset: int) -> bool:
 
 
 def _may_have_news(replica: Replica, coverage: Coverage, settings: Settings) -> bool:
-    high_watermark = replica.checkpoints.high_watermark
-    is_bounded = settings.read.upper_bound is UpperBound.HIGH_WATERMARK
     if not replica.segments:
         return False
-    if not is_bounded or not high_watermark:
+    high_watermark = replica.checkpoints.high_watermark
+    if settings.read.upper_bound is not UpperBound.HIGH_WATERMARK or not high_watermark:
         return True
     return high_watermark > start_offset(replica, coverage, settings)
 
 
-def survey_groups(
-    replicas: Sequence[Replica], coverage: Coverage, settings: Settings, storage: Storage
-) -> list[Group]:
-    """The requests of all copies, in order, as many a task as its bytes allow."""
-    requests: list[SurveyRequest] = []
-    for replica in replicas:
-        begin = _begin(replica, coverage, settings)
-        for file in segments_to_survey(replica, coverage, settings):
-            requests.append(_request(replica, file, begin, settings, storage))
-            begin = begin._replace(snapshots=())  # with the first segment
-    groups = packed(requests, walked_bytes, _TASK_BYTES, most_items=_TASK_SEGMENTS)
-    return [tuple(group) for group in groups]
+def survey_requests(
+    replica: Replica, coverage: Coverage, settings: Settings, storage: Storage
+) -> list[SurveyRequest]:
+    """What to ask of a copy: of its last segments from the first that may hold something wanted."""
+    start = start_offset(replica, coverage, settings)
+    walk_offset = _walk_offset(replica, start, earlier_run(replica, coverage, settings))
+    high_watermark = replica.checkpoints.high_watermark
+    breaks = {start, replica.log_start_offset, high_watermark or 0}
+    snapshots = _snapshots(replica, walk_offset, settings)
+    return [
+        SurveyRequest(
+            storage=storage,
+            file=file,
+            is_last=file is replica.segments[-1],
+            is_cleaned=file.base_offset < (replica.checkpoints.cleaner_offset or 0),
+            durable_offset=replica.durable_offset,
+            start_offset=start,
+            run_breaks=tuple(sorted(breaks)),
+            split_bytes=settings.read.split_bytes,
+            window_bytes=settings.read.window_bytes,
+            from_ms=settings.select.from_timestamp_ms,
+            to_ms=settings.select.to_timestamp_ms,
+            walk_offset=walk_offset,
+            snapshots=() if index else snapshots,  # with the first segment
+        )
+        for index, file in enumerate(_segments_from(replica, walk_offset))
+    ]
 
 
 def walked_bytes(request: SurveyRequest) -> int:
@@ -91,45 +98,12 @@ def walked_bytes(request: SurveyRequest) -> int:
     return 0 if is_begun else file.size_bytes
 
 
-def with_surveys(
-    replicas: Sequence[Replica],
-    coverage: Coverage,
-    settings: Settings,
-    found: Sequence[Sequence[SegmentSurvey]],
-) -> list[SurveyedReplica]:
-    """The answers to `survey_groups`, by copy."""
-    answers = iter([survey for group in found for survey in group])
-    counts = [len(segments_to_survey(replica, coverage, settings)) for replica in replicas]
-    return [
-        SurveyedReplica(replica, tuple(next(answers) for _ in range(count)))
-        for replica, count in zip(replicas, counts, strict=True)
-    ]
-
-
-def segments_to_survey(
-    replica: Replica, coverage: Coverage, settings: Settings
-) -> tuple[SegmentFile, ...]:
-    """The last segments of a copy from the first on that may hold something wanted."""
+def _segments_from(replica: Replica, offset: int) -> tuple[SegmentFile, ...]:
     segments = replica.segments
-    begin = _begin(replica, coverage, settings)
     for index, following in enumerate(segments[1:]):
-        if following.base_offset > begin.walk_offset:
+        if following.base_offset > offset:
             return segments[index:]
     return segments[-1:]
-
-
-class _Begin(NamedTuple):
-    """Where what is wanted begins, where the walk does, and what was open by then."""
-
-    start_offset: int
-    walk_offset: int
-    snapshots: tuple[SnapshotFile, ...]
-
-
-def _begin(replica: Replica, coverage: Coverage, settings: Settings) -> _Begin:
-    start = start_offset(replica, coverage, settings)
-    walk_offset = _walk_offset(replica, start, earlier_run(replica, coverage, settings))
-    return _Begin(start, walk_offset, _snapshots(replica, walk_offset, settings))
 
 
 def earlier_run(replica: Replica, coverage: Coverage, settings: Settings) -> EarlierRun | None:
@@ -144,9 +118,7 @@ def start_offset(replica: Replica, coverage: Coverage, settings: Settings) -> in
     if select.from_timestamp_ms is not None or select.to_timestamp_ms is not None:
         return replica.log_start_offset
     covered = coverage.ranges(replica.key)
-    if covered and covered[0][0] == 0:
-        return max(covered[0][1], 0)
-    return 0
+    return covered[0][1] if covered and covered[0][0] == 0 else 0
 
 
 def _walk_offset(replica: Replica, start: int, earlier: EarlierRun | None) -> int:
@@ -168,30 +140,3 @@ def _snapshots(replica: Replica, walk_offset: int, settings: Settings) -> tuple[
     limit = OFFSET_MAX if high_watermark is None or not is_bounded else high_watermark
     usable = [snapshot for snapshot in replica.snapshots if walk_offset <= snapshot.offset <= limit]
     return tuple(usable[::-1][:_MOST_SNAPSHOTS])
-
-
-def _request(
-    replica: Replica,
-    file: SegmentFile,
-    begin: _Begin,
-    settings: Settings,
-    storage: Storage,
-) -> SurveyRequest:
-    start = begin.start_offset
-    high_watermark = replica.checkpoints.high_watermark
-    breaks = {start, replica.log_start_offset, high_watermark or 0}
-    return SurveyRequest(
-        storage=storage,
-        file=file,
-        is_last=file is replica.segments[-1],
-        is_cleaned=file.base_offset < (replica.checkpoints.cleaner_offset or 0),
-        durable_offset=replica.durable_offset,
-        start_offset=start,
-        run_breaks=tuple(sorted(breaks)),
-        split_bytes=settings.read.split_bytes,
-        window_bytes=settings.read.window_bytes,
-        from_ms=settings.select.from_timestamp_ms,
-        to_ms=settings.select.to_timestamp_ms,
-        walk_offset=begin.walk_offset,
-        snapshots=begin.snapshots,
-    )

@@ -95,21 +95,13 @@ def _looks_at(
         for copy in blank:
             yield _Look(copy, 0, covered, compressed_ranges(copy))
     elif partition is not None:
-        yield _look_at(partition)
+        end = partition.bounds.log_end_offset
+        yield _Look(partition.replica, end, partition.covered, partition.waiting_ranges)
     elif seen is not None and seen.log_end_offset is not None:
         copy = copy_seen(seen, log)
         if copy.compressed or end_claim(copy).offset > seen.log_end_offset:
             covered = tuple(coverage.ranges(copy.key))
             yield _Look(copy, seen.log_end_offset, covered, compressed_ranges(copy))
-
-
-def _look_at(partition: SurveyedPartition) -> _Look:
-    return _Look(
-        partition.replica,
-        partition.bounds.log_end_offset,
-        partition.covered,
-        partition.waiting_ranges,
-    )
 
 
 def _without_segments(log: Sequence[Replica]) -> Iterator[Replica]:

@@ -5,12 +5,7 @@ A copy that has other batches there is of another log, or lost to what was taken
 
 from collections.abc import Iterable
 
-from seglake.kafka_log.log_identity import (
-    Likeness,
-    LogBatch,
-    likeness,
-    may_be_cleaned,
-)
+from seglake.kafka_log.log_identity import Likeness, LogBatch, likeness, may_be_cleaned
 from seglake.log_dirs.batch_search import find_batch, request_for
 from seglake.log_tables.batch_lookup import IngestedBatches
 from seglake.log_tables.coverage import Coverage

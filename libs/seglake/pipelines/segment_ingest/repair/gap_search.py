@@ -30,12 +30,8 @@ from seglake.storage.errors import NotFoundError, StorageError
 from seglake.task_engine.task_progress import CountedReads
 
 
-def search(requests: tuple[SearchRequest, ...]) -> list[Searched]:
-    """Search several copies, one after the other; a file that cannot be read offers nothing."""
-    return [_search(request) for request in requests]
-
-
-def _search(request: SearchRequest) -> Searched:
+def search(request: SearchRequest) -> Searched:
+    """Search a copy; a file that cannot be read offers nothing."""
     spans: list[FoundSpan] = []
     unread = ""
     for index, file in enumerate(request.files):

@@ -17,8 +17,8 @@ from seglake.pipelines.segment_ingest.committing.concurrent_ranges import (
     concurrent_ranges,
 )
 from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
-from seglake.pipelines.segment_ingest.committing.wave import WaveResult, run_wave
-from seglake.pipelines.segment_ingest.planning.plan import plan_waves
+from seglake.pipelines.segment_ingest.committing.wave import WaveResult, run_waves
+from seglake.pipelines.segment_ingest.planning.plan import planned_waves
 from seglake.pipelines.segment_ingest.repair.repair_candidates import (
     FoundRepairs,
     PlannedFill,
@@ -28,7 +28,7 @@ from seglake.pipelines.segment_ingest.repair.repair_sources import RepairSource,
 from seglake.pipelines.segment_ingest.repair.repair_state import RepairState, repair_state
 from seglake.pipelines.segment_ingest.repair.resolution_files import Resolutions
 from seglake.pipelines.segment_ingest.repair.transaction_contradictions import settled_otherwise
-from seglake.pipelines.segment_ingest.run_context import RunContext, decode_settings
+from seglake.pipelines.segment_ingest.run_context import RunContext
 
 _MOST_ROUNDS = 3  # what one copy leaves, others may have
 
@@ -138,21 +138,13 @@ def _fill(found: FoundRepairs, state: RepairState, context: RunContext) -> _Fill
     """Commit what was found as ranges of kind `repair`."""
     if not found.ranges:
         return _Filled((), found.notes, found.unread)
-    settings = context.settings
-    waves = plan_waves(
-        found.ranges,
-        settings.write.wave_bytes,
-        settings.read.split_bytes,
-        decode_settings(context),
-    )
+    waves = planned_waves(found.ranges, context)
     context.reporter.step(f"repairing {show_count(len(found.ranges), 'gap')}")
     resolutions = Resolutions(state, context)
     results = []
-    with context.reporter.measuring(sum(wave.size_bytes for wave in waves)):
-        for wave in waves:
-            result = run_wave(wave, state.generations, context, extra_files=resolutions.files)
-            resolutions.settle(result.committed)
-            results.append(result)
+    for result in run_waves(waves, state.generations, context, extra_files=resolutions.files):
+        resolutions.settle(result.committed)
+        results.append(result)
     lost = {topic: state.generations[topic] for result in results for topic in result.lost}
     concurrent = tuple(concurrent_ranges(lost, context))
     return _Filled(tuple(results), found.notes, found.unread, concurrent)
@@ -183,8 +175,7 @@ def _contradicted(results: Iterable[RangeResult], context: RunContext) -> list[s
     """Which transactions earlier runs took otherwise than repairs show that they ended."""
     repaired: dict[PartitionKey, list[OffsetRange]] = {}
     for result in results:
-        offsets = result.plan.start_offset, result.next_offset
-        repaired.setdefault(result.plan.key, []).append(offsets)
+        repaired.setdefault(result.key, []).append(result.offsets)
     if not repaired:
         return []
     state = repair_state(context, {key.topic for key in repaired})

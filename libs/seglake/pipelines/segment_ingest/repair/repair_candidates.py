@@ -150,16 +150,15 @@ def _refused(rows: Iterable[Mapping[str, Any]]) -> frozenset[Refused]:
 
 
 def _searched(requests: Sequence[SearchRequest], context: RunContext) -> list[Searched]:
-    is_small = sum(request.read_bytes for request in requests) <= _MOST_INLINE_BYTES
-    answers = context.reporter.run_tasks(
+    sizes = [request.read_bytes for request in requests]
+    return context.reporter.run_tasks(
         context.engine,
         search,
-        [(request,) for request in requests],
-        sizes=[request.read_bytes for request in requests],
+        requests,
+        sizes=sizes,
         text="looking for missing offsets in other replicas",
-        is_small=is_small,
+        is_small=sum(sizes) <= _MOST_INLINE_BYTES,
     )
-    return [answer[0] for answer in answers]
 
 
 def _planned(

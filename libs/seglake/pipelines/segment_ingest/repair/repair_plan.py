@@ -66,11 +66,10 @@ def known_log(
     known = sorted({*markers, *(event for event in events if isinstance(event, Marker))})
     between = subtracted((covered[0][0], covered[-1][1]), covered)
     holes = merged([*_holes_left(candidates, gaps), *between])
-    ends = Markers(known)
     log = KnownLog(
         key=gaps[0].key,
         markers=tuple(known),
-        ends=ends,
+        ends=Markers(known),
         holes=tuple(holes),
         covered_offset=covered[-1][1],
         waiting=(),

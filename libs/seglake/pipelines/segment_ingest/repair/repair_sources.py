@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from seglake.kafka_log.leader_epochs import OPEN_END, LeaderEpochs, leader_epochs_of
-from seglake.kafka_log.offset_ranges import OffsetRange
+from seglake.kafka_log.offset_ranges import OffsetRange, common
 from seglake.kafka_log.read_policy import UpperBound
 from seglake.kafka_log.replica import PartitionKey, Replica, SegmentFile
 from seglake.log_tables.coverage import Coverage, with_known_id
@@ -70,8 +70,10 @@ def _copies(
         key=lambda epochs: epochs.last_epoch,
     )
     key = gaps[0].key
+    # In the longest of the logs, whose ends nobody looked for yet.
+    surely_there = max(replica.segments[-1].base_offset for replica in replicas)
     same_until = min(
-        coverage.same_log_until(key, best, _surely_there(replicas)),
+        coverage.same_log_until(key, best, surely_there),
         coverage.won_from(key, best.last_epoch),
     )
     if any(same_until < gap.next_offset for gap in gaps):
@@ -83,30 +85,21 @@ def _copies(
     copies = []
     for replica in replicas:
         stop = min(same_until, high_watermark, _common_next_offset(replica, best))
-        found = [(gap, _part(gap, replica.log_start_offset, stop)) for gap in gaps]
-        worth = [(gap, part) for gap, part in found if part[0] < part[1]]
-        if worth:
-            fillable, parts = tuple(gap for gap, _ in worth), tuple(part for _, part in worth)
+        within = replica.log_start_offset, stop
+        found = [(gap, common([(gap.start_offset, gap.next_offset)], within)) for gap in gaps]
+        parts = tuple(part for _, of_gap in found for part in of_gap)
+        if parts:
             copies.append(
                 RepairSource(
                     replica=replica,
                     files=_files(replica, parts),
-                    gaps=fillable,
+                    gaps=tuple(gap for gap, of_gap in found if of_gap),
                     wanted=parts,
                     stop_offset=stop,
                     leader_epochs=best,
                 )
             )
     return copies
-
-
-def _part(gap: CurrentGap, start: int, stop: int) -> OffsetRange:
-    return max(gap.start_offset, start), min(gap.next_offset, stop)
-
-
-def _surely_there(replicas: Sequence[Replica]) -> int:
-    """Offsets below are in the longest of the logs, whose ends nobody looked for yet."""
-    return max(replica.segments[-1].base_offset for replica in replicas)
 
 
 def _high_watermark(replicas: Sequence[Replica], best: LeaderEpochs, settings: Settings) -> int:
@@ -131,7 +124,5 @@ def _common_next_offset(replica: Replica, best: LeaderEpochs) -> int:
 
 def _files(replica: Replica, parts: Sequence[OffsetRange]) -> tuple[SegmentFile, ...]:
     """The segments up to the one behind the last part, which tells where that ends."""
-    last = parts[-1][1]
-    segments = replica.segments
-    count = sum(file.base_offset < last for file in segments)
-    return segments[: count + 1]
+    count = sum(file.base_offset < parts[-1][1] for file in replica.segments)
+    return replica.segments[: count + 1]

@@ -60,8 +60,7 @@ def repair_state(
     if gaps:
         found = context.tables.rows(QUARANTINE, context.source_id, QUARANTINE_COLUMNS).to_pylist()
         for row in unresolved(found):
-            key = PartitionKey(row["topic"], row["partition"], row["topic_id"])
-            key = coverage.joined_key(key)
+            key = coverage.key_of(row, row["topic"])
             start = region_of(row)[0]
             if key in gaps and start < coverage.counts_until(key, start, row["generation"]):
                 damage.setdefault(key, []).append({**row, "topic_id": key.topic_id})

@@ -37,7 +37,7 @@ class Resolutions:
         """The files of rows that resolve damage if these are committed, by topic."""
         self._written.clear()
         files: dict[str, list[DataFile]] = {}
-        for key in sorted({_key(result) for result in results}, key=str):
+        for key in sorted({result.key for result in results}, key=str):
             rows = self._rows(key, results)
             if rows:
                 table = resolutions_table(rows)
@@ -50,7 +50,7 @@ class Resolutions:
         """Some of what `files` was asked for was committed, the rest was not."""
         listed = list(committed)
         self._committed += listed
-        for topic in {_key(result).topic for result in listed}:
+        for topic in {result.key.topic for result in listed}:
             self._resolved |= self._written.pop(topic, set())
 
     def _rows(self, key: PartitionKey, results: Sequence[RangeResult]) -> list[dict[str, Any]]:
@@ -61,12 +61,8 @@ class Resolutions:
             "generation": self._state.generations[key.topic] + 1,
         }
         return resolution_rows(
-            [result for result in (*self._committed, *results) if _key(result) == key],
+            [result for result in (*self._committed, *results) if result.key == key],
             [row for row in damage if identity_of(row) not in self._resolved],
             self._state.gaps[key],
             stamp,
         )
-
-
-def _key(result: RangeResult) -> PartitionKey:
-    return result.plan.key

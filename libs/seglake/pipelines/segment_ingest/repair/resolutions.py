@@ -120,14 +120,14 @@ def _filled(result: RangeResult) -> list[_Filled]:
         _Filled(
             (report.first_offset, report.next_offset),
             split.broker_id,
-            split.segment_splits[0].file.name,
+            piece.file.name,
             range(
-                split.segment_splits[0].file.origin_position + split.segment_splits[0].start,
-                split.segment_splits[0].file.origin_position + split.segment_splits[0].stop,
+                piece.file.origin_position + piece.start, piece.file.origin_position + piece.stop
             ),
         )
         for split, report in zip(result.plan.splits, result.reports, strict=True)
         if report.first_offset is not None and report.next_offset is not None
+        for piece in split.segment_splits[:1]
     ]
 
 

@@ -100,9 +100,7 @@ def _cleaned(key: PartitionKey, coverage: Coverage, context: RunContext) -> list
     return [
         (row["start_offset"], row["next_offset"])
         for row in rows
-        if row["cause"] == GapCause.COMPACTED
-        and coverage.joined_key(PartitionKey(row["topic"], row["partition"], row["topic_id"]))
-        == key
+        if row["cause"] == GapCause.COMPACTED and coverage.key_of(row, row["topic"]) == key
     ]
 
 
@@ -124,8 +122,7 @@ def _rows(
         for rows in read_rows(tables.storage, path, columns, only):
             texts = rows.column(column).cast(pa.string())
             for row in rows.filter(pc.is_in(texts, value_set=wanted)).to_pylist():
-                found = PartitionKey(key.topic, key.partition, row["topic_id"])
                 is_current = coverage.is_current(key, row["base_offset"], row["generation"])
                 is_of_log = row["source_id"] == context.source_id and is_current
-                if is_of_log and coverage.joined_key(found) == key:
+                if is_of_log and coverage.key_of(row, key.topic) == key:
                     yield row

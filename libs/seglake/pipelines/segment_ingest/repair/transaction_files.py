@@ -14,11 +14,12 @@ def read_end_files(
 ) -> list[CopyFiles]:
     """What lies beside the copies of a partition from the first hole on that hides an end."""
     start = min(data.offset for data in log.waiting)
-    return [_read(copy, start, storage) for copy in copies if copy.replica.snapshots or _has(copy)]
-
-
-def _has(copy: RepairSource) -> bool:
-    return any(file.transaction_index_path for file in copy.replica.segments)
+    return [
+        _read(copy, start, storage)
+        for copy in copies
+        if copy.replica.snapshots
+        or any(file.transaction_index_path for file in copy.replica.segments)
+    ]
 
 
 def _read(copy: RepairSource, start: int, storage: Storage) -> CopyFiles:

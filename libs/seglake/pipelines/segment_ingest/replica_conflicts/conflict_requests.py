@@ -1,9 +1,10 @@
 """What to compare with what to find copies that contradict the tables. Effect: reads tables."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from seglake.kafka_log.leader_epochs import OPEN_END
-from seglake.kafka_log.offset_ranges import OffsetRange
+from seglake.kafka_log.offset_ranges import OffsetRange, common
 from seglake.kafka_log.replica import PartitionKey
 from seglake.kafka_log.replica_selection import PartitionChoice, sound_end
 from seglake.lake.tables import BATCHES
@@ -15,17 +16,11 @@ from seglake.pipelines.segment_ingest.run_context import RunContext
 from seglake.storage.storage import Storage
 
 _BATCH_COLUMNS = (
-    "topic_id",
-    "partition",
-    "base_offset",
-    "last_offset",
-    "crc",
-    "leader_epoch",
-    "record_count",
-    "delete_horizon_ms",
-    "magic",
-    "generation",
+    *("topic_id", "partition", "base_offset", "last_offset", "crc"),
+    *("leader_epoch", "record_count", "delete_horizon_ms", "magic", "generation"),
 )
+
+Rows = list[dict[str, Any]]  # Any: the columns of a row have many types
 
 
 def replica_requests(
@@ -53,26 +48,46 @@ def lake_requests(
     agreed = coverage.same_log_until(key, choice.leader_epochs.without_end, end)
     copies = [(choice.chosen, agreed, end, OPEN_END)]
     copies += [
-        (
-            other_replica.replica,
-            other_replica.divergence_offset,
-            other_replica.log_end_offset,
-            other_replica.divergence_offset,
-        )
-        for other_replica in choice.other_replicas
+        (other.replica, other.divergence_offset, other.log_end_offset, other.divergence_offset)
+        for other in choice.other_replicas
     ]
     for copy, first, copy_end, divergence in copies:
-        for covered_start, covered_stop in coverage.current_ranges(key):
-            offsets = max(covered_start, first), min(covered_stop, copy_end)
-            if offsets[0] < offsets[1]:
-                lake = _lake_batches(key, offsets, coverage, context)
-                yield CompareRequest(
-                    storage=context.storage,
-                    ours=lake,
-                    theirs=copy,
-                    offsets=offsets,
-                    divergence_offset=divergence,
-                )
+        for offsets in common(coverage.current_ranges(key), (first, copy_end)):
+            yield CompareRequest(
+                storage=context.storage,
+                ours=_lake_batches(key, offsets, coverage, context),
+                theirs=copy,
+                offsets=offsets,
+                divergence_offset=divergence,
+            )
+
+
+def batches_of(
+    key: PartitionKey,
+    columns: Sequence[str],
+    coverage: Coverage,
+    context: RunContext,
+    *,
+    pruned_by: Sequence[tuple[str, str, int]] = (),
+) -> Rows:
+    """The rows of `batches` of a partition that no election went against.
+
+    Args:
+        pruned_by: as of `LakeTables.rows`.
+    """
+    rows = context.tables.rows(
+        BATCHES,
+        context.source_id,
+        columns,
+        topic=key.topic,
+        pruned_by=[("partition", "=", key.partition), *pruned_by],
+    ).to_pylist()
+    return [
+        row
+        for row in rows
+        if coverage.key_of(row, key.topic) == key
+        and coverage.is_current(key, row["base_offset"], row["generation"])
+    ]
 
 
 def _lake_batches(
@@ -80,17 +95,8 @@ def _lake_batches(
 ) -> tuple[BatchHead, ...]:
     """The batches of magic 2 that the lake has in a range; older formats know no leader epoch."""
     start, stop = offsets
-    rows = context.tables.rows(
-        BATCHES,
-        context.source_id,
-        _BATCH_COLUMNS,
-        topic=key.topic,
-        pruned_by=[
-            ("partition", "=", key.partition),
-            ("base_offset", "<", stop),
-            ("last_offset", ">=", start),
-        ],
-    ).to_pylist()
+    inside = [("base_offset", "<", stop), ("last_offset", ">=", start)]
+    rows = batches_of(key, _BATCH_COLUMNS, coverage, context, pruned_by=inside)
     heads = [
         BatchHead(
             first_offset=row["base_offset"],
@@ -106,10 +112,6 @@ def _lake_batches(
             size_bytes=0,
         )
         for row in rows
-        if row["magic"] == 2
-        and coverage.joined_key(PartitionKey(key.topic, row["partition"], row["topic_id"])) == key
-        and row["base_offset"] < stop
-        and row["last_offset"] >= start
-        and coverage.is_current(key, row["base_offset"], row["generation"])
+        if row["magic"] == 2 and row["base_offset"] < stop and row["last_offset"] >= start
     ]
     return tuple(sorted(heads))

@@ -7,17 +7,15 @@ runs ingested is compared by way of the lake's batches, and only from where lead
 import uuid
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TypeVar
 
-from seglake.kafka_log.offset_ranges import OffsetRange
+from seglake.kafka_log.offset_ranges import common
 from seglake.kafka_log.replica import PartitionKey
 from seglake.lake.parquet_files import DataFile
 from seglake.lake.tables import QUARANTINE
 from seglake.log_tables.coverage import Coverage
-from seglake.pipelines.segment_ingest.committing.election_rows import (
-    SupersededRange,
-    superseded_files,
-)
+from seglake.pipelines.segment_ingest.committing.election_rows import SupersededRange, ledger_files
 from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
 from seglake.pipelines.segment_ingest.committing.wave import commit_files
 from seglake.pipelines.segment_ingest.planning.plan import wanted_ranges
@@ -33,6 +31,7 @@ from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import (
     RecordReport,
     RecordRequest,
     Winner,
+    counted,
     find_conflicts,
     record_conflicts,
 )
@@ -40,20 +39,15 @@ from seglake.pipelines.segment_ingest.run_context import RunContext, decode_sett
 from seglake.segment_codec.errors import DefectCode
 from seglake.task_engine.packing import packed
 
-T = TypeVar("T")
+T = TypeVar("T", CompareRequest, RecordRequest)
 R = TypeVar("R")
 
 _MOST_INLINE_BYTES = 64 << 20
 _TASK_BYTES = 256 << 20
 _TASK_REQUESTS = 256
 _PLACE_COLUMNS = (
-    "topic",
-    "partition",
-    "broker_id",
-    "segment",
-    "position",
-    "raw_sha256",
-    "defect_code",
+    *("topic", "partition", "broker_id"),
+    *("segment", "position", "raw_sha256", "defect_code"),
 )
 
 Place = tuple[str, int, str]  # segment, position, hash
@@ -67,7 +61,6 @@ class Clash:
         winner: where its batches won an election against what earlier runs took.
     """
 
-    key: PartitionKey
     compare: CompareRequest
     found: ConflictCount
     winner: Winner | None
@@ -78,7 +71,7 @@ def clashes_with_replicas(
 ) -> list[Clash]:
     """Compare the copies of each partition where this run takes something."""
     asked = [
-        (partition.key, request)
+        request
         for partition in partitions
         if partition.other_replicas
         for offsets in wanted_ranges(partition, context.settings)
@@ -92,7 +85,7 @@ def clashes_with_lake(
 ) -> list[Clash]:
     """Compare copies with what earlier runs took, where their leader epochs differ."""
     asked = [
-        (partition.key, request)
+        request
         for partition in partitions
         for request in lake_requests(partition.choice, coverage, context)
     ]
@@ -114,61 +107,63 @@ class ConflictRows:
         self._clashes = clashes
         self._generations = generations
         self._context = context
-        self._known: dict[tuple[str, int, int | None], frozenset[Place]] | None = None
-        self._written: dict[PartitionKey, ConflictCount] = {}  # and not committed yet
+        self._written: list[tuple[PartitionKey, ConflictCount]] = []  # and not committed yet
         self.recorded: dict[PartitionKey, ConflictCount] = {}
 
     def expected(self) -> dict[PartitionKey, ConflictCount]:
         """What there is to be recorded, where nothing is written."""
-        found: dict[PartitionKey, ConflictCount] = {}
-        for clash in self._clashes:
-            found[clash.key] = found.get(clash.key, ConflictCount()).plus(clash.found)
-        return found
+        return counted((clash.compare.key, clash.found) for clash in self._clashes)
 
     def of_ranges(self, results: Sequence[RangeResult]) -> dict[str, list[DataFile]]:
         """The files, by topic, of conflicts that begin in ranges about to be committed."""
         narrowed = [
-            replace(clash, compare=replace(clash.compare, offsets=common))
+            replace(clash.compare, offsets=offsets)
             for result in results
             for clash in self._clashes
-            if clash.key == result.plan.key
-            and (common := _common(clash.compare.offsets, result)) is not None
+            if clash.compare.key == result.key
+            for offsets in common([clash.compare.offsets], result.offsets)
         ]
         return self._write(narrowed)
 
     def of_all(self) -> dict[str, list[DataFile]]:
         """The same of all conflicts."""
-        return self._write(self._clashes)
+        return self._write([clash.compare for clash in self._clashes])
 
     def settle(self, lost: Collection[str]) -> None:
         """What was written is committed, but for the topics that another run took."""
-        for key, count in self._written.items():
-            if key.topic not in lost:
-                self.recorded[key] = self.recorded.get(key, ConflictCount()).plus(count)
+        won = [(key, count) for key, count in self._written if key.topic not in lost]
+        self.recorded = counted([*self.recorded.items(), *won])
         self._written.clear()
 
-    def _write(self, clashes: Sequence[Clash]) -> dict[str, list[DataFile]]:
-        if not clashes:
+    def _write(self, compares: Sequence[CompareRequest]) -> dict[str, list[DataFile]]:
+        if not compares:
             return {}
-        requests = [self._request(clash) for clash in clashes]
-        reports: list[RecordReport] = _run(
-            record_conflicts, requests, [request.compare for request in requests], self._context
-        )
+        requests = [self._request(compare) for compare in compares]
+        reports: list[RecordReport] = _run(record_conflicts, requests, self._context)
         files: dict[str, list[DataFile]] = {}
-        for clash, report in zip(clashes, reports, strict=True):
-            files.setdefault(clash.key.topic, []).extend(report.files)
-            before = self._written.get(clash.key, ConflictCount())
-            self._written[clash.key] = before.plus(report.written)
+        for compare, report in zip(compares, reports, strict=True):
+            files.setdefault(compare.key.topic, []).extend(report.files)
+            self._written.append((compare.key, report.written))
         return files
 
-    def _request(self, clash: Clash) -> RecordRequest:
-        if self._known is None:
-            self._known = _known_places(self._context)
-        place = (clash.key.topic, clash.key.partition, clash.compare.theirs.broker_id)
-        following = {clash.key.topic: self._generations[clash.key.topic] + 1}
+    def _request(self, compare: CompareRequest) -> RecordRequest:
+        topic, partition, _ = compare.key
+        following = {topic: self._generations[topic] + 1}
         settings = replace(decode_settings(self._context), generations=following)
-        known = self._known.get(place, frozenset())
-        return RecordRequest(clash.compare, clash.key, known, settings)
+        known = self._known.get((topic, partition, compare.theirs.broker_id), frozenset())
+        return RecordRequest(compare, known, settings)
+
+    @cached_property
+    def _known(self) -> dict[tuple[str, int, int | None], frozenset[Place]]:
+        """The conflicts that are recorded, by topic, partition and broker."""
+        found: dict[tuple[str, int, int | None], set[Place]] = {}
+        tables, source_id = self._context.tables, self._context.source_id
+        for row in tables.rows(QUARANTINE, source_id, _PLACE_COLUMNS).to_pylist():
+            if row["defect_code"] == DefectCode.REPLICA_CONFLICT:
+                place = (row["segment"], row["position"], row["raw_sha256"])
+                of = (row["topic"], row["partition"], row["broker_id"])
+                found.setdefault(of, set()).add(place)
+        return {of: frozenset(places) for of, places in found.items()}
 
 
 def commit_conflicts(
@@ -185,58 +180,36 @@ def commit_conflicts(
     """
     attempt_id = str(uuid.uuid4())
     files = rows.of_all()
-    for topic, ledger in superseded_files(superseded, generations, attempt_id, context).items():
+    for topic, ledger in ledger_files(superseded, generations, attempt_id, context).items():
         files.setdefault(topic, []).extend(ledger)
     lost = commit_files(files, attempt_id, generations, context)
     rows.settle(lost)
     return lost
 
 
-def _common(offsets: OffsetRange, result: RangeResult) -> OffsetRange | None:
-    start = max(offsets[0], result.plan.start_offset)
-    stop = min(offsets[1], result.next_offset)
-    return (start, stop) if start < stop else None
-
-
-def _clashes(
-    asked: Sequence[tuple[PartitionKey, CompareRequest]], context: RunContext
-) -> list[Clash]:
-    requests = [request for _, request in asked]
-    found: list[FoundConflicts] = _run(find_conflicts, requests, requests, context)
+def _clashes(requests: Sequence[CompareRequest], context: RunContext) -> list[Clash]:
+    found: list[FoundConflicts] = _run(find_conflicts, requests, context)
     return [
-        Clash(key, request, conflicts.counts, conflicts.winner)
-        for (key, request), conflicts in zip(asked, found, strict=True)
+        Clash(request, conflicts.counts, conflicts.winner)
+        for request, conflicts in zip(requests, found, strict=True)
         if any(conflicts.counts)
     ]
 
 
 def _run(
-    function: Callable[[tuple[T, ...]], list[R]],
-    requests: Sequence[T],
-    compares: Sequence[CompareRequest],
-    context: RunContext,
+    function: Callable[[tuple[T, ...]], list[R]], requests: Sequence[T], context: RunContext
 ) -> list[R]:
     """All requests at once here where they are small, else packed into tasks."""
-    pairs = list(zip(requests, (compare.walked_bytes for compare in compares), strict=True))
-    packs = packed(pairs, lambda pair: pair[1], _TASK_BYTES, most_items=_TASK_REQUESTS)
-    sizes = [sum(size for _, size in pack) for pack in packs]
+    packs = packed(
+        requests, lambda request: request.walked_bytes, _TASK_BYTES, most_items=_TASK_REQUESTS
+    )
+    sizes = [sum(request.walked_bytes for request in pack) for pack in packs]
     answers = context.reporter.run_tasks(
         context.engine,
         function,
-        [tuple(request for request, _ in pack) for pack in packs],
+        [tuple(pack) for pack in packs],
         sizes=sizes,
         text="comparing replicas",
         is_small=len(packs) <= 1 and sum(sizes) <= _MOST_INLINE_BYTES,
     )
     return [answer for group in answers for answer in group]
-
-
-def _known_places(context: RunContext) -> dict[tuple[str, int, int | None], frozenset[Place]]:
-    """The conflicts that are recorded, by topic, partition and broker."""
-    found: dict[tuple[str, int, int | None], set[Place]] = {}
-    rows = context.tables.rows(QUARANTINE, context.source_id, _PLACE_COLUMNS).to_pylist()
-    for row in rows:
-        if row["defect_code"] == DefectCode.REPLICA_CONFLICT:
-            place = (row["segment"], row["position"], row["raw_sha256"])
-            found.setdefault((row["topic"], row["partition"], row["broker_id"]), set()).add(place)
-    return {key: frozenset(places) for key, places in found.items()}

@@ -5,18 +5,17 @@ counts, also what lies above the end of the one that won. A transaction that was
 ended otherwise in the log that won: it is lost from its first batch on.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterable
 
 from seglake.kafka_log.leader_epochs import OPEN_END, LeaderEpochs, leader_epochs_of
 from seglake.kafka_log.offset_ranges import OffsetRange, common
 from seglake.kafka_log.replica import PartitionKey, Replica
-from seglake.lake.tables import BATCHES, GAPS
+from seglake.lake.tables import GAPS
 from seglake.log_tables.coverage import Coverage
 from seglake.log_tables.current_gaps import GAP_COLUMNS
 from seglake.pipelines.segment_ingest.committing.election_rows import SupersededRange
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
+from seglake.pipelines.segment_ingest.replica_conflicts.conflict_requests import Rows, batches_of
 from seglake.pipelines.segment_ingest.replica_conflicts.conflicts import Clash
 from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import Winner
 from seglake.pipelines.segment_ingest.run_context import RunContext
@@ -27,8 +26,6 @@ _BATCH_COLUMNS = (
     *("leader_epoch", "row_count", "generation"),
     *("producer_id", "is_transactional", "is_control"),
 )
-
-Rows = list[dict[str, Any]]  # Any: the columns of a row have many types
 
 
 def lost_elections(
@@ -88,10 +85,7 @@ def _lost_ranges(
     start = min([first for first, stop in spans if first < start < stop], default=start)
     stop = _own_from(batches, start, winner, leader_epochs)
     ranges = common(coverage.current_ranges(key), (start, stop))
-    found = (superseded(key, offsets, batches) for offsets in ranges)
-    return [
-        replace(of, leader_epoch=winner.leader_epoch, last_batch=winner.last_batch) for of in found
-    ]
+    return [superseded(key, offsets, batches, winner) for offsets in ranges]
 
 
 def _own_from(batches: Rows, start: int, winner: Winner, leader_epochs: LeaderEpochs) -> int:
@@ -113,15 +107,17 @@ def _own_from(batches: Rows, start: int, winner: Winner, leader_epochs: LeaderEp
     )
 
 
-def superseded(key: PartitionKey, offsets: OffsetRange, batches: Rows) -> SupersededRange:
+def superseded(
+    key: PartitionKey, offsets: OffsetRange, batches: Rows, winner: Winner | None = None
+) -> SupersededRange:
     """A range, with what of these batches it takes away."""
     start, stop = offsets
     lost = [row for row in batches if start <= row["base_offset"] < stop]
     return SupersededRange(
         key=key,
         offsets=offsets,
-        leader_epoch=None,
-        last_batch=None,
+        leader_epoch=None if winner is None else winner.leader_epoch,
+        last_batch=None if winner is None else winner.last_batch,
         records=sum(row["row_count"] or 0 for row in lost),
         batches=len(lost),
     )
@@ -129,30 +125,24 @@ def superseded(key: PartitionKey, offsets: OffsetRange, batches: Rows) -> Supers
 
 def current_batches(key: PartitionKey, coverage: Coverage, context: RunContext) -> Rows:
     """The batches of a partition that no election went against, by rising offsets."""
-    rows = context.tables.rows(
-        BATCHES,
-        context.source_id,
-        _BATCH_COLUMNS,
-        topic=key.topic,
-        pruned_by=[("partition", "=", key.partition)],
-    ).to_pylist()
-    return sorted(
-        (
-            row
-            for row in rows
-            if _key(row, key.topic, coverage) == key
-            and coverage.is_current(key, row["base_offset"], row["generation"])
-        ),
-        key=lambda row: int(row["base_offset"]),
-    )
+    rows = batches_of(key, _BATCH_COLUMNS, coverage, context)
+    return sorted(rows, key=lambda row: int(row["base_offset"]))
 
 
 def spans_of(
     key: PartitionKey, batches: Rows, coverage: Coverage, context: RunContext
 ) -> list[OffsetRange]:
     """The offsets of each row that stands: these batches, and the gaps of their partition."""
-    spans = [(row["base_offset"], row["last_offset"] + 1) for row in batches]
-    return [*spans, *_gaps(key, coverage, context)]
+    gaps = context.tables.rows(GAPS, context.source_id, GAP_COLUMNS).to_pylist()
+    return [
+        *((row["base_offset"], row["last_offset"] + 1) for row in batches),
+        *(
+            (row["start_offset"], row["next_offset"])
+            for row in gaps
+            if coverage.key_of(row, row["topic"]) == key
+            and coverage.is_current_gap(key, row["start_offset"], row["attempt_id"])
+        ),
+    ]
 
 
 def _open_transactions(batches: Rows, offset: int) -> list[int]:
@@ -180,18 +170,3 @@ def _epochs(batches: Rows) -> list[EpochStart]:
         if epoch is not None and (not found or found[-1].epoch != epoch):
             found.append(EpochStart(epoch, row["base_offset"]))
     return found
-
-
-def _gaps(key: PartitionKey, coverage: Coverage, context: RunContext) -> list[OffsetRange]:
-    """The gaps of a partition that stand."""
-    rows = context.tables.rows(GAPS, context.source_id, GAP_COLUMNS).to_pylist()
-    return [
-        (row["start_offset"], row["next_offset"])
-        for row in rows
-        if _key(row, row["topic"], coverage) == key
-        and coverage.is_current_gap(key, row["start_offset"], row["attempt_id"])
-    ]
-
-
-def _key(row: Mapping[str, Any], topic: str, coverage: Coverage) -> PartitionKey:
-    return coverage.joined_key(PartitionKey(topic, row["partition"], row["topic_id"]))

@@ -62,9 +62,9 @@ class LogCheck:
 @dataclass(frozen=True, slots=True)
 class _Case:
     replica: Replica
-    frontier: Frontier
+    taken: LastBatch
     is_named: bool  # the topic id is known on the disk and in the ledger, so it is this log
-    shorter: list[ShorterLog]  # it, if it is shorter than what was taken
+    shorter: ShorterLog  # what to say if it ends below what was taken; no `end` where it does not
 
 
 class _Pair(NamedTuple):
@@ -93,35 +93,29 @@ def check_logs(
         if frontier is None:
             continue
         is_id_known = replica.key.topic_id is not None and not replica.takes_id_of_lake
-        partition = surveyed.get(replica.key)
-        case = _Case(
-            replica,
-            frontier,
-            is_id_known and frontier.has_topic_id,
-            _if_shorter(replica, frontier, partition),
-        )
-        if case.is_named:
-            check.shorter += case.shorter
+        is_named = is_id_known and frontier.has_topic_id
+        partition, taken = surveyed.get(replica.key), frontier.last_batch
         counted_until = _counted_until(replica.key, frontier, coverage)
+        behind = _epochs_behind(replica, taken)
+        has_older_epoch = behind is not None and behind > 0
+        end = _ends_before(replica, partition, frontier.next_offset)
+        shorter = ShorterLog(replica, end or "", frontier.next_offset, has_older_epoch)
+        if is_named and end is not None:
+            check.shorter.append(shorter)
+        # One that ends below and knows a newer leader has won an election.
         is_shorter = _ends_before(replica, partition, counted_until) is not None
-        if _is_stale(replica, frontier, is_shorter=is_shorter):
+        if has_older_epoch or (is_shorter and not behind):
             check.stale.add(replica.key)
         has_news = partition is not None and bool(wanted_ranges(partition, context.settings))
-        request = _request(case, context) if has_news or not case.is_named else None
-        if request is not None:
-            doubts.append((case, request))
+        if taken is not None and (has_news or not is_named):
+            request = _request_at(replica, taken.base_offset, context)
+            if request is not None:
+                doubts.append((_Case(replica, taken, is_named, shorter), request))
     lake = IngestedBatches(context.tables, context.source_id, coverage)
     answers = _answers([request for _, request in doubts], context)
     for (case, _), answer in zip(doubts, answers, strict=True):
         _judge(case, answer, lake, context, check)
     return check
-
-
-def _if_shorter(
-    replica: Replica, frontier: Frontier, partition: SurveyedPartition | None
-) -> list[ShorterLog]:
-    end = _ends_before(replica, partition, frontier.next_offset)
-    return [] if end is None else [_shorter(replica, frontier, end)]
 
 
 def _ends_before(replica: Replica, partition: SurveyedPartition | None, offset: int) -> str | None:
@@ -144,28 +138,11 @@ def _counted_until(key: PartitionKey, frontier: Frontier, coverage: Coverage) ->
     return frontier.next_offset
 
 
-def _shorter(replica: Replica, frontier: Frontier, end: str) -> ShorterLog:
-    taken = None if frontier.last_batch is None else frontier.last_batch.leader_epoch
-    known = leader_epochs_of(replica.epochs).last_epoch
-    has_older_epoch = bool(replica.epochs) and taken is not None and known < taken
-    return ShorterLog(replica, end, frontier.next_offset, has_older_epoch)
-
-
-def _is_stale(replica: Replica, frontier: Frontier, *, is_shorter: bool) -> bool:
-    """Whether a copy ends below what was taken, or does not know the leader that wrote it.
-
-    One that ends below and knows a newer leader has won an election.
-    """
-    taken = None if frontier.last_batch is None else frontier.last_batch.leader_epoch
-    if taken is None or not replica.epochs:
-        return is_shorter
-    known = leader_epochs_of(replica.epochs).last_epoch
-    return known < taken or (is_shorter and known == taken)
-
-
-def _request(case: _Case, context: RunContext) -> BatchRequest | None:
-    batch = case.frontier.last_batch
-    return None if batch is None else _request_at(case.replica, batch.base_offset, context)
+def _epochs_behind(replica: Replica, taken: LastBatch | None) -> int | None:
+    """How much older a copy's last leader epoch is than that of a batch, if both are known."""
+    if taken is None or taken.leader_epoch is None or not replica.epochs:
+        return None
+    return taken.leader_epoch - leader_epochs_of(replica.epochs).last_epoch
 
 
 def _request_at(replica: Replica, offset: int, context: RunContext) -> BatchRequest | None:
@@ -194,18 +171,19 @@ def _judge(
 
     A log that ends before is judged by the last offset that it shares with the lake.
     """
-    replica, shorter = case.replica, [] if case.is_named else case.shorter
-    pair = _pair(case.frontier.last_batch, answer)
+    replica, shorter = case.replica, case.shorter
+    pair = _pair(case.taken, answer)
     if isinstance(answer, LogEnd):
         if case.is_named:
             return  # it is noted already
         end = answer.next_offset
-        shorter = shorter or [_shorter(replica, case.frontier, f"its log ends at {end}")]
+        shorter = shorter._replace(end=shorter.end or f"its log ends at {end}")
         pair = _last_common(replica, end, lake, context)
     if pair is None or not _differ(pair, replica, lake):
         if pair is not None:  # its last batch is one of those that were taken
-            shorter = [log._replace(has_older_epoch=False) for log in shorter]
-        check.shorter += shorter
+            shorter = shorter._replace(has_older_epoch=False)
+        if shorter.end and not case.is_named:
+            check.shorter.append(shorter)
     elif case.is_named or _begins_alike(replica, lake, context):
         if lost_to_newer_epoch(pair.taken, pair.found.header):
             check.lost_to_newer_epoch.add(replica.key)
@@ -216,8 +194,8 @@ def _judge(
         check.refused[replica.key] = refusal(replica, pair.taken, pair.found.header)
 
 
-def _pair(taken: LastBatch | None, answer: Answer) -> _Pair | None:
-    return _Pair(taken, answer) if taken is not None and isinstance(answer, LogBatch) else None
+def _pair(taken: LastBatch, answer: Answer) -> _Pair | None:
+    return _Pair(taken, answer) if isinstance(answer, LogBatch) else None
 
 
 def _last_common(

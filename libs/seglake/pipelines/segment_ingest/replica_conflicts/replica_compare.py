@@ -6,11 +6,11 @@ is none: what fails its checksum on either side says nothing.
 """
 
 from collections import Counter
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import PartitionKey, Replica
@@ -19,12 +19,7 @@ from seglake.lake.parquet_files import DataFile
 from seglake.lake.tables import QUARANTINE
 from seglake.log_dirs.batch_walk import BatchHead, LogHeads
 from seglake.log_tables.batch_rows import Place
-from seglake.log_tables.quarantine_rows import (
-    RawBytes,
-    hash_of,
-    most_raw_bytes,
-    quarantine_row,
-)
+from seglake.log_tables.quarantine_rows import RawBytes, hash_of, most_raw_bytes, quarantine_row
 from seglake.segment_codec.errors import DefectCode, SegmentCodecError
 from seglake.segment_codec.segment import Defect
 from seglake.segment_decoding.decoded_rows import DecodedRows, Row
@@ -32,6 +27,8 @@ from seglake.segment_decoding.table_files import TableFiles
 from seglake.segment_decoding.tasks import DecodeSettings
 from seglake.storage.errors import StorageError
 from seglake.storage.storage import Storage
+
+K = TypeVar("K")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +46,10 @@ class CompareRequest:
     theirs: Replica
     offsets: OffsetRange
     divergence_offset: int
+
+    @property
+    def key(self) -> PartitionKey:
+        return self.theirs.key
 
     @property
     def walked_bytes(self) -> int:
@@ -85,6 +86,14 @@ class ConflictCount(NamedTuple):
         return ", ".join(f"{count} {what}" for count, what in said if count)
 
 
+def counted(counts: Iterable[tuple[K, ConflictCount]]) -> dict[K, ConflictCount]:
+    """The sums by partition."""
+    found: dict[K, ConflictCount] = {}
+    for key, count in counts:
+        found[key] = found.get(key, ConflictCount()).plus(count)
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class RecordRequest:
     """Conflicts to be written to `quarantine`.
@@ -93,9 +102,13 @@ class RecordRequest:
     """
 
     compare: CompareRequest
-    key: PartitionKey
     known: frozenset[tuple[str, int, str]]
     settings: DecodeSettings
+
+    @property
+    def walked_bytes(self) -> int:
+        """As of the comparison."""
+        return self.compare.walked_bytes
 
 
 class Winner(NamedTuple):
@@ -162,18 +175,18 @@ def _find(request: CompareRequest) -> FoundConflicts:
             last = LastBatch(theirs.first_offset, theirs.crc, theirs.leader_epoch)
             first = first if winner is None else winner.first_offset
             winner = Winner(first, theirs.leader_epoch, last)
-    return FoundConflicts(_counted(kinds), winner)
+    return FoundConflicts(_by_kind(kinds), winner)
 
 
 def _record(request: RecordRequest) -> RecordReport:
     compare, settings = request.compare, request.settings
     log = _log_of(compare.storage, compare.theirs)
     files = TableFiles(settings)
-    files.begin(request.key.topic)
+    files.begin(compare.key.topic)
     kinds: Counter[ConflictKind] = Counter()
     try:
         for conflict in _conflicts(compare, log):
-            most_bytes = most_raw_bytes(request.key.topic, settings.max_raw_bytes)
+            most_bytes = most_raw_bytes(compare.key.topic, settings.max_raw_bytes)
             content = log.content(conflict.theirs, most_bytes)
             place = _place(log, request)
             position = place.origin_position + conflict.theirs.position
@@ -183,10 +196,10 @@ def _record(request: RecordRequest) -> RecordReport:
     except BaseException:
         files.abandon()
         raise
-    return RecordReport(_counted(kinds), files.finish())
+    return RecordReport(_by_kind(kinds), files.finish())
 
 
-def _counted(kinds: Counter[ConflictKind]) -> ConflictCount:
+def _by_kind(kinds: Counter[ConflictKind]) -> ConflictCount:
     return ConflictCount(**{str(kind): kinds[kind] for kind in ConflictKind})
 
 
@@ -254,7 +267,7 @@ def _place(log: LogHeads, request: RecordRequest) -> Place:
     if file is None:
         raise RuntimeError("a conflict was met outside of a segment")
     return Place(
-        origin=settings.origin(request.key),
+        origin=settings.origin(request.compare.key),
         broker_id=request.compare.theirs.broker_id,
         segment=file.name,
         origin_position=file.origin_position,

@@ -2,13 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from seglake.kafka_log.gap_ranges import (
-    GapRanges,
-    GapsByCause,
-    GapTally,
-    gaps_joined,
-    ranges_joined,
-)
+from seglake.kafka_log.gap_ranges import GapRanges, GapsByCause, GapTally, gaps_joined
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, merged
 from seglake.kafka_log.replica import PartitionKey
@@ -28,15 +22,10 @@ _LISTED = (GapCause.QUARANTINED, GapCause.DELETED, GapCause.COMPACTED)  # others
 
 def joined_places(*parts: GapsByPlace) -> dict[str, GapsByPartition]:
     """All of them together."""
-    found: dict[str, dict[str, list[GapRanges]]] = {}
-    for part in parts:
-        for cause, partitions in part.items():
-            for name, gaps in partitions.items():
-                found.setdefault(cause, {}).setdefault(name, []).append(gaps)
     return {
-        str(cause): {name: ranges_joined(gaps) for name, gaps in found[cause].items()}
+        str(cause): gaps_joined(part.get(cause, {}) for part in parts)
         for cause in _CAUSES
-        if cause in found
+        if any(cause in part for part in parts)
     }
 
 
@@ -51,14 +40,13 @@ def recorded_gaps(
     ranges: dict[PartitionKey, list[OffsetRange]] = {}
     met: dict[PartitionKey, list[GapsByCause]] = {}
     for result in committed:
-        offsets = result.plan.start_offset, result.next_offset
-        ranges.setdefault(result.plan.key, []).append(offsets)
-        met.setdefault(result.plan.key, []).append(result.gaps_by_cause)
+        ranges.setdefault(result.key, []).append(result.offsets)
+        met.setdefault(result.key, []).append(result.gaps_by_cause)
     found: dict[PartitionKey, GapsByCause] = {key: gaps_joined(own) for key, own in met.items()}
     for done in repairs:
         by_key: dict[PartitionKey, list[RangeResult]] = {}
         for result in done:
-            by_key.setdefault(result.plan.key, []).append(result)
+            by_key.setdefault(result.key, []).append(result)
         for key in by_key.keys() & found.keys():
             found[key] = _repaired(found[key], by_key[key], ranges[key])
     return _placed(found)
@@ -66,14 +54,14 @@ def recorded_gaps(
 
 def expected_gaps(plans: Iterable[RangePlan]) -> dict[str, GapsByPartition]:
     """What a dry run knows of gaps: what lies in the remote tier only."""
-    found: dict[PartitionKey, GapsByCause] = {}
+    found: list[GapsByPlace] = []
     for plan in plans:
         start = max(plan.start_offset, plan.remote_offset)
         stop = min(plan.next_offset, plan.log_start_offset)
         if start < stop:
-            own = {GapCause.REMOTE: GapRanges(1, stop - start, ((start, stop),))}
-            found[plan.key] = gaps_joined([found.get(plan.key, {}), own])
-    return _placed(found)
+            gap = GapRanges(1, stop - start, ((start, stop),))
+            found.append({str(GapCause.REMOTE): {str(plan.key): gap}})
+    return joined_places(*found)
 
 
 def _repaired(
@@ -86,7 +74,7 @@ def _repaired(
         for result in repairs
         if any(start <= result.plan.start_offset < stop for start, stop in of_run)
     ]
-    repaired = merged((result.plan.start_offset, result.next_offset) for result in news)
+    repaired = merged(result.offsets for result in news)
     left = {cause: found.outside(repaired) for cause, found in gaps.items()}
     return gaps_joined([left, *(result.gaps_by_cause for result in news)])
 
@@ -107,13 +95,15 @@ def standing_gaps(
 def repaired_gaps(repairs: RepairResult) -> dict[str, GapRanges]:
     """The gaps that were filled as far as they could, or of a dry run would be, by partition; the
     offsets are those that came, or would."""
-    found: dict[str, list[GapRanges]] = {}
+    found = []
     for result in repairs.results:
-        found.setdefault(str(result.plan.key), []).append(_filled(result))
+        start, stop = result.offsets
+        left = sum(gaps.offsets for gaps in result.gaps_by_cause.values())
+        found.append({str(result.key): GapRanges(1, stop - start - left, (result.offsets,))})
     for fill in repairs.planned_fills:
         offsets = fill.start_offset, fill.next_offset
-        found.setdefault(fill.partition, []).append(GapRanges(1, fill.filled_offsets, (offsets,)))
-    return {name: ranges_joined(gaps) for name, gaps in found.items()}
+        found.append({fill.partition: GapRanges(1, fill.filled_offsets, (offsets,))})
+    return gaps_joined(found)
 
 
 def _placed(found: Mapping[PartitionKey, GapsByCause]) -> dict[str, GapsByPartition]:
@@ -124,12 +114,6 @@ def _placed(found: Mapping[PartitionKey, GapsByCause]) -> dict[str, GapsByPartit
             for key, by_cause in found.items()
         )
     )
-
-
-def _filled(result: RangeResult) -> GapRanges:
-    start, stop = result.plan.start_offset, result.next_offset
-    left = sum(gaps.offsets for gaps in result.gaps_by_cause.values())
-    return GapRanges(1, stop - start - left, ((start, stop),))
 
 
 def offset_count(found: GapsByPartition) -> int:

@@ -13,11 +13,7 @@ from seglake.pipelines.segment_ingest.committing.concurrent_ranges import Concur
 from seglake.pipelines.segment_ingest.repair.repair_candidates import PlannedFill
 from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import ConflictCount
 from seglake.pipelines.segment_ingest.report.gap_report import gap_lines, json_gaps
-from seglake.pipelines.segment_ingest.report.places import (
-    GapsByPartition,
-    named_counts,
-    named_gaps,
-)
+from seglake.pipelines.segment_ingest.report.places import GapsByPartition, named_counts, named_gaps
 from seglake.pipelines.segment_ingest.report.planned_ranges import PlannedRange
 from seglake.pipelines.segment_ingest.report.stuck import StuckPartition
 from seglake.pipelines.segment_ingest.report.unread import (
@@ -197,14 +193,9 @@ class IngestSummary:
 
     def to_json(self) -> str:
         """One line."""
-        values = asdict(self)
-        flat = {**values, **values.pop("planned"), **values.pop("counts"), **values.pop("findings")}
-        for name in ("planned", "counts", "findings"):
-            del flat[name]
-        findings = self.findings
-        flat["open_transactions"] = [
-            transaction._asdict() for transaction in findings.open_transactions
-        ]
+        flat, findings = asdict(self), self.findings
+        flat |= {**flat.pop("planned"), **flat.pop("counts"), **flat.pop("findings")}
+        flat["open_transactions"] = [open_._asdict() for open_ in findings.open_transactions]
         flat["not_on_disk"] = [_short_log(short) for short in findings.not_on_disk]
         flat["gaps"] = json_gaps(self.gaps)
         flat["repaired"] = {name: found._asdict() for name, found in self.repaired.items()}
@@ -219,27 +210,23 @@ class IngestSummary:
         planned = self.planned.planned_ranges
         lines = [self._headline()]
         lines += shown_plan("would be ingested", planned, is_verbose=is_verbose)
-        lines += [*self._recovered(), *_listed("stuck", findings.stuck)]
+        if self.recovered_topics:
+            topics = ", ".join(self.recovered_topics)
+            lines.append(f"completed the commit of an earlier run for {topics}")
+        lines += _listed("stuck", findings.stuck)
         size_bytes = self.counts.quarantined_bytes
         lines += [*shown_damage(self.defects, self.damaged, size_bytes), *self._repairs()]
         fills = self.planned.planned_fills
         lines += shown_plan("would be filled", fills, is_verbose=is_verbose)
         lines += self._odd_rows()
-        lines += _listed(
-            "not ingested yet",
-            [
-                f"{unread_range.partition}: {unread_range.reason}"
-                for unread_range in findings.not_ingested_yet
-            ],
-        )
+        lines += _listed("not ingested yet", findings.not_ingested_yet)
         lines += _listed(
             "open", self._shown_open(OpenTransactionAction.INCLUDED, "its rows are marked open")
         )
         lines += _listed(
             "skipped", self._shown_open(OpenTransactionAction.SKIPPED, "its records are left out")
         )
-        lost = [f"{lost.partition}: {lost.reason}" for lost in findings.lost_elections]
-        lines += _listed("lost an election", lost)
+        lines += _listed("lost an election", findings.lost_elections)
         lines += _listed("unknown outcome", self._shown_unknown())
         lines += _listed("contradicted", findings.contradicted)
         conflicts = [f"{name}: {count}" for name, count in findings.conflicts.items()]
@@ -247,9 +234,8 @@ class IngestSummary:
         lines += _listed("superseded", findings.superseded)
         lines += shown_concurrent(findings.concurrent_ranges)
         lines += _listed("not on disk", [short.reason for short in findings.not_on_disk])
-        lines += _listed(
-            "not read", [str(files) for files in findings.unread_files if not files.is_compressed]
-        )
+        unread = [files for files in findings.unread_files if not files.is_compressed]
+        lines += _listed("not read", unread)
         lines += _listed("left out", list(findings.left_out.values()))
         lines += _listed("refused", list(findings.refused.values()))
         lines += _listed("note", findings.notes)
@@ -283,11 +269,6 @@ class IngestSummary:
             f"{show_bytes(counts.read_bytes)} read, {show_bytes(counts.written_bytes)} written, "
             f"{self.seconds:.1f} s, {rate}/s"
         )
-
-    def _recovered(self) -> list[str]:
-        if not self.recovered_topics:
-            return []
-        return ["completed the commit of an earlier run for " + ", ".join(self.recovered_topics)]
 
     def _repairs(self) -> list[str]:
         planned, counts = self.planned, self.counts

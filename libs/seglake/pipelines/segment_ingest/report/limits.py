@@ -2,16 +2,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from seglake.kafka_log.gap_ranges import GapRanges, ranges_joined
+from seglake.kafka_log.gap_ranges import GapRanges, gaps_joined
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.short_logs import ShortLog
 from seglake.pipelines.progress import show_count
 from seglake.pipelines.segment_ingest.report.gap_report import GapsByPlace, offset_count
-from seglake.pipelines.segment_ingest.report.places import (
-    GapsByPartition,
-    named_counts,
-    named_gaps,
-)
+from seglake.pipelines.segment_ingest.report.places import GapsByPartition, named_counts, named_gaps
 from seglake.pipelines.settings.settings import LimitsSettings
 
 
@@ -30,19 +26,10 @@ def limits_crossed(
     if limits.fail_on_quarantine and damaged:
         spans = sum(damaged.values())
         crossed.append(f"limits.fail_on_quarantine: {spans} quarantined in {named_counts(damaged)}")
+    missing, remote = gaps.get(GapCause.MISSING, {}), gaps.get(GapCause.REMOTE, {})
     for name, is_set, what, found in (
-        (
-            "fail_on_unexplained_gap",
-            limits.fail_on_unexplained_gap,
-            "missing",
-            gaps.get(GapCause.MISSING, {}),
-        ),
-        (
-            "fail_on_remote_gap",
-            limits.fail_on_remote_gap,
-            "in the remote tier only",
-            gaps.get(GapCause.REMOTE, {}),
-        ),
+        ("fail_on_unexplained_gap", limits.fail_on_unexplained_gap, "missing", missing),
+        ("fail_on_remote_gap", limits.fail_on_remote_gap, "in the remote tier only", remote),
         ("fail_on_short_log", limits.fail_on_short_log, "not on disk", _lacking(short)),
     ):
         if is_set and found:
@@ -52,8 +39,6 @@ def limits_crossed(
 
 
 def _lacking(short: Iterable[ShortLog]) -> GapsByPartition:
-    found: dict[str, list[GapRanges]] = {}
-    for log in short:
-        lacking = GapRanges(len(log.ranges), log.offsets, log.ranges)
-        found.setdefault(str(log.key), []).append(lacking)
-    return {name: ranges_joined(parts) for name, parts in found.items()}
+    return gaps_joined(
+        {str(log.key): GapRanges(len(log.ranges), log.offsets, log.ranges)} for log in short
+    )

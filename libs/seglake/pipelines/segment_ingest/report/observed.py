@@ -36,8 +36,8 @@ _SEEN_WHOLE = frozenset(StoppedBy) - {
 class RunObservations:
     """What a run saw of every partition, and what of it is to be recorded."""
 
-    every: tuple[Observation, ...] = ()
-    to_record: tuple[Observation, ...] = ()
+    every: tuple[Observation, ...]
+    to_record: tuple[Observation, ...]
 
 
 def observed(rounds: Iterable[RoundResult], context: RunContext, now: datetime) -> RunObservations:
@@ -50,8 +50,8 @@ def observed(rounds: Iterable[RoundResult], context: RunContext, now: datetime) 
     found: dict[PartitionKey, tuple[Observation, Observation | None]] = {}
     file_count = row_count = 0
     for done in rounds:
-        file_count = max(file_count, done.plan.earlier.file_count)
-        row_count = max(row_count, done.plan.earlier.row_count)
+        file_count = max(file_count, done.look.earlier.file_count)
+        row_count = max(row_count, done.look.earlier.row_count)
         found |= _of_round(done, context, now)
     every = tuple(seen for seen, _ in found.values())
     is_whole = file_count >= _MOST_FILES or row_count > max(_MOST_ROWS, _MOST_FILES * len(every))
@@ -70,19 +70,21 @@ def _of_round(
     done: RoundResult, context: RunContext, now: datetime
 ) -> dict[PartitionKey, tuple[Observation, Observation | None]]:
     """Each partition as a round saw it, and as the newest run before it did."""
-    plan = done.plan
-    surveyed = {partition.key: partition for partition in (*plan.partitions, *plan.quiet)}
+    look = done.look
+    surveyed = {partition.key: partition for partition in (*look.same, *look.quiet)}
+    refused = look.refused
     found: dict[PartitionKey, tuple[Observation, Observation | None]] = {}
-    for log in plan.logs:
+    for log in look.logs:
         key = log[0].key
-        earlier, partition = plan.earlier.by_key.get(key), surveyed.get(key)
-        is_quiet = partition is None and str(key) not in plan.refused
-        if earlier is not None and key in plan.stale:
+        earlier, partition = look.earlier.by_key.get(key), surveyed.get(key)
+        refusal = refused.get(str(key))
+        is_quiet = partition is None and refusal is None
+        if earlier is not None and key in look.check.stale:
             found[key] = (earlier, earlier)
-        elif is_quiet and earlier is not None and _has_segments(log):
+        elif is_quiet and earlier is not None and any(copy.segments for copy in log):
             found[key] = (_carried(earlier, log, context, now), earlier)
         else:
-            seen = _seen(log, partition, done, context, now)
+            seen = _seen(log, partition, refusal, done, context, now)
             if seen.stopped_by in _SEEN_WHOLE:
                 seen = replace(seen, listing=listing_of(log, context.settings.read.upper_bound))
             found[key] = (seen.after(earlier), earlier)
@@ -92,24 +94,22 @@ def _of_round(
 def _seen(
     log: Sequence[Replica],
     partition: SurveyedPartition | None,
+    refusal: str | None,
     done: RoundResult,
     context: RunContext,
     now: datetime,
 ) -> Observation:
     """One partition as a round saw it, where no earlier observation holds."""
-    key, plan = log[0].key, done.plan
-    name = str(key)
-    if name in plan.refused:
-        return _not_surveyed(likely(log), StoppedBy.REFUSED, plan.refused[name], context, now)
+    key = log[0].key
+    if refusal is not None:
+        return _not_surveyed(likely(log), StoppedBy.REFUSED, refusal, context, now)
     if partition is None:
         return _not_surveyed(likely(log), StoppedBy.NO_SEGMENT, None, context, now)
     seen = _surveyed(partition, context, now)
-    if key in plan.lost_to_newer_epoch:
+    if key in done.look.check.lost_to_newer_epoch:
         return replace(seen, stopped_by=StoppedBy.LOST_ELECTION, next_offset=None)
-    unread = done.unread.get(name, plan.unread.get(name))
-    if unread is not None:
-        return replace(seen, stopped_by=StoppedBy.UNREAD, detail=unread)
-    return seen
+    unread = done.unread.get(str(key))
+    return seen if unread is None else replace(seen, stopped_by=StoppedBy.UNREAD, detail=unread)
 
 
 def _surveyed(partition: SurveyedPartition, context: RunContext, now: datetime) -> Observation:
@@ -118,21 +118,18 @@ def _surveyed(partition: SurveyedPartition, context: RunContext, now: datetime) 
         return _not_surveyed(partition.replica, StoppedBy.UNREAD, missing[0], context, now)
     bounds, settings = partition.bounds, context.settings
     has_tail = bool(partition.surveys) and partition.surveys[-1].tail is not None
-    return Observation(
-        key=partition.key,
-        broker_id=partition.replica.broker_id,
+    why = stopped_by(bounds, settings.read_policy, has_tail=has_tail)
+    return replace(
+        _not_surveyed(partition.replica, why, None, context, now),
         log_start_offset=bounds.log_start_offset,
         high_watermark=bounds.high_watermark,
         last_stable_offset=bounds.last_stable_offset,
         log_end_offset=bounds.log_end_offset,
         next_offset=bounds.next_offset,
-        stopped_by=stopped_by(bounds, settings.read_policy, has_tail=has_tail),
         not_ingested=tuple(
             LeftRange(left.reason, left.from_offset, left.log_end_offset)
             for left in unread_ranges(partition, settings)
         ),
-        observed_at=now,
-        run_id=context.run_id,
     )
 
 
@@ -162,7 +159,3 @@ def _carried(
         return held
     seen = replace(held, log_start_offset=start, observed_at=now, run_id=context.run_id)
     return seen.after(held)
-
-
-def _has_segments(log: Sequence[Replica]) -> bool:
-    return any(copy.segments for copy in log)

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from seglake.kafka_log.observation import Observation
@@ -14,8 +14,12 @@ from seglake.pipelines.progress import show_count
 from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
 from seglake.pipelines.segment_ingest.planning.plan import RangePlan
 from seglake.pipelines.segment_ingest.repair.repair import RepairResult
-from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import ConflictCount
+from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import (
+    ConflictCount,
+    counted,
+)
 from seglake.pipelines.segment_ingest.report.gap_report import (
+    GapsByPlace,
     expected_gaps,
     offset_count,
     recorded_gaps,
@@ -40,52 +44,45 @@ from seglake.pipelines.settings.settings import Settings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFacts:
-    """What is known of a run besides its rounds."""
+    """What is known of a run.
+
+    Attributes:
+        unread: what no round and no repair could read, by name, with the reason.
+        short_logs: logs of which more is proved than there is.
+    """
 
     context: RunContext
     discovery: Discovery
-    recovered_topics: tuple[str, ...]
-    notes: tuple[str, ...]
-    observations: tuple[Observation, ...]
+    recovered_topics: Sequence[str]
+    rounds: Sequence[RoundResult]
+    repairs: RepairResult
+    unread: Mapping[str, str]
+    notes: Sequence[str]
+    short_logs: Sequence[ShortLog]
+    observations: Sequence[Observation]
     now: datetime
     seconds: float
-    short_logs: tuple[ShortLog, ...] = ()
 
 
-def summarize(
-    facts: RunFacts,
-    rounds: Sequence[RoundResult],
-    unread: Mapping[str, str],
-    repairs: RepairResult,
-) -> IngestSummary:
-    """Put together what a person should know of a run.
-
-    Args:
-        unread: what no round could read, with the reason.
-    """
-    context = facts.context
+def summarize(facts: RunFacts) -> IngestSummary:
+    """Put together what a person should know of a run."""
+    context, rounds, repairs = facts.context, facts.rounds, facts.repairs
     committed = [result for done in rounds for result in done.committed]
     both = [*committed, *repairs.results]
     gaps = recorded_gaps(committed, repairs.rounds)
     if context.is_dry_run:
-        gaps = expected_gaps(plan for done in rounds for plan in done.plan.ranges)
+        gaps = expected_gaps(plan for done in rounds for plan in done.ranges)
     odd_rows, damaged = _odd_rows(committed), damaged_spans(both)
-    counts = _counts(rounds, both, repairs, odd_rows)
-    counts = replace(counts, missing_offsets=offset_count(gaps.get(GapCause.MISSING, {})))
     return IngestSummary(
         run_id=context.run_id,
         source_id=context.source_id,
         lake=context.tables.lake_path,
         is_dry_run=context.is_dry_run,
         seconds=facts.seconds,
-        planned=_planned(rounds, repairs, lists_ranges=context.is_dry_run),
-        counts=counts,
+        planned=_planned(facts),
+        counts=_counts(facts, both, gaps, odd_rows),
         findings=_findings(
-            facts,
-            rounds,
-            unread,
-            repairs,
-            limits_crossed(context.settings.limits, damaged, gaps, facts.short_logs),
+            facts, limits_crossed(context.settings.limits, damaged, gaps, facts.short_logs)
         ),
         defects=defect_counts(both),
         damaged=damaged,
@@ -93,47 +90,48 @@ def summarize(
         repaired=repaired_gaps(repairs),
         odd_rows=odd_rows,
         recovered_topics=list(facts.recovered_topics),
-        topics=sorted({result.plan.key.topic for result in both}),
-        taken={str(result.plan.key) for result in both},
+        topics=sorted({result.key.topic for result in both}),
+        taken={str(result.key) for result in both},
     )
 
 
-def _planned(
-    rounds: Sequence[RoundResult], repairs: RepairResult, *, lists_ranges: bool
-) -> PlannedWork:
-    plans = [done.plan for done in rounds]
-    ranges = [plan for done in plans for plan in done.ranges]
+def _planned(facts: RunFacts) -> PlannedWork:
+    rounds, fills = facts.rounds, facts.repairs.planned_fills
+    ranges = [plan for done in rounds for plan in done.ranges]
+    waves = [wave for done in rounds for wave in done.waves]
     return PlannedWork(
-        partitions=max(len(plan.logs) for plan in plans),
-        partitions_with_news=sum(len({planned.key for planned in plan.ranges}) for plan in plans),
-        tasks=sum(plan.task_count for plan in plans),
-        planned_bytes=sum(plan.size_bytes for plan in plans),
+        partitions=max(len(done.look.logs) for done in rounds),
+        partitions_with_news=sum(len({plan.key for plan in done.ranges}) for done in rounds),
+        tasks=sum(len(wave.tasks) for wave in waves),
+        planned_bytes=sum(wave.size_bytes for wave in waves),
         planned_offsets=sum(plan.next_offset - plan.start_offset for plan in ranges),
-        planned_repairs=len(repairs.planned_fills),
-        planned_repair_offsets=sum(fill.filled_offsets for fill in repairs.planned_fills),
-        planned_ranges=planned_ranges(ranges) if lists_ranges else [],
-        planned_fills=list(repairs.planned_fills),
+        planned_repairs=len(fills),
+        planned_repair_offsets=sum(fill.filled_offsets for fill in fills),
+        planned_ranges=planned_ranges(ranges) if facts.context.is_dry_run else [],
+        planned_fills=list(fills),
     )
 
 
 def _counts(
-    rounds: Sequence[RoundResult],
+    facts: RunFacts,
     both: Sequence[RangeResult],
-    repairs: RepairResult,
+    gaps: GapsByPlace,
     odd_rows: Mapping[str, Mapping[str, int]],
 ) -> RunCounts:
+    repairs = facts.repairs
     totals = [result.totals for result in both]
     reports = [report for result in both for report in result.reports]
     quarantined_bytes = sum(report.bytes.quarantined for report in reports)
     return RunCounts(
         read_bytes=sum(report.bytes.sound for report in reports) + quarantined_bytes,
-        written_bytes=sum(done.written_bytes for done in rounds) + repairs.written_bytes,
+        written_bytes=sum(done.written_bytes for done in facts.rounds) + repairs.written_bytes,
         records=sum(total.records for total in totals),
         batches=sum(total.batches for total in totals),
         quarantined=sum(total.quarantined_batches for total in totals),
         quarantined_bytes=quarantined_bytes,
         repaired_gaps=len(repairs.results),
         repaired_records=sum(result.totals.records for result in repairs.results),
+        missing_offsets=offset_count(gaps.get(GapCause.MISSING, {})),
         **{name: sum(counts.values()) for name, counts in odd_rows.items()},
     )
 
@@ -151,7 +149,7 @@ def _odd_rows(committed: Iterable[RangeResult]) -> dict[str, dict[str, int]]:
             "redacted": totals.redacted,
         }.items():
             if count:
-                found.setdefault(name, Counter())[str(result.plan.key)] += count
+                found.setdefault(name, Counter())[str(result.key)] += count
     return {name: dict(counts) for name, counts in found.items()}
 
 
@@ -169,28 +167,22 @@ def damaged_spans(results: Iterable[RangeResult]) -> dict[str, int]:
     counts: Counter[str] = Counter()
     for result in results:
         if result.totals.quarantined_batches:
-            counts[str(result.plan.key)] += result.totals.quarantined_batches
+            counts[str(result.key)] += result.totals.quarantined_batches
     return dict(counts)
 
 
-def _findings(
-    facts: RunFacts,
-    rounds: Sequence[RoundResult],
-    unread: Mapping[str, str],
-    repairs: RepairResult,
-    limits: list[str],
-) -> Findings:
-    settings = facts.context.settings
+def _findings(facts: RunFacts, limits: list[str]) -> Findings:
+    settings, rounds, repairs = facts.context.settings, facts.rounds, facts.repairs
     # A later round speaks only of the topics that it took up again.
-    last = {str(log[0].key): done for done in rounds for log in done.plan.logs}
+    last = {str(log[0].key): done for done in rounds for log in done.look.logs}
     final = [
         partition
         for done in rounds
-        for partition in done.plan.partitions
+        for partition in done.look.same
         if last[str(partition.replica.key)] is done
     ]
     compressed = (
-        log for done in rounds for log in done.plan.left.compressed if last[str(log.key)] is done
+        log for done in rounds for log in done.left.compressed if last[str(log.key)] is done
     )
     files = unread_files(facts.discovery.unread_files, compressed)
     return Findings(
@@ -213,11 +205,11 @@ def _findings(
         ],
         not_on_disk=sorted(facts.short_logs, key=lambda short: (-short.offsets, str(short.key))),
         unread_files=files,
-        left_out={**left_out(files), **unread},
-        refused={name: reason for done in rounds for name, reason in done.plan.refused.items()},
+        left_out={**left_out(files), **facts.unread},
+        refused={name: why for done in rounds for name, why in done.look.refused.items()},
         conflicts=_conflicts(rounds),
         superseded=[*_superseded(rounds), *_waiting(rounds)],
-        notes=_notes(facts, rounds, repairs),
+        notes=_notes(facts),
         limits_crossed=limits,
     )
 
@@ -227,20 +219,16 @@ def _doubts(rounds: Iterable[RoundResult]) -> list[str]:
     return [
         doubt.text
         for done in rounds
-        for partition in done.plan.partitions
+        for partition in done.look.same
         for doubt in partition.bounds.unknown_outcomes
         if subtracted((doubt.start_offset, doubt.next_offset), partition.waiting_ranges)
     ]
 
 
 def _taken_doubts(rounds: Iterable[RoundResult], *, is_dry_run: bool) -> list[str]:
-    taken: list[tuple[RangePlan, int]] = []
-    for done in rounds:
-        if is_dry_run:
-            taken += [(plan, plan.next_offset) for plan in done.plan.ranges]
-        else:
-            taken += [(result.plan, result.next_offset) for result in done.committed]
-    return doubts_of(taken)
+    planned = [(plan, plan.next_offset) for done in rounds for plan in done.ranges]
+    taken = [(result.plan, result.next_offset) for done in rounds for result in done.committed]
+    return doubts_of(planned if is_dry_run else taken)
 
 
 def doubts_of(taken: Iterable[tuple[RangePlan, int]]) -> list[str]:
@@ -254,12 +242,9 @@ def doubts_of(taken: Iterable[tuple[RangePlan, int]]) -> list[str]:
 
 
 def _conflicts(rounds: Iterable[RoundResult]) -> dict[str, ConflictCount]:
-    counts: dict[str, ConflictCount] = {}
-    for done in rounds:
-        for found in done.conflicts:
-            for key, count in found.items():
-                counts[str(key)] = counts.get(str(key), ConflictCount()).plus(count)
-    return {name: count for name, count in counts.items() if count != ConflictCount()}
+    found = [each for done in rounds for of in done.conflicts for each in of.items()]
+    counts = counted((str(key), count) for key, count in found)
+    return {name: count for name, count in counts.items() if any(count)}
 
 
 def _superseded(rounds: Iterable[RoundResult]) -> list[str]:
@@ -273,23 +258,22 @@ def _superseded(rounds: Iterable[RoundResult]) -> list[str]:
 
 def _waiting(rounds: Sequence[RoundResult]) -> list[str]:
     """What lost an election before this run; it is said until somebody has ingested it anew."""
-    ranges = dict.fromkeys(of for done in rounds[:1] for of in done.plan.superseded)
     return [
         f"{key} {shown_range(*offsets)}: lost an election in an earlier run, and waits for "
         "`seglake retake`"
-        for key, offsets in ranges
+        for key, offsets in rounds[0].waiting
     ]
 
 
-def _notes(facts: RunFacts, rounds: Iterable[RoundResult], repairs: RepairResult) -> list[str]:
+def _notes(facts: RunFacts) -> list[str]:
     notes = [*facts.notes, *facts.discovery.notes]
     if not any(map(facts.context.settings.select.takes_topic, facts.discovery.topics)):
         notes.append(_nothing_selected(facts.context.settings))
-    for done in rounds:
-        notes += done.plan.notes
-        notes += [note for partition in done.plan.partitions for note in partition.bounds.notes]
+    for done in facts.rounds:
+        notes += done.notes
+        notes += [note for partition in done.look.same for note in partition.bounds.notes]
         notes += [note for result in done.committed for note in _zero_tails(result)]
-    return _once([*notes, *_unproved_offsets(rounds), *repairs.notes])
+    return _once([*notes, *_unproved_offsets(facts.rounds), *facts.repairs.notes])
 
 
 def _unproved_offsets(rounds: Iterable[RoundResult]) -> list[str]:
@@ -297,7 +281,7 @@ def _unproved_offsets(rounds: Iterable[RoundResult]) -> list[str]:
     holes = {
         str(partition.key): sum(survey.hole_count for survey in partition.surveys)
         for done in rounds
-        for partition in done.plan.partitions
+        for partition in done.look.same
     }
     count = sum(holes.values())
     if not count:

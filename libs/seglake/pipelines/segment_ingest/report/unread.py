@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from seglake.kafka_log.read_policy import Isolation
 from seglake.kafka_log.transactions.hanging_transactions import age_ms
-from seglake.pipelines.progress import show_duration
+from seglake.pipelines.progress import show_count, show_duration
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.settings.settings import Settings
 from seglake.segment_codec.errors import TailKind
@@ -54,10 +54,8 @@ class UnreadRange:
     from_offset: int
     log_end_offset: int
 
-
-def _has_high_watermark(partition: SurveyedPartition) -> bool:
-    """Without one the bounds have a note of their own."""
-    return partition.bounds.high_watermark is not None
+    def __str__(self) -> str:
+        return f"{self.partition}: {self.reason}"
 
 
 def still_open(partition: SurveyedPartition, settings: Settings) -> list[StillOpen]:
@@ -93,15 +91,13 @@ def unread_ranges(partition: SurveyedPartition, settings: Settings) -> list[Unre
     def add(reason: str, offset: int) -> None:
         found.append(UnreadRange(name, reason, offset, bounds.log_end_offset))
 
-    if waiting and upper < bounds.log_end_offset:
+    left = bounds.log_end_offset - upper
+    shown = show_count(left, "offset")
+    if waiting and left > 0:
         others = f" ({len(waiting) - 1} more open)" if len(waiting) > 1 else ""
-        left = bounds.log_end_offset - upper
-        waits = "1 offset waits" if left == 1 else f"{left} offsets wait"
-        add(f"{waiting[0]}; {waits} for its end{others}", upper)
-    elif upper < bounds.log_end_offset and _has_high_watermark(partition):
-        left = bounds.log_end_offset - upper
-        lie = "1 offset lies" if left == 1 else f"{left} offsets lie"
-        add(f"{lie} above the high watermark {upper}", upper)
+        add(f"{waiting[0]}; {shown} {'waits' if left == 1 else 'wait'} for its end{others}", upper)
+    elif left > 0 and bounds.high_watermark is not None:  # else the bounds have a note of their own
+        add(f"{shown} {'lies' if left == 1 else 'lie'} above the high watermark {upper}", upper)
     tail = partition.surveys[-1].tail if partition.surveys else None
     if tail is not None:
         add(f"the last segment ends in {tail} ({_TAILS[tail]})", bounds.log_end_offset)
