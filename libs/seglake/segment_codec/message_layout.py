@@ -131,24 +131,8 @@ def _uuid(cursor: Cursor) -> Json:
     return base64.urlsafe_b64encode(cursor.take(_UUID_BYTES)).decode().rstrip("=")
 
 
-def _string(cursor: Cursor) -> Json:
-    return _text(cursor, cursor.number(_INT16))
-
-
-def _compact_string(cursor: Cursor) -> Json:
-    return _text(cursor, cursor.uvarint() - 1)
-
-
 def _text(cursor: Cursor, length: int) -> Json:
     return None if length < 0 else cursor.take(length).decode("utf-8", errors="replace")
-
-
-def _bytes(cursor: Cursor) -> Json:
-    return _base64(cursor, cursor.number(_INT32))
-
-
-def _compact_bytes(cursor: Cursor) -> Json:
-    return _base64(cursor, cursor.uvarint() - 1)
 
 
 def _base64(cursor: Cursor, length: int) -> Json:
@@ -165,9 +149,17 @@ _FIXED: Mapping[str, _Reader] = {
     "float64": _float,
     "uuid": _uuid,
 }
-_SCALARS = {
-    False: {**_FIXED, "string": _string, "bytes": _bytes},
-    True: {**_FIXED, "string": _compact_string, "bytes": _compact_bytes},
+_SCALARS: Mapping[bool, Mapping[str, _Reader]] = {
+    False: {
+        **_FIXED,
+        "string": lambda cursor: _text(cursor, cursor.number(_INT16)),
+        "bytes": lambda cursor: _base64(cursor, cursor.number(_INT32)),
+    },
+    True: {
+        **_FIXED,
+        "string": lambda cursor: _text(cursor, cursor.uvarint() - 1),
+        "bytes": lambda cursor: _base64(cursor, cursor.uvarint() - 1),
+    },
 }
 """By whether the version is flexible."""
 
@@ -266,17 +258,14 @@ class _Line(NamedTuple):
         name, kind, *rest = line.split()
         versions = rest[0] if rest and rest[0][0].isdigit() else "0+"
         first, _, last = versions.rstrip("+").partition("-")
-        last_version = _ANY_VERSION if versions.endswith("+") else int(last or first)
-        tag = int(rest[rest.index("tag") + 1]) if "tag" in rest else None
-        indent = len(line) - len(line.lstrip())
         return cls(
-            indent=indent,
+            indent=len(line) - len(line.lstrip()),
             name=name,
             type=kind,
             first_version=int(first),
-            last_version=last_version,
+            last_version=_ANY_VERSION if versions.endswith("+") else int(last or first),
             is_nullable="nullable" in rest,
-            tag=tag,
+            tag=int(rest[rest.index("tag") + 1]) if "tag" in rest else None,
         )
 
 
