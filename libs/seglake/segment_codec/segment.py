@@ -309,11 +309,11 @@ class SegmentWalk:
         return magic in (0, 1, 2) and length >= smallest and length > left and in_order
 
     def _length_claim(self, position: int) -> str:
-        head = self._window.view_up_to(position, PREFIX_BYTES)
-        if len(head) < PREFIX_BYTES:
-            return f"{len(head)} bytes are not a header"
-        length = PREFIX.unpack_from(head)[1]
-        left = self._window.size_bytes - position - record_batch.LENGTH_STOP
+        left = self._window.size_bytes - position
+        if left < PREFIX_BYTES:
+            return f"{left} bytes are not a header"
+        length = PREFIX.unpack_from(self._window.view(position, PREFIX_BYTES))[1]
+        left -= record_batch.LENGTH_STOP
         return f"the length field says {length}, {left} bytes are left"
 
     def _tail(self, position: int, kind: TailKind) -> Tail:
