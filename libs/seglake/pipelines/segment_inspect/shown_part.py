@@ -4,7 +4,7 @@ Pure. Everything is walked and counted all the same, so that a summary is that o
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from seglake.errors import WrongCallError
@@ -26,6 +26,12 @@ from seglake.pipelines.segment_inspect.path_kinds import PathKind
 RecordChoice = Callable[[BatchFound], bool]
 """Whether the records of a batch are wanted, asked when the batch has been shown."""
 
+_KINDS: Mapping[type, str] = {
+    BatchFound: "batch",
+    RecordFound: "record",
+    EntryFound: "entry",
+    DefectFound: "defect",
+}
 _SEGMENTS = frozenset({PathKind.LOG, PathKind.KRAFT_SNAPSHOT})
 _FOLDERS = frozenset({PathKind.PARTITION_FOLDER, PathKind.LOG_DIR, PathKind.FOLDER})
 
@@ -114,7 +120,7 @@ class ShownPart:
             return False
         is_damaged_file = isinstance(finding, FileFound) and finding.damage is not None
         self._has_damage |= is_damaged_file or isinstance(finding, DefectFound | TailFound)
-        kind = _kind_of(finding)
+        kind = _KINDS.get(type(finding))
         if self._is_brief:  # the partitions are counted, by their summaries
             return not self._is_full
         if kind is None:
@@ -169,17 +175,3 @@ def _is_held(finding: Finding) -> bool:
     if isinstance(finding, FileFound):
         return finding.kind in _SEGMENTS and finding.skipped is None
     return isinstance(finding, BatchFound) and finding.decoded is None
-
-
-def _kind_of(finding: Finding) -> str | None:
-    match finding:
-        case BatchFound():
-            return "batch"
-        case RecordFound():
-            return "record"
-        case EntryFound():
-            return "entry"
-        case DefectFound():
-            return "defect"
-        case _:
-            return None

@@ -2,6 +2,7 @@
 
 from typing import TextIO
 
+from seglake.pipelines.progress import show_count
 from seglake.pipelines.segment_inspect.batch_facts import BatchFound, DefectFound
 from seglake.pipelines.segment_inspect.findings import (
     EntryFound,
@@ -18,7 +19,6 @@ from seglake.pipelines.segment_inspect.findings import (
 from seglake.pipelines.segment_inspect.path_kinds import PathKind
 from seglake.pipelines.segment_inspect.text_forms import (
     counts_text,
-    entries_text,
     entry_text,
     flags_text,
     offsets_text,
@@ -57,7 +57,6 @@ class TextReport:
         self._with_payload = with_payload
         self._is_brief = False
         self._is_in_partition = False
-        self._has_brief_headings = False
         self._has_headings = False
         self._has_lines = False
         self._kept: list[str] = []
@@ -97,7 +96,7 @@ class TextReport:
         """A line for the file; a segment's batches follow under it."""
         if found.kind is PathKind.LOG_DIR:
             self._is_brief = not self._with_payload
-            self._is_in_partition = self._has_brief_headings = False
+            self._is_in_partition = False
             if self._has_lines:
                 self._line()
         if found.kind is PathKind.PARTITION_FOLDER:
@@ -120,8 +119,7 @@ class TextReport:
         """One line; a damaged batch shows what its header claims."""
         if self._is_brief:
             return
-        self._headings()
-        more = [flags_text(found), *found.marks]
+        self._headings(_HEADINGS)
         self._line(
             _COLUMNS.format(
                 found.unit.position,
@@ -132,13 +130,13 @@ class TextReport:
                 time_text(found.header.max_timestamp_ms),
                 producer_text(found),
                 "DAMAGED" if found.decoded is None else "valid",
-                ", ".join(more),
+                ", ".join([flags_text(found), *found.marks]),
             ).rstrip()
         )
 
     def _hole(self, found: HoleFound) -> None:
         if not self._is_brief:
-            self._headings()
+            self._headings(_HEADINGS)
             first, last = found.start_offset, found.next_offset - 1
             what = f"{first}" if last == first else f"{first}-{last}"
             self._line(f"{'':>12}  {what}: not there")
@@ -159,13 +157,15 @@ class TextReport:
         else:
             self._line(f"{tail.position:>12}  ~ {line}")
 
-    def _headings(self) -> None:
+    def _headings(self, line: str) -> None:
         if not self._has_headings:
-            self._line(_HEADINGS)
+            self._line(line)
             self._has_headings = True
 
     def _side_file_summary(self, file: FileFound) -> None:
-        self._line(f"  {entries_text(file.entry_count or 0)}, {file.size_bytes} bytes")
+        self._line(
+            f"  {show_count(file.entry_count or 0, 'entry', 'entries')}, {file.size_bytes} bytes"
+        )
         if file.damage is not None:
             self._line(f"  DAMAGED: {file.damage}")
 
@@ -187,14 +187,11 @@ class TextReport:
         self._notes(found.notes)
 
     def _brief_summary(self, found: LogSummary) -> None:
-        if not self._has_brief_headings:
-            self._line(_BRIEF_HEADINGS)
-            self._has_brief_headings = True
+        self._headings(_BRIEF_HEADINGS)
         totals = found.totals
         offsets = "-"
         if totals.first_offset is not None and totals.next_offset is not None:
             offsets = f"{totals.first_offset}-{totals.next_offset - 1}"
-        high_watermark = "-" if found.high_watermark is None else found.high_watermark
         state = f"DAMAGED: {counts_text(totals.defects)}" if totals.defects else "valid"
         if totals.tails:
             state = f"{state}, {counts_text(totals.tails)}"
@@ -206,7 +203,7 @@ class TextReport:
                 totals.batches,
                 totals.records,
                 offsets,
-                high_watermark,
+                "-" if found.high_watermark is None else found.high_watermark,
                 state,
             )
         )
@@ -225,10 +222,8 @@ class TextReport:
         self._fact("batches", f"{totals.batches} valid{controls}, {totals.sound_bytes} bytes")
         self._fact("records", str(totals.records))
         if totals.first_offset is not None and totals.next_offset is not None:
-            offsets = (
-                f"{totals.first_offset} to {totals.next_offset - 1}, next {totals.next_offset}"
-            )
-            self._fact("offsets", offsets)
+            last = totals.next_offset - 1
+            self._fact("offsets", f"{totals.first_offset} to {last}, next {totals.next_offset}")
         if totals.offsets_not_there:
             self._fact("not there", f"{totals.offsets_not_there} offsets between valid batches")
         if totals.newest_timestamp_ms is not None:
@@ -266,7 +261,7 @@ class TextReport:
 def _file_facts(found: FileFound) -> str:
     facts = [f"{found.size_bytes} bytes"]
     if found.entry_count is not None:
-        facts.append(entries_text(found.entry_count))
+        facts.append(show_count(found.entry_count, "entry", "entries"))
     if found.damage is not None:
         facts.append(f"DAMAGED: {found.damage}")
     if found.skipped is not None:
