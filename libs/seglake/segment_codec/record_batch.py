@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 from seglake.segment_codec._compression import decompress
 from seglake.segment_codec.codec import CODECS, Codec
-from seglake.segment_codec.errors import DefectCode, DefectError
+from seglake.segment_codec.errors import DefectCode, DefectError, malformed
 
 HEADER = struct.Struct(">qiibIhiqqqhii")
 HEADER_BYTES = HEADER.size
@@ -137,9 +137,7 @@ def plain_records(batch: RecordBatch, max_bytes: int) -> bytes | memoryview:
     if codec_id > Codec.ZSTD:
         raise DefectError(DefectCode.UNSUPPORTED_CODEC, f"codec id {codec_id}")
     if header.last_offset_delta < 0:
-        raise DefectError(
-            DefectCode.MALFORMED_RECORD, f"last offset delta is {header.last_offset_delta}"
-        )
+        raise malformed(f"last offset delta is {header.last_offset_delta}")
     count = header.record_count
     if count == 0 and not len(batch.payload):
         return b""
