@@ -59,11 +59,7 @@ class Cursor:
         return len(self.data) - self.position
 
     def take(self, length: int) -> bytes:
-        """The next bytes.
-
-        Raises:
-            MessageError: there are not so many.
-        """
+        """The next bytes; raises MessageError if there are not so many."""
         start = self.position
         stop = start + length
         if stop > len(self.data):
@@ -92,11 +88,7 @@ class Cursor:
         return value
 
     def end(self) -> None:
-        """Check that nothing is left.
-
-        Raises:
-            MessageError: something is.
-        """
+        """Raise MessageError if anything is left."""
         if self.left_bytes:
             raise MessageError(f"{self.left_bytes} bytes are left at {self.position}")
 

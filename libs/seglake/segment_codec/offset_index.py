@@ -53,11 +53,9 @@ class OffsetIndex:
 
 
 def parse(data: bytes | memoryview, base_offset: int) -> OffsetIndex:
-    """Read a whole `.index` file. Never raises: damage is part of the answer.
+    """Read a whole `.index` file; `base_offset` is the number in its name.
 
-    Args:
-        data: the file's content; borrowed.
-        base_offset: the number in the file's name.
+    Never raises: damage is part of the answer.
     """
     entries: list[OffsetPosition] = []
     damage = length_damage(len(data), ENTRY.size)

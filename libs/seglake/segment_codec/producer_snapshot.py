@@ -64,20 +64,16 @@ class ProducerSnapshot:
 
 
 def parse(data: bytes | memoryview) -> ProducerSnapshot:
-    """Read a whole `.snapshot` file. Never raises: damage is part of the answer.
-
-    Args:
-        data: the file's content; borrowed.
-    """
+    """Read a whole `.snapshot` file. Never raises: damage is part of the answer."""
     if len(data) < HEADER.size:
-        damage = f"{len(data)} bytes, shorter than the header of {HEADER.size}"
-        return ProducerSnapshot(None, crc_is_valid=False, entries=(), damage=damage)
+        too_short = f"{len(data)} bytes, shorter than the header of {HEADER.size}"
+        return ProducerSnapshot(None, crc_is_valid=False, entries=(), damage=too_short)
     version, stored_crc, count = HEADER.unpack_from(data)
     computed_crc = crc32c(data[CHECKSUM_START:])
     crc_is_valid = stored_crc == computed_crc
     expected_bytes = HEADER.size + ENTRY.size * count
     entries: tuple[ProducerState, ...] = ()
-    damage = None
+    damage: str | None = None
     if version != VERSION:
         damage = f"version {version}, expected {VERSION}"
     elif not crc_is_valid:

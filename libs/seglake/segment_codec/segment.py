@@ -8,7 +8,6 @@ batch are checked when it is decoded. Source of the rules for the end of a file:
 1eb7644, FileLogInputStream.java, LogSegment.recover.
 """
 
-import struct
 from collections.abc import Iterator
 
 from seglake.segment_codec import message_set, record_batch
@@ -19,7 +18,14 @@ from seglake.segment_codec.message_set import Wrapper
 from seglake.segment_codec.offset_order import OffsetOrder, Unit
 from seglake.segment_codec.offset_places import OffsetPlaces, places_of
 from seglake.segment_codec.record_batch import BatchHeader, RecordBatch
-from seglake.segment_codec.resync import Resync, is_zero, may_continue_at
+from seglake.segment_codec.resync import (
+    PREFIX,
+    PREFIX_BYTES,
+    Resync,
+    is_zero,
+    may_continue_at,
+    smallest_length,
+)
 from seglake.segment_codec.run_finder import RunFinder
 from seglake.segment_codec.segment_items import (
     HIGHEST_OFFSET,
@@ -31,10 +37,6 @@ from seglake.segment_codec.segment_items import (
 from seglake.segment_codec.window import Window
 
 __all__ = ["MOST_OFFSETS", "Defect", "Item", "SegmentBounds", "SegmentWalk", "Tail"]
-
-PREFIX = struct.Struct(">qiib")  # offset, length, four bytes that differ by format, magic
-PREFIX_BYTES = PREFIX.size
-
 
 Item = Unit | Defect | Tail
 
@@ -302,11 +304,12 @@ class SegmentWalk:
     def _is_cut(self, position: int) -> bool:
         """Whether this may be a correct header, of a batch that is longer than the file."""
         offset, length, _, magic = PREFIX.unpack_from(self._window.view(position, PREFIX_BYTES))
-        smallest = record_batch.SMALLEST_LENGTH if magic == 2 else message_set.SMALLEST_SIZE
         left = self._window.size_bytes - position - record_batch.LENGTH_STOP
         last = self._bounds.base_offset + MOST_OFFSETS
         in_order = self._order.next_offset <= offset < last
-        return magic in (0, 1, 2) and length >= smallest and length > left and in_order
+        return (
+            magic in (0, 1, 2) and length >= smallest_length(magic) and length > left and in_order
+        )
 
     def _length_claim(self, position: int) -> str:
         left = self._window.size_bytes - position

@@ -43,11 +43,9 @@ class TimeIndex:
 
 
 def parse(data: bytes | memoryview, base_offset: int) -> TimeIndex:
-    """Read a whole `.timeindex` file. Never raises: damage is part of the answer.
+    """Read a whole `.timeindex` file; `base_offset` is the number in its name.
 
-    Args:
-        data: the file's content; borrowed.
-        base_offset: the number in the file's name.
+    Never raises: damage is part of the answer.
     """
     entries: list[TimestampOffset] = []
     damage = length_damage(len(data), ENTRY.size)

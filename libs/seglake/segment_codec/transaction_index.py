@@ -47,11 +47,7 @@ class TransactionIndex:
 
 
 def parse(data: bytes | memoryview) -> TransactionIndex:
-    """Read a whole `.txnindex` file. Never raises: damage is part of the answer.
-
-    Args:
-        data: the file's content; borrowed.
-    """
+    """Read a whole `.txnindex` file. Never raises: damage is part of the answer."""
     entries: list[AbortedTransaction] = []
     damage = length_damage(len(data), ENTRY.size)
     last_offset = -1
