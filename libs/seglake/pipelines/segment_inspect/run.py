@@ -21,7 +21,12 @@ from seglake.pipelines.segment_inspect.folder_look import (
 )
 from seglake.pipelines.segment_inspect.json_report import json_line
 from seglake.pipelines.segment_inspect.partition_log import is_partition
-from seglake.pipelines.segment_inspect.path_kinds import PathKind, is_packed, kind_of_file
+from seglake.pipelines.segment_inspect.path_kinds import (
+    SEGMENT_KINDS,
+    PathKind,
+    is_packed,
+    kind_of_file,
+)
 from seglake.pipelines.segment_inspect.segment_look import claimed_first_offset, inspect_segment
 from seglake.pipelines.segment_inspect.shown_part import Part, ShownPart
 from seglake.pipelines.segment_inspect.side_files import inspect_side_file
@@ -30,7 +35,6 @@ from seglake.segment_codec.log_dir import FileKind, parse_file_name
 from seglake.storage.errors import NotFoundError, RefusedError
 from seglake.storage.storage import FileInfo, Storage
 
-_SEGMENT_KINDS = (PathKind.LOG, PathKind.KRAFT_SNAPSHOT)
 _EVERYTHING = Part()
 
 
@@ -179,7 +183,7 @@ class _Look:
                 raise WrongPathError(
                     path=path, reason="it is an archive: unpack it, and inspect what was in it"
                 )
-        if kind in _SEGMENT_KINDS:
+        if kind in SEGMENT_KINDS:
             return inspect_segment(storage, path, kind, records=shown.wants_records, offset=offset)
         if offset is None:
             return inspect_side_file(storage, path, kind)

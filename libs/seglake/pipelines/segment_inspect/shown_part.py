@@ -17,11 +17,10 @@ from seglake.pipelines.segment_inspect.findings import (
     LogSummary,
     RecordFound,
     RestFound,
-    SearchSummary,
-    SideFileSummary,
+    Summary,
     TailFound,
 )
-from seglake.pipelines.segment_inspect.path_kinds import PathKind
+from seglake.pipelines.segment_inspect.path_kinds import FOLDER_KINDS, SEGMENT_KINDS, PathKind
 
 RecordChoice = Callable[[BatchFound], bool]
 """Whether the records of a batch are wanted, asked when the batch has been shown."""
@@ -32,8 +31,6 @@ _KINDS: Mapping[type, str] = {
     EntryFound: "entry",
     DefectFound: "defect",
 }
-_SEGMENTS = frozenset({PathKind.LOG, PathKind.KRAFT_SNAPSHOT})
-_FOLDERS = frozenset({PathKind.PARTITION_FOLDER, PathKind.LOG_DIR, PathKind.FOLDER})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +96,7 @@ class ShownPart:
             if last is not None:
                 yield last
                 last = None
-            if isinstance(finding, SideFileSummary | LogSummary | SearchSummary):
+            if isinstance(finding, Summary):
                 held.clear()
                 last = finding if self._takes_summary(finding) else None
             elif _is_held(finding):
@@ -153,7 +150,7 @@ class ShownPart:
         first, only_defects = self._part.from_offset or 0, self._part.only_defects
         match finding:
             case FileFound():
-                is_kept = finding.damage is not None or finding.kind in _FOLDERS
+                is_kept = finding.damage is not None or finding.kind in FOLDER_KINDS
                 return not only_defects or is_kept
             case BatchFound():
                 return not only_defects and finding.unit.last_offset >= first
@@ -173,5 +170,5 @@ class ShownPart:
 def _is_held(finding: Finding) -> bool:
     """Whether a finding is shown only with what follows it."""
     if isinstance(finding, FileFound):
-        return finding.kind in _SEGMENTS and finding.skipped is None
+        return finding.kind in SEGMENT_KINDS and finding.skipped is None
     return isinstance(finding, BatchFound) and finding.decoded is None
