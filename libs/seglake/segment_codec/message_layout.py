@@ -286,14 +286,9 @@ def _reader(line: _Line, below: list[_Line], version: int, is_flexible: bool) ->
         return _array(_struct(below, version, is_flexible).read, is_flexible)
     if line.type == "{}":
         inner = _struct(below, version, is_flexible)
-        return _nullable_struct(inner) if line.is_nullable else inner.read
+        if not line.is_nullable:
+            return inner.read
+        return lambda cursor: None if cursor.uvarint() == 0 else inner.read(cursor)
     if line.type.startswith("[]"):
         return _array(_SCALARS[is_flexible][line.type.removeprefix("[]")], is_flexible)
     return _SCALARS[is_flexible][line.type]
-
-
-def _nullable_struct(inner: _Struct) -> _Reader:
-    def read(cursor: Cursor) -> Json:
-        return None if cursor.uvarint() == 0 else inner.read(cursor)
-
-    return read

@@ -23,7 +23,7 @@ Source: apache/kafka 1eb7644, DefaultRecordBatch.java, class comment.
 
 import struct
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from seglake.segment_codec._compression import decompress
 from seglake.segment_codec.codec import CODECS, Codec
@@ -98,14 +98,11 @@ def is_surely_data(header: BatchHeader, size_bytes: int) -> bool:
 class RecordBatch:
     """A batch whose checksum holds; `payload` is a view, still compressed."""
 
+    magic: ClassVar[int] = 2
     position: int
     size_bytes: int
     header: BatchHeader
     payload: memoryview
-
-    @property
-    def magic(self) -> int:
-        return 2
 
     @property
     def first_offset(self) -> int:

@@ -115,7 +115,16 @@ class SegmentWalk:
             self._places.damage()
             return item
         fault = self._places.fault(item)
-        return item if fault is None else self._misplaced(item, *fault)
+        if fault is None:
+            return item
+        return self._defect(
+            item.position,
+            item.size_bytes,
+            *fault,
+            base_offset=item.first_offset,
+            last_offset=item.last_offset,
+            magic=item.magic,
+        )
 
     def runs(self, position: int = 0) -> Iterator[Item | BatchRun]:
         """As `items`, with plain batches of magic 2 as runs where several follow each other."""
@@ -215,17 +224,6 @@ class SegmentWalk:
             (timestamp_ms,) = message_set.TIMESTAMP.unpack_from(data, message_set.PREFIX_BYTES)
         # One per batch, so by position: keywords cost the walk over wrappers 5 %.
         return Wrapper(position, size_bytes, magic, offset, crc, attributes, timestamp_ms, value)
-
-    def _misplaced(self, unit: Unit, code: DefectCode, detail: str) -> Defect:
-        return self._defect(
-            unit.position,
-            unit.size_bytes,
-            code,
-            detail,
-            base_offset=unit.first_offset,
-            last_offset=unit.last_offset,
-            magic=unit.magic,
-        )
 
     def _bad_checksum(
         self, position: int, size_bytes: int, offset: int, magic: int, expected: int, computed: int
