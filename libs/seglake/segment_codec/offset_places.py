@@ -21,11 +21,7 @@ _MOST_WRAPPED_BYTES = 64 << 20
 
 
 class OffsetPlaces:
-    """Judges batches by what was read before, and by the bounds of their segment.
-
-    Args:
-        order: of the partition; changed by what is judged.
-    """
+    """Judges batches by the order so far, which they change, and the bounds of their segment."""
 
     def __init__(self, order: OffsetOrder, bounds: SegmentBounds) -> None:
         self._order = order
