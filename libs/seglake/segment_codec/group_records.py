@@ -11,14 +11,9 @@ read either.
 from collections.abc import Mapping
 
 from seglake.segment_codec.coordinator_records import CoordinatorRecord, Form, read_record
-from seglake.segment_codec.message_layout import Layout
+from seglake.segment_codec.message_layout import Layout, flexible
 
 OFFSET_COMMIT = "offset_commit"  # a kind
-
-
-def _flexible(text: str) -> Layout:
-    return Layout(text, flexible=0)
-
 
 _OFFSET_KEY = Layout("""
     group      string
@@ -67,11 +62,11 @@ _CLASSIC_GROUP = Layout(
     newest=4,
     flexible=4,
 )
-_CONSUMER_GROUP = _flexible("""
+_CONSUMER_GROUP = flexible("""
     epoch         int32
     metadataHash  int64  tag 0
 """)
-_CONSUMER_GROUP_MEMBER = _flexible("""
+_CONSUMER_GROUP_MEMBER = flexible("""
     instanceId             string    nullable
     rackId                 string    nullable
     clientId               string
@@ -86,16 +81,16 @@ _CONSUMER_GROUP_MEMBER = _flexible("""
         name               string
         metadata           bytes
 """)
-_TARGET = _flexible("""
+_TARGET = flexible("""
     assignmentEpoch      int32
     assignmentTimestamp  int64  tag 0
 """)
-_TARGET_MEMBER = _flexible("""
+_TARGET_MEMBER = flexible("""
     topicPartitions  []
       topicId        uuid
       partitions     []int32
 """)
-_CONSUMER_GROUP_CURRENT = _flexible("""
+_CONSUMER_GROUP_CURRENT = flexible("""
     memberEpoch                  int32
     previousMemberEpoch          int32
     state                        int8
@@ -108,17 +103,17 @@ _CONSUMER_GROUP_CURRENT = _flexible("""
       partitions                 []int32
       assignmentEpochs           []int32  nullable tag 0
 """)
-_SHARE_GROUP = _flexible("""
+_SHARE_GROUP = flexible("""
     epoch         int32
     metadataHash  int64
 """)
-_SHARE_GROUP_MEMBER = _flexible("""
+_SHARE_GROUP_MEMBER = flexible("""
     rackId                string    nullable
     clientId              string
     clientHost            string
     subscribedTopicNames  []string
 """)
-_SHARE_GROUP_CURRENT = _flexible("""
+_SHARE_GROUP_CURRENT = flexible("""
     memberEpoch          int32
     previousMemberEpoch  int32
     state                int8
@@ -126,7 +121,7 @@ _SHARE_GROUP_CURRENT = _flexible("""
       topicId            uuid
       partitions         []int32
 """)
-_SHARE_GROUP_PARTITIONS = _flexible("""
+_SHARE_GROUP_PARTITIONS = flexible("""
     initializingTopics  []
       topicId           uuid
       topicName         string
@@ -139,7 +134,6 @@ _SHARE_GROUP_PARTITIONS = _flexible("""
       topicId           uuid
       topicName         string
 """)
-
 
 _FORMS: Mapping[int, Form] = {
     0: Form(OFFSET_COMMIT, _OFFSET_KEY, _OFFSET_VALUE),
