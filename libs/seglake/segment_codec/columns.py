@@ -27,19 +27,10 @@ from seglake.segment_codec._kernel_arrays import (
 )
 from seglake.segment_codec._kernel_faults import FAULTS
 from seglake.segment_codec.batch_run import BatchRun, plain_records_of, plain_run_of
-from seglake.segment_codec.message_set import (
-    PREFIX_BYTES,
-    MessageRun,
-    Wrapper,
-    wrapped_messages,
-)
+from seglake.segment_codec.message_set import PREFIX_BYTES, MessageRun, Wrapper, wrapped_messages
 from seglake.segment_codec.offset_order import Unit
 from seglake.segment_codec.outcomes import Outcome, RunOutcome, UnitOutcome
-from seglake.segment_codec.record_batch import (
-    LOG_APPEND_TIME,
-    RecordBatch,
-    plain_records,
-)
+from seglake.segment_codec.record_batch import LOG_APPEND_TIME, RecordBatch, plain_records
 
 _SMALLEST_MESSAGE_BYTES = PREFIX_BYTES + 8  # two lengths, both null
 

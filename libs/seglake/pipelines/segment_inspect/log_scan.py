@@ -153,8 +153,7 @@ class LogScan:
     def _tail(self, tail: Tail, reader: Reader) -> Iterator[Finding]:
         self.totals.tail(tail)
         if tail.kind is TailKind.UNFLUSHED:
-            place = tail.position, tail.size_bytes
-            claims = claimed_batch(reader, *place, self._origin, tail.kind)
+            claims = claimed_batch(reader, tail.position, tail.size_bytes, self._origin, tail.kind)
             if claims is not None:
                 yield from self._show(claims)
         yield from self._show(TailFound(tail, self._origin))

@@ -6,12 +6,7 @@ from typing import Any, TextIO
 
 from seglake.errors import WrongCallError
 from seglake.lake.lake_folder import holds_tables
-from seglake.log_dirs.log_dir_search import (
-    Closed,
-    find_log_dirs,
-    has_log_dir_files,
-    list_folders,
-)
+from seglake.log_dirs.log_dir_search import Closed, find_log_dirs, has_log_dir_files, list_folders
 from seglake.pipelines.segment_inspect.errors import WrongPathError
 from seglake.pipelines.segment_inspect.findings import Finding
 from seglake.pipelines.segment_inspect.folder_look import (
