@@ -178,23 +178,17 @@ class _Look:
                 raise WrongPathError(
                     path=path, reason="it is an archive: unpack it, and inspect what was in it"
                 )
-        if kind in SEGMENT_KINDS:
-            return inspect_segment(storage, path, kind, records=shown.wants_records, offset=offset)
-        if offset is None:
-            return inspect_side_file(storage, path, kind)
-        if kind is not PathKind.INDEX:
-            raise WrongPathError(
-                path=path,
-                reason="an offset is looked up in a segment, in its .index file, or in a partition "
-                "folder",
-            )
-        return inspect_segment(
-            storage,
-            _log_beside(storage, path),
-            PathKind.LOG,
-            records=shown.wants_records,
-            offset=offset,
-        )
+        if kind not in SEGMENT_KINDS:
+            if offset is None:
+                return inspect_side_file(storage, path, kind)
+            if kind is not PathKind.INDEX:
+                raise WrongPathError(
+                    path=path,
+                    reason="an offset is looked up in a segment, in its .index file, or in a"
+                    " partition folder",
+                )
+            path, kind = _log_beside(storage, path), PathKind.LOG
+        return inspect_segment(storage, path, kind, records=shown.wants_records, offset=offset)
 
 
 def _has_partitions(storage: Storage, entries: tuple[FileInfo, ...]) -> bool:
