@@ -64,7 +64,7 @@ def test_layout_table_is_the_struct(module: ModuleType, structs: list[struct.Str
     ("module", "entry"),
     [
         (transaction_index, transaction_index.AbortedTransaction._fields),
-        (producer_snapshot, tuple(producer_snapshot.ProducerState.__dataclass_fields__)),
+        (producer_snapshot, producer_snapshot.ProducerState._fields),
         (record_batch, record_batch.BatchHeader._fields),
     ],
     ids=["transaction_index", "producer_snapshot", "record_batch"],

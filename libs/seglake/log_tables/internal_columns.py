@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 from seglake.lake.tables import CLUSTER_METADATA, CONSUMER_OFFSETS, TRANSACTION_STATE, Table
 from seglake.segment_codec.coordinator_records import CoordinatorRecord
-from seglake.segment_codec.group_records import GroupKind, group_record
+from seglake.segment_codec.group_records import OFFSET_COMMIT, group_record
 from seglake.segment_codec.message_layout import Json
 from seglake.segment_codec.metadata_records import RESOURCE_TYPES, MetadataRecord, metadata_record
 from seglake.segment_codec.transaction_records import STATUS_NAMES, transaction_record
@@ -43,7 +43,7 @@ def consumer_offset(key: bytes | None, value: bytes | None) -> Interpreted:
         "partition": named.get("partition"),
         "member_id": named.get("memberId"),
     }
-    if record.kind == GroupKind.OFFSET_COMMIT:
+    if record.kind == OFFSET_COMMIT:
         values |= {
             "offset": fields.get("offset"),
             "leader_epoch": _known(fields.get("leaderEpoch")),

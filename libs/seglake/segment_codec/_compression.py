@@ -12,7 +12,7 @@ from functools import cache
 import lz4.frame
 import snappy
 
-from seglake.segment_codec._zstd import decompress_zstd
+from seglake.segment_codec._zstd import decompress_zstd, limit_exceeded
 from seglake.segment_codec.codec import Codec
 from seglake.segment_codec.errors import DefectCode, DefectError
 
@@ -33,13 +33,6 @@ def decompress(codec: Codec, data: memoryview, *, magic: int, max_bytes: int) ->
     if codec is Codec.LZ4 and magic == 0:
         data = memoryview(_with_right_header_checksum(data))
     return _DECOMPRESSORS[codec](data, max_bytes)
-
-
-def _limit_exceeded(max_bytes: int) -> DefectError:
-    """The defect of a payload that would become too long."""
-    return DefectError(
-        DefectCode.DECOMPRESSION_LIMIT, f"the payload expands to more than {max_bytes} bytes"
-    )
 
 
 def _failed(codec: str, reason: object) -> DefectError:
@@ -65,7 +58,7 @@ def _gzip(data: memoryview, max_bytes: int) -> bytes:
             except zlib.error as error:
                 raise _failed("gzip", error) from None
             if len(plain) > room:
-                raise _limit_exceeded(max_bytes)
+                raise limit_exceeded(max_bytes)
             parts.append(plain)
             room -= len(plain)
             position += len(piece) - len(stream.unused_data)
@@ -111,7 +104,7 @@ def _snappy_block(block: memoryview, room: int, max_bytes: int) -> bytes:
     else:
         raise _failed("snappy", "a block does not begin with its length")
     if claimed > room:
-        raise _limit_exceeded(max_bytes)
+        raise limit_exceeded(max_bytes)
     try:
         plain: bytes = snappy.uncompress(block)
     except (snappy.UncompressError, ValueError) as error:
@@ -143,11 +136,11 @@ def _lz4_bounded(data: memoryview, max_bytes: int) -> bytes:
     if data[4] & _CONTENT_SIZE_FLAG:
         claimed = int.from_bytes(data[6:14], "little")
         if claimed > max_bytes:
-            raise _limit_exceeded(max_bytes)
+            raise limit_exceeded(max_bytes)
     stream = lz4.frame.LZ4FrameDecompressor()
     plain: bytes = stream.decompress(data, max_length=max_bytes + 1)
     if len(plain) > max_bytes:
-        raise _limit_exceeded(max_bytes)
+        raise limit_exceeded(max_bytes)
     if not stream.eof:
         raise _failed("lz4", "the frame is cut")
     return plain
@@ -187,13 +180,9 @@ def _header_checksum(descriptor: bytes) -> int:
     return value >> 8 & 0xFF
 
 
-def _zstd(data: memoryview, max_bytes: int) -> bytes:
-    return decompress_zstd(data, max_bytes)
-
-
 _DECOMPRESSORS: dict[Codec, Callable[[memoryview, int], bytes]] = {
     Codec.GZIP: _gzip,
     Codec.SNAPPY: _snappy,
     Codec.LZ4: _lz4,
-    Codec.ZSTD: _zstd,
+    Codec.ZSTD: decompress_zstd,
 }

@@ -85,6 +85,16 @@ class KeptArrays:
         return kept[:count]
 
 
+def unit_results(count: int) -> UnitResults:
+    """Results of so many units, none of them written."""
+    return UnitResults(
+        statuses=np.zeros(count, np.int32),
+        row_stops=np.zeros(count, np.int64),
+        first_offsets=np.zeros(count, np.int64),
+        record_counts=np.zeros(count, np.int64),
+    )
+
+
 def row_arrays(kept: KeptArrays, capacity: int) -> RowArrays:
     """Arrays with room for so many rows."""
     return RowArrays(

@@ -1,8 +1,7 @@
 """What the compiled loops share: integers, varints, CRC-32, Arrow's binary views, and statuses.
 
 numba checks no bounds, so the loops do: no index is used before it was compared with its end. A
-kernel never raises; it returns one of `_kernel_statuses`, which `_kernel_faults` turns into a
-defect.
+kernel never raises; it returns a status of `_kernel_faults`, where each has its defect.
 
 A binary view is four int32: the length, then up to twelve bytes inline, or the first four bytes,
 the number of the buffer (always 0) and the place in it.
@@ -15,7 +14,7 @@ import numba
 import numpy as np
 
 from seglake.segment_codec._checksum import IEEE, slicing_tables
-from seglake.segment_codec._kernel_statuses import VARINT
+from seglake.segment_codec._kernel_faults import VARINT
 
 Array = Any  # numba compiles for the types that come
 Int = Any  # a machine integer inside a kernel, of the width that the code names

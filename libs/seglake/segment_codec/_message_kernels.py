@@ -9,17 +9,7 @@ import numba
 import numpy as np
 
 from seglake.segment_codec._kernel_arrays import MessageSetArrays, RowArrays, UnitResults
-from seglake.segment_codec._kernel_parts import (
-    Array,
-    Int,
-    compiled,
-    crc32,
-    inlined,
-    int32,
-    int64,
-    set_view,
-)
-from seglake.segment_codec._kernel_statuses import (
+from seglake.segment_codec._kernel_faults import (
     INNER_CRC,
     INNER_CUT,
     INNER_MAGIC,
@@ -30,6 +20,16 @@ from seglake.segment_codec._kernel_statuses import (
     OK,
     REPEATED_OFFSETS,
     WRAPPER_OFFSET,
+)
+from seglake.segment_codec._kernel_parts import (
+    Array,
+    Int,
+    compiled,
+    crc32,
+    inlined,
+    int32,
+    int64,
+    set_view,
 )
 
 

@@ -9,17 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from seglake.segment_codec._kernel_arrays import BatchArrays, HeaderArrays, RowArrays, UnitResults
-from seglake.segment_codec._kernel_parts import (
-    Array,
-    Int,
-    compiled,
-    copy,
-    inlined,
-    set_view,
-    varint,
-    varlong,
-)
-from seglake.segment_codec._kernel_statuses import (
+from seglake.segment_codec._kernel_faults import (
     HEADER_COUNT,
     HEADER_KEY_LENGTH,
     HEADER_VALUE_LENGTH,
@@ -31,6 +21,16 @@ from seglake.segment_codec._kernel_statuses import (
     TOO_FEW_RECORDS,
     TOO_MANY_BYTES,
     VALUE_LENGTH,
+)
+from seglake.segment_codec._kernel_parts import (
+    Array,
+    Int,
+    compiled,
+    copy,
+    inlined,
+    set_view,
+    varint,
+    varlong,
 )
 
 _NO_ROOM = -1  # a status that never leaves this module

@@ -1,6 +1,6 @@
 """Zig-zag varints. Source: apache/kafka 1eb7644, ByteUtils.readVarint and readVarlong."""
 
-from seglake.segment_codec.errors import DefectCode, DefectError
+from seglake.segment_codec.errors import malformed
 
 MAX_VARINT_BYTES = 5
 MAX_VARLONG_BYTES = 10
@@ -26,10 +26,10 @@ def _read(
     value = 0
     for count in range(max_bytes):
         if index + count >= stop:
-            raise DefectError(DefectCode.MALFORMED_RECORD, "a varint runs past its end")
+            raise malformed("a varint runs past its end")
         byte = data[index + count]
         value |= (byte & 0x7F) << (7 * count)
         if byte < 0x80:
             value &= (1 << bits) - 1
             return (value >> 1) ^ -(value & 1), index + count + 1
-    raise DefectError(DefectCode.MALFORMED_RECORD, f"a varint is longer than {max_bytes} bytes")
+    raise malformed(f"a varint is longer than {max_bytes} bytes")

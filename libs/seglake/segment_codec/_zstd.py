@@ -56,7 +56,7 @@ def decompress_zstd(data: memoryview, max_bytes: int) -> bytes:
 def _content(frame_data: memoryview, frame: _Frame, room: int, max_bytes: int) -> bytes:
     if frame.claimed_bytes is not None and frame.claimed_bytes > min(room, frame.bound_bytes):
         if frame.claimed_bytes > room:
-            raise _limit(max_bytes)
+            raise limit_exceeded(max_bytes)
         raise _failed(
             f"the frame claims {frame.claimed_bytes} bytes, more than its blocks can hold"
         )
@@ -68,7 +68,7 @@ def _content(frame_data: memoryview, frame: _Frame, room: int, max_bytes: int) -
     except zstandard.ZstdError as error:
         raise _failed(str(error)) from None
     if len(plain) > room:
-        raise _limit(max_bytes)
+        raise limit_exceeded(max_bytes)
     return plain
 
 
@@ -139,7 +139,8 @@ def _failed(reason: str) -> DefectError:
     return DefectError(DefectCode.DECOMPRESSION_FAILED, f"zstd: {reason}")
 
 
-def _limit(max_bytes: int) -> DefectError:
+def limit_exceeded(max_bytes: int) -> DefectError:
+    """The defect of a payload, of any codec, that would become too long."""
     return DefectError(
         DefectCode.DECOMPRESSION_LIMIT, f"the payload expands to more than {max_bytes} bytes"
     )

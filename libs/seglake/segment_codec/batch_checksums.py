@@ -36,11 +36,7 @@ class BatchChecksums:
         self._new = _Ranges(window, crc32c, CASTAGNOLI)
 
     def of(self, position: int, size_bytes: int, magic: int, expected: int) -> int:
-        """Compute the checksum of a batch or message.
-
-        Args:
-            expected: what its header says.
-        """
+        """Compute the checksum of a batch or message whose header says `expected`."""
         if size_bytes > 2 * _BLOCK_BYTES and self._vain_bytes > _MOST_VAIN_BYTES:
             ranges = self._new if magic == 2 else self._old
             return ranges.of(position + _start(magic), position + size_bytes)

@@ -63,10 +63,6 @@ class BatchRun:
         return len(self.headers)
 
     @property
-    def magic(self) -> int:
-        return 2
-
-    @property
     def size_bytes(self) -> int:
         return int(self.starts[-1] + self.headers[-1, 1]) + LENGTH_STOP
 

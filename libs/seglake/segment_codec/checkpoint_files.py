@@ -72,11 +72,6 @@ class CheckpointFileError(SegmentCodecError):
         super().__init__(f"line {line_number}: {what}")
 
 
-class _Line(NamedTuple):
-    number: int
-    words: list[bytes]
-
-
 def parse_offset_checkpoint(text: bytes) -> dict[TopicPartition, int]:
     """Read any of the four offset checkpoint files.
 
@@ -84,20 +79,21 @@ def parse_offset_checkpoint(text: bytes) -> dict[TopicPartition, int]:
         CheckpointFileError: another version, another count, a malformed or repeated entry.
     """
     offsets: dict[TopicPartition, int] = {}
-    for line in _entries(text, ("topic", "partition", "offset")):
-        raw_topic, raw_partition, raw_offset = line.words
+    for number, (raw_topic, raw_partition, raw_offset) in _entries(
+        text, ("topic", "partition", "offset")
+    ):
         topic = raw_topic.decode("ascii", errors="replace")
         if not is_legal_topic(topic):
             raise CheckpointFileError(
-                what=f"{topic!r} is not a legal topic name", line_number=line.number
+                what=f"{topic!r} is not a legal topic name", line_number=number
             )
-        partition = _number(raw_partition, "partition", line.number, INT_MAX)
+        partition = _number(raw_partition, "partition", number, INT_MAX)
         key = TopicPartition(topic, partition)
         if key in offsets:
             raise CheckpointFileError(
-                what=f"{topic}-{partition} comes a second time", line_number=line.number
+                what=f"{topic}-{partition} comes a second time", line_number=number
             )
-        offsets[key] = _number(raw_offset, "offset", line.number, LONG_MAX)
+        offsets[key] = _number(raw_offset, "offset", number, LONG_MAX)
     return offsets
 
 
@@ -110,12 +106,12 @@ def parse_leader_epochs(text: bytes) -> tuple[EpochStart, ...]:
         CheckpointFileError: another version, another count, a malformed entry, another order.
     """
     epochs: list[EpochStart] = []
-    for line in _entries(text, ("epoch", "start offset")):
-        epoch = _number(line.words[0], "epoch", line.number, INT_MAX)
-        start_offset = _number(line.words[1], "start offset", line.number, LONG_MAX)
+    for number, (raw_epoch, raw_start_offset) in _entries(text, ("epoch", "start offset")):
+        epoch = _number(raw_epoch, "epoch", number, INT_MAX)
+        start_offset = _number(raw_start_offset, "start offset", number, LONG_MAX)
         if epochs and (epoch <= epochs[-1].epoch or start_offset < epochs[-1].start_offset):
             what = f"epoch {epoch} from offset {start_offset} does not follow {epochs[-1]}"
-            raise CheckpointFileError(what=what, line_number=line.number)
+            raise CheckpointFileError(what=what, line_number=number)
         epochs.append(EpochStart(epoch, start_offset))
     return tuple(epochs)
 
@@ -165,8 +161,8 @@ def parse_meta_properties(text: bytes) -> BrokerMetadata:
     )
 
 
-def _entries(text: bytes, fields: tuple[str, ...]) -> list[_Line]:
-    """The lines after version and count, which have one word per field."""
+def _entries(text: bytes, fields: tuple[str, ...]) -> list[tuple[int, list[bytes]]]:
+    """The numbers and words of the lines after version and count; one word per field."""
     if not text:
         return []
     lines = text.splitlines()
@@ -180,12 +176,12 @@ def _entries(text: bytes, fields: tuple[str, ...]) -> list[_Line]:
         raise CheckpointFileError(
             what=f"{count} entries promised, {len(lines) - 2} found", line_number=2
         )
-    entries = [_Line(number, line.split()) for number, line in enumerate(lines[2:], start=3)]
-    for entry in entries:
-        if len(entry.words) != len(fields):
+    entries = [(number, line.split()) for number, line in enumerate(lines[2:], start=3)]
+    for number, words in entries:
+        if len(words) != len(fields):
             raise CheckpointFileError(
-                what=f"expected {', '.join(fields)}; found {_shown(b' '.join(entry.words))}",
-                line_number=entry.number,
+                what=f"expected {', '.join(fields)}; found {_shown(b' '.join(words))}",
+                line_number=number,
             )
     return entries
 

@@ -4,7 +4,7 @@ from seglake.segment_codec import message_set, record_batch
 from seglake.segment_codec.message_set import MessageRun, Wrapper
 from seglake.segment_codec.offset_order import Unit
 from seglake.segment_codec.record_batch import BatchHeader, RecordBatch
-from seglake.segment_codec.segment import PREFIX, PREFIX_BYTES
+from seglake.segment_codec.resync import PREFIX, PREFIX_BYTES, smallest_length
 from seglake.segment_codec.window import ByteSource, Window
 
 _HEADER_READ_BYTES = 128  # enough for a header of either format
@@ -22,8 +22,7 @@ def claimed_unit(source: ByteSource, position: int, size_bytes: int) -> Unit | N
     window = Window(source, _HEADER_READ_BYTES)
     _, length, _, magic = PREFIX.unpack_from(window.view(position, PREFIX_BYTES))
     claimed_bytes = record_batch.LENGTH_STOP + length
-    smallest = record_batch.SMALLEST_LENGTH if magic == 2 else message_set.SMALLEST_SIZE
-    if magic not in (0, 1, 2) or length < smallest or claimed_bytes > size_bytes:
+    if magic not in (0, 1, 2) or length < smallest_length(magic) or claimed_bytes > size_bytes:
         return None
     if magic == 2:
         head = window.view(position, record_batch.HEADER_BYTES)

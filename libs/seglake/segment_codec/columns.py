@@ -5,6 +5,7 @@ headers [header_stops[i], header_stops[i + 1]).
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 from typing import NamedTuple
@@ -22,22 +23,14 @@ from seglake.segment_codec._kernel_arrays import (
     header_arrays,
     no_header_arrays,
     row_arrays,
+    unit_results,
 )
 from seglake.segment_codec._kernel_faults import FAULTS
 from seglake.segment_codec.batch_run import BatchRun, plain_records_of, plain_run_of
-from seglake.segment_codec.message_set import (
-    PREFIX_BYTES,
-    MessageRun,
-    Wrapper,
-    wrapped_messages,
-)
+from seglake.segment_codec.message_set import PREFIX_BYTES, MessageRun, Wrapper, wrapped_messages
 from seglake.segment_codec.offset_order import Unit
 from seglake.segment_codec.outcomes import Outcome, RunOutcome, UnitOutcome
-from seglake.segment_codec.record_batch import (
-    LOG_APPEND_TIME,
-    RecordBatch,
-    plain_records,
-)
+from seglake.segment_codec.record_batch import LOG_APPEND_TIME, RecordBatch, plain_records
 
 _SMALLEST_MESSAGE_BYTES = PREFIX_BYTES + 8  # two lengths, both null
 
@@ -161,11 +154,12 @@ class ColumnBuilder:
         flush = _Flush(
             units=self._units,
             data=data,
-            starts=self._starts,
-            stops=self._stops,
-            floors=self._floors,
-            ceilings=self._ceilings,
+            starts=np.array(self._starts, np.int64),
+            stops=np.array(self._stops, np.int64),
+            floors=np.array(self._floors, np.int64),
+            ceilings=np.array(self._ceilings, np.int64),
             kept=self._kept,
+            results=unit_results(len(self._stops)),
         )
         is_record_batch = bool(self._units) and isinstance(self._units[0], _RECORD_BATCHES)
         self._units, self._starts, self._stops, self._floors, self._ceilings = [], [], [], [], []
@@ -189,34 +183,18 @@ def _plain_bytes(unit: Unit, max_bytes: int) -> bytes | memoryview:
             raise TypeError(f"no unit of a log: {unit!r}")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Flush:
     """The units of one flush, and the arrays that the kernels read and write for them."""
 
-    def __init__(
-        self,
-        *,
-        units: list[Unit | BatchRun],
-        data: NDArray[np.uint8],
-        starts: list[int],
-        stops: list[int],
-        floors: list[int],
-        ceilings: list[int],
-        kept: KeptArrays,
-    ) -> None:
-        count = len(stops)
-        self.units = units
-        self.data = data
-        self.stops = np.array(stops, np.int64)
-        self.starts = np.array(starts, np.int64)
-        self.floors = np.array(floors, np.int64)
-        self.ceilings = np.array(ceilings, np.int64)
-        self.kept = kept
-        self.results = UnitResults(
-            statuses=np.zeros(count, np.int32),
-            row_stops=np.zeros(count, np.int64),
-            first_offsets=np.zeros(count, np.int64),
-            record_counts=np.zeros(count, np.int64),
-        )
+    units: list[Unit | BatchRun]
+    data: NDArray[np.uint8]
+    starts: NDArray[np.int64]
+    stops: NDArray[np.int64]
+    floors: NDArray[np.int64]
+    ceilings: NDArray[np.int64]
+    kept: KeptArrays
+    results: UnitResults
 
     def columns(self, rows: RowArrays, headers: HeaderArrays) -> Columns:
         """The parts of the arrays that the kernel filled."""

@@ -12,7 +12,7 @@ Source: apache/kafka 1eb7644, ControlRecordType.java.
 import struct
 from enum import StrEnum
 
-from seglake.segment_codec.errors import DefectCode, DefectError
+from seglake.segment_codec.errors import malformed
 from seglake.segment_codec.record import Record
 
 KEY = struct.Struct(">hh")
@@ -47,13 +47,8 @@ def control_type(records: list[Record]) -> ControlType:
     key = records[0].key
     if key is None or len(key) < KEY.size:
         found = "none" if key is None else f"{len(key)} bytes"
-        raise DefectError(
-            DefectCode.MALFORMED_RECORD,
-            f"a control record's key has 4 bytes at least, found {found}",
-        )
+        raise malformed(f"a control record's key has 4 bytes at least, found {found}")
     version, number = KEY.unpack_from(key)
     if version < 0:
-        raise DefectError(
-            DefectCode.MALFORMED_RECORD, f"a control record's key has version {version}"
-        )
+        raise malformed(f"a control record's key has version {version}")
     return _BY_NUMBER[number] if 0 <= number < len(_BY_NUMBER) else ControlType.UNKNOWN

@@ -48,11 +48,7 @@ class CoordinatorRecord:
 def read_record(
     forms: Mapping[int, Form], key: bytes | None, value: bytes | None
 ) -> CoordinatorRecord:
-    """Read one record. Never raises: `unread_reason` says what cannot be read.
-
-    Args:
-        forms: by key type.
-    """
+    """Read one record; forms are by key type. Never raises: see `unread_reason`."""
     key_type, version = _number(key), _number(value)
     form = None if key_type is None else forms.get(key_type)
     key_fields: Mapping[str, Json] = {}

@@ -76,5 +76,10 @@ class DefectError(SegmentCodecError):
         super().__init__(f"{code}: {detail}")
 
 
+def malformed(detail: str) -> DefectError:
+    """The defect of bytes that do not fit their layout."""
+    return DefectError(DefectCode.MALFORMED_RECORD, detail)
+
+
 class MessageError(SegmentCodecError):
     """A record of an internal topic that does not fit its layout; its checksum holds."""

@@ -9,37 +9,11 @@ read either.
 """
 
 from collections.abc import Mapping
-from enum import StrEnum
 
 from seglake.segment_codec.coordinator_records import CoordinatorRecord, Form, read_record
-from seglake.segment_codec.message_layout import Layout
+from seglake.segment_codec.message_layout import Layout, flexible
 
-
-class GroupKind(StrEnum):
-    """What a record is about, by the type in its key."""
-
-    OFFSET_COMMIT = "offset_commit"
-    CLASSIC_GROUP = "classic_group"
-    CONSUMER_GROUP = "consumer_group"
-    CONSUMER_GROUP_PARTITION_METADATA = "consumer_group_partition_metadata"
-    CONSUMER_GROUP_MEMBER = "consumer_group_member"
-    CONSUMER_GROUP_TARGET = "consumer_group_target_assignment"
-    CONSUMER_GROUP_TARGET_MEMBER = "consumer_group_target_assignment_member"
-    CONSUMER_GROUP_CURRENT = "consumer_group_current_assignment"
-    CONSUMER_GROUP_EXPRESSION = "consumer_group_regular_expression"
-    SHARE_GROUP_MEMBER = "share_group_member"
-    SHARE_GROUP = "share_group"
-    SHARE_GROUP_TARGET = "share_group_target_assignment"
-    SHARE_GROUP_TARGET_MEMBER = "share_group_target_assignment_member"
-    SHARE_GROUP_CURRENT = "share_group_current_assignment"
-    SHARE_GROUP_PARTITIONS = "share_group_state_partitions"
-    STREAMS_GROUP = "streams_group"
-    STREAMS_GROUP_MEMBER = "streams_group_member"
-    STREAMS_GROUP_TARGET = "streams_group_target_assignment"
-    STREAMS_GROUP_TARGET_MEMBER = "streams_group_target_assignment_member"
-    STREAMS_GROUP_CURRENT = "streams_group_current_assignment"
-    STREAMS_GROUP_TOPOLOGY = "streams_group_topology"
-
+OFFSET_COMMIT = "offset_commit"  # a kind
 
 _OFFSET_KEY = Layout("""
     group      string
@@ -88,15 +62,11 @@ _CLASSIC_GROUP = Layout(
     newest=4,
     flexible=4,
 )
-_CONSUMER_GROUP = Layout(
-    """
+_CONSUMER_GROUP = flexible("""
     epoch         int32
     metadataHash  int64  tag 0
-    """,
-    flexible=0,
-)
-_CONSUMER_GROUP_MEMBER = Layout(
-    """
+""")
+_CONSUMER_GROUP_MEMBER = flexible("""
     instanceId             string    nullable
     rackId                 string    nullable
     clientId               string
@@ -110,26 +80,17 @@ _CONSUMER_GROUP_MEMBER = Layout(
       supportedProtocols   []
         name               string
         metadata           bytes
-    """,
-    flexible=0,
-)
-_TARGET = Layout(
-    """
+""")
+_TARGET = flexible("""
     assignmentEpoch      int32
     assignmentTimestamp  int64  tag 0
-    """,
-    flexible=0,
-)
-_TARGET_MEMBER = Layout(
-    """
+""")
+_TARGET_MEMBER = flexible("""
     topicPartitions  []
       topicId        uuid
       partitions     []int32
-    """,
-    flexible=0,
-)
-_CONSUMER_GROUP_CURRENT = Layout(
-    """
+""")
+_CONSUMER_GROUP_CURRENT = flexible("""
     memberEpoch                  int32
     previousMemberEpoch          int32
     state                        int8
@@ -141,38 +102,26 @@ _CONSUMER_GROUP_CURRENT = Layout(
       topicId                    uuid
       partitions                 []int32
       assignmentEpochs           []int32  nullable tag 0
-    """,
-    flexible=0,
-)
-_SHARE_GROUP = Layout(
-    """
+""")
+_SHARE_GROUP = flexible("""
     epoch         int32
     metadataHash  int64
-    """,
-    flexible=0,
-)
-_SHARE_GROUP_MEMBER = Layout(
-    """
+""")
+_SHARE_GROUP_MEMBER = flexible("""
     rackId                string    nullable
     clientId              string
     clientHost            string
     subscribedTopicNames  []string
-    """,
-    flexible=0,
-)
-_SHARE_GROUP_CURRENT = Layout(
-    """
+""")
+_SHARE_GROUP_CURRENT = flexible("""
     memberEpoch          int32
     previousMemberEpoch  int32
     state                int8
     assignedPartitions   []
       topicId            uuid
       partitions         []int32
-    """,
-    flexible=0,
-)
-_SHARE_GROUP_PARTITIONS = Layout(
-    """
+""")
+_SHARE_GROUP_PARTITIONS = flexible("""
     initializingTopics  []
       topicId           uuid
       topicName         string
@@ -184,34 +133,31 @@ _SHARE_GROUP_PARTITIONS = Layout(
     deletingTopics      []
       topicId           uuid
       topicName         string
-    """,
-    flexible=0,
-)
-
+""")
 
 _FORMS: Mapping[int, Form] = {
-    0: Form(GroupKind.OFFSET_COMMIT, _OFFSET_KEY, _OFFSET_VALUE),
-    1: Form(GroupKind.OFFSET_COMMIT, _OFFSET_KEY, _OFFSET_VALUE),
-    2: Form(GroupKind.CLASSIC_GROUP, _GROUP_KEY, _CLASSIC_GROUP),
-    3: Form(GroupKind.CONSUMER_GROUP, _GROUP_KEY, _CONSUMER_GROUP),
-    4: Form(GroupKind.CONSUMER_GROUP_PARTITION_METADATA, _GROUP_KEY, None),
-    5: Form(GroupKind.CONSUMER_GROUP_MEMBER, _MEMBER_KEY, _CONSUMER_GROUP_MEMBER),
-    6: Form(GroupKind.CONSUMER_GROUP_TARGET, _GROUP_KEY, _TARGET),
-    7: Form(GroupKind.CONSUMER_GROUP_TARGET_MEMBER, _MEMBER_KEY, _TARGET_MEMBER),
-    8: Form(GroupKind.CONSUMER_GROUP_CURRENT, _MEMBER_KEY, _CONSUMER_GROUP_CURRENT),
-    10: Form(GroupKind.SHARE_GROUP_MEMBER, _MEMBER_KEY, _SHARE_GROUP_MEMBER),
-    11: Form(GroupKind.SHARE_GROUP, _GROUP_KEY, _SHARE_GROUP),
-    12: Form(GroupKind.SHARE_GROUP_TARGET, _GROUP_KEY, _TARGET),
-    13: Form(GroupKind.SHARE_GROUP_TARGET_MEMBER, _MEMBER_KEY, _TARGET_MEMBER),
-    14: Form(GroupKind.SHARE_GROUP_CURRENT, _MEMBER_KEY, _SHARE_GROUP_CURRENT),
-    15: Form(GroupKind.SHARE_GROUP_PARTITIONS, _GROUP_KEY, _SHARE_GROUP_PARTITIONS),
-    16: Form(GroupKind.CONSUMER_GROUP_EXPRESSION, _EXPRESSION_KEY, None),
-    17: Form(GroupKind.STREAMS_GROUP, _GROUP_KEY, None),
-    19: Form(GroupKind.STREAMS_GROUP_MEMBER, _MEMBER_KEY, None),
-    20: Form(GroupKind.STREAMS_GROUP_TARGET, _GROUP_KEY, None),
-    21: Form(GroupKind.STREAMS_GROUP_TARGET_MEMBER, _MEMBER_KEY, None),
-    22: Form(GroupKind.STREAMS_GROUP_CURRENT, _MEMBER_KEY, None),
-    23: Form(GroupKind.STREAMS_GROUP_TOPOLOGY, _GROUP_KEY, None),
+    0: Form(OFFSET_COMMIT, _OFFSET_KEY, _OFFSET_VALUE),
+    1: Form(OFFSET_COMMIT, _OFFSET_KEY, _OFFSET_VALUE),
+    2: Form("classic_group", _GROUP_KEY, _CLASSIC_GROUP),
+    3: Form("consumer_group", _GROUP_KEY, _CONSUMER_GROUP),
+    4: Form("consumer_group_partition_metadata", _GROUP_KEY, None),
+    5: Form("consumer_group_member", _MEMBER_KEY, _CONSUMER_GROUP_MEMBER),
+    6: Form("consumer_group_target_assignment", _GROUP_KEY, _TARGET),
+    7: Form("consumer_group_target_assignment_member", _MEMBER_KEY, _TARGET_MEMBER),
+    8: Form("consumer_group_current_assignment", _MEMBER_KEY, _CONSUMER_GROUP_CURRENT),
+    10: Form("share_group_member", _MEMBER_KEY, _SHARE_GROUP_MEMBER),
+    11: Form("share_group", _GROUP_KEY, _SHARE_GROUP),
+    12: Form("share_group_target_assignment", _GROUP_KEY, _TARGET),
+    13: Form("share_group_target_assignment_member", _MEMBER_KEY, _TARGET_MEMBER),
+    14: Form("share_group_current_assignment", _MEMBER_KEY, _SHARE_GROUP_CURRENT),
+    15: Form("share_group_state_partitions", _GROUP_KEY, _SHARE_GROUP_PARTITIONS),
+    16: Form("consumer_group_regular_expression", _EXPRESSION_KEY, None),
+    17: Form("streams_group", _GROUP_KEY, None),
+    19: Form("streams_group_member", _MEMBER_KEY, None),
+    20: Form("streams_group_target_assignment", _GROUP_KEY, None),
+    21: Form("streams_group_target_assignment_member", _MEMBER_KEY, None),
+    22: Form("streams_group_current_assignment", _MEMBER_KEY, None),
+    23: Form("streams_group_topology", _GROUP_KEY, None),
 }
 
 

@@ -59,11 +59,7 @@ class Cursor:
         return len(self.data) - self.position
 
     def take(self, length: int) -> bytes:
-        """The next bytes.
-
-        Raises:
-            MessageError: there are not so many.
-        """
+        """The next bytes; raises MessageError if there are not so many."""
         start = self.position
         stop = start + length
         if stop > len(self.data):
@@ -92,11 +88,7 @@ class Cursor:
         return value
 
     def end(self) -> None:
-        """Check that nothing is left.
-
-        Raises:
-            MessageError: something is.
-        """
+        """Raise MessageError if anything is left."""
         if self.left_bytes:
             raise MessageError(f"{self.left_bytes} bytes are left at {self.position}")
 
@@ -131,24 +123,8 @@ def _uuid(cursor: Cursor) -> Json:
     return base64.urlsafe_b64encode(cursor.take(_UUID_BYTES)).decode().rstrip("=")
 
 
-def _string(cursor: Cursor) -> Json:
-    return _text(cursor, cursor.number(_INT16))
-
-
-def _compact_string(cursor: Cursor) -> Json:
-    return _text(cursor, cursor.uvarint() - 1)
-
-
 def _text(cursor: Cursor, length: int) -> Json:
     return None if length < 0 else cursor.take(length).decode("utf-8", errors="replace")
-
-
-def _bytes(cursor: Cursor) -> Json:
-    return _base64(cursor, cursor.number(_INT32))
-
-
-def _compact_bytes(cursor: Cursor) -> Json:
-    return _base64(cursor, cursor.uvarint() - 1)
 
 
 def _base64(cursor: Cursor, length: int) -> Json:
@@ -165,9 +141,17 @@ _FIXED: Mapping[str, _Reader] = {
     "float64": _float,
     "uuid": _uuid,
 }
-_SCALARS = {
-    False: {**_FIXED, "string": _string, "bytes": _bytes},
-    True: {**_FIXED, "string": _compact_string, "bytes": _compact_bytes},
+_SCALARS: Mapping[bool, Mapping[str, _Reader]] = {
+    False: {
+        **_FIXED,
+        "string": lambda cursor: _text(cursor, cursor.number(_INT16)),
+        "bytes": lambda cursor: _base64(cursor, cursor.number(_INT32)),
+    },
+    True: {
+        **_FIXED,
+        "string": lambda cursor: _text(cursor, cursor.uvarint() - 1),
+        "bytes": lambda cursor: _base64(cursor, cursor.uvarint() - 1),
+    },
 }
 """By whether the version is flexible."""
 
@@ -250,6 +234,11 @@ class Layout:
         return self._versions[version].read(cursor)
 
 
+def flexible(text: str, newest: int = 0) -> Layout:
+    """A layout of which all versions are flexible."""
+    return Layout(text, newest, flexible=0)
+
+
 class _Line(NamedTuple):
     """One line of a layout."""
 
@@ -266,17 +255,14 @@ class _Line(NamedTuple):
         name, kind, *rest = line.split()
         versions = rest[0] if rest and rest[0][0].isdigit() else "0+"
         first, _, last = versions.rstrip("+").partition("-")
-        last_version = _ANY_VERSION if versions.endswith("+") else int(last or first)
-        tag = int(rest[rest.index("tag") + 1]) if "tag" in rest else None
-        indent = len(line) - len(line.lstrip())
         return cls(
-            indent=indent,
+            indent=len(line) - len(line.lstrip()),
             name=name,
             type=kind,
             first_version=int(first),
-            last_version=last_version,
+            last_version=_ANY_VERSION if versions.endswith("+") else int(last or first),
             is_nullable="nullable" in rest,
-            tag=tag,
+            tag=int(rest[rest.index("tag") + 1]) if "tag" in rest else None,
         )
 
 
@@ -305,14 +291,9 @@ def _reader(line: _Line, below: list[_Line], version: int, is_flexible: bool) ->
         return _array(_struct(below, version, is_flexible).read, is_flexible)
     if line.type == "{}":
         inner = _struct(below, version, is_flexible)
-        return _nullable_struct(inner) if line.is_nullable else inner.read
+        if not line.is_nullable:
+            return inner.read
+        return lambda cursor: None if cursor.uvarint() == 0 else inner.read(cursor)
     if line.type.startswith("[]"):
         return _array(_SCALARS[is_flexible][line.type.removeprefix("[]")], is_flexible)
     return _SCALARS[is_flexible][line.type]
-
-
-def _nullable_struct(inner: _Struct) -> _Reader:
-    def read(cursor: Cursor) -> Json:
-        return None if cursor.uvarint() == 0 else inner.read(cursor)
-
-    return read

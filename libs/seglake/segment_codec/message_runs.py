@@ -11,12 +11,7 @@ _LOWEST, _HIGHEST = -(1 << 63) + 1, 1 << 62
 
 
 class MessageRunFinder:
-    """Finds the runs of one walk.
-
-    Args:
-        stop: where the walk stops.
-        compares_neighbours: see `SegmentWalk`.
-    """
+    """Finds the runs of one walk; the arguments are those of `SegmentWalk`."""
 
     def __init__(
         self, window: Window, bounds: SegmentBounds, stop: int, *, compares_neighbours: bool

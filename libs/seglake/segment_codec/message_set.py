@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 from seglake.segment_codec._compression import decompress
 from seglake.segment_codec.codec import Codec
-from seglake.segment_codec.errors import DefectCode, DefectError
+from seglake.segment_codec.errors import DefectCode, DefectError, malformed
 
 PREFIX = struct.Struct(">qiIbb")
 PREFIX_BYTES = PREFIX.size
@@ -100,10 +100,10 @@ def wrapped_messages(wrapper: Wrapper, max_bytes: int) -> bytes | memoryview:
             DefectCode.UNSUPPORTED_CODEC, f"codec id {codec_id} in magic {wrapper.magic}"
         )
     if wrapper.value is None:
-        raise DefectError(DefectCode.MALFORMED_RECORD, "a wrapper has no value")
+        raise malformed("a wrapper has no value")
     messages = decompress(Codec(codec_id), wrapper.value, magic=wrapper.magic, max_bytes=max_bytes)
     if not len(messages):
-        raise DefectError(DefectCode.MALFORMED_RECORD, "a wrapper holds no message")
+        raise malformed("a wrapper holds no message")
     return messages
 
 
@@ -116,23 +116,17 @@ def body(message: memoryview, magic: int) -> tuple[memoryview | None, memoryview
     key, position = _bytes_field(message, PREFIX_BYTES + (TIMESTAMP.size if magic else 0))
     value, position = _bytes_field(message, position)
     if position != len(message):
-        raise DefectError(
-            DefectCode.MALFORMED_RECORD,
-            f"key and value end at byte {position} of a message of {len(message)}",
-        )
+        raise malformed(f"key and value end at byte {position} of a message of {len(message)}")
     return key, value
 
 
 def _bytes_field(message: memoryview, position: int) -> tuple[memoryview | None, int]:
     start = position + LENGTH.size
     if start > len(message):
-        raise DefectError(DefectCode.MALFORMED_RECORD, "a message ends inside a length")
+        raise malformed("a message ends inside a length")
     (length,) = LENGTH.unpack_from(message, position)
     if length < 0:
         return None, start
     if length > len(message) - start:
-        raise DefectError(
-            DefectCode.MALFORMED_RECORD,
-            f"a field of {length} bytes in the {len(message) - start} that are left",
-        )
+        raise malformed(f"a field of {length} bytes in the {len(message) - start} that are left")
     return message[start : start + length], start + length

@@ -9,7 +9,7 @@ Source: apache/kafka 1eb7644, metadata/src/main/resources/common/metadata.
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from seglake.segment_codec.message_layout import Layout
+from seglake.segment_codec.message_layout import Layout, flexible
 
 
 class MetadataForm(NamedTuple):
@@ -19,11 +19,7 @@ class MetadataForm(NamedTuple):
     layout: Layout | None
 
 
-def _layout(text: str, newest: int = 0) -> Layout:
-    return Layout(text, newest, flexible=0)
-
-
-_REGISTER_BROKER = _layout(
+_REGISTER_BROKER = flexible(
     """
     brokerId               int32
     isMigratingZkBroker    bool     2+
@@ -46,7 +42,7 @@ _REGISTER_BROKER = _layout(
     """,
     newest=4,
 )
-_REGISTER_CONTROLLER = _layout("""
+_REGISTER_CONTROLLER = flexible("""
     controllerId           int32
     incarnationId          uuid
     zkMigrationReady       bool
@@ -60,7 +56,7 @@ _REGISTER_CONTROLLER = _layout("""
       minSupportedVersion  int16
       maxSupportedVersion  int16
 """)
-_BROKER_CHANGE = _layout(
+_BROKER_CHANGE = flexible(
     """
     brokerId              int32
     brokerEpoch           int64
@@ -71,15 +67,15 @@ _BROKER_CHANGE = _layout(
     """,
     newest=3,
 )
-_BROKER_ID = _layout("""
+_BROKER_ID = flexible("""
     brokerId     int32
     brokerEpoch  int64
 """)
-_BROKER_FENCE = _layout("""
+_BROKER_FENCE = flexible("""
     id     int32
     epoch  int64
 """)
-_PARTITION = _layout(
+_PARTITION = flexible(
     """
     partitionId             int32
     topicId                 uuid
@@ -97,7 +93,7 @@ _PARTITION = _layout(
     """,
     newest=2,
 )
-_PARTITION_CHANGE = _layout(
+_PARTITION_CHANGE = flexible(
     """
     partitionId             int32
     topicId                 uuid
@@ -113,22 +109,21 @@ _PARTITION_CHANGE = _layout(
     """,
     newest=2,
 )
-_TOPIC = _layout("""
+_TOPIC = flexible("""
     name     string
     topicId  uuid
 """)
-_REMOVE_TOPIC = _layout("topicId  uuid")
-_CONFIG = _layout("""
+_CONFIG = flexible("""
     resourceType  int8
     resourceName  string
     name          string
     value         string  nullable
 """)
-_FEATURE_LEVEL = _layout("""
+_FEATURE_LEVEL = flexible("""
     name          string
     featureLevel  int16
 """)
-_CLIENT_QUOTA = _layout("""
+_CLIENT_QUOTA = flexible("""
     entity        []
       entityType  string
       entityName  string   nullable
@@ -136,12 +131,12 @@ _CLIENT_QUOTA = _layout("""
     value         float64
     remove        bool
 """)
-_PRODUCER_IDS = _layout("""
+_PRODUCER_IDS = flexible("""
     brokerId        int32
     brokerEpoch     int64
     nextProducerId  int64
 """)
-_ACCESS_CONTROL_ENTRY = _layout("""
+_ACCESS_CONTROL_ENTRY = flexible("""
     id              uuid
     resourceType    int8
     resourceName    string
@@ -151,13 +146,7 @@ _ACCESS_CONTROL_ENTRY = _layout("""
     operation       int8
     permissionType  int8
 """)
-_REMOVE_ACCESS_CONTROL_ENTRY = _layout("id  uuid")
-_ZK_MIGRATION = _layout("zkMigrationState  int8")
-_BEGIN = _layout("name  string  nullable tag 0")
-_ABORT = _layout("reason  string  nullable tag 0")
-_CLEAR_ELR = _layout("topicName  string")
-_CONTROLLER_ID = _layout("controllerId  int32")
-_NOTHING = _layout("")
+_NOTHING = flexible("")
 
 FORMS: Mapping[int, MetadataForm] = {
     0: MetadataForm("register_broker", _REGISTER_BROKER),
@@ -168,7 +157,7 @@ FORMS: Mapping[int, MetadataForm] = {
     5: MetadataForm("partition_change", _PARTITION_CHANGE),
     7: MetadataForm("fence_broker", _BROKER_FENCE),
     8: MetadataForm("unfence_broker", _BROKER_FENCE),
-    9: MetadataForm("remove_topic", _REMOVE_TOPIC),
+    9: MetadataForm("remove_topic", flexible("topicId  uuid")),
     10: MetadataForm("delegation_token", None),
     11: MetadataForm("user_scram_credential", None),
     12: MetadataForm("feature_level", _FEATURE_LEVEL),
@@ -176,15 +165,15 @@ FORMS: Mapping[int, MetadataForm] = {
     15: MetadataForm("producer_ids", _PRODUCER_IDS),
     17: MetadataForm("broker_registration_change", _BROKER_CHANGE),
     18: MetadataForm("access_control_entry", _ACCESS_CONTROL_ENTRY),
-    19: MetadataForm("remove_access_control_entry", _REMOVE_ACCESS_CONTROL_ENTRY),
+    19: MetadataForm("remove_access_control_entry", flexible("id  uuid")),
     20: MetadataForm("no_op", _NOTHING),
-    21: MetadataForm("zk_migration_state", _ZK_MIGRATION),
+    21: MetadataForm("zk_migration_state", flexible("zkMigrationState  int8")),
     22: MetadataForm("remove_user_scram_credential", None),
-    23: MetadataForm("begin_transaction", _BEGIN),
+    23: MetadataForm("begin_transaction", flexible("name  string  nullable tag 0")),
     24: MetadataForm("end_transaction", _NOTHING),
-    25: MetadataForm("abort_transaction", _ABORT),
+    25: MetadataForm("abort_transaction", flexible("reason  string  nullable tag 0")),
     26: MetadataForm("remove_delegation_token", None),
     27: MetadataForm("register_controller", _REGISTER_CONTROLLER),
-    28: MetadataForm("clear_elr", _CLEAR_ELR),
-    29: MetadataForm("unregister_controller", _CONTROLLER_ID),
+    28: MetadataForm("clear_elr", flexible("topicName  string")),
+    29: MetadataForm("unregister_controller", flexible("controllerId  int32")),
 }

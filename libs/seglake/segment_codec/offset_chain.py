@@ -104,11 +104,7 @@ class OffsetChain:
         return self._at_the_end(claim) if is_odd and next(following, None) is None else None
 
     def accept(self, first_offset: int, next_offset: int, *, is_cleaned: bool) -> None:
-        """A batch is where it belongs.
-
-        Args:
-            is_cleaned: the cleaner removed records from it.
-        """
+        """A batch is where it belongs; `is_cleaned` if the cleaner removed records from it."""
         self._is_cleaned |= is_cleaned
         if first_offset >= self.next_offset:
             has_hole = first_offset > self.next_offset and not self._is_explained
@@ -148,23 +144,21 @@ class OffsetChain:
         """
         hole = int(not self._is_explained)
         fits = self.next_offset + claim.spanned
-        left: dict[_Verdict, list[int]] = {_Verdict.FALSE: [], _Verdict.IN_PLACE: []}
+        false: list[int] = []
+        true: list[int] = []
         if behind.first_offset >= fits:
             is_hole = hole and behind.is_adjacent and behind.first_offset != fits
-            left[_Verdict.FALSE].append(int(is_hole) + _hole(behind.next_offset, third))
+            false.append(int(is_hole) + _hole(behind.next_offset, third))
         follows = claim.next_offset + behind.spanned
         if third is None or third.first_offset >= follows:
-            left[_Verdict.IN_PLACE].append(hole + _hole(follows, third))
+            true.append(hole + _hole(follows, third))
         if self.next_offset <= behind.first_offset and behind.next_offset <= claim.first_offset:
             stays = claim.next_offset, behind.next_offset  # in the log, or more come late
             if third is None or third.first_offset >= stays[0] or third.first_offset == stays[1]:
-                is_whole = (behind.first_offset, behind.next_offset) == (
-                    self.next_offset,
-                    claim.first_offset,
-                )
+                hole_offsets = self.next_offset, claim.first_offset
+                is_whole = (behind.first_offset, behind.next_offset) == hole_offsets
                 goes_on = third is None or third.first_offset in stays
-                left[_Verdict.IN_PLACE].append(int(not is_whole) + int(not goes_on))
-        false, true = left[_Verdict.FALSE], left[_Verdict.IN_PLACE]
+                true.append(int(not is_whole) + int(not goes_on))
         if not false and not true:  # one of them is in excess; the log goes on behind the other
             is_true = _hole(claim.next_offset, third) == 0
             return _Verdict.IN_PLACE if is_true else _Verdict.UNDECIDED

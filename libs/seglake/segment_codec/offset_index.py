@@ -22,6 +22,8 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import NamedTuple
 
+from seglake.segment_codec._index_entries import length_damage, without_zero_tail
+
 ENTRY = struct.Struct(">ii")
 
 
@@ -51,16 +53,15 @@ class OffsetIndex:
 
 
 def parse(data: bytes | memoryview, base_offset: int) -> OffsetIndex:
-    """Read a whole `.index` file. Never raises: damage is part of the answer.
+    """Read a whole `.index` file; `base_offset` is the number in its name.
 
-    Args:
-        data: the file's content; borrowed.
-        base_offset: the number in the file's name.
+    Never raises: damage is part of the answer.
     """
     entries: list[OffsetPosition] = []
-    damage = _length_damage(len(data))
+    damage = length_damage(len(data), ENTRY.size)
     relative_offset = position = -1
-    for next_offset, next_position in ENTRY.iter_unpack(_without_zero_tail(data)):
+    content = without_zero_tail(data, ENTRY.size)
+    for next_offset, next_position in ENTRY.iter_unpack(content):
         if next_offset <= relative_offset or next_position <= position:
             damage = (
                 f"entry {len(entries)} (relative offset {next_offset}, position {next_position}) "
@@ -70,17 +71,3 @@ def parse(data: bytes | memoryview, base_offset: int) -> OffsetIndex:
         relative_offset, position = next_offset, next_position
         entries.append(OffsetPosition(base_offset + relative_offset, position))
     return OffsetIndex(base_offset, tuple(entries), damage)
-
-
-def _length_damage(size_bytes: int) -> str | None:
-    surplus = size_bytes % ENTRY.size
-    if not surplus:
-        return None
-    return f"{size_bytes} bytes: {surplus} more than whole entries of {ENTRY.size}"
-
-
-def _without_zero_tail(data: bytes | memoryview) -> bytes:
-    """The whole entries up to the last one that is not all zeros."""
-    used_bytes = len(bytes(data).rstrip(b"\0"))
-    whole_entries = min(-(-used_bytes // ENTRY.size), len(data) // ENTRY.size)
-    return bytes(data[: whole_entries * ENTRY.size])

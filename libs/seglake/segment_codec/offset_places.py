@@ -7,7 +7,7 @@ import numpy as np
 
 from seglake.segment_codec import message_set
 from seglake.segment_codec.batch_run import BatchRun
-from seglake.segment_codec.errors import DefectCode, DefectError
+from seglake.segment_codec.errors import DefectCode, DefectError, malformed
 from seglake.segment_codec.message_set import MessageRun, Wrapper, wrapped_messages
 from seglake.segment_codec.offset_chain import Claim, OffsetChain
 from seglake.segment_codec.offset_order import OffsetOrder, Unit
@@ -21,11 +21,7 @@ _MOST_WRAPPED_BYTES = 64 << 20
 
 
 class OffsetPlaces:
-    """Judges batches by what was read before, and by the bounds of their segment.
-
-    Args:
-        order: of the partition; changed by what is judged.
-    """
+    """Judges batches by the order so far, which they change, and the bounds of their segment."""
 
     def __init__(self, order: OffsetOrder, bounds: SegmentBounds) -> None:
         self._order = order
@@ -127,18 +123,15 @@ class _ComparedPlaces(OffsetPlaces):
         return max(self._order.next_offset, self._chain.next_offset)
 
     def accept_run(self, run: BatchRun) -> None:
-        """Batches in a row that begin at or above `run_offset`; each proves the one before it."""
         super().accept_run(run)
         is_sparse = bool(run.is_sparse.any())
         for start, stop in run.stretches():
             self._chain.accept(start, stop, is_cleaned=is_sparse)
 
     def damage(self) -> None:
-        """Bytes were met that are no batch, and may be why offsets are missing."""
         self._chain.damage()
 
     def fault(self, unit: Unit) -> Fault | None:
-        """What is wrong with the offsets of a batch; None if it is in its place."""
         chain, first = self._chain, unit.first_offset
         if isinstance(unit, Wrapper) or first != chain.next_offset:
             return self._compared(unit)
@@ -263,5 +256,5 @@ def _wrapper_claim(wrapper: Wrapper) -> Claim:
             f"the wrapper claims offset {wrapper.last_offset}, its last message has {last}",
         )
     if first > last:
-        raise DefectError(DefectCode.MALFORMED_RECORD, "the offsets of inner messages do not rise")
+        raise malformed("the offsets of inner messages do not rise")
     return Claim(wrapper.position, first + shift, last + shift + 1)

@@ -26,6 +26,7 @@ Source: apache/kafka 1eb7644, ProducerStateManager.java.
 
 import struct
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from seglake.segment_codec._checksum import crc32c
 
@@ -36,8 +37,7 @@ EMPTY_SNAPSHOT_BYTES = HEADER.size
 VERSION = 1
 
 
-@dataclass(frozen=True, slots=True)
-class ProducerState:
+class ProducerState(NamedTuple):
     """One entry; what Kafka stores as offset -1, meaning none, is None."""
 
     producer_id: int
@@ -64,18 +64,16 @@ class ProducerSnapshot:
 
 
 def parse(data: bytes | memoryview) -> ProducerSnapshot:
-    """Read a whole `.snapshot` file. Never raises: damage is part of the answer.
-
-    Args:
-        data: the file's content; borrowed.
-    """
+    """Read a whole `.snapshot` file. Never raises: damage is part of the answer."""
     if len(data) < HEADER.size:
-        damage = f"{len(data)} bytes, shorter than the header of {HEADER.size}"
-        return ProducerSnapshot(None, crc_is_valid=False, entries=(), damage=damage)
+        too_short = f"{len(data)} bytes, shorter than the header of {HEADER.size}"
+        return ProducerSnapshot(None, crc_is_valid=False, entries=(), damage=too_short)
     version, stored_crc, count = HEADER.unpack_from(data)
     computed_crc = crc32c(data[CHECKSUM_START:])
     crc_is_valid = stored_crc == computed_crc
     expected_bytes = HEADER.size + ENTRY.size * count
+    entries: tuple[ProducerState, ...] = ()
+    damage: str | None = None
     if version != VERSION:
         damage = f"version {version}, expected {VERSION}"
     elif not crc_is_valid:
@@ -83,30 +81,15 @@ def parse(data: bytes | memoryview) -> ProducerSnapshot:
     elif len(data) != expected_bytes:
         damage = f"{len(data)} bytes, {count} entries take {expected_bytes}"
     else:
-        entries = map(_producer_state, ENTRY.iter_unpack(bytes(data[HEADER.size :])))
-        return ProducerSnapshot(version, crc_is_valid, tuple(entries), damage=None)
-    return ProducerSnapshot(version, crc_is_valid, (), damage)
+        entries = tuple(map(_producer_state, ENTRY.iter_unpack(bytes(data[HEADER.size :]))))
+    return ProducerSnapshot(version, crc_is_valid, entries, damage)
 
 
 def _producer_state(fields: tuple[int, ...]) -> ProducerState:
-    (
-        producer_id,
-        producer_epoch,
-        last_sequence,
-        last_offset,
-        offset_delta,
-        timestamp_ms,
-        coordinator_epoch,
-        current_txn_first_offset,
-    ) = fields
-    return ProducerState(
-        producer_id=producer_id,
-        producer_epoch=producer_epoch,
-        last_sequence=last_sequence,
+    state = ProducerState._make(fields)
+    last_offset, current_txn_first_offset = fields[3], fields[7]
+    return state._replace(
         last_offset=None if last_offset < 0 else last_offset,
-        offset_delta=offset_delta,
-        timestamp_ms=timestamp_ms,
-        coordinator_epoch=coordinator_epoch,
         current_txn_first_offset=(
             None if current_txn_first_offset < 0 else current_txn_first_offset
         ),

@@ -23,11 +23,11 @@ Source: apache/kafka 1eb7644, DefaultRecordBatch.java, class comment.
 
 import struct
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from seglake.segment_codec._compression import decompress
 from seglake.segment_codec.codec import CODECS, Codec
-from seglake.segment_codec.errors import DefectCode, DefectError
+from seglake.segment_codec.errors import DefectCode, DefectError, malformed
 
 HEADER = struct.Struct(">qiibIhiqqqhii")
 HEADER_BYTES = HEADER.size
@@ -98,14 +98,11 @@ def is_surely_data(header: BatchHeader, size_bytes: int) -> bool:
 class RecordBatch:
     """A batch whose checksum holds; `payload` is a view, still compressed."""
 
+    magic: ClassVar[int] = 2
     position: int
     size_bytes: int
     header: BatchHeader
     payload: memoryview
-
-    @property
-    def magic(self) -> int:
-        return 2
 
     @property
     def first_offset(self) -> int:
@@ -137,9 +134,7 @@ def plain_records(batch: RecordBatch, max_bytes: int) -> bytes | memoryview:
     if codec_id > Codec.ZSTD:
         raise DefectError(DefectCode.UNSUPPORTED_CODEC, f"codec id {codec_id}")
     if header.last_offset_delta < 0:
-        raise DefectError(
-            DefectCode.MALFORMED_RECORD, f"last offset delta is {header.last_offset_delta}"
-        )
+        raise malformed(f"last offset delta is {header.last_offset_delta}")
     count = header.record_count
     if count == 0 and not len(batch.payload):
         return b""

@@ -6,7 +6,7 @@ records are wanted: for markers, and to inspect a segment.
 
 from seglake.segment_codec._checksum import crc32
 from seglake.segment_codec._varint import read_varint, read_varlong
-from seglake.segment_codec.errors import DefectCode, DefectError
+from seglake.segment_codec.errors import DefectCode, DefectError, malformed
 from seglake.segment_codec.message_set import (
     CHECKSUM_START,
     CODEC_MASK,
@@ -55,10 +55,10 @@ def _batch_records(batch: RecordBatch, data: bytes | memoryview) -> list[Record]
             raise _miscounted("the payload holds fewer records than the header says")
         length, position = read_varint(data, position, len(data))
         if not _SMALLEST_RECORD_BODY_BYTES <= length <= len(data) - position:
-            raise _malformed(f"a record of {length} bytes in the {len(data) - position} left")
+            raise malformed(f"a record of {length} bytes in the {len(data) - position} left")
         delta, record = _record(data, position, position + length, batch)
         if not last_delta < delta <= header.last_offset_delta:
-            raise _malformed(f"offset delta {delta} after {last_delta}")
+            raise malformed(f"offset delta {delta} after {last_delta}")
         records.append(record)
         position, last_delta = position + length, delta
     if position != len(data):
@@ -75,16 +75,16 @@ def _record(
     value, position = _field(data, position, end, "value")
     count, position = read_varint(data, position, end)
     if not 0 <= count <= end - position:
-        raise _malformed(f"{count} headers in {end - position} bytes")
+        raise malformed(f"{count} headers in {end - position} bytes")
     headers: list[RecordHeader] = []
     for _ in range(count):
         name, position = _field(data, position, end, "header key")
         if name is None:
-            raise _malformed("a header's key is null")
+            raise malformed("a header's key is null")
         content, position = _field(data, position, end, "header value")
         headers.append(RecordHeader(name, content))
     if position != end:
-        raise _malformed(f"a record is {end - position} bytes longer than what it holds")
+        raise malformed(f"a record is {end - position} bytes longer than what it holds")
     header = batch.header
     timestamp_ms = (
         header.max_timestamp_ms
@@ -107,7 +107,7 @@ def _field(
     if length < 0:
         return None, position
     if length > end - position:
-        raise _malformed(f"a {what} of {length} bytes in the {end - position} left")
+        raise malformed(f"a {what} of {length} bytes in the {end - position} left")
     return bytes(data[position : position + length]), position + length
 
 
@@ -119,7 +119,7 @@ def _wrapper_records(wrapper: Wrapper, data: memoryview) -> list[Record]:
     else:
         shift = 0 if wrapper.last_offset == last else -1
     if shift < 0:
-        raise _malformed(f"wrapper offset {wrapper.last_offset}, last inner offset {last}")
+        raise malformed(f"wrapper offset {wrapper.last_offset}, last inner offset {last}")
     time_ms = wrapper.timestamp_ms if wrapper.is_log_append_time else None
     return [
         record._replace(
@@ -149,11 +149,11 @@ def _messages(data: memoryview) -> list[Record]:
         key, at = _message_field(data, at, end)
         value, at = _message_field(data, at, end)
         if at != end:
-            raise _malformed(f"a message is {end - at} bytes longer than key and value")
+            raise malformed(f"a message is {end - at} bytes longer than key and value")
         if records and offset <= records[-1].offset:
-            raise _malformed(f"inner offset {offset} after {records[-1].offset}")
+            raise malformed(f"inner offset {offset} after {records[-1].offset}")
         if not records and offset < 0:
-            raise _malformed(f"inner offset {offset}")
+            raise malformed(f"inner offset {offset}")
         records.append(
             Record(offset=offset, timestamp_ms=timestamp_ms, key=key, value=value, headers=())
         )
@@ -164,18 +164,18 @@ def _messages(data: memoryview) -> list[Record]:
 def _checked_message_end(data: memoryview, position: int) -> int:
     left = len(data) - position
     if left < SIZE_STOP:
-        raise _malformed("the last inner message is cut")
+        raise malformed("the last inner message is cut")
     size = LENGTH.unpack_from(data, position + 8)[0]
     if size < SMALLEST_SIZE:
-        raise _malformed(f"an inner message of size {size}")
+        raise malformed(f"an inner message of size {size}")
     if size > left - SIZE_STOP:
-        raise _malformed("the last inner message is cut")
+        raise malformed("the last inner message is cut")
     end = position + SIZE_STOP + int(size)
     _, _, crc, magic, attributes = PREFIX.unpack_from(data, position)
     if magic not in (0, 1):
-        raise _malformed(f"an inner message of magic {magic}")
+        raise malformed(f"an inner message of magic {magic}")
     if magic == 1 and size < SMALLEST_SIZE + TIMESTAMP.size:
-        raise _malformed(f"an inner message of size {size}")
+        raise malformed(f"an inner message of size {size}")
     if crc32(data[position + CHECKSUM_START : end]) != crc:
         raise DefectError(DefectCode.INNER_CRC_MISMATCH, "an inner message fails its checksum")
     if attributes & CODEC_MASK:
@@ -185,23 +185,19 @@ def _checked_message_end(data: memoryview, position: int) -> int:
 
 def _message_field(data: memoryview, at: int, end: int) -> tuple[bytes | None, int]:
     if end - at < LENGTH.size:
-        raise _malformed("a message ends inside a length")
+        raise malformed("a message ends inside a length")
     (length,) = LENGTH.unpack_from(data, at)
     at += LENGTH.size
     if length < 0:
         return None, at
     if length > end - at:
-        raise _malformed(f"a field of {length} bytes in the {end - at} left")
+        raise malformed(f"a field of {length} bytes in the {end - at} left")
     return bytes(data[at : at + length]), at + length
 
 
 def _wrapped_int64(value: int) -> int:
     """Java adds two longs with wrap-around."""
     return (value + (1 << 63)) % (1 << 64) - (1 << 63)
-
-
-def _malformed(detail: str) -> DefectError:
-    return DefectError(DefectCode.MALFORMED_RECORD, detail)
 
 
 def _miscounted(detail: str) -> DefectError:

@@ -17,8 +17,8 @@ from seglake.segment_codec._varint import read_varint
 from seglake.segment_codec.batch_checksums import BatchChecksums
 from seglake.segment_codec.window import Window
 
-_PREFIX = struct.Struct(">qiIb")
-_PREFIX_BYTES = 17
+PREFIX = struct.Struct(">qiIb")  # offset, length, four bytes that differ by format, magic
+PREFIX_BYTES = PREFIX.size
 _OFFSET = struct.Struct(">q")
 _PIECE_BYTES = 1 << 20
 _NEAR_STOPS = 16
@@ -43,10 +43,10 @@ def may_continue_at(window: Window, position: int, *, may_be_cut: bool) -> bool:
         may_be_cut: the batch may be longer than the file, as in the last segment.
     """
     left = window.size_bytes - position
-    if left < _PREFIX_BYTES:
+    if left < PREFIX_BYTES:
         return left == 0 or may_be_cut or is_zero(window, position, left)
-    offset, length, _, magic = _PREFIX.unpack_from(window.view(position, _PREFIX_BYTES))
-    if 0 <= magic <= 2 and length >= _smallest_length(magic) and offset >= 0:
+    offset, length, _, magic = PREFIX.unpack_from(window.view(position, PREFIX_BYTES))
+    if 0 <= magic <= 2 and length >= smallest_length(magic) and offset >= 0:
         return may_be_cut or length <= left - record_batch.LENGTH_STOP
     return length == 0 and is_zero(window, position, left)
 
@@ -137,16 +137,16 @@ class Resync:
 
     def _may_be_old(self, damaged: int) -> bool:
         """Whether what is damaged may be an old message; its magic byte may be damaged too."""
-        if damaged < 0 or self._stop - damaged < _PREFIX_BYTES:
+        if damaged < 0 or self._stop - damaged < PREFIX_BYTES:
             return True
-        return int(self._window.view(damaged, _PREFIX_BYTES)[_PREFIX_BYTES - 1]) != 2
+        return int(self._window.view(damaged, PREFIX_BYTES)[PREFIX_BYTES - 1]) != 2
 
     def _candidates(self, start: int, stop: int, low_offset: int) -> Iterator[int]:
         """What looks like a header, with 61 bytes of it before `stop` or that at the file's end."""
         from seglake.segment_codec import _message_kernels  # numba takes 0.2 s
 
         piece_start = start
-        while stop - piece_start >= _PREFIX_BYTES:
+        while stop - piece_start >= PREFIX_BYTES:
             piece = self._window.view(piece_start, min(_PIECE_BYTES, stop - piece_start))
             data = np.frombuffer(piece, np.uint8)
             left = self._stop - piece_start
@@ -205,22 +205,22 @@ class Resync:
             return left == 0
         (offset,) = _OFFSET.unpack(self._window.view(position, _OFFSET.size))
         is_next = low_offset <= offset < self._limit_offset
-        if left < _PREFIX_BYTES:
+        if left < PREFIX_BYTES:
             return bool(is_next)
-        _, length, _, magic = _PREFIX.unpack_from(self._window.view(position, _PREFIX_BYTES))
+        _, length, _, magic = PREFIX.unpack_from(self._window.view(position, PREFIX_BYTES))
         if is_next and 0 <= magic <= 2:
             # An impossible length is damaged, or no length at all: then the offset must fit.
-            return bool(length >= _smallest_length(magic) or offset == low_offset)
+            return bool(length >= smallest_length(magic) or offset == low_offset)
         return length == 0 and is_zero(self._window, position, left)
 
     def _verified(self, position: int, low_offset: int) -> tuple[int, int] | None:
         """Size and end offset of the batch at `position`, if its checksum holds."""
         left = self._stop - position
-        if left < _PREFIX_BYTES:
+        if left < PREFIX_BYTES:
             return None
-        offset, length, crc, magic = _PREFIX.unpack_from(self._window.view(position, _PREFIX_BYTES))
+        offset, length, crc, magic = PREFIX.unpack_from(self._window.view(position, PREFIX_BYTES))
         size_bytes = record_batch.LENGTH_STOP + length
-        if not 0 <= magic <= 2 or length < _smallest_length(magic) or size_bytes > left:
+        if not 0 <= magic <= 2 or length < smallest_length(magic) or size_bytes > left:
             return None
         if not low_offset <= offset < self._limit_offset:
             return None
@@ -237,5 +237,6 @@ class Resync:
         return size_bytes, header.last_offset + 1
 
 
-def _smallest_length(magic: int) -> int:
+def smallest_length(magic: int) -> int:
+    """The least that the length field of a batch or message may say."""
     return record_batch.SMALLEST_LENGTH if magic == 2 else message_set.SMALLEST_SIZE

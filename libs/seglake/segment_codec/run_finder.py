@@ -22,9 +22,7 @@ _MOST_SKIPPED = 64
 class RunFinder:
     """Finds the runs of one walk; after a short one it waits longer until it looks again.
 
-    Args:
-        stop: where the walk stops.
-        headers_only, compares_neighbours: see `SegmentWalk`.
+    The arguments are those of `SegmentWalk`.
     """
 
     def __init__(
@@ -48,11 +46,7 @@ class RunFinder:
         self._patience = 0
 
     def run_at(self, position: int, low_offset: int) -> BatchRun | None:
-        """The run that begins at a position, if one does.
-
-        Args:
-            low_offset: the end of what was read before.
-        """
+        """The run that begins at a position, if one does; what is below `low_offset` was read."""
         if self._skipped < self._patience:
             self._skipped += 1
             return None

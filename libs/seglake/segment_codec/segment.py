@@ -8,7 +8,6 @@ batch are checked when it is decoded. Source of the rules for the end of a file:
 1eb7644, FileLogInputStream.java, LogSegment.recover.
 """
 
-import struct
 from collections.abc import Iterator
 
 from seglake.segment_codec import message_set, record_batch
@@ -19,7 +18,14 @@ from seglake.segment_codec.message_set import Wrapper
 from seglake.segment_codec.offset_order import OffsetOrder, Unit
 from seglake.segment_codec.offset_places import OffsetPlaces, places_of
 from seglake.segment_codec.record_batch import BatchHeader, RecordBatch
-from seglake.segment_codec.resync import Resync, is_zero, may_continue_at
+from seglake.segment_codec.resync import (
+    PREFIX,
+    PREFIX_BYTES,
+    Resync,
+    is_zero,
+    may_continue_at,
+    smallest_length,
+)
 from seglake.segment_codec.run_finder import RunFinder
 from seglake.segment_codec.segment_items import (
     HIGHEST_OFFSET,
@@ -31,10 +37,6 @@ from seglake.segment_codec.segment_items import (
 from seglake.segment_codec.window import Window
 
 __all__ = ["MOST_OFFSETS", "Defect", "Item", "SegmentBounds", "SegmentWalk", "Tail"]
-
-PREFIX = struct.Struct(">qiib")  # offset, length, four bytes that differ by format, magic
-PREFIX_BYTES = PREFIX.size
-
 
 Item = Unit | Defect | Tail
 
@@ -113,7 +115,16 @@ class SegmentWalk:
             self._places.damage()
             return item
         fault = self._places.fault(item)
-        return item if fault is None else self._misplaced(item, *fault)
+        if fault is None:
+            return item
+        return self._defect(
+            item.position,
+            item.size_bytes,
+            *fault,
+            base_offset=item.first_offset,
+            last_offset=item.last_offset,
+            magic=item.magic,
+        )
 
     def runs(self, position: int = 0) -> Iterator[Item | BatchRun]:
         """As `items`, with plain batches of magic 2 as runs where several follow each other."""
@@ -214,17 +225,6 @@ class SegmentWalk:
         # One per batch, so by position: keywords cost the walk over wrappers 5 %.
         return Wrapper(position, size_bytes, magic, offset, crc, attributes, timestamp_ms, value)
 
-    def _misplaced(self, unit: Unit, code: DefectCode, detail: str) -> Defect:
-        return self._defect(
-            unit.position,
-            unit.size_bytes,
-            code,
-            detail,
-            base_offset=unit.first_offset,
-            last_offset=unit.last_offset,
-            magic=unit.magic,
-        )
-
     def _bad_checksum(
         self, position: int, size_bytes: int, offset: int, magic: int, expected: int, computed: int
     ) -> Item:
@@ -302,18 +302,19 @@ class SegmentWalk:
     def _is_cut(self, position: int) -> bool:
         """Whether this may be a correct header, of a batch that is longer than the file."""
         offset, length, _, magic = PREFIX.unpack_from(self._window.view(position, PREFIX_BYTES))
-        smallest = record_batch.SMALLEST_LENGTH if magic == 2 else message_set.SMALLEST_SIZE
         left = self._window.size_bytes - position - record_batch.LENGTH_STOP
         last = self._bounds.base_offset + MOST_OFFSETS
         in_order = self._order.next_offset <= offset < last
-        return magic in (0, 1, 2) and length >= smallest and length > left and in_order
+        return (
+            magic in (0, 1, 2) and length >= smallest_length(magic) and length > left and in_order
+        )
 
     def _length_claim(self, position: int) -> str:
-        head = self._window.view_up_to(position, PREFIX_BYTES)
-        if len(head) < PREFIX_BYTES:
-            return f"{len(head)} bytes are not a header"
-        length = PREFIX.unpack_from(head)[1]
-        left = self._window.size_bytes - position - record_batch.LENGTH_STOP
+        left = self._window.size_bytes - position
+        if left < PREFIX_BYTES:
+            return f"{left} bytes are not a header"
+        length = PREFIX.unpack_from(self._window.view(position, PREFIX_BYTES))[1]
+        left -= record_batch.LENGTH_STOP
         return f"the length field says {length}, {left} bytes are left"
 
     def _tail(self, position: int, kind: TailKind) -> Tail:

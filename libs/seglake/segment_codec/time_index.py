@@ -18,6 +18,8 @@ import struct
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from seglake.segment_codec._index_entries import length_damage, without_zero_tail
+
 ENTRY = struct.Struct(">qi")
 
 
@@ -41,16 +43,17 @@ class TimeIndex:
 
 
 def parse(data: bytes | memoryview, base_offset: int) -> TimeIndex:
-    """Read a whole `.timeindex` file. Never raises: damage is part of the answer.
+    """Read a whole `.timeindex` file; `base_offset` is the number in its name.
 
-    Args:
-        data: the file's content; borrowed.
-        base_offset: the number in the file's name.
+    Never raises: damage is part of the answer.
     """
     entries: list[TimestampOffset] = []
-    damage = _length_damage(len(data))
+    damage = length_damage(len(data), ENTRY.size)
     timestamp_ms = relative_offset = 0
-    for next_timestamp_ms, next_offset in ENTRY.iter_unpack(_without_zero_tail(data)):
+    content = bytes(data)
+    if len(data) != ENTRY.size:  # the only record of a closed segment may carry timestamp 0
+        content = without_zero_tail(data, ENTRY.size)
+    for next_timestamp_ms, next_offset in ENTRY.iter_unpack(content):
         if next_timestamp_ms < timestamp_ms or next_offset < relative_offset:
             damage = (
                 f"entry {len(entries)} (timestamp {next_timestamp_ms}, relative offset "
@@ -61,22 +64,3 @@ def parse(data: bytes | memoryview, base_offset: int) -> TimeIndex:
         timestamp_ms, relative_offset = next_timestamp_ms, next_offset
         entries.append(TimestampOffset(timestamp_ms, base_offset + relative_offset))
     return TimeIndex(tuple(entries), damage)
-
-
-def _length_damage(size_bytes: int) -> str | None:
-    surplus = size_bytes % ENTRY.size
-    if not surplus:
-        return None
-    return f"{size_bytes} bytes: {surplus} more than whole entries of {ENTRY.size}"
-
-
-def _without_zero_tail(data: bytes | memoryview) -> bytes:
-    """The whole entries up to the last one that is not all zeros.
-
-    A single entry of zeros is kept: the only record of a closed segment may carry timestamp 0.
-    """
-    if len(data) == ENTRY.size:
-        return bytes(data)
-    used_bytes = len(bytes(data).rstrip(b"\0"))
-    whole_entries = min(-(-used_bytes // ENTRY.size), len(data) // ENTRY.size)
-    return bytes(data[: whole_entries * ENTRY.size])

@@ -19,6 +19,8 @@ import struct
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from seglake.segment_codec._index_entries import length_damage
+
 ENTRY = struct.Struct(">hqqqq")
 VERSION = 0
 
@@ -45,18 +47,11 @@ class TransactionIndex:
 
 
 def parse(data: bytes | memoryview) -> TransactionIndex:
-    """Read a whole `.txnindex` file. Never raises: damage is part of the answer.
-
-    Args:
-        data: the file's content; borrowed.
-    """
+    """Read a whole `.txnindex` file. Never raises: damage is part of the answer."""
     entries: list[AbortedTransaction] = []
-    surplus = len(data) % ENTRY.size
-    damage = (
-        f"{len(data)} bytes: {surplus} more than whole entries of {ENTRY.size}" if surplus else None
-    )
+    damage = length_damage(len(data), ENTRY.size)
     last_offset = -1
-    for fields in ENTRY.iter_unpack(bytes(data[: len(data) - surplus])):
+    for fields in ENTRY.iter_unpack(bytes(data[: len(data) - len(data) % ENTRY.size])):
         entry = AbortedTransaction._make(fields)
         fault = _fault(entry, last_offset)
         if fault:

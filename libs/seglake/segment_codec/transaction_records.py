@@ -23,7 +23,6 @@ STATUS_NAMES = (
     "prepare_epoch_fence",
 )
 
-_KEY = Layout("transactionalId  string")
 _VALUE = Layout(
     """
     producerId                        int64
@@ -43,7 +42,7 @@ _VALUE = Layout(
     newest=1,
     flexible=1,
 )
-_FORMS: Mapping[int, Form] = {0: Form("transaction", _KEY, _VALUE)}
+_FORMS: Mapping[int, Form] = {0: Form("transaction", Layout("transactionalId  string"), _VALUE)}
 
 
 def transaction_record(key: bytes | None, value: bytes | None) -> CoordinatorRecord:

@@ -73,10 +73,6 @@ class Window:
             self._move(position, length)
         return self._piece[position - self._start : stop - self._start]
 
-    def view_up_to(self, position: int, length: int) -> memoryview:
-        """As `view`, cut at the end of the file."""
-        return self.view(position, min(length, self.size_bytes - position))
-
     def buffered(self, position: int, least: int, most: int) -> memoryview:
         """As `view` for `least` bytes, and as many more, up to `most`, as need no reading."""
         self.view(position, least)

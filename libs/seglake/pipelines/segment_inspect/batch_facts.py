@@ -129,11 +129,7 @@ def claimed_batch(
 def damage(
     defect: Defect, origin: Origin, previous_offset: int | None, reader: Reader
 ) -> tuple[BatchFound | None, DefectFound]:
-    """A defect, and what its header claims if it is one whole batch.
-
-    Args:
-        previous_offset: last valid offset in front of the damage, None when there is none.
-    """
+    """A defect, and what its header claims if it is one whole batch."""
     claims = claimed_batch(reader, defect.position, defect.size_bytes, origin, defect.code)
     if claims is not None and claims.unit.size_bytes != defect.size_bytes:
         claims = None  # its length is implausible, or these are several messages

@@ -57,11 +57,7 @@ def inspect_log_dirs(
     *,
     records: RecordChoice,
 ) -> Iterator[Finding]:
-    """Show the log dirs below a folder, each on its own, and the sum of all.
-
-    Args:
-        closed: folders that cannot be listed, and why.
-    """
+    """Show the log dirs below a folder, each on its own, and the sum of all."""
     yield FileFound(path, PathKind.FOLDER, 0)
     totals = Totals()
     for log_dir in log_dirs:

@@ -4,60 +4,49 @@ from base64 import b64encode
 from dataclasses import asdict
 from typing import Any
 
+from seglake.pipelines.segment_inspect import findings
 from seglake.pipelines.segment_inspect.batch_facts import BatchFound, DefectFound
-from seglake.pipelines.segment_inspect.findings import (
-    EntryFound,
-    FileFound,
-    Finding,
-    HoleFound,
-    LogSummary,
-    RecordFound,
-    RestFound,
-    SearchSummary,
-    SideFileSummary,
-    TailFound,
-)
 
 Line = dict[str, Any]
 _NAMES = {"size_bytes": "bytes", "entry_count": "entries"}
 
 
-def json_line(finding: Finding, *, with_payload: bool) -> Line | None:
+def json_line(finding: findings.Finding, *, with_payload: bool) -> Line | None:
     """A finding as `--json` prints it; None for a hole, which follows from the batches around it.
 
     Args:
         with_payload: keys, values, headers and damaged bytes too, as base64.
     """
     match finding:
-        case FileFound():
+        case findings.FileFound():
             return {"type": "file", **_file(finding)}
         case BatchFound():
             return {"type": "batch", **finding.columns()}
-        case HoleFound():
+        case findings.HoleFound():
             return None
         case DefectFound():
             columns = finding.columns()
             columns["raw"] = _base64(columns["raw"]) if with_payload else None
             return {"type": "defect", **columns}
-        case TailFound():
+        case findings.TailFound():
             return {"type": "tail", **_tail(finding)}
-        case RecordFound():
+        case findings.RecordFound():
             return {"type": "record", **_record(finding, with_payload=with_payload)}
-        case EntryFound():
+        case findings.EntryFound():
             return {"type": "entry", **finding.fields}
-        case RestFound():
+        case findings.RestFound():
             return {"type": "rest", "limit": finding.limit, **finding.counts}
-        case SideFileSummary() | LogSummary() | SearchSummary():
+        case findings.SideFileSummary() | findings.LogSummary() | findings.SearchSummary():
             return {"type": "summary", **_summary(finding)}
 
 
-def _file(found: FileFound) -> Line:
+def _file(found: findings.FileFound) -> Line:
     """Fields that do not apply are left out."""
     known = {name: value for name, value in asdict(found).items() if value is not None}
     return {_NAMES.get(name, name): value for name, value in known.items()}
 
 
-def _tail(found: TailFound) -> Line:
+def _tail(found: findings.TailFound) -> Line:
     tail, origin = found
     return {
         "bytes": tail.size_bytes,
@@ -69,7 +58,7 @@ def _tail(found: TailFound) -> Line:
     }
 
 
-def _record(found: RecordFound, *, with_payload: bool) -> Line:
+def _record(found: findings.RecordFound, *, with_payload: bool) -> Line:
     """Sizes stand for the payload where it is not wanted."""
     record, origin = found.record, found.origin
     columns: Line = {
@@ -93,9 +82,9 @@ def _record(found: RecordFound, *, with_payload: bool) -> Line:
     return columns
 
 
-def _summary(found: SideFileSummary | LogSummary | SearchSummary) -> Line:
+def _summary(found: findings.Summary) -> Line:
     match found:
-        case SideFileSummary():
+        case findings.SideFileSummary():
             return {
                 "path": found.file.path,
                 "kind": found.file.kind,
@@ -104,7 +93,7 @@ def _summary(found: SideFileSummary | LogSummary | SearchSummary) -> Line:
                 "bytes": found.file.size_bytes,
                 "entries": found.file.entry_count or 0,
             }
-        case LogSummary():
+        case findings.LogSummary():
             totals = found.totals.columns()
             size_bytes = totals.pop("size_bytes")
             return {
@@ -116,7 +105,7 @@ def _summary(found: SideFileSummary | LogSummary | SearchSummary) -> Line:
                 "notes": list(found.notes),
                 "bytes": size_bytes,
             }
-        case SearchSummary():
+        case findings.SearchSummary():
             return {**asdict(found), "notes": list(found.notes)}
 
 

@@ -4,7 +4,6 @@ Damage is shown once the next valid offset is known, so what follows it waits th
 """
 
 from collections.abc import Iterator
-from functools import cache
 
 from seglake.log_dirs.segment_side_files import anchors_of, read_index
 from seglake.pipelines.segment_inspect.batch_facts import (
@@ -101,18 +100,12 @@ class LogScan:
 
     def _walk(self, place: SegmentPlace, reader: Reader) -> Iterator[Finding]:
         file = place.file
-
-        @cache
-        def anchors() -> tuple[int, ...]:
-            index = read_index(self._storage, file, self._notes)
-            return anchors_of(index)
-
         bounds = SegmentBounds(
             file.base_offset,
             place.limit_offset,
             place.is_last,
             self._partition.checkpoints.durable_offset,
-            anchors=anchors,
+            anchors=lambda: anchors_of(read_index(self._storage, file, self._notes)),
         )
         walk = SegmentWalk(Window(reader, WINDOW_BYTES), bounds, self._order)
         for item in judged(walk.items()):
@@ -160,8 +153,7 @@ class LogScan:
     def _tail(self, tail: Tail, reader: Reader) -> Iterator[Finding]:
         self.totals.tail(tail)
         if tail.kind is TailKind.UNFLUSHED:
-            place = tail.position, tail.size_bytes
-            claims = claimed_batch(reader, *place, self._origin, tail.kind)
+            claims = claimed_batch(reader, tail.position, tail.size_bytes, self._origin, tail.kind)
             if claims is not None:
                 yield from self._show(claims)
         yield from self._show(TailFound(tail, self._origin))

@@ -40,12 +40,7 @@ UNKNOWN_PARTITION = Partition(Origin(), NO_CHECKPOINTS)
 
 @dataclass(frozen=True, slots=True)
 class SegmentPlace:
-    """A segment in its log.
-
-    Attributes:
-        limit_offset: offsets from here on cannot be in it.
-        is_last: no later segment exists.
-    """
+    """A segment in its log; limits are as in `SegmentBounds`."""
 
     file: SegmentFile
     limit_offset: int

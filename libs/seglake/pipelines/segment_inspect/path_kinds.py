@@ -25,6 +25,8 @@ class PathKind(StrEnum):
     FOLDER = "folder"  # above log dirs
 
 
+SEGMENT_KINDS = frozenset({PathKind.LOG, PathKind.KRAFT_SNAPSHOT})
+FOLDER_KINDS = frozenset({PathKind.PARTITION_FOLDER, PathKind.LOG_DIR, PathKind.FOLDER})
 _SIDE_KINDS = {
     SideFile.HIGH_WATERMARKS: PathKind.OFFSET_CHECKPOINT,
     SideFile.RECOVERY_POINTS: PathKind.OFFSET_CHECKPOINT,

@@ -6,12 +6,7 @@ from typing import Any, TextIO
 
 from seglake.errors import WrongCallError
 from seglake.lake.lake_folder import holds_tables
-from seglake.log_dirs.log_dir_search import (
-    Closed,
-    find_log_dirs,
-    has_log_dir_files,
-    list_folders,
-)
+from seglake.log_dirs.log_dir_search import Closed, find_log_dirs, has_log_dir_files, list_folders
 from seglake.pipelines.segment_inspect.errors import WrongPathError
 from seglake.pipelines.segment_inspect.findings import Finding
 from seglake.pipelines.segment_inspect.folder_look import (
@@ -21,7 +16,12 @@ from seglake.pipelines.segment_inspect.folder_look import (
 )
 from seglake.pipelines.segment_inspect.json_report import json_line
 from seglake.pipelines.segment_inspect.partition_log import is_partition
-from seglake.pipelines.segment_inspect.path_kinds import PathKind, is_packed, kind_of_file
+from seglake.pipelines.segment_inspect.path_kinds import (
+    SEGMENT_KINDS,
+    PathKind,
+    is_packed,
+    kind_of_file,
+)
 from seglake.pipelines.segment_inspect.segment_look import claimed_first_offset, inspect_segment
 from seglake.pipelines.segment_inspect.shown_part import Part, ShownPart
 from seglake.pipelines.segment_inspect.side_files import inspect_side_file
@@ -30,7 +30,6 @@ from seglake.segment_codec.log_dir import FileKind, parse_file_name
 from seglake.storage.errors import NotFoundError, RefusedError
 from seglake.storage.storage import FileInfo, Storage
 
-_SEGMENT_KINDS = (PathKind.LOG, PathKind.KRAFT_SNAPSHOT)
 _EVERYTHING = Part()
 
 
@@ -179,23 +178,17 @@ class _Look:
                 raise WrongPathError(
                     path=path, reason="it is an archive: unpack it, and inspect what was in it"
                 )
-        if kind in _SEGMENT_KINDS:
-            return inspect_segment(storage, path, kind, records=shown.wants_records, offset=offset)
-        if offset is None:
-            return inspect_side_file(storage, path, kind)
-        if kind is not PathKind.INDEX:
-            raise WrongPathError(
-                path=path,
-                reason="an offset is looked up in a segment, in its .index file, or in a partition "
-                "folder",
-            )
-        return inspect_segment(
-            storage,
-            _log_beside(storage, path),
-            PathKind.LOG,
-            records=shown.wants_records,
-            offset=offset,
-        )
+        if kind not in SEGMENT_KINDS:
+            if offset is None:
+                return inspect_side_file(storage, path, kind)
+            if kind is not PathKind.INDEX:
+                raise WrongPathError(
+                    path=path,
+                    reason="an offset is looked up in a segment, in its .index file, or in a"
+                    " partition folder",
+                )
+            path, kind = _log_beside(storage, path), PathKind.LOG
+        return inspect_segment(storage, path, kind, records=shown.wants_records, offset=offset)
 
 
 def _has_partitions(storage: Storage, entries: tuple[FileInfo, ...]) -> bool:

@@ -4,7 +4,7 @@ Pure. Everything is walked and counted all the same, so that a summary is that o
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from seglake.errors import WrongCallError
@@ -17,17 +17,20 @@ from seglake.pipelines.segment_inspect.findings import (
     LogSummary,
     RecordFound,
     RestFound,
-    SearchSummary,
-    SideFileSummary,
+    Summary,
     TailFound,
 )
-from seglake.pipelines.segment_inspect.path_kinds import PathKind
+from seglake.pipelines.segment_inspect.path_kinds import FOLDER_KINDS, SEGMENT_KINDS, PathKind
 
 RecordChoice = Callable[[BatchFound], bool]
 """Whether the records of a batch are wanted, asked when the batch has been shown."""
 
-_SEGMENTS = frozenset({PathKind.LOG, PathKind.KRAFT_SNAPSHOT})
-_FOLDERS = frozenset({PathKind.PARTITION_FOLDER, PathKind.LOG_DIR, PathKind.FOLDER})
+_KINDS: Mapping[type, str] = {
+    BatchFound: "batch",
+    RecordFound: "record",
+    EntryFound: "entry",
+    DefectFound: "defect",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +96,7 @@ class ShownPart:
             if last is not None:
                 yield last
                 last = None
-            if isinstance(finding, SideFileSummary | LogSummary | SearchSummary):
+            if isinstance(finding, Summary):
                 held.clear()
                 last = finding if self._takes_summary(finding) else None
             elif _is_held(finding):
@@ -114,7 +117,7 @@ class ShownPart:
             return False
         is_damaged_file = isinstance(finding, FileFound) and finding.damage is not None
         self._has_damage |= is_damaged_file or isinstance(finding, DefectFound | TailFound)
-        kind = _kind_of(finding)
+        kind = _KINDS.get(type(finding))
         if self._is_brief:  # the partitions are counted, by their summaries
             return not self._is_full
         if kind is None:
@@ -147,7 +150,7 @@ class ShownPart:
         first, only_defects = self._part.from_offset or 0, self._part.only_defects
         match finding:
             case FileFound():
-                is_kept = finding.damage is not None or finding.kind in _FOLDERS
+                is_kept = finding.damage is not None or finding.kind in FOLDER_KINDS
                 return not only_defects or is_kept
             case BatchFound():
                 return not only_defects and finding.unit.last_offset >= first
@@ -167,19 +170,5 @@ class ShownPart:
 def _is_held(finding: Finding) -> bool:
     """Whether a finding is shown only with what follows it."""
     if isinstance(finding, FileFound):
-        return finding.kind in _SEGMENTS and finding.skipped is None
+        return finding.kind in SEGMENT_KINDS and finding.skipped is None
     return isinstance(finding, BatchFound) and finding.decoded is None
-
-
-def _kind_of(finding: Finding) -> str | None:
-    match finding:
-        case BatchFound():
-            return "batch"
-        case RecordFound():
-            return "record"
-        case EntryFound():
-            return "entry"
-        case DefectFound():
-            return "defect"
-        case _:
-            return None

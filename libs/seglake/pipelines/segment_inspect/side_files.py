@@ -1,7 +1,6 @@
 """Index and side files: their entries, and what is wrong with them. Effect: reads."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from seglake.pipelines.segment_inspect.findings import (
@@ -20,7 +19,6 @@ from seglake.segment_codec.checkpoint_files import (
     parse_partition_metadata,
 )
 from seglake.segment_codec.log_dir import parse_file_name
-from seglake.segment_codec.producer_snapshot import ProducerState
 from seglake.storage.storage import Storage
 
 MOST_BYTES = 64 << 20  # Kafka's largest index is 10 MiB by default
@@ -48,7 +46,7 @@ READ_KINDS = frozenset({*_BINARY, *_TEXT})
 
 
 def read_side_file(storage: Storage, path: str, kind: PathKind) -> tuple[FileFound, Sequence[Any]]:
-    """A file of any kind but a segment, and its entries: named tuples, producer states or dicts.
+    """A file of any kind but a segment, and its entries: named tuples or dicts.
 
     Raises:
         StorageError: it cannot be read.
@@ -71,14 +69,8 @@ def inspect_side_file(storage: Storage, path: str, kind: PathKind) -> Iterator[F
     found, entries = read_side_file(storage, path, kind)
     yield found
     for entry in entries:
-        yield EntryFound(_fields(entry))
+        yield EntryFound(entry if isinstance(entry, dict) else entry._asdict())
     yield SideFileSummary(found)
-
-
-def _fields(entry: Any) -> dict[str, Any]:
-    if isinstance(entry, dict):
-        return entry
-    return asdict(entry) if isinstance(entry, ProducerState) else dict(entry._asdict())
 
 
 def _parsed(data: bytes, kind: PathKind, base_offset: int) -> tuple[Sequence[Any], str | None]:

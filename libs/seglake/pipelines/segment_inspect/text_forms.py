@@ -94,11 +94,6 @@ def counts_text(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in ordered) or "none"
 
 
-def entries_text(count: int) -> str:
-    """How many entries a file has."""
-    return "1 entry" if count == 1 else f"{count} entries"
-
-
 def entry_text(fields: dict[str, object]) -> str:
     """An entry of an index or side file on one line."""
     return "  ".join(_field_text(name, value) for name, value in fields.items())

@@ -2,23 +2,12 @@
 
 from typing import TextIO
 
+from seglake.pipelines.progress import show_count
+from seglake.pipelines.segment_inspect import findings
 from seglake.pipelines.segment_inspect.batch_facts import BatchFound, DefectFound
-from seglake.pipelines.segment_inspect.findings import (
-    EntryFound,
-    FileFound,
-    Finding,
-    HoleFound,
-    LogSummary,
-    RecordFound,
-    RestFound,
-    SearchSummary,
-    SideFileSummary,
-    TailFound,
-)
-from seglake.pipelines.segment_inspect.path_kinds import PathKind
+from seglake.pipelines.segment_inspect.path_kinds import FOLDER_KINDS, SEGMENT_KINDS, PathKind
 from seglake.pipelines.segment_inspect.text_forms import (
     counts_text,
-    entries_text,
     entry_text,
     flags_text,
     offsets_text,
@@ -39,7 +28,6 @@ _BRIEF_HEADINGS = _BRIEF.format(
     *("partition", "segments", "bytes", "batches", "records", "offsets", "high watermark"), "state"
 )
 _MOST_BRIEF_DEFECTS = 20
-_SEGMENTS = (PathKind.LOG, PathKind.KRAFT_SNAPSHOT)
 
 
 class TextReport:
@@ -57,47 +45,46 @@ class TextReport:
         self._with_payload = with_payload
         self._is_brief = False
         self._is_in_partition = False
-        self._has_brief_headings = False
         self._has_headings = False
         self._has_lines = False
         self._kept: list[str] = []
         self._left_out = 0
 
-    def show(self, finding: Finding) -> None:
+    def show(self, finding: findings.Finding) -> None:
         """Write what there is to say of the next finding."""
         match finding:
-            case FileFound():
+            case findings.FileFound():
                 self._file(finding)
             case BatchFound():
                 self._batch(finding)
-            case HoleFound():
+            case findings.HoleFound():
                 self._hole(finding)
             case DefectFound():
                 self._defect(finding)
-            case TailFound():
+            case findings.TailFound():
                 self._tail(finding)
-            case RecordFound():
+            case findings.RecordFound():
                 text = record_text(finding.record, with_payload=self._with_payload)
                 self._line(f"{'':>14}{text}")
-            case EntryFound():
+            case findings.EntryFound():
                 self._line(f"  {entry_text(finding.fields)}")
-            case RestFound():
+            case findings.RestFound():
                 self._line(f"  … and {rest_text(finding.counts)} more (limit {finding.limit})")
-            case SideFileSummary():
+            case findings.SideFileSummary():
                 self._side_file_summary(finding.file)
-            case SearchSummary():
+            case findings.SearchSummary():
                 self._search_summary(finding)
-            case LogSummary():
+            case findings.LogSummary():
                 if self._is_brief and finding.kind is PathKind.PARTITION_FOLDER:
                     self._brief_summary(finding)
                 else:
                     self._log_summary(finding)
 
-    def _file(self, found: FileFound) -> None:
+    def _file(self, found: findings.FileFound) -> None:
         """A line for the file; a segment's batches follow under it."""
         if found.kind is PathKind.LOG_DIR:
             self._is_brief = not self._with_payload
-            self._is_in_partition = self._has_brief_headings = False
+            self._is_in_partition = False
             if self._has_lines:
                 self._line()
         if found.kind is PathKind.PARTITION_FOLDER:
@@ -107,9 +94,9 @@ class TextReport:
                 self._keep(f"{found.name}: {found.damage}")
             return
         self._has_headings = False
-        if found.kind in (PathKind.PARTITION_FOLDER, PathKind.LOG_DIR, PathKind.FOLDER):
+        if found.kind in FOLDER_KINDS:
             self._line(f"{found.kind.replace('_', ' ')} {found.path}")
-        elif found.kind in _SEGMENTS and found.skipped is None:
+        elif found.kind in SEGMENT_KINDS and found.skipped is None:
             if self._has_lines:
                 self._line()
             self._line(f"{found.kind} {found.path}  {found.size_bytes} bytes")
@@ -120,8 +107,7 @@ class TextReport:
         """One line; a damaged batch shows what its header claims."""
         if self._is_brief:
             return
-        self._headings()
-        more = [flags_text(found), *found.marks]
+        self._headings(_HEADINGS)
         self._line(
             _COLUMNS.format(
                 found.unit.position,
@@ -132,13 +118,13 @@ class TextReport:
                 time_text(found.header.max_timestamp_ms),
                 producer_text(found),
                 "DAMAGED" if found.decoded is None else "valid",
-                ", ".join(more),
+                ", ".join([flags_text(found), *found.marks]),
             ).rstrip()
         )
 
-    def _hole(self, found: HoleFound) -> None:
+    def _hole(self, found: findings.HoleFound) -> None:
         if not self._is_brief:
-            self._headings()
+            self._headings(_HEADINGS)
             first, last = found.start_offset, found.next_offset - 1
             what = f"{first}" if last == first else f"{first}-{last}"
             self._line(f"{'':>12}  {what}: not there")
@@ -151,7 +137,7 @@ class TextReport:
         else:
             self._line(f"{defect.position:>12}  ! {defect.size_bytes} bytes {line}")
 
-    def _tail(self, found: TailFound) -> None:
+    def _tail(self, found: findings.TailFound) -> None:
         tail, origin = found
         line = f"{tail.kind}: {tail.size_bytes} bytes to the end of the file"
         if self._is_brief:
@@ -159,17 +145,19 @@ class TextReport:
         else:
             self._line(f"{tail.position:>12}  ~ {line}")
 
-    def _headings(self) -> None:
+    def _headings(self, line: str) -> None:
         if not self._has_headings:
-            self._line(_HEADINGS)
+            self._line(line)
             self._has_headings = True
 
-    def _side_file_summary(self, file: FileFound) -> None:
-        self._line(f"  {entries_text(file.entry_count or 0)}, {file.size_bytes} bytes")
+    def _side_file_summary(self, file: findings.FileFound) -> None:
+        self._line(
+            f"  {show_count(file.entry_count or 0, 'entry', 'entries')}, {file.size_bytes} bytes"
+        )
         if file.damage is not None:
             self._line(f"  DAMAGED: {file.damage}")
 
-    def _search_summary(self, found: SearchSummary) -> None:
+    def _search_summary(self, found: findings.SearchSummary) -> None:
         self._line()
         if found.index_position is None:
             self._line(f"offset {found.offset}: no index entry, read from position 0")
@@ -186,15 +174,12 @@ class TextReport:
             )
         self._notes(found.notes)
 
-    def _brief_summary(self, found: LogSummary) -> None:
-        if not self._has_brief_headings:
-            self._line(_BRIEF_HEADINGS)
-            self._has_brief_headings = True
+    def _brief_summary(self, found: findings.LogSummary) -> None:
+        self._headings(_BRIEF_HEADINGS)
         totals = found.totals
         offsets = "-"
         if totals.first_offset is not None and totals.next_offset is not None:
             offsets = f"{totals.first_offset}-{totals.next_offset - 1}"
-        high_watermark = "-" if found.high_watermark is None else found.high_watermark
         state = f"DAMAGED: {counts_text(totals.defects)}" if totals.defects else "valid"
         if totals.tails:
             state = f"{state}, {counts_text(totals.tails)}"
@@ -206,7 +191,7 @@ class TextReport:
                 totals.batches,
                 totals.records,
                 offsets,
-                high_watermark,
+                "-" if found.high_watermark is None else found.high_watermark,
                 state,
             )
         )
@@ -216,7 +201,7 @@ class TextReport:
             self._line(f"      and {self._left_out} more: look into the folder itself")
         self._kept, self._left_out = [], 0
 
-    def _log_summary(self, found: LogSummary) -> None:
+    def _log_summary(self, found: findings.LogSummary) -> None:
         totals = found.totals
         self._line()
         self._line(f"summary of {found.path}")
@@ -225,10 +210,8 @@ class TextReport:
         self._fact("batches", f"{totals.batches} valid{controls}, {totals.sound_bytes} bytes")
         self._fact("records", str(totals.records))
         if totals.first_offset is not None and totals.next_offset is not None:
-            offsets = (
-                f"{totals.first_offset} to {totals.next_offset - 1}, next {totals.next_offset}"
-            )
-            self._fact("offsets", offsets)
+            last = totals.next_offset - 1
+            self._fact("offsets", f"{totals.first_offset} to {last}, next {totals.next_offset}")
         if totals.offsets_not_there:
             self._fact("not there", f"{totals.offsets_not_there} offsets between valid batches")
         if totals.newest_timestamp_ms is not None:
@@ -263,10 +246,10 @@ class TextReport:
         self._has_lines = True
 
 
-def _file_facts(found: FileFound) -> str:
+def _file_facts(found: findings.FileFound) -> str:
     facts = [f"{found.size_bytes} bytes"]
     if found.entry_count is not None:
-        facts.append(entries_text(found.entry_count))
+        facts.append(show_count(found.entry_count, "entry", "entries"))
     if found.damage is not None:
         facts.append(f"DAMAGED: {found.damage}")
     if found.skipped is not None:

@@ -1,0 +1,16 @@
+"""What the index files share: nothing but entries of one size, and perhaps zeros behind them."""
+
+
+def length_damage(size_bytes: int, entry_bytes: int) -> str | None:
+    """What is wrong with the length of a file; None if it has whole entries only."""
+    surplus = size_bytes % entry_bytes
+    if not surplus:
+        return None
+    return f"{size_bytes} bytes: {surplus} more than whole entries of {entry_bytes}"
+
+
+def without_zero_tail(data: bytes | memoryview, entry_bytes: int) -> bytes:
+    """The whole entries up to the last one that is not all zeros."""
+    used_bytes = len(bytes(data).rstrip(b"\0"))
+    whole_entries = min(-(-used_bytes // entry_bytes), len(data) // entry_bytes)
+    return bytes(data[: whole_entries * entry_bytes])
