@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from seglake.pipelines.lake_report.ledger import Ledger, LogName, Row
 from seglake.pipelines.lake_report.model import DamagedPlace
+from seglake.segment_codec.errors import DefectCode
 
 # Everything but `raw`: the damaged bytes may be anything, and never leave the table.
 COLUMNS = (
@@ -12,9 +13,6 @@ COLUMNS = (
     *("length_bytes", "defect_code", "defect_detail", "previous_offset", "next_offset"),
     *("raw_sha256", "resolution", "run_id", "generation"),
 )
-
-CONFLICT = "replica_conflict"
-"""The code of a sound batch that is not the tables'."""
 
 _NEVER = -1
 _MOST_LISTED = 50  # of one partition
@@ -46,7 +44,7 @@ def damage_by_log(rows: Iterable[Row], ledger: Ledger) -> dict[LogName, Damage]:
 
 def _meet(of_log: dict[tuple[object, ...], _Met], row: Row, generation: int) -> None:
     # What is a conflict to the log that was read first may be damage to a retake.
-    is_conflict = row["defect_code"] == CONFLICT
+    is_conflict = row["defect_code"] == DefectCode.REPLICA_CONFLICT
     place = (row["broker_id"], row["segment"], row["position"])
     identity = (*place, row["raw_sha256"], is_conflict)
     is_resolution = row["resolution"] is not None

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 
 from seglake.kafka_log.observation import Observation, StoppedBy
-from seglake.pipelines.lake_report.damage import CONFLICT, Damage
+from seglake.pipelines.lake_report.damage import Damage
 from seglake.pipelines.lake_report.model import (
     RANKS,
     Finding,
@@ -13,6 +13,7 @@ from seglake.pipelines.lake_report.model import (
     OffsetState,
 )
 from seglake.pipelines.progress import show_count, show_duration
+from seglake.segment_codec.errors import DefectCode
 
 _MOST_RANGES = 3
 _NEEDS = {
@@ -64,7 +65,7 @@ def _of_offsets(offsets: Mapping[OffsetState, Offsets]) -> Iterator[Finding]:
 
 def _of_damage(damage: Damage | None) -> Iterator[Finding]:
     for place in damage.places if damage is not None else ():
-        if place.code == CONFLICT and _DIFFERS in place.detail:
+        if place.code == DefectCode.REPLICA_CONFLICT and _DIFFERS in place.detail:
             yield Finding(Need.REPLICAS_DIFFER, place.detail)
 
 

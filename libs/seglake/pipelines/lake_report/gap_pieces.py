@@ -32,10 +32,6 @@ class GapPiece(NamedTuple):
         """How many offsets they are."""
         return int((self.stops - self.starts).sum())
 
-    def taken(self, chosen: "NDArray[np.bool_]") -> "GapPiece":
-        """Some of them."""
-        return self._replace(starts=self.starts[chosen], stops=self.stops[chosen])
-
 
 def gap_pieces(
     storage: Storage, files: Iterable[StoredFile], ledger: Ledger
@@ -66,7 +62,7 @@ def standing(log: LogName, pieces: Iterable[GapPiece], ledger: Ledger) -> list[G
             start = int(piece.starts[index])
             keep[index] = coverage.is_current_gap(log.key, start, piece.attempt_id)
         if keep.any():
-            result.append(piece.taken(keep))
+            result.append(piece._replace(starts=piece.starts[keep], stops=piece.stops[keep]))
     return result
 
 
