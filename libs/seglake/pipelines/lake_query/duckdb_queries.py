@@ -29,9 +29,7 @@ from seglake.pipelines.lake_query.duckdb_text import (
     column_name,
     in_duckdb,
     looks_like_spark,
-    missing_function,
-    missing_table,
-    missing_type,
+    missing,
     other_meaning,
     reads_texts_as_spark,
 )
@@ -188,28 +186,24 @@ class DuckDBQueries:
             raise QueryFailedError(f"the query failed: {_paragraph(error)}") from error
 
     def _refusal(self, error: duckdb.Error, statement: str) -> Exception:
-        message = str(error)
-        if self._spark_has_function is not None:
-            reason = self._only_spark(error, statement)
-            if reason is not None:
-                return NotForDuckDBError(reason)
-        table = missing_table(message)
+        reason = self._only_spark(error, statement)
+        if reason is not None:
+            return NotForDuckDBError(reason)
+        table = missing("table", str(error))
         if table is not None:
             return no_such_table(table, topic_views(self._lake.topics()))
         return WrongQueryError(f"DuckDB refuses the query: {_paragraph(error)}")
 
     def _only_spark(self, error: duckdb.Error, statement: str) -> str | None:
         """What Spark may know that DuckDB does not."""
+        if self._spark_has_function is None:
+            return None
         if isinstance(error, duckdb.ParserException | duckdb.SyntaxException):
             return "its syntax is Spark's" if looks_like_spark(statement) else None
-        function = missing_function(str(error))
-        if (
-            function is not None
-            and self._spark_has_function is not None
-            and self._spark_has_function(function)
-        ):
-            return f"DuckDB has no function {function} for this"
-        kind = missing_type(str(error))
+        function = missing("function", str(error))
+        if function is not None and self._spark_has_function(function.casefold()):
+            return f"DuckDB has no function {function.casefold()} for this"
+        kind = missing("type", str(error))
         return None if kind is None else f"DuckDB has no type {kind}"
 
 
