@@ -1,7 +1,9 @@
 """Answers statements in Spark. Runs in the driver."""
 
+from collections.abc import Iterator
 from typing import Any, TextIO
 
+from py4j.java_gateway import JavaObject
 from py4j.protocol import Py4JError
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -12,9 +14,11 @@ from seglake.lake.tables import CHECKPOINTS, REQUIRED_TABLES, Table
 from seglake.pipelines.lake_query.answers import SHOWN_ROWS, Answer, OutputFormat, write
 from seglake.pipelines.lake_query.errors import QueryFailedError, WrongQueryError
 from seglake.pipelines.lake_query.named import named_in, no_such_table, topics_in
-from seglake.pipelines.lake_query.reading_only import refuse_writes
+from seglake.pipelines.lake_query.statements import refused
 from seglake.pipelines.lake_query.views import topic_views
 
+_READING_COMMANDS = ("Show", "Describe", "Explain")
+_COMMAND = "org.apache.spark.sql.catalyst.plans.logical.Command"
 _NOT_FOUND = "TABLE_OR_VIEW_NOT_FOUND"
 # As value_texts writes them.
 _JSON = {"ignoreNullFields": "false", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
@@ -62,7 +66,7 @@ class SparkQueries:
         write(answer, form, out)
 
     def _frame(self, statement: str) -> DataFrame:
-        refuse_writes(self._session, statement)
+        _refuse_writes(self._session, statement)
         self._register(statement)
         return self._session.sql(statement)
 
@@ -97,6 +101,35 @@ class SparkQueries:
             name = (error.getMessageParameters() or {}).get("relationName", "")
             return no_such_table(name.replace("`", ""), self._topic_views())
         return WrongQueryError(f"Spark refuses the query: {_first_line(error)}")
+
+
+def _refuse_writes(session: SparkSession, text: str) -> None:
+    """Let SELECT, WITH, VALUES, SHOW, DESCRIBE and EXPLAIN pass: only `ingest` may write, or the
+    tables would no longer add up.
+
+    Judged by the plan that Spark's own parser makes, not by the words.
+
+    Raises:
+        WrongQueryError: the statement does something else.
+        ParseException: Spark does not understand it.
+    """
+    java: Any = session.sparkContext._jvm  # py4j has no types
+    parser = session._jsparkSession.sessionState().sqlParser()
+    loader = java.java.lang.Thread.currentThread().getContextClassLoader()
+    command = java.java.lang.Class.forName(_COMMAND, True, loader)
+    for node in _nodes(parser.parsePlan(text)):
+        name = str(node.getClass().getSimpleName())
+        writes = name.startswith("Insert") or command.isInstance(node)
+        if writes and not name.startswith(_READING_COMMANDS):
+            raise refused(name)
+
+
+def _nodes(plan: JavaObject) -> Iterator[JavaObject]:
+    """The plan and everything below it."""
+    yield plan
+    children = plan.children()
+    for index in range(children.size()):
+        yield from _nodes(children.apply(index))
 
 
 def _collected(frame: DataFrame) -> Answer:
