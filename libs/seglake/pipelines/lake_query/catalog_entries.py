@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from seglake.errors import WrongCallError
 from seglake.lake.tables import TABLES
-from seglake.pipelines.lake_query.errors import CatalogError, NameTakenError
+from seglake.pipelines.lake_query.errors import CatalogError, NameTakenError, first_line
 from seglake.pipelines.lake_query.registration import Registration
 from seglake.pipelines.lake_query.scripts import (
     LAKE_PROPERTY,
@@ -54,7 +54,7 @@ def register(
             _run(session, statement)
         _require_views(session, database, views, place)
     except (PySparkException, Py4JError) as error:
-        raise CatalogError(f"the catalog refuses: {_first_line(error)}") from error
+        raise CatalogError(f"the catalog refuses: {first_line(error)}") from error
     new = tuple(name for name in (*tables, *views) if _folded(name) not in known)
     return Registration(database, place, tables, views, new)
 
@@ -84,10 +84,6 @@ def _run(session: SparkSession, statement: str) -> None:
         session.sql(statement)  # somebody else was quicker: now it is there
 
 
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0]
-
-
 def _folded(name: str) -> str:
     """A name as catalogs compare it; Hive hands all of them out in lower case."""
     return name.casefold()
@@ -107,7 +103,7 @@ def _require_ours(session: SparkSession, database: str, tables: Iterable[str], l
         try:
             rows = session.sql(f"DESCRIBE TABLE EXTENDED {name}").collect()
         except PySparkException as error:  # its folder is gone
-            raise NameTakenError(name, _first_line(error)) from error
+            raise NameTakenError(name, first_line(error)) from error
         said = {row.col_name: row.data_type for row in rows}
         place, provider = said.get("Location", ""), said.get("Provider", "")
         if not (_is_same(place, f"{lake}/{table}") and provider.casefold() == "delta"):

@@ -17,7 +17,10 @@ from seglake.lake.errors import SchemaError, TableRefusedError
 from seglake.lake.tables import REQUIRED_TABLES, Table
 from seglake.pipelines.lake_query.answers import Answer
 from seglake.pipelines.lake_query.duckdb_sql import (
+    SCHEME,
     SYNTAX_TREE,
+    below,
+    is_plain,
     no_rows,
     no_view,
     settings,
@@ -34,7 +37,6 @@ from seglake.pipelines.lake_query.duckdb_text import (
     reads_texts_as_spark,
 )
 from seglake.pipelines.lake_query.errors import NotForDuckDBError, QueryFailedError, WrongQueryError
-from seglake.pipelines.lake_query.file_names import SCHEME, below, is_plain
 from seglake.pipelines.lake_query.named import named_in, no_such_table, topics_in
 from seglake.pipelines.lake_query.statements import refused
 from seglake.pipelines.lake_query.views import DUCKDB_VIEWS, topic_views

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from seglake.errors import WrongCallError
 from seglake.lake.tables import TABLES
-from seglake.pipelines.lake_query.catalog_dialect import CatalogDialect
+from seglake.pipelines.lake_query.registration import CatalogDialect
 from seglake.pipelines.lake_query.views import DUCKDB_VIEWS, VIEWS, escaped
 
 LAKE_PROPERTY = "seglake.lake"

@@ -12,7 +12,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from seglake.lake.tables import CHECKPOINTS, REQUIRED_TABLES, Table
 from seglake.pipelines.lake_query.answers import SHOWN_ROWS, Answer, OutputFormat, write
-from seglake.pipelines.lake_query.errors import QueryFailedError, WrongQueryError
+from seglake.pipelines.lake_query.errors import QueryFailedError, WrongQueryError, first_line
 from seglake.pipelines.lake_query.named import named_in, no_such_table, topics_in
 from seglake.pipelines.lake_query.statements import refused
 from seglake.pipelines.lake_query.views import topic_views
@@ -96,11 +96,11 @@ class SparkQueries:
 
     def _explained(self, error: PySparkException | Py4JError) -> Exception:
         if not isinstance(error, AnalysisException | ParseException):
-            return QueryFailedError(f"the query failed: {_first_line(error)}")
+            return QueryFailedError(f"the query failed: {first_line(error)}")
         if error.getCondition() == _NOT_FOUND:
             name = (error.getMessageParameters() or {}).get("relationName", "")
             return no_such_table(name.replace("`", ""), self._topic_views())
-        return WrongQueryError(f"Spark refuses the query: {_first_line(error)}")
+        return WrongQueryError(f"Spark refuses the query: {first_line(error)}")
 
 
 def _refuse_writes(session: SparkSession, text: str) -> None:
@@ -142,7 +142,3 @@ def _write_json(answer: DataFrame, out: TextIO) -> None:
     lines = answer.select(F.to_json(fields, _JSON).alias("line"))
     for row in lines.toLocalIterator(prefetchPartitions=True):
         out.write(f"{row.line}\n")
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0]
