@@ -49,11 +49,8 @@ class SparkQueries:
             raise self._explained(error) from error
 
     def write(self, statement: str, form: OutputFormat, out: TextIO) -> None:
-        """Write the answer; lines of JSON as they come, one partition after the other.
-
-        Raises:
-            WrongQueryError, QueryFailedError: as above.
-        """
+        """Write the answer; lines of JSON as they come, one partition after the other. It raises
+        what `answer` raises."""
         try:
             frame = self._frame(statement)
             if form is OutputFormat.JSON:

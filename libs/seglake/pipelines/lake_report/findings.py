@@ -36,7 +36,7 @@ _DIFFERS = " differs from "  # how the detail of two batches of one leader reads
 def findings_of(
     offsets: Mapping[OffsetState, Offsets],
     seen: Observation | None,
-    damage: Damage | None,
+    damage: Damage,
     told: Iterable[Finding],
     *,
     now: datetime,
@@ -63,8 +63,8 @@ def _of_offsets(offsets: Mapping[OffsetState, Offsets]) -> Iterator[Finding]:
             yield Finding(need, _shown(offsets[state]))
 
 
-def _of_damage(damage: Damage | None) -> Iterator[Finding]:
-    for place in damage.places if damage is not None else ():
+def _of_damage(damage: Damage) -> Iterator[Finding]:
+    for place in damage.places:
         if place.code == DefectCode.REPLICA_CONFLICT and _DIFFERS in place.detail:
             yield Finding(Need.REPLICAS_DIFFER, place.detail)
 
