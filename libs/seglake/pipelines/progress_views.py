@@ -197,13 +197,12 @@ class EventView(View):
 
     def __init__(self, log: EventLog, *, verbosity: int = 0) -> None:
         self._log = log
-        self._is_quiet = verbosity < 0
-        self.every_seconds = None if self._is_quiet else _LOG_SECONDS
+        self.every_seconds = None if verbosity < 0 else _LOG_SECONDS
         self._step = ""
 
     def step(self, text: str) -> None:
         self._step = text
-        if not self._is_quiet:
+        if self.every_seconds is not None:
             self._log.write("step", step=text)
 
     def say(self, text: str) -> None:

@@ -28,11 +28,7 @@ SET TimeZone = 'UTC';
 
 
 def check_database(name: str) -> None:
-    """Refuse a name that would need quotes.
-
-    Raises:
-        WrongCallError: it would.
-    """
+    """Raise WrongCallError for a name that would need quotes."""
     if _DATABASE.fullmatch(name) is None:
         raise WrongCallError(
             f"{name!r} is no name for a database: letters, digits and _, as in kafka or, with the"

@@ -29,7 +29,6 @@ class GapPiece(NamedTuple):
 
     @property
     def offset_count(self) -> int:
-        """How many offsets they are."""
         return int((self.stops - self.starts).sum())
 
 
@@ -66,9 +65,7 @@ def standing(log: LogName, pieces: Iterable[GapPiece], ledger: Ledger) -> list[G
     return result
 
 
-def _grouped(
-    rows: pa.Table,
-) -> "Iterator[tuple[Row, NDArray[np.int64], NDArray[np.int64]]]":
+def _grouped(rows: pa.Table) -> Iterator[tuple[Row, NDArray[np.int64], NDArray[np.int64]]]:
     """The rows of each place, with their starts and stops."""
     rows = rows.unify_dictionaries()
     codes = [_codes(rows, name) for name in _PLACE]

@@ -1,8 +1,8 @@
 """Each partition of a lake, put together from what its tables say. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from seglake.kafka_log.observation import Observation
 from seglake.pipelines.lake_report.damage import Damage
@@ -22,8 +22,7 @@ _MOST_RANGES = 80_000  # of all strips: some 1.3 MB of the page
 _MOST_PLACES = 4_000  # of damage: some 0.6 MB
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogFacts:
+class LogFacts(NamedTuple):
     """What the tables of a lake say of its partitions."""
 
     ledger: Ledger

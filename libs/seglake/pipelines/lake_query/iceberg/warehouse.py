@@ -96,11 +96,7 @@ class _Described:
         return not self._versions_ms
 
     def require_ours(self) -> None:
-        """Refuse a place that has something else, or a newer version.
-
-        Raises:
-            WrongCallError: it does.
-        """
+        """Raise WrongCallError where the place has something else, or a newer version."""
         if self._storage.info(self._storage.join(self._folder, LOG_FOLDER)) is not None:
             raise NameTakenError(self._folder, "a Delta table")
         others = (
