@@ -6,7 +6,7 @@ The views are in `progress_views`; here is what they show, and when.
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from typing import Self, TextIO, TypeVar
 
@@ -188,15 +188,10 @@ class _Measure:
 _CURRENT: ContextVar[RunReporter | None] = ContextVar("reporter", default=None)
 
 
-@contextmanager
-def step_within(text: str) -> Iterator[None]:
+def step_within(text: str) -> AbstractContextManager[None]:
     """For what is far from the run's order, as the start of Spark: a step of the current run."""
     reporter = _CURRENT.get()
-    if reporter is None:
-        yield
-        return
-    with reporter.within(text):
-        yield
+    return nullcontext() if reporter is None else reporter.within(text)
 
 
 def leave_terminal() -> None:

@@ -37,7 +37,7 @@ from seglake.pipelines.lake_query.duckdb_text import (
     reads_texts_as_spark,
 )
 from seglake.pipelines.lake_query.errors import NotForDuckDBError, QueryFailedError, WrongQueryError
-from seglake.pipelines.lake_query.named import named_in, no_such_table, topics_in
+from seglake.pipelines.lake_query.named import no_such_table, tables_in, views_in
 from seglake.pipelines.lake_query.statements import refused
 from seglake.pipelines.lake_query.views import DUCKDB_VIEWS, topic_views
 
@@ -133,14 +133,13 @@ class DuckDBQueries:
 
     def _register(self, statement: str) -> None:
         """Name what a statement names, as it is now."""
-        named = named_in(statement, DUCKDB_VIEWS)
-        for table in named.tables:
+        for table in tables_in(statement, DUCKDB_VIEWS):
             self._register_table(table)
-        views = dict(named.views)
-        if named.wants_topics:
-            views |= topics_in(statement, topic_views(self._lake.topics()))
-        for name, query in views.items():
+        for name, query in views_in(statement, self._topic_views, DUCKDB_VIEWS).items():
             self._connection.execute(view(name, query))
+
+    def _topic_views(self) -> dict[str, str]:
+        return topic_views(self._lake.topics())
 
     def _register_table(self, table: Table) -> None:
         paths = self._paths(table)
@@ -193,7 +192,7 @@ class DuckDBQueries:
             return NotForDuckDBError(reason)
         table = missing("table", str(error))
         if table is not None:
-            return no_such_table(table, topic_views(self._lake.topics()))
+            return no_such_table(table, self._topic_views())
         return WrongQueryError(f"DuckDB refuses the query: {_paragraph(error)}")
 
     def _only_spark(self, error: duckdb.Error, statement: str) -> str | None:

@@ -13,7 +13,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from seglake.lake.tables import CHECKPOINTS, REQUIRED_TABLES, Table
 from seglake.pipelines.lake_query.answers import SHOWN_ROWS, Answer, OutputFormat, write
 from seglake.pipelines.lake_query.errors import QueryFailedError, WrongQueryError, first_line
-from seglake.pipelines.lake_query.named import named_in, no_such_table, topics_in
+from seglake.pipelines.lake_query.named import no_such_table, tables_in, views_in
 from seglake.pipelines.lake_query.statements import refused
 from seglake.pipelines.lake_query.views import topic_views
 
@@ -68,13 +68,9 @@ class SparkQueries:
         return self._session.sql(statement)
 
     def _register(self, statement: str) -> None:
-        named = named_in(statement)
-        for table in named.tables:
+        for table in tables_in(statement):
             self._table(table).createOrReplaceTempView(table.name)
-        views = dict(named.views)
-        if named.wants_topics:
-            views |= topics_in(statement, self._topic_views())
-        for name, view in views.items():
+        for name, view in views_in(statement, self._topic_views).items():
             self._session.sql(view).createOrReplaceTempView(name)
 
     def _topic_views(self) -> dict[str, str]:
