@@ -22,8 +22,6 @@ from seglake.pipelines.lake_query.scripts import (
 )
 from seglake.pipelines.lake_query.views import VIEWS
 
-_IN_MEMORY = "in-memory"
-
 
 def register(
     session: SparkSession, *, database: str, lake: str, topics: Mapping[str, str]
@@ -67,7 +65,7 @@ def _require_lasting(session: SparkSession, database: str) -> None:
                 f"Spark knows no catalog {catalog}: its properties name none as"
                 f" spark.sql.catalog.{catalog}"
             )
-    elif session.conf.get("spark.sql.catalogImplementation") == _IN_MEMORY:
+    elif session.conf.get("spark.sql.catalogImplementation") == "in-memory":
         raise WrongCallError(
             "Spark would keep the tables in its memory and forget them: name a Hive metastore with"
             " --metastore thrift://HOST:PORT, or print the statements for another catalog with"
