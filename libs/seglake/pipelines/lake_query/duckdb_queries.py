@@ -7,7 +7,7 @@ write a file nor read another one, nor fetch an extension.
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import Self
 
 import duckdb
 import pyarrow as pa
@@ -208,8 +208,7 @@ class DuckDBQueries:
         return None if kind is None else f"DuckDB has no type {kind}"
 
 
-# Any: an exception of whichever library.
-def _paragraph(error: Any) -> str:
+def _paragraph(error: Exception) -> str:
     """The message without the lines that point into the statement."""
     lines = str(error).partition("\nLINE ")[0].splitlines()
     return " ".join(line.strip() for line in lines if line.strip())

@@ -49,11 +49,9 @@ def findings_of(
         stuck_after: for how long a bound may stand still while the log grows; None for ever.
     """
     found: dict[Need, Finding] = {}
-    for finding in (*told, *_of_offsets(offsets), *_of_damage(damage)):
+    of_log = () if seen is None else _of_log(seen, offsets, now, stuck_after)
+    for finding in (*told, *_of_offsets(offsets), *_of_damage(damage), *of_log):
         found.setdefault(finding.need, finding)
-    if seen is not None:
-        for finding in _of_log(seen, offsets, now, stuck_after):
-            found.setdefault(finding.need, finding)
     return tuple(sorted(found.values(), key=lambda finding: RANKS[finding.need]))
 
 
