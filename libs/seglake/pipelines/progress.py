@@ -63,7 +63,9 @@ class RunReporter:
         with self._lock:
             self._text, self._begun = text, time.monotonic()
             self._view.step(text)
-        self._watch()
+        if self._thread is None and not self._ended.is_set():  # from the first step on
+            self._thread = threading.Thread(target=self._show_regularly, daemon=True)
+            self._thread.start()
 
     def say(self, text: str) -> None:
         """A person should know this now, and not only at the end."""
@@ -145,12 +147,6 @@ class RunReporter:
     def __exit__(self, *raised: object) -> None:
         _CURRENT.reset(self._token)
         self.close()
-
-    def _watch(self) -> None:
-        """From the first step on, look every now and then."""
-        if self._thread is None and not self._ended.is_set():
-            self._thread = threading.Thread(target=self._show_regularly, daemon=True)
-            self._thread.start()
 
     def _show_regularly(self) -> None:
         with suppress(OSError):  # whoever read the stream has gone

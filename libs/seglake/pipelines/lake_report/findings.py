@@ -74,11 +74,10 @@ def _of_log(
     stuck_after: timedelta | None,
 ) -> Iterator[Finding]:
     left = offsets.get(OffsetState.NOT_INGESTED)
-    if stuck_after is not None and seen.waiting_since is not None:
-        standing_ms = int((now - seen.waiting_since) / timedelta(milliseconds=1))
-        if seen.is_stuck(now, stuck_after):
-            moved = show_count(seen.moved_offsets, "offset")
-            yield Finding(Need.STUCK, f"{show_duration(standing_ms)}, {moved}")
+    since = seen.waiting_since
+    if since is not None and stuck_after is not None and seen.is_stuck(now, stuck_after):
+        standing = show_duration(int((now - since) / timedelta(milliseconds=1)))
+        yield Finding(Need.STUCK, f"{standing}, {show_count(seen.moved_offsets, 'offset')}")
     if seen.stopped_by is StoppedBy.NO_SEGMENT and left is not None:
         yield Finding(Need.NOT_ON_DISK, _shown(left))
     need = _STOPPED.get(seen.stopped_by)
