@@ -1,6 +1,7 @@
 """The rows of `quarantine` as places, and which of them were made good. Pure."""
 
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 from seglake.pipelines.lake_report.ledger import Ledger, LogName, Row
@@ -39,12 +40,8 @@ def damage_by_log(rows: Iterable[Row], ledger: Ledger) -> dict[LogName, Damage]:
 
 
 def _damage(met: Iterable[Sequence[Row]]) -> Damage:
-    places = sorted(map(_place, met), key=_order)
+    places = sorted(map(_place, met), key=attrgetter("is_resolved", "segment", "position"))
     return Damage(tuple(places[:_MOST_LISTED]), len(places))
-
-
-def _order(place: DamagedPlace) -> tuple[bool, str, int]:
-    return place.is_resolved, place.segment, place.position
 
 
 def _place(met: Sequence[Row]) -> DamagedPlace:

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 from seglake.kafka_log.observation import Observation, StoppedBy
 from seglake.pipelines.lake_report.advice import ADVICE
 from seglake.pipelines.lake_report.model import (
+    RANKS,
     DamagedPlace,
     LakeReport,
     Need,
@@ -20,7 +21,6 @@ from seglake.pipelines.lake_report.model import (
 )
 
 _STATES = {state: index for index, state in enumerate(OffsetState)}
-_NEEDS = {need: index for index, need in enumerate(Need)}
 _STOPS = {stop: index for index, stop in enumerate(StoppedBy)}
 _EXACT_STOP = 1 << 53  # JavaScript knows no greater integers exactly
 _Names: TypeAlias = dict[str, int]  # texts that come again and again, each with its index
@@ -54,7 +54,7 @@ def _partition(each: PartitionReport, names: dict[str, _Names]) -> list[Any]:
         _index(names["sources"], each.source_id),
         _index(names["ids"], key.topic_id),
         each.records,
-        [[_NEEDS[found.need], found.text] for found in each.findings],
+        [[RANKS[found.need], found.text] for found in each.findings],
         [
             [_STATES[state], found.count, [*_numbers(o for r in found.ranges for o in r)]]
             for state, found in each.offsets.items()
