@@ -77,7 +77,7 @@ class Position(NamedTuple):
 
 
 class View:
-    """What a reporter tells. This one shows nothing, and need not be told positions."""
+    """What a reporter tells, positions only if `every_seconds` is set. This one shows nothing."""
 
     every_seconds: float | None = None
 
