@@ -9,18 +9,18 @@ import pytest
 from seglake.commands import run_audit, run_ingest
 from seglake.environment.run_settings import settings_of
 from seglake.pipelines.progress import RunReporter, Unit, leave_terminal, step_within
-from seglake.pipelines.progress_views import Position
+from seglake.pipelines.progress_views import Position, View
 from seglake.task_engine.engine import LocalEngine
 from support import lake_tasks
 
 _DISK = Path(__file__).parents[1] / "samples" / "broker-0"
 
 
-class _Seen:
+class _Seen(View):
     """A view that keeps what it is told."""
 
     def __init__(self, every_seconds: float = 0.02) -> None:
-        self.every_seconds: float | None = every_seconds
+        self.every_seconds = every_seconds
         self.positions: list[Position] = []
         self.steps: list[str] = []
         self.is_closed = False

@@ -11,9 +11,9 @@ from seglake.pipelines.progress_views import (
     EventView,
     LogView,
     Position,
-    SilentView,
     TerminalView,
     Unit,
+    View,
     show_bytes,
     show_count,
     show_duration,
@@ -40,8 +40,8 @@ def _be_wide(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (_Terminal(), 0, TerminalView, 0.5),
         (io.StringIO(), 0, LogView, 60.0),
-        (io.StringIO(), -1, SilentView, None),
-        (_Terminal(), -1, SilentView, None),
+        (io.StringIO(), -1, View, None),
+        (_Terminal(), -1, View, None),
     ],
 )
 def test_a_terminal_is_drawn_twice_a_second_and_a_log_has_a_line_a_minute(

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from seglake.pipelines.lake_audit.disk_check.disk_check import CopyCheck
     from seglake.pipelines.lake_audit.lake_audit import LakeAudit
     from seglake.pipelines.lake_maintenance.maintain_summary import MaintainSummary
-    from seglake.pipelines.lake_query.catalog_dialect import CatalogDialect
-    from seglake.pipelines.lake_query.registration import Registration
+    from seglake.pipelines.lake_query.registration import CatalogDialect, Registration
     from seglake.pipelines.lake_replay.replay_summary import ReplaySummary
     from seglake.pipelines.lake_report.model import LakeReport, ThisRun
     from seglake.pipelines.lake_retake.retake_summary import RetakeSummary
@@ -318,7 +317,7 @@ def statements_of(
     lake: str, database: str, dialect: "CatalogDialect", settings: Settings
 ) -> "Iterator[str]":
     """What `register --print` prints."""
-    from seglake.pipelines.lake_query.catalog_dialect import CatalogDialect
+    from seglake.pipelines.lake_query.registration import CatalogDialect
     from seglake.pipelines.lake_query.scripts import catalog_of, check_database, statements_for
 
     check_database(database)

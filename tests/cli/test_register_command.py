@@ -8,7 +8,7 @@ import pytest
 from seglake import commands
 from seglake.cli import register_command
 from seglake.lake.tables import TABLES
-from seglake.pipelines.lake_query.catalog_dialect import CatalogDialect
+from seglake.pipelines.lake_query.registration import CatalogDialect
 from seglake.pipelines.lake_query.scripts import statements_for
 from seglake.pipelines.lake_query.views import VIEWS
 from support.lakes import ingested

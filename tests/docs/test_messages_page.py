@@ -33,7 +33,6 @@ _SAID_ELSEWHERE = {
     "pipelines/lake_query/observation_views.py": "SQL",
     "pipelines/lake_query/record_views.py": "SQL",
     "pipelines/lake_query/scripts.py": "SQL",
-    "pipelines/lake_query/topic_ids.py": "SQL",
     "pipelines/lake_query/views.py": "SQL",
 }
 

@@ -22,7 +22,7 @@ import json, os, shutil, sys
 import seglake
 from seglake.commands import statements_of
 from seglake.environment.run_settings import settings_of
-from seglake.pipelines.lake_query.catalog_dialect import CatalogDialect
+from seglake.pipelines.lake_query.registration import CatalogDialect
 from pyspark.sql import SparkSession
 from seglake.environment.delta_jars import delta_jars
 from seglake.environment.jar_fetch import spark_home

@@ -44,7 +44,7 @@ def _found(
     told: tuple[Finding, ...] = (),
     stuck_after: timedelta | None = None,
 ) -> tuple[Finding, ...]:
-    return findings_of(offsets, seen, damage, told, now=_NOW, stuck_after=stuck_after)
+    return findings_of(offsets, seen, damage or Damage(), told, now=_NOW, stuck_after=stuck_after)
 
 
 def test_offsets_above_the_high_watermark_are_routine() -> None:

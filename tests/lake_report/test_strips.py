@@ -43,7 +43,7 @@ def test_range_inside_of_another_ends_nothing() -> None:
 
 
 def test_joining_keeps_first_and_last_offset() -> None:
-    assert coarser([(0, 2), (3, 5), (9, 10)], 1) == [(0, 5), (9, 10)]
+    assert coarser([(0, 2), (3, 5), (9, 10)], 1) == ((0, 5), (9, 10))
 
 
 def test_many_strips_share_a_budget_and_keep_their_counts() -> None:

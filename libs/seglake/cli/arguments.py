@@ -20,7 +20,7 @@ from seglake.cli.common_options import (
 )
 from seglake.cli.option_values import number, offsets
 from seglake.environment import run_settings
-from seglake.pipelines.lake_query.catalog_dialect import CatalogDialect
+from seglake.pipelines.lake_query.registration import CatalogDialect
 from seglake.pipelines.settings.settings import LakeFormat, Settings
 
 SHELLS = ("bash", "zsh", "fish")

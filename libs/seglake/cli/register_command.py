@@ -8,7 +8,7 @@ from functools import partial
 from seglake.cli.arguments import register_parser, settings_of
 from seglake.cli.outcome import run_job
 from seglake.errors import ExitCode
-from seglake.pipelines.lake_query.catalog_dialect import CatalogDialect
+from seglake.pipelines.lake_query.registration import CatalogDialect
 
 
 def main(argv: Sequence[str]) -> int:

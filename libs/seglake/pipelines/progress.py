@@ -6,7 +6,7 @@ The views are in `progress_views`; here is what they show, and when.
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from typing import Self, TextIO, TypeVar
 
@@ -63,7 +63,9 @@ class RunReporter:
         with self._lock:
             self._text, self._begun = text, time.monotonic()
             self._view.step(text)
-        self._watch()
+        if self._thread is None and not self._ended.is_set():  # from the first step on
+            self._thread = threading.Thread(target=self._show_regularly, daemon=True)
+            self._thread.start()
 
     def say(self, text: str) -> None:
         """A person should know this now, and not only at the end."""
@@ -146,12 +148,6 @@ class RunReporter:
         _CURRENT.reset(self._token)
         self.close()
 
-    def _watch(self) -> None:
-        """From the first step on, look every now and then."""
-        if self._thread is None and not self._ended.is_set():
-            self._thread = threading.Thread(target=self._show_regularly, daemon=True)
-            self._thread.start()
-
     def _show_regularly(self) -> None:
         with suppress(OSError):  # whoever read the stream has gone
             while not self._ended.wait(self._view.every_seconds):
@@ -188,15 +184,10 @@ class _Measure:
 _CURRENT: ContextVar[RunReporter | None] = ContextVar("reporter", default=None)
 
 
-@contextmanager
-def step_within(text: str) -> Iterator[None]:
+def step_within(text: str) -> AbstractContextManager[None]:
     """For what is far from the run's order, as the start of Spark: a step of the current run."""
     reporter = _CURRENT.get()
-    if reporter is None:
-        yield
-        return
-    with reporter.within(text):
-        yield
+    return nullcontext() if reporter is None else reporter.within(text)
 
 
 def leave_terminal() -> None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from seglake.printable import on_one_line
 
@@ -76,10 +76,10 @@ class Position(NamedTuple):
         return f"{self.text}: {self.percent:.0f}% of {of}, {shown(self.rate)}/s{rest}"
 
 
-class View(Protocol):
-    """What a reporter tells; None for `every_seconds` where it need not tell positions."""
+class View:
+    """What a reporter tells, positions only if `every_seconds` is set. This one shows nothing."""
 
-    every_seconds: float | None
+    every_seconds: float | None = None
 
     def step(self, text: str) -> None: ...
 
@@ -93,32 +93,14 @@ class View(Protocol):
 def view_of(stream: TextIO, *, verbosity: int) -> View:
     """A line that is drawn again and again on a terminal, else one a minute; none below 0."""
     if verbosity < 0:
-        return SilentView()
+        return View()
     return (TerminalView if stream.isatty() else LogView)(stream, has_steps=verbosity > 0)
 
 
-class SilentView:
-    """Shows nothing."""
-
-    every_seconds: float | None = None
-
-    def step(self, text: str) -> None:
-        pass
-
-    def say(self, text: str) -> None:
-        pass
-
-    def show(self, position: Position) -> None:
-        pass
-
-    def close(self) -> None:
-        pass
-
-
-class LogView:
+class LogView(View):
     """Lines of text, for a log: what a person should know at once, and a position each minute."""
 
-    every_seconds: float | None = _LOG_SECONDS
+    every_seconds = _LOG_SECONDS
 
     def __init__(self, stream: TextIO, *, has_steps: bool = False) -> None:
         self._stream = stream
@@ -133,9 +115,6 @@ class LogView:
 
     def show(self, position: Position) -> None:
         self._write(str(position))
-
-    def close(self) -> None:
-        """There is no line to take away."""
 
     def _write(self, text: str) -> None:
         self._stream.write(f"seglake: {on_one_line(text)}\n")
@@ -213,18 +192,17 @@ class EventLog:
         self._stream.flush()
 
 
-class EventView:
+class EventView(View):
     """The same as events: each step, what a person should know, and a position each minute."""
 
     def __init__(self, log: EventLog, *, verbosity: int = 0) -> None:
         self._log = log
-        self._is_quiet = verbosity < 0
-        self.every_seconds: float | None = None if self._is_quiet else _LOG_SECONDS
+        self.every_seconds = None if verbosity < 0 else _LOG_SECONDS
         self._step = ""
 
     def step(self, text: str) -> None:
         self._step = text
-        if not self._is_quiet:
+        if self.every_seconds is not None:
             self._log.write("step", step=text)
 
     def say(self, text: str) -> None:
@@ -241,9 +219,6 @@ class EventView:
                 "seconds_left": None if left is None else round(left),
             }
         self._log.write("progress", **facts)
-
-    def close(self) -> None:
-        """There is no line to take away."""
 
 
 def _show_seconds(seconds: float) -> str:

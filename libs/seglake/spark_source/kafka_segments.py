@@ -59,13 +59,6 @@ class KafkaSegmentsSource(DataSource):
         return (_PushingReader if pushes else _Reader)(dict(self.options))
 
 
-class _Partition(InputPartition):
-    """One task; an empty one stands for a query that reads nothing."""
-
-    def __init__(self, task: DecodeTask | None) -> None:
-        super().__init__(task)
-
-
 class _Reader(DataSourceReader):
     def __init__(self, options: dict[str, str]) -> None:
         self._options = options
@@ -82,7 +75,8 @@ class _Reader(DataSourceReader):
             self._wanted,
             fails_on_loss=self._fails_on_loss,
         )
-        return [_Partition(task) for task in tasks] or [_Partition(None)]
+        # An empty one stands for a query that reads nothing.
+        return [InputPartition(task) for task in tasks] or [InputPartition(None)]
 
     def read(self, partition: InputPartition) -> "Iterator[pa.RecordBatch]":
         task = cast("DecodeTask | None", partition.value)

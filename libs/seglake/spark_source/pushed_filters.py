@@ -29,13 +29,11 @@ def wanted_by(filters: Iterable[Filter]) -> Wanted:
 
 
 def _narrowed(wanted: Wanted, given: Filter) -> Wanted:
-    column = getattr(given, "attribute", ())
-    if column == ("topic",):
-        values = _values(given)
-        return wanted if values is None else wanted.with_topics(str(value) for value in values)
-    if column == ("partition",):
-        values = _values(given)
-        return wanted if values is None else wanted.with_partitions(int(v) for v in values)
+    column, values = getattr(given, "attribute", ()), _values(given)
+    if column == ("topic",) and values is not None:
+        return wanted.with_topics(map(str, values))
+    if column == ("partition",) and values is not None:
+        return wanted.with_partitions(map(int, values))
     if column == ("offset",):
         return wanted.with_offsets(*_bounds(given))
     return wanted
@@ -62,10 +60,7 @@ def _bounds(given: Filter) -> tuple[int | None, int | None]:
             return None, given.value
         case LessThanOrEqual():
             return None, given.value + 1
-        case EqualTo() | EqualNullSafe():
-            return given.value, given.value + 1
-        case In():
-            offsets = [value for value in given.value if value is not None]
-            return (min(offsets), max(offsets) + 1) if offsets else (0, 0)
-        case _:
-            return None, None
+    offsets = _values(given)
+    if offsets is None:
+        return None, None
+    return (min(offsets), max(offsets) + 1) if offsets else (0, 0)

@@ -4,7 +4,7 @@ A column that comes twice keeps its name in the table; elsewhere the later ones 
 """
 
 import csv
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from itertools import islice
 from json.encoder import encode_basestring
@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from seglake.pipelines.lake_query.value_texts import (
+    Text,
     csv_text,
     is_number,
     json_text,
@@ -92,16 +93,11 @@ def _write_json(answer: Answer, out: TextIO) -> None:
 def _write_csv(answer: Answer, out: TextIO) -> None:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(single_names(answer.schema.names))
-    texts = [csv_text(field.type) for field in answer.schema]
-    for batch in answer.batches:
-        columns = (
-            map(text, column.to_pylist()) for text, column in zip(texts, batch.columns, strict=True)
-        )
-        writer.writerows(zip(*columns, strict=True))
+    writer.writerows(_rows(answer, csv_text))
 
 
 def _write_table(answer: Answer, out: TextIO) -> None:
-    rows = [*islice(_printed_rows(answer), SHOWN_ROWS + 1)]
+    rows = [*islice(_rows(answer, printed_text), SHOWN_ROWS + 1)]
     is_cut = any(len(cell) > _SHOWN_CHARACTERS for row in rows[:SHOWN_ROWS] for cell in row)
     shown = [[_cut(cell) for cell in row] for row in rows[:SHOWN_ROWS]]
     names = [_cut(name) for name in answer.schema.names]
@@ -117,8 +113,8 @@ def _write_table(answer: Answer, out: TextIO) -> None:
         out.write(f"cells are cut at {_SHOWN_CHARACTERS} characters: --json has them whole\n")
 
 
-def _printed_rows(answer: Answer) -> Iterator[Sequence[str]]:
-    texts = [printed_text(field.type) for field in answer.schema]
+def _rows(answer: Answer, text_of: Callable[[pa.DataType], Text]) -> Iterator[tuple[str, ...]]:
+    texts = [text_of(field.type) for field in answer.schema]
     for batch in answer.batches:
         columns = (
             map(text, column.to_pylist()) for text, column in zip(texts, batch.columns, strict=True)

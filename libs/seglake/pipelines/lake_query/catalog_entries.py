@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from seglake.errors import WrongCallError
 from seglake.lake.tables import TABLES
-from seglake.pipelines.lake_query.errors import CatalogError, NameTakenError
+from seglake.pipelines.lake_query.errors import CatalogError, NameTakenError, first_line
 from seglake.pipelines.lake_query.registration import Registration
 from seglake.pipelines.lake_query.scripts import (
     LAKE_PROPERTY,
@@ -21,8 +21,6 @@ from seglake.pipelines.lake_query.scripts import (
     spark_views,
 )
 from seglake.pipelines.lake_query.views import VIEWS
-
-_IN_MEMORY = "in-memory"
 
 
 def register(
@@ -54,7 +52,7 @@ def register(
             _run(session, statement)
         _require_views(session, database, views, place)
     except (PySparkException, Py4JError) as error:
-        raise CatalogError(f"the catalog refuses: {_first_line(error)}") from error
+        raise CatalogError(f"the catalog refuses: {first_line(error)}") from error
     new = tuple(name for name in (*tables, *views) if _folded(name) not in known)
     return Registration(database, place, tables, views, new)
 
@@ -67,7 +65,7 @@ def _require_lasting(session: SparkSession, database: str) -> None:
                 f"Spark knows no catalog {catalog}: its properties name none as"
                 f" spark.sql.catalog.{catalog}"
             )
-    elif session.conf.get("spark.sql.catalogImplementation") == _IN_MEMORY:
+    elif session.conf.get("spark.sql.catalogImplementation") == "in-memory":
         raise WrongCallError(
             "Spark would keep the tables in its memory and forget them: name a Hive metastore with"
             " --metastore thrift://HOST:PORT, or print the statements for another catalog with"
@@ -82,10 +80,6 @@ def _run(session: SparkSession, statement: str) -> None:
         if "already exists" not in str(error):
             raise
         session.sql(statement)  # somebody else was quicker: now it is there
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0]
 
 
 def _folded(name: str) -> str:
@@ -107,7 +101,7 @@ def _require_ours(session: SparkSession, database: str, tables: Iterable[str], l
         try:
             rows = session.sql(f"DESCRIBE TABLE EXTENDED {name}").collect()
         except PySparkException as error:  # its folder is gone
-            raise NameTakenError(name, _first_line(error)) from error
+            raise NameTakenError(name, first_line(error)) from error
         said = {row.col_name: row.data_type for row in rows}
         place, provider = said.get("Location", ""), said.get("Provider", "")
         if not (_is_same(place, f"{lake}/{table}") and provider.casefold() == "delta"):

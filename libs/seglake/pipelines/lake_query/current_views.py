@@ -6,7 +6,15 @@ a smaller generation. There are few of them, mostly none: joins against them bro
 
 from typing import NamedTuple
 
-from seglake.pipelines.lake_query.topic_ids import FIRST_IDS
+# Rows written before a topic's id was known belong to the first id that is known.
+FIRST_IDS = """\
+WITH first_ids AS (
+  SELECT source_id, topic, min_by(topic_id, generation) AS first_id
+  FROM checkpoints
+  WHERE topic_id IS NOT NULL
+  GROUP BY source_id, topic
+)"""
+"""What all views begin with that need the topic ids of older rows."""
 
 SUPERSEDED_RANGES = f"""\
 {FIRST_IDS}
@@ -27,7 +35,7 @@ class _Place(NamedTuple):
 
 
 BATCH = _Place(offset="{table}.base_offset")
-RECORD = _Place()
+_RECORD = _Place()
 
 
 def internal(topic: str, offset: str = "{table}.record_offset") -> _Place:
@@ -38,11 +46,6 @@ def internal(topic: str, offset: str = "{table}.record_offset") -> _Place:
 def current(table: str, place: _Place) -> str:
     """The rows of a table that no election went against."""
     return _joined("ANTI", table, place)
-
-
-def superseded(table: str, place: _Place) -> str:
-    """The others."""
-    return _joined("SEMI", table, place)
 
 
 def _joined(join: str, table: str, place: _Place) -> str:
@@ -60,5 +63,5 @@ FROM {table} {join} JOIN superseded_ranges
  AND superseded_ranges.generation > {table}.generation"""
 
 
-CURRENT_RECORDS = current("records", RECORD)
-SUPERSEDED_RECORDS = superseded("records", RECORD)
+CURRENT_RECORDS = current("records", _RECORD)
+SUPERSEDED_RECORDS = _joined("SEMI", "records", _RECORD)

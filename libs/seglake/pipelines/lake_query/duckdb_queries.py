@@ -7,7 +7,7 @@ write a file nor read another one, nor fetch an extension.
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import Self
 
 import duckdb
 import pyarrow as pa
@@ -17,7 +17,10 @@ from seglake.lake.errors import SchemaError, TableRefusedError
 from seglake.lake.tables import REQUIRED_TABLES, Table
 from seglake.pipelines.lake_query.answers import Answer
 from seglake.pipelines.lake_query.duckdb_sql import (
+    SCHEME,
     SYNTAX_TREE,
+    below,
+    is_plain,
     no_rows,
     no_view,
     settings,
@@ -29,15 +32,12 @@ from seglake.pipelines.lake_query.duckdb_text import (
     column_name,
     in_duckdb,
     looks_like_spark,
-    missing_function,
-    missing_table,
-    missing_type,
+    missing,
     other_meaning,
     reads_texts_as_spark,
 )
 from seglake.pipelines.lake_query.errors import NotForDuckDBError, QueryFailedError, WrongQueryError
-from seglake.pipelines.lake_query.file_names import SCHEME, below, is_plain
-from seglake.pipelines.lake_query.named import named_in, no_such_table, topics_in
+from seglake.pipelines.lake_query.named import no_such_table, tables_in, views_in
 from seglake.pipelines.lake_query.statements import refused
 from seglake.pipelines.lake_query.views import DUCKDB_VIEWS, topic_views
 
@@ -133,14 +133,13 @@ class DuckDBQueries:
 
     def _register(self, statement: str) -> None:
         """Name what a statement names, as it is now."""
-        named = named_in(statement, DUCKDB_VIEWS)
-        for table in named.tables:
+        for table in tables_in(statement, DUCKDB_VIEWS):
             self._register_table(table)
-        views = dict(named.views)
-        if named.wants_topics:
-            views |= topics_in(statement, topic_views(self._lake.topics()))
-        for name, query in views.items():
+        for name, query in views_in(statement, self._topic_views, DUCKDB_VIEWS).items():
             self._connection.execute(view(name, query))
+
+    def _topic_views(self) -> dict[str, str]:
+        return topic_views(self._lake.topics())
 
     def _register_table(self, table: Table) -> None:
         paths = self._paths(table)
@@ -188,33 +187,28 @@ class DuckDBQueries:
             raise QueryFailedError(f"the query failed: {_paragraph(error)}") from error
 
     def _refusal(self, error: duckdb.Error, statement: str) -> Exception:
-        message = str(error)
-        if self._spark_has_function is not None:
-            reason = self._only_spark(error, statement)
-            if reason is not None:
-                return NotForDuckDBError(reason)
-        table = missing_table(message)
+        reason = self._only_spark(error, statement)
+        if reason is not None:
+            return NotForDuckDBError(reason)
+        table = missing("table", str(error))
         if table is not None:
-            return no_such_table(table, topic_views(self._lake.topics()))
+            return no_such_table(table, self._topic_views())
         return WrongQueryError(f"DuckDB refuses the query: {_paragraph(error)}")
 
     def _only_spark(self, error: duckdb.Error, statement: str) -> str | None:
         """What Spark may know that DuckDB does not."""
+        if self._spark_has_function is None:
+            return None
         if isinstance(error, duckdb.ParserException | duckdb.SyntaxException):
             return "its syntax is Spark's" if looks_like_spark(statement) else None
-        function = missing_function(str(error))
-        if (
-            function is not None
-            and self._spark_has_function is not None
-            and self._spark_has_function(function)
-        ):
-            return f"DuckDB has no function {function} for this"
-        kind = missing_type(str(error))
+        function = missing("function", str(error))
+        if function is not None and self._spark_has_function(function.casefold()):
+            return f"DuckDB has no function {function.casefold()} for this"
+        kind = missing("type", str(error))
         return None if kind is None else f"DuckDB has no type {kind}"
 
 
-# Any: an exception of whichever library.
-def _paragraph(error: Any) -> str:
+def _paragraph(error: Exception) -> str:
     """The message without the lines that point into the statement."""
     lines = str(error).partition("\nLINE ")[0].splitlines()
     return " ".join(line.strip() for line in lines if line.strip())

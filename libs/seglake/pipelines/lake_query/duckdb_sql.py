@@ -1,13 +1,19 @@
 """What DuckDB is told beside the statements that it answers. Pure."""
 
+import posixpath
+import re
 from collections.abc import Iterable
 
 from seglake.lake.tables import Table
-from seglake.pipelines.lake_query.file_names import literal
+
+SCHEME = "seglake"
+"""Of the names under which DuckDB opens the files that it cannot reach by itself."""
 
 SYNTAX_TREE = "SELECT json_serialize_sql(?)"
 
 _AS_SPARK = ("TimeZone = 'UTC'", "default_null_order = 'nulls_first_on_asc_last_on_desc'")
+# What would mean something in a glob or a partition's folder.
+_PLAIN_PATH = re.compile(r"/[^*?\[\]{}=]*")
 _AS_NULL = frozenset({"null", "__hive_default_partition__"})
 _LOCKS = (
     "python_enable_replacements = false",
@@ -18,9 +24,19 @@ _LOCKS = (
 )
 
 
+def is_plain(path: str) -> bool:
+    """Whether DuckDB can read below a path by itself: it is local, and nothing but a name."""
+    return _PLAIN_PATH.fullmatch(path) is not None
+
+
+def below(path: str, folder: str) -> str:
+    """The name of a file below the folder for whom `storage_files` serves."""
+    return f"{SCHEME}://{posixpath.relpath(path, folder)}"
+
+
 def settings(folder: str) -> list[str]:
     """Statements after which nothing but the folder can be read, and nothing written."""
-    allowed = f"allowed_directories = [{literal(folder)}]"
+    allowed = f"allowed_directories = [{_literal(folder)}]"
     return [f"SET {setting}" for setting in (*_AS_SPARK, allowed, *_LOCKS)]
 
 
@@ -41,9 +57,9 @@ def view_of_files(table: Table, paths: Iterable[str]) -> str:
     folders = f", hive_partitioning = true, hive_types = {{{types}}}" if types else ""
     selects = []
     for value, files in _by_reading(table, paths).items():
-        said = {} if value is None else dict.fromkeys(table.partition_by, f"{literal(value)} AS ")
+        said = {} if value is None else dict.fromkeys(table.partition_by, f"{_literal(value)} AS ")
         columns = ", ".join(f'{said.get(name, "")}"{name}"' for name in table.schema.names)
-        listed = ", ".join(map(literal, files))
+        listed = ", ".join(map(_literal, files))
         files_sql = f"FROM read_parquet([{listed}]{folders}{by_name})"
         selects.append(f"SELECT {columns} {f'FROM ({added}{files_sql})' if added else files_sql}")
     return view(table.name, " UNION ALL ".join(selects))
@@ -52,6 +68,10 @@ def view_of_files(table: Table, paths: Iterable[str]) -> str:
 def no_rows(table: Table) -> str:
     """The name of a relation that has a table's columns and nothing in them."""
     return f"no_rows_of_{table.name}"
+
+
+def _literal(text: str) -> str:
+    return "'{}'".format(text.replace("'", "''"))
 
 
 def _by_reading(table: Table, paths: Iterable[str]) -> dict[str | None, list[str]]:

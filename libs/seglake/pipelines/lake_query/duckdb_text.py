@@ -7,6 +7,7 @@ statement is not for it; where only the spelling differs, it gets its own.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
+from typing import Literal
 
 from pyarrow import types
 
@@ -29,6 +30,12 @@ _OTHER_FUNCTIONS = frozenset(
         *("split", "weekday", "^"),
     }
 )
+_QUOTED_WORD = re.compile(r'"(\w+)"')
+_MISSING = {
+    "function": re.compile(r"(?:Function with name |function matches the given name .*?')(\w+)"),
+    "table": re.compile(r"Table with name (.+?) does not exist"),
+    "type": re.compile(r"Type with name (\w+) does not exist"),
+}
 _BINARY_COLUMNS = frozenset(
     field.name for table in TABLES for field in table.schema if types.is_binary(field.type)
 )
@@ -76,6 +83,12 @@ def looks_like_spark(statement: str) -> bool:
     """Whether a statement that DuckDB cannot parse has words that only Spark knows."""
     words = {token.text.casefold() for token in tokens(statement) if token.kind == "word"}
     return not words.isdisjoint(_SPARK_WORDS) or any(sign in statement for sign in _SPARK_SIGNS)
+
+
+def missing(kind: Literal["function", "table", "type"], message: str) -> str | None:
+    """What an error of DuckDB's says it lacks; a function, also for values of such types alone."""
+    found = _MISSING[kind].search(message)
+    return found[1].strip('"') if found else None
 
 
 def binary_cast(parsed: object) -> str | None:
@@ -137,27 +150,3 @@ def _column(node: object) -> str | None:
     """The name of the column that a node is, without its table; in small letters."""
     names = node.get("column_names") if isinstance(node, Mapping) else None
     return str(names[-1]).casefold() if isinstance(names, list) and names else None
-
-
-_QUOTED_WORD = re.compile(r'"(\w+)"')
-_NO_FUNCTION = re.compile(r"(?:Function with name |function matches the given name .*?')(\w+)")
-_NO_TABLE = re.compile(r"Table with name (.+?) does not exist")
-_NO_TYPE = re.compile(r"Type with name (\w+) does not exist")
-
-
-def missing_function(message: str) -> str | None:
-    """The function that an error of DuckDB's says it lacks, or lacks for values of such types."""
-    found = _NO_FUNCTION.search(message)
-    return found[1].casefold() if found else None
-
-
-def missing_table(message: str) -> str | None:
-    """The table or view that an error of DuckDB's says does not exist."""
-    found = _NO_TABLE.search(message)
-    return found[1].strip('"') if found else None
-
-
-def missing_type(message: str) -> str | None:
-    """The type that an error of DuckDB's says does not exist."""
-    found = _NO_TYPE.search(message)
-    return found[1] if found else None

@@ -3,6 +3,11 @@
 from seglake.errors import SeglakeError, WrongCallError
 
 
+def first_line(error: Exception) -> str:
+    """The message of an engine's error without what follows it: a plan, a trace of Java's."""
+    return str(error).strip().splitlines()[0]
+
+
 class QueryFailedError(SeglakeError):
     """A query could not be answered; the message is one paragraph for a person."""
 

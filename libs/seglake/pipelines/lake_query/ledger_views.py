@@ -3,8 +3,8 @@
 All run in Spark and in DuckDB.
 """
 
-from seglake.pipelines.lake_query.observation_views import seen_beside
-from seglake.pipelines.lake_query.topic_ids import FIRST_IDS
+from seglake.pipelines.lake_query.current_views import FIRST_IDS
+from seglake.pipelines.lake_query.observation_views import SEEN_BESIDE_TAKEN
 
 # Superseded offsets that the log which won does not reach are free: what was ingested of them by
 # earlier commits covers nothing any more.
@@ -55,7 +55,7 @@ taken AS (
 SELECT taken.source_id, taken.topic_id, taken.topic, taken.partition, taken.next_offset,
        max_covered_offset, log_start_offset, high_watermark, last_stable_offset, log_end_offset,
        stopped_by, observed_at
-FROM taken {seen_beside("taken")}"""
+FROM taken {SEEN_BESIDE_TAKEN}"""
 
 # A gap has no generation of its own: it is that of the ledger's range that holds its start and was
 # written by the same attempt. A later repair states it anew, an election takes it away.
@@ -148,4 +148,4 @@ FROM taken LEFT JOIN lacking
  AND lacking.topic_id IS NOT DISTINCT FROM taken.topic_id
  AND lacking.topic = taken.topic
  AND lacking.partition = taken.partition
-{seen_beside("taken")}"""
+{SEEN_BESIDE_TAKEN}"""

@@ -1,7 +1,6 @@
 """Which tables and views a statement may name, and what is said of one that is not there. Pure."""
 
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping
 
 from seglake.lake.tables import CHECKPOINTS, TABLES, Table
 from seglake.near_names import did_you_mean
@@ -11,45 +10,43 @@ from seglake.pipelines.lake_query.views import VIEWS, views_of
 _TOPICS = "topic_"
 
 
-class Named(NamedTuple):
-    """What a statement needs: opening a table takes time, and topics are many.
-
-    Attributes:
-        views: in the order to make them in.
-        wants_topics: some of the views of topics too, which the ledger names.
-    """
-
-    tables: list[Table]
-    views: dict[str, str]
-    wants_topics: bool
-
-
-def named_in(text: str, views: Mapping[str, str] = VIEWS) -> Named:
-    """The tables and views that a statement names, and those that these ask; SHOW names all.
+def tables_in(text: str, views: Mapping[str, str] = VIEWS) -> list[Table]:
+    """The tables that a statement names, and those that its views ask; SHOW names all.
 
     Args:
         views: in the engine's own dialect.
     """
-    asked = text.casefold()
-    everything = is_everything(asked)
-    wants_topics = everything or _TOPICS in asked
-    needed = f"{asked} current_records {CHECKPOINTS.name}" if wants_topics else asked
-    found = dict(views) if everything else views_of(needed, views)
-    used = " ".join((needed, *found.values()))
-    tables = [table for table in TABLES if everything or table.name in used]
-    return Named(tables, found, wants_topics)
+    needed = _needed(text)
+    used = " ".join((needed, *views_of(needed, views).values()))
+    return [table for table in TABLES if _is_everything(text) or table.name in used]
 
 
-def is_everything(text: str) -> bool:
-    """Whether a statement names all there is."""
+def views_in(
+    text: str, topics: Callable[[], Mapping[str, str]], views: Mapping[str, str] = VIEWS
+) -> dict[str, str]:
+    """The views that a statement names, and those that these ask, in the order to make them in.
+
+    Args:
+        topics: gives the views of topics, which are many, where the statement may name one.
+        views: as of `tables_in`.
+    """
+    if _is_everything(text):
+        return {**views, **topics()}
+    needed = _needed(text)
+    found = views_of(needed, views)
+    if _TOPICS in needed:
+        found |= {name: view for name, view in topics().items() if name.casefold() in needed}
+    return found
+
+
+def _is_everything(text: str) -> bool:
     return text.lstrip().casefold().startswith("show")
 
 
-def topics_in(text: str, views: Mapping[str, str]) -> dict[str, str]:
-    """The views of topics that a statement names."""
+def _needed(text: str) -> str:
+    """A statement, with the names that a view of a topic needs where it may name one."""
     asked = text.casefold()
-    everything = is_everything(asked)
-    return {name: view for name, view in views.items() if everything or name.casefold() in asked}
+    return f"{asked} current_records {CHECKPOINTS.name}" if _TOPICS in asked else asked
 
 
 def known_names() -> list[str]:

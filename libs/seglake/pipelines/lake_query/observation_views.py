@@ -4,7 +4,7 @@ import textwrap
 from collections.abc import Iterable
 
 from seglake.lake.tables import OBSERVATIONS
-from seglake.pipelines.lake_query.topic_ids import FIRST_IDS
+from seglake.pipelines.lake_query.current_views import FIRST_IDS
 
 _FIRST = ("source_id", "topic_id", "topic", "partition")
 _REST = tuple(name for name in OBSERVATIONS.schema.names if name not in (*_FIRST, "listing"))
@@ -57,11 +57,10 @@ FROM ranked
 WHERE place = 1"""
 
 
-def seen_beside(table: str) -> str:
-    """The join of rows of partitions with what was seen of them last, as `seen`."""
-    return f"""\
+SEEN_BESIDE_TAKEN = """\
 LEFT JOIN last_observations AS seen
-  ON seen.source_id = {table}.source_id
- AND seen.topic_id IS NOT DISTINCT FROM {table}.topic_id
- AND seen.topic = {table}.topic
- AND seen.partition = {table}.partition"""
+  ON seen.source_id = taken.source_id
+ AND seen.topic_id IS NOT DISTINCT FROM taken.topic_id
+ AND seen.topic = taken.topic
+ AND seen.partition = taken.partition"""
+"""The join of the partitions `taken` with what was seen of them last, as `seen`."""

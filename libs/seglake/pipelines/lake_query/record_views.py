@@ -3,11 +3,11 @@
 All have every column of the table.
 """
 
+import textwrap
 from enum import Enum
 
 from seglake.lake.tables import RECORDS
-from seglake.pipelines.lake_query.current_views import BATCH, current
-from seglake.pipelines.lake_query.topic_ids import FIRST_IDS
+from seglake.pipelines.lake_query.current_views import BATCH, FIRST_IDS, current
 
 _COLUMNS = tuple(RECORDS.schema.names)
 _PLACE = ("topic", "partition", "offset", "timestamp")
@@ -26,14 +26,10 @@ _SETTLED = {"transaction_state": _SETTLED_STATE, "topic_id": "known.known_id AS 
 _SETTLED_COLUMNS = (_SETTLED.get(name, f"known.{name}") for name in _COLUMNS)
 
 
-def _indented(query: str) -> str:
-    return "\n".join(f"  {line}" for line in query.splitlines())
-
-
 SETTLED_RECORDS = f"""\
 {FIRST_IDS},
 current_batches AS (
-{_indented(current("batches", BATCH))}
+{textwrap.indent(current("batches", BATCH), "  ")}
 ),
 written AS (
   SELECT source_id, coalesce(topic_id, first_id) AS known_id, topic, partition, base_offset,
@@ -124,7 +120,3 @@ texts AS (
 )
 SELECT {dialect.columns}
 FROM texts"""
-
-
-READABLE_RECORDS = readable_records(Dialect.SPARK)
-LATEST_RECORDS = latest_records(Dialect.SPARK)

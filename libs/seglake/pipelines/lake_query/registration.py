@@ -1,6 +1,18 @@
-"""What a call of `register` has done. Needs no engine and no catalog."""
+"""Whose SQL registers a lake, and what a call of `register` has done.
+
+Needs no engine and no catalog, so that a command line can name the dialects at once.
+"""
 
 from dataclasses import dataclass
+from enum import StrEnum
+
+
+class CatalogDialect(StrEnum):
+    """Spark's statements are Unity Catalog's and Databricks' too."""
+
+    SPARK = "spark"
+    TRINO = "trino"
+    ATHENA = "athena"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from seglake.errors import WrongCallError
 from seglake.lake.tables import TABLES
-from seglake.pipelines.lake_query.catalog_dialect import CatalogDialect
+from seglake.pipelines.lake_query.registration import CatalogDialect
 from seglake.pipelines.lake_query.views import DUCKDB_VIEWS, VIEWS, escaped
 
 LAKE_PROPERTY = "seglake.lake"
@@ -28,11 +28,7 @@ SET TimeZone = 'UTC';
 
 
 def check_database(name: str) -> None:
-    """Refuse a name that would need quotes.
-
-    Raises:
-        WrongCallError: it would.
-    """
+    """Raise WrongCallError for a name that would need quotes."""
     if _DATABASE.fullmatch(name) is None:
         raise WrongCallError(
             f"{name!r} is no name for a database: letters, digits and _, as in kafka or, with the"

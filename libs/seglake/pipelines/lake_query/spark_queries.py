@@ -1,7 +1,9 @@
 """Answers statements in Spark. Runs in the driver."""
 
+from collections.abc import Iterator
 from typing import Any, TextIO
 
+from py4j.java_gateway import JavaObject
 from py4j.protocol import Py4JError
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -10,11 +12,13 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from seglake.lake.tables import CHECKPOINTS, REQUIRED_TABLES, Table
 from seglake.pipelines.lake_query.answers import SHOWN_ROWS, Answer, OutputFormat, write
-from seglake.pipelines.lake_query.errors import QueryFailedError, WrongQueryError
-from seglake.pipelines.lake_query.named import named_in, no_such_table, topics_in
-from seglake.pipelines.lake_query.reading_only import refuse_writes
+from seglake.pipelines.lake_query.errors import QueryFailedError, WrongQueryError, first_line
+from seglake.pipelines.lake_query.named import no_such_table, tables_in, views_in
+from seglake.pipelines.lake_query.statements import refused
 from seglake.pipelines.lake_query.views import topic_views
 
+_READING_COMMANDS = ("Show", "Describe", "Explain")
+_COMMAND = "org.apache.spark.sql.catalyst.plans.logical.Command"
 _NOT_FOUND = "TABLE_OR_VIEW_NOT_FOUND"
 # As value_texts writes them.
 _JSON = {"ignoreNullFields": "false", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
@@ -45,11 +49,8 @@ class SparkQueries:
             raise self._explained(error) from error
 
     def write(self, statement: str, form: OutputFormat, out: TextIO) -> None:
-        """Write the answer; lines of JSON as they come, one partition after the other.
-
-        Raises:
-            WrongQueryError, QueryFailedError: as above.
-        """
+        """Write the answer; lines of JSON as they come, one partition after the other. It raises
+        what `answer` raises."""
         try:
             frame = self._frame(statement)
             if form is OutputFormat.JSON:
@@ -62,18 +63,14 @@ class SparkQueries:
         write(answer, form, out)
 
     def _frame(self, statement: str) -> DataFrame:
-        refuse_writes(self._session, statement)
+        _refuse_writes(self._session, statement)
         self._register(statement)
         return self._session.sql(statement)
 
     def _register(self, statement: str) -> None:
-        named = named_in(statement)
-        for table in named.tables:
+        for table in tables_in(statement):
             self._table(table).createOrReplaceTempView(table.name)
-        views = dict(named.views)
-        if named.wants_topics:
-            views |= topics_in(statement, self._topic_views())
-        for name, view in views.items():
+        for name, view in views_in(statement, self._topic_views).items():
             self._session.sql(view).createOrReplaceTempView(name)
 
     def _topic_views(self) -> dict[str, str]:
@@ -92,11 +89,40 @@ class SparkQueries:
 
     def _explained(self, error: PySparkException | Py4JError) -> Exception:
         if not isinstance(error, AnalysisException | ParseException):
-            return QueryFailedError(f"the query failed: {_first_line(error)}")
+            return QueryFailedError(f"the query failed: {first_line(error)}")
         if error.getCondition() == _NOT_FOUND:
             name = (error.getMessageParameters() or {}).get("relationName", "")
             return no_such_table(name.replace("`", ""), self._topic_views())
-        return WrongQueryError(f"Spark refuses the query: {_first_line(error)}")
+        return WrongQueryError(f"Spark refuses the query: {first_line(error)}")
+
+
+def _refuse_writes(session: SparkSession, text: str) -> None:
+    """Let SELECT, WITH, VALUES, SHOW, DESCRIBE and EXPLAIN pass: only `ingest` may write, or the
+    tables would no longer add up.
+
+    Judged by the plan that Spark's own parser makes, not by the words.
+
+    Raises:
+        WrongQueryError: the statement does something else.
+        ParseException: Spark does not understand it.
+    """
+    java: Any = session.sparkContext._jvm  # py4j has no types
+    parser = session._jsparkSession.sessionState().sqlParser()
+    loader = java.java.lang.Thread.currentThread().getContextClassLoader()
+    command = java.java.lang.Class.forName(_COMMAND, True, loader)
+    for node in _nodes(parser.parsePlan(text)):
+        name = str(node.getClass().getSimpleName())
+        writes = name.startswith("Insert") or command.isInstance(node)
+        if writes and not name.startswith(_READING_COMMANDS):
+            raise refused(name)
+
+
+def _nodes(plan: JavaObject) -> Iterator[JavaObject]:
+    """The plan and everything below it."""
+    yield plan
+    children = plan.children()
+    for index in range(children.size()):
+        yield from _nodes(children.apply(index))
 
 
 def _collected(frame: DataFrame) -> Answer:
@@ -109,7 +135,3 @@ def _write_json(answer: DataFrame, out: TextIO) -> None:
     lines = answer.select(F.to_json(fields, _JSON).alias("line"))
     for row in lines.toLocalIterator(prefetchPartitions=True):
         out.write(f"{row.line}\n")
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0]

@@ -43,14 +43,12 @@ def tokens(text: str) -> Iterator[Token]:
 
 def split_statements(text: str) -> list[str]:
     """The statements between semicolons, without those that hold nothing."""
-    statements, _ = _split(text)
-    return statements
+    return _split(text)[0]
 
 
 def is_finished(text: str) -> bool:
     """Whether nothing but space and comments stands behind the last semicolon."""
-    _, is_open = _split(text)
-    return not is_open
+    return not _split(text)[1]
 
 
 def _split(text: str) -> tuple[list[str], bool]:

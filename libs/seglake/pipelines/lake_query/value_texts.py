@@ -7,7 +7,6 @@ import base64
 import unicodedata
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from decimal import Decimal
 from json.encoder import encode_basestring
 from math import isfinite
 from typing import Any
@@ -20,15 +19,11 @@ from seglake.printable import on_one_line
 # Any: values of all types.
 Text = Callable[[Any], str]
 
-_NULL = "null"
-_PRINTED_NULL = "NULL"
-_ISO_UTC = "+00:00"
-
 
 def json_text(kind: pa.DataType) -> Text:
     """JSON of values of a type: bytes in base64, times in UTC with microseconds."""
     inner = _json_of(kind)
-    return lambda value: _NULL if value is None else inner(value)
+    return lambda value: "null" if value is None else inner(value)
 
 
 def csv_text(kind: pa.DataType) -> Text:
@@ -40,7 +35,7 @@ def csv_text(kind: pa.DataType) -> Text:
 def printed_text(kind: pa.DataType) -> Text:
     """For a terminal: one line, with bytes as text where they are printable."""
     inner = _printed_of(kind)
-    return lambda value: _PRINTED_NULL if value is None else on_one_line(inner(value))
+    return lambda value: "NULL" if value is None else on_one_line(inner(value))
 
 
 def is_number(kind: pa.DataType) -> bool:
@@ -55,7 +50,8 @@ def _json_of(kind: pa.DataType) -> Text:
     if is_number(kind):
         return _plain_of(kind)
     if isinstance(kind, pa.StructType):
-        return _json_of_struct(kind)
+        texts = {field.name: json_text(field.type) for field in kind}
+        return lambda value: _object((name, text(value[name])) for name, text in texts.items())
     if isinstance(kind, pa.MapType):
         key_text, item_text = csv_text(kind.key_type), json_text(kind.item_type)
         return lambda value: _object((key_text(key), item_text(item)) for key, item in value)
@@ -64,11 +60,6 @@ def _json_of(kind: pa.DataType) -> Text:
         return lambda value: f"[{','.join(map(element_text, value))}]"
     plain = _plain_of(kind)
     return lambda value: encode_basestring(plain(value))
-
-
-def _json_of_struct(kind: pa.StructType) -> Text:
-    texts = {field.name: json_text(field.type) for field in kind}
-    return lambda value: _object((name, text(value[name])) for name, text in texts.items())
 
 
 def _object(fields: Iterable[tuple[str, str]]) -> str:
@@ -81,7 +72,7 @@ def _plain_of(kind: pa.DataType) -> Text:
     if _is_binary(kind):
         return lambda value: base64.b64encode(value).decode("ascii")
     if types.is_decimal(kind):
-        return _decimal_text
+        return "{:f}".format
     if types.is_floating(kind):
         return _float_text
     if types.is_boolean(kind) or types.is_nested(kind):
@@ -100,11 +91,7 @@ def _printed_of(kind: pa.DataType) -> Text:
 def _time_text(value: datetime) -> str:
     if value.tzinfo is None:
         return value.isoformat(timespec="microseconds")
-    return value.astimezone(UTC).isoformat(timespec="microseconds").replace(_ISO_UTC, "Z")
-
-
-def _decimal_text(value: Decimal) -> str:
-    return f"{value:f}"
+    return value.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def _float_text(value: float) -> str:

@@ -12,8 +12,6 @@ from seglake.pipelines.lake_query.internal_views import GROUP_OFFSETS, SETTLED_M
 from seglake.pipelines.lake_query.ledger_views import COMPLETENESS, CURRENT_GAPS, LAST_OFFSETS
 from seglake.pipelines.lake_query.observation_views import LAST_OBSERVATIONS
 from seglake.pipelines.lake_query.record_views import (
-    LATEST_RECORDS,
-    READABLE_RECORDS,
     SETTLED_RECORDS,
     Dialect,
     latest_records,
@@ -29,8 +27,8 @@ VIEWS = {
     "current_gaps": CURRENT_GAPS,
     "completeness": COMPLETENESS,
     "settled_records": SETTLED_RECORDS,
-    "readable_records": READABLE_RECORDS,
-    "latest_records": LATEST_RECORDS,
+    "readable_records": readable_records(Dialect.SPARK),
+    "latest_records": latest_records(Dialect.SPARK),
     "group_offsets": GROUP_OFFSETS,
     "settled_metadata": SETTLED_METADATA,
 }

@@ -103,14 +103,10 @@ ADVICE = {
 
 def command_for(need: Need, lake: str, keys: Iterable[PartitionKey]) -> str | None:
     """The command that mends some partitions, to be copied; None where there is none."""
-    listed = [*keys]
-    topics = sorted({key.topic for key in listed})
-    if len(topics) > _MOST_TOPICS:
-        named: tuple[str, ...] = ()
-    else:
-        named = ("--topics", *topics)
+    topics = sorted({key.topic for key in keys})
+    named = ["--topics", *topics] if len(topics) <= _MOST_TOPICS else []
     if any(topic.startswith("__") for topic in topics):
-        named = (*named, "--internal-topics")
+        named.append("--internal-topics")
     match need:
         case Need.MISSING | Need.QUARANTINED:
             words = ("seglake", "replay", "--lake", lake, "--source", "ANOTHER_REPLICA", *named)

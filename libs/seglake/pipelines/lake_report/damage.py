@@ -1,10 +1,12 @@
 """The rows of `quarantine` as places, and which of them were made good. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 from seglake.pipelines.lake_report.ledger import Ledger, LogName, Row
 from seglake.pipelines.lake_report.model import DamagedPlace
+from seglake.segment_codec.errors import DefectCode
 
 # Everything but `raw`: the damaged bytes may be anything, and never leave the table.
 COLUMNS = (
@@ -13,64 +15,40 @@ COLUMNS = (
     *("raw_sha256", "resolution", "run_id", "generation"),
 )
 
-CONFLICT = "replica_conflict"
-"""The code of a sound batch that is not the tables'."""
-
-_NEVER = -1
 _MOST_LISTED = 50  # of one partition
 
 
 class Damage(NamedTuple):
     """The damage of one partition: the places listed, those that still stand first."""
 
-    places: tuple[DamagedPlace, ...]
-    place_count: int
-
-
-class _Met(NamedTuple):
-    row: Row
-    damaged_at: int
-    resolved_at: int
+    places: tuple[DamagedPlace, ...] = ()
+    place_count: int = 0
 
 
 def damage_by_log(rows: Iterable[Row], ledger: Ledger) -> dict[LogName, Damage]:
     """The damage of every partition, without what is still being committed."""
-    found: dict[LogName, dict[tuple[object, ...], _Met]] = {}
+    met: dict[LogName, dict[tuple[object, ...], list[Row]]] = {}
     for row in rows:
-        generation, source_id = row["generation"] or 0, row["source_id"]
-        if ledger.has_generation(source_id, row["topic"], generation):
-            of_log = found.setdefault(ledger.name_of(source_id, row), {})
-            _meet(of_log, row, generation)
-    return {log: _damage([*of_log.values()]) for log, of_log in found.items()}
+        source_id = row["source_id"]
+        if ledger.has_generation(source_id, row["topic"], row["generation"] or 0):
+            # What is a conflict to the log that was read first may be damage to a retake.
+            is_conflict = row["defect_code"] == DefectCode.REPLICA_CONFLICT
+            place = (row["broker_id"], row["segment"], row["position"])
+            of_log = met.setdefault(ledger.name_of(source_id, row), {})
+            of_log.setdefault((*place, row["raw_sha256"], is_conflict), []).append(row)
+    return {log: _damage(of_log.values()) for log, of_log in met.items()}
 
 
-def _meet(of_log: dict[tuple[object, ...], _Met], row: Row, generation: int) -> None:
-    # What is a conflict to the log that was read first may be damage to a retake.
-    is_conflict = row["defect_code"] == CONFLICT
-    place = (row["broker_id"], row["segment"], row["position"])
-    identity = (*place, row["raw_sha256"], is_conflict)
-    is_resolution = row["resolution"] is not None
-    damaged_at = _NEVER if is_resolution else generation
-    resolved_at = generation if is_resolution else _NEVER
-    before = of_log.get(identity)
-    if before is not None:
-        damaged_at = max(damaged_at, before.damaged_at)
-        resolved_at = max(resolved_at, before.resolved_at)
-        row = before.row if is_resolution else row
-    of_log[identity] = _Met(row, damaged_at, resolved_at)
-
-
-def _damage(met: list[_Met]) -> Damage:
-    places = sorted((_place(each) for each in met), key=_order)
+def _damage(met: Iterable[Sequence[Row]]) -> Damage:
+    places = sorted(map(_place, met), key=attrgetter("is_resolved", "segment", "position"))
     return Damage(tuple(places[:_MOST_LISTED]), len(places))
 
 
-def _order(place: DamagedPlace) -> tuple[bool, str, int]:
-    return place.is_resolved, place.segment, place.position
-
-
-def _place(met: _Met) -> DamagedPlace:
-    row = met.row
+def _place(met: Sequence[Row]) -> DamagedPlace:
+    """The place of all rows that name it."""
+    damage = [row for row in met if row["resolution"] is None]
+    resolutions = [row for row in met if row["resolution"] is not None]
+    row = damage[-1] if damage else resolutions[0]
     return DamagedPlace(
         broker_id=row["broker_id"],
         segment=row["segment"] or "",
@@ -81,5 +59,9 @@ def _place(met: _Met) -> DamagedPlace:
         previous_offset=row["previous_offset"],
         next_offset=row["next_offset"],
         run_id=row["run_id"] or "",
-        is_resolved=met.resolved_at > _NEVER and met.resolved_at >= met.damaged_at,
+        is_resolved=_newest(resolutions) >= _newest(damage),
     )
+
+
+def _newest(rows: Iterable[Row]) -> int:
+    return max((row["generation"] or 0 for row in rows), default=-1)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 
 from seglake.kafka_log.observation import Observation, StoppedBy
-from seglake.pipelines.lake_report.damage import CONFLICT, Damage
+from seglake.pipelines.lake_report.damage import Damage
 from seglake.pipelines.lake_report.model import (
     RANKS,
     Finding,
@@ -13,6 +13,7 @@ from seglake.pipelines.lake_report.model import (
     OffsetState,
 )
 from seglake.pipelines.progress import show_count, show_duration
+from seglake.segment_codec.errors import DefectCode
 
 _MOST_RANGES = 3
 _NEEDS = {
@@ -35,7 +36,7 @@ _DIFFERS = " differs from "  # how the detail of two batches of one leader reads
 def findings_of(
     offsets: Mapping[OffsetState, Offsets],
     seen: Observation | None,
-    damage: Damage | None,
+    damage: Damage,
     told: Iterable[Finding],
     *,
     now: datetime,
@@ -48,11 +49,9 @@ def findings_of(
         stuck_after: for how long a bound may stand still while the log grows; None for ever.
     """
     found: dict[Need, Finding] = {}
-    for finding in (*told, *_of_offsets(offsets), *_of_damage(damage)):
+    of_log = () if seen is None else _of_log(seen, offsets, now, stuck_after)
+    for finding in (*told, *_of_offsets(offsets), *_of_damage(damage), *of_log):
         found.setdefault(finding.need, finding)
-    if seen is not None:
-        for finding in _of_log(seen, offsets, now, stuck_after):
-            found.setdefault(finding.need, finding)
     return tuple(sorted(found.values(), key=lambda finding: RANKS[finding.need]))
 
 
@@ -62,9 +61,9 @@ def _of_offsets(offsets: Mapping[OffsetState, Offsets]) -> Iterator[Finding]:
             yield Finding(need, _shown(offsets[state]))
 
 
-def _of_damage(damage: Damage | None) -> Iterator[Finding]:
-    for place in damage.places if damage is not None else ():
-        if place.code == CONFLICT and _DIFFERS in place.detail:
+def _of_damage(damage: Damage) -> Iterator[Finding]:
+    for place in damage.places:
+        if place.code == DefectCode.REPLICA_CONFLICT and _DIFFERS in place.detail:
             yield Finding(Need.REPLICAS_DIFFER, place.detail)
 
 
@@ -75,11 +74,10 @@ def _of_log(
     stuck_after: timedelta | None,
 ) -> Iterator[Finding]:
     left = offsets.get(OffsetState.NOT_INGESTED)
-    if stuck_after is not None and seen.waiting_since is not None:
-        standing_ms = int((now - seen.waiting_since) / timedelta(milliseconds=1))
-        if seen.is_stuck(now, stuck_after):
-            moved = show_count(seen.moved_offsets, "offset")
-            yield Finding(Need.STUCK, f"{show_duration(standing_ms)}, {moved}")
+    since = seen.waiting_since
+    if since is not None and stuck_after is not None and seen.is_stuck(now, stuck_after):
+        standing = show_duration(int((now - since) / timedelta(milliseconds=1)))
+        yield Finding(Need.STUCK, f"{standing}, {show_count(seen.moved_offsets, 'offset')}")
     if seen.stopped_by is StoppedBy.NO_SEGMENT and left is not None:
         yield Finding(Need.NOT_ON_DISK, _shown(left))
     need = _STOPPED.get(seen.stopped_by)

@@ -29,12 +29,7 @@ class GapPiece(NamedTuple):
 
     @property
     def offset_count(self) -> int:
-        """How many offsets they are."""
         return int((self.stops - self.starts).sum())
-
-    def taken(self, chosen: "NDArray[np.bool_]") -> "GapPiece":
-        """Some of them."""
-        return self._replace(starts=self.starts[chosen], stops=self.stops[chosen])
 
 
 def gap_pieces(
@@ -66,13 +61,11 @@ def standing(log: LogName, pieces: Iterable[GapPiece], ledger: Ledger) -> list[G
             start = int(piece.starts[index])
             keep[index] = coverage.is_current_gap(log.key, start, piece.attempt_id)
         if keep.any():
-            result.append(piece.taken(keep))
+            result.append(piece._replace(starts=piece.starts[keep], stops=piece.stops[keep]))
     return result
 
 
-def _grouped(
-    rows: pa.Table,
-) -> "Iterator[tuple[Row, NDArray[np.int64], NDArray[np.int64]]]":
+def _grouped(rows: pa.Table) -> Iterator[tuple[Row, NDArray[np.int64], NDArray[np.int64]]]:
     """The rows of each place, with their starts and stops."""
     rows = rows.unify_dictionaries()
     codes = [_codes(rows, name) for name in _PLACE]

@@ -183,7 +183,6 @@ class LakeReport:
         return f"Nothing to look at: every offset of {show_count(count, 'partition')} is explained"
 
     def at(self, level: Level) -> tuple[PartitionReport, ...]:
-        """The partitions of a level."""
         return tuple(each for each in self.partitions if each.level is level)
 
     def count(self, state: OffsetState) -> int:

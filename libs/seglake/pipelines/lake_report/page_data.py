@@ -6,11 +6,12 @@ What page.js reads stands in the order of `_partition`, `_seen` and `_place`.
 import json
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeAlias
 
 from seglake.kafka_log.observation import Observation, StoppedBy
 from seglake.pipelines.lake_report.advice import ADVICE
 from seglake.pipelines.lake_report.model import (
+    RANKS,
     DamagedPlace,
     LakeReport,
     Need,
@@ -20,29 +21,15 @@ from seglake.pipelines.lake_report.model import (
 )
 
 _STATES = {state: index for index, state in enumerate(OffsetState)}
-_NEEDS = {need: index for index, need in enumerate(Need)}
 _STOPS = {stop: index for index, stop in enumerate(StoppedBy)}
 _EXACT_STOP = 1 << 53  # JavaScript knows no greater integers exactly
+_Names: TypeAlias = dict[str, int]  # texts that come again and again, each with its index
 _ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
-
-
-class _Names:
-    """Texts that come again and again, each once."""
-
-    def __init__(self) -> None:
-        self._indexes: dict[str, int] = {}
-
-    def index(self, name: str | None) -> int:
-        """Which one it is, -1 for none."""
-        return -1 if name is None else self._indexes.setdefault(name, len(self._indexes))
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._indexes)
 
 
 def to_json(report: LakeReport) -> str:
     """What a script element of the page may hold: nothing in it ends the element."""
-    names = {kind: _Names() for kind in ("topics", "sources", "ids", "segments")}
+    names: dict[str, _Names] = {kind: {} for kind in ("topics", "sources", "ids", "segments")}
     partitions = [_partition(each, names) for each in report.partitions]
     data = {
         "states": list(OffsetState),
@@ -62,12 +49,12 @@ def to_json(report: LakeReport) -> str:
 def _partition(each: PartitionReport, names: dict[str, _Names]) -> list[Any]:
     key = each.key
     return [
-        names["topics"].index(key.topic),
+        _index(names["topics"], key.topic),
         key.partition,
-        names["sources"].index(each.source_id),
-        names["ids"].index(key.topic_id),
+        _index(names["sources"], each.source_id),
+        _index(names["ids"], key.topic_id),
         each.records,
-        [[_NEEDS[found.need], found.text] for found in each.findings],
+        [[RANKS[found.need], found.text] for found in each.findings],
         [
             [_STATES[state], found.count, [*_numbers(o for r in found.ranges for o in r)]]
             for state, found in each.offsets.items()
@@ -93,13 +80,18 @@ def _seen(seen: Observation) -> list[Any]:
 def _place(place: DamagedPlace, segments: _Names) -> list[Any]:
     return [
         place.broker_id,
-        segments.index(place.segment),
+        _index(segments, place.segment),
         *_numbers((place.position, place.size_bytes)),
         place.code,
         place.detail,
         *_numbers((place.previous_offset, place.next_offset)),
         int(place.is_resolved),
     ]
+
+
+def _index(known: _Names, name: str | None) -> int:
+    """Which one it is, -1 for none."""
+    return -1 if name is None else known.setdefault(name, len(known))
 
 
 def _numbers(values: Iterable[int | None]) -> Iterator[int | str | None]:

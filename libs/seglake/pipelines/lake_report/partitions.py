@@ -1,8 +1,8 @@
 """Each partition of a lake, put together from what its tables say. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from seglake.kafka_log.observation import Observation
 from seglake.pipelines.lake_report.damage import Damage
@@ -11,7 +11,6 @@ from seglake.pipelines.lake_report.gap_pieces import GapPiece, standing
 from seglake.pipelines.lake_report.ledger import Ledger, LogName
 from seglake.pipelines.lake_report.model import (
     RANKS,
-    DamagedPlace,
     Finding,
     Offsets,
     OffsetState,
@@ -23,8 +22,7 @@ _MOST_RANGES = 80_000  # of all strips: some 1.3 MB of the page
 _MOST_PLACES = 4_000  # of damage: some 0.6 MB
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogFacts:
+class LogFacts(NamedTuple):
     """What the tables of a lake say of its partitions."""
 
     ledger: Ledger
@@ -50,6 +48,10 @@ def partition_reports(
     for name, finding in told:
         by_name.setdefault(name, []).append(finding)
     strips = within_budget([_strip(log, facts) for log in logs], _MOST_RANGES)
+    damages = [facts.damage.get(log, Damage()) for log in logs]
+    listed = sum(len(damage.places) for damage in damages)
+    # Fewer places of each partition where there are many in all.
+    share = max(1, _MOST_PLACES * 50 // listed) if listed > _MOST_PLACES else None
     found = [
         PartitionReport(
             source_id=log.source_id,
@@ -60,15 +62,15 @@ def partition_reports(
             findings=findings_of(
                 strip,
                 facts.seen.get(log),
-                facts.damage.get(log),
+                damage,
                 by_name.get(str(log.key), ()),
                 now=now,
                 stuck_after=stuck_after,
             ),
-            damage=places,
-            damage_count=facts.damage[log].place_count if log in facts.damage else 0,
+            damage=damage.places[:share],
+            damage_count=damage.place_count,
         )
-        for log, strip, places in zip(logs, strips, _listed(logs, facts), strict=True)
+        for log, strip, damage in zip(logs, strips, damages, strict=True)
     ]
     return tuple(sorted(found, key=_urgency))
 
@@ -77,15 +79,6 @@ def _strip(log: LogName, facts: LogFacts) -> dict[OffsetState, Offsets]:
     gaps = standing(log, facts.gaps.get(log, ()), facts.ledger)
     coverage = facts.ledger.coverage(log.source_id)
     return offsets_by_state(log, coverage, gaps, facts.seen.get(log))
-
-
-def _listed(logs: Sequence[LogName], facts: LogFacts) -> Iterable[tuple[DamagedPlace, ...]]:
-    """The damage of each partition, fewer places of each where there are many in all."""
-    damaged = sum(len(facts.damage[log].places) for log in logs if log in facts.damage)
-    share = max(1, _MOST_PLACES * 50 // damaged) if damaged > _MOST_PLACES else None
-    for log in logs:
-        damage = facts.damage.get(log)
-        yield () if damage is None else damage.places[:share]
 
 
 def _by_name(log: LogName) -> tuple[str, int, str, str]:

@@ -59,12 +59,8 @@ def report(
     seen = _newest(tables, ledger, runs)
     runs.committed(ledger)
     runs.recorded(gaps, ledger)
-    facts = LogFacts(
-        ledger=ledger,
-        gaps=gaps,
-        seen=seen,
-        damage=damage_by_log(_rows(storage, snapshots, QUARANTINE, DAMAGE_COLUMNS), ledger),
-    )
+    damage = damage_by_log(_rows(storage, snapshots, QUARANTINE, DAMAGE_COLUMNS), ledger)
+    facts = LogFacts(ledger, gaps, seen, damage)
     told = () if this_run is None else this_run.findings
     return LakeReport(
         lake=path,

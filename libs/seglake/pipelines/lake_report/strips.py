@@ -18,45 +18,39 @@ MOST_RANGES = 500
 
 
 def offsets_by_state(
-    log: LogName, coverage: Coverage, gaps: Iterable[GapPiece], seen: Observation | None
+    log: LogName, coverage: Coverage, gaps: Sequence[GapPiece], seen: Observation | None
 ) -> dict[OffsetState, Offsets]:
     """The states that there are in a partition.
 
     Args:
         gaps: those that still stand.
     """
-    found: dict[OffsetState, Offsets] = {}
-    _put(found, OffsetState.SUPERSEDED, coverage.superseded_ranges(log.key))
-    covered = coverage.ranges(log.key)
-    if seen is not None:
-        _put(found, OffsetState.NOT_INGESTED, _not_ingested(covered, seen))
-    pieces = [*gaps]
+    covered, current = coverage.ranges(log.key), coverage.current_ranges(log.key)
+    exact = {
+        OffsetState.SUPERSEDED: coverage.superseded_ranges(log.key),
+        OffsetState.NOT_INGESTED: [] if seen is None else _not_ingested(covered, seen),
+    }
+    found = {
+        state: Offsets(_count(ranges), tuple(ranges)) for state, ranges in exact.items() if ranges
+    }
+    tolerance = _extent(covered) // MOST_RANGES
     for cause in GapCause:
-        own = [piece for piece in pieces if piece.cause == cause]
+        own = [piece for piece in gaps if piece.cause == cause]
         if own:
             starts = np.concatenate([piece.starts for piece in own])
             stops = np.concatenate([piece.stops for piece in own])
-            ranges = _joined(starts, stops, _extent(covered) // MOST_RANGES)
             count = sum(piece.offset_count for piece in own)
-            found[OffsetState(str(cause))] = Offsets(count, tuple(ranges))
-    current = coverage.current_ranges(log.key)
+            found[OffsetState(str(cause))] = Offsets(count, _joined(starts, stops, tolerance))
     if current:
-        whole = sum(stop - start for start, stop in current)
-        in_gaps = sum(piece.offset_count for piece in pieces)
-        ranges = coarser(current, _extent(covered) // MOST_RANGES)
-        found[OffsetState.INGESTED] = Offsets(whole - in_gaps, tuple(ranges))
+        count = _count(current) - sum(piece.offset_count for piece in gaps)
+        found[OffsetState.INGESTED] = Offsets(count, coarser(current, tolerance))
     return found
 
 
-def coarser(ranges: Sequence[OffsetRange], tolerance: int) -> list[OffsetRange]:
-    """Ranges in order, those made one that are no more than so many offsets apart."""
-    result: list[OffsetRange] = []
-    for start, stop in ranges:
-        if result and start - result[-1][1] <= tolerance:
-            result[-1] = (result[-1][0], stop)
-        else:
-            result.append((start, stop))
-    return result
+def coarser(ranges: Sequence[OffsetRange], tolerance: int) -> tuple[OffsetRange, ...]:
+    """Ranges, at least one, those made one that are no more than so many offsets apart."""
+    starts, stops = np.array(ranges, np.int64).T
+    return _joined(starts, stops, tolerance)
 
 
 def within_budget(
@@ -76,16 +70,13 @@ def _coarser_strip(strip: Mapping[OffsetState, Offsets], most: int) -> dict[Offs
     return {
         state: found
         if len(found.ranges) <= most
-        else Offsets(found.count, tuple(coarser(found.ranges, extent // most)))
+        else Offsets(found.count, coarser(found.ranges, extent // most))
         for state, found in strip.items()
     }
 
 
-def _put(
-    found: dict[OffsetState, Offsets], state: OffsetState, ranges: Sequence[OffsetRange]
-) -> None:
-    if ranges:
-        found[state] = Offsets(sum(stop - start for start, stop in ranges), tuple(ranges))
+def _count(ranges: Iterable[OffsetRange]) -> int:
+    return sum(stop - start for start, stop in ranges)
 
 
 def _not_ingested(covered: Sequence[OffsetRange], seen: Observation) -> list[OffsetRange]:
@@ -104,11 +95,11 @@ def _extent(ranges: Sequence[OffsetRange]) -> int:
 
 def _joined(
     starts: NDArray[np.int64], stops: NDArray[np.int64], tolerance: int
-) -> list[OffsetRange]:
+) -> tuple[OffsetRange, ...]:
     """Ranges in any order made one where they are no more than so many offsets apart."""
     order = np.argsort(starts, kind="stable")
     starts, reached = starts[order], np.maximum.accumulate(stops[order])
     begins = np.flatnonzero(starts[1:] - reached[:-1] > tolerance) + 1
     firsts = np.concatenate([[0], begins])
     lasts = np.concatenate([begins - 1, [len(starts) - 1]])
-    return [*zip(starts[firsts].tolist(), reached[lasts].tolist(), strict=True)]
+    return tuple(zip(starts[firsts].tolist(), reached[lasts].tolist(), strict=True))

@@ -84,18 +84,14 @@ def _apart(column: Any) -> tuple[Any, Any]:
     texts: list[bytes | None] = []
     others: list[bytes | None] = []
     for data in column.to_pylist():
-        is_text = data is None or _is_text(data)
-        texts.append(data if is_text else None)
-        others.append(None if is_text else b64encode(data))
+        try:
+            (data or b"").decode()
+            texts.append(data)
+            others.append(None)
+        except UnicodeDecodeError:
+            texts.append(None)
+            others.append(b64encode(data))
     return pa.array(texts, pa.large_binary()).cast(_TEXT), pa.array(others, _TEXT)
-
-
-def _is_text(data: bytes) -> bool:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _escaped(texts: Any) -> Any:

@@ -8,6 +8,7 @@ import heapq
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -37,10 +38,8 @@ from seglake.segment_codec.transactions import TransactionState
 from seglake.storage.storage import Storage
 
 _SCHEMA = pa.schema([RECORDS.schema.field(name) for name in COLUMNS])
-_READ = (
-    *(name for name in COLUMNS if name != "topic"),
-    *("source_id", "topic_id", "transaction_state", "generation"),
-)
+_PRINTED = tuple(name for name in COLUMNS if name != "topic")
+_READ = (*_PRINTED, "source_id", "topic_id", "transaction_state", "generation")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +147,8 @@ def _ledgers(tables: LakeTables, source_id: str | None) -> list[_Ledger]:
     for name in there:
         if source_id in (None, name):
             rows = tables.ledger(name).to_pylist()
-            generations: dict[str, int] = {}
-            for row in rows:
-                newest = max(row["generation"], generations.get(row["topic"], 0))
-                generations[row["topic"]] = newest
+            in_order = sorted(rows, key=itemgetter("generation"))
+            generations = {row["topic"]: row["generation"] for row in in_order}
             found.append(_Ledger(name, Coverage(rows), generations))
     return found
 
@@ -213,8 +210,7 @@ def _kept(rows: pa.Table, part: _Part) -> pa.Table:
             is_hidden = keep & _is_one_of(rows, "transaction_state", [state])
             part.hidden[state] += int(is_hidden.sum())
             keep &= ~is_hidden
-    columns = [name for name in COLUMNS if name != "topic"]
-    return (rows if keep.all() else rows.filter(pa.array(keep))).select(columns)
+    return (rows if keep.all() else rows.filter(pa.array(keep))).select(_PRINTED)
 
 
 def _is_one_of(rows: pa.Table, column: str, wanted: Sequence[str | None]) -> Any:

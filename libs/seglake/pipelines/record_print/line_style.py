@@ -1,6 +1,5 @@
 """How a record looks in the output. Pure."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,37 +29,18 @@ class LineStyle:
     def render(self, rows: pa.RecordBatch) -> memoryview:
         """The bytes of rows of one partition; at least one row."""
         # Any: pyarrow's stubs know no buffers of arrays of any type.
-        lines: Any = _RENDERERS[self.format](rows, self)
+        lines: Any = json_lines(rows) if self.format is LineFormat.JSON else self._payloads(rows)
         _, offsets, content = lines.buffers()
         ends = memoryview(offsets).cast("q")
         return memoryview(content)[ends[lines.offset] : ends[lines.offset + len(lines)]]
 
-
-def _json(rows: pa.RecordBatch, _style: LineStyle) -> Any:
-    return json_lines(rows)
-
-
-def _values(rows: pa.RecordBatch, style: LineStyle) -> Any:
-    return _bytes_joined(rows.column("value"), style.delimiter)
-
-
-def _keys_and_values(rows: pa.RecordBatch, style: LineStyle) -> Any:
-    return _bytes_joined(
-        rows.column("key"), style.key_delimiter, rows.column("value"), style.delimiter
-    )
-
-
-def _bytes_joined(*parts: Any) -> Any:
-    """Keys and values as they are, nothing for null."""
-    columns: list[Any] = [
-        pa.scalar(part, _BYTES) if isinstance(part, bytes) else part.cast(_BYTES).fill_null(b"")
-        for part in parts
-    ]
-    return pc.binary_join_element_wise(*columns, pa.scalar(b"", _BYTES))
-
-
-_RENDERERS: dict[LineFormat, Callable[[pa.RecordBatch, LineStyle], Any]] = {
-    LineFormat.JSON: _json,
-    LineFormat.VALUE: _values,
-    LineFormat.KEY_VALUE: _keys_and_values,
-}
+    def _payloads(self, rows: pa.RecordBatch) -> Any:
+        """Keys and values as they are, nothing for null."""
+        parts: list[Any] = [rows.column("value"), self.delimiter]
+        if self.format is LineFormat.KEY_VALUE:
+            parts = [rows.column("key"), self.key_delimiter, *parts]
+        columns: list[Any] = [
+            pa.scalar(part, _BYTES) if isinstance(part, bytes) else part.cast(_BYTES).fill_null(b"")
+            for part in parts
+        ]
+        return pc.binary_join_element_wise(*columns, pa.scalar(b"", _BYTES))

@@ -1,5 +1,6 @@
 """Which of the records that were read are printed: those of a time, and so many. Pure."""
 
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -23,18 +24,16 @@ class RecordChoice:
 
     def of(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield what is chosen, nothing empty; ends the input where the limit is reached."""
-        left = self.limit
+        left = sys.maxsize if self.limit is None else self.limit
         if left == 0:
             return
         for rows in batches:
-            kept = self._in_time(rows)
-            kept = kept if left is None else kept.slice(0, left)
+            kept = self._in_time(rows).slice(0, left)
             if kept.num_rows:
                 yield kept
-            if left is not None:
-                left -= kept.num_rows
-                if left == 0:
-                    return
+            left -= kept.num_rows
+            if left == 0:
+                return
 
     def _in_time(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         if self.from_ms is None and self.to_ms is None:

@@ -27,7 +27,7 @@ from seglake.pipelines.segment_query.read_plan import (
     query_decoding,
     unreadable,
 )
-from seglake.pipelines.segment_query.record_stream import SCHEMA, Damage, records_in
+from seglake.pipelines.segment_query.record_stream import SCHEMA, records_in
 from seglake.pipelines.settings.settings import Settings
 from seglake.segment_codec.log_dir import (
     OFFSET_MAX,
@@ -95,14 +95,10 @@ def _records(
     schema = pa.schema([SCHEMA.field(name) for name in columns])
     for reason in plan.losses:
         told.damage(reason)
-
-    def tell(damage: Damage) -> None:
-        told.damage(damage.text)
-
     for planned in plan.ranges:
         for split in planned.splits:
-            for rows in records_in(split, decoding, tell, schema):
-                yield _by_offset(rows)
+            found = records_in(split, decoding, lambda damage: told.damage(damage.text), schema)
+            yield from map(_by_offset, found)
 
 
 def _by_offset(rows: pa.RecordBatch) -> pa.RecordBatch:
@@ -122,11 +118,7 @@ def _not_shown(plan: QueryPlan, offsets: _Offsets, settings: Settings) -> Iterat
 
 
 def _logs(discovery: Discovery, wanted: Wanted) -> list[tuple[Replica, ...]]:
-    """The copies of each partition that is asked for.
-
-    Raises:
-        WrongCallError: there is none of a partition's number.
-    """
+    """The copies of each partition that is asked for; WrongCallError where there are none."""
     there = {replica.key.partition for replica in discovery.replicas}
     missing = sorted((wanted.partitions or frozenset()) - there)
     if missing and there:

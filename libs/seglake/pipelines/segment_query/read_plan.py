@@ -122,9 +122,9 @@ class QueryPlan(NamedTuple):
         losses: what the headers tell is lost of the offsets that are wanted.
     """
 
-    partitions: tuple[SurveyedPartition, ...]
-    ranges: tuple[RangePlan, ...]
-    losses: tuple[str, ...]
+    partitions: Sequence[SurveyedPartition]
+    ranges: Sequence[RangePlan]
+    losses: Sequence[str]
 
 
 def plan_logs(
@@ -145,22 +145,12 @@ def plan_logs(
     coverage = Coverage.of(others)
     partitions = survey_partitions(logs, coverage, scan)
     compressed = unread_data(logs, partitions, (), coverage, {}).compressed
-    return QueryPlan(
-        partitions=tuple(partitions),
-        ranges=tuple(
-            _cut_to_fit(plan)
-            for partition in partitions
-            for plan in plan_ranges(partition, scan.settings)
-        ),
-        losses=(
-            *map(_compressed, compressed),
-            *(
-                loss
-                for partition in partitions
-                for loss in _losses(partition, _hull(wanted[partition.replica.key]))
-            ),
-        ),
-    )
+    ranges: list[RangePlan] = []
+    losses = [*map(_compressed, compressed)]
+    for partition in partitions:
+        ranges += map(_cut_to_fit, plan_ranges(partition, scan.settings))
+        losses += _losses(partition, wanted[partition.replica.key])
+    return QueryPlan(partitions, ranges, losses)
 
 
 def query_decoding(scan: ScanContext, source_id: str) -> DecodeSettings:
@@ -172,10 +162,6 @@ def query_decoding(scan: ScanContext, source_id: str) -> DecodeSettings:
         run_id="",
         started_at_us=time.time_ns() // 1000,
     )
-
-
-def _hull(ranges: Sequence[OffsetRange]) -> OffsetRange:
-    return min(start for start, _ in ranges), max(stop for _, stop in ranges)
 
 
 def unreadable(discovery: Discovery, wanted: Wanted) -> Iterator[str]:
@@ -197,9 +183,10 @@ def _cut_to_fit(plan: RangePlan) -> RangePlan:
     return replace(plan, splits=splits)
 
 
-def _losses(partition: SurveyedPartition, offsets: OffsetRange) -> Iterator[str]:
+def _losses(partition: SurveyedPartition, wanted: Sequence[OffsetRange]) -> Iterator[str]:
     """What no task would notice: files that cannot be read, and offsets missing between files."""
     key = partition.replica.key
+    offsets = min(start for start, _ in wanted), max(stop for _, stop in wanted)
     cleaner_offset = partition.replica.checkpoints.cleaner_offset or 0
     reached: int | None = None
     for file, survey in zip(partition.surveyed_segments, partition.surveys, strict=True):

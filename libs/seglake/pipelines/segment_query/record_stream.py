@@ -1,6 +1,7 @@
 """Decodes a task and gives its records as they come, in the columns that a query reads. Effect."""
 
 from collections.abc import Callable, Iterable, Iterator
+from operator import itemgetter
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -24,13 +25,10 @@ SCHEMA: pa.Schema = pa.schema([field for field in RECORDS.schema if field.name n
 """The columns of `records` without those that lead to rows of other tables."""
 
 _NO_EVIDENCE = frozenset({GapCause.QUARANTINED, GapCause.MISSING})
-_CAUSE = GAPS.schema.names.index("cause")
-_GAP_START = GAPS.schema.names.index("start_offset")
-_GAP_NEXT = GAPS.schema.names.index("next_offset")
-_DEFECT = [
-    QUARANTINE.schema.names.index(name)
-    for name in ("defect_code", "segment", "position", "defect_detail")
-]
+_GAP = itemgetter(*map(GAPS.schema.names.index, ("cause", "start_offset", "next_offset")))
+_DEFECT = itemgetter(
+    *map(QUARANTINE.schema.names.index, ("defect_code", "segment", "position", "defect_detail"))
+)
 
 
 class Damage(NamedTuple):
@@ -51,7 +49,7 @@ def records_of(task: DecodeTask, *, fails_on_loss: bool) -> Iterator[pa.RecordBa
         DataLossError: bytes are damaged or offsets are missing; only if `fails_on_loss`.
         SourceVanishedError, StorageError, SegmentCodecError: a segment is not what it was.
     """
-    on_damage = _refuse if fails_on_loss else _pass_over
+    on_damage = _refuse if fails_on_loss else lambda damage: None
     for split in task.splits:
         yield from records_in(split, task.settings, on_damage)
 
@@ -91,21 +89,19 @@ def _refuse(damage: Damage) -> None:
         raise DataLossError(damage.text)
 
 
-def _pass_over(damage: Damage) -> None:
-    """The query was told to go on without what is lost."""
-
-
 def _damage(table: Table, rows: Iterable[Row]) -> Iterator[Damage]:
     """What rows of `quarantine` and `gaps` say is damaged or lost."""
     for row in rows:
         if table is QUARANTINE:
-            code, segment, position, detail = (row[index] for index in _DEFECT)
+            code, segment, position, detail = _DEFECT(row)
             yield Damage(
                 f"{code} in {segment} at position {position}: {detail}",
                 is_lost=code != DefectCode.OFFSET_OUT_OF_ORDER,  # these offsets were met before
             )
-        elif table is GAPS and row[_CAUSE] in _NO_EVIDENCE:
-            yield _missing(row[_GAP_START], row[_GAP_NEXT])
+        elif table is GAPS:
+            cause, start, stop = _GAP(row)
+            if cause in _NO_EVIDENCE:
+                yield _missing(start, stop)
 
 
 def _leading_loss(split: PartitionSplit, report: SplitReport) -> Iterator[Damage]:

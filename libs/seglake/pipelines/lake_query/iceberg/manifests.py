@@ -5,7 +5,7 @@ Format: "Manifests" in Iceberg's table specification, version 2 of the format.
 
 import io
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple, cast
+from typing import Final, cast
 from uuid import uuid4
 
 from pyiceberg.conversions import to_bytes
@@ -32,14 +32,7 @@ _CODEC: Final = "deflate"  # which each reader of Avro has
 _FILES_PER_MANIFEST = 10_000  # 1.5 MB; a reader passes over those that have no topic it wants
 
 
-class FileContent(NamedTuple):
-    """A file to be written."""
-
-    path: str
-    content: bytes
-
-
-def manifests_of(metadata: TableMetadataV2, files: Sequence[StoredFile]) -> list[FileContent]:
+def manifests_of(metadata: TableMetadataV2, files: Sequence[StoredFile]) -> "list[InMemoryFile]":
     """The manifests of at least one data file, and the list that names them, which comes last.
 
     They get names that no other call gives: `VERSION-UUID-INDEX.avro` and `VERSION-UUID-list.avro`.
@@ -52,17 +45,17 @@ def manifests_of(metadata: TableMetadataV2, files: Sequence[StoredFile]) -> list
     in_order = sorted(files, key=lambda file: (file.topic or "", file.path))
     written, described = [], []
     for index, start in enumerate(range(0, len(in_order), _FILES_PER_MANIFEST)):
-        output = _InMemory(f"{stem}-{index}.avro")
+        output = InMemoryFile(f"{stem}-{index}.avro")
         spec, schema = metadata.spec(), metadata.schema()
         with write_manifest(_FORMAT_VERSION, spec, schema, output, version, _CODEC) as manifest:
             for file in in_order[start : start + _FILES_PER_MANIFEST]:
                 manifest.add_entry(_entry(file, schema, version))
         described.append(manifest.to_manifest_file())
         written.append(output)
-    listed = _InMemory(f"{stem}-list.avro")
+    listed = InMemoryFile(f"{stem}-list.avro")
     with write_manifest_list(_FORMAT_VERSION, listed, version, None, version, _CODEC) as manifests:
         manifests.add_manifests(described)
-    return [FileContent(each.location, each.content) for each in (*written, listed)]
+    return [*written, listed]
 
 
 def _entry(file: StoredFile, schema: Schema, version: int) -> ManifestEntry:
@@ -94,8 +87,8 @@ def _bounds(schema: Schema, values: Mapping[str, int]) -> dict[int, bytes]:
     return {f.field_id: to_bytes(cast(PrimitiveType, f.field_type), v) for f, v in fields}
 
 
-class _InMemory(OutputFile):
-    """Keeps what is written to it."""
+class InMemoryFile(OutputFile):
+    """Keeps as `content` what is to be written at its `location`."""
 
     content = b""
 
@@ -113,7 +106,7 @@ class _InMemory(OutputFile):
 
 
 class _Stream(io.BytesIO):
-    def __init__(self, output: _InMemory) -> None:
+    def __init__(self, output: InMemoryFile) -> None:
         super().__init__()
         self._output = output
 

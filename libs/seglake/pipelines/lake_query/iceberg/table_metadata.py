@@ -5,7 +5,8 @@ their columns by name. The column that a Delta table is partitioned by is in no 
 take it from a file's partition, as Iceberg's specification has it ("Column Projection").
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import count
 from typing import NamedTuple, cast
 from uuid import UUID
 
@@ -31,6 +32,7 @@ from pyiceberg.types import (
     TimestamptzType,
 )
 
+from seglake.lake.snapshots import Snapshot as DeltaSnapshot
 from seglake.lake.snapshots import StoredFile
 from seglake.lake.tables import Table
 
@@ -51,12 +53,11 @@ _PRIMITIVES: dict[pa.DataType, IcebergType] = {
 
 
 class TableVersion(NamedTuple):
-    """One version of a Delta table; `table_id` and `version` are those of its log."""
+    """One version of a Delta table."""
 
     table: Table
     lake: str
-    table_id: str
-    version: int
+    snapshot: DeltaSnapshot
 
 
 def new_metadata(of: TableVersion, *, location: str) -> TableMetadataV2:
@@ -65,31 +66,31 @@ def new_metadata(of: TableVersion, *, location: str) -> TableMetadataV2:
     Args:
         location: the table's folder, without a slash at its end.
     """
-    schema = _Numbered().schema(of.table.schema)
+    ids = count(1)
+    schema = Schema(*(_field(column, ids) for column in of.table.schema))
+    partition_fields = [
+        PartitionField(
+            source_id=schema.find_field(name).field_id,
+            field_id=_FIRST_PARTITION_FIELD + index,
+            transform=IdentityTransform(),
+            name=name,
+        )
+        for index, name in enumerate(of.table.partition_by)
+    ]
     found = cast(
         TableMetadataV2,
         new_table_metadata(
             schema=schema,
-            partition_spec=PartitionSpec(
-                *(
-                    PartitionField(
-                        source_id=schema.find_field(name).field_id,
-                        field_id=_FIRST_PARTITION_FIELD + index,
-                        transform=IdentityTransform(),
-                        name=name,
-                    )
-                    for index, name in enumerate(of.table.partition_by)
-                )
-            ),
+            partition_spec=PartitionSpec(*partition_fields),
             sort_order=UNSORTED_SORT_ORDER,
             location=location,
-            table_uuid=UUID(of.table_id),
+            table_uuid=UUID(of.snapshot.table_id),
         ),
     )  # the version that it writes by default
     # It has numbered the columns anew: only its own schema maps names to the right numbers.
     mapping = found.schema().name_mapping.model_dump_json()
     properties = {_NAME_MAPPING: mapping, LAKE_PROPERTY: of.lake}
-    update = {"properties": properties, "last_sequence_number": of.version}
+    update = {"properties": properties, "last_sequence_number": of.snapshot.version}
     return found.model_copy(update=update)
 
 
@@ -120,28 +121,17 @@ def with_snapshot(
     )
 
 
-class _Numbered:
-    """Gives each field an id of its own, as a schema must have."""
+# The stubs make fields generic in their type; one of any type is meant.
+def _field(column: "pa.Field[pa.DataType]", ids: Iterator[int]) -> NestedField:
+    """A column as a field, which has an id of its own, as those inside of it have."""
+    kind = _type(column.type, ids)
+    return NestedField(next(ids), column.name, kind, required=False)
 
-    def __init__(self) -> None:
-        self._last_id = 0
 
-    def schema(self, columns: pa.Schema) -> Schema:
-        return Schema(*(self._field(column) for column in columns))
-
-    # The stubs make fields generic in their type; one of any type is meant.
-    def _field(self, column: "pa.Field[pa.DataType]") -> NestedField:
-        kind = self._type(column.type)
-        return NestedField(self._next_id(), column.name, kind, required=False)
-
-    def _type(self, kind: pa.DataType) -> IcebergType:
-        if isinstance(kind, pa.ListType):
-            element = self._type(kind.value_type)
-            return ListType(self._next_id(), element, element_required=False)
-        if isinstance(kind, pa.StructType):
-            return StructType(*(self._field(kind.field(i)) for i in range(kind.num_fields)))
-        return _PRIMITIVES[kind]
-
-    def _next_id(self) -> int:
-        self._last_id += 1
-        return self._last_id
+def _type(kind: pa.DataType, ids: Iterator[int]) -> IcebergType:
+    if isinstance(kind, pa.ListType):
+        element = _type(kind.value_type, ids)
+        return ListType(next(ids), element, element_required=False)
+    if isinstance(kind, pa.StructType):
+        return StructType(*(_field(kind.field(i), ids) for i in range(kind.num_fields)))
+    return _PRIMITIVES[kind]

@@ -6,15 +6,14 @@ which holds the newest N. The README of this folder says why N is the version of
 
 import re
 import time
-from collections.abc import Sequence
 
 from pyiceberg.exceptions import ValidationError
 from pyiceberg.table.metadata import TableMetadata, TableMetadataUtil
 
 from seglake.errors import WrongCallError
 from seglake.lake.delta_tables import LOG_FOLDER, LakeTables
-from seglake.lake.snapshots import Snapshot, StoredFile, read_snapshots
-from seglake.lake.tables import TABLES, Table
+from seglake.lake.snapshots import read_snapshots
+from seglake.lake.tables import TABLES
 from seglake.pipelines.lake_query.errors import NameTakenError
 from seglake.pipelines.lake_query.iceberg.manifests import manifests_of
 from seglake.pipelines.lake_query.iceberg.table_metadata import (
@@ -25,7 +24,7 @@ from seglake.pipelines.lake_query.iceberg.table_metadata import (
 )
 from seglake.pipelines.lake_query.registration import Registration
 from seglake.storage.errors import NotFoundError
-from seglake.storage.storage import FileInfo, Storage
+from seglake.storage.storage import Storage
 
 _KEPT_MS = 7 * 24 * 3600 * 1000
 """How long a replaced version stays, for queries that began with it: as `maintain` keeps files."""
@@ -55,30 +54,36 @@ def write_warehouse(lake: LakeTables, *, folder: str, database: str) -> Registra
     if found is not None and not found.is_folder:
         raise WrongCallError(f"{folder} is a file: --iceberg needs a folder")
     snapshots = read_snapshots(lake, TABLES)
-    described = [_Described(storage, storage.join(place, table.name)) for table in TABLES]
-    versions = [_version_of(table, lake, snapshots[table.name]) for table in TABLES]
-    for there, version in zip(described, versions, strict=True):
-        there.require_ours(version)
+    described = {
+        table.name: _Described(
+            storage,
+            storage.join(place, table.name),
+            TableVersion(table, lake.lake_path, snapshots[table.name]),
+        )
+        for table in TABLES
+    }
+    for there in described.values():
+        there.require_ours()
     # In the order of commits: what checkpoints say is covered is in the other tables.
-    for there, version in zip(described, versions, strict=True):
-        there.bring_to(version, snapshots[version.table.name].files)
-    names = tuple(table.name for table in TABLES)
-    new = tuple(name for name, there in zip(names, described, strict=True) if there.is_new)
-    return Registration(place, lake.lake_path, names, (), new)
-
-
-def _version_of(table: Table, lake: LakeTables, snapshot: Snapshot) -> TableVersion:
-    return TableVersion(table, lake.lake_path, snapshot.table_id, snapshot.version)
+    for there in described.values():
+        there.bring_up_to_date()
+    new = tuple(name for name, there in described.items() if there.is_new)
+    return Registration(place, lake.lake_path, tuple(described), (), new)
 
 
 class _Described:
-    """The folder of one of Iceberg's tables, as it was when it was looked at."""
+    """The folder of one of Iceberg's tables, as it was when it was looked at, and what it is to
+    describe."""
 
-    def __init__(self, storage: Storage, folder: str) -> None:
+    def __init__(self, storage: Storage, folder: str, wanted: TableVersion) -> None:
         self._storage = storage
         self._folder = folder
+        self._wanted = wanted
         self._metadata = storage.join(folder, "metadata")
-        self._files = _listed(storage, self._metadata)
+        try:
+            self._files = storage.list_folder(self._metadata)
+        except NotFoundError:
+            self._files = []
         self._versions_ms = {
             int(found[1]): file.modified_at_ms
             for file in self._files
@@ -90,12 +95,8 @@ class _Described:
         """Whether there was no such table."""
         return not self._versions_ms
 
-    def require_ours(self, wanted: TableVersion) -> None:
-        """Refuse a place that has something else, or a newer version.
-
-        Raises:
-            WrongCallError: it does.
-        """
+    def require_ours(self) -> None:
+        """Raise WrongCallError where the place has something else, or a newer version."""
         if self._storage.info(self._storage.join(self._folder, LOG_FOLDER)) is not None:
             raise NameTakenError(self._folder, "a Delta table")
         others = (
@@ -110,44 +111,41 @@ class _Described:
         newest = max(self._versions_ms)
         known = self._read(newest)
         owner = known.properties.get(LAKE_PROPERTY, "")
-        if owner != wanted.lake:
+        if owner != self._wanted.lake:
             raise NameTakenError(self._folder, owner)
-        if str(known.table_uuid) != wanted.table_id:
+        if str(known.table_uuid) != self._wanted.snapshot.table_id:
             raise NameTakenError(self._folder, f"but of another one that was at {owner}")
         if known.current_snapshot_id not in (None, newest):
             raise NameTakenError(self._folder, "another tool has written to it")
-        if newest > wanted.version:
+        if newest > self._wanted.snapshot.version:
             raise WrongCallError(
-                f"{self._folder} describes version {newest} of the table, and {wanted.lake} has"
-                f" version {wanted.version}: it is an older copy. To go back to it, delete"
+                f"{self._folder} describes version {newest} of the table, and {owner} has version"
+                f" {self._wanted.snapshot.version}: it is an older copy. To go back to it, delete"
                 f" {self._folder} first"
             )
 
-    def bring_to(self, wanted: TableVersion, files: Sequence[StoredFile]) -> None:
+    def bring_up_to_date(self) -> None:
         """Write what is missing, and delete what was replaced long ago."""
-        if wanted.version not in self._versions_ms:
-            self._write(wanted, files)
-        hint = self._storage.join(self._metadata, _HINT)
-        if not self._says(wanted.version):
-            self._storage.write_bytes(hint, str(wanted.version).encode())
+        version = self._wanted.snapshot.version
+        if version not in self._versions_ms:
+            self._write()
+        hint, said = self._storage.join(self._metadata, _HINT), str(version).encode()
+        is_there = any(file.name == _HINT for file in self._files)
+        if not is_there or self._storage.read_bytes(hint).strip() != said:
+            self._storage.write_bytes(hint, said)
         self._delete_replaced()
 
-    def _write(self, wanted: TableVersion, files: Sequence[StoredFile]) -> None:
-        metadata = new_metadata(wanted, location=self._folder)
+    def _write(self) -> None:
+        metadata = new_metadata(self._wanted, location=self._folder)
+        files = self._wanted.snapshot.files
         self._storage.make_folder(self._metadata)
         if files:
             written = manifests_of(metadata, files)
-            for path, content in written:
-                self._storage.write_bytes(path, content)
-            metadata = with_snapshot(metadata, manifest_list=written[-1].path, files=files)
+            for file in written:
+                self._storage.write_bytes(file.location, file.content)
+            metadata = with_snapshot(metadata, manifest_list=written[-1].location, files=files)
         content = metadata.model_dump_json(exclude_none=True).encode()
-        self._storage.write_bytes(self._metadata_path(wanted.version), content)
-
-    def _says(self, version: int) -> bool:
-        """Whether the hint names a version."""
-        path = self._storage.join(self._metadata, _HINT)
-        is_there = any(file.name == _HINT for file in self._files)
-        return is_there and self._storage.read_bytes(path).strip() == str(version).encode()
+        self._storage.write_bytes(self._metadata_path(metadata.last_sequence_number), content)
 
     def _delete_replaced(self) -> None:
         before_ms = int(time.time() * 1000) - _KEPT_MS
@@ -168,10 +166,3 @@ class _Described:
 
     def _metadata_path(self, version: int) -> str:
         return self._storage.join(self._metadata, f"v{version}.metadata.json")
-
-
-def _listed(storage: Storage, folder: str) -> list[FileInfo]:
-    try:
-        return storage.list_folder(folder)
-    except NotFoundError:
-        return []
