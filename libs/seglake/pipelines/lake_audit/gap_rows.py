@@ -8,11 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from seglake.lake.parquet_rows import numbers
 from seglake.log_tables.ledger_layers import RangeKind
-from seglake.pipelines.lake_audit.ledger import LedgerRange, Offsets
+from seglake.pipelines.lake_audit.ledger import Flags, LedgerRange, Offsets
 from seglake.pipelines.lake_audit.texts import text_values
 
 _ENDS_GAPS = (RangeKind.REPAIR, RangeKind.SUPERSEDED)
@@ -31,11 +30,11 @@ class GapRows(NamedTuple):
     attempts: Offsets
     texts: tuple[str | None, ...]
 
-    def taken(self, chosen: "Offsets | NDArray[np.bool_]") -> "GapRows":
+    def taken(self, chosen: Offsets | Flags) -> "GapRows":
         """Some of the rows."""
         return GapRows._make((*(column[chosen] for column in self[:-1]), self.texts))
 
-    def with_cause(self, cause: str) -> "NDArray[np.bool_]":
+    def with_cause(self, cause: str) -> Flags:
         """Which rows have a cause."""
         is_wanted = np.array([text == cause for text in self.texts], np.bool_)
         return is_wanted[self.causes]
@@ -91,9 +90,7 @@ def generations(gaps: GapRows, ranges: Sequence[LedgerRange]) -> Offsets:
     return found
 
 
-def are_current(
-    gaps: GapRows, generation_of: Offsets, ranges: Sequence[LedgerRange]
-) -> "NDArray[np.bool_]":
+def are_current(gaps: GapRows, generation_of: Offsets, ranges: Sequence[LedgerRange]) -> Flags:
     """Which gaps still stand: a later repair states anew what is still missing, and an election
     takes them away with the rows around them."""
     result = np.ones(len(gaps.starts), np.bool_)

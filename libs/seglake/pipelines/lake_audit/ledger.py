@@ -13,9 +13,10 @@ from seglake.kafka_log.replica import PartitionKey
 from seglake.log_tables.ledger_layers import RangeKind
 
 Offsets = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 BlockKey = tuple[int, int]  # generation and start
 
-_BRINGS_NOTHING = (RangeKind.SUPERSEDED, RangeKind.RELEASED)
+BRINGS_NOTHING = (RangeKind.SUPERSEDED, RangeKind.RELEASED)
 
 
 class LakePartition(NamedTuple):
@@ -70,7 +71,7 @@ class LedgerBlocks(NamedTuple):
     generations: Offsets
     starts: Offsets
     stops: Offsets
-    is_current: NDArray[np.bool_]
+    is_current: Flags
 
     def index_of(self, offsets: Offsets, generations: Offsets) -> Offsets:
         """Which block of its generation holds each offset, -1 for none."""
@@ -95,7 +96,7 @@ def _different(generations: Offsets) -> list[int]:
     return found
 
 
-def look_up(rising: Offsets, wanted: Offsets) -> tuple[Offsets, NDArray[np.bool_]]:
+def look_up(rising: Offsets, wanted: Offsets) -> tuple[Offsets, Flags]:
     """The first place of each wanted value, and whether it is there."""
     places = np.searchsorted(rising, wanted)
     is_there = np.zeros(len(wanted), np.bool_)
@@ -148,7 +149,7 @@ class PartitionLedger:
         """The ranges that were taken away from smaller generations."""
         return tuple(each for each in self.ranges if each.kind == RangeKind.SUPERSEDED)
 
-    def are_current(self, offsets: Offsets, generations: Offsets) -> NDArray[np.bool_]:
+    def are_current(self, offsets: Offsets, generations: Offsets) -> Flags:
         """Which rows no election went against."""
         result = np.ones(len(offsets), np.bool_)
         for lost in self.elections:
@@ -160,7 +161,7 @@ class PartitionLedger:
         """What each commit brought; those of its ranges that share an offset are one."""
         by_generation: dict[int, list[OffsetRange]] = {}
         for each in self.ranges:
-            if each.kind not in _BRINGS_NOTHING:
+            if each.kind not in BRINGS_NOTHING:
                 offsets = each.start_offset, each.next_offset
                 by_generation.setdefault(each.generation, []).append(offsets)
         for generation, spans in sorted(by_generation.items()):

@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from seglake.lake.parquet_rows import HIGHEST, LOWEST
-from seglake.pipelines.lake_audit.ledger import Offsets, PartitionLedger
+from seglake.pipelines.lake_audit.ledger import Flags, Offsets, PartitionLedger
 
 _CONFLICT = "replica_conflict"
 _NEVER = -1
@@ -148,13 +147,13 @@ class Damage:
             sum(span.is_resolved for span in self._spans.values()),
         )
 
-    def explains(self, starts: Offsets, stops: Offsets) -> "NDArray[np.bool_]":
+    def explains(self, starts: Offsets, stops: Offsets) -> Flags:
         """Whether damage lies where offsets [start, stop) would be."""
         if not self._sorted:
             return np.zeros(len(starts), np.bool_)
         before = np.searchsorted(self._lows, stops)  # spans that begin below the gap's end
         highest = self._highs[np.maximum(before - 1, 0)]
-        result: NDArray[np.bool_] = (before > 0) & (highest > starts)
+        result: Flags = (before > 0) & (highest > starts)
         return result
 
     def near(self, start: int, stop: int) -> list[str]:

@@ -11,17 +11,14 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from seglake.lake.parquet_rows import numbers
-from seglake.pipelines.lake_audit.ledger import Offsets
+from seglake.pipelines.lake_audit.ledger import Flags, Offsets
 from seglake.pipelines.lake_audit.problems import Problem, ProblemKind, problem
-from seglake.pipelines.lake_audit.texts import text_values
+from seglake.pipelines.lake_audit.texts import is_one_of
 
-Flags = NDArray[np.bool_]
-
-_OUTCOMES = {"commit": True, "abort": False, "committed": True, "aborted": False}
 _MARKERS = ("commit", "abort")
+_OUTCOMES = (*_MARKERS, "committed", "aborted")
 
 
 class End(NamedTuple):
@@ -73,16 +70,14 @@ class PartitionTransactions:
 
     def add(self, rows: pa.Table) -> None:
         """Take some rows, all of this partition."""
-        states, state_codes = text_values(rows, "transaction_state")
-        kinds, kind_codes = text_values(rows, "control_type")
-        is_marker = np.array([kind in _MARKERS for kind in kinds])[kind_codes]
-        is_event = is_marker | np.array([state in _OUTCOMES for state in states])[state_codes]
+        is_marker = is_one_of(rows, "control_type", _MARKERS)
+        is_event = is_marker | is_one_of(rows, "transaction_state", _OUTCOMES)
         if not is_event.any():
             return
         is_commit = np.where(
             is_marker,
-            np.array([_OUTCOMES.get(kind or "", False) for kind in kinds])[kind_codes],
-            np.array([_OUTCOMES.get(state or "", False) for state in states])[state_codes],
+            is_one_of(rows, "control_type", ("commit",)),
+            is_one_of(rows, "transaction_state", ("commit", "committed")),
         )
         columns = (numbers(rows, name) for name in ("producer_id", "base_offset", "last_offset"))
         parts = (*columns, is_marker, is_commit)

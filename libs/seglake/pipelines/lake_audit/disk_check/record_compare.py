@@ -8,12 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from seglake.lake.parquet_rows import NULL_NUMBER, numbers
-from seglake.pipelines.lake_audit.ledger import Offsets, look_up
-
-Flags = NDArray[np.bool_]
+from seglake.pipelines.lake_audit.ledger import Flags, Offsets, look_up
 
 _PLAIN_COLUMNS = ("key", "value")
 PAYLOAD_COLUMNS = ("offset", *_PLAIN_COLUMNS, "timestamp_ms", "timestampType", "headers")
