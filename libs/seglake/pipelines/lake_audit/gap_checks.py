@@ -8,12 +8,7 @@ from seglake.kafka_log.gap_ranges import GapRanges
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import merged
 from seglake.pipelines.lake_audit.gap_rows import NEVER, GapRows, are_current, generations
-from seglake.pipelines.lake_audit.ledger import (
-    BlockKey,
-    LedgerBlocks,
-    Offsets,
-    PartitionLedger,
-)
+from seglake.pipelines.lake_audit.ledger import BlockKey, LedgerBlocks, Offsets, PartitionLedger
 from seglake.pipelines.lake_audit.problems import Problem, ProblemKind, problem_at
 from seglake.pipelines.lake_audit.quarantine_checks import Damage
 from seglake.pipelines.lake_audit.sums import RangeSums

@@ -9,12 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from seglake.kafka_log.leader_epochs import LeaderEpochs
-from seglake.kafka_log.replica import (
-    NO_CHECKPOINTS,
-    PartitionKey,
-    Replica,
-    SegmentFile,
-)
+from seglake.kafka_log.replica import NO_CHECKPOINTS, PartitionKey, Replica, SegmentFile
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.parquet_rows import read_rows
 from seglake.lake.tables import QUARANTINE

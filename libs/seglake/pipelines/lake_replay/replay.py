@@ -17,11 +17,7 @@ from seglake.pipelines.lake_replay.quarantined_bytes import quarantined_sources
 from seglake.pipelines.lake_replay.replay_summary import ReplaySummary
 from seglake.pipelines.segment_ingest.announcement import Announcement
 from seglake.pipelines.segment_ingest.planning.unread_data import compressed_log
-from seglake.pipelines.segment_ingest.repair.repair import (
-    expected_repairs,
-    repair,
-    repair_from,
-)
+from seglake.pipelines.segment_ingest.repair.repair import expected_repairs, repair, repair_from
 from seglake.pipelines.segment_ingest.repair.repair_state import repair_state
 from seglake.pipelines.segment_ingest.report.unread_files import unread_files
 from seglake.pipelines.segment_ingest.run_context import (

@@ -20,11 +20,7 @@ from seglake.pipelines.segment_ingest.report.gap_report import (
     standing_gaps,
 )
 from seglake.pipelines.segment_ingest.report.ingest_summary import shown_concurrent, shown_plan
-from seglake.pipelines.segment_ingest.report.places import (
-    GapsByPartition,
-    named_counts,
-    named_gaps,
-)
+from seglake.pipelines.segment_ingest.report.places import GapsByPartition, named_counts, named_gaps
 from seglake.pipelines.segment_ingest.report.unread_files import UnreadEntry
 from seglake.printable import as_lines
 
