@@ -81,12 +81,12 @@ class PartitionBatches:
         bases, lasts, expected = here.bases, here.lasts, here.rows
         is_covered = here.block >= 0
         place, is_known = look_up(runs.base_offsets, bases)
-        found = np.where(is_known, _taken(runs.counts, place), 0)
+        found = np.zeros(len(bases), np.int64)
+        found[is_known] = runs.counts[place[is_known]]
         wrong = np.flatnonzero(is_covered & (found != expected))
         of_batch, has_batch = look_up(bases, runs.base_offsets)
-        is_beyond = has_batch & (
-            (runs.first_offsets < runs.base_offsets) | (runs.last_offsets > _taken(lasts, of_batch))
-        )
+        is_beyond = has_batch & (runs.first_offsets < runs.base_offsets)
+        is_beyond[has_batch] |= runs.last_offsets[has_batch] > lasts[of_batch[has_batch]]
         return [
             *problem_at(
                 ProblemKind.OUTSIDE_LEDGER,
@@ -120,10 +120,3 @@ class _Batches(NamedTuple):
     def taken(self, chosen: Flags) -> "_Batches":
         """Some of them."""
         return _Batches._make(column[chosen] for column in self)
-
-
-def _taken(values: Offsets, places: Offsets) -> Offsets:
-    """Values at places, whatever for a place behind the end."""
-    if not len(values):
-        return np.zeros(len(places), np.int64)
-    return values[np.minimum(places, len(values) - 1)]

@@ -1,6 +1,6 @@
 """What the ledger says of each partition, ready to be compared with the tables. Pure."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import Any, NamedTuple
@@ -114,35 +114,19 @@ class PartitionLedger:
 
     def blocks(self) -> LedgerBlocks:
         """The ranges of each generation, cut where an election has taken a part of them away."""
-        return _ledger_blocks(
-            piece for whole in self._by_generation() for piece in _cut(whole, self.elections)
-        )
+        return _ledger_blocks(self._pieces())
 
     def whole_blocks(self) -> LedgerBlocks:
         """The same uncut: the sums of the ledger are of these."""
-        return _ledger_blocks(
-            _Piece(whole.generation, whole.start_offset, whole.next_offset, True)
-            for whole in self._by_generation()
-        )
+        return _ledger_blocks(self._by_generation())
 
     def covered(self) -> Blocks:
         """What rows stand for that no election went against; ranges that touch are one."""
-        blocks = self.blocks()
-        return _blocks(
-            merged(
-                (start, stop)
-                for start, stop, is_current in zip(
-                    *(column.tolist() for column in blocks[1:]), strict=True
-                )
-                if is_current
-            )
-        )
+        return _blocks(piece for piece in self._pieces() if piece.is_current)
 
     def ever_covered(self) -> Blocks:
         """What any row of the ledger stands for."""
-        return _blocks(
-            merged((each.start_offset, each.next_offset) for each in self._by_generation())
-        )
+        return _blocks(self._by_generation())
 
     @property
     def elections(self) -> tuple[LedgerRange, ...]:
@@ -156,6 +140,11 @@ class PartitionLedger:
             is_inside = (offsets >= lost.start_offset) & (offsets < lost.next_offset)
             result &= ~(is_inside & (generations < lost.generation))
         return result
+
+    def _pieces(self) -> Iterator[_Piece]:
+        elections = self.elections
+        for whole in self._by_generation():
+            yield from _cut(whole, elections)
 
     def _by_generation(self) -> Iterator[_Piece]:
         """What each commit brought; those of its ranges that share an offset are one."""
@@ -192,7 +181,8 @@ def _ledger_blocks(pieces: Iterable[_Piece]) -> LedgerBlocks:
     return LedgerBlocks(generations, starts, stops, np.array(columns[3], np.bool_))
 
 
-def _blocks(ranges: Sequence[OffsetRange]) -> Blocks:
+def _blocks(pieces: Iterable[_Piece]) -> Blocks:
+    ranges = merged((piece.start_offset, piece.next_offset) for piece in pieces)
     starts, stops = zip(*ranges, strict=True) if ranges else ((), ())
     return Blocks(np.array(starts, np.int64), np.array(stops, np.int64))
 

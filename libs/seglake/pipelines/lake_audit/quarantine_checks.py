@@ -80,8 +80,6 @@ class Damage:
 
     def __init__(self) -> None:
         self._spans: dict[tuple[_Identity, bool], _Span] = {}
-        self._sorted: list[_Span] = []  # neither resolved nor superseded
-        self._lows = self._highs = np.zeros(0, np.int64)
         self.row_count = 0
 
     def add(self, rows: pa.Table) -> None:
@@ -126,6 +124,7 @@ class Damage:
             np.array([span.damaged_at for span in damage], np.int64),
         )
         current = (damage[index] for index in np.flatnonzero(is_current).tolist())
+        # Neither resolved nor superseded.
         self._sorted = sorted(current, key=lambda span: span.previous_offset)
         self._lows = np.array([span.previous_offset for span in self._sorted], np.int64)
         highs = np.array([span.next_offset for span in self._sorted], np.int64)
