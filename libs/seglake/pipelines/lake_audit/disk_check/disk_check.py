@@ -120,10 +120,9 @@ def check_disks(
         SeglakeError: the lake cannot be read, or a worker failed.
     """
     known = _read_lake(lake, storage, disks.source_id)
-    checks: list[CopyCheck] = []
     pieces: list[tuple[CopyCheck, DiskPiece]] = []
     ingested = set(known.coverage.topics())
-    checks += [*_not_listed(disks.unreadable, ingested), *_absent(disks, known.coverage)]
+    checks = [*_not_listed(disks.unreadable, ingested), *_absent(disks, known.coverage)]
     for replica in disks.replicas:
         if replica.key.topic.startswith(_INTERNAL_PREFIX) and replica.key.topic not in ingested:
             continue
@@ -228,29 +227,24 @@ def _pieces(replica: Replica, known: _Lake, settings: Settings) -> Iterable[Disk
     starts = (row["log_start_offset"] or 0 for row in rows if row["kind"] in INGESTED)
     known_start_offset = max([0, *starts])
     covered = tuple(known.coverage.current_ranges(replica.key))
-    segments = replica.segments
-    stop = 0
     packs = packed(
-        segments,
+        replica.segments,
         lambda file: file.size_bytes,
         settings.read.split_bytes,
         most_items=_MOST_SEGMENTS_IN_A_PIECE,
     )
     for pack in packs:
-        stop += len(pack)
         yield DiskPiece(
             source=known.storage,
             lake=lake,
             broker_id=replica.broker_id,
             files=tuple(pack),
-            is_end=stop == len(segments),
-            cleaner_offset=replica.checkpoints.cleaner_offset or 0,
-            durable_offset=replica.durable_offset,
+            is_end=pack[-1] is replica.segments[-1],
+            checkpoints=replica.checkpoints,
             log_start_offset=replica.log_start_offset,
             known_start_offset=known_start_offset,
             covered=covered,
-            window_bytes=settings.read.window_bytes,
-            decoded_bytes=settings.read.decoded_bytes,
+            read=settings.read,
             max_decompressed_batch_bytes=settings.limits.max_decompressed_batch_bytes,
         )
 
