@@ -21,7 +21,7 @@ _SUMS = ("batches", "batch_bytes", "decoded_rows", "other_span", "lacking")  # o
 
 
 class PartitionBatches:
-    """Takes rows in any order; call `finish` before asking.
+    """Takes rows of one partition, in any order; call `finish` before asking.
 
     Args:
         first_offset, last_offset: the cell. A batch is counted where its base offset lies; one
@@ -34,13 +34,11 @@ class PartitionBatches:
         self._parts: list[tuple[Offsets, ...]] = []
 
     def add(self, rows: pa.Table) -> None:
-        """Take some rows, all of this partition."""
         is_decoded = is_one_of(rows, "state", (_DECODED,))
         columns = (numbers(rows, name) for name in _COLUMNS)
         self._parts.append((*columns, is_decoded.astype(np.int64)))
 
     def finish(self) -> None:
-        """Everything was added."""
         empty = (np.zeros(0, np.int64),) * (len(_COLUMNS) + 1)
         columns = [np.concatenate(parts) for parts in zip(*(self._parts or [empty]), strict=True)]
         order = np.argsort(columns[0], kind="stable")
@@ -118,5 +116,4 @@ class _Batches(NamedTuple):
     is_here: Flags
 
     def taken(self, chosen: Flags) -> "_Batches":
-        """Some of them."""
         return _Batches._make(column[chosen] for column in self)

@@ -31,28 +31,24 @@ class GapRows(NamedTuple):
     texts: tuple[str | None, ...]
 
     def taken(self, chosen: Offsets | Flags) -> "GapRows":
-        """Some of the rows."""
         return GapRows._make((*(column[chosen] for column in self[:-1]), self.texts))
 
     def with_cause(self, cause: str) -> Flags:
-        """Which rows have a cause."""
         is_wanted = np.array([text == cause for text in self.texts], np.bool_)
         return is_wanted[self.causes]
 
     def span(self, index: int) -> str:
-        """A row's offsets, for a person."""
         return f"[{self.starts[index]}, {self.stops[index]})"
 
 
 class GapCollector:
-    """Takes rows in any order."""
+    """Takes rows of one partition, in any order."""
 
     def __init__(self) -> None:
         self._parts: list[tuple[Offsets, ...]] = []
         self._codes: dict[str | None, int] = {}
 
     def add(self, rows: pa.Table) -> None:
-        """Take some rows, all of one partition."""
         self._parts.append(
             (
                 numbers(rows, "start_offset"),
@@ -67,7 +63,6 @@ class GapCollector:
         return np.array(known, np.int64)[codes]
 
     def rows(self) -> GapRows:
-        """Everything that was added."""
         parts = self._parts or [(np.zeros(0, np.int64),) * 5]
         columns = (np.concatenate(column) for column in zip(*parts, strict=True))
         found = GapRows._make((*columns, tuple(self._codes)))

@@ -76,14 +76,13 @@ class _Span(NamedTuple):
 
 
 class Damage:
-    """Takes rows in any order; call `finish` before asking."""
+    """Takes rows of one partition, in any order; call `finish` before asking."""
 
     def __init__(self) -> None:
         self._spans: dict[tuple[_Identity, bool], _Span] = {}
         self.row_count = 0
 
     def add(self, rows: pa.Table) -> None:
-        """Take some rows, all of this partition."""
         self.row_count += rows.num_rows
         for row in rows.to_pylist():
             self._add(row)

@@ -27,7 +27,6 @@ class BatchRuns(NamedTuple):
     last_offsets: Offsets
 
     def named(self, index: int) -> str:
-        """The rows of a batch, for a person."""
         return (
             f"batch_base_offset {self.base_offsets[index]} has offsets {self.first_offsets[index]} "
             f"to {self.last_offsets[index]}"
@@ -35,9 +34,10 @@ class BatchRuns(NamedTuple):
 
 
 class PartitionRecords:
-    """Takes rows in any order; those that no range of the ledger covers are only counted.
+    """Takes rows of one partition, in any order.
 
-    Rows that an election went against are in the sums of their block, and nowhere else.
+    Those that no range of the ledger covers are only counted. Rows that an election went against
+    are in the sums of their block, and nowhere else.
     """
 
     def __init__(self, blocks: LedgerBlocks) -> None:
@@ -56,7 +56,6 @@ class PartitionRecords:
         self.row_count = 0
 
     def add(self, rows: pa.Table) -> None:
-        """Take some rows, all of this partition."""
         self.row_count += rows.num_rows
         offsets = numbers(rows, "offset")
         blocks = self._blocks.index_of(offsets, numbers(rows, "generation"))

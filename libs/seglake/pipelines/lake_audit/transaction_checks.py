@@ -63,13 +63,12 @@ class _Events(NamedTuple):
 
 
 class PartitionTransactions:
-    """Takes rows of `batches` in any order; call `finish` before asking."""
+    """Takes rows of `batches` of one partition, in any order; call `finish` before asking."""
 
     def __init__(self) -> None:
         self._parts: list[_Events] = []
 
     def add(self, rows: pa.Table) -> None:
-        """Take some rows, all of this partition."""
         is_marker = is_one_of(rows, "control_type", _MARKERS)
         is_event = is_marker | is_one_of(rows, "transaction_state", _OUTCOMES)
         if not is_event.any():
@@ -84,7 +83,6 @@ class PartitionTransactions:
         self._parts.append(_Events(*(part[is_event] for part in parts)))
 
     def finish(self, spans: BatchSpans) -> None:
-        """Everything was added."""
         self._spans = spans
         self._events = _joined(self._parts, spans.cell)
         events, count = self._events, len(self._events.bases)

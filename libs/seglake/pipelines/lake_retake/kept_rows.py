@@ -54,12 +54,11 @@ def kept_rows(
     return KeptRows(merged([*below, *waiting, *above]), "; ".join(reasons))
 
 
-def widened(offsets: OffsetRange, spans: Iterable[OffsetRange]) -> OffsetRange:
+def widened(offsets: OffsetRange, spans: Sequence[OffsetRange]) -> OffsetRange:
     """A range, and the rest of each row that it has a part of."""
     start, stop = offsets
-    listed = list(spans)
-    first = min((first for first, end in listed if first < start < end), default=start)
-    last = max((end for first, end in listed if first < stop < end), default=stop)
+    first = min((first for first, end in spans if first < start < end), default=start)
+    last = max((end for first, end in spans if first < stop < end), default=stop)
     return first, last
 
 

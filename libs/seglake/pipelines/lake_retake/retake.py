@@ -116,12 +116,8 @@ def _retake(
         for key in lost:
             left_out.pop(str(key), None)  # it is tried again
         if rounds:
-            recover(
-                context.tables,
-                context.source_id,
-                sorted(_topics_of(lost)),
-                after=context.after,
-            )
+            topics = sorted(_topics_of(lost))
+            recover(context.tables, context.source_id, topics, after=context.after)
         done = _round(lost, whole, replicas, context, summary)
         committed += done.committed
         left_out |= done.left_out

@@ -27,7 +27,6 @@ class DiskRecords(NamedTuple):
     is_quarantined: Flags
 
     def taken(self, chosen: Flags) -> "DiskRecords":
-        """Some of them."""
         return DiskRecords._make(column[chosen] for column in self)
 
 

@@ -82,12 +82,10 @@ class Places(NamedTuple):
     first_offsets: tuple[int, ...] = ()
 
     def joined(self, other: "Places") -> "Places":
-        """Those of both."""
         shown = sorted([*self.first_offsets, *other.first_offsets])[:_MOST_OFFSETS]
         return Places(self.records + other.records, tuple(shown))
 
     def and_more(self, offsets: Offsets) -> "Places":
-        """With further ones."""
         return self.joined(Places(len(offsets), tuple(np.sort(offsets)[:_MOST_OFFSETS].tolist())))
 
 
