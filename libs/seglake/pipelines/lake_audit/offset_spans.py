@@ -38,7 +38,7 @@ def span_problems(spans: Spans, covered: Blocks, cell: tuple[int, int]) -> list[
     stops = np.concatenate((stops, edges_low, edges_high))
     order = np.lexsort((stops, starts))
     starts, stops = starts[order], stops[order]
-    reached = np.maximum.accumulate(stops) if len(stops) else stops
+    reached = np.maximum.accumulate(stops)
     holes = np.flatnonzero(starts[1:] > reached[:-1])
     holes = holes[covered.index_of(reached[holes]) >= 0]
     is_real = stops > starts

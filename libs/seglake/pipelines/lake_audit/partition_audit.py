@@ -154,9 +154,7 @@ def _cell_problems(findings: Sequence[PartitionFinding], *, is_settled: bool) ->
     """What the cells found, each for itself and taken together."""
     problems = [problem for finding in findings for problem in finding.problems]
     problems += across_cells(finding.ends for finding in findings)
-    if is_settled:
-        return problems
-    return [problem for problem in problems if problem.kind is not ProblemKind.OUTSIDE_LEDGER]
+    return [met for met in problems if is_settled or met.kind is not ProblemKind.OUTSIDE_LEDGER]
 
 
 def _shown(findings: Iterable[PartitionFinding]) -> tuple[ShownGap, ...]:

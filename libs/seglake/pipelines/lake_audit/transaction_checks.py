@@ -88,16 +88,14 @@ class PartitionTransactions:
         events, count = self._events, len(self._events.bases)
         markers = np.where(events.is_marker, np.arange(count), count)
         following = np.minimum.accumulate(markers[::-1])[::-1]
-        self._has_end = np.zeros(count, np.bool_)
-        self._end = np.minimum(following, max(count - 1, 0))
-        if count:
-            self._has_end = (following < count) & (events.producers[self._end] == events.producers)
-        reached = np.maximum.accumulate(spans.lasts) if len(spans.lasts) else spans.lasts
+        self._end = np.minimum(following, count - 1)
+        self._has_end = (following < count) & (events.producers[self._end] == events.producers)
+        reached = np.maximum.accumulate(spans.lasts)
         is_start = np.ones(len(spans.bases), np.bool_)
         is_start[1:] = spans.bases[1:] > reached[:-1] + 1
         self._run = np.cumsum(is_start) - 1
         self._run_starts = spans.bases[is_start]
-        self._run_lasts = reached[np.append(is_start[1:], True)] if len(reached) else reached
+        self._run_lasts = reached[np.append(is_start, True)[1:]]
 
     def problems(self) -> list[Problem]:
         """Transactions of which another end is in this cell."""

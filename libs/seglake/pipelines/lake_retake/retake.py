@@ -171,7 +171,8 @@ def _round(
         return _Round((), (), plan.left_out)
     write, split_bytes = context.settings.write, context.settings.read.split_bytes
     waves = plan_waves(plan.ranges, write.wave_bytes, split_bytes, decode_settings(context))
-    ledger = RetakeLedger(plan.retakes, coverage, generations, context, whole=whole)
+    retakes = {retake.key: retake for retake in plan.retakes}
+    ledger = RetakeLedger(retakes, coverage, generations, context, whole)
     committed: list[RangeResult] = []
     left_out, lost = dict(plan.left_out), set[str]()
     with context.reporter.measuring(sum(wave.size_bytes for wave in waves)):

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 
@@ -66,7 +65,7 @@ class LakeRows:
         rows = self._read(QUARANTINE, columns, []).to_pylist()
         found = [row for row in rows if row["broker_id"] == broker_id]
         found.sort(key=lambda row: (row["generation"] or 0, row["resolution"] is not None))
-        newest = {_place(row): row["resolution"] for row in found}
+        newest = {(row["segment"], row["position"]): row["resolution"] for row in found}
         return frozenset(place for place, resolution in newest.items() if resolution is None)
 
     def _read(self, table: Table, columns: Sequence[str], only: Sequence[Within]) -> pa.Table:
@@ -98,8 +97,3 @@ class LakeRows:
                 belongs &= self.ledger.are_current(offsets, generations)
             kept = rows if belongs.all() else rows.filter(pa.array(belongs))
             yield kept.select([*columns]).cast(schema)
-
-
-# Any: a row has values of many types.
-def _place(row: Mapping[str, Any]) -> tuple[str, int]:
-    return row["segment"], row["position"]
