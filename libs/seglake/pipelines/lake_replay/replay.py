@@ -126,5 +126,4 @@ def _replay_topics(
     else:
         filled = repair(replicas, context, is_replay=True)
         summary.add(filled, repair_from(kept, topics, context))
-    left = repair_state(context, topics)
-    summary.add_left(left.left_spans, left.gaps)
+    summary.add_left(repair_state(context, topics))

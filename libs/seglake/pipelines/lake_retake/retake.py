@@ -167,7 +167,7 @@ def _round(
     plan = planned(replicas, wanted, coverage, context) if wanted else RetakePlan()
     summary.findings.notes += plan.notes
     if context.is_dry_run:
-        summary.add_plan(plan.ranges, [(of.key, free) for of in plan.retakes for free in of.free])
+        summary.add_plan(plan)
         return _Round((), (), plan.left_out)
     write, split_bytes = context.settings.write, context.settings.read.split_bytes
     waves = plan_waves(plan.ranges, write.wave_bytes, split_bytes, decode_settings(context))
