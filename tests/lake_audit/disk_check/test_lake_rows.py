@@ -33,7 +33,7 @@ def partition(data: Path, lake: Path) -> LakeRows:
         LocalStorage(),
         PartitionLedger(LakePartition(DEFAULT_CLUSTER_ID, PartitionKey("orders", 0, None)), ()),
         True,
-        *(snapshots[table.name].files for table in tables),
+        {table.name: snapshots[table.name].files for table in tables},
     )
 
 
@@ -67,7 +67,7 @@ def test_what_a_repair_resolved_is_no_longer_quarantined(
     sound = [Partition("orders", 0, [Segment(0, made_batches("orders", 0, range(30)))])]
     ingested(write_over(data, sound, broker_id=7), lake)
     files = read_snapshots(LakeTables(str(lake), LocalStorage()), [QUARANTINE])[QUARANTINE.name]
-    assert replace(partition, quarantine=files.files).quarantined(4) == frozenset()
+    assert replace(partition, files={QUARANTINE.name: files.files}).quarantined(4) == frozenset()
 
 
 def test_rows_without_a_topic_id_belong_to_the_first_id_only(partition: LakeRows) -> None:

@@ -7,14 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from seglake.lake.parquet_rows import numbers
-from seglake.pipelines.lake_audit.ledger import BlockKey, LedgerBlocks, Offsets, look_up
+from seglake.pipelines.lake_audit.ledger import BlockKey, Flags, LedgerBlocks, Offsets, look_up
 from seglake.pipelines.lake_audit.problems import Problem, ProblemKind, problem_at
 from seglake.pipelines.lake_audit.record_checks import BatchRuns
 from seglake.pipelines.lake_audit.sums import RangeSums
-from seglake.pipelines.lake_audit.texts import text_values
+from seglake.pipelines.lake_audit.texts import is_one_of
 
 _DECODED = "decoded"
 _COLUMNS = ("base_offset", "last_offset", "row_count", "size_bytes", "generation")
@@ -22,7 +21,7 @@ _SUMS = ("batches", "batch_bytes", "decoded_rows", "other_span", "lacking")  # o
 
 
 class PartitionBatches:
-    """Takes rows in any order; call `finish` before asking.
+    """Takes rows of one partition, in any order; call `finish` before asking.
 
     Args:
         first_offset, last_offset: the cell. A batch is counted where its base offset lies; one
@@ -35,13 +34,11 @@ class PartitionBatches:
         self._parts: list[tuple[Offsets, ...]] = []
 
     def add(self, rows: pa.Table) -> None:
-        """Take some rows, all of this partition."""
-        states, codes = text_values(rows, "state")
-        is_decoded = np.array([state == _DECODED for state in states])[codes]
-        self._parts.append((*(numbers(rows, name) for name in _COLUMNS), is_decoded))
+        is_decoded = is_one_of(rows, "state", (_DECODED,))
+        columns = (numbers(rows, name) for name in _COLUMNS)
+        self._parts.append((*columns, is_decoded.astype(np.int64)))
 
     def finish(self) -> None:
-        """Everything was added."""
         empty = (np.zeros(0, np.int64),) * (len(_COLUMNS) + 1)
         columns = [np.concatenate(parts) for parts in zip(*(self._parts or [empty]), strict=True)]
         order = np.argsort(columns[0], kind="stable")
@@ -49,21 +46,17 @@ class PartitionBatches:
         block = self._blocks.index_of(lasts, generations)
         is_here = (bases >= self._cell[0]) & (bases <= self._cell[1])
         self.row_count = int(is_here.sum())
-        met = _Batches(bases, lasts, rows, sizes, decoded.astype(np.bool_), block)
-        self._sums = self._summed(met.taken(is_here & (block >= 0)))
+        met = _Batches(bases, lasts, rows, sizes, decoded.astype(np.bool_), block, is_here)
+        self._counted = met.taken(is_here & (block >= 0))
         # What an election went against is in the sums of its block only.
         is_current = np.ones(len(block), np.bool_)
         is_current[block >= 0] = self._blocks.is_current[block[block >= 0]]
-        met = met.taken(is_current)
-        self.bases, self.lasts, self._rows, self._block = met.bases, met.lasts, met.rows, met.block
-        self._is_here = is_here[is_current]
+        self._current = met.taken(is_current)
+        self.bases, self.lasts = self._current.bases, self._current.lasts
 
     def sums(self) -> dict[BlockKey, RangeSums]:
         """The sums of each block that has batches."""
-        return self._sums
-
-    def _summed(self, met: "_Batches") -> dict[BlockKey, RangeSums]:
-        block, decoded = met.block, met.is_decoded
+        met, block, decoded = self._counted, self._counted.block, self._counted.is_decoded
         spans = met.lasts + 1 - np.maximum(met.bases, self._blocks.starts[block])
         totals = np.zeros((len(_SUMS), len(self._blocks.starts)), np.int64)
         np.add.at(totals[0], block, 1)
@@ -79,22 +72,21 @@ class PartitionBatches:
 
     def problems(self, runs: BatchRuns) -> list[Problem]:
         """Batches outside of the ledger, and those whose rows are not what they count."""
-        bases, lasts, expected = (
-            column[self._is_here] for column in (self.bases, self.lasts, self._rows)
-        )
-        is_covered = self._block[self._is_here] >= 0
+        here = self._current.taken(self._current.is_here)
+        bases, lasts, expected = here.bases, here.lasts, here.rows
+        is_covered = here.block >= 0
         place, is_known = look_up(runs.base_offsets, bases)
-        found = np.where(is_known, _taken(runs.counts, place), 0)
+        found = np.zeros(len(bases), np.int64)
+        found[is_known] = runs.counts[place[is_known]]
         wrong = np.flatnonzero(is_covered & (found != expected))
         of_batch, has_batch = look_up(bases, runs.base_offsets)
-        is_beyond = has_batch & (
-            (runs.first_offsets < runs.base_offsets) | (runs.last_offsets > _taken(lasts, of_batch))
-        )
+        is_beyond = has_batch & (runs.first_offsets < runs.base_offsets)
+        is_beyond[has_batch] |= runs.last_offsets[has_batch] > lasts[of_batch[has_batch]]
         return [
             *problem_at(
                 ProblemKind.OUTSIDE_LEDGER,
-                self._is_here & (self._block < 0),
-                lambda i: f"batches has offsets {self.bases[i]} to {self.lasts[i]}",
+                ~is_covered,
+                lambda i: f"batches has offsets {bases[i]} to {lasts[i]}",
             ),
             *problem_at(
                 ProblemKind.ROW_COUNT,
@@ -107,22 +99,18 @@ class PartitionBatches:
 
 
 class _Batches(NamedTuple):
-    """Rows of `batches` in the order of their base offsets, each with its block, -1 for none."""
+    """Rows of `batches` in the order of their base offsets, each with its block, -1 for none.
+
+    `is_here` tells those that are counted in the cell.
+    """
 
     bases: Offsets
     lasts: Offsets
     rows: Offsets
     sizes: Offsets
-    is_decoded: NDArray[np.bool_]
+    is_decoded: Flags
     block: Offsets
+    is_here: Flags
 
-    def taken(self, chosen: NDArray[np.bool_]) -> "_Batches":
-        """Some of them."""
+    def taken(self, chosen: Flags) -> "_Batches":
         return _Batches._make(column[chosen] for column in self)
-
-
-def _taken(values: Offsets, places: Offsets) -> Offsets:
-    """Values at places, whatever for a place behind the end."""
-    if not len(values):
-        return np.zeros(len(places), np.int64)
-    return values[np.minimum(places, len(values) - 1)]

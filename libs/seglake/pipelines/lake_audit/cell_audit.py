@@ -4,9 +4,8 @@ Ships: its argument. Memory: the rows of one row group, and of all records, batc
 cell some numbers each.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -39,29 +38,21 @@ from seglake.pipelines.lake_audit.transaction_checks import (
 
 @dataclass(frozen=True, slots=True)
 class PartitionFinding:
-    """What one cell has of one partition; sums are by the ledger's block."""
+    """What one cell has of one partition; sums are by the ledger's block.
+
+    Attributes:
+        row_counts: rows that were counted, by table.
+        quarantine: of the whole partition, in its first cell.
+    """
 
     partition: LakePartition
+    row_counts: Mapping[str, int]
     sums: Mapping[BlockKey, RangeSums]
     gaps: Mapping[str, GapRanges]
     shown_gaps: tuple[ShownGap, ...]
-    quarantine: QuarantineSums | None  # of the whole partition, in its first cell
+    quarantine: QuarantineSums | None
     ends: CellEnds
     problems: tuple[Problem, ...]
-
-
-class TableRows(NamedTuple):
-    """How many rows of each table were counted."""
-
-    records: int = 0
-    batches: int = 0
-    quarantine: int = 0
-    gaps: int = 0
-
-
-def rows_together(parts: Iterable[TableRows]) -> TableRows:
-    """The rows of several cells, or of several partitions."""
-    return TableRows(*(sum(column) for column in zip(TableRows(), *parts, strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +60,6 @@ class CellFinding:
     """What one cell holds; `unreadable` has files that could not be read, and why."""
 
     partitions: tuple[PartitionFinding, ...]
-    rows: TableRows
     unreadable: tuple[str, ...]
 
 
@@ -110,12 +100,8 @@ def _audit(cell: Cell) -> CellFinding:
                     collected.gaps.add(rows)
                 case _:
                     collected.damage.add(rows)
-    judged = [_judged(collected, cell) for collected in found.values()]
-    return CellFinding(
-        tuple(finding for finding, _ in judged),
-        rows_together(rows for _, rows in judged),
-        tuple(reader.unreadable),
-    )
+    judged = tuple(_judged(collected, cell) for collected in found.values())
+    return CellFinding(judged, tuple(reader.unreadable))
 
 
 def _current(ledger: PartitionLedger, rows: pa.Table) -> pa.Table:
@@ -126,7 +112,7 @@ def _current(ledger: PartitionLedger, rows: pa.Table) -> pa.Table:
     return rows.filter(pa.array(is_current))
 
 
-def _judged(collected: _Collected, cell: Cell) -> tuple[PartitionFinding, TableRows]:
+def _judged(collected: _Collected, cell: Cell) -> PartitionFinding:
     records, batches, damage = collected.records, collected.batches, collected.damage
     transactions = collected.transactions
     batches.finish()
@@ -145,8 +131,14 @@ def _judged(collected: _Collected, cell: Cell) -> tuple[PartitionFinding, TableR
         *transactions.problems(),
         *span_problems(spans, collected.ledger.covered(), cell.offsets),
     ]
-    finding = PartitionFinding(
+    return PartitionFinding(
         partition=collected.ledger.partition,
+        row_counts={
+            RECORDS.name: records.row_count,
+            BATCHES.name: batches.row_count,
+            QUARANTINE.name: damage.row_count if cell.is_first else 0,
+            GAPS.name: gaps.row_count,
+        },
         sums=sums_joined((records.sums(), batches.sums(), gaps.sums())),
         gaps=gaps.counts(),
         shown_gaps=tuple(gaps.shown(damage)),
@@ -154,10 +146,3 @@ def _judged(collected: _Collected, cell: Cell) -> tuple[PartitionFinding, TableR
         ends=transactions.ends(),
         problems=tuple(problems),
     )
-    rows = TableRows(
-        records.row_count,
-        batches.row_count,
-        damage.row_count if cell.is_first else 0,
-        gaps.row_count,
-    )
-    return finding, rows

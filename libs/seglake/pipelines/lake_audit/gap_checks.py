@@ -8,12 +8,7 @@ from seglake.kafka_log.gap_ranges import GapRanges
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import merged
 from seglake.pipelines.lake_audit.gap_rows import NEVER, GapRows, are_current, generations
-from seglake.pipelines.lake_audit.ledger import (
-    BlockKey,
-    LedgerBlocks,
-    Offsets,
-    PartitionLedger,
-)
+from seglake.pipelines.lake_audit.ledger import BlockKey, LedgerBlocks, Offsets, PartitionLedger
 from seglake.pipelines.lake_audit.problems import Problem, ProblemKind, problem_at
 from seglake.pipelines.lake_audit.quarantine_checks import Damage
 from seglake.pipelines.lake_audit.sums import RangeSums
@@ -53,8 +48,9 @@ class GapChecks:
         is_current = are_current(gaps, generation_of, ledger.ranges)
         self.row_count = int(is_here.sum())
         self.current = gaps.taken(is_current)
-        self._outside = gaps.taken(is_here & ~is_covered)
-        self._lost = gaps.taken(is_here & is_covered & (generation_of == NEVER))
+        self._gaps = gaps
+        self._are_outside = is_here & ~is_covered
+        self._are_lost = is_here & is_covered & (generation_of == NEVER)
         self._counted = gaps.taken(is_here & is_current & is_covered)
         block = blocks.index_of(gaps.starts, generation_of)
         has_block = is_here & (block >= 0)
@@ -90,16 +86,15 @@ class GapChecks:
 
     def problems(self, damage: Damage) -> list[Problem]:
         """Gaps that explain nothing, or say what cannot be."""
-        gaps = self._counted
+        met, gaps = self._gaps, self._counted
         strange = _ranks(gaps)[gaps.causes] == len(RANKS)
         quarantined = gaps.with_cause(GapCause.QUARANTINED)
         unproved = quarantined & ~damage.explains(gaps.starts, gaps.stops)
-        outside, lost = self._outside, self._lost
         return [
             *problem_at(
                 ProblemKind.OUTSIDE_LEDGER,
-                np.arange(len(outside.starts)),
-                lambda index: f"gaps has offsets {outside.span(index)}",
+                self._are_outside,
+                lambda index: f"gaps has offsets {met.span(index)}",
             ),
             *problem_at(
                 ProblemKind.GAP_BEYOND_COVERAGE,
@@ -108,8 +103,8 @@ class GapChecks:
             ),
             *problem_at(
                 ProblemKind.UNKNOWN_ATTEMPT,
-                np.arange(len(lost.starts)),
-                lambda index: f"{lost.span(index)} of {lost.texts[int(lost.attempts[index])]}",
+                self._are_lost,
+                lambda index: f"{met.span(index)} of {met.texts[int(met.attempts[index])]}",
             ),
             *problem_at(
                 ProblemKind.UNKNOWN_CAUSE,

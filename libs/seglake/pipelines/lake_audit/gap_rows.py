@@ -8,11 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from seglake.lake.parquet_rows import numbers
 from seglake.log_tables.ledger_layers import RangeKind
-from seglake.pipelines.lake_audit.ledger import LedgerRange, Offsets
+from seglake.pipelines.lake_audit.ledger import Flags, LedgerRange, Offsets
 from seglake.pipelines.lake_audit.texts import text_values
 
 _ENDS_GAPS = (RangeKind.REPAIR, RangeKind.SUPERSEDED)
@@ -31,29 +30,25 @@ class GapRows(NamedTuple):
     attempts: Offsets
     texts: tuple[str | None, ...]
 
-    def taken(self, chosen: "Offsets | NDArray[np.bool_]") -> "GapRows":
-        """Some of the rows."""
+    def taken(self, chosen: Offsets | Flags) -> "GapRows":
         return GapRows._make((*(column[chosen] for column in self[:-1]), self.texts))
 
-    def with_cause(self, cause: str) -> "NDArray[np.bool_]":
-        """Which rows have a cause."""
+    def with_cause(self, cause: str) -> Flags:
         is_wanted = np.array([text == cause for text in self.texts], np.bool_)
         return is_wanted[self.causes]
 
     def span(self, index: int) -> str:
-        """A row's offsets, for a person."""
         return f"[{self.starts[index]}, {self.stops[index]})"
 
 
 class GapCollector:
-    """Takes rows in any order."""
+    """Takes rows of one partition, in any order."""
 
     def __init__(self) -> None:
         self._parts: list[tuple[Offsets, ...]] = []
         self._codes: dict[str | None, int] = {}
 
     def add(self, rows: pa.Table) -> None:
-        """Take some rows, all of one partition."""
         self._parts.append(
             (
                 numbers(rows, "start_offset"),
@@ -68,7 +63,6 @@ class GapCollector:
         return np.array(known, np.int64)[codes]
 
     def rows(self) -> GapRows:
-        """Everything that was added."""
         parts = self._parts or [(np.zeros(0, np.int64),) * 5]
         columns = (np.concatenate(column) for column in zip(*parts, strict=True))
         found = GapRows._make((*columns, tuple(self._codes)))
@@ -91,9 +85,7 @@ def generations(gaps: GapRows, ranges: Sequence[LedgerRange]) -> Offsets:
     return found
 
 
-def are_current(
-    gaps: GapRows, generation_of: Offsets, ranges: Sequence[LedgerRange]
-) -> "NDArray[np.bool_]":
+def are_current(gaps: GapRows, generation_of: Offsets, ranges: Sequence[LedgerRange]) -> Flags:
     """Which gaps still stand: a later repair states anew what is still missing, and an election
     takes them away with the rows around them."""
     result = np.ones(len(gaps.starts), np.bool_)

@@ -37,7 +37,6 @@ class LakeAudit:
 
     # Any: what JSON can hold.
     def to_mapping(self) -> dict[str, Any]:
-        """Everything, as JSON takes it."""
         return {
             "lake": self.lake,
             "exit_code": self.exit_code,

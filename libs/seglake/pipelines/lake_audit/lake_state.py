@@ -25,7 +25,7 @@ _MOST_READINGS = 5
 _PAUSE_SECONDS = 0.2
 
 # Those that every topic's commits go to, in their order.
-AUDITED = (RECORDS, BATCHES, QUARANTINE, GAPS, CHECKPOINTS)
+_AUDITED = (RECORDS, BATCHES, QUARANTINE, GAPS, CHECKPOINTS)
 _OBSERVED = (
     *("source_id", "topic_id", "topic", "partition", "log_start_offset", "high_watermark"),
     *("last_stable_offset", "log_end_offset", "next_offset", "run_id", "observed_at"),
@@ -78,7 +78,7 @@ def _observations(tables: LakeTables) -> Iterator[Row]:
 
 
 def _read_once(tables: LakeTables) -> LakeState:
-    snapshots = read_snapshots(tables, AUDITED)
+    snapshots = read_snapshots(tables, _AUDITED)
     ledger: list[Row] = []
     for file in snapshots[CHECKPOINTS.name].files:
         for found in read_rows(tables.storage, file.path, CHECKPOINTS.schema.names):
@@ -94,9 +94,9 @@ def _read_once(tables: LakeTables) -> LakeState:
     topics = sorted({(source_id, key.topic) for source_id, key in by_partition} | begun)
     unsettled, broken = {}, {}
     for topic in topics:
-        chain = [snapshots[table.name].generation(*topic) for table in AUDITED]
+        chain = [snapshots[table.name].generation(*topic) for table in _AUDITED]
         said = ", ".join(
-            f"{table.name} {generation}" for table, generation in zip(AUDITED, chain, strict=True)
+            f"{table.name} {generation}" for table, generation in zip(_AUDITED, chain, strict=True)
         )
         if chain != sorted(chain, reverse=True) or chain[0] > chain[-1] + 1:
             broken[topic] = (

@@ -1,6 +1,6 @@
 """What the ledger says of each partition, ready to be compared with the tables. Pure."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import Any, NamedTuple
@@ -13,9 +13,10 @@ from seglake.kafka_log.replica import PartitionKey
 from seglake.log_tables.ledger_layers import RangeKind
 
 Offsets = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 BlockKey = tuple[int, int]  # generation and start
 
-_BRINGS_NOTHING = (RangeKind.SUPERSEDED, RangeKind.RELEASED)
+BRINGS_NOTHING = (RangeKind.SUPERSEDED, RangeKind.RELEASED)
 
 
 class LakePartition(NamedTuple):
@@ -70,7 +71,7 @@ class LedgerBlocks(NamedTuple):
     generations: Offsets
     starts: Offsets
     stops: Offsets
-    is_current: NDArray[np.bool_]
+    is_current: Flags
 
     def index_of(self, offsets: Offsets, generations: Offsets) -> Offsets:
         """Which block of its generation holds each offset, -1 for none."""
@@ -95,7 +96,7 @@ def _different(generations: Offsets) -> list[int]:
     return found
 
 
-def look_up(rising: Offsets, wanted: Offsets) -> tuple[Offsets, NDArray[np.bool_]]:
+def look_up(rising: Offsets, wanted: Offsets) -> tuple[Offsets, Flags]:
     """The first place of each wanted value, and whether it is there."""
     places = np.searchsorted(rising, wanted)
     is_there = np.zeros(len(wanted), np.bool_)
@@ -113,42 +114,26 @@ class PartitionLedger:
 
     def blocks(self) -> LedgerBlocks:
         """The ranges of each generation, cut where an election has taken a part of them away."""
-        return _ledger_blocks(
-            piece for whole in self._by_generation() for piece in _cut(whole, self.elections)
-        )
+        return _ledger_blocks(self._pieces())
 
     def whole_blocks(self) -> LedgerBlocks:
         """The same uncut: the sums of the ledger are of these."""
-        return _ledger_blocks(
-            _Piece(whole.generation, whole.start_offset, whole.next_offset, True)
-            for whole in self._by_generation()
-        )
+        return _ledger_blocks(self._by_generation())
 
     def covered(self) -> Blocks:
         """What rows stand for that no election went against; ranges that touch are one."""
-        blocks = self.blocks()
-        return _blocks(
-            merged(
-                (start, stop)
-                for start, stop, is_current in zip(
-                    *(column.tolist() for column in blocks[1:]), strict=True
-                )
-                if is_current
-            )
-        )
+        return _blocks(piece for piece in self._pieces() if piece.is_current)
 
     def ever_covered(self) -> Blocks:
         """What any row of the ledger stands for."""
-        return _blocks(
-            merged((each.start_offset, each.next_offset) for each in self._by_generation())
-        )
+        return _blocks(self._by_generation())
 
     @property
     def elections(self) -> tuple[LedgerRange, ...]:
         """The ranges that were taken away from smaller generations."""
         return tuple(each for each in self.ranges if each.kind == RangeKind.SUPERSEDED)
 
-    def are_current(self, offsets: Offsets, generations: Offsets) -> NDArray[np.bool_]:
+    def are_current(self, offsets: Offsets, generations: Offsets) -> Flags:
         """Which rows no election went against."""
         result = np.ones(len(offsets), np.bool_)
         for lost in self.elections:
@@ -156,11 +141,16 @@ class PartitionLedger:
             result &= ~(is_inside & (generations < lost.generation))
         return result
 
+    def _pieces(self) -> Iterator[_Piece]:
+        elections = self.elections
+        for whole in self._by_generation():
+            yield from _cut(whole, elections)
+
     def _by_generation(self) -> Iterator[_Piece]:
         """What each commit brought; those of its ranges that share an offset are one."""
         by_generation: dict[int, list[OffsetRange]] = {}
         for each in self.ranges:
-            if each.kind not in _BRINGS_NOTHING:
+            if each.kind not in BRINGS_NOTHING:
                 offsets = each.start_offset, each.next_offset
                 by_generation.setdefault(each.generation, []).append(offsets)
         for generation, spans in sorted(by_generation.items()):
@@ -191,7 +181,8 @@ def _ledger_blocks(pieces: Iterable[_Piece]) -> LedgerBlocks:
     return LedgerBlocks(generations, starts, stops, np.array(columns[3], np.bool_))
 
 
-def _blocks(ranges: Sequence[OffsetRange]) -> Blocks:
+def _blocks(pieces: Iterable[_Piece]) -> Blocks:
+    ranges = merged((piece.start_offset, piece.next_offset) for piece in pieces)
     starts, stops = zip(*ranges, strict=True) if ranges else ((), ())
     return Blocks(np.array(starts, np.int64), np.array(stops, np.int64))
 

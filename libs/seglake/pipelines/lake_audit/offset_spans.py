@@ -3,9 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from seglake.pipelines.lake_audit.ledger import Blocks, Offsets
+from seglake.pipelines.lake_audit.ledger import Blocks, Flags, Offsets
 from seglake.pipelines.lake_audit.problems import Problem, ProblemKind, problem_at
 
 
@@ -14,7 +13,7 @@ class Spans(NamedTuple):
 
     starts: Offsets
     stops: Offsets
-    is_gap: NDArray[np.bool_]
+    is_gap: Flags
 
 
 def span_problems(spans: Spans, covered: Blocks, cell: tuple[int, int]) -> list[Problem]:
@@ -39,7 +38,7 @@ def span_problems(spans: Spans, covered: Blocks, cell: tuple[int, int]) -> list[
     stops = np.concatenate((stops, edges_low, edges_high))
     order = np.lexsort((stops, starts))
     starts, stops = starts[order], stops[order]
-    reached = np.maximum.accumulate(stops) if len(stops) else stops
+    reached = np.maximum.accumulate(stops)
     holes = np.flatnonzero(starts[1:] > reached[:-1])
     holes = holes[covered.index_of(reached[holes]) >= 0]
     is_real = stops > starts

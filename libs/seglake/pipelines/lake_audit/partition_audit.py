@@ -19,12 +19,9 @@ from seglake.pipelines.lake_audit.elections import (
     coverage_of,
     superseded_problems,
 )
-from seglake.pipelines.lake_audit.gap_checks import (
-    MOST_SHOWN,
-    RANKS,
-    ShownGap,
-)
+from seglake.pipelines.lake_audit.gap_checks import MOST_SHOWN, RANKS, ShownGap
 from seglake.pipelines.lake_audit.ledger import (
+    BRINGS_NOTHING,
     BlockKey,
     LakePartition,
     LedgerBlocks,
@@ -40,7 +37,8 @@ from seglake.pipelines.lake_audit.transaction_checks import across_cells
 
 # Columns of the ledger that are sums over the rows of other tables.
 _SUMMED = ("records", "batches", "offset_sum", "key_bytes", "value_bytes")
-
+# Any: the overloads of both are many.
+_EDGES: Mapping[str, Any] = {"min_timestamp_ms": min, "max_timestamp_ms": max}
 
 _OF_THE_LOG = (
     *("log_start_offset", "high_watermark", "last_stable_offset", "log_end_offset"),
@@ -156,9 +154,7 @@ def _cell_problems(findings: Sequence[PartitionFinding], *, is_settled: bool) ->
     """What the cells found, each for itself and taken together."""
     problems = [problem for finding in findings for problem in finding.problems]
     problems += across_cells(finding.ends for finding in findings)
-    if is_settled:
-        return problems
-    return [problem for problem in problems if problem.kind is not ProblemKind.OUTSIDE_LEDGER]
+    return [met for met in problems if is_settled or met.kind is not ProblemKind.OUTSIDE_LEDGER]
 
 
 def _shown(findings: Iterable[PartitionFinding]) -> tuple[ShownGap, ...]:
@@ -215,7 +211,7 @@ def _sum_problems(
     of_rows: dict[int, list[Row]] = {}
     places = whole.index_of(_numbers(rows, "start_offset"), _numbers(rows, "generation"))
     for row, place in zip(rows, places.tolist(), strict=True):
-        if row["kind"] not in (RangeKind.SUPERSEDED, RangeKind.RELEASED):
+        if row["kind"] not in BRINGS_NOTHING:
             of_rows.setdefault(place, []).append(row)
     unequal: list[str] = []
     differing: list[str] = []
@@ -252,18 +248,12 @@ def _equation(covered: int, found: RangeSums) -> str:
 
 # Any: the ledger's columns have many types.
 def _differences(rows: Sequence[Row], found: RangeSums) -> Iterator[tuple[str, Any, Any]]:
-    for name in _SUMMED:
-        said = sum(int(row[name] or 0) for row in rows)
-        if said != getattr(found, name):
-            yield name, said, getattr(found, name)
-    oldest = [row["min_timestamp_ms"] for row in rows if row["min_timestamp_ms"] is not None]
-    newest = [row["max_timestamp_ms"] for row in rows if row["max_timestamp_ms"] is not None]
-    for name, edge, is_so in (
-        ("min_timestamp_ms", min(oldest, default=None), found.min_timestamp_ms),
-        ("max_timestamp_ms", max(newest, default=None), found.max_timestamp_ms),
-    ):
-        if edge != is_so:
-            yield name, edge, is_so
+    said: dict[str, Any] = {name: sum(int(row[name] or 0) for row in rows) for name in _SUMMED}
+    for name, edge in _EDGES.items():
+        said[name] = edge((row[name] for row in rows if row[name] is not None), default=None)
+    for name, value in said.items():
+        if value != getattr(found, name):
+            yield name, value, getattr(found, name)
 
 
 def _byte_differences(

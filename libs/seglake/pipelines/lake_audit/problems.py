@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import islice
 from typing import Any, Self
 
 import numpy as np
@@ -67,8 +68,7 @@ def problem(kind: ProblemKind, count: int, examples: Iterable[str]) -> list[Prob
     """The problem in a list, cut to a few examples; nothing when the count is 0."""
     if not count:
         return []
-    shown = [example for example, _ in zip(examples, range(_MOST_EXAMPLES), strict=False)]
-    return [Problem(kind, count, tuple(shown))]
+    return [Problem(kind, count, tuple(islice(examples, _MOST_EXAMPLES)))]
 
 
 def problem_at(

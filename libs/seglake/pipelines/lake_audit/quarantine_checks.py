@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from seglake.lake.parquet_rows import HIGHEST, LOWEST
-from seglake.pipelines.lake_audit.ledger import Offsets, PartitionLedger
+from seglake.pipelines.lake_audit.ledger import Flags, Offsets, PartitionLedger
 
 _CONFLICT = "replica_conflict"
 _NEVER = -1
@@ -77,16 +76,13 @@ class _Span(NamedTuple):
 
 
 class Damage:
-    """Takes rows in any order; call `finish` before asking."""
+    """Takes rows of one partition, in any order; call `finish` before asking."""
 
     def __init__(self) -> None:
         self._spans: dict[tuple[_Identity, bool], _Span] = {}
-        self._sorted: list[_Span] = []  # neither resolved nor superseded
-        self._lows = self._highs = np.zeros(0, np.int64)
         self.row_count = 0
 
     def add(self, rows: pa.Table) -> None:
-        """Take some rows, all of this partition."""
         self.row_count += rows.num_rows
         for row in rows.to_pylist():
             self._add(row)
@@ -127,6 +123,7 @@ class Damage:
             np.array([span.damaged_at for span in damage], np.int64),
         )
         current = (damage[index] for index in np.flatnonzero(is_current).tolist())
+        # Neither resolved nor superseded.
         self._sorted = sorted(current, key=lambda span: span.previous_offset)
         self._lows = np.array([span.previous_offset for span in self._sorted], np.int64)
         highs = np.array([span.next_offset for span in self._sorted], np.int64)
@@ -148,13 +145,13 @@ class Damage:
             sum(span.is_resolved for span in self._spans.values()),
         )
 
-    def explains(self, starts: Offsets, stops: Offsets) -> "NDArray[np.bool_]":
+    def explains(self, starts: Offsets, stops: Offsets) -> Flags:
         """Whether damage lies where offsets [start, stop) would be."""
         if not self._sorted:
             return np.zeros(len(starts), np.bool_)
         before = np.searchsorted(self._lows, stops)  # spans that begin below the gap's end
         highest = self._highs[np.maximum(before - 1, 0)]
-        result: NDArray[np.bool_] = (before > 0) & (highest > starts)
+        result: Flags = (before > 0) & (highest > starts)
         return result
 
     def near(self, start: int, stop: int) -> list[str]:

@@ -9,13 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seglake.lake.parquet_rows import NULL_NUMBER, numbers
+from seglake.lake.parquet_rows import HIGHEST, LOWEST, NULL_NUMBER, numbers
 from seglake.pipelines.lake_audit.ledger import BlockKey, LedgerBlocks, Offsets
 from seglake.pipelines.lake_audit.problems import Problem, ProblemKind, problem
 from seglake.pipelines.lake_audit.sums import RangeSums
-
-_NO_LOW = np.iinfo(np.int64).max
-_NO_HIGH = np.iinfo(np.int64).min
 
 
 class BatchRuns(NamedTuple):
@@ -27,7 +24,6 @@ class BatchRuns(NamedTuple):
     last_offsets: Offsets
 
     def named(self, index: int) -> str:
-        """The rows of a batch, for a person."""
         return (
             f"batch_base_offset {self.base_offsets[index]} has offsets {self.first_offsets[index]} "
             f"to {self.last_offsets[index]}"
@@ -35,9 +31,10 @@ class BatchRuns(NamedTuple):
 
 
 class PartitionRecords:
-    """Takes rows in any order; those that no range of the ledger covers are only counted.
+    """Takes rows of one partition, in any order.
 
-    Rows that an election went against are in the sums of their block, and nowhere else.
+    Those that no range of the ledger covers are only counted. Rows that an election went against
+    are in the sums of their block, and nowhere else.
     """
 
     def __init__(self, blocks: LedgerBlocks) -> None:
@@ -47,8 +44,8 @@ class PartitionRecords:
         self._relative_sums = np.zeros(count, np.int64)  # of offset - start: no overflow
         self._key_bytes = np.zeros(count, np.int64)
         self._value_bytes = np.zeros(count, np.int64)
-        self._oldest_ms = np.full(count, _NO_LOW, np.int64)
-        self._newest_ms = np.full(count, _NO_HIGH, np.int64)
+        self._oldest_ms = np.full(count, HIGHEST, np.int64)
+        self._newest_ms = np.full(count, LOWEST, np.int64)
         self._offsets: list[Offsets] = []
         self._base_offsets: list[Offsets] = []
         self._outside: list[int] = []  # examples
@@ -56,7 +53,6 @@ class PartitionRecords:
         self.row_count = 0
 
     def add(self, rows: pa.Table) -> None:
-        """Take some rows, all of this partition."""
         self.row_count += rows.num_rows
         offsets = numbers(rows, "offset")
         blocks = self._blocks.index_of(offsets, numbers(rows, "generation"))
@@ -84,7 +80,7 @@ class PartitionRecords:
         found = {}
         for index in np.flatnonzero(self._counts).tolist():
             start, count = int(self._blocks.starts[index]), int(self._counts[index])
-            has_time = self._oldest_ms[index] != _NO_LOW
+            has_time = self._oldest_ms[index] != HIGHEST
             found[self._blocks.key(index)] = RangeSums(
                 records=count,
                 offset_sum=int(self._relative_sums[index]) + start * count,
@@ -101,7 +97,7 @@ class PartitionRecords:
         order = np.lexsort((offsets, bases))
         offsets, bases = offsets[order], bases[order]
         firsts = np.flatnonzero(np.diff(bases, prepend=NULL_NUMBER - 1))
-        lasts = np.append(firsts[1:], len(bases)) - 1 if len(firsts) else firsts
+        lasts = np.append(firsts, len(bases))[1:] - 1
         return BatchRuns(bases[firsts], lasts - firsts + 1, offsets[firsts], offsets[lasts])
 
     def problems(self) -> list[Problem]:

@@ -6,12 +6,7 @@ from seglake.lake.delta_tables import LakeTables
 from seglake.lake.lake_folder import opening
 from seglake.lake.snapshots import Snapshot
 from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS
-from seglake.pipelines.lake_audit.cell_audit import (
-    CellFinding,
-    PartitionFinding,
-    audit_cells,
-    rows_together,
-)
+from seglake.pipelines.lake_audit.cell_audit import CellFinding, PartitionFinding, audit_cells
 from seglake.pipelines.lake_audit.cells import Cell, TopicFile, cells_of
 from seglake.pipelines.lake_audit.lake_audit import LakeAudit
 from seglake.pipelines.lake_audit.lake_state import LakeState, read_state
@@ -146,11 +141,11 @@ def _hidden_rows(
     snapshots: Mapping[str, Snapshot], findings: Iterable[CellFinding]
 ) -> Iterable[str]:
     """Rows that the files have and no cell met: statistics that lie hide rows from every reader."""
-    counted = rows_together(finding.rows for finding in findings)
+    counted = [found.row_counts for cell in findings for found in cell.partitions]
     for table in (RECORDS, BATCHES, QUARANTINE, GAPS):
         in_files = [file.row_count for file in snapshots[table.name].files]
         expected = sum(count for count in in_files if count is not None)
-        found = getattr(counted, table.name)
+        found = sum(row_counts[table.name] for row_counts in counted)
         if None not in in_files and expected != found:
             yield (
                 f"{table.name} has {expected} rows by the log of the table, and {found} are found "

@@ -35,7 +35,6 @@ class RangeSums(NamedTuple):
         return self.records + self.other_span + self.lacking + self.gap_span
 
     def joined(self, other: Self) -> "RangeSums":
-        """The sums of both."""
         sums = {
             name: (getattr(self, name) or 0) + (getattr(other, name) or 0)
             for name in self._fields
@@ -51,7 +50,6 @@ class RangeSums(NamedTuple):
 
 
 def sums_joined(parts: Iterable[Mapping[BlockKey, RangeSums]]) -> dict[BlockKey, RangeSums]:
-    """The sums of each block."""
     found: dict[BlockKey, RangeSums] = {}
     for part in parts:
         for key, sums in part.items():

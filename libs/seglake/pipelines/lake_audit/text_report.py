@@ -1,12 +1,12 @@
 """The answer of an audit for a person: worst first, long lists cut. Pure."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.pipelines.lake_audit.lake_audit import LakeAudit
-from seglake.pipelines.lake_audit.partition_audit import PartitionAudit
+from seglake.pipelines.lake_audit.partition_audit import LogMarks, PartitionAudit
 from seglake.printable import as_lines
 
 _MOST_PARTITIONS = 40
@@ -22,16 +22,16 @@ def to_text(audit: LakeAudit) -> str:
     """Lines for a terminal."""
     ordered = sorted(audit.partitions, key=_rank)
     shown = ordered[:_MOST_PARTITIONS]
-    names = _names(audit.partitions)
-    width = max((len(names[id(partition)]) for partition in shown), default=0)
+    counts = Counter(str(partition.partition) for partition in audit.partitions)
+    names = [_name(partition, counts) for partition in shown]
+    width = max(map(len, names), default=0)
     lines = [_headline(audit)]
     lines += _cut([f"problem: {text}" for text in audit.problems], _MOST_LINES)
     lines += _cut([f"note: {text}" for text in audit.notes], _MOST_LINES)
-    for partition in shown:
-        name = names[id(partition)]
-        for label, text in _lines(partition):
-            lines.append(f"{name:<{width}}  {label:<{_LABEL_WIDTH}} {text}".rstrip())
-            name = ""
+    for name, partition in zip(names, shown, strict=True):
+        for index, (label, text) in enumerate(_lines(partition)):
+            first = "" if index else name
+            lines.append(f"{first:<{width}}  {label:<{_LABEL_WIDTH}} {text}".rstrip())
     rest = ordered[_MOST_PARTITIONS:]
     if rest:
         wrong = sum(bool(partition.problems) for partition in rest)
@@ -73,16 +73,10 @@ def _rank(audit: PartitionAudit) -> tuple[int, int, int, str, int]:
     )
 
 
-def _names(partitions: Sequence[PartitionAudit]) -> dict[int, str]:
-    """Names by identity; with the topic id and the source where the same name comes twice."""
-    counts = Counter(str(audit.partition) for audit in partitions)
-    names = {}
-    for audit in partitions:
-        name, (source_id, key) = str(audit.partition), audit.partition
-        if counts[name] > 1:
-            name += f" ({key.topic_id or 'no id'} of {source_id})"
-        names[id(audit)] = name
-    return names
+def _name(audit: PartitionAudit, counts: Mapping[str, int]) -> str:
+    """With the topic id and the source where the same name comes twice."""
+    name, (source_id, key) = str(audit.partition), audit.partition
+    return f"{name} ({key.topic_id or 'no id'} of {source_id})" if counts[name] > 1 else name
 
 
 def _lines(audit: PartitionAudit) -> Iterator[Line]:
@@ -108,7 +102,7 @@ def _lines(audit: PartitionAudit) -> Iterator[Line]:
         records, batches = audit.superseded.records, audit.superseded.batches
         yield "history", f"{records} superseded records in {batches} batches"
     if audit.marks is not None:
-        yield "log", _marks(audit)
+        yield "log", _marks(audit.marks)
     if audit.left is not None:
         count = audit.left.next_offset - audit.left.start_offset
         span = f"[{audit.left.start_offset}, {audit.left.next_offset})"
@@ -141,10 +135,7 @@ def _gap_lines(audit: PartitionAudit) -> Iterator[str]:
         yield f"and {counted - len(shown)} more"
 
 
-def _marks(audit: PartitionAudit) -> str:
-    marks = audit.marks
-    if marks is None:
-        return ""
+def _marks(marks: LogMarks) -> str:
     known = {
         "log start": marks.log_start_offset,
         "high watermark": marks.high_watermark,

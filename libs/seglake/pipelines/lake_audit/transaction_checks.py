@@ -11,17 +11,14 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from seglake.lake.parquet_rows import numbers
-from seglake.pipelines.lake_audit.ledger import Offsets
+from seglake.pipelines.lake_audit.ledger import Flags, Offsets
 from seglake.pipelines.lake_audit.problems import Problem, ProblemKind, problem
-from seglake.pipelines.lake_audit.texts import text_values
+from seglake.pipelines.lake_audit.texts import is_one_of
 
-Flags = NDArray[np.bool_]
-
-_OUTCOMES = {"commit": True, "abort": False, "committed": True, "aborted": False}
 _MARKERS = ("commit", "abort")
+_OUTCOMES = (*_MARKERS, "committed", "aborted")
 
 
 class End(NamedTuple):
@@ -66,45 +63,39 @@ class _Events(NamedTuple):
 
 
 class PartitionTransactions:
-    """Takes rows of `batches` in any order; call `finish` before asking."""
+    """Takes rows of `batches` of one partition, in any order; call `finish` before asking."""
 
     def __init__(self) -> None:
         self._parts: list[_Events] = []
 
     def add(self, rows: pa.Table) -> None:
-        """Take some rows, all of this partition."""
-        states, state_codes = text_values(rows, "transaction_state")
-        kinds, kind_codes = text_values(rows, "control_type")
-        is_marker = np.array([kind in _MARKERS for kind in kinds])[kind_codes]
-        is_event = is_marker | np.array([state in _OUTCOMES for state in states])[state_codes]
+        is_marker = is_one_of(rows, "control_type", _MARKERS)
+        is_event = is_marker | is_one_of(rows, "transaction_state", _OUTCOMES)
         if not is_event.any():
             return
         is_commit = np.where(
             is_marker,
-            np.array([_OUTCOMES.get(kind or "", False) for kind in kinds])[kind_codes],
-            np.array([_OUTCOMES.get(state or "", False) for state in states])[state_codes],
+            is_one_of(rows, "control_type", ("commit",)),
+            is_one_of(rows, "transaction_state", ("commit", "committed")),
         )
         columns = (numbers(rows, name) for name in ("producer_id", "base_offset", "last_offset"))
         parts = (*columns, is_marker, is_commit)
         self._parts.append(_Events(*(part[is_event] for part in parts)))
 
     def finish(self, spans: BatchSpans) -> None:
-        """Everything was added."""
         self._spans = spans
         self._events = _joined(self._parts, spans.cell)
         events, count = self._events, len(self._events.bases)
         markers = np.where(events.is_marker, np.arange(count), count)
         following = np.minimum.accumulate(markers[::-1])[::-1]
-        self._has_end = np.zeros(count, np.bool_)
-        self._end = np.minimum(following, max(count - 1, 0))
-        if count:
-            self._has_end = (following < count) & (events.producers[self._end] == events.producers)
-        reached = np.maximum.accumulate(spans.lasts) if len(spans.lasts) else spans.lasts
+        self._end = np.minimum(following, count - 1)
+        self._has_end = (following < count) & (events.producers[self._end] == events.producers)
+        reached = np.maximum.accumulate(spans.lasts)
         is_start = np.ones(len(spans.bases), np.bool_)
         is_start[1:] = spans.bases[1:] > reached[:-1] + 1
         self._run = np.cumsum(is_start) - 1
         self._run_starts = spans.bases[is_start]
-        self._run_lasts = reached[np.append(is_start[1:], True)] if len(reached) else reached
+        self._run_lasts = reached[np.append(is_start, True)[1:]]
 
     def problems(self) -> list[Problem]:
         """Transactions of which another end is in this cell."""

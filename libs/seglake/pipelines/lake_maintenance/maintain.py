@@ -117,66 +117,58 @@ def maintain(
     return summary
 
 
+@dataclass(frozen=True, slots=True)
 class _Maintenance:
-    def __init__(
-        self,
-        tables: LakeTables,
-        engine: Engine,
-        reporter: RunReporter,
-        settings: Settings,
-        choice: MaintenanceChoice,
-        run_id: str,
-    ) -> None:
-        self._tables = tables
-        self._engine = engine
-        self._reporter = reporter
-        self._settings = settings
-        self._choice = choice
-        self.run_id = run_id
+    tables: LakeTables
+    engine: Engine
+    reporter: RunReporter
+    settings: Settings
+    choice: MaintenanceChoice
+    run_id: str
 
     def of(self, table: Table) -> TableMaintenance:
         started = time.monotonic()
-        view = view_of(self._tables, table)
+        view = view_of(self.tables, table)
         done = TableMaintenance(table.name, *_count(view.files))
-        if self._choice.dry_run:
+        if self.choice.dry_run:
             merges = self._merges(view)
             done.merged_files, done.new_files = _file_count(merges), len(merges)
         else:
             view = self._compact(view, done)
         done.deleted_files, done.deleted_bytes = vacuumed(
-            self._tables, table, view.handle, run_id=self.run_id, dry_run=self._choice.dry_run
+            self.tables, table, view.handle, run_id=self.run_id, dry_run=self.choice.dry_run
         )
-        if not self._choice.dry_run:
+        if not self.choice.dry_run:
             done.files_after, done.bytes_after = _count(view.files)
-            write_checkpoint(self._tables, table, view.handle)
+            write_checkpoint(self.tables, table, view.handle)
         done.seconds = round(time.monotonic() - started, 3)
         return done
 
     def _merges(self, view: TableView) -> list[Merge]:
-        selects = self._settings.select
+        selects = self.settings.select
         return [
             merge
-            for merge in merges_of(view, self._settings.write.target_file_bytes)
+            for merge in merges_of(view, self.settings.write.target_file_bytes)
             if not selects.topics or (merge.topic and selects.takes_topic(merge.topic))
         ]
 
     def _compact(self, view: TableView, done: TableMaintenance) -> TableView:
         """Merge until nothing is left to do, so much at a time as goes into a wave."""
         while merges := self._merges(view):
-            write = self._settings.write
+            write = self.settings.write
             wave = packed(merges, lambda each: each.size_bytes, write.wave_bytes)[0]
-            files = self._reporter.run_tasks(
-                self._engine,
+            files = self.reporter.run_tasks(
+                self.engine,
                 merge,
-                [merge_task(self._tables, view.table, m, write.compression_level) for m in wave],
+                [merge_task(self.tables, view.table, m, write.compression_level) for m in wave],
                 sizes=[each.size_bytes for each in wave],
                 text=f"compacting {view.table.name}",
             )
             now_ms = time.time_ns() // 1_000_000
             done.failure = replace_files(
-                self._tables, view, wave, files, run_id=self.run_id, now_ms=now_ms
+                self.tables, view, wave, files, run_id=self.run_id, now_ms=now_ms
             )
-            view = view_of(self._tables, view.table)
+            view = view_of(self.tables, view.table)
             if done.failure:
                 break
             done.merged_files += _file_count(wave)

@@ -9,12 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from seglake.kafka_log.leader_epochs import LeaderEpochs
-from seglake.kafka_log.replica import (
-    NO_CHECKPOINTS,
-    PartitionKey,
-    Replica,
-    SegmentFile,
-)
+from seglake.kafka_log.replica import NO_CHECKPOINTS, PartitionKey, Replica, SegmentFile
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.parquet_rows import read_rows
 from seglake.lake.tables import QUARANTINE
@@ -43,9 +38,9 @@ def quarantined_sources(
     copies: list[RepairSource] = []
     try:
         for identity, raw in _quarantined_bytes(tables, source_id) if wanted else ():
-            key, row = wanted.pop(identity, (None, None))
-            if key is None or row is None:
+            if identity not in wanted:
                 continue
+            key, row = wanted.pop(identity)
             path = storage.join(folder, f"{len(wanted):06d}.log")
             with storage.open_output(path) as output:
                 output.write(raw)

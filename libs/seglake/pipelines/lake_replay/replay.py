@@ -17,11 +17,7 @@ from seglake.pipelines.lake_replay.quarantined_bytes import quarantined_sources
 from seglake.pipelines.lake_replay.replay_summary import ReplaySummary
 from seglake.pipelines.segment_ingest.announcement import Announcement
 from seglake.pipelines.segment_ingest.planning.unread_data import compressed_log
-from seglake.pipelines.segment_ingest.repair.repair import (
-    expected_repairs,
-    repair,
-    repair_from,
-)
+from seglake.pipelines.segment_ingest.repair.repair import expected_repairs, repair, repair_from
 from seglake.pipelines.segment_ingest.repair.repair_state import repair_state
 from seglake.pipelines.segment_ingest.report.unread_files import unread_files
 from seglake.pipelines.segment_ingest.run_context import (
@@ -130,5 +126,4 @@ def _replay_topics(
     else:
         filled = repair(replicas, context, is_replay=True)
         summary.add(filled, repair_from(kept, topics, context))
-    left = repair_state(context, topics)
-    summary.add_left(left.left_spans, left.gaps)
+    summary.add_left(repair_state(context, topics))

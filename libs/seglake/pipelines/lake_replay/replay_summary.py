@@ -1,17 +1,15 @@
 """What a replay did, for a person and for a machine. Pure."""
 
 import json
-from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 
 from seglake.errors import ExitCode
-from seglake.kafka_log.gap_ranges import GapRanges, ranges_joined
-from seglake.kafka_log.replica import PartitionKey
-from seglake.log_tables.current_gaps import CurrentGap
+from seglake.kafka_log.gap_ranges import GapRanges, gaps_joined
 from seglake.pipelines.progress import show_count
 from seglake.pipelines.segment_ingest.committing.concurrent_ranges import ConcurrentRange
 from seglake.pipelines.segment_ingest.repair.repair import RepairResult
 from seglake.pipelines.segment_ingest.repair.repair_candidates import PlannedFill
+from seglake.pipelines.segment_ingest.repair.repair_state import RepairState
 from seglake.pipelines.segment_ingest.report.gap_report import (
     joined_places,
     json_gaps,
@@ -20,11 +18,7 @@ from seglake.pipelines.segment_ingest.report.gap_report import (
     standing_gaps,
 )
 from seglake.pipelines.segment_ingest.report.ingest_summary import shown_concurrent, shown_plan
-from seglake.pipelines.segment_ingest.report.places import (
-    GapsByPartition,
-    named_counts,
-    named_gaps,
-)
+from seglake.pipelines.segment_ingest.report.places import GapsByPartition, named_counts, named_gaps
 from seglake.pipelines.segment_ingest.report.unread_files import UnreadEntry
 from seglake.printable import as_lines
 
@@ -83,9 +77,7 @@ class ReplaySummary:
         """Count what searches for the gaps of one source brought, or would bring."""
         for found in searches:
             self.planned_fills += found.planned_fills
-            for name, gaps in repaired_gaps(found).items():
-                before = self.repaired.get(name)
-                self.repaired[name] = gaps if before is None else ranges_joined([before, gaps])
+            self.repaired = gaps_joined((self.repaired, repaired_gaps(found)))
             self.repaired_gaps += len(found.results)
             self.repaired_records += sum(result.totals.records for result in found.results)
             self.left_out |= found.unread
@@ -93,16 +85,12 @@ class ReplaySummary:
             self.concurrent_ranges += found.concurrent
         self.notes += dict.fromkeys(note for found in searches for note in found.notes)
 
-    def add_left(
-        self,
-        spans: Mapping[tuple[str, str], int],
-        gaps: Mapping[PartitionKey, Iterable[CurrentGap]],
-    ) -> None:
+    def add_left(self, left: RepairState) -> None:
         """Count what is left: spans by partition and defect code, and gaps."""
-        for (partition, code), count in spans.items():
+        for (partition, code), count in left.left_spans.items():
             self.left_spans[code] = self.left_spans.get(code, 0) + count
             self.left_damaged[partition] = self.left_damaged.get(partition, 0) + count
-        self.left_gaps = joined_places(self.left_gaps, standing_gaps(gaps))
+        self.left_gaps = joined_places(self.left_gaps, standing_gaps(left.gaps))
 
     def to_json(self) -> str:
         """One line."""

@@ -7,10 +7,7 @@ from seglake.kafka_log.leader_epochs import OPEN_END
 from seglake.kafka_log.offset_ranges import OffsetRange, common, merged
 from seglake.log_tables.coverage import Coverage
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
-from seglake.pipelines.segment_ingest.replica_conflicts.elections import (
-    current_batches,
-    spans_of,
-)
+from seglake.pipelines.segment_ingest.replica_conflicts.elections import current_batches, spans_of
 from seglake.pipelines.segment_ingest.run_context import RunContext
 
 
@@ -57,12 +54,11 @@ def kept_rows(
     return KeptRows(merged([*below, *waiting, *above]), "; ".join(reasons))
 
 
-def widened(offsets: OffsetRange, spans: Iterable[OffsetRange]) -> OffsetRange:
+def widened(offsets: OffsetRange, spans: Sequence[OffsetRange]) -> OffsetRange:
     """A range, and the rest of each row that it has a part of."""
     start, stop = offsets
-    listed = list(spans)
-    first = min((first for first, end in listed if first < start < end), default=start)
-    last = max((end for first, end in listed if first < stop < end), default=stop)
+    first = min((first for first, end in spans if first < start < end), default=start)
+    last = max((end for first, end in spans if first < stop < end), default=stop)
     return first, last
 
 

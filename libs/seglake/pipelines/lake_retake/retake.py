@@ -115,12 +115,8 @@ def _retake(
         for key in lost:
             left_out.pop(str(key), None)  # it is tried again
         if rounds:
-            recover(
-                context.tables,
-                context.source_id,
-                sorted(_topics_of(lost)),
-                after=context.after,
-            )
+            topics = sorted(_topics_of(lost))
+            recover(context.tables, context.source_id, topics, after=context.after)
         done = _round(lost, whole, replicas, context, summary)
         committed += done.committed
         left_out |= done.left_out
@@ -170,10 +166,11 @@ def _round(
     plan = planned(replicas, wanted, coverage, context) if wanted else RetakePlan()
     summary.findings.notes += plan.notes
     if context.is_dry_run:
-        summary.add_plan(plan.ranges, [(of.key, free) for of in plan.retakes for free in of.free])
+        summary.add_plan(plan)
         return _Round((), (), plan.left_out)
     waves = planned_waves(plan.ranges, context)
-    ledger = RetakeLedger(plan.retakes, coverage, generations, context, whole=whole)
+    retakes = {retake.key: retake for retake in plan.retakes}
+    ledger = RetakeLedger(retakes, coverage, generations, context, whole)
     committed: list[RangeResult] = []
     left_out, lost = dict(plan.left_out), set[str]()
     for result in run_waves(waves, generations, context, extra_files=ledger.files):

@@ -1,7 +1,8 @@
 """The ledger's own rows of a retake: what it supersedes itself, and what it sets free. Effect."""
 
 import uuid
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from seglake.kafka_log.offset_ranges import OffsetRange, common, without
 from seglake.kafka_log.replica import PartitionKey
@@ -24,6 +25,7 @@ from seglake.pipelines.segment_ingest.replica_conflicts.elections import (
 from seglake.pipelines.segment_ingest.run_context import RunContext
 
 
+@dataclass(slots=True)
 class RetakeLedger:
     """Asked for its files in each wave, and told by `settle` what became of the commit.
 
@@ -33,53 +35,44 @@ class RetakeLedger:
             place, and where that is left to do; what is done is taken out.
     """
 
-    def __init__(
-        self,
-        retakes: Sequence[PartitionRetake],
-        coverage: Coverage,
-        generations: dict[str, int],
-        context: RunContext,
-        *,
-        whole: dict[PartitionKey, list[OffsetRange]],
-    ) -> None:
-        self._retakes = {retake.key: retake for retake in retakes}
-        self._coverage = coverage
-        self._generations = generations
-        self._context = context
-        self._whole = whole
-        self._replaced: list[RangeResult] = []  # by the commit that is being made
-        self._released: list[ReleasedRange] = []
+    retakes: Mapping[PartitionKey, PartitionRetake]
+    coverage: Coverage
+    generations: dict[str, int]
+    context: RunContext
+    whole: dict[PartitionKey, list[OffsetRange]]
+    _replaced: list[RangeResult] = field(default_factory=list)  # by the commit that is being made
+    _released: list[ReleasedRange] = field(default_factory=list)
 
     def files(self, results: Sequence[RangeResult]) -> dict[str, list[DataFile]]:
         """The files to be committed with these ranges, by topic."""
-        self._replaced = [result for result in results if result.plan.key in self._whole]
-        left = dict(self._whole)
+        self._replaced = [result for result in results if result.plan.key in self.whole]
+        left = dict(self.whole)
         lost: list[SupersededRange] = []
         for result in self._replaced:
             lost += self._lost(result, left[result.plan.key])
             left[result.plan.key] = _less(left[result.plan.key], result)
         self._released = [free for result in results for free in self._free(result)]
         attempt_id = str(uuid.uuid4())
-        found = ledger_files(lost, self._generations, attempt_id, self._context)
-        free = ledger_files(self._released, self._generations, attempt_id, self._context)
+        found = ledger_files(lost, self.generations, attempt_id, self.context)
+        free = ledger_files(self._released, self.generations, attempt_id, self.context)
         for topic, files in free.items():
             found.setdefault(topic, []).extend(files)
         return found
 
     def release(self) -> tuple[str, ...]:
         """Commit what nothing is ingested with; the topics that another run took meanwhile."""
-        alone = [of for of in self._retakes.values() if not of.plans]
+        alone = [of for of in self.retakes.values() if not of.plans]
         self._released = [ReleasedRange(of.key, free) for of in alone for free in of.free]
         attempt_id = str(uuid.uuid4())
-        files = ledger_files(self._released, self._generations, attempt_id, self._context)
-        return commit_files(files, attempt_id, self._generations, self._context)
+        files = ledger_files(self._released, self.generations, attempt_id, self.context)
+        return commit_files(files, attempt_id, self.generations, self.context)
 
     def settle(self, lost: Collection[str]) -> list[ReleasedRange]:
         """The commit is done, but for topics that another run took; the ranges that it set free."""
         for result in self._replaced:
             key = result.plan.key
             if key.topic not in lost:
-                self._whole[key] = _less(self._whole[key], result)
+                self.whole[key] = _less(self.whole[key], result)
         released = [free for free in self._released if free.key.topic not in lost]
         self._replaced, self._released = [], []
         return released
@@ -92,18 +85,18 @@ class RetakeLedger:
             left: what is left to do of the partition.
         """
         key = result.plan.key
-        batches = current_batches(key, self._coverage, self._context)
-        spans = spans_of(key, batches, self._coverage, self._context)
+        batches = current_batches(key, self.coverage, self.context)
+        spans = spans_of(key, batches, self.coverage, self.context)
         wide = widened(_offsets(result), spans)
-        counting = common(self._coverage.current_ranges(key), wide)
+        counting = common(self.coverage.current_ranges(key), wide)
         return [superseded(key, lost, batches) for each in left for lost in common(counting, each)]
 
     def _free(self, result: RangeResult) -> list[ReleasedRange]:
         """What lies above the end of the log, with the last range that it has."""
-        retake = self._retakes[result.plan.key]
+        retake = self.retakes[result.plan.key]
         if not retake.free or result.plan is not retake.plans[-1]:
             return []
-        free = free_ranges(retake.key, result.next_offset, self._coverage)
+        free = free_ranges(retake.key, result.next_offset, self.coverage)
         return [ReleasedRange(retake.key, offsets) for offsets in free]
 
 

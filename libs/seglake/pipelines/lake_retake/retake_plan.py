@@ -90,8 +90,7 @@ def selected_keys(
             f"the lake {context.tables.lake_path} has no partition {_listed(strange)} of the "
             f"selected topics. There are {_listed(there)}"
         )
-    numbers = selection.partitions or {key.partition for key in keys}
-    return {key for key in keys if key.partition in numbers}
+    return {key for key in keys if key.partition in (selection.partitions or there)}
 
 
 def _listed(partitions: Iterable[int]) -> str:
@@ -109,13 +108,8 @@ def wanted_ranges_of(
     """
     found = {}
     for key in sorted(keys, key=str):
-        counting = coverage.current_ranges(key)
-        found[key] = merged(
-            [
-                *coverage.superseded_ranges(key),
-                *(range_ for left in whole.get(key, ()) for range_ in common(counting, left)),
-            ]
-        )
+        counting = _counting(key, whole.get(key, ()), coverage)
+        found[key] = merged([*coverage.superseded_ranges(key), *counting])
     return {key: wanted for key, wanted in found.items() if wanted}
 
 

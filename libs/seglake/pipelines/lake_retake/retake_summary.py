@@ -7,11 +7,10 @@ from dataclasses import asdict, dataclass, field
 
 from seglake.errors import ExitCode
 from seglake.kafka_log.offset_ranges import OffsetRange
-from seglake.kafka_log.replica import PartitionKey
+from seglake.pipelines.lake_retake.retake_plan import RetakePlan
 from seglake.pipelines.progress import show_count
 from seglake.pipelines.segment_ingest.committing.election_rows import ReleasedRange
 from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
-from seglake.pipelines.segment_ingest.planning.plan import RangePlan
 from seglake.pipelines.segment_ingest.repair.repair import RepairResult
 from seglake.pipelines.segment_ingest.report.gap_report import (
     expected_gaps,
@@ -105,16 +104,13 @@ class RetakeSummary:
             self.batches += result.totals.batches
         self.released += [(str(free.key), free.offsets) for free in released]
 
-    def add_plan(
-        self, plans: Sequence[RangePlan], free: Iterable[tuple[PartitionKey, OffsetRange]]
-    ) -> None:
+    def add_plan(self, plan: RetakePlan) -> None:
         """Say what a dry run would ingest and release."""
-        self.planned += [(str(plan.key), (plan.start_offset, plan.next_offset)) for plan in plans]
-        self.released += [(str(key), offsets) for key, offsets in free]
-        self.gaps = joined_places(self.gaps, expected_gaps(plans))
-        self.findings.ingested_unknown_outcomes += doubts_of(
-            (plan, plan.next_offset) for plan in plans
-        )
+        plans = [(each, each.next_offset) for each in plan.ranges]
+        self.planned += [(str(each.key), (each.start_offset, stop)) for each, stop in plans]
+        self.released += [(str(of.key), free) for of in plan.retakes for free in of.free]
+        self.gaps = joined_places(self.gaps, expected_gaps(plan.ranges))
+        self.findings.ingested_unknown_outcomes += doubts_of(plans)
 
     def add_findings(self, committed: Sequence[RangeResult], repairs: RepairResult) -> None:
         """Say what a person should know of what was committed, and of the repairs behind it."""

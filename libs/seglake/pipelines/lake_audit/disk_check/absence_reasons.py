@@ -6,13 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from seglake.lake.parquet_rows import NULL_NUMBER, numbers
 from seglake.log_tables.batch_rows import BatchState
-from seglake.pipelines.lake_audit.ledger import Blocks, Offsets
-
-Flags = NDArray[np.bool_]
+from seglake.pipelines.lake_audit.ledger import Blocks, Flags, Offsets
+from seglake.pipelines.lake_audit.texts import is_one_of
 
 Reason = tuple[str, Flags]  # in words, and the records that it holds for
 
@@ -29,7 +27,6 @@ class DiskRecords(NamedTuple):
     is_quarantined: Flags
 
     def taken(self, chosen: Flags) -> "DiskRecords":
-        """Some of them."""
         return DiskRecords._make(column[chosen] for column in self)
 
 
@@ -51,18 +48,18 @@ def why_absent(
         known_start_offset: the lake knows that the log began here; what is below was not read.
     """
     place = _batch_of(records.offsets, batches)
-    has_batch = place >= 0
+    is_aborted = is_one_of(batches, "state", (BatchState.ABORTED,))
     # The cleaner has rewritten a batch with another checksum, before or after it was ingested.
     has_other_crc = _at(numbers(batches, "crc"), place) != records.crcs
     reasons = [
         *_of_another_log(records, batches),
-        ("aborted", has_batch & _has_text(batches, "state", BatchState.ABORTED, place)),
-        ("rewritten by the cleaner", has_batch & has_other_crc),
+        ("aborted", _at(is_aborted.astype(np.int64), place) == 1),
+        ("rewritten by the cleaner", (place >= 0) & has_other_crc),
         ("below the log start", records.offsets < known_start_offset),
     ]
     for cause in gaps.column("cause").unique().to_pylist():
-        is_met = pa.array([text == cause for text in gaps.column("cause").to_pylist()])
-        reasons.append((f"in a gap ({cause})", _is_in_gap(records.offsets, gaps.filter(is_met))))
+        met = gaps.filter(pa.array(is_one_of(gaps, "cause", (cause,))))
+        reasons.append((f"in a gap ({cause})", _is_in_gap(records.offsets, met)))
     return _explained(records, reasons)
 
 
@@ -101,12 +98,6 @@ def _is_of_other_leader(records: DiskRecords, batches: pa.Table, place: Offsets)
     known = _at(numbers(batches, "leader_epoch"), place)
     both = (known != NULL_NUMBER) & (records.epochs != NULL_NUMBER)
     result: Flags = both & (known != records.epochs)
-    return result
-
-
-def _has_text(rows: pa.Table, column: str, text: str, place: Offsets) -> Flags:
-    values = np.array([value == text for value in rows.column(column).to_pylist()], np.int64)
-    result: Flags = _at(values, place) == 1
     return result
 
 

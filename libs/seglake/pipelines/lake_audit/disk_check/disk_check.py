@@ -10,8 +10,8 @@ from seglake.kafka_log.offset_ranges import OffsetRange, subtracted, without
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.parquet_rows import Within
-from seglake.lake.snapshots import Snapshot, StoredFile, read_snapshots
-from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS, Table
+from seglake.lake.snapshots import Snapshot, read_snapshots
+from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS
 from seglake.log_dirs.discovery import Discovery, discover
 from seglake.log_dirs.errors import WrongSourceError
 from seglake.log_tables.coverage import Coverage, with_known_id
@@ -22,7 +22,6 @@ from seglake.pipelines.lake_audit.disk_check.disk_check_task import (
     check_pieces,
 )
 from seglake.pipelines.lake_audit.disk_check.lake_rows import LakeRows
-from seglake.pipelines.lake_audit.lake_state import AUDITED
 from seglake.pipelines.lake_audit.ledger import LakePartition, Row, partition_ledger
 from seglake.pipelines.progress import RunReporter, show_count
 from seglake.pipelines.settings.settings import Settings
@@ -85,7 +84,6 @@ class _Lake:
     source_id: str
     coverage: Coverage
     snapshots: Mapping[str, Snapshot]
-    totals: Mapping[PartitionKey, tuple[int, int]]  # records, highest log start
     ledgers: Mapping[PartitionKey, Sequence[Row]]
 
 
@@ -122,26 +120,25 @@ def check_disks(
         SeglakeError: the lake cannot be read, or a worker failed.
     """
     known = _read_lake(lake, storage, disks.source_id)
-    checks: list[CopyCheck] = []
     pieces: list[tuple[CopyCheck, DiskPiece]] = []
     ingested = set(known.coverage.topics())
-    checks += [*_not_listed(disks.unreadable, ingested), *_absent(disks, known.coverage)]
+    checks = [*_not_listed(disks.unreadable, ingested), *_absent(disks, known.coverage)]
     for replica in disks.replicas:
         if replica.key.topic.startswith(_INTERNAL_PREFIX) and replica.key.topic not in ingested:
             continue
         replica = with_known_id(replica, known.coverage)
-        records, start = known.totals.get(replica.key, (0, 0))
+        rows = known.ledgers.get(replica.key, ())
         check = CopyCheck(
             partition=str(replica.key),
             folder=replica.folder,
             broker_id=replica.broker_id,
-            lake_records=records,
+            lake_records=sum(_record_count(row) for row in rows),
             high_watermark=replica.checkpoints.high_watermark,
             superseded=tuple(known.coverage.superseded_ranges(replica.key)),
             failures=_not_read(replica),
         )
         checks.append(check)
-        pieces += [(check, piece) for piece in _pieces(replica, start, known, settings)]
+        pieces += [(check, piece) for piece in _pieces(replica, known, settings)]
     _compare(pieces, settings, engine, reporter)
     return checks
 
@@ -205,54 +202,49 @@ def _read_lake(lake: str, storage: Storage, source_id: str) -> _Lake:
             f"the lake {path} has nothing of cluster {source_id}, which the sources are of"
         )
     coverage = Coverage(rows)
-    totals: dict[PartitionKey, tuple[int, int]] = {}
     ledgers: dict[PartitionKey, list[Row]] = {}
     for row in rows:
         key = coverage.joined_key(PartitionKey(row["topic"], row["partition"], row["topic_id"]))
-        records, start = totals.get(key, (0, 0))
-        start = max(start, (row["log_start_offset"] or 0) if row["kind"] in INGESTED else 0)
-        count = row["records"] or 0
-        is_lost = row["kind"] == RangeKind.SUPERSEDED
-        totals[key] = (records + (-count if is_lost else count), start)
         ledgers.setdefault(key, []).append(row)
     return _Lake(
         storage=storage,
         source_id=source_id,
         coverage=coverage,
-        snapshots=read_snapshots(tables, AUDITED),
-        totals=totals,
+        snapshots=read_snapshots(tables, (RECORDS, BATCHES, QUARANTINE, GAPS)),
         ledgers=ledgers,
     )
 
 
-def _pieces(
-    replica: Replica, known_start_offset: int, known: _Lake, settings: Settings
-) -> Iterable[DiskPiece]:
+def _record_count(row: Row) -> int:
+    """The records that a row of the ledger brought, below 0 for those that lost an election."""
+    count: int = row["records"] or 0
+    return -count if row["kind"] == RangeKind.SUPERSEDED else count
+
+
+def _pieces(replica: Replica, known: _Lake, settings: Settings) -> Iterable[DiskPiece]:
     lake = _lake_rows(known, replica.key)
+    rows = known.ledgers.get(replica.key, ())
+    starts = (row["log_start_offset"] or 0 for row in rows if row["kind"] in INGESTED)
+    known_start_offset = max([0, *starts])
     covered = tuple(known.coverage.current_ranges(replica.key))
-    segments = replica.segments
-    stop = 0
     packs = packed(
-        segments,
+        replica.segments,
         lambda file: file.size_bytes,
         settings.read.split_bytes,
         most_items=_MOST_SEGMENTS_IN_A_PIECE,
     )
     for pack in packs:
-        stop += len(pack)
         yield DiskPiece(
             source=known.storage,
             lake=lake,
             broker_id=replica.broker_id,
             files=tuple(pack),
-            is_end=stop == len(segments),
-            cleaner_offset=replica.checkpoints.cleaner_offset or 0,
-            durable_offset=replica.durable_offset,
+            is_end=pack[-1] is replica.segments[-1],
+            checkpoints=replica.checkpoints,
             log_start_offset=replica.log_start_offset,
             known_start_offset=known_start_offset,
             covered=covered,
-            window_bytes=settings.read.window_bytes,
-            decoded_bytes=settings.read.decoded_bytes,
+            read=settings.read,
             max_decompressed_batch_bytes=settings.limits.max_decompressed_batch_bytes,
         )
 
@@ -260,22 +252,14 @@ def _pieces(
 def _lake_rows(known: _Lake, key: PartitionKey) -> LakeRows:
     """The lake's side of a partition's pieces."""
     is_first_id = known.coverage.joined_key(key._replace(topic_id=None)) == key
-
-    def files(table: Table) -> tuple[StoredFile, ...]:
-        partition = Within("partition", key.partition, key.partition)
-        return tuple(
+    partition = Within("partition", key.partition, key.partition)
+    files = {
+        name: tuple(
             file
-            for file in known.snapshots[table.name].files
+            for file in snapshot.files
             if file.topic in (None, key.topic) and file.may_hold([partition])
         )
-
-    partition = LakePartition(known.source_id, key)
-    return LakeRows(
-        storage=known.storage,
-        ledger=partition_ledger(partition, known.ledgers.get(key, ())),
-        has_null_id=is_first_id,
-        records=files(RECORDS),
-        batches=files(BATCHES),
-        gaps=files(GAPS),
-        quarantine=files(QUARANTINE),
-    )
+        for name, snapshot in known.snapshots.items()
+    }
+    ledger = partition_ledger(LakePartition(known.source_id, key), known.ledgers.get(key, ()))
+    return LakeRows(known.storage, ledger, is_first_id, files)

@@ -21,7 +21,6 @@ def exit_code(checks: Sequence[CopyCheck]) -> int:
 
 # Any: what JSON can hold.
 def to_mapping(checks: Sequence[CopyCheck]) -> dict[str, Any]:
-    """Everything, as JSON takes it."""
     return {"exit_code": exit_code(checks), "copies": [_copy(check) for check in checks]}
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
-from seglake.kafka_log.replica import SegmentFile
+from seglake.kafka_log.replica import Checkpoints, SegmentFile
 from seglake.lake.parquet_rows import HIGHEST, NULL_NUMBER
 from seglake.lake.tables import CLUSTER_METADATA
 from seglake.log_dirs.errors import SourceVanishedError
@@ -30,6 +30,7 @@ from seglake.pipelines.lake_audit.disk_check.absence_reasons import (
 from seglake.pipelines.lake_audit.disk_check.lake_rows import LakeRows
 from seglake.pipelines.lake_audit.disk_check.record_compare import PAYLOAD_COLUMNS, match
 from seglake.pipelines.lake_audit.ledger import Offsets
+from seglake.pipelines.settings.settings import ReadSettings
 from seglake.segment_codec.columns import LOWEST_OFFSET, ColumnBuilder, Columns
 from seglake.segment_codec.errors import DefectError, SegmentCodecError
 from seglake.segment_codec.message_set import Wrapper
@@ -62,13 +63,11 @@ class DiskPiece:
     broker_id: int | None
     files: tuple[SegmentFile, ...]
     is_end: bool
-    cleaner_offset: int
-    durable_offset: int
+    checkpoints: Checkpoints
     log_start_offset: int
     known_start_offset: int
     covered: tuple[OffsetRange, ...]
-    window_bytes: int
-    decoded_bytes: int
+    read: ReadSettings
     max_decompressed_batch_bytes: int
 
     @property
@@ -83,14 +82,11 @@ class Places(NamedTuple):
     first_offsets: tuple[int, ...] = ()
 
     def joined(self, other: "Places") -> "Places":
-        """Those of both."""
         shown = sorted([*self.first_offsets, *other.first_offsets])[:_MOST_OFFSETS]
         return Places(self.records + other.records, tuple(shown))
 
     def and_more(self, offsets: Offsets) -> "Places":
-        """With further ones."""
-        first = np.sort(offsets)[:_MOST_OFFSETS].tolist()
-        return self.joined(Places(len(offsets), tuple(first)))
+        return self.joined(Places(len(offsets), tuple(np.sort(offsets)[:_MOST_OFFSETS].tolist())))
 
 
 _NOWHERE = Places()
@@ -172,13 +168,13 @@ class _Check:
             base_offset=file.base_offset,
             limit_offset=file.base_offset + MOST_OFFSETS,
             is_last=is_last,
-            durable_offset=piece.durable_offset,
+            durable_offset=piece.checkpoints.durable_offset,
             anchors=lambda: anchors_of(read_index(piece.source, file)),
-            may_have_holes=file.base_offset < piece.cleaner_offset,
+            may_have_holes=file.base_offset < (piece.checkpoints.cleaner_offset or 0),
         )
         with piece.source.open_reader(file.path) as reader:
             check_size(file, reader.size_bytes, is_last=is_last)
-            window = Window(CountedReads(reader), piece.window_bytes, file.size_bytes)
+            window = Window(CountedReads(reader), piece.read.window_bytes, file.size_bytes)
             walk = SegmentWalk(window, bounds, _AnyOrder(0), compares_neighbours=False)
             for item in walk.items():
                 if isinstance(item, Defect):
@@ -209,7 +205,7 @@ class _Check:
             self._report.damaged_spans += 1
             return
         self._is_quarantined.append(is_quarantined)
-        if self._builder.plain_bytes >= piece.decoded_bytes:
+        if self._builder.plain_bytes >= piece.read.decoded_bytes:
             self._flush()
 
     def _flush(self) -> None:

@@ -2,18 +2,15 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from seglake.lake.parquet_rows import Within, numbers, read_rows
 from seglake.lake.snapshots import StoredFile
 from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS, Table
 from seglake.pipelines.lake_audit.disk_check.record_compare import PAYLOAD_COLUMNS
 from seglake.pipelines.lake_audit.ledger import LakePartition, PartitionLedger
-from seglake.pipelines.lake_audit.texts import text_values
+from seglake.pipelines.lake_audit.texts import is_one_of
 from seglake.storage.storage import Storage
 
 _KEY_COLUMNS = ("source_id", "topic_id", "partition")
@@ -27,15 +24,13 @@ class LakeRows:
     Attributes:
         has_null_id: rows without a topic id belong to it too.
         ledger: tells which rows count.
+        files: of each table, by its name.
     """
 
     storage: Storage
     ledger: PartitionLedger
     has_null_id: bool
-    records: tuple[StoredFile, ...]
-    batches: tuple[StoredFile, ...]
-    gaps: tuple[StoredFile, ...]
-    quarantine: tuple[StoredFile, ...]
+    files: Mapping[str, Sequence[StoredFile]]
 
     @property
     def partition(self) -> LakePartition:
@@ -44,7 +39,7 @@ class LakeRows:
     def payloads(self, first_offset: int, last_offset: int) -> pa.Table:
         """The records between two offsets, both in it, with PAYLOAD_COLUMNS."""
         only = [Within("offset", first_offset, last_offset)]
-        return self._read(RECORDS, self.records, PAYLOAD_COLUMNS, only)
+        return self._read(RECORDS, PAYLOAD_COLUMNS, only)
 
     def batches_at(self, first_offset: int, last_offset: int) -> pa.Table:
         """The batches that reach into a range of offsets, by rising base offset."""
@@ -53,7 +48,7 @@ class LakeRows:
             Within("last_offset", at_least=first_offset),
         ]
         columns = ("base_offset", "last_offset", "crc", "leader_epoch", "state")
-        return self._read(BATCHES, self.batches, columns, only).sort_by("base_offset")
+        return self._read(BATCHES, columns, only).sort_by("base_offset")
 
     def gaps_at(self, first_offset: int, last_offset: int) -> pa.Table:
         """The gaps that reach into a range of offsets, also those that were repaired."""
@@ -62,33 +57,27 @@ class LakeRows:
             Within("next_offset", at_least=first_offset + 1),
         ]
         columns = ("topic", "start_offset", "next_offset", "cause")
-        return self._read(GAPS, self.gaps, columns, only)
+        return self._read(GAPS, columns, only)
 
     def quarantined(self, broker_id: int | None) -> frozenset[tuple[str, int]]:
         """Segment and position of what one broker's disk has and the lake did not take."""
         columns = ("topic", "broker_id", "segment", "position", "resolution", "generation")
-        rows = self._read(QUARANTINE, self.quarantine, columns, []).to_pylist()
+        rows = self._read(QUARANTINE, columns, []).to_pylist()
         found = [row for row in rows if row["broker_id"] == broker_id]
         found.sort(key=lambda row: (row["generation"] or 0, row["resolution"] is not None))
-        newest = {_place(row): row["resolution"] for row in found}
+        newest = {(row["segment"], row["position"]): row["resolution"] for row in found}
         return frozenset(place for place, resolution in newest.items() if resolution is None)
 
-    def _read(
-        self,
-        table: Table,
-        files: Sequence[StoredFile],
-        columns: Sequence[str],
-        only: Sequence[Within],
-    ) -> pa.Table:
-        """The partition's rows of some files that meet the conditions."""
-        fields = [table.schema.field(name) for name in columns]
-        found = [pa.schema(fields).empty_table()]
+    def _read(self, table: Table, columns: Sequence[str], only: Sequence[Within]) -> pa.Table:
+        """The partition's rows of a table that meet the conditions."""
+        schema = pa.schema([table.schema.field(name) for name in columns])
+        found = [schema.empty_table()]
         number = self.partition.key.partition
         conditions = [Within("partition", number, number), *only]
-        for file in files:
+        for file in self.files[table.name]:
             if file.may_hold(conditions):
                 place = _PLACES.get(table.name)
-                found += self._rows_of(file.path, pa.schema(fields), conditions, place)
+                found += self._rows_of(file.path, schema, conditions, place)
         return pa.concat_tables(found)
 
     def _rows_of(
@@ -98,25 +87,13 @@ class LakeRows:
         generation = [] if place is None else ["generation"]
         for rows in read_rows(self.storage, path, [*_KEY_COLUMNS, *columns, *generation], only):
             source_id, key = self.partition
-            belongs = _is_one_of(rows, "source_id", [source_id])
+            belongs = is_one_of(rows, "source_id", [source_id])
             ids = [key.topic_id, *([None] if self.has_null_id else [])]
-            belongs &= _is_one_of(rows, "topic_id", ids)
+            belongs &= is_one_of(rows, "topic_id", ids)
             if "topic" in columns:
-                belongs &= _is_one_of(rows, "topic", [key.topic])
+                belongs &= is_one_of(rows, "topic", [key.topic])
             if place is not None:
                 offsets, generations = numbers(rows, place), numbers(rows, "generation")
                 belongs &= self.ledger.are_current(offsets, generations)
             kept = rows if belongs.all() else rows.filter(pa.array(belongs))
             yield kept.select([*columns]).cast(schema)
-
-
-# Any: a row has values of many types.
-def _place(row: Mapping[str, Any]) -> tuple[str, int]:
-    return row["segment"], row["position"]
-
-
-def _is_one_of(rows: pa.Table, column: str, wanted: Sequence[str | None]) -> NDArray[np.bool_]:
-    """Which rows have one of some texts."""
-    values, codes = text_values(rows, column)
-    result: NDArray[np.bool_] = np.array([value in wanted for value in values], np.bool_)[codes]
-    return result

@@ -8,12 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from seglake.lake.parquet_rows import NULL_NUMBER, numbers
-from seglake.pipelines.lake_audit.ledger import Offsets, look_up
-
-Flags = NDArray[np.bool_]
+from seglake.pipelines.lake_audit.ledger import Flags, Offsets, look_up
 
 _PLAIN_COLUMNS = ("key", "value")
 PAYLOAD_COLUMNS = ("offset", *_PLAIN_COLUMNS, "timestamp_ms", "timestampType", "headers")
@@ -52,7 +49,7 @@ def _equal(one: pa.Table, other: pa.Table) -> Flags:
     for name in _PLAIN_COLUMNS:
         result &= _equal_values(one.column(name), other.column(name))
     result &= _equal_times(one, other)
-    return result & _equal_headers(_chunk(one, "headers"), _chunk(other, "headers"))
+    return result & _equal_headers(one, other)
 
 
 def _equal_times(one: pa.Table, other: pa.Table) -> Flags:
@@ -60,13 +57,10 @@ def _equal_times(one: pa.Table, other: pa.Table) -> Flags:
     of magic 0, which know neither, as records created at -1."""
     result = _equal_values(one.column("timestampType"), other.column("timestampType"))
     result &= _equal_values(one.column("timestamp_ms"), other.column("timestamp_ms"))
-    return result | (_has_no_time(one) & _has_no_time(other))
-
-
-def _has_no_time(rows: pa.Table) -> Flags:
-    times = numbers(rows, "timestamp_ms")
-    found: Flags = times == NULL_NUMBER  # Kafka's -1 is no time either
-    return found
+    # Kafka's -1 is no time either.
+    times, others = numbers(one, "timestamp_ms"), numbers(other, "timestamp_ms")
+    have_none: Flags = (times == NULL_NUMBER) & (others == NULL_NUMBER)
+    return result | have_none
 
 
 # Any: the stubs make arrays generic in their type; a column of any type is meant.
@@ -78,11 +72,9 @@ def _equal_values(one: Any, other: Any) -> Flags:
     return found
 
 
-def _chunk(rows: pa.Table, column: str) -> Any:
-    return rows.column(column).combine_chunks()
-
-
-def _equal_headers(one: Any, other: Any) -> Flags:
+def _equal_headers(rows: pa.Table, others: pa.Table) -> Flags:
+    one: Any = rows.column("headers").combine_chunks()
+    other: Any = others.column("headers").combine_chunks()
     lengths, other_lengths = pc.list_value_length(one), pc.list_value_length(other)
     result = _equal_values(lengths, other_lengths)
     counts = lengths.fill_null(0).to_numpy()
