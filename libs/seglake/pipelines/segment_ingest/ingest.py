@@ -81,16 +81,12 @@ def ingest(
     """
     started = time.monotonic()
     scan.reporter.step("listing the sources")
-    lake_path = scan.storage.locate(lake)
+    tables = LakeTables(scan.storage.locate(lake), scan.storage)
     discovery = list_selected(sources, scan)
-    check_apart(discovery, scan.storage, lake_path)
+    check_apart(discovery, scan.storage, tables.lake_path)
+    source_id = discovery.source_id
     context = RunContext.begun(
-        scan,
-        LakeTables(lake_path, scan.storage),
-        discovery.source_id,
-        run_id=run_id,
-        after=after,
-        is_dry_run=dry_run,
+        scan, tables, source_id, run_id=run_id, after=after, is_dry_run=dry_run
     )
     scan.reporter.step("opening the lake")
     added, recovered = _opened(context) if discovery.replicas and not dry_run else ([], ())
