@@ -64,6 +64,7 @@ SCOPES = {
     "two runs of different ranges": Scope(),
     "the same, and one answer lost": Scope(lost_answers=1),
     "two runs of two waves": Scope(log_ends=(2, 2), wave_offsets=1),
+    "two waves, and one answer lost": Scope(log_ends=(2, 2), wave_offsets=1, lost_answers=1),
 }
 
 
