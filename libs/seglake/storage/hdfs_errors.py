@@ -65,11 +65,7 @@ def error_of(action: str, path: str, error: Exception, uri: str) -> PlaceError:
 
 
 def failure(action: str, path: str, text: str, uri: str) -> PlaceError:
-    """Our error for a text of the client's or of delta-rs.
-
-    Args:
-        uri: scheme and authority that were asked.
-    """
+    """Our error for a text of the client's or of delta-rs; see `error_of`."""
     return _kind_of(action, text)(action=action, path=path, reason=_reason_of(text, uri))
 
 
@@ -101,12 +97,7 @@ def _is_silence(text: str) -> bool:
 
 
 def _reason_of(text: str, uri: str) -> str:
-    """What went wrong, and what to look at.
-
-    Args:
-        text: of the client's or delta-rs' error.
-        uri: scheme and authority that were asked.
-    """
+    """What went wrong, and what to look at."""
     if any(word in text for word in _KERBEROS):
         return _kerberos(text, uri)
     match = _RPC.search(text)

@@ -12,8 +12,8 @@ import contextlib
 import posixpath
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Self, cast
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple, cast
 from urllib.parse import quote
 
 from seglake.storage import hdfs_access, hdfs_clients
@@ -25,13 +25,11 @@ from seglake.storage.errors import (
     PlaceError,
     StorageError,
 )
-from seglake.storage.hadoop_properties import HadoopProperties
 from seglake.storage.hdfs_access import HdfsAccess
 from seglake.storage.hdfs_errors import error_of, failure, is_passing
-from seglake.storage.many_requests import REMOTE_REQUESTS_AT_ONCE
 from seglake.storage.read_ahead import ReadAhead
 from seglake.storage.remote_output import RemoteOutput
-from seglake.storage.storage import FileInfo, Reader, Storage
+from seglake.storage.storage import FileInfo, Reader, RemoteStorage
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -55,11 +53,8 @@ class _Place(NamedTuple):
     path: str
 
 
-class HdfsStorage(Storage):
+class HdfsStorage(RemoteStorage):
     """Serves every name node and mount table, as the properties describe them."""
-
-    def __init__(self, properties: HadoopProperties) -> None:
-        self._properties = properties
 
     def locate(self, uri: str) -> str:
         return hdfs_access.located(uri, self._properties)
@@ -123,15 +118,6 @@ class HdfsStorage(Storage):
         with _named("make folder", place):
             place.client.mkdirs(place.name, place.access.folder_permission, create_parent=True)
 
-    def needs_sync(self, path: str) -> bool:
-        return False
-
-    def requests_at_once(self, path: str) -> int:
-        return REMOTE_REQUESTS_AT_ONCE
-
-    def sync(self, paths: Iterable[str]) -> None:
-        """Do nothing: what was closed or renamed is there to stay."""
-
     def pauses_s(self, path: str) -> Sequence[float]:
         return _COMMIT_PAUSES_S
 
@@ -156,7 +142,7 @@ class HdfsStorage(Storage):
 
 
 class _HdfsReader:
-    """Reads by position, so threads may share it.
+    """A `RangeReader`.
 
     Of a file that is still being written, the size is that of its finished blocks.
     """
@@ -168,12 +154,9 @@ class _HdfsReader:
         self.size_bytes = self._file.size
 
     def read(self, position: int, length: int) -> bytes:
-        end = min(position + length, self.size_bytes)
-        if position < 0 or position >= end:
-            return b""
         try:
             with _named("read", self._place):
-                return self._file.read_range(position, end - position)
+                return self._file.read_range(position, length)
         except StorageError as error:
             raise self._changed(error) from None
 
@@ -185,12 +168,6 @@ class _HdfsReader:
         return FileShrankError(
             path=self._place.path, expected_bytes=self.size_bytes, found_bytes=now.size_bytes
         )
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        """Nothing is held open between reads."""
 
 
 class _HdfsOutput(RemoteOutput):

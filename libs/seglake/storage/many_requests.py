@@ -9,8 +9,6 @@ from seglake.storage.storage import Storage
 T = TypeVar("T")
 R = TypeVar("R")
 
-REMOTE_REQUESTS_AT_ONCE = 32
-
 
 def each(function: Callable[[T], R], items: Sequence[T], *, storage: Storage, path: str) -> list[R]:
     """Return what a function says of each item, in their order.

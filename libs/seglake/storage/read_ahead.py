@@ -6,12 +6,21 @@ lies between is quicker than asking for each. Who reads whole windows, or here a
 alone.
 """
 
-from typing import Self
-
-from seglake.storage.storage import Reader
+from typing import Protocol, Self
 
 _FIRST_BYTES = 128 << 10
 _MOST_BYTES = 4 << 20
+
+
+class RangeReader(Protocol):
+    """A file across the network: it reads ranges that lie within its size, and keeps nothing open.
+
+    Threads may share it, for each read is a request of its own.
+    """
+
+    size_bytes: int
+
+    def read(self, position: int, length: int) -> bytes: ...
 
 
 class ReadAhead:
@@ -20,25 +29,23 @@ class ReadAhead:
     Threads may share it; then they may fetch some bytes twice. It keeps at most 4 MiB.
     """
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: RangeReader) -> None:
+        self.size_bytes = reader.size_bytes
         self._reader = reader
         self._kept: tuple[int, bytes] = (0, b"")
         self._last: tuple[int, int] | None = None  # the bytes fetched last
         self._ahead_bytes = _FIRST_BYTES
 
-    @property
-    def size_bytes(self) -> int:
-        return self._reader.size_bytes
-
     def read(self, position: int, length: int) -> bytes:
         """Return the bytes of a range; see `Reader.read`."""
-        length = min(length, self.size_bytes - position)
+        rest = self.size_bytes - position
+        length = min(length, rest)
         if position < 0 or length <= 0:
             return b""
         start, kept = self._kept
         if start <= position and position + length <= start + len(kept):
             return kept[position - start : position - start + length]
-        fetched = self._reader.read(position, max(length, self._more_bytes(position)))
+        fetched = self._reader.read(position, min(rest, max(length, self._more_bytes(position))))
         self._last = (position, position + len(fetched))
         if len(fetched) > length or self.size_bytes <= _FIRST_BYTES:  # a small file is asked twice
             self._kept = (position, fetched)
@@ -55,8 +62,7 @@ class ReadAhead:
         return ahead_bytes
 
     def __enter__(self) -> Self:
-        self._reader.__enter__()
         return self
 
     def __exit__(self, *raised: object) -> None:
-        self._reader.__exit__(*raised)
+        """Nothing is held open between requests."""

@@ -200,10 +200,8 @@ def _half_a_pair(
 
 
 def _keys_of_environment(properties: HadoopProperties) -> Keys | None:
-    access_key, secret_key = (
-        properties.get("AWS_ACCESS_KEY_ID"),
-        properties.get("AWS_SECRET_ACCESS_KEY"),
-    )
+    access_key = properties.get("AWS_ACCESS_KEY_ID")
+    secret_key = properties.get("AWS_SECRET_ACCESS_KEY")
     if access_key is None or secret_key is None:
         return None
     return Keys(access_key, secret_key, properties.get("AWS_SESSION_TOKEN"))

@@ -7,8 +7,8 @@ process forks.
 import contextlib
 from collections.abc import Iterator
 from datetime import timedelta
-from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple, Self
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, NamedTuple
 
 from seglake.storage import s3_access
 from seglake.storage.errors import FileShrankError, NotFoundError, PlaceError, StorageError
@@ -36,7 +36,7 @@ class Place(NamedTuple):
 
 
 class S3Reader:
-    """Each read is a request of its own, so threads may share it.
+    """A `RangeReader`.
 
     The store is asked for the very object that was there at first, if it can tell objects apart.
     """
@@ -51,13 +51,10 @@ class S3Reader:
     def read(self, position: int, length: int) -> bytes:
         from obstore.exceptions import GenericError, PreconditionError
 
-        end = min(position + length, self.size_bytes)
-        if position < 0 or position >= end:
-            return b""
         place = self._place
         options: GetOptions = {}
-        if end - position < self.size_bytes:  # some stores answer a range of all as they do none
-            options["range"] = (position, end)
+        if length < self.size_bytes:  # some stores answer a range of all as they do none
+            options["range"] = (position, position + length)
         if self._tag is not None:
             options["if_match"] = self._tag
         try:
@@ -69,7 +66,7 @@ class S3Reader:
             if is_out_of_range(error):
                 raise self._changed(position) from None
             raise failed("read", place, error) from None
-        if len(data) < end - position:
+        if len(data) < length:
             raise self._changed(position + len(data))
         return data
 
@@ -82,12 +79,6 @@ class S3Reader:
             )
         reason = f"it was replaced while it was read, at byte {reached}"
         return StorageError(action="read", path=path, reason=reason)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        """Nothing is held open between requests."""
 
 
 class S3Output(RemoteOutput):
@@ -171,23 +162,17 @@ def client_of(access: S3Access) -> "S3Store":
                 "max_retries": s3_access.MOST_RETRIES,
                 "retry_timeout": timedelta(seconds=s3_access.RETRY_SECONDS),
             },
-            credential_provider=None if access.keys is None else _Credentials(access.keys),
+            credential_provider=None if access.keys is None else partial(_credential, access.keys),
         )
     except (BaseError, ValueError) as error:
         raise failure("use", f"s3://{access.bucket}", str(error), access) from None
 
 
-class _Credentials:
-    """Hands over the keys as they are: given as options, they would be mixed with the
-    environment's."""
-
-    def __init__(self, keys: Keys) -> None:
-        self._keys = keys
-
-    def __call__(self) -> "S3Credential":
-        return {
-            "access_key_id": self._keys.access_key,
-            "secret_access_key": self._keys.secret_key,
-            "token": self._keys.session_token,
-            "expires_at": None,
-        }
+def _credential(keys: Keys) -> "S3Credential":
+    """The keys as they are: given as options, they would be mixed with the environment's."""
+    return {
+        "access_key_id": keys.access_key,
+        "secret_access_key": keys.secret_key,
+        "token": keys.session_token,
+        "expires_at": None,
+    }

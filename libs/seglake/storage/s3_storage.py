@@ -7,7 +7,7 @@ and nothing has to be made durable afterwards.
 import contextlib
 import posixpath
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from seglake.storage import s3_access
@@ -19,12 +19,10 @@ from seglake.storage.errors import (
     StorageError,
     UnsupportedUriError,
 )
-from seglake.storage.hadoop_properties import HadoopProperties
-from seglake.storage.many_requests import REMOTE_REQUESTS_AT_ONCE
 from seglake.storage.read_ahead import ReadAhead
 from seglake.storage.s3_errors import failure
 from seglake.storage.s3_objects import Place, S3Output, S3Reader, client_of, failed, named
-from seglake.storage.storage import FileInfo, Reader, Storage
+from seglake.storage.storage import FileInfo, Reader, RemoteStorage
 
 if TYPE_CHECKING:
     from obstore import ObjectMeta
@@ -33,11 +31,8 @@ S3_SCHEMES = ("s3", "s3a")
 _LISTED_AT_A_TIME = 1000
 
 
-class S3Storage(Storage):
+class S3Storage(RemoteStorage):
     """Serves every bucket, each with the endpoint and the keys that the properties give it."""
-
-    def __init__(self, properties: HadoopProperties) -> None:
-        self._properties = properties
 
     def locate(self, uri: str) -> str:
         scheme, colon, rest = uri.partition("://")
@@ -112,15 +107,6 @@ class S3Storage(Storage):
 
     def make_folder(self, path: str) -> None:
         """Do nothing: a folder comes with its first object."""
-
-    def needs_sync(self, path: str) -> bool:
-        return False
-
-    def requests_at_once(self, path: str) -> int:
-        return REMOTE_REQUESTS_AT_ONCE
-
-    def sync(self, paths: Iterable[str]) -> None:
-        """Do nothing: an object that was put is there to stay."""
 
     def creates_exclusively(self, folder: str) -> bool:
         """Create an object twice; a store that lets us may lose commits of two runs at a time."""

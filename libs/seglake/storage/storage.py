@@ -11,8 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import BinaryIO, NamedTuple, Protocol, Self
 
 from seglake.storage.errors import NotFoundError, PlaceError, StorageError
+from seglake.storage.hadoop_properties import HadoopProperties
 
 _NO_PAUSES_S = (0.0,) * 5
+_REMOTE_REQUESTS_AT_ONCE = 32
 
 
 class FileInfo(NamedTuple):
@@ -156,3 +158,19 @@ class Storage(ABC):
     def delta_options(self, path: str) -> Mapping[str, str]:
         """Return what delta-rs needs to reach a path; may hold secrets."""
         return {}
+
+
+class RemoteStorage(Storage):
+    """A place across the network, where what was put, closed or renamed is there to stay."""
+
+    def __init__(self, properties: HadoopProperties) -> None:
+        self._properties = properties
+
+    def sync(self, paths: Iterable[str]) -> None:
+        """Do nothing."""
+
+    def needs_sync(self, path: str) -> bool:
+        return False
+
+    def requests_at_once(self, path: str) -> int:
+        return _REMOTE_REQUESTS_AT_ONCE
