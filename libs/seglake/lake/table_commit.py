@@ -67,7 +67,7 @@ def add_files(
     except (DeltaError, OSError, ValueError) as error:
         return f"{type(error).__name__}: {tables.failure('commit to', table, error).reason}"
     sync_log(tables, table, handle.version())
-    if handle.version() % _CHECKPOINT_EACH == _CHECKPOINT_EACH - 1:  # it stands before the commit
+    if handle.version() % _CHECKPOINT_EACH == _CHECKPOINT_EACH - 1:  # the handle stands before it
         write_checkpoint(tables, table, handle)
     return ""
 

@@ -23,8 +23,7 @@ from seglake.pipelines.lake_retake.retake_plan import (
 from seglake.pipelines.lake_retake.retake_summary import RetakeSummary
 from seglake.pipelines.segment_ingest.announcement import Announcement
 from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
-from seglake.pipelines.segment_ingest.committing.wave import run_waves
-from seglake.pipelines.segment_ingest.planning.plan import planned_waves
+from seglake.pipelines.segment_ingest.committing.wave import planned_waves, run_waves
 from seglake.pipelines.segment_ingest.repair.repair import repair
 from seglake.pipelines.segment_ingest.run_context import (
     RunContext,

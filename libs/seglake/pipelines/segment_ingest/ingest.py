@@ -19,10 +19,10 @@ from seglake.log_tables.coverage import Coverage, with_known_id
 from seglake.log_tables.observation_rows import append_observations
 from seglake.pipelines.segment_ingest.announcement import Announcement
 from seglake.pipelines.segment_ingest.committing.concurrent_ranges import concurrent_ranges
-from seglake.pipelines.segment_ingest.committing.wave import run_waves
+from seglake.pipelines.segment_ingest.committing.wave import planned_waves, run_waves
 from seglake.pipelines.segment_ingest.planning.isolation import check_isolation
 from seglake.pipelines.segment_ingest.planning.other_clusters import other_clusters_notes
-from seglake.pipelines.segment_ingest.planning.plan import plan_ranges, planned_waves
+from seglake.pipelines.segment_ingest.planning.plan import plan_ranges
 from seglake.pipelines.segment_ingest.planning.second_listing import (
     absent_logs,
     changed_replicas,
@@ -237,7 +237,7 @@ def _executed(
     context: RunContext,
 ) -> RoundResult:
     """Decode and commit, wave by wave."""
-    if planned.waves:  # before the work: what no recovery can complete is refused, nothing written
+    if planned.waves:  # before the work: what no recovery can complete is refused unwritten
         topics = {of.key.topic for of in planned.ranges}
         recover(context.tables, context.source_id, sorted(topics), after=context.after)
     results = []

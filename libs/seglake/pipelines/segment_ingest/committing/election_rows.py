@@ -51,7 +51,7 @@ def ledger_files(
     attempt_id: str,
     context: RunContext,
 ) -> dict[str, list[DataFile]]:
-    """The files of the ledger that say so, by topic.
+    """The ledger's rows of such ranges, as files, by topic.
 
     Args:
         generations: of each topic, before the commit.

@@ -23,8 +23,8 @@ from seglake.pipelines.segment_ingest.committing.range_result import (
     combine_reports,
     ledger_row,
 )
-from seglake.pipelines.segment_ingest.planning.plan import Wave
-from seglake.pipelines.segment_ingest.run_context import RunContext
+from seglake.pipelines.segment_ingest.planning.plan import RangePlan, Wave, plan_waves
+from seglake.pipelines.segment_ingest.run_context import RunContext, decode_settings
 from seglake.segment_decoding.decode import decode
 from seglake.segment_decoding.tasks import SplitReport, TaskReport
 
@@ -41,6 +41,12 @@ class WaveResult:
     lost: tuple[str, ...]
     left_out: dict[str, str]
     written_bytes: int
+
+
+def planned_waves(ranges: Sequence[RangePlan], context: RunContext) -> list[Wave]:
+    """The waves of these ranges, as the run's settings cut them."""
+    write, read = context.settings.write, context.settings.read
+    return plan_waves(ranges, write.wave_bytes, read.split_bytes, decode_settings(context))
 
 
 def run_waves(

@@ -16,7 +16,6 @@ from seglake.kafka_log.replica import PartitionKey
 from seglake.log_tables.ledger_layers import RangeKind
 from seglake.pipelines.segment_ingest.planning.pieces import cost_bytes, grouped, pieces_of
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
-from seglake.pipelines.segment_ingest.run_context import RunContext, decode_settings
 from seglake.pipelines.settings.settings import Settings
 from seglake.segment_codec.transactions import Marker
 from seglake.segment_decoding.tasks import DecodeSettings, DecodeTask, PartitionSplit, SegmentSplit
@@ -126,12 +125,6 @@ def _range_plan(
         cleaner_offset=replica.checkpoints.cleaner_offset or 0,
         bounds=bounds,
     )
-
-
-def planned_waves(ranges: Sequence[RangePlan], context: RunContext) -> list[Wave]:
-    """The waves of a run."""
-    write, read = context.settings.write, context.settings.read
-    return plan_waves(ranges, write.wave_bytes, read.split_bytes, decode_settings(context))
 
 
 def plan_waves(

@@ -1,7 +1,7 @@
 """Surveys the copies of partitions, and chooses between them. Effect: reads headers."""
 
 from collections.abc import Sequence
-from itertools import chain, islice
+from itertools import chain
 
 from seglake.kafka_log.log_bounds import bounds_of
 from seglake.kafka_log.read_policy import UpperBound
@@ -71,6 +71,6 @@ def _surveyed(
     )
     answers = chain(*found)
     return [
-        SurveyedReplica(replica, tuple(islice(answers, len(requests))))
+        SurveyedReplica(replica, tuple(next(answers) for _ in requests))
         for replica, requests in zip(replicas, asked, strict=True)
     ]

@@ -17,8 +17,7 @@ from seglake.pipelines.segment_ingest.committing.concurrent_ranges import (
     concurrent_ranges,
 )
 from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
-from seglake.pipelines.segment_ingest.committing.wave import WaveResult, run_waves
-from seglake.pipelines.segment_ingest.planning.plan import planned_waves
+from seglake.pipelines.segment_ingest.committing.wave import WaveResult, planned_waves, run_waves
 from seglake.pipelines.segment_ingest.repair.repair_candidates import (
     FoundRepairs,
     PlannedFill,

@@ -127,7 +127,7 @@ def _filled(result: RangeResult) -> list[_Filled]:
         )
         for split, report in zip(result.plan.splits, result.reports, strict=True)
         if report.first_offset is not None and report.next_offset is not None
-        for piece in split.segment_splits[:1]
+        for piece in [split.segment_splits[0]]
     ]
 
 

@@ -102,7 +102,8 @@ def check_logs(
         shorter = ShorterLog(replica, end or "", frontier.next_offset, has_older_epoch)
         if is_named and end is not None:
             check.shorter.append(shorter)
-        # One that ends below and knows a newer leader has won an election.
+        # It ends below, or does not know the leader that wrote what was taken. One that ends below
+        # and knows a newer leader has won an election.
         is_shorter = _ends_before(replica, partition, counted_until) is not None
         if has_older_epoch or (is_shorter and not behind):
             check.stale.add(replica.key)

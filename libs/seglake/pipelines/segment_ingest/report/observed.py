@@ -102,9 +102,9 @@ def _seen(
     """One partition as a round saw it, where no earlier observation holds."""
     key = log[0].key
     if refusal is not None:
-        return _not_surveyed(likely(log), StoppedBy.REFUSED, refusal, context, now)
+        return _by_checkpoints(likely(log), StoppedBy.REFUSED, refusal, context, now)
     if partition is None:
-        return _not_surveyed(likely(log), StoppedBy.NO_SEGMENT, None, context, now)
+        return _by_checkpoints(likely(log), StoppedBy.NO_SEGMENT, None, context, now)
     seen = _surveyed(partition, context, now)
     if key in done.look.check.lost_to_newer_epoch:
         return replace(seen, stopped_by=StoppedBy.LOST_ELECTION, next_offset=None)
@@ -115,12 +115,12 @@ def _seen(
 def _surveyed(partition: SurveyedPartition, context: RunContext, now: datetime) -> Observation:
     missing = [survey.missing for survey in partition.surveys if survey.missing is not None]
     if missing:
-        return _not_surveyed(partition.replica, StoppedBy.UNREAD, missing[0], context, now)
+        return _by_checkpoints(partition.replica, StoppedBy.UNREAD, missing[0], context, now)
     bounds, settings = partition.bounds, context.settings
     has_tail = bool(partition.surveys) and partition.surveys[-1].tail is not None
     why = stopped_by(bounds, settings.read_policy, has_tail=has_tail)
     return replace(
-        _not_surveyed(partition.replica, why, None, context, now),
+        _by_checkpoints(partition.replica, why, None, context, now),
         log_start_offset=bounds.log_start_offset,
         high_watermark=bounds.high_watermark,
         last_stable_offset=bounds.last_stable_offset,
@@ -133,7 +133,7 @@ def _surveyed(partition: SurveyedPartition, context: RunContext, now: datetime) 
     )
 
 
-def _not_surveyed(
+def _by_checkpoints(
     replica: Replica, why: StoppedBy, detail: str | None, context: RunContext, now: datetime
 ) -> Observation:
     """What the checkpoint files alone tell."""
