@@ -104,8 +104,8 @@ class Resync:
 
         No checksum covers a length. One that is too large by chance ends where a batch begins, and
         hides those in front of that. The nearest headers are always tried. Those farther away are
-        tried until too many were tried in vain: each of a thousand batches may claim to reach over
-        all behind it.
+        tried until this search has tried too many in vain, from wherever it began: each of a
+        thousand batches may claim to reach over all behind it.
         """
         stop = min(position + size_bytes + record_batch.HEADER_BYTES, self._stop)
         for index, candidate in enumerate(self._candidates(position + 1, stop, 0)):
