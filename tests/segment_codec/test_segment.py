@@ -1,14 +1,15 @@
 """The walk through a segment: what it takes in which order, where it ends, and what it believes."""
 
+from random import Random
 from typing import Any
 
 import pytest
 
 from seglake.segment_codec.errors import DefectCode, OutOfBoundsError
-from seglake.segment_codec.message_set import MessageRun
+from seglake.segment_codec.message_set import RUN_BYTES, MessageRun
 from seglake.segment_codec.offset_order import OffsetOrder
 from seglake.segment_codec.record_batch import RecordBatch
-from seglake.segment_codec.segment import Defect, Item, SegmentBounds, SegmentWalk
+from seglake.segment_codec.segment import Defect, Item, SegmentBounds, SegmentWalk, Tail
 from seglake.segment_codec.window import BytesSource, Window
 from support.encoder import (
     Codec,
@@ -111,6 +112,34 @@ def test_run_is_found_whole_whatever_the_window_reads() -> None:
         (run,) = units_of(walked(content, window_bytes=window_bytes))
         assert isinstance(run, MessageRun)
         assert run.message_count == 100
+
+
+@pytest.mark.parametrize("window_bytes", [50_000, 1 << 20, 8 << 20])
+def test_long_messages_are_runs_up_to_a_size_whatever_the_window_reads(window_bytes: int) -> None:
+    random = Random(3)
+    sizes = random.choices((10, 60_000, 70_000, 400_000, 1_500_000, 5_000_000), k=60)
+    parts = [message(n, Record(None, bytes(size)), n // 40) for n, size in enumerate(sizes)]
+    damaged = set(random.sample(range(60), 4))
+    content = laid_out(
+        *(part.data[:-1] + b"x" if n in damaged else part for n, part in enumerate(parts))
+    )
+    expected: list[list[int]] = []
+    for n, part in enumerate(parts):
+        before = expected[-1] if expected else []
+        size_bytes = sum(len(parts[k].data) for k in before) + len(part.data)
+        if not before or {n, n - 1} & damaged or n == 40 or size_bytes > RUN_BYTES:
+            expected.append([n])
+        else:
+            before.append(n)
+    items = walked(content, window_bytes=window_bytes)
+    found = [
+        [item.base_offset]
+        if isinstance(item, Defect)
+        else list(range(item.first_offset, item.last_offset + 1))
+        for item in items
+        if not isinstance(item, Tail)
+    ]
+    assert found == expected
 
 
 def test_stop_inside_a_file_ends_the_walk() -> None:

@@ -31,11 +31,12 @@ from seglake.segment_codec._kernel_parts import (
     int64,
     set_view,
 )
+from seglake.segment_codec.message_set import LONG_MESSAGE_BYTES
 
 
 @numba.njit(inline="always")  # by numba, not by LLVM: the loops become 8 % faster
-def _message_status(data: Array, p: Int, stop: Int) -> Int:
-    """Check one message at p, checksum included, of a set that ends at stop."""
+def _message_status(data: Array, p: Int, stop: Int, is_sound: bool) -> Int:
+    """Check one message at p of a set that ends at stop; its checksum too, unless it is_sound."""
     if stop - p < 12:
         return INNER_CUT
     size = int32(data, p + 8)
@@ -49,7 +50,7 @@ def _message_status(data: Array, p: Int, stop: Int) -> Int:
         return INNER_MAGIC
     if magic == 1 and size < 22:
         return INNER_SIZE
-    if np.uint32(int32(data, p + 12)) != crc32(data, p + 16, end):
+    if not is_sound and np.uint32(int32(data, p + 12)) != crc32(data, p + 16, end):
         return INNER_CRC
     if data[p + 17] & 7 != 0:
         return NESTED
@@ -72,42 +73,50 @@ def scan_messages(
     data: Array,
     magic: int,
     attributes: int,
-    low: int,
     high: int,
     may_have_holes: bool,
-    result: Array,
+    sound: int,
+    run: Array,
 ) -> None:
-    """Find the run of valid uncompressed messages at the start of data.
+    """Continue the run of valid uncompressed messages at the start of data.
 
     The run ends before the first message that is cut off or invalid, has another magic or other
-    attributes, or whose offset is not above the one before it (the first: below low) or reaches
-    high. Unless may_have_holes, it also ends at the first hole in the offsets.
-    result (5,) is written: bytes, messages, first offset, last offset, largest timestamp.
+    attributes, or whose offset is not above the one before it or reaches high. Unless
+    may_have_holes, it also ends at the first hole in the offsets. It ends before a message longer
+    than LONG_MESSAGE_BYTES, but for the one at the place sound, whose checksum is known to hold.
+    run (8,) is read and written: bytes, messages, first offset, last offset, largest timestamp,
+    then bytes, last offset and largest timestamp without the last message.
     """
-    p = 0
-    count = 0
-    first: Int = np.int64(-1)
-    last: Int = np.int64(low) - 1
-    largest: Int = np.int64(-(1 << 63))
+    p = run[0]
+    count = run[1]
+    first = run[2]
+    last = run[3]
+    largest = run[4]
     stop = data.shape[0]
     while stop - p >= 18 and data[p + 16] == magic and data[p + 17] == attributes:
         offset = int64(data, p)
         if count > 0 and offset != last + 1 and not may_have_holes:
             break
-        if offset <= last or offset >= high or _message_status(data, p, stop) != OK:
+        is_sound = p == sound
+        if not is_sound and int32(data, p + 8) > LONG_MESSAGE_BYTES - 12:
+            break
+        if offset <= last or offset >= high or _message_status(data, p, stop, is_sound) != OK:
             break
         if count == 0:
             first = offset
+        run[5] = p
+        run[6] = last
+        run[7] = largest
         last = offset
         if magic == 1:
             largest = max(largest, int64(data, p + 18))
         count += 1
         p += 12 + int32(data, p + 8)
-    result[0] = p
-    result[1] = count
-    result[2] = first
-    result[3] = last
-    result[4] = largest
+    run[0] = p
+    run[1] = count
+    run[2] = first
+    run[3] = last
+    run[4] = largest
 
 
 @compiled
@@ -144,7 +153,7 @@ def _check_set(data: Array, p: Int, stop: Int) -> _Set:
     count = first = np.int64(0)
     last: Int = np.int64(-1)
     while p < stop:
-        status = _message_status(data, p, stop)
+        status = _message_status(data, p, stop, False)
         if status != OK:
             break
         offset = int64(data, p)

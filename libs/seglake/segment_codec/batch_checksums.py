@@ -1,8 +1,8 @@
 """Checksums of what may be batches, in time that is linear in the file whatever is claimed.
 
 Damage, or a value that looks like headers, may claim any number of batches that reach far into the
-file. Each is refuted by its checksum. Where too many bytes were read in vain, the checksum of a
-range is made from those of the file's blocks, each computed once::
+file. Each is refuted by its checksum. Where too many bytes were read again, the checksum of a range
+is made from those of the file's blocks, each computed once::
 
     crc(AB) = shift(crc(A), length of B) ^ crc(B)
 
@@ -18,9 +18,10 @@ from seglake.segment_codec._checksum import CASTAGNOLI, IEEE, crc32, crc32c
 from seglake.segment_codec.window import Window
 
 _PIECE_BYTES = 4 << 20
+_LOOK_BYTES = 1 << 20
 _BLOCK_BITS = 12
 _BLOCK_BYTES = 1 << _BLOCK_BITS
-_MOST_VAIN_BYTES = 16 << 20
+_MOST_REPEATED_BYTES = 16 << 20
 _ONE = 1 << 31  # polynomials are reflected: the highest bit is x^0
 
 Checksum = Callable[[memoryview, int], int]
@@ -31,19 +32,25 @@ class BatchChecksums:
 
     def __init__(self, window: Window) -> None:
         self._window = window
-        self._vain_bytes = 0
+        self._stop = 0  # of the bytes that were read so far
+        self._repeated_bytes = 0
         self._old = _Ranges(window, crc32, IEEE)
         self._new = _Ranges(window, crc32c, CASTAGNOLI)
 
-    def of(self, position: int, size_bytes: int, magic: int, expected: int) -> int:
-        """Compute the checksum of a batch or message whose header says `expected`."""
-        if size_bytes > 2 * _BLOCK_BYTES and self._vain_bytes > _MOST_VAIN_BYTES:
+    def of(self, position: int, size_bytes: int, magic: int, *, is_ahead: bool = False) -> int:
+        """Compute the checksum of a batch or message.
+
+        Args:
+            is_ahead: it is not the one that a walk is at, whose window stays where it is.
+        """
+        stop = position + size_bytes
+        if size_bytes > 2 * _BLOCK_BYTES and self._repeated_bytes > _MOST_REPEATED_BYTES:
             ranges = self._new if magic == 2 else self._old
-            return ranges.of(position + _start(magic), position + size_bytes)
-        found = batch_checksum(self._window, position, size_bytes, magic)
-        if found != expected:
-            self._vain_bytes += size_bytes
-        return found
+            return ranges.of(position + _start(magic), stop)
+        self._repeated_bytes += max(0, min(self._stop, stop) - position)
+        self._stop = max(self._stop, stop)
+        window = self._window.beside(position, size_bytes) if is_ahead else self._window
+        return batch_checksum(window, position, size_bytes, magic)
 
 
 def batch_checksum(window: Window, position: int, size_bytes: int, magic: int) -> int:
@@ -84,12 +91,17 @@ class _Ranges:
         """The checksum of the bytes [start, stop)."""
         first, last = -(-start >> _BLOCK_BITS), stop >> _BLOCK_BITS
         if first >= last:
-            return _checksum(self._window, start, stop, self._checksum)
+            return self._sum(start, stop)
         self._extend(first, last)
-        head = _checksum(self._window, start, first << _BLOCK_BITS, self._checksum)
+        head = self._sum(start, first << _BLOCK_BITS)
         skipped, whole = self._sums[first - self._first], self._sums[last - self._first]
         middle = self._product(self._shifts[last - first], head ^ skipped) ^ whole
-        return _checksum(self._window, last << _BLOCK_BITS, stop, self._checksum, middle)
+        return self._sum(last << _BLOCK_BITS, stop, middle)
+
+    def _sum(self, start: int, stop: int, before: int = 0) -> int:
+        return _checksum(
+            self._window.beside(start, stop - start), start, stop, self._checksum, before
+        )
 
     def _extend(self, first: int, last: int) -> None:
         """Compute what is missing; a walk goes forward, but for a look at what lies ahead."""
@@ -98,8 +110,11 @@ class _Ranges:
             del self._sums[1:]
         while self._first + len(self._sums) <= last:
             start = self._first + len(self._sums) - 1 << _BLOCK_BITS
-            block = self._window.view(start, _BLOCK_BYTES)
-            self._sums.append(self._checksum(block, self._sums[-1]))
+            size_bytes = min(_LOOK_BYTES, (last << _BLOCK_BITS) - start)
+            piece = self._window.beside(start, size_bytes).view(start, size_bytes)
+            for at in range(0, size_bytes, _BLOCK_BYTES):
+                block = piece[at : at + _BLOCK_BYTES]
+                self._sums.append(self._checksum(block, self._sums[-1]))
         while len(self._shifts) <= last - first:
             if len(self._shifts) == 1:
                 self._shifts.append(self._shift_of_a_block())

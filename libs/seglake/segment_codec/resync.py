@@ -16,6 +16,7 @@ from seglake.segment_codec import message_set, record_batch
 from seglake.segment_codec._varint import read_varint
 from seglake.segment_codec.batch_checksums import BatchChecksums
 from seglake.segment_codec.window import Window
+from seglake.segment_codec.zero_bytes import ZeroEnd
 
 PREFIX = struct.Struct(">qiIb")  # offset, length, four bytes that differ by format, magic
 PREFIX_BYTES = PREFIX.size
@@ -23,32 +24,6 @@ _OFFSET = struct.Struct(">q")
 _PIECE_BYTES = 1 << 20
 _NEAR_STOPS = 16
 _MOST_VAIN_STOPS = 1 << 14  # some 6 microseconds each
-
-
-def is_zero(window: Window, position: int, size_bytes: int) -> bool:
-    """Whether all these bytes are zero."""
-    stop = position + size_bytes
-    while position < stop:
-        piece = window.view(position, min(_PIECE_BYTES, stop - position))
-        if np.frombuffer(piece, np.uint8).any():
-            return False
-        position += len(piece)
-    return True
-
-
-def may_continue_at(window: Window, position: int, *, may_be_cut: bool) -> bool:
-    """Whether the file ends here, is zero from here on, or continues with a plausible header.
-
-    Args:
-        may_be_cut: the batch may be longer than the file, as in the last segment.
-    """
-    left = window.size_bytes - position
-    if left < PREFIX_BYTES:
-        return left == 0 or may_be_cut or is_zero(window, position, left)
-    offset, length, _, magic = PREFIX.unpack_from(window.view(position, PREFIX_BYTES))
-    if 0 <= magic <= 2 and length >= smallest_length(magic) and offset >= 0:
-        return may_be_cut or length <= left - record_batch.LENGTH_STOP
-    return length == 0 and is_zero(window, position, left)
 
 
 class _Search(NamedTuple):
@@ -76,6 +51,8 @@ class Resync:
     ) -> None:
         self._window = window
         self.checksums = BatchChecksums(window)
+        self._zero_stop = ZeroEnd(window, stop)
+        self._zero_end = ZeroEnd(window, window.size_bytes)
         self._stop = stop
         self._limit_offset = limit_offset
         self._load_anchors = anchors
@@ -112,12 +89,26 @@ class Resync:
             found = candidate - position
             if found >= size_bytes:
                 return None
-            if self.checksums.of(position, found, magic, expected) == expected:
+            if self.checksums.of(position, found, magic) == expected:
                 return candidate
             self._vain_stops += 1
             if index >= _NEAR_STOPS and self._vain_stops > _MOST_VAIN_STOPS:
                 return None
         return None
+
+    def may_continue_at(self, position: int, *, may_be_cut: bool) -> bool:
+        """Whether the file ends here, is zero from here on, or continues with a plausible header.
+
+        Args:
+            may_be_cut: the batch may be longer than the file, as in the last segment.
+        """
+        left = self._window.size_bytes - position
+        if left < PREFIX_BYTES:
+            return left == 0 or may_be_cut or self._zero_end.has(position)
+        offset, length, _, magic = PREFIX.unpack_from(self._seen(position, PREFIX_BYTES))
+        if 0 <= magic <= 2 and length >= smallest_length(magic) and offset >= 0:
+            return may_be_cut or length <= left - record_batch.LENGTH_STOP
+        return length == 0 and self._zero_end.has(position)
 
     def is_valid(self, position: int, low_offset: int) -> bool:
         """Whether a batch or message whose checksum holds begins here."""
@@ -139,7 +130,7 @@ class Resync:
         """Whether what is damaged may be an old message; its magic byte may be damaged too."""
         if damaged < 0 or self._stop - damaged < PREFIX_BYTES:
             return True
-        return int(self._window.view(damaged, PREFIX_BYTES)[PREFIX_BYTES - 1]) != 2
+        return int(self._seen(damaged, PREFIX_BYTES)[PREFIX_BYTES - 1]) != 2
 
     def _candidates(self, start: int, stop: int, low_offset: int) -> Iterator[int]:
         """What looks like a header, with 61 bytes of it before `stop` or that at the file's end."""
@@ -147,7 +138,9 @@ class Resync:
 
         piece_start = start
         while stop - piece_start >= PREFIX_BYTES:
-            piece = self._window.view(piece_start, min(_PIECE_BYTES, stop - piece_start))
+            least = min(record_batch.HEADER_BYTES, stop - piece_start)
+            most = min(_PIECE_BYTES, stop - piece_start)
+            piece = self._window.buffered(piece_start, least, most)
             data = np.frombuffer(piece, np.uint8)
             left = self._stop - piece_start
             place = _message_kernels.find_header(data, 0, left, low_offset, self._limit_offset)
@@ -189,7 +182,7 @@ class Resync:
         after a value: it is the last field of an old message, and nearly the last of a new one,
         which ends with a count of headers and so never at the end of the file.
         """
-        before = bytes(self._window.view(max(0, position - 5), min(5, position)))
+        before = bytes(self._seen(max(0, position - 5), min(5, position)))
         old = int.from_bytes(before[-4:], "big", signed=True) if may_be_old else 0
         new = [
             read_varint(before, len(before) - count, len(before))[0]
@@ -203,38 +196,42 @@ class Resync:
         left = self._stop - position
         if left < _OFFSET.size:
             return left == 0
-        (offset,) = _OFFSET.unpack(self._window.view(position, _OFFSET.size))
+        (offset,) = _OFFSET.unpack(self._seen(position, _OFFSET.size))
         is_next = low_offset <= offset < self._limit_offset
         if left < PREFIX_BYTES:
             return bool(is_next)
-        _, length, _, magic = PREFIX.unpack_from(self._window.view(position, PREFIX_BYTES))
+        _, length, _, magic = PREFIX.unpack_from(self._seen(position, PREFIX_BYTES))
         if is_next and 0 <= magic <= 2:
             # An impossible length is damaged, or no length at all: then the offset must fit.
             return bool(length >= smallest_length(magic) or offset == low_offset)
-        return length == 0 and is_zero(self._window, position, left)
+        return length == 0 and self._zero_stop.has(position)
 
     def _verified(self, position: int, low_offset: int) -> tuple[int, int] | None:
         """Size and end offset of the batch at `position`, if its checksum holds."""
         left = self._stop - position
         if left < PREFIX_BYTES:
             return None
-        offset, length, crc, magic = PREFIX.unpack_from(self._window.view(position, PREFIX_BYTES))
+        offset, length, crc, magic = PREFIX.unpack_from(self._seen(position, PREFIX_BYTES))
         size_bytes = record_batch.LENGTH_STOP + length
         if not 0 <= magic <= 2 or length < smallest_length(magic) or size_bytes > left:
             return None
         if not low_offset <= offset < self._limit_offset:
             return None
         if magic < 2:
-            is_valid = self.checksums.of(position, size_bytes, magic, crc) == crc
-            return (size_bytes, offset + 1) if is_valid else None
+            computed = self.checksums.of(position, size_bytes, magic, is_ahead=True)
+            return (size_bytes, offset + 1) if computed == crc else None
         header = record_batch.BatchHeader._make(
-            record_batch.HEADER.unpack_from(self._window.view(position, record_batch.HEADER_BYTES))
+            record_batch.HEADER.unpack_from(self._seen(position, record_batch.HEADER_BYTES))
         )
         if header.last_offset_delta < 0:
             return None
-        if self.checksums.of(position, size_bytes, magic, header.crc) != header.crc:
+        if self.checksums.of(position, size_bytes, magic, is_ahead=True) != header.crc:
             return None
         return size_bytes, header.last_offset + 1
+
+    def _seen(self, position: int, length: int) -> memoryview:
+        """A view of bytes that a walk need not be at; its window stays where it is."""
+        return self._window.beside(position, length).view(position, length)
 
 
 def smallest_length(magic: int) -> int:

@@ -18,14 +18,7 @@ from seglake.segment_codec.message_set import Wrapper
 from seglake.segment_codec.offset_order import OffsetOrder, Unit
 from seglake.segment_codec.offset_places import OffsetPlaces, places_of
 from seglake.segment_codec.record_batch import BatchHeader, RecordBatch
-from seglake.segment_codec.resync import (
-    PREFIX,
-    PREFIX_BYTES,
-    Resync,
-    is_zero,
-    may_continue_at,
-    smallest_length,
-)
+from seglake.segment_codec.resync import PREFIX, PREFIX_BYTES, Resync, smallest_length
 from seglake.segment_codec.run_finder import RunFinder
 from seglake.segment_codec.segment_items import (
     HIGHEST_OFFSET,
@@ -35,6 +28,7 @@ from seglake.segment_codec.segment_items import (
     Tail,
 )
 from seglake.segment_codec.window import Window
+from seglake.segment_codec.zero_bytes import is_zero
 
 __all__ = ["MOST_OFFSETS", "Defect", "Item", "SegmentBounds", "SegmentWalk", "Tail"]
 
@@ -78,7 +72,11 @@ class SegmentWalk:
         self._resync = Resync(window, self._stop, limit_offset, bounds.anchors)
         self._compares_neighbours = compares_neighbours
         self._messages = MessageRunFinder(
-            window, bounds, self._stop, compares_neighbours=compares_neighbours
+            window,
+            bounds,
+            self._stop,
+            self._resync.checksums,
+            compares_neighbours=compares_neighbours,
         )
         self._places = OffsetPlaces(order, bounds)
 
@@ -178,7 +176,7 @@ class SegmentWalk:
         )
         if self._headers_only and record_batch.is_surely_data(header, size_bytes):
             return RecordBatch(position, size_bytes, header, memoryview(b""))
-        computed = self._resync.checksums.of(position, size_bytes, 2, header.crc)
+        computed = self._resync.checksums.of(position, size_bytes, 2)
         if computed != header.crc:
             return self._bad_checksum(
                 position, size_bytes, header.base_offset, 2, header.crc, computed
@@ -205,7 +203,7 @@ class SegmentWalk:
             run = self._messages.run_at(position, size_bytes, self._order.next_offset)
             if run is not None:
                 return run
-        computed = self._resync.checksums.of(position, size_bytes, magic, crc)
+        computed = self._resync.checksums.of(position, size_bytes, magic)
         if computed != crc:
             return self._bad_checksum(position, size_bytes, offset, magic, crc, computed)
         data = self._window.view(position, size_bytes)
@@ -261,7 +259,7 @@ class SegmentWalk:
         """
         stop = position + size_bytes
         if stop < self._stop:
-            if not may_continue_at(self._window, stop, may_be_cut=self._bounds.is_last):
+            if not self._resync.may_continue_at(stop, may_be_cut=self._bounds.is_last):
                 return False
             if self._resync.is_valid(stop, self._order.next_offset):
                 return True

@@ -1,8 +1,10 @@
 """The one bounds-checked door to the bytes of a file."""
 
-from typing import Protocol
+from typing import Protocol, Self
 
 from seglake.segment_codec.errors import OutOfBoundsError, SourceChangedError
+
+_LOOK_BYTES = 64 << 10
 
 
 class ByteSource(Protocol):
@@ -60,6 +62,7 @@ class Window:
         self._start = 0
         self._stop = 0
         self._piece = memoryview(b"")
+        self._second: Self | None = None
 
     def view(self, position: int, length: int) -> memoryview:
         """The bytes [position, position + length).
@@ -77,6 +80,21 @@ class Window:
         """As `view` for `least` bytes, and as many more, up to `most`, as need no reading."""
         self.view(position, least)
         return self.view(position, min(most, self._stop - position))
+
+    def beside(self, position: int, length: int) -> Self:
+        """A window for a look elsewhere: this one if it has these bytes in memory, or a second one.
+
+        Where many claims are false, each is refuted by a look at bytes far away. A walk that moved
+        its own window there and back would read megabytes for each.
+        """
+        if self._start <= position and position + length <= self._stop:
+            return self
+        if self._second is None:
+            look_bytes = min(_LOOK_BYTES, self._least_read_bytes)
+            self._second = type(self)(
+                self._source, look_bytes, self.size_bytes, most_read_bytes=self._least_read_bytes
+            )
+        return self._second
 
     def _move(self, position: int, length: int) -> None:
         if position < 0 or length < 0 or position + length > self.size_bytes:

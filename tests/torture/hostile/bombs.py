@@ -9,6 +9,7 @@ from functools import cache
 from itertools import product
 from random import Random
 
+import crc32c
 import lz4.frame
 import zstandard
 
@@ -36,6 +37,7 @@ _BASE = struct.pack(">q", 0)
 _BASE_BYTES = len(_BASE)
 _MOST_CPU_SECONDS = 10.0  # a header in every five bytes of a megabyte takes 2 to 3
 _COUNT = 12_000
+_PLAIN = (0, 0, 0, 0, -1, -1, -1, 1)  # attributes and what follows, of a batch of one record
 _MOST_PLAIN_BYTES = 64 * _MIB  # as `limits.max_decompressed_batch_bytes`
 _NO_CONTENT_SIZE = 0x38  # a window of 128 MiB
 _RLE_OF_A_BLOCK = (128 * 1024) << 3 | 1 << 1
@@ -238,13 +240,47 @@ def _claims(number: int, length: int, magic: int, size: int) -> bytes:
     return struct.pack(form, number, length, *rest).ljust(size, b"\0")
 
 
-def claims_between_batches(magic: int, count: int = _COUNT // 2) -> bytes:
-    """The same, with a sound batch behind each."""
+def claims_between_batches(
+    magic: int, count: int = _COUNT // 2, *, sound_magic: int = 2, most_bytes: int = 1 << 31
+) -> bytes:
+    """The same, with a sound batch or message behind each; none claims more than `most_bytes`."""
     size = 61 if magic == 2 else 18
-    parts = [record_batch(n, [Record()]).data for n in range(count)]
+    parts = [_sound(n, sound_magic) for n in range(count)]
     step = size + len(parts[0])
-    left = [step * (len(parts) - n) - 12 for n in range(len(parts))]
+    left = [min(most_bytes, step * (count - n)) - 12 for n in range(count)]
     return b"".join(_claims(n, left[n], magic, size) + part for n, part in enumerate(parts))
+
+
+def _sound(offset: int, magic: int) -> bytes:
+    made = record_batch(offset, [Record()]) if magic == 2 else message(offset, Record(), magic)
+    return made.data
+
+
+def claims_of_far_headers(magic: int, count: int = _COUNT // 4) -> bytes:
+    """The same, but each ends at its own header, which is none, behind bytes without one."""
+    near = claims_between_batches(magic, count)
+    size = 61 if magic == 2 else 18
+    step = len(near) // count
+    room = b"\xa5" * (_MIB // 4)
+    start = len(near) + len(room)
+    parts = [
+        _claims(n, start + size * n - step * n - 12, magic, size)
+        + near[step * n + size : step * (n + 1)]
+        for n in range(count)
+    ]
+    return (
+        b"".join(parts) + room + b"".join(_claims(count + n, 99, magic, size) for n in range(count))
+    )
+
+
+def batches_in_batches(count: int = _COUNT) -> bytes:
+    """Sound ones that begin within each other and end together, where nothing goes on."""
+    data = bytearray(61 * count)
+    for n in reversed(range(count)):
+        batch = memoryview(data)[61 * n :]
+        struct.pack_into(">qiibIhiqqqhii", batch, 0, n, len(batch) - 12, 0, 2, 0, *_PLAIN)
+        struct.pack_into(">I", batch, 17, crc32c.crc32c(batch[21:]))
+    return b"\xa5" * 61 + bytes(data) + b"\xa5" * 9
 
 
 def _mixed() -> bytes:
@@ -271,6 +307,13 @@ _SEGMENTS: dict[str, Callable[[], bytes]] = {
     "messages that claim the rest": lambda: headers_that_claim_the_rest(1),
     "headers between batches": lambda: claims_between_batches(2),
     "messages between batches": lambda: claims_between_batches(1),
+    "headers between batches, up to zeros": lambda: claims_between_batches(2) + bytes(_MIB // 2),
+    "short messages between messages": lambda: claims_between_batches(
+        1, sound_magic=1, most_bytes=_MIB // 8
+    ),
+    "claims of far headers": lambda: claims_of_far_headers(2),
+    "claims of far messages": lambda: claims_of_far_headers(1),
+    "batches in batches": batches_in_batches,
     "all kinds, many times": _mixed,
 }
 
