@@ -14,7 +14,7 @@ from torture.hostile.bombs import (
 )
 
 _WINDOW_BYTES = 256 << 10
-_SECONDS = 4.0
+_SECONDS = 5.0
 _MOST_TIMES = 40  # so often is the file read in all; 10 at most were seen
 
 
@@ -26,7 +26,6 @@ class _Counted(BytesSource):
         return super().read(position, length)
 
 
-@pytest.mark.parametrize("is_last", [False, True])
 @pytest.mark.parametrize(
     "made",
     [
@@ -35,17 +34,18 @@ class _Counted(BytesSource):
             lambda: claims_between_batches(1, 8000, sound_magic=1, most_bytes=200_000),
             id="short_between_messages",
         ),
+        pytest.param(
+            lambda: claims_between_batches(1, 28_000, sound_magic=1), id="between_messages"
+        ),
         pytest.param(lambda: claims_between_batches(2, 4000) + bytes(1 << 20), id="up_to_zeros"),
         pytest.param(lambda: claims_of_far_headers(2, 4000), id="of_headers"),
         pytest.param(lambda: claims_of_far_headers(1, 4000), id="of_messages"),
     ],
 )
-def test_claims_cost_neither_time_nor_reads(made: Callable[[], bytes], is_last: bool) -> None:
+def test_claims_cost_neither_time_nor_reads(made: Callable[[], bytes]) -> None:
     content = made()
     source = _Counted(content)
-    bounds = SegmentBounds(
-        base_offset=0, limit_offset=MOST_OFFSETS, is_last=is_last, durable_offset=0
-    )
+    bounds = SegmentBounds(0, MOST_OFFSETS, is_last=False, durable_offset=0)
     walk = SegmentWalk(Window(source, _WINDOW_BYTES), bounds, OffsetOrder(0))
     started = time.process_time()
     size_bytes = sum(item.size_bytes for item in walk.items())
