@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from seglake.lake import parquet_files
 from seglake.lake.errors import SchemaError, TimestampRangeError
 from seglake.lake.parquet_files import DataFile, ParquetFile
 from seglake.lake.tables import GAPS, RECORDS, TABLES, Table
@@ -257,3 +258,10 @@ def test_storage_needs_no_arrow() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "False"
+
+
+def test_columns_that_are_written_otherwise_are_those_of_tables() -> None:
+    named = [*parquet_files._DELTA_COLUMNS.items(), *parquet_files._PLAIN_COLUMNS.items()]
+    tables = {table.name: table.schema for table in TABLES}
+    for table, columns in named:
+        assert {path.split(".")[0] for path in columns.split()} <= {*tables[table].names}

@@ -55,7 +55,7 @@ class OffsetIndex:
 def parse(data: bytes | memoryview, base_offset: int) -> OffsetIndex:
     """Read a whole `.index` file; `base_offset` is the number in its name.
 
-    Never raises: damage is part of the answer.
+    Never raises: damage is part of the answer, which keeps nothing of `data`.
     """
     entries: list[OffsetPosition] = []
     damage = length_damage(len(data), ENTRY.size)

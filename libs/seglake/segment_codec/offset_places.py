@@ -21,7 +21,11 @@ _MOST_WRAPPED_BYTES = 64 << 20
 
 
 class OffsetPlaces:
-    """Judges batches by the order so far, which they change, and the bounds of their segment."""
+    """Judges batches by the order so far and by the bounds of their segment.
+
+    Args:
+        order: of the partition; what is judged sound changes it.
+    """
 
     def __init__(self, order: OffsetOrder, bounds: SegmentBounds) -> None:
         self._order = order

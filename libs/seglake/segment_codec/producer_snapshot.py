@@ -64,7 +64,10 @@ class ProducerSnapshot:
 
 
 def parse(data: bytes | memoryview) -> ProducerSnapshot:
-    """Read a whole `.snapshot` file. Never raises: damage is part of the answer."""
+    """Read a whole `.snapshot` file.
+
+    Never raises: damage is part of the answer, which keeps nothing of `data`.
+    """
     if len(data) < HEADER.size:
         too_short = f"{len(data)} bytes, shorter than the header of {HEADER.size}"
         return ProducerSnapshot(None, crc_is_valid=False, entries=(), damage=too_short)

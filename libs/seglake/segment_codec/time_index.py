@@ -45,7 +45,7 @@ class TimeIndex:
 def parse(data: bytes | memoryview, base_offset: int) -> TimeIndex:
     """Read a whole `.timeindex` file; `base_offset` is the number in its name.
 
-    Never raises: damage is part of the answer.
+    Never raises: damage is part of the answer, which keeps nothing of `data`.
     """
     entries: list[TimestampOffset] = []
     damage = length_damage(len(data), ENTRY.size)

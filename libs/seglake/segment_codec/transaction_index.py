@@ -47,7 +47,10 @@ class TransactionIndex:
 
 
 def parse(data: bytes | memoryview) -> TransactionIndex:
-    """Read a whole `.txnindex` file. Never raises: damage is part of the answer."""
+    """Read a whole `.txnindex` file.
+
+    Never raises: damage is part of the answer, which keeps nothing of `data`.
+    """
     entries: list[AbortedTransaction] = []
     damage = length_damage(len(data), ENTRY.size)
     last_offset = -1

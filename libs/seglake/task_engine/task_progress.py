@@ -68,8 +68,9 @@ class TaskProgress:
 
     def __exit__(self, *raised: object) -> None:
         self._slots, self._ended_count = None, len(self.sizes)
-        with suppress(OSError):
-            Path(self.path).unlink()
+        if self.path:
+            with suppress(OSError):
+                Path(self.path).unlink()
 
 
 def run_watched(

@@ -41,13 +41,14 @@ class PartitionBatches:
     def finish(self) -> None:
         empty = (np.zeros(0, np.int64),) * (len(_COLUMNS) + 1)
         columns = [np.concatenate(parts) for parts in zip(*(self._parts or [empty]), strict=True)]
+        self._parts.clear()
         order = np.argsort(columns[0], kind="stable")
         bases, lasts, rows, sizes, generations, decoded = (column[order] for column in columns)
         block = self._blocks.index_of(lasts, generations)
         is_here = (bases >= self._cell[0]) & (bases <= self._cell[1])
         self.row_count = int(is_here.sum())
         met = _Batches(bases, lasts, rows, sizes, decoded.astype(np.bool_), block, is_here)
-        self._counted = met.taken(is_here & (block >= 0))
+        self._sums = self._sums_of(met.taken(is_here & (block >= 0)))
         # What an election went against is in the sums of its block only.
         is_current = np.ones(len(block), np.bool_)
         is_current[block >= 0] = self._blocks.is_current[block[block >= 0]]
@@ -56,7 +57,10 @@ class PartitionBatches:
 
     def sums(self) -> dict[BlockKey, RangeSums]:
         """The sums of each block that has batches."""
-        met, block, decoded = self._counted, self._counted.block, self._counted.is_decoded
+        return self._sums
+
+    def _sums_of(self, met: "_Batches") -> dict[BlockKey, RangeSums]:
+        block, decoded = met.block, met.is_decoded
         spans = met.lasts + 1 - np.maximum(met.bases, self._blocks.starts[block])
         totals = np.zeros((len(_SUMS), len(self._blocks.starts)), np.int64)
         np.add.at(totals[0], block, 1)

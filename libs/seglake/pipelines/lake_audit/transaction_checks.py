@@ -6,7 +6,7 @@ between the two is in no batch another marker may have stood, so nothing is said
 Memory: 25 bytes a batch of a transaction, in one cell.
 """
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -15,10 +15,11 @@ import pyarrow as pa
 from seglake.lake.parquet_rows import numbers
 from seglake.pipelines.lake_audit.ledger import Flags, Offsets
 from seglake.pipelines.lake_audit.problems import Problem, ProblemKind, problem
-from seglake.pipelines.lake_audit.texts import is_one_of
+from seglake.pipelines.lake_audit.texts import text_values
 
 _MARKERS = ("commit", "abort")
-_OUTCOMES = (*_MARKERS, "committed", "aborted")
+_COMMITTED = ("commit", "committed")
+_OUTCOMES = (*_COMMITTED, "abort", "aborted")
 
 
 class End(NamedTuple):
@@ -69,15 +70,12 @@ class PartitionTransactions:
         self._parts: list[_Events] = []
 
     def add(self, rows: pa.Table) -> None:
-        is_marker = is_one_of(rows, "control_type", _MARKERS)
-        is_event = is_marker | is_one_of(rows, "transaction_state", _OUTCOMES)
+        is_marker, commits = _ended(rows, "control_type", _MARKERS)
+        has_outcome, is_committed = _ended(rows, "transaction_state", _OUTCOMES)
+        is_event = is_marker | has_outcome
         if not is_event.any():
             return
-        is_commit = np.where(
-            is_marker,
-            is_one_of(rows, "control_type", ("commit",)),
-            is_one_of(rows, "transaction_state", ("commit", "committed")),
-        )
+        is_commit = np.where(is_marker, commits, is_committed)
         columns = (numbers(rows, name) for name in ("producer_id", "base_offset", "last_offset"))
         parts = (*columns, is_marker, is_commit)
         self._parts.append(_Events(*(part[is_event] for part in parts)))
@@ -165,6 +163,16 @@ def _said(data: End, marker: End) -> str:
         f"{verbs[data.is_commit]}, the marker at offset {marker.offset} says "
         f"{verbs[marker.is_commit]}"
     )
+
+
+def _ended(rows: pa.Table, column: str, wanted: Container[str | None]) -> tuple[Flags, Flags]:
+    """Which rows say that a transaction ended, and which of them that it was committed."""
+    values, codes = text_values(rows, column)
+    ended, committed = (
+        np.array([value in texts for value in values], np.bool_)[codes]
+        for texts in (wanted, _COMMITTED)
+    )
+    return ended, committed
 
 
 def _joined(parts: list[_Events], cell: tuple[int, int]) -> _Events:

@@ -86,7 +86,10 @@ def looks_like_spark(statement: str) -> bool:
 
 
 def missing(kind: Literal["function", "table", "type"], message: str) -> str | None:
-    """What an error of DuckDB's says it lacks; a function, also for values of such types alone."""
+    """The name of what an error of DuckDB's says it lacks, None if it says nothing of that kind.
+
+    A function counts as lacking, too, where DuckDB has it, but not for values of such types.
+    """
     found = _MISSING[kind].search(message)
     return found[1].strip('"') if found else None
 

@@ -1,6 +1,6 @@
 """The rows of `quarantine` as places, and which of them were made good. Pure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -27,7 +27,7 @@ class Damage(NamedTuple):
 
 def damage_by_log(rows: Iterable[Row], ledger: Ledger) -> dict[LogName, Damage]:
     """The damage of every partition, without what is still being committed."""
-    met: dict[LogName, dict[tuple[object, ...], list[Row]]] = {}
+    met: dict[LogName, dict[tuple[object, ...], _Met]] = {}
     for row in rows:
         source_id = row["source_id"]
         if ledger.has_generation(source_id, row["topic"], row["generation"] or 0):
@@ -35,20 +35,32 @@ def damage_by_log(rows: Iterable[Row], ledger: Ledger) -> dict[LogName, Damage]:
             is_conflict = row["defect_code"] == DefectCode.REPLICA_CONFLICT
             place = (row["broker_id"], row["segment"], row["position"])
             of_log = met.setdefault(ledger.name_of(source_id, row), {})
-            of_log.setdefault((*place, row["raw_sha256"], is_conflict), []).append(row)
+            key = (*place, row["raw_sha256"], is_conflict)
+            of_log[key] = of_log.get(key, _Met(row)).with_row(row)
     return {log: _damage(of_log.values()) for log, of_log in met.items()}
 
 
-def _damage(met: Iterable[Sequence[Row]]) -> Damage:
+class _Met(NamedTuple):
+    """All rows that name one place: the one that tells of it, and the newest generations."""
+
+    row: Row
+    damaged_at: int = -1
+    resolved_at: int = -1
+
+    def with_row(self, row: Row) -> "_Met":
+        generation = row["generation"] or 0
+        if row["resolution"] is None:
+            return self._replace(row=row, damaged_at=max(self.damaged_at, generation))
+        return self._replace(resolved_at=max(self.resolved_at, generation))
+
+
+def _damage(met: Iterable[_Met]) -> Damage:
     places = sorted(map(_place, met), key=attrgetter("is_resolved", "segment", "position"))
     return Damage(tuple(places[:_MOST_LISTED]), len(places))
 
 
-def _place(met: Sequence[Row]) -> DamagedPlace:
-    """The place of all rows that name it."""
-    damage = [row for row in met if row["resolution"] is None]
-    resolutions = [row for row in met if row["resolution"] is not None]
-    row = damage[-1] if damage else resolutions[0]
+def _place(met: _Met) -> DamagedPlace:
+    row = met.row
     return DamagedPlace(
         broker_id=row["broker_id"],
         segment=row["segment"] or "",
@@ -59,9 +71,5 @@ def _place(met: Sequence[Row]) -> DamagedPlace:
         previous_offset=row["previous_offset"],
         next_offset=row["next_offset"],
         run_id=row["run_id"] or "",
-        is_resolved=_newest(resolutions) >= _newest(damage),
+        is_resolved=met.resolved_at >= met.damaged_at,
     )
-
-
-def _newest(rows: Iterable[Row]) -> int:
-    return max((row["generation"] or 0 for row in rows), default=-1)

@@ -129,7 +129,11 @@ def claimed_batch(
 def damage(
     defect: Defect, origin: Origin, previous_offset: int | None, reader: Reader
 ) -> tuple[BatchFound | None, DefectFound]:
-    """A defect, and what its header claims if it is one whole batch."""
+    """A defect, and what its header claims if it is one whole batch.
+
+    Args:
+        previous_offset: the last valid one in front of the damage, None if there is none.
+    """
     claims = claimed_batch(reader, defect.position, defect.size_bytes, origin, defect.code)
     if claims is not None and claims.unit.size_bytes != defect.size_bytes:
         claims = None  # its length is implausible, or these are several messages

@@ -118,7 +118,11 @@ def _not_shown(plan: QueryPlan, offsets: _Offsets, settings: Settings) -> Iterat
 
 
 def _logs(discovery: Discovery, wanted: Wanted) -> list[tuple[Replica, ...]]:
-    """The copies of each partition that is asked for; WrongCallError where there are none."""
+    """The copies of each partition that is asked for.
+
+    Raises:
+        WrongCallError: there is none of a partition's number.
+    """
     there = {replica.key.partition for replica in discovery.replicas}
     missing = sorted((wanted.partitions or frozenset()) - there)
     if missing and there:

@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import itemgetter
 from typing import TypeVar
 
 from seglake.kafka_log.offset_ranges import common
@@ -200,14 +201,13 @@ def _run(
     function: Callable[[tuple[T, ...]], list[R]], requests: Sequence[T], context: RunContext
 ) -> list[R]:
     """All requests at once here where they are small, else packed into tasks."""
-    packs = packed(
-        requests, lambda request: request.walked_bytes, _TASK_BYTES, most_items=_TASK_REQUESTS
-    )
-    sizes = [sum(request.walked_bytes for request in pack) for pack in packs]
+    measured = [(request.walked_bytes, request) for request in requests]
+    packs = packed(measured, itemgetter(0), _TASK_BYTES, most_items=_TASK_REQUESTS)
+    sizes = [sum(size_bytes for size_bytes, _ in pack) for pack in packs]
     answers = context.reporter.run_tasks(
         context.engine,
         function,
-        [tuple(pack) for pack in packs],
+        [tuple(request for _, request in pack) for pack in packs],
         sizes=sizes,
         text="comparing replicas",
         is_small=len(packs) <= 1 and sum(sizes) <= _MOST_INLINE_BYTES,
