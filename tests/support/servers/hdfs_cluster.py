@@ -4,7 +4,7 @@ Permissions are checked: who runs the tests is the superuser, HADOOP_USER_NAME m
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -40,7 +40,7 @@ class HdfsCluster:
         data_nodes: all that were started, the dead ones too.
     """
 
-    def __init__(self, folder: Path, stack: ExitStack, replication: int) -> None:
+    def __init__(self, folder: Path, stack: ExitStack, settings: Mapping[str, str]) -> None:
         self._folder = folder
         self._stack = stack
         self.http_port = free_port()
@@ -50,7 +50,7 @@ class HdfsCluster:
         self.properties = {"fs.defaultFS": self.uri}
         self.conf = write_conf(folder / "conf", self.properties)
         self.data_nodes: list[Running] = []
-        self._programs = HadoopPrograms(folder, self._server_properties(replication))
+        self._programs = HadoopPrograms(folder, self._server_properties(settings))
         metrics = self._programs.conf / "hadoop-metrics2.properties"
         metrics.write_text(f"*.period={_METRICS_SECONDS}\n")
         self._programs.format_names()
@@ -95,26 +95,35 @@ class HdfsCluster:
         }
         return {name: count for name, count in calls.items() if name not in _OF_DATA_NODES}
 
-    def _server_properties(self, replication: int) -> dict[str, str]:
+    def _server_properties(self, settings: Mapping[str, str]) -> dict[str, str]:
         return {
             "fs.defaultFS": self.uri,
-            "dfs.replication": str(replication),
             "dfs.permissions.enabled": "true",
             "dfs.namenode.http-address": f"{LOOPBACK}:{self.http_port}",
             "dfs.namenode.name.dir": f"file://{self._folder / 'names'}",
             "dfs.namenode.fs-limits.min-block-size": "1024",  # a small file may have many blocks
             "dfs.namenode.avoid.write.stale.datanode": "true",
             "dfs.namenode.stale.datanode.interval": "10000",  # milliseconds
+            **settings,
         }
 
 
 @contextmanager
 def hdfs_cluster(
-    folder: Path, *, data_node_count: int = 1, replication: int = 1
+    folder: Path,
+    *,
+    data_node_count: int = 1,
+    replication: int = 1,
+    settings: Mapping[str, str] | None = None,
 ) -> Iterator[HdfsCluster]:
-    """Start HDFS with its files and logs in `folder`; it ends with the block."""
+    """Start HDFS with its files and logs in `folder`; it ends with the block.
+
+    Args:
+        settings: more of its servers.
+    """
     with ExitStack() as stack:
-        cluster = HdfsCluster(folder, stack, replication)
+        every = {"dfs.replication": str(replication), **(settings or {})}
+        cluster = HdfsCluster(folder, stack, every)
         for _ in range(data_node_count):
             cluster.add_data_node()
         cluster.wait_until_up()
