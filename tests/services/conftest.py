@@ -33,8 +33,9 @@ def bucket(s3: S3Server) -> str:
 
 @pytest.fixture(scope="session")
 def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HdfsCluster]:
-    """A name node and one data node."""
-    with hdfs_cluster(tmp_path_factory.mktemp("hdfs")) as cluster:
+    """A name node and two data nodes: a file is closed when the first has reported its replica."""
+    folder = tmp_path_factory.mktemp("hdfs")
+    with hdfs_cluster(folder, data_node_count=2, replication=2) as cluster:
         yield cluster
 
 
