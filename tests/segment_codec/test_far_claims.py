@@ -9,13 +9,14 @@ from seglake.segment_codec.offset_order import OffsetOrder
 from seglake.segment_codec.segment import MOST_OFFSETS, SegmentBounds, SegmentWalk
 from seglake.segment_codec.window import BytesSource, Window
 from torture.hostile.bombs import (
+    batches_that_lead_nowhere,
     claims_between_batches,
     claims_of_far_headers,
 )
 
 _WINDOW_BYTES = 256 << 10
 _SECONDS = 5.0
-_MOST_TIMES = 40  # so often is the file read in all; 10 at most were seen
+_MOST_TIMES = 40  # bytes read for each of the file; at most 10 were seen
 
 
 class _Counted(BytesSource):
@@ -39,6 +40,7 @@ class _Counted(BytesSource):
         ),
         pytest.param(lambda: claims_between_batches(2, 4000) + bytes(1 << 20), id="up_to_zeros"),
         pytest.param(lambda: claims_of_far_headers(2, 4000), id="of_headers"),
+        pytest.param(lambda: batches_that_lead_nowhere(1000), id="leads_nowhere"),
         pytest.param(lambda: claims_of_far_headers(1, 4000), id="of_messages"),
     ],
 )

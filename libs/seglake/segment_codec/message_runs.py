@@ -57,7 +57,7 @@ class MessageRunFinder:
         while sound is not None:
             self._scan(data, high, sound)
             at = int(self._found[0])
-            sound, stop = (None, 0) if at == sound else self._next(position, data, most)
+            sound, stop = (None, 0) if at == sound else self._continuation(position, data, most)
             if stop > len(data):
                 data = self._window.view(position, most)
         return self._run_of(position, data)
@@ -85,7 +85,7 @@ class MessageRunFinder:
             self._found,
         )
 
-    def _next(self, position: int, data: memoryview, most: int) -> tuple[int | None, int]:
+    def _continuation(self, position: int, data: memoryview, most: int) -> tuple[int | None, int]:
         """Whether the run at `position` may go on behind what is found of it in `data`.
 
         Returns:
@@ -105,7 +105,7 @@ class MessageRunFinder:
         return (-1 if stop > len(data) else None), stop
 
     def _is_sound(self, position: int, head: memoryview, *, is_ahead: bool = False) -> bool:
-        """Whether the checksum of a message holds; its claim may be false, and is not read here."""
+        """Whether the checksum of a message holds; its length may be a false claim."""
         _, size, crc, magic, _ = message_set.PREFIX.unpack_from(head)
         size_bytes = message_set.SIZE_STOP + size
         return bool(self._checksums.of(position, size_bytes, magic, is_ahead=is_ahead) == crc)

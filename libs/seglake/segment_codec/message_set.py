@@ -33,7 +33,7 @@ SIZE_STOP = struct.calcsize(">qi")
 SMALLEST_SIZE = 14
 TIMESTAMP = struct.Struct(">q")
 LENGTH = struct.Struct(">i")
-LONG_MESSAGE_BYTES = 64 << 10  # a claim of more is checked before so many bytes are read
+LONG_MESSAGE_BYTES = 64 << 10  # longer ones are verified before a run takes them in
 RUN_BYTES = 4 << 20  # consecutive messages become one row of `batches` up to this size
 
 CODEC_MASK = 0x07

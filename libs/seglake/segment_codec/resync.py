@@ -27,9 +27,12 @@ _MOST_VAIN_STOPS = 1 << 14  # some 6 microseconds each
 
 
 class _Search(NamedTuple):
+    """What is known of the positions from `start` on: the first that leads on, and its offset."""
+
     start: int
     low_offset: int
     found: int | None
+    offset: int = 0
 
 
 class Resync:
@@ -63,18 +66,39 @@ class Resync:
     def next_valid(self, start: int, low_offset: int) -> int | None:
         """The first position from `start` on where the log continues, or None.
 
-        Time is linear in the bytes searched: no batch is verified twice, and a result holds for
-        every later start before it, so a series of damaged batches is searched once.
+        Time is linear in the bytes searched: a result holds for every later start before it, so a
+        series of damaged batches is searched once. It holds for higher offsets, too: what did not
+        lead on for lower ones does not for them.
 
         Args:
             low_offset: the batch found has no lower offset.
         """
         last = self._last
-        is_known = last.low_offset == low_offset and last.start <= start
-        if is_known and (last.found is None or start <= last.found):
-            return last.found
-        self._last = _Search(start, low_offset, self._search(start, low_offset))
-        return self._last.found
+        begin, end = start, self._stop
+        if last.low_offset <= low_offset and (last.found is None or start <= last.found):
+            if last.start > start:
+                end = last.start
+            elif last.found is None or last.offset >= low_offset:
+                return last.found
+            else:
+                begin = last.found + 1
+        found = self._search(begin, end, low_offset)
+        if found is None and end < self._stop:
+            return self._joined(start, low_offset)
+        self._last = self._noted(min(start, begin), low_offset, found)
+        return found
+
+    def _joined(self, start: int, low_offset: int) -> int | None:
+        """The answer for a start in front of the last one, where nothing lies between the two."""
+        found = self.next_valid(self._last.start, low_offset)
+        self._last = self._last._replace(start=start)
+        return found
+
+    def _noted(self, start: int, low_offset: int, found: int | None) -> _Search:
+        if found is None:
+            return _Search(start, low_offset, None)
+        (offset,) = _OFFSET.unpack(self._seen(found, _OFFSET.size))
+        return _Search(start, low_offset, found, offset)
 
     def proved_stop(self, position: int, size_bytes: int, magic: int, expected: int) -> int | None:
         """Where a batch of a false length ends, if its checksum holds up to a header in it.
@@ -114,12 +138,14 @@ class Resync:
         """Whether a batch or message whose checksum holds begins here."""
         return self._verified(position, low_offset) is not None
 
-    def _search(self, start: int, low_offset: int) -> int | None:
+    def _search(self, start: int, end: int, low_offset: int) -> int | None:
+        """The first position of [start, end) that leads on."""
         if self._anchors is None:
             self._anchors = frozenset(self._load_anchors())
         may_be_old = self._may_be_old(start - 1)
         seen: set[int] = set()
-        for candidate in self._candidates(start, self._stop, low_offset):
+        stop = min(end + record_batch.HEADER_BYTES - 1, self._stop)
+        for candidate in self._candidates(start, stop, low_offset):
             if candidate in seen:
                 continue
             if self._leads_on(candidate, low_offset, seen, may_be_old):

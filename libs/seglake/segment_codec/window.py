@@ -5,6 +5,7 @@ from typing import Protocol, Self
 from seglake.segment_codec.errors import OutOfBoundsError, SourceChangedError
 
 _LOOK_BYTES = 64 << 10
+_MOST_LOOK_BYTES = 4 * _LOOK_BYTES  # while each look begins where the one before it ended
 
 
 class ByteSource(Protocol):
@@ -92,7 +93,7 @@ class Window:
         if self._second is None:
             look_bytes = min(_LOOK_BYTES, self._least_read_bytes)
             self._second = type(self)(
-                self._source, look_bytes, self.size_bytes, most_read_bytes=self._least_read_bytes
+                self._source, look_bytes, self.size_bytes, most_read_bytes=_MOST_LOOK_BYTES
             )
         return self._second
 

@@ -19,7 +19,7 @@ def is_zero(window: Window, position: int, size_bytes: int) -> bool:
 
 
 class ZeroEnd:
-    """The zero bytes in front of a position; they are searched once, however often one asks."""
+    """The zero bytes just before a position; they are searched once, however often one asks."""
 
     def __init__(self, window: Window, stop: int) -> None:
         self._window = window

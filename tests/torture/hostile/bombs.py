@@ -273,6 +273,18 @@ def claims_of_far_headers(magic: int, count: int = _COUNT // 4) -> bytes:
     )
 
 
+def batches_that_lead_nowhere(count: int = _COUNT // 12) -> bytes:
+    """Sound ones, each behind damage that is to be searched to the end, and in front of it."""
+    return b"".join(_leads_nowhere(3 * n) for n in range(count))
+
+
+def _leads_nowhere(offset: int) -> bytes:
+    unknown, damaged = (
+        struct.pack(">qiIb", offset + n, 14, 1, magic) + bytes(9) for n, magic in enumerate((3, 1))
+    )
+    return unknown + damaged + _sound(offset + 2, 2)
+
+
 def batches_in_batches(count: int = _COUNT) -> bytes:
     """Sound ones that begin within each other and end together, where nothing goes on."""
     data = bytearray(61 * count)
@@ -314,6 +326,7 @@ _SEGMENTS: dict[str, Callable[[], bytes]] = {
     "claims of far headers": lambda: claims_of_far_headers(2),
     "claims of far messages": lambda: claims_of_far_headers(1),
     "batches in batches": batches_in_batches,
+    "batches that lead nowhere": batches_that_lead_nowhere,
     "all kinds, many times": _mixed,
 }
 
