@@ -74,6 +74,30 @@ def test_batches_inside_a_value_are_never_mistaken_for_real_ones(
     assert found == ([0, 5] if len(end) > 0 and any(end) else [0])
 
 
+def test_batches_inside_an_old_value_are_not_found_by_the_search_for_another_format() -> None:
+    value = laid_out(batch(3, b"inside"), batch(4, b"inside"))
+    outer = message(2, Record(None, value), 1).data
+    endless = outer[:8] + (1 << 30).to_bytes(4, "big") + outer[12:]
+    content = laid_out(batch(0), bad_crc(batch(1)), endless, batch(5))
+    found = [unit.first_offset for unit in units_of(walked(content, is_last=True))]
+    assert found == [0, 5]
+
+
+def test_what_a_search_found_is_passed_over_once_higher_offsets_were_read() -> None:
+    parts: Parts = [
+        batch(0),
+        bad_crc(batch(1)),
+        batch(9),
+        lengthless(batch(2)),
+        batch(3),
+        batch(10),
+    ]
+    items = walked(laid_out(*parts), is_last=True, compares_neighbours=False)
+    kinds = ["unit", DefectCode.CRC_MISMATCH, "unit", DefectCode.BAD_LENGTH, "unit"]
+    assert [kind for kind, _ in spans(items)] == kinds
+    assert [unit.first_offset for unit in units_of(items)] == [0, 9, 10]
+
+
 def test_two_damaged_places() -> None:
     parts: Parts = [
         batch(0),

@@ -60,7 +60,7 @@ class Resync:
         self._limit_offset = limit_offset
         self._load_anchors = anchors
         self._anchors: frozenset[int] | None = None
-        self._last = _Search(0, 0, 0)
+        self._last = {may_be_old: _Search(0, 0, 0) for may_be_old in (False, True)}
         self._vain_stops = 0
 
     def next_valid(self, start: int, low_offset: int) -> int | None:
@@ -73,32 +73,21 @@ class Resync:
         Args:
             low_offset: the batch found has no lower offset.
         """
-        last = self._last
-        begin, end = start, self._stop
-        if last.low_offset <= low_offset and (last.found is None or start <= last.found):
-            if last.start > start:
-                end = last.start
-            elif last.found is None or last.offset >= low_offset:
-                return last.found
-            else:
+        may_be_old = self._may_be_old(start - 1)
+        last, begin = self._last[may_be_old], start
+        if last.start <= start and last.low_offset <= low_offset:
+            if last.found is None:
+                return None
+            if start <= last.found:
+                if low_offset <= last.offset:
+                    return last.found
                 begin = last.found + 1
-        found = self._search(begin, end, low_offset)
-        if found is None and end < self._stop:
-            return self._joined(start, low_offset)
-        self._last = self._noted(min(start, begin), low_offset, found)
+        found = self._search(begin, low_offset, may_be_old)
+        offset = 0
+        if found is not None:
+            (offset,) = _OFFSET.unpack(self._seen(found, _OFFSET.size))
+        self._last[may_be_old] = _Search(start, low_offset, found, offset)
         return found
-
-    def _joined(self, start: int, low_offset: int) -> int | None:
-        """The answer for a start in front of the last one, where nothing lies between the two."""
-        found = self.next_valid(self._last.start, low_offset)
-        self._last = self._last._replace(start=start)
-        return found
-
-    def _noted(self, start: int, low_offset: int, found: int | None) -> _Search:
-        if found is None:
-            return _Search(start, low_offset, None)
-        (offset,) = _OFFSET.unpack(self._seen(found, _OFFSET.size))
-        return _Search(start, low_offset, found, offset)
 
     def proved_stop(self, position: int, size_bytes: int, magic: int, expected: int) -> int | None:
         """Where a batch of a false length ends, if its checksum holds up to a header in it.
@@ -138,14 +127,11 @@ class Resync:
         """Whether a batch or message whose checksum holds begins here."""
         return self._verified(position, low_offset) is not None
 
-    def _search(self, start: int, end: int, low_offset: int) -> int | None:
-        """The first position of [start, end) that leads on."""
+    def _search(self, start: int, low_offset: int, may_be_old: bool) -> int | None:
         if self._anchors is None:
             self._anchors = frozenset(self._load_anchors())
-        may_be_old = self._may_be_old(start - 1)
         seen: set[int] = set()
-        stop = min(end + record_batch.HEADER_BYTES - 1, self._stop)
-        for candidate in self._candidates(start, stop, low_offset):
+        for candidate in self._candidates(start, self._stop, low_offset):
             if candidate in seen:
                 continue
             if self._leads_on(candidate, low_offset, seen, may_be_old):
