@@ -58,7 +58,7 @@ class MessageRunFinder:
             self._scan(data, high, sound)
             at = int(self._found[0])
             sound, stop = (None, 0) if at == sound else self._continuation(position, data, most)
-            if stop > len(data):
+            if sound is not None and stop > len(data):
                 data = self._window.view(position, most)
         return self._run_of(position, data)
 
