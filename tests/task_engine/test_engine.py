@@ -223,6 +223,45 @@ def test_ctrl_c_that_does_not_wake_the_driver_ends_it_soon(tmp_path: Path) -> No
     assert done.stderr.strip().endswith("KeyboardInterrupt")
 
 
+IN_A_LOCK = """
+import signal, sys, threading
+from concurrent.futures import Future
+sys.path.insert(0, {folder!r})
+from support import lake_tasks
+from seglake.task_engine.engine import LocalEngine
+
+enter, add_done_callback = threading.Condition.__enter__, Future.add_done_callback
+watched = []
+
+def interrupted_behind(condition):
+    entered = enter(condition)
+    if condition in watched:
+        watched.clear()
+        signal.raise_signal(signal.SIGINT)
+    return entered
+
+def watched_callback(future, callback):
+    watched.append(future._condition)
+    add_done_callback(future, callback)
+
+if __name__ == "__main__":
+    with LocalEngine(2) as engine:
+        engine.run(lake_tasks.pid_after, [0.0, 0.0], on_done=lambda count: None)
+        threading.Condition.__enter__ = interrupted_behind
+        Future.add_done_callback = watched_callback
+        engine.run(lake_tasks.pid_after, [60.0, 60.0], on_done=lambda count: None)
+"""
+
+
+def test_ctrl_c_leaves_no_lock_of_the_pool_taken(tmp_path: Path) -> None:
+    """It comes when the lock of a future has just been taken, which the pool needs to end."""
+    program = tmp_path / "program.py"
+    program.write_text(IN_A_LOCK.format(folder=str(Path(__file__).parents[1])))
+    command = [sys.executable, str(program)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=20)
+    assert done.stderr.strip().endswith("KeyboardInterrupt")
+
+
 def wait_until_ended(pids: list[int]) -> None:
     deadline = time.monotonic() + 10
     while any(is_running(pid) for pid in pids) and time.monotonic() < deadline:

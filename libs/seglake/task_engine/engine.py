@@ -101,7 +101,8 @@ class LocalEngine:
             pool = self._pool_for(len(tasks))
             with _held_interrupts():
                 futures = [pool.submit(function, task) for task in tasks]
-            for count, future in enumerate(_as_finished(futures), start=1):
+                finished = _finished_of(futures)
+            for count, future in enumerate(_as_finished(finished, len(futures)), start=1):
                 _raise_failure(future, futures)
                 on_done(count)
         except BrokenProcessPool as error:
@@ -182,20 +183,27 @@ def _held_interrupts() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _as_finished(futures: Sequence[Future[R]]) -> Iterator[Future[R]]:
+def _finished_of(futures: Sequence[Future[R]]) -> SimpleQueue[Future[R]]:
+    """Where each future comes as it is done; call it with interrupts held.
+
+    A Ctrl-C here could leave the lock of a future taken, and the pool waiting for it.
+    """
+    finished: SimpleQueue[Future[R]] = SimpleQueue()
+    for future in futures:
+        future.add_done_callback(finished.put)
+    return finished
+
+
+def _as_finished(finished: SimpleQueue[Future[R]], count: int) -> Iterator[Future[R]]:
     """Each future as it is done.
 
     A Ctrl-C that comes when a wait is about to begin does not end that wait, whence many short ones
     (`concurrent.futures.as_completed` would sleep until the next task is done).
     """
-    finished: SimpleQueue[Future[R]] = SimpleQueue()
-    for future in futures:
-        future.add_done_callback(finished.put)
-    left = len(futures)
-    while left:
+    while count:
         with contextlib.suppress(Empty):
             yield finished.get(timeout=_LONGEST_WAIT_SECONDS)
-            left -= 1
+            count -= 1
 
 
 def _raise_failure(future: Future[R], futures: Sequence[Future[R]]) -> None:
