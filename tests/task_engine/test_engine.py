@@ -216,11 +216,7 @@ if __name__ == "__main__":
 
 def test_ctrl_c_that_does_not_wake_the_driver_ends_it_soon(tmp_path: Path) -> None:
     """As where it comes when a wait is about to begin, of which no more is seen than of this."""
-    program = tmp_path / "program.py"
-    program.write_text(INTERRUPTING.format(folder=str(Path(__file__).parents[1])))
-    command = [sys.executable, str(program)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=20)
-    assert done.stderr.strip().endswith("KeyboardInterrupt")
+    assert last_words(INTERRUPTING, tmp_path) == "KeyboardInterrupt"
 
 
 IN_A_LOCK = """
@@ -255,11 +251,16 @@ if __name__ == "__main__":
 
 def test_ctrl_c_leaves_no_lock_of_the_pool_taken(tmp_path: Path) -> None:
     """It comes when the lock of a future has just been taken, which the pool needs to end."""
-    program = tmp_path / "program.py"
-    program.write_text(IN_A_LOCK.format(folder=str(Path(__file__).parents[1])))
+    assert last_words(IN_A_LOCK, tmp_path) == "KeyboardInterrupt"
+
+
+def last_words(text: str, folder: Path) -> str:
+    """The last line that a program writes to stderr."""
+    program = folder / "program.py"
+    program.write_text(text.format(folder=str(Path(__file__).parents[1])))
     command = [sys.executable, str(program)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=20)
-    assert done.stderr.strip().endswith("KeyboardInterrupt")
+    return done.stderr.splitlines()[-1]
 
 
 def wait_until_ended(pids: list[int]) -> None:
