@@ -28,6 +28,7 @@ _PAYLOAD = 61
 _RUNS = 3
 _XERIAL_HEADER = 16
 _SMALL_STEPS = ("offset", "timestamp", "timestamp_ms")
+_PAGE_BYTES = 64 << 10  # quicker to pack than pages of 1 MiB
 _FEW_VALUES = ("partition", "timestampType", "batch_base_offset", "generation")
 _TEXTS = ("source_id", "topic_id", "transaction_state", "run_id")
 
@@ -84,7 +85,7 @@ def _payloads(data: memoryview) -> None:
 
 
 def _parquet(groups: Sequence[pa.Table]) -> None:
-    """Into memory, as small as the table's columns pack at level 1."""
+    """Into memory, as quickly as the table's columns pack at level 1."""
     with pq.ParquetWriter(
         pa.BufferOutputStream(),
         groups[0].schema,
@@ -92,6 +93,7 @@ def _parquet(groups: Sequence[pa.Table]) -> None:
         compression_level=1,
         use_dictionary=[*_FEW_VALUES, *_TEXTS],  # type: ignore[arg-type]  # the stubs know only bool
         column_encoding=dict.fromkeys(_SMALL_STEPS, "DELTA_BINARY_PACKED"),
+        data_page_size=_PAGE_BYTES,
         write_statistics=[*_FEW_VALUES, *_SMALL_STEPS],
         store_schema=False,
     ) as writer:
