@@ -1,5 +1,7 @@
 """A survey by runs says of a segment what a survey batch by batch says."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 
 from seglake.kafka_log.replica import SegmentFile
 from seglake.kafka_log.segment_survey import SegmentSurvey
+from seglake.log_dirs import header_scan
 from seglake.log_dirs.header_scan import survey_segment
 from seglake.log_dirs.scan_request import SurveyRequest
 from seglake.segment_codec.run_finder import RunFinder
@@ -46,8 +49,10 @@ def _by_batches(request: SurveyRequest) -> SegmentSurvey:
     offsets=st.tuples(*[st.integers(0, 150)] * 3),
     times_ms=st.tuples(*[st.none() | st.integers(0, 150)] * 2),
     is_cleaned=st.booleans(),
+    read_bytes=st.sampled_from([61, 100, 150, 400, 1 << 12]),
+    cut_bytes=st.just(0) | st.integers(1, 100),
 )
-@settings(max_examples=300)
+@settings(max_examples=400)
 def test_survey_by_runs_is_that_by_batches(
     path: Path,
     kinds: list[str],
@@ -56,11 +61,15 @@ def test_survey_by_runs_is_that_by_batches(
     offsets: tuple[int, int, int],
     times_ms: tuple[int | None, int | None],
     is_cleaned: bool,
+    read_bytes: int,
+    cut_bytes: int,
 ) -> None:
     step, hole = steps
     start_offset, run_break, walk_offset = offsets
+    whole = [*kinds, "large"] if cut_bytes else kinds
+    content = laid_out_kinds(whole, step=step, hole=hole)
     request = replace(
-        _request(path, laid_out_kinds(kinds, step=step, hole=hole)),
+        _request(path, content[: len(content) - cut_bytes]),
         split_bytes=split_bytes,
         start_offset=start_offset,
         run_breaks=(run_break,),
@@ -69,7 +78,19 @@ def test_survey_by_runs_is_that_by_batches(
         to_ms=times_ms[1],
         is_cleaned=is_cleaned,
     )
-    assert survey_segment(request) == _by_batches(request)
+    expected = _by_batches(request)
+    with _reads_of(read_bytes):
+        assert survey_segment(request) == expected
+
+
+@contextmanager
+def _reads_of(size_bytes: int) -> Iterator[None]:
+    """Files are read in so small pieces that batches lie across their ends."""
+    with (
+        patch.object(header_scan, "_HEADER_READ_BYTES", size_bytes),
+        patch.object(header_scan, "_MOST_READ_BYTES", 2 * size_bytes),
+    ):
+        yield
 
 
 def test_small_batches_are_surveyed_in_runs(path: Path) -> None:

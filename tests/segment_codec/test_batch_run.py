@@ -1,13 +1,16 @@
 """A walk by runs finds what the exact walk finds, batch for batch, whatever the bytes are."""
 
 from itertools import product
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from seglake.segment_codec import run_finder
 from seglake.segment_codec.batch_run import (
+    FEWEST,
     BatchRun,
     plain_records_of,
     plain_run_of,
@@ -162,6 +165,14 @@ def test_hole_ends_a_run_where_there_should_be_none() -> None:
 
 def test_few_batches_are_no_run() -> None:
     assert all(isinstance(item, RecordBatch) for item in _runs(laid_out_kinds(["plain"] * 3)))
+
+
+def test_few_batches_where_a_window_ends_are_read_again_with_those_behind_them() -> None:
+    content = laid_out_kinds(["plain"] * 40, step=1)
+    window_bytes = 13 * len(content) // (2 * 40)
+    with patch.object(run_finder, "_MOST_BATCHES", FEWEST):
+        found = _runs(content, Mode(window_bytes=window_bytes))
+    assert [len(item) for item in found if isinstance(item, BatchRun)] == [FEWEST] * 10
 
 
 def test_part_of_a_run_is_a_run_of_its_batches() -> None:

@@ -17,7 +17,7 @@ from seglake.task_engine.task_progress import advance
 _HEADER_READ_BYTES = 4096  # one page: a header, and the next ones where batches are small
 # A disk reads on in less time than it takes to answer once more, and a run of headers costs less
 # than each of them. Producers' batches are 16 KiB unless they are told otherwise.
-_MOST_READ_BYTES = 1 << 20
+_MOST_READ_BYTES = 2 << 20
 _MOST_PASSED_BYTES = 32 << 10
 
 

@@ -48,13 +48,15 @@ _MARKER_BYTES = HEADER_BYTES + len(_MARKER)
 class RunLimits(NamedTuple):
     """Offsets of a run lie in [low, high); `may_have_holes` between its batches.
 
-    Without `verifies_all`, the checksums of those count that may be damaged markers.
+    Without `verifies_all`, the checksums of those count that may be damaged markers. Of the others
+    only the headers must be in memory; all end within `size_bytes`.
     """
 
     low: Int
     high: Int
     may_have_holes: Int
     verifies_all: Int
+    size_bytes: Int
 
 
 @inlined
@@ -117,6 +119,12 @@ def _may_be_marker(header: Array, size_bytes: Int) -> bool:
     return bool(size_bytes <= MOST_MARKER_BYTES and header[9] >= 0 and header[11] <= 0)
 
 
+@inlined
+def _needs_all(size_bytes: Int, limits: RunLimits) -> bool:
+    """Whether a batch may need more than its header: to be verified, or as a marker."""
+    return bool(limits.verifies_all != 0 or size_bytes <= MOST_MARKER_BYTES)
+
+
 @compiled
 def scan_batches(
     data: Array, limits: RunLimits, headers: Array, kinds: Array, checked: Array
@@ -135,7 +143,9 @@ def scan_batches(
         header = headers[count]
         _read_header(data, p, header)
         size_bytes = header[1] + LENGTH_STOP
-        if header[3] != 2 or size_bytes < HEADER_BYTES or size_bytes > stop - p:
+        if header[3] != 2 or size_bytes < HEADER_BYTES or size_bytes > limits.size_bytes - p:
+            break
+        if size_bytes > stop - p and _needs_all(size_bytes, limits):
             break
         if count == 0 and header[0] > expected:
             expected = header[0]  # a hole before the run is seen by others

@@ -15,7 +15,7 @@ from seglake.segment_codec.segment_items import SegmentBounds
 from seglake.segment_codec.window import Window
 
 _MOST_BATCHES = 16_384
-_MOST_BYTES = 1 << 20
+_MOST_BYTES = 2 << 20
 _MOST_SKIPPED = 64
 
 
@@ -52,7 +52,7 @@ class RunFinder:
             return None
         self._skipped = 0
         data = self._buffered(position)
-        count = 0 if data is None else self._scanned(data, low_offset)
+        count = 0 if data is None else self._scanned(data, low_offset, self._stop - position)
         if data is None or count < FEWEST:
             self._patience = min(2 * self._patience + 1, _MOST_SKIPPED)
             return None
@@ -73,10 +73,15 @@ class RunFinder:
         size_bytes = head[1] + LENGTH_STOP
         if head[3] != 2 or not HEADER_BYTES <= size_bytes <= min(left, _MOST_BYTES):
             return None  # a length that damage made large is not worth reading
-        least = HEADER_BYTES if self._headers_only else size_bytes
+        if self._headers_only:
+            least = HEADER_BYTES
+        else:  # few batches at the end of what is in memory are read again, with those behind them
+            few_bytes = FEWEST * size_bytes
+            least = few_bytes if few_bytes <= min(_MOST_BYTES, left) else size_bytes
         return self._window.buffered(position, least, min(_MOST_BYTES, left))
 
-    def _scanned(self, data: memoryview, low_offset: int) -> int:
+    def _scanned(self, data: memoryview, low_offset: int, size_bytes: int) -> int:
+        """How many plain batches `data` begins with; they end within `size_bytes`."""
         from seglake.segment_codec._header_kernel import RunLimits, scan_batches  # numba: 0.2 s
 
         bounds = self._bounds
@@ -89,6 +94,7 @@ class RunFinder:
             min([*breaks, bounds.limit_offset]),
             bounds.may_have_holes,
             not self._headers_only,
+            size_bytes,
         )
         count: int = scan_batches(
             np.frombuffer(data, np.uint8), limits, self._headers, self._kinds, self._checked
