@@ -72,26 +72,30 @@ def record_rows(
     """The rows of one flush, and how many header names were not UTF-8 and got U+FFFD."""
     count = len(columns.offsets)
     counts = units.row_counts
-    types = np.repeat(units.timestamp_types.astype(np.int32), counts)
-    states = np.repeat(units.states.astype(np.int32), counts)
+    zeros = np.zeros(count, np.int32)  # the indices of all columns with one value
+    has_no_time = units.timestamp_types == TIMESTAMP_TYPES.index(-1)
     base_offsets = np.repeat(units.batch_base_offsets, counts)
     payload = _buffer(columns.data)
     headers, replaced = _headers(columns)
     arrays = {
         "key": _views(columns.has_key, columns.key_views, payload),
         "value": _views(columns.has_value, columns.value_views, payload),
-        "partition": _constant(origin.key.partition, pa.int32(), count),
+        "partition": _constant(origin.key.partition, pa.int32(), zeros),
         "offset": pa.array(columns.offsets),
         "timestamp": timestamps(columns.timestamps_ms),
-        "timestampType": _dictionary(types, pa.array(TIMESTAMP_TYPES, pa.int32())),
+        "timestampType": _of_batches(
+            units.timestamp_types, counts, pa.array(TIMESTAMP_TYPES, pa.int32()), zeros
+        ),
         "headers": headers,
-        "timestamp_ms": pa.array(columns.timestamps_ms, mask=_mask(types == 2)),
-        "source_id": _constant(origin.source_id, pa.string(), count),
-        "topic_id": _constant(origin.key.topic_id, pa.string(), count),
-        "transaction_state": _dictionary(states, pa.array([str(s) for s in STATES])),
+        "timestamp_ms": pa.array(columns.timestamps_ms, mask=_mask(np.repeat(has_no_time, counts))),
+        "source_id": _constant(origin.source_id, pa.string(), zeros),
+        "topic_id": _constant(origin.key.topic_id, pa.string(), zeros),
+        "transaction_state": _of_batches(
+            units.states, counts, pa.array([str(s) for s in STATES]), zeros
+        ),
         "batch_base_offset": pa.array(base_offsets),
-        "run_id": _constant(origin.run_id, pa.string(), count),
-        "generation": _constant(origin.generation, pa.int64(), count),
+        "run_id": _constant(origin.run_id, pa.string(), zeros),
+        "generation": _constant(origin.generation, pa.int64(), zeros),
     }
     names = RECORDS.file_schema.names
     return pa.RecordBatch.from_arrays([arrays[name] for name in names], names), replaced
@@ -120,11 +124,20 @@ def _dictionary(indices: NDArray[np.int32], values: Any) -> Any:
     return pa.DictionaryArray.from_arrays(indices, values)
 
 
-def _constant(value: object, kind: pa.DataType, count: int) -> Any:
-    indices = np.zeros(count, np.int32)
+def _of_batches(
+    indices: NDArray[np.int8], counts: NDArray[np.int64], values: Any, zeros: NDArray[np.int32]
+) -> Any:
+    """One of the values in all rows of a batch; `zeros` as for `_constant`."""
+    if len(indices) and (indices == indices[0]).all():  # nearly always
+        return _dictionary(zeros, values.slice(int(indices[0]), 1))
+    return _dictionary(np.repeat(indices.astype(np.int32), counts), values)
+
+
+def _constant(value: object, kind: pa.DataType, zeros: NDArray[np.int32]) -> Any:
+    """A value in all rows, of which there are as many as `zeros`."""
     if value is not None:
-        return _dictionary(indices, pa.array([value], kind))
-    nulls: Any = pa.array(indices, mask=np.ones(count, np.bool_))
+        return _dictionary(zeros, pa.array([value], kind))
+    nulls: Any = pa.array(zeros, mask=np.ones(len(zeros), np.bool_))
     return pa.DictionaryArray.from_arrays(nulls, pa.array([""], kind))
 
 
