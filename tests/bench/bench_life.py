@@ -1,25 +1,21 @@
 """What `make bench-life` measures: a run after 10, 100, 1,000 and 10,000 runs before it.
 
-A life is lived twice, with a maintenance after every week of hourly runs and without, both at the
-same time. The first run is real, and so are those that are measured: a process that finds new
-records in every topic, and one that finds none. The runs between are made up, see `made_runs`.
+A lake lives for each of these, and the last run was an hour ago; some get a maintenance after every
+week of hourly runs. The first run is real, and so are those that are measured: a process that finds
+new records in every topic, and one that finds none. The runs between are made up, see `made_runs`.
 Those of more than six weeks ago are made a day at a time: their files were merged since, and their
-log entries have expired.
-
-Each lake is kept as it is at each mark. All are measured at the end, in turn.
+log entries have expired. All lakes are measured at the end, in turn.
 """
 
 import argparse
 import json
 import os
 import shutil
-import subprocess
 import sys
 import uuid
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
-from itertools import chain
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
@@ -56,15 +52,15 @@ def main(argv: Sequence[str]) -> int:
     topics = [f"topic-{number:03}" for number in range(arguments.topics)]
     template = folder / "template"
     _ingest(_disk(folder / "disk", topics, 1), str(template))
-    lives = [
-        (template, topics, _WEEK, arguments.runs),
-        (template, topics, 0, arguments.untidy_runs),
-    ]
-    with ProcessPoolExecutor(len(lives), get_context("spawn")) as pool:
-        kept = list(chain.from_iterable(pool.map(_lived, *zip(*lives, strict=True))))
+    home = folder / "s3" / "data" / _BUCKET
+    lives = [(home / f"maintained-{runs}", runs, _WEEK) for runs in arguments.runs]
+    lives += [(home / f"untidy-{runs}", runs, 0) for runs in arguments.untidy_runs]
+    with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
+        futures = [pool.submit(_lived, *life, template, topics) for life in lives]
+        lakes = [future.result() for future in futures]
     with versitygw(folder / "s3") as s3:
         os.environ.update(s3.environment())
-        marks = _measured(kept, topics, s3)
+        marks = _measured(lakes, topics, s3)
     (folder / "report.json").write_text(json.dumps([asdict(mark) for mark in marks], indent=2))
     lines = [
         f"Measured on {today()} with `{_command(arguments)}`, medians of {_REPEATS} runs in turn",
@@ -86,8 +82,8 @@ def _command(arguments: argparse.Namespace) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _KeptLake:
-    """A lake as it was at a mark; see `Mark`."""
+class _OldLake:
+    """A lake that has lived; see `Mark`."""
 
     path: Path
     run_count: int
@@ -96,50 +92,32 @@ class _KeptLake:
 
 
 def _lived(
-    template: Path, topics: Sequence[str], week: int, runs: Sequence[int]
-) -> list[_KeptLake]:
-    """Live a life, and keep the lake at each mark.
+    path: Path, run_count: int, week: int, template: Path, topics: Sequence[str]
+) -> _OldLake:
+    """Live a life.
 
     Args:
         week: runs between two maintenances, 0 for a life without.
     """
-    if not runs:
-        return []
-    lake = template.with_name("maintained" if week else "untidy")
-    made = MadeRuns(lake, template, topics, max(runs))
+    made = MadeRuns(path, template, topics, run_count)
     maintain_s = 0.0
-    kept = []
-    for mark in runs:
-        while made.run_count < mark:
-            is_long_ago = week and made.run_count + _HOURLY_RUNS < mark
-            made.add(_DAY if is_long_ago and made.run_count % _DAY == 0 else 1)
-            if week and made.run_count % week == 0:
-                maintain_s = made.maintain()
-        path = lake.with_name(f"{lake.name}-{mark}")
-        _copy(lake, path)
-        kept.append(
-            _KeptLake(path=path, run_count=mark, is_maintained=week > 0, maintain_s=maintain_s)
-        )
-        say(f"{path.name}: lived")
-    return kept
+    while made.run_count < run_count:
+        is_long_ago = week and made.run_count + _HOURLY_RUNS < run_count
+        made.add(_DAY if is_long_ago and made.run_count % _DAY == 0 else 1)
+        if week and made.run_count % week == 0:
+            maintain_s = made.maintain()
+    say(f"{path.name} has lived")
+    return _OldLake(path=path, run_count=run_count, is_maintained=week > 0, maintain_s=maintain_s)
 
 
-def _copy(lake: Path, to: Path) -> None:
-    """A copy that shares the files, which are never changed."""
-    subprocess.run(["cp", "-al", lake, to], check=True)
-
-
-def _measured(kept: Sequence[_KeptLake], topics: Sequence[str], s3: S3Server) -> list[Mark]:
-    """What a run costs at each mark: all in turn, again and again."""
-    bucket = s3.make_bucket(_BUCKET)
-    found: list[dict[Kind, list[Measurement]]] = [{kind: [] for kind in Kind} for _ in kept]
-    for lake in kept:
-        _copy(lake.path, bucket / lake.path.name)
+def _measured(lakes: Sequence[_OldLake], topics: Sequence[str], s3: S3Server) -> list[Mark]:
+    """What a run costs in each, on a local disk: all in turn, again and again."""
+    found: list[dict[Kind, list[Measurement]]] = [{kind: [] for kind in Kind} for _ in lakes]
     for repeat in range(1, _REPEATS + 1):
-        for lake, of_lake in zip(kept, found, strict=True):
-            source = _disk(bucket.with_name("disk"), topics, lake.run_count + repeat)
+        for lake, of_lake in zip(lakes, found, strict=True):
+            source = _disk(s3.folder / "disk", topics, lake.run_count + repeat)
             for kind in Kind:
-                of_lake[kind].append(_ingest(source, str(bucket / lake.path.name)))
+                of_lake[kind].append(_ingest(source, str(lake.path)))
                 say(f"{lake.path.name}: {kind}, {of_lake[kind][-1].cpu_s:.2f} CPU seconds")
     return [
         Mark(
@@ -152,11 +130,11 @@ def _measured(kept: Sequence[_KeptLake], topics: Sequence[str], s3: S3Server) ->
             data_files=sum(path.suffix == ".parquet" for path in lake.path.rglob("*")),
             maintain_s=lake.maintain_s,
         )
-        for lake, of_lake in zip(kept, found, strict=True)
+        for lake, of_lake in zip(lakes, found, strict=True)
     ]
 
 
-def _requests(lake: _KeptLake, topics: Sequence[str], s3: S3Server) -> dict[Kind, int]:
+def _requests(lake: _OldLake, topics: Sequence[str], s3: S3Server) -> dict[Kind, int]:
     """Those of one more run, to the same lake on S3."""
     source = _disk(s3.folder / "disk", topics, lake.run_count + _REPEATS + 1)
     requests = {}
