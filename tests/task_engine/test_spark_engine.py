@@ -54,6 +54,14 @@ def test_tasks_run_on_spark_as_they_do_locally(
 
 
 @pytest.mark.spark
+def test_progress_is_told_while_tasks_run(spark_context: "SparkContext") -> None:
+    counts: list[int] = []
+    seconds = [0.0, *[1.5] * 4]  # more tasks than cores
+    SparkEngine(spark_context).run(lake_tasks.pid_after, seconds, on_done=counts.append)
+    assert any(0 < count < len(seconds) for count in counts)
+
+
+@pytest.mark.spark
 def test_workers_do_not_look_for_garbage_in_what_they_have_imported(
     spark_context: "SparkContext",
 ) -> None:
