@@ -86,9 +86,7 @@ class LakeTables:
         """
         if not self._are_there:
             with opening(self.lake_path):
-                self._are_there = all(
-                    table.name in self._handles or self.has(table) for table in REQUIRED_TABLES
-                )
+                self._are_there = all(map(self.has, REQUIRED_TABLES))
         return self._are_there
 
     def require(self) -> None:
@@ -167,6 +165,16 @@ class LakeTables:
         if self.storage.needs_sync(self.lake_path):
             refuse_cut_entry(self.storage, self.log_entry_path(table, handle.version()))
         return handle
+
+    def found(self, table: Table) -> "Handle | None":
+        """Return a handle as `unchecked` does, None where there is no such table.
+
+        Cheaper than to ask `has` first, which lists the whole log.
+        """
+        try:
+            return self.unchecked(table)
+        except NotALakeError:
+            return None
 
     def newest(self, table: Table) -> Handle:
         """Return the same for reading: a handle that the next call for the table moves on.
@@ -269,9 +277,11 @@ class LakeTables:
         return wanted if wanted.schema.equals(schema) else wanted.cast(schema)  # as a filter
 
     def has(self, table: Table) -> bool:
-        """Say whether a table is there."""
+        """Say whether a table is there, or was when it was opened."""
         from deltalake import DeltaTable
 
+        if table.name in self._handles:
+            return True
         with self.named("look for the table", table):
             return DeltaTable.is_deltatable(self.path(table), self.options)
 

@@ -57,7 +57,7 @@ def pending_upgrade(tables: LakeTables) -> list[str]:
         NewerLakeError: a later version made the lake.
     """
     with opening(tables.lake_path):
-        present = {table.name: tables.unchecked(table) for table in TABLES if tables.has(table)}
+        present = _present(tables)
     properties = [handle.metadata().configuration for handle in present.values()]
     for each in properties:
         refuse_newer(tables.lake_path, each)
@@ -71,7 +71,7 @@ def pending_upgrade(tables: LakeTables) -> list[str]:
 
 def _create_missing(tables: LakeTables, *, is_single_writer: bool) -> list[str]:
     tables.forget_handles()  # what is there is opened and checked as for the first time
-    present = {table.name: tables.unchecked(table) for table in TABLES if tables.has(table)}
+    present = _present(tables)
     properties = [handle.metadata().configuration for handle in present.values()]
     for each in properties:
         refuse_newer(tables.lake_path, each)
@@ -98,6 +98,12 @@ def _create_missing(tables: LakeTables, *, is_single_writer: bool) -> list[str]:
         else:
             tables.newest(table)
     return added
+
+
+def _present(tables: LakeTables) -> dict[str, Handle]:
+    """A handle on each table that is there, by its name, not checked."""
+    handles = {table.name: tables.found(table) for table in TABLES}
+    return {name: handle for name, handle in handles.items() if handle is not None}
 
 
 def _upgrade(tables: LakeTables, table: Table, handle: Handle) -> list[str]:
