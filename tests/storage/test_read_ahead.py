@@ -44,6 +44,15 @@ def test_pieces_that_lie_across_what_was_fetched_are_whole_and_stay_few() -> Non
     assert len(reader.asked) <= 13
 
 
+def test_windows_that_overlap_fetch_no_byte_twice() -> None:
+    reader = CountingReader()
+    ahead = ReadAhead(reader)
+    overlap = 16 * _KIB
+    for position in range(0, len(_CONTENT), 2 * _MIB - overlap):
+        assert ahead.read(position, 2 * _MIB) == _CONTENT[position : position + 2 * _MIB]
+    assert sum(length for _, length in reader.asked) <= len(_CONTENT) + overlap  # of the first two
+
+
 def test_large_windows_are_read_as_they_are_asked_for() -> None:
     reader = CountingReader()
     ahead = ReadAhead(reader)

@@ -26,7 +26,8 @@ class RangeReader(Protocol):
 class ReadAhead:
     """A reader in front of another: after a step forward it fetches more, twice as much each time.
 
-    Threads may share it; then they may fetch some bytes twice. It keeps at most 4 MiB.
+    Threads may share it; then they may fetch some bytes twice. It keeps what was read
+    last, and at most 4 MiB behind it.
     """
 
     def __init__(self, reader: RangeReader) -> None:
@@ -38,18 +39,20 @@ class ReadAhead:
 
     def read(self, position: int, length: int) -> bytes:
         """Return the bytes of a range; see `Reader.read`."""
-        rest = self.size_bytes - position
-        length = min(length, rest)
+        length = min(length, self.size_bytes - position)
         if position < 0 or length <= 0:
             return b""
         start, kept = self._kept
-        if start <= position and position + length <= start + len(kept):
-            return kept[position - start : position - start + length]
-        fetched = self._reader.read(position, min(rest, max(length, self._more_bytes(position))))
-        self._last = (position, position + len(fetched))
-        if len(fetched) > length or self.size_bytes <= _FIRST_BYTES:  # a small file is asked twice
-            self._kept = (position, fetched)
-        return fetched[:length]
+        held = kept[position - start : position - start + length] if position >= start else b""
+        if len(held) == length:
+            return held
+        begin = position + len(held)
+        wanted = max(length - len(held), self._more_bytes(begin))
+        fetched = self._reader.read(begin, min(self.size_bytes - begin, wanted))
+        self._last = (begin, begin + len(fetched))
+        whole = held + fetched
+        self._kept = (position, whole)
+        return whole[:length]
 
     def _more_bytes(self, position: int) -> int:
         """How many bytes to fetch at least."""
