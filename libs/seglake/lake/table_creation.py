@@ -102,8 +102,10 @@ def _create_missing(tables: LakeTables, *, is_single_writer: bool) -> list[str]:
 
 def _present(tables: LakeTables) -> dict[str, Handle]:
     """A handle on each table that is there, by its name, not checked."""
-    handles = {table.name: tables.found(table) for table in TABLES}
-    return {name: handle for name, handle in handles.items() if handle is not None}
+    with ThreadPoolExecutor(len(TABLES)) as pool:  # a log takes a while: far away, or a long one
+        handles = list(pool.map(tables.found, TABLES))
+    pairs = zip(TABLES, handles, strict=True)
+    return {table.name: handle for table, handle in pairs if handle is not None}
 
 
 def _upgrade(tables: LakeTables, table: Table, handle: Handle) -> list[str]:
