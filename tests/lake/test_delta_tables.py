@@ -1,5 +1,6 @@
 import json
 import shutil
+import threading
 from collections import Counter
 from pathlib import Path
 
@@ -308,3 +309,22 @@ def test_log_that_cannot_be_read_is_told_as_the_storages_doing(
         versions(lake.tables, SOURCE, ["orders"])
     with pytest.raises(StorageError, match="no answer"):
         snapshot.generation(SOURCE, "orders")
+
+
+def test_first_table_is_opened_before_the_others(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It imports what the threads need: obstore's modules import each other."""
+    opened: list[tuple[str, int]] = []
+    found = LakeTables.found
+
+    def noted(tables: LakeTables, table: Table) -> object:
+        handle = found(tables, table)
+        opened.append((table.name, threading.get_ident()))
+        return handle
+
+    monkeypatch.setattr(LakeTables, "found", noted)
+    create_missing(lake.tables)
+    assert opened[0] == (TABLES[0].name, threading.get_ident())
+    assert {name for name, _ in opened} == {table.name for table in TABLES}
+    assert threading.get_ident() not in [thread for _, thread in opened[1:]]

@@ -102,8 +102,12 @@ def _create_missing(tables: LakeTables, *, is_single_writer: bool) -> list[str]:
 
 def _present(tables: LakeTables) -> dict[str, Handle]:
     """A handle on each table that is there, by its name, not checked."""
-    with ThreadPoolExecutor(len(TABLES)) as pool:  # a log takes a while: far away, or a long one
-        handles = list(pool.map(tables.found, TABLES))
+    # The first alone: it imports what the others need, and threads that import modules which
+    # import each other can fail.
+    first, *others = TABLES
+    handles = [tables.found(first)]
+    with ThreadPoolExecutor(len(others)) as pool:  # a log takes a while: far away, or a long one
+        handles += pool.map(tables.found, others)
     pairs = zip(TABLES, handles, strict=True)
     return {table.name: handle for table, handle in pairs if handle is not None}
 
