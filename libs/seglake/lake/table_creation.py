@@ -15,7 +15,7 @@ from seglake.lake.foreign_changes import MAINTAINS
 from seglake.lake.lake_folder import holds_conversion, opening
 from seglake.lake.lake_format import FORMAT, added_columns, format_of, marks, refuse_newer
 from seglake.lake.log_durability import sync_log
-from seglake.lake.tables import TABLES, Table
+from seglake.lake.tables import GAPS, TABLES, Table
 from seglake.storage.errors import LakeFolderError, PlaceError
 
 
@@ -102,14 +102,13 @@ def _create_missing(tables: LakeTables, *, is_single_writer: bool) -> list[str]:
 
 def _present(tables: LakeTables) -> dict[str, Handle]:
     """A handle on each table that is there, by its name, not checked."""
-    # The first alone: it imports what the others need, and threads that import modules which
+    # A small one alone: it imports what the others need, and threads that import modules which
     # import each other can fail.
-    first, *others = TABLES
-    handles = [tables.found(first)]
+    gaps = tables.found(GAPS)
+    others = [table for table in TABLES if table is not GAPS]
     with ThreadPoolExecutor(len(others)) as pool:  # a log takes a while: far away, or a long one
-        handles += pool.map(tables.found, others)
-    pairs = zip(TABLES, handles, strict=True)
-    return {table.name: handle for table, handle in pairs if handle is not None}
+        handles = dict(zip(others, pool.map(tables.found, others), strict=True)) | {GAPS: gaps}
+    return {table.name: handle for table in TABLES if (handle := handles[table]) is not None}
 
 
 def _upgrade(tables: LakeTables, table: Table, handle: Handle) -> list[str]:

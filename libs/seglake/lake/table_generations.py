@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from seglake.lake.parquet_rows import read_rows
-from seglake.storage.errors import PlaceError
+from seglake.storage.errors import NotFoundError, PlaceError
 from seglake.storage.storage import Storage
 
-_CHECKPOINT_SUFFIX = ".checkpoint.parquet"
+_HINT = "_last_checkpoint"  # its name in Delta's protocol; a list of a long log is dear
 _VERSION_DIGITS = 20
 
 
@@ -47,17 +47,15 @@ class TableGenerations:
         return self._found
 
     def _checkpoint(self, version: int) -> tuple[dict[str, int], int]:
-        """What the newest checkpoint up to a version holds, and its version; -1 for none."""
-        names = [info.name for info in self._storage.list_folder(self._log_folder)]
-        versions = [
-            int(name[:_VERSION_DIGITS])
-            for name in names
-            if name[:_VERSION_DIGITS].isdigit() and name[_VERSION_DIGITS:] == _CHECKPOINT_SUFFIX
-        ]
-        newest = max((number for number in versions if number <= version), default=-1)
-        if newest < 0:
-            return {}, newest
-        name = f"{newest:0{_VERSION_DIGITS}d}{_CHECKPOINT_SUFFIX}"
+        """What the newest checkpoint holds, and its version; -1 for none up to a version."""
+        try:
+            hint = self._storage.read_bytes(self._storage.join(self._log_folder, _HINT))
+        except NotFoundError:
+            return {}, -1
+        newest = int(json.loads(hint)["version"])
+        if newest > version:
+            return {}, -1
+        name = f"{newest:0{_VERSION_DIGITS}d}.checkpoint.parquet"
         path = self._storage.join(self._log_folder, name)
         found: dict[str, int] = {}
         for rows in read_rows(self._storage, path, ["txn"]):
