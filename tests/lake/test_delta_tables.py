@@ -311,7 +311,7 @@ def test_log_that_cannot_be_read_is_told_as_the_storages_doing(
         snapshot.generation(SOURCE, "orders")
 
 
-def test_first_table_is_opened_before_the_others(
+def test_one_table_is_opened_before_the_others(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It imports what the threads need: obstore's modules import each other."""
@@ -325,6 +325,6 @@ def test_first_table_is_opened_before_the_others(
 
     monkeypatch.setattr(LakeTables, "found", noted)
     create_missing(lake.tables)
-    assert opened[0] == (TABLES[0].name, threading.get_ident())
+    assert opened[0] == (GAPS.name, threading.get_ident())
     assert {name for name, _ in opened} == {table.name for table in TABLES}
     assert threading.get_ident() not in [thread for _, thread in opened[1:]]
