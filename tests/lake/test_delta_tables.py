@@ -311,9 +311,7 @@ def test_log_that_cannot_be_read_is_told_as_the_storages_doing(
         snapshot.generation(SOURCE, "orders")
 
 
-def test_one_table_is_opened_before_the_others(
-    lake: Lake, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_table_is_opened_before_the_others(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     """It imports what the threads need: obstore's modules import each other."""
     opened: list[tuple[str, int]] = []
     found = LakeTables.found
