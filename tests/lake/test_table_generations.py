@@ -84,6 +84,18 @@ def test_each_entry_is_read_once_whatever_the_number_of_topics(lake: Lake, log: 
     assert sorted(storage.read) == [*entries[11:], "_last_checkpoint"]
 
 
+def test_checkpoint_of_a_later_version_says_nothing_of_an_earlier_one(
+    lake: Lake, log: Path
+) -> None:
+    for generation in range(1, 8):
+        _commit(lake.tables, {_APPS[0]: generation})
+    handle = DeltaTable(str(log.parent))
+    handle.create_checkpoint()
+    handle.load_as_version(4)
+    found = TableGenerations(lake.storage, str(log)).at(4)
+    assert found == {_APPS[0]: 4} == {_APPS[0]: handle.transaction_version(_APPS[0])}
+
+
 def test_log_in_another_form_is_left_to_delta_rs(lake: Lake, log: Path) -> None:
     for generation in range(1, 13):
         _commit(lake.tables, {_APPS[0]: generation, _APPS[generation % 8]: generation})

@@ -131,6 +131,8 @@ def scan_batches(
 ) -> Int:
     """Write the headers of the plain batches that data (n,) begins with; their number.
 
+    The last one may end behind data where its header is enough, see `RunLimits`.
+
     headers (m, 13) is filled in the order of `BatchHeader`, for at most m batches, kinds (m,) by
     `BatchKind`. checked (m,) is whether the checksum is right or of no account; that of large ones
     is left to the caller.

@@ -26,8 +26,8 @@ class RangeReader(Protocol):
 class ReadAhead:
     """A reader in front of another: after a step forward it fetches more, twice as much each time.
 
-    Threads may share it; then they may fetch some bytes twice. It keeps what was read
-    last, and at most 4 MiB behind it.
+    Threads may share it; then they may fetch some bytes twice. It keeps what was read last, and at
+    most 4 MiB behind it.
     """
 
     def __init__(self, reader: RangeReader) -> None:
