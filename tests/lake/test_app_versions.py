@@ -8,7 +8,7 @@ import pytest
 from seglake.lake.delta_commit import recover, versions
 from seglake.lake.errors import NotALakeError, RedoMissingError, TablesDisagreeError
 from seglake.lake.table_creation import create_missing
-from seglake.lake.tables import CHECKPOINTS, Table
+from seglake.lake.tables import CHECKPOINTS, RECORDS, Table
 from support.lake_drivers import commit
 from support.lake_rows import PLAIN_TABLES, SOURCE, Lake, lake_at, next_wave, wave
 from support.lake_states import table_versions
@@ -45,13 +45,28 @@ def test_table_put_back_from_an_older_copy_is_refused(lake: Lake, table: Table) 
     assert table_versions(lake) == before
 
 
-def test_table_put_back_during_a_run_ends_it(lake: Lake) -> None:
+def test_table_put_back_during_a_run_is_noticed_before_the_next_commit(lake: Lake) -> None:
     copy = copy_of(lake, CHECKPOINTS)
     commit(lake, next_wave(lake, "orders", range(1)))
     assert versions(lake.tables, SOURCE, ["orders"])["orders"].is_settled
     put_back(lake, CHECKPOINTS, copy)
+    before = table_versions(lake)
+    assert commit(lake, wave(lake, "orders", 2, range(1, 2))) == ((), ("orders",))
+    with pytest.raises(RedoMissingError):
+        recover(lake.tables, SOURCE, ["orders"])
+    assert table_versions(lake) == before
+
+
+def test_table_put_back_during_a_commit_ends_it(lake: Lake) -> None:
+    copy = copy_of(lake, CHECKPOINTS)
+    commit(lake, next_wave(lake, "orders", range(1)))
+
+    def meddle(step: str) -> None:
+        if step == RECORDS.name:
+            put_back(lake, CHECKPOINTS, copy)
+
     with pytest.raises(TablesDisagreeError, match="checkpoints is at 0"):
-        commit(lake, wave(lake, "orders", 2, range(1, 2)))
+        commit(lake, wave(lake, "orders", 2, range(1, 2)), after=meddle)
 
 
 @pytest.mark.parametrize("table", PLAIN_TABLES, ids=lambda table: table.name)

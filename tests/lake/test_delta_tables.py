@@ -16,7 +16,7 @@ from seglake.lake.delta_tables import LakeTables
 from seglake.lake.errors import NotALakeError, SchemaError, TableRefusedError, UnsafeStoreError
 from seglake.lake.snapshots import read_snapshots
 from seglake.lake.table_creation import create_missing
-from seglake.lake.table_generations import TableGenerations
+from seglake.lake.table_log import TableLog
 from seglake.lake.tables import BATCHES, CHECKPOINTS, GAPS, RECORDS, TABLES, Table
 from seglake.storage.errors import LakeFolderError, StorageError
 from seglake.storage.local_storage import LocalStorage
@@ -303,7 +303,7 @@ def test_log_that_cannot_be_read_is_told_as_the_storages_doing(
     def fail(self: DeltaTable, app: str) -> int:
         raise DeltaError("Kernel error: no answer")
 
-    monkeypatch.setattr(TableGenerations, "at", lambda self, version: None)
+    monkeypatch.setattr(TableLog, "at", lambda self, version: None)
     monkeypatch.setattr(DeltaTable, "transaction_version", fail)
     with pytest.raises(StorageError, match=r"cannot read the log of .*: Kernel error: no answer"):
         versions(lake.tables, SOURCE, ["orders"])
@@ -314,14 +314,14 @@ def test_log_that_cannot_be_read_is_told_as_the_storages_doing(
 def test_one_table_is_opened_before_the_others(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     """It imports what the threads need: obstore's modules import each other."""
     opened: list[tuple[str, int]] = []
-    found = LakeTables.found
+    looked = LakeTables.unchecked_state
 
     def noted(tables: LakeTables, table: Table) -> object:
-        handle = found(tables, table)
+        state = looked(tables, table)
         opened.append((table.name, threading.get_ident()))
-        return handle
+        return state
 
-    monkeypatch.setattr(LakeTables, "found", noted)
+    monkeypatch.setattr(LakeTables, "unchecked_state", noted)
     create_missing(lake.tables)
     assert opened[0] == (GAPS.name, threading.get_ident())
     assert {name for name, _ in opened} == {table.name for table in TABLES}

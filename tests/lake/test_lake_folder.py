@@ -13,7 +13,7 @@ from seglake.lake.delta_commit import versions
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.errors import LakeRefusedError
 from seglake.lake.table_creation import create_missing
-from seglake.lake.table_generations import TableGenerations
+from seglake.lake.table_log import TableLog
 from seglake.storage.errors import RefusedError, StorageError
 from support.lake_rows import SOURCE, Lake, lake_at
 
@@ -50,7 +50,7 @@ def test_refusal_in_the_middle_of_a_run_is_none_of_the_opening(
     def fail(self: DeltaTable, app: str) -> int:
         raise DeltaError("Kernel error: Permission denied (os error 13)")
 
-    monkeypatch.setattr(TableGenerations, "at", lambda self, version: None)
+    monkeypatch.setattr(TableLog, "at", lambda self, version: None)
     monkeypatch.setattr(DeltaTable, "transaction_version", fail)
     with pytest.raises(RefusedError, match="Permission denied"):
         versions(lake.tables, SOURCE, ["orders"])

@@ -24,7 +24,7 @@ _TELLING = [
         ("second ingest", Op.COMMIT, How.LATE_ERROR, 1),
         ("second ingest", Op.COMMIT, How.FAIL_FROM_NOW_ON, 2),
         ("second ingest", Op.SYNC, How.FAIL, 6),
-        ("second ingest", Op.UPDATE_TABLE, How.FAIL, 20),
+        ("second ingest", Op.UPDATE_TABLE, How.FAIL, 2),
         ("repair", Op.READ, How.FAIL_FROM_NOW_ON, 4),
         ("repair", Op.OPEN_TABLE, How.FAIL, 8),
         ("replay", Op.COMMIT, How.FAIL_FROM_NOW_ON, 4),

@@ -129,6 +129,8 @@ def test_odd_names_are_listed_read_and_deleted(storage: HdfsStorage, root: str) 
         list(pool.map(write, _ODD_NAMES))
     listed = storage.list_folder(root)
     assert [item.name for item in listed] == sorted(_ODD_NAMES)
+    assert storage.list_after(root, listed[1].name) == listed[2:]
+    assert storage.list_after(f"{root}/nowhere", "") == []
     for item in listed:
         assert storage.read_bytes(item.path) == item.name.encode()
         storage.delete(item.path)

@@ -72,6 +72,10 @@ def test_listing_goes_over_pages(storage: S3Storage, s3: S3Server, bucket: str) 
     found = storage.list_folder(f"s3://{bucket}/many")
     assert [found_item.name for found_item in found if not found_item.is_folder] == names
     assert sum(found_item.is_folder for found_item in found) == 1100
+    after = storage.list_after(f"s3://{bucket}/many", names[99])
+    assert after == [item for item in found if not item.is_folder][100:]
+    assert storage.list_after(f"s3://{bucket}/many", "") == [i for i in found if not i.is_folder]
+    assert storage.list_after(f"s3://{bucket}/man", "") == []
 
 
 def test_odd_names_are_listed_read_and_deleted(storage: S3Storage, root: str) -> None:

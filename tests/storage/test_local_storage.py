@@ -69,6 +69,18 @@ def test_listing_shows_hidden_names_empty_files_and_folders_in_order(tmp_path: P
     assert found[3].modified_at_ms == (tmp_path / "a").stat().st_mtime_ns // 1_000_000
 
 
+def test_files_after_a_name_are_listed_without_folders(tmp_path: Path) -> None:
+    for name in ("02.json", "01.json", "03.json", "02.checkpoint"):
+        (tmp_path / name).write_bytes(b"{}")
+    (tmp_path / "04").mkdir()
+    (tmp_path / "04" / "05.json").touch()
+    listed = STORAGE.list_after(str(tmp_path), "02.checkpoint")
+    assert [(entry.name, entry.size_bytes) for entry in listed] == [("02.json", 2), ("03.json", 2)]
+    assert len(STORAGE.list_after(str(tmp_path), "")) == 4
+    assert STORAGE.list_after(str(tmp_path), "05") == []
+    assert STORAGE.list_after(str(tmp_path / "nowhere"), "") == []
+
+
 def test_listing_leaves_out_a_link_that_leads_nowhere(tmp_path: Path) -> None:
     (tmp_path / "dangling").symlink_to(tmp_path / "gone")
     assert STORAGE.list_folder(str(tmp_path)) == []

@@ -6,7 +6,6 @@ from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 import pytest
-from deltalake import DeltaTable
 
 from seglake.lake.delta_commit import commit_wave, recover
 from seglake.lake.delta_tables import LakeTables
@@ -86,17 +85,17 @@ def create_together(path: Path, barrier: Barrier) -> None:
 
 
 def commit_after_the_first_table(lake: Lake, patch: pytest.MonkeyPatch) -> None:
-    """Let a whole wave be committed as soon as one table was opened."""
+    """Let a whole wave be committed as soon as one table was opened, or looked at."""
     mine = wave(lake, "orders", 1, range(3))
 
-    def overtaken(look: Callable[[LakeTables, Table], DeltaTable]) -> Callable[..., DeltaTable]:
-        def looked(self: LakeTables, table: Table) -> DeltaTable:
-            handle = look(self, table)
+    def overtaken(look: Callable[[LakeTables, Table], object]) -> Callable[..., object]:
+        def looked(self: LakeTables, table: Table) -> object:
+            seen = look(self, table)
             patch.undo()
             commit(lake_at(lake.path), mine)  # another driver
-            return handle
+            return seen
 
         return looked
 
-    for name in ("open", "newest"):
+    for name in ("open", "state"):
         patch.setattr(LakeTables, name, overtaken(getattr(LakeTables, name)))

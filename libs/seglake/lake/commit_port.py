@@ -21,11 +21,15 @@ Steps: TypeAlias = Generator[float, None, _T]
 NOW = 0.0
 
 
-class TableView(Protocol):
-    """One version of a table; one that is to be committed to does not move on."""
+class Generations(Protocol):
+    """Those of one version of a table."""
 
     def generation(self, app: str) -> int:
         """The version of an app, 0 for none."""
+
+
+class TableView(Generations, Protocol):
+    """One version of a table, to commit to: it does not move on."""
 
     def file_names(self, topics: Sequence[str]) -> set[str]:
         """The names, without folders, of the topics' data files."""
@@ -43,8 +47,8 @@ class CommitPort(Protocol):
 
     def new_commit_id(self) -> str: ...
 
-    def newest(self, table: Table) -> TableView:
-        """The newest version, to be read before the next call for the same table."""
+    def newest(self, table: Table) -> Generations:
+        """Those of the newest version."""
 
     def opened(self, table: Table) -> TableView:
         """The newest version, to commit to."""

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 from seglake.lake import redo_file
 from seglake.lake.app_versions import AppVersions, app_id, published_steps, version_steps
-from seglake.lake.commit_port import CommitPort, Steps, TableView
+from seglake.lake.commit_port import CommitPort, Generations, Steps, TableView
 from seglake.lake.commit_protocol import Attempt, Outcome, commit_steps, no_hook, recover_steps
 from seglake.lake.delta_tables import Handle, LakeTables
 from seglake.lake.foreign_changes import refuse_foreign_changes
@@ -15,6 +15,7 @@ from seglake.lake.log_durability import sync_log
 from seglake.lake.parquet_files import DataFile
 from seglake.lake.redo_file import Redo
 from seglake.lake.table_commit import Addition, add_files
+from seglake.lake.table_log import TableState
 from seglake.lake.tables import Table, tables_of
 from seglake.lake.waves import TopicWave, check_waves, require_files
 
@@ -107,6 +108,18 @@ def _taken(steps: Steps[_T]) -> _T:
             time.sleep(pause_s)
 
 
+class _DeltaGenerations(NamedTuple):
+    """Those of a version that was looked at."""
+
+    tables: LakeTables
+    table: Table
+    state: TableState
+
+    def generation(self, app: str) -> int:
+        with self.tables.named("read the log of", self.table):  # where delta-rs is asked
+            return self.state.generation(app)
+
+
 class _DeltaView(NamedTuple):
     """A version of a Delta table, and the handle that commits to it."""
 
@@ -142,8 +155,8 @@ class _DeltaPort(CommitPort):
     def new_commit_id(self) -> str:
         return uuid.uuid4().hex
 
-    def newest(self, table: Table) -> _DeltaView:
-        return _DeltaView(self._tables, table, self._tables.newest(table))
+    def newest(self, table: Table) -> Generations:
+        return _DeltaGenerations(self._tables, table, self._tables.state(table))
 
     def opened(self, table: Table) -> _DeltaView:
         return _DeltaView(self._tables, table, self._tables.open(table))
@@ -175,7 +188,7 @@ class _DeltaPort(CommitPort):
 
     def make_durable(self, table: Table) -> None:
         if self._storage.needs_sync(self._tables.lake_path):
-            sync_log(self._tables, table, self._tables.newest(table).version())
+            sync_log(self._tables, table, self._tables.state(table).version)
 
     def redo_files(self) -> list[Redo]:
         return redo_file.read_all(self._storage, self.redo_folder)

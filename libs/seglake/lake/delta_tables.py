@@ -17,7 +17,7 @@ from seglake.lake.lake_folder import entries_of, holds_conversion, opening
 from seglake.lake.lake_format import refuse_newer, refuse_older
 from seglake.lake.parquet_rows import naming_what_is_no_parquet, with_added
 from seglake.lake.table_checks import check_whole, foreign_features
-from seglake.lake.table_generations import TableGenerations
+from seglake.lake.table_log import TableLog, TableState
 from seglake.lake.tables import CHECKPOINTS, RECORDS, REQUIRED_TABLES, TABLES, Table
 from seglake.lake.torn_logs import refuse_cut_entry, refuse_torn_log
 from seglake.storage.errors import LakeFolderError, PlaceError
@@ -42,7 +42,8 @@ class LakeTables:
         self._are_there = False  # once seen: nobody takes them away again
         # Those of `newest`, each with the options it was opened with.
         self._handles: dict[str, tuple[dict[str, str], Handle]] = {}
-        self._generations: dict[str, TableGenerations] = {}  # of tables that were opened
+        self._logs: dict[str, TableLog] = {}
+        self._checked_versions: dict[str, int] = {}  # those of `state` and `newest`
         self.durable_ends: dict[str, int] = {}  # of logs, in versions; as far as known
         # Where files may lie that belong to no table.
         self.work_folder = storage.join(lake_path, RECORDS.name, OWN_FOLDER)
@@ -127,18 +128,10 @@ class LakeTables:
             TornLogError: a power cut has left a file that is in the way.
         """
         handle = self.unchecked(table)
-        self._checked(table, handle)
-        return handle
-
-    def _checked(self, table: Table, handle: Handle) -> None:
-        self._check(table, handle)
+        self._check(table, state_of(handle))
         # Made anew with the handle: somebody may have put a copy in the table's place.
-        self._generations[table.name] = TableGenerations(self.storage, self._log_folder(table))
-
-    def keep(self, table: Table, handle: Handle) -> None:
-        """Check a handle as `open` does, and have `newest` return it."""
-        self._checked(table, handle)
-        self._handles[table.name] = self.options, handle
+        self._logs.pop(table.name, None)
+        return handle
 
     def unchecked(self, table: Table) -> Handle:
         """Return a new handle that is not checked: any version of seglake may have made the table.
@@ -161,23 +154,46 @@ class LakeTables:
             if self.storage.needs_sync(self.lake_path):
                 refuse_torn_log(self.storage, self._log_folder(table))
             raise
-        # One that a power cut ended between two lines can be read, and no commit may follow it.
-        if self.storage.needs_sync(self.lake_path):
-            refuse_cut_entry(self.storage, self.log_entry_path(table, handle.version()))
+        self._refuse_cut_entry(table, handle.version())
         return handle
 
-    def found(self, table: Table) -> "Handle | None":
-        """Return a handle as `unchecked` does, None where there is no such table.
+    def _refuse_cut_entry(self, table: Table, version: int) -> None:
+        """One that a power cut ended between two lines can be read, and no commit may follow it."""
+        if self.storage.needs_sync(self.lake_path):
+            refuse_cut_entry(self.storage, self.log_entry_path(table, version))
 
-        Cheaper than to ask `has` first, which lists the whole log.
+    def state(self, table: Table) -> TableState:
+        """Return what the newest version is, checked as `open` does, without its data files.
+
+        Costs less than a handle, in time and in memory, the more files there are.
+
+        Raises:
+            NotALakeError: there is no such table.
+            NewerLakeError, OlderLakeError: another version made the lake.
+            SchemaError, TableRefusedError: the table is not as this library made it.
+            TornLogError: a power cut has left a file that is in the way.
         """
-        try:
-            return self.unchecked(table)
-        except NotALakeError:
-            return None
+        state = self.unchecked_state(table)
+        self.check(table, state)
+        return state
+
+    def unchecked_state(self, table: Table) -> TableState:
+        """Return the same, not checked: any version of seglake may have made the table."""
+        self.check_path()
+        state = self._log(table).newest()
+        if state is None:
+            return state_of(self.unchecked(table))
+        self._refuse_cut_entry(table, state.version)
+        return state
+
+    def check(self, table: Table, state: TableState) -> None:
+        """See that the newest version of a table is as this library made it; see `state`."""
+        if self._checked_versions.get(table.name) != state.version:
+            self._check(table, state)  # only a commit changes what a table is
+            self._checked_versions[table.name] = state.version
 
     def newest(self, table: Table) -> Handle:
-        """Return the same for reading: a handle that the next call for the table moves on.
+        """Return a handle for reading data files, which the next call for the table moves on.
 
         Calls after the first read only what is new in the log. A commit takes a handle of its own,
         by `open`: it must stay where the generation was looked at.
@@ -186,18 +202,18 @@ class LakeTables:
         kept_options, handle = self._handles.get(table.name, (None, None))
         if handle is None or kept_options != options:
             handle = self.unchecked(table)
-            self.keep(table, handle)
-            return handle
-        checked = handle.version()
-        with self.named("open the table", table):
-            handle.update_incremental()
-        if handle.version() != checked:  # only a commit changes what a table is
-            self._check(table, handle)
+            self._handles[table.name] = options, handle
+        else:
+            with self.named("open the table", table):
+                handle.update_incremental()
+        self.check(table, state_of(handle))
         return handle
 
     def forget_handles(self) -> None:
         """Open each table anew for the next reading, as after a table was dropped and remade."""
         self._handles.clear()
+        self._logs.clear()
+        self._checked_versions.clear()
         self.durable_ends.clear()
 
     def open_all(self) -> dict[str, Handle]:
@@ -208,8 +224,8 @@ class LakeTables:
     def generation(self, table: Table, handle: Handle, app: str) -> int:
         """Return the version of an app in a handle's snapshot, 0 for none."""
         with self.named("read the log of", table):
-            known = self._generations[table.name].at(handle.version())
-            return handle.transaction_version(app) or 0 if known is None else known.get(app, 0)
+            known = self._log(table).at(handle.version())
+            return (state_of(handle) if known is None else known).generation(app)
 
     def ledger(self, source_id: str) -> pa.Table:
         """Return the rows of `checkpoints` of one source, in no order."""
@@ -277,10 +293,10 @@ class LakeTables:
         return wanted if wanted.schema.equals(schema) else wanted.cast(schema)  # as a filter
 
     def has(self, table: Table) -> bool:
-        """Say whether a table is there, or was when it was opened."""
+        """Say whether a table is there, or was when it was looked at."""
         from deltalake import DeltaTable
 
-        if table.name in self._handles:
+        if table.name in self._checked_versions:
             return True
         with self.named("look for the table", table):
             return DeltaTable.is_deltatable(self.path(table), self.options)
@@ -323,18 +339,38 @@ class LakeTables:
         entries = entries_of(self.storage, path)
         return [entry for entry in entries if not entry.name.startswith(".")]
 
-    def _check(self, table: Table, handle: Handle) -> None:
-        protocol, metadata, schema = handle.protocol(), handle.metadata(), handle.schema()
-        refuse_newer(self.lake_path, metadata.configuration)
+    def _log(self, table: Table) -> TableLog:
+        if table.name not in self._logs:
+            self._logs[table.name] = TableLog(self.storage, self._log_folder(table))
+        return self._logs[table.name]
+
+    def _check(self, table: Table, state: TableState) -> None:
+        from deltalake import Schema
+
+        refuse_newer(self.lake_path, state.settings)
+        schema = Schema.from_json(state.schema_text)
         reasons = foreign_features(
             table,
-            protocol=(protocol.min_reader_version, protocol.min_writer_version),
-            partition_by=metadata.partition_columns,
-            settings=metadata.configuration,
+            protocol=state.protocol,
+            partition_by=state.partition_by,
+            settings=state.settings,
             columns={field.name: field.metadata for field in schema.fields},
         )
         if reasons:
             raise TableRefusedError(table=table.name, path=self.path(table), reasons=reasons)
-        refuse_older(self.lake_path, table, [field.name for field in schema.fields])
+        refuse_older(self.lake_path, table, state.column_names)
         columns = schema.to_arrow()
         check_whole(table, pa.schema(columns))  # type: ignore[arg-type]  # by Arrow's C interface
+
+
+def state_of(handle: Handle) -> TableState:
+    """What delta-rs says of the version that a handle stands at."""
+    protocol, metadata = handle.protocol(), handle.metadata()
+    return TableState(
+        version=handle.version(),
+        protocol=(protocol.min_reader_version, protocol.min_writer_version),
+        partition_by=metadata.partition_columns,
+        settings=metadata.configuration,
+        schema_text=handle.schema().to_json(),
+        generation=lambda app: handle.transaction_version(app) or 0,
+    )

@@ -5,16 +5,19 @@ then the mark that earlier versions refuse, then columns. One that dies is compl
 """
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pyarrow as pa
 
-from seglake.lake.delta_tables import LOG_FOLDER, OWN_FOLDER, Handle, LakeTables
+from seglake.lake.delta_tables import LOG_FOLDER, OWN_FOLDER, Handle, LakeTables, state_of
+from seglake.lake.errors import NotALakeError
 from seglake.lake.foreign_changes import MAINTAINS
 from seglake.lake.lake_folder import holds_conversion, opening
 from seglake.lake.lake_format import FORMAT, added_columns, format_of, marks, refuse_newer
 from seglake.lake.log_durability import sync_log
+from seglake.lake.table_log import TableState
 from seglake.lake.tables import GAPS, TABLES, Table
 from seglake.storage.errors import LakeFolderError, PlaceError
 
@@ -58,10 +61,7 @@ def pending_upgrade(tables: LakeTables) -> list[str]:
     """
     with opening(tables.lake_path):
         present = _present(tables)
-    properties = [handle.metadata().configuration for handle in present.values()]
-    for each in properties:
-        refuse_newer(tables.lake_path, each)
-    lake_format = min(map(format_of, properties), default=FORMAT)
+    lake_format = _format_of(tables, present)
     new = [f"table {t.name}" for t in TABLES if t.name not in present and t.since > lake_format]
     for table in TABLES:
         if table.name in present:
@@ -72,13 +72,10 @@ def pending_upgrade(tables: LakeTables) -> list[str]:
 def _create_missing(tables: LakeTables, *, is_single_writer: bool) -> list[str]:
     tables.forget_handles()  # what is there is opened and checked as for the first time
     present = _present(tables)
-    properties = [handle.metadata().configuration for handle in present.values()]
-    for each in properties:
-        refuse_newer(tables.lake_path, each)
-    has_commits = any(handle.version() > 0 for handle in present.values())
+    lake_format = _format_of(tables, present)
+    has_commits = any(state.version > 0 for state in present.values())
     # Looked for after the versions: all tables are created before the first commit to any.
     missing = [t for t in TABLES if t.name not in present and not tables.has(t)]
-    lake_format = min(map(format_of, properties), default=FORMAT)
     lost = [table.name for table in missing if table.since <= lake_format and not table.is_apart]
     if lost and has_commits:
         reason = f"it has lost the table {', '.join(lost)}"
@@ -91,34 +88,48 @@ def _create_missing(tables: LakeTables, *, is_single_writer: bool) -> list[str]:
         list(pool.map(lambda table: _create(tables, table), missing))
     added = [f"table {table.name}" for table in missing if table.since > lake_format]
     for table in TABLES:
-        if table.name in present:
-            handle = present[table.name]
-            added += _upgrade(tables, table, handle)
-            tables.keep(table, handle)
-        else:
-            tables.newest(table)
+        state = present.get(table.name)
+        if state is not None and (not _is_marked(state) or _lacking(table, state)):
+            added += _columns(table, _lacking(table, state))
+            _upgrade(tables, table)
+            state = None
+        tables.check(table, state or tables.unchecked_state(table))
     return added
 
 
-def _present(tables: LakeTables) -> dict[str, Handle]:
-    """A handle on each table that is there, by its name, not checked."""
+def _present(tables: LakeTables) -> dict[str, TableState]:
+    """What each table is that is there, by its name, not checked."""
     # A small one alone: it imports what the others need, and threads that import modules which
     # import each other can fail.
-    gaps = tables.found(GAPS)
+    gaps = _found(tables, GAPS)
     others = [table for table in TABLES if table is not GAPS]
     with ThreadPoolExecutor(len(others)) as pool:  # a log takes a while: far away, or a long one
-        handles = dict(zip(others, pool.map(tables.found, others), strict=True)) | {GAPS: gaps}
-    return {table.name: handle for table in TABLES if (handle := handles[table]) is not None}
+        states = dict(zip(others, pool.map(partial(_found, tables), others), strict=True))
+    states[GAPS] = gaps
+    return {table.name: state for table in TABLES if (state := states[table]) is not None}
 
 
-def _upgrade(tables: LakeTables, table: Table, handle: Handle) -> list[str]:
+def _found(tables: LakeTables, table: Table) -> TableState | None:
+    try:
+        return tables.unchecked_state(table)
+    except NotALakeError:
+        return None
+
+
+def _format_of(tables: LakeTables, present: Mapping[str, TableState]) -> int:
+    """The format of the table that is furthest behind; raises NewerLakeError for a later one."""
+    for state in present.values():
+        refuse_newer(tables.lake_path, state.settings)
+    return min((format_of(state.settings) for state in present.values()), default=FORMAT)
+
+
+def _upgrade(tables: LakeTables, table: Table) -> None:
     """Mark a table as one of this version, and add the columns that it lacks.
 
     Another driver may upgrade at the same time: a commit that is refused is tried again.
     """
-    lacking = _lacking(table, handle)
-    if not lacking and _is_marked(handle):
-        return []
+    handle = tables.unchecked(table)
+    refuse_newer(tables.lake_path, state_of(handle).settings)  # since it was looked at
     for pause_s in tables.storage.pauses_s(tables.lake_path):
         time.sleep(pause_s)
         try:
@@ -127,10 +138,11 @@ def _upgrade(tables: LakeTables, table: Table, handle: Handle) -> list[str]:
             failure = error
         with tables.named("open the table", table):
             handle.update_incremental()
-        refuse_newer(tables.lake_path, handle.metadata().configuration)
-        if _is_marked(handle) and not _lacking(table, handle):
-            sync_log(tables, table, handle.version())
-            return _columns(table, lacking)
+        state = state_of(handle)
+        refuse_newer(tables.lake_path, state.settings)
+        if _is_marked(state) and not _lacking(table, state):
+            sync_log(tables, table, state.version)
+            return
     raise failure
 
 
@@ -140,9 +152,10 @@ def _alter(tables: LakeTables, table: Table, handle: Handle) -> None:
 
     said = CommitProperties(custom_metadata={MAINTAINS: "upgrade"})
     no_hook = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
-    fields = [table.schema.field(name) for name in _lacking(table, handle)]
+    state = state_of(handle)
+    fields = [table.schema.field(name) for name in _lacking(table, state)]
     with tables.named("upgrade", table):
-        if not _is_marked(handle):
+        if not _is_marked(state):
             handle.alter.set_table_properties(
                 marks(),
                 raise_if_not_exists=False,
@@ -157,16 +170,16 @@ def _alter(tables: LakeTables, table: Table, handle: Handle) -> None:
             )
 
 
-def _lacking(table: Table, handle: Handle) -> list[str]:
-    return added_columns(table, [field.name for field in handle.schema().fields])
+def _lacking(table: Table, state: TableState) -> list[str]:
+    return added_columns(table, state.column_names)
 
 
 def _columns(table: Table, names: Iterable[str]) -> list[str]:
     return [f"column {name} of {table.name}" for name in names]
 
 
-def _is_marked(handle: Handle) -> bool:
-    return format_of(handle.metadata().configuration) == FORMAT
+def _is_marked(state: TableState) -> bool:
+    return format_of(state.settings) == FORMAT
 
 
 def _check_folder(tables: LakeTables, missing: Sequence[Table]) -> None:

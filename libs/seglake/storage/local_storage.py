@@ -63,9 +63,20 @@ class LocalStorage(Storage):
         return posixpath.normpath(posixpath.join(Path.cwd(), path)).replace("//", "/")
 
     def list_folder(self, path: str) -> list[FileInfo]:
+        return self._listed(path)
+
+    def list_after(self, folder: str, name: str) -> list[FileInfo]:
+        try:
+            return [entry for entry in self._listed(folder, after=name) if not entry.is_folder]
+        except NotFoundError:
+            return []
+
+    def _listed(self, path: str, *, after: str = "") -> list[FileInfo]:
         entries = []
         with _named("list", path), os.scandir(path) as found:
             for entry in found:
+                if entry.name <= after:
+                    continue
                 try:
                     status = entry.stat()
                 except FileNotFoundError:

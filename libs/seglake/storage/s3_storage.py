@@ -60,6 +60,16 @@ class S3Storage(RemoteStorage):
         entries.sort(key=lambda entry: entry.name)
         return entries
 
+    def list_after(self, folder: str, name: str) -> list[FileInfo]:
+        place = self._place(self.join(folder, name))
+        begin = place.key.removesuffix(name)
+        with named("list", place):
+            pages = place.store.list(begin, offset=place.key, chunk_size=_LISTED_AT_A_TIME)
+            objects = [item for page in pages for item in page]
+        here = [item for item in objects if "/" not in item["path"].removeprefix(begin)]
+        entries = [_described(place.access.bucket, item) for item in here]
+        return sorted(entries, key=lambda entry: entry.name)
+
     def info(self, path: str) -> FileInfo | None:
         from obstore.exceptions import PermissionDeniedError
 

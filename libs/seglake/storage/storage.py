@@ -69,6 +69,18 @@ class Storage(ABC):
         Left out is what vanishes meanwhile, and what is neither (a pipe, a link to nowhere).
         """
 
+    def list_after(self, folder: str, name: str) -> list[FileInfo]:
+        """List the files of one level whose names come after one, sorted by name.
+
+        None where there is no such folder. Cheaper than to list all of it, where the store can
+        begin there.
+        """
+        try:
+            entries = self.list_folder(folder)
+        except NotFoundError:
+            return []
+        return [entry for entry in entries if entry.name > name and not entry.is_folder]
+
     @abstractmethod
     def info(self, path: str) -> FileInfo | None:
         """Describe a file or folder; None when there is none."""

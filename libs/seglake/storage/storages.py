@@ -39,6 +39,9 @@ class Storages(Storage):
     def list_folder(self, path: str) -> list[FileInfo]:
         return self._of(path).list_folder(path)
 
+    def list_after(self, folder: str, name: str) -> list[FileInfo]:
+        return self._of(folder).list_after(folder, name)
+
     def info(self, path: str) -> FileInfo | None:
         return self._of(path).info(path)
 
