@@ -5,10 +5,11 @@ import shutil
 from pathlib import Path
 
 import pytest
+from deltalake import DeltaTable
 
 from seglake.lake.delta_tables import LOG_FOLDER, LakeTables
 from seglake.lake.table_creation import create_missing
-from seglake.lake.tables import CHECKPOINTS
+from seglake.lake.tables import CHECKPOINTS, Table
 from seglake.log_tables import ledger_digest
 from seglake.log_tables.coverage import Coverage
 from seglake.log_tables.ledger_digest import LedgerDigest
@@ -101,6 +102,7 @@ def test_a_run_stores_it_when_it_is_due_and_a_dry_run_never(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     digest, _ = _read(folder)
+    monkeypatch.setattr(ledger_digest, "_DUE_AFTER_COMMITS", 1000)
     _run(folder, 8)
     assert not Path(digest.path).exists()
     monkeypatch.setattr(ledger_digest, "_DUE_AFTER_FILES", 2 * 8)
@@ -110,7 +112,29 @@ def test_a_run_stores_it_when_it_is_due_and_a_dry_run_never(
     assert _read(folder)[1] == [digest.path]
     before = Path(digest.path).read_bytes()
     _run(folder, 10)
+    _run(folder, 11)
     assert Path(digest.path).read_bytes() == before
+    monkeypatch.setattr(ledger_digest, "_DUE_AFTER_COMMITS", 3)
+    _run(folder, 12)
+    assert _read(folder)[1] == [digest.path]
+
+
+def test_what_is_committed_while_the_whole_ledger_is_read_is_read_once(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked = LakeTables.newest
+
+    def overtaken(self: LakeTables, table: Table) -> DeltaTable:
+        monkeypatch.undo()
+        handle = looked(self, table)
+        _run(folder, 8)
+        return handle
+
+    monkeypatch.setattr(LakeTables, "newest", overtaken)
+    digest, _ = _read(folder)
+    again, _ = _read(folder)
+    assert digest.rows(DEFAULT_CLUSTER_ID) == again.rows(DEFAULT_CLUSTER_ID)
+    assert _ranges(digest) == _whole(8)
 
 
 def test_a_run_after_it_ingests_what_is_new_and_nothing_twice(folder: Path) -> None:

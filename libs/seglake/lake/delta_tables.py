@@ -270,12 +270,18 @@ class LakeTables:
         *,
         topic: str | None = None,
         pruned_by: Sequence[tuple[str, str, int]] = (),
+        handle: "Handle | None" = None,
     ) -> list[str]:
-        """Return the paths of a table's data files; the arguments are those of `rows`."""
+        """Return the paths of a table's data files; the other arguments are those of `rows`.
+
+        Args:
+            handle: stands at the version that is asked for; the newest when None.
+        """
         only: list[tuple[str, str, str | int]] = [*pruned_by]
         if topic is not None:
             only.append((table.partition_by[0], "=", topic))
-        uris = self.newest(table).file_uris(file_pruning_predicate=only or None)
+        handle = handle or self.newest(table)
+        uris = handle.file_uris(file_pruning_predicate=only or None)
         depth = len(table.partition_by) + 1
         folder = self.storage.join(self.path(table), "")  # once: there may be a million files
         return [folder + unquote("/".join(uri.rsplit("/", depth)[1:])) for uri in uris]

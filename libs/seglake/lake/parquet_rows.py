@@ -20,6 +20,7 @@ from seglake.storage.storage import Storage
 
 LOWEST = -(1 << 63)
 HIGHEST = (1 << 63) - 1
+_BATCH_ROWS = 4096
 NULL_NUMBER = -1
 """What stands for null in a column of numbers; no offset, position or count is negative."""
 
@@ -71,6 +72,20 @@ def read_rows(
                 kept = _kept(with_added(rows, columns) if lacking else rows, only)
                 if kept.num_rows:
                     yield kept
+
+
+def read_batches(storage: Storage, path: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Yield some thousand rows at a time, whatever the size of the row groups.
+
+    Args:
+        columns: what to read of those that are there; `a.b` is a field of a struct.
+
+    Raises:
+        StorageError: the file is not there, or is no Parquet file.
+    """
+    with _opened(storage, path) as stream:
+        file = pq.ParquetFile(stream)
+        yield from file.iter_batches(_BATCH_ROWS, columns=[*columns], use_threads=False)
 
 
 def row_group_starts(

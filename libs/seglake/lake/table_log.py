@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from seglake.lake.parquet_rows import read_rows
+from seglake.lake.parquet_rows import read_batches
 from seglake.storage.errors import NotFoundError, PlaceError
 from seglake.storage.storage import Storage
 
@@ -18,6 +18,10 @@ _HINT = "_last_checkpoint"  # its name in Delta's protocol
 _VERSION_DIGITS = 20
 _VERSIONS = (".json", ".checkpoint.parquet")  # the ends of files whose names begin with one
 _ACTIONS = ("txn", "protocol", "metaData")
+_FIELDS = (  # those of a checkpoint; a few among many rows, which are of files
+    *("txn.appId", "txn.version", "protocol.minReaderVersion", "protocol.minWriterVersion"),
+    *("metaData.schemaString", "metaData.partitionColumns", "metaData.configuration"),
+)
 _OF_FILES = (b'{"add":', b'{"remove":')
 _UNREADABLE = (PlaceError, ValueError, LookupError, TypeError, AttributeError)
 
@@ -111,7 +115,7 @@ class TableLog:
         if most is not None and version > most:
             return found
         path = self._path(f"{_digits(version)}.checkpoint.parquet")
-        for rows in read_rows(self._storage, path, _ACTIONS):
+        for rows in read_batches(self._storage, path, _FIELDS):
             for kind in _ACTIONS:
                 for action in filter(None, rows.column(kind).to_pylist()):
                     found.add(kind, action)

@@ -1,25 +1,26 @@
 """What runs need of the ledger, kept in a file so that they need not read all of it. Effect.
 
-The table grows by a file for each topic of each run. The digest has its rows folded, and the names
-of the data files that they are of. It is believed only while the table has all of these, and can be
-deleted at any time.
+The table grows by a file for each topic of each run. The digest has its rows folded, and names the
+entry of the table's log up to which it has them. It is believed only where the log has that entry
+and has lost no file behind it, and can be deleted at any time.
 """
 
 import contextlib
 import gzip
 import json
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from seglake.lake.delta_tables import LakeTables
+from seglake.lake.log_growth import LogPlace, added_behind, place_of
 from seglake.lake.tables import CHECKPOINTS
 from seglake.log_tables.folded_ledger import Row, folded
 from seglake.storage.errors import PlaceError
 
 _FILE_NAME = "ledger.json.gz"
-_FORMAT = 1
-_DUE_AFTER_FILES = 64
+_FORMAT = 2
+_DUE_AFTER_FILES, _DUE_AFTER_COMMITS = 64, 8
 _DAMAGED = (OSError, EOFError, zlib.error, ValueError, LookupError, TypeError)
 _COLUMNS = (
     *("source_id", "topic_id", "topic", "partition", "kind", "start_offset", "next_offset"),
@@ -30,13 +31,13 @@ _COLUMNS = (
 
 
 class _Digest(NamedTuple):
-    """Folded rows of all sources, and the names of the data files that they are of."""
+    """Folded rows of all sources, and the place of the log up to which they are there."""
 
     rows: Sequence[Row]
-    files: frozenset[str]
+    place: LogPlace | None
 
 
-_NOTHING = _Digest((), frozenset())
+_NOTHING = _Digest((), None)
 
 
 class LedgerDigest:
@@ -46,8 +47,8 @@ class LedgerDigest:
         self._tables = tables
         self.path = tables.storage.join(tables.work_folder, _FILE_NAME)
         self._known = _NOTHING
-        self._stored = _NOTHING.files
-        self._as_of: tuple[object, int] | None = None  # the table's handle, and its version
+        self._stored_place: LogPlace | None = None
+        self._new_files = 0  # read since
 
     def rows(self, source_id: str) -> list[Row]:
         """Of the newest version, folded: what a `Coverage` asks for. In no order.
@@ -64,14 +65,17 @@ class LedgerDigest:
         That it cannot be written is no failure: they read the ledger itself.
 
         Args:
-            if_due: only where enough files came since it was stored last.
+            if_due: only where enough files or commits came since it was stored last.
         """
-        new = self._known.files ^ self._stored
-        if not new or (if_due and len(new) < _DUE_AFTER_FILES):
+        place, stored = self._known.place, self._stored_place
+        if place is None or place == stored:
             return
-        with contextlib.suppress(PlaceError):
-            self._tables.storage.write_bytes(self.path, _to_bytes(self._known))
-            self._stored = self._known.files
+        commits = place.version - (stored.version if stored else 0)
+        is_due = self._new_files >= _DUE_AFTER_FILES or commits >= _DUE_AFTER_COMMITS
+        if is_due or not if_due:
+            with contextlib.suppress(PlaceError):
+                self._tables.storage.write_bytes(self.path, _to_bytes(self._known.rows, place))
+                self._stored_place, self._new_files = place, 0
 
     def read(self) -> None:
         """Bring it up to the newest version of the ledger.
@@ -79,41 +83,41 @@ class LedgerDigest:
         Raises:
             StorageError: a data file of the ledger cannot be read.
         """
-        handle = self._tables.newest(CHECKPOINTS)
-        if self._as_of == (handle, handle.version()):
+        version = self._tables.state(CHECKPOINTS).version
+        known = self._known
+        if version == 0 or (known.place is not None and known.place.version == version):
             return
-        paths = {path.rpartition("/")[2]: path for path in self._tables.file_paths(CHECKPOINTS)}
-        if not self._known.files <= paths.keys():
-            self._known = _NOTHING
-        if paths and not self._known.files:
-            self._known = self._loaded(paths.keys())
-        new = sorted(paths.keys() - self._known.files)
+        if known.place is None:
+            known = self._loaded()
+        rows, place = known
+        new = None if place is None else added_behind(self._tables, CHECKPOINTS, place, version)
+        if new is None:
+            handle = self._tables.newest(CHECKPOINTS)
+            version = handle.version()
+            rows, new = (), self._tables.file_paths(CHECKPOINTS, handle=handle)
         if new:
-            found = self._tables.read_files(CHECKPOINTS, [paths[name] for name in new], _COLUMNS)
-            rows = [*self._known.rows, *found.to_pylist()]
-            self._known = _Digest(folded(rows), self._known.files.union(new))
-        self._as_of = handle, handle.version()
+            found = self._tables.read_files(CHECKPOINTS, new, _COLUMNS)
+            rows = folded([*rows, *found.to_pylist()])
+            self._new_files += len(new)
+        self._known = _Digest(rows, place_of(self._tables, CHECKPOINTS, version))
 
-    def _loaded(self, names: Iterable[str]) -> _Digest:
-        """What is stored, or nothing where that is not of this version's files, or is damaged."""
-        self._stored = _NOTHING.files
+    def _loaded(self) -> _Digest:
+        """What is stored; nothing where that is another version's, or is damaged."""
         try:
             stored = _from_bytes(self._tables.storage.read_bytes(self.path))
         except (PlaceError, *_DAMAGED):
             return _NOTHING
-        if not stored.files <= frozenset(names):
-            return _NOTHING
-        self._stored = stored.files
+        self._stored_place = stored.place
         return stored
 
 
-def _to_bytes(digest: _Digest) -> bytes:
+def _to_bytes(rows: Sequence[Row], place: LogPlace) -> bytes:
     """As JSON within gzip, whose checksum sees to it that no damaged one is believed."""
     content = {
         "format": _FORMAT,
-        "files": sorted(digest.files),
+        "place": place,
         "columns": _COLUMNS,
-        "rows": [[row[name] for name in _COLUMNS] for row in digest.rows],
+        "rows": [[row[name] for name in _COLUMNS] for row in rows],
     }
     return gzip.compress(json.dumps(content).encode(), compresslevel=1, mtime=0)
 
@@ -124,4 +128,4 @@ def _from_bytes(data: bytes) -> _Digest:
     if (content["format"], content["columns"]) != (_FORMAT, [*_COLUMNS]):
         return _NOTHING
     rows = [dict(zip(_COLUMNS, row, strict=True)) for row in content["rows"]]
-    return _Digest(rows, frozenset(content["files"]))
+    return _Digest(rows, LogPlace(*content["place"]))
