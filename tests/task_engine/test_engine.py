@@ -254,13 +254,80 @@ def test_ctrl_c_leaves_no_lock_of_the_pool_taken(tmp_path: Path) -> None:
     assert last_words(IN_A_LOCK, tmp_path) == "KeyboardInterrupt"
 
 
+AT_THE_START = """
+import os, signal, sys, threading, time
+from seglake.task_engine.engine import LocalEngine
+
+def interrupt():
+    time.sleep(0.3)  # until the other thread waits for what workers are forked from
+    os.kill(os.getpid(), signal.SIGINT)  # to the process: this thread takes it
+
+if __name__ == "__main__":
+    try:
+        with LocalEngine(2, preloaded=["slow_to_import"]) as engine:
+            threading.Thread(target=interrupt).start()
+            engine.start(2)
+            print("was not interrupted")
+    except KeyboardInterrupt:
+        print("interrupted")
+    sys.stdout.flush()
+    os._exit(0)
+"""
+
+
+def test_ctrl_c_waits_until_the_workers_have_come(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another thread takes the signal, so that a mask does not keep it from the driver."""
+    (tmp_path / "slow_to_import.py").write_text("import time\ntime.sleep(1)\n")
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}")
+    assert said(AT_THE_START, tmp_path) == ("interrupted\n", "")
+
+
+AT_THE_END = """
+import os, signal, sys
+from concurrent.futures import ProcessPoolExecutor
+sys.path.insert(0, {folder!r})
+from support import lake_tasks
+from seglake.task_engine.engine import LocalEngine
+
+shutdown = ProcessPoolExecutor.shutdown
+
+def interrupted(pool, **arguments):
+    signal.raise_signal(signal.SIGINT)
+    shutdown(pool, **arguments)
+
+if __name__ == "__main__":
+    ProcessPoolExecutor.shutdown = interrupted
+    try:
+        with LocalEngine(2) as engine:
+            engine.run(lake_tasks.pid_after, [0.0] * 2, on_done=lambda count: None)
+            {first}
+    except KeyboardInterrupt:
+        print("interrupted")
+    sys.stdout.flush()
+    os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("first", ["signal.raise_signal(signal.SIGINT)", "pass"])
+def test_ctrl_c_as_the_workers_end_leaves_nothing_behind(tmp_path: Path, first: str) -> None:
+    """A pool that was not shut down leaves semaphores, of which Python complains."""
+    assert said(AT_THE_END.replace("{first}", first), tmp_path) == ("interrupted\n", "")
+
+
 def last_words(text: str, folder: Path) -> str:
     """The last line that a program writes to stderr."""
+    return said(text, folder)[1].splitlines()[-1]
+
+
+def said(text: str, folder: Path) -> tuple[str, str]:
+    """What a program writes to stdout and stderr."""
     program = folder / "program.py"
     program.write_text(text.format(folder=str(Path(__file__).parents[1])))
     command = [sys.executable, str(program)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=20)
-    return done.stderr.splitlines()[-1]
+    return done.stdout, done.stderr
 
 
 def wait_until_ended(pids: list[int]) -> None:

@@ -71,8 +71,8 @@ class LocalEngine:
         """Begin to start the workers, without waiting for them."""
         if self._pool is not None or self._processes < 2:
             return
-        pool = self._pool_for(max(task_count, 2))
         with _held_interrupts():
+            pool = self._pool_for(max(task_count, 2))
             for _ in range(self._worker_count):
                 pool.submit(_do_nothing)
 
@@ -98,19 +98,19 @@ class LocalEngine:
         self, function: Callable[[T], R], tasks: Sequence[T], on_done: Callable[[int], None]
     ) -> list[R]:
         try:
-            pool = self._pool_for(len(tasks))
             with _held_interrupts():
+                pool = self._pool_for(len(tasks))
                 futures = [pool.submit(function, task) for task in tasks]
                 finished = _finished_of(futures)
             for count, future in enumerate(_as_finished(finished, len(futures)), start=1):
                 _raise_failure(future, futures)
                 on_done(count)
         except BrokenProcessPool as error:
-            self._terminate()
+            self._end(at_once=True)
             reason = "a worker process ended before its task did (killed, or out of memory)"
             raise EngineError(engine="local", reason=reason) from error
         except BaseException:
-            self._terminate()
+            self._end(at_once=True)
             raise
         return [future.result() for future in futures]
 
@@ -129,23 +129,27 @@ class LocalEngine:
             )
         return self._pool
 
-    def _terminate(self) -> None:
-        """End the workers in the middle of their tasks: what they leave is unreferenced files."""
-        pool, self._pool = self._pool, None
-        if pool is None:
-            return
-        # No public way before Python 3.14; the attribute is None once the pool has broken.
-        for process in list((pool._processes or {}).values()):
-            process.terminate()
-        pool.shutdown(wait=True, cancel_futures=True)
+    def _end(self, *, at_once: bool) -> None:
+        """End the workers.
+
+        Args:
+            at_once: in the middle of their tasks: what they leave is unreferenced files.
+        """
+        with _held_interrupts():  # a second Ctrl-C would leave the pool's semaphores behind
+            pool, self._pool = self._pool, None
+            if pool is None:
+                return
+            if at_once:
+                # No public way before Python 3.14; the attribute is None once the pool has broken.
+                for process in list((pool._processes or {}).values()):
+                    process.terminate()
+            pool.shutdown(wait=True, cancel_futures=True)
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *raised: object) -> None:
-        pool, self._pool = self._pool, None
-        if pool is not None:
-            pool.shutdown(wait=True, cancel_futures=True)
+    def __exit__(self, kind: type[BaseException] | None, *raised: object) -> None:
+        self._end(at_once=kind is not None)
 
 
 def _process_context(preloaded: list[str]) -> BaseContext:
@@ -161,8 +165,7 @@ def _process_context(preloaded: list[str]) -> BaseContext:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(preloaded)
     try:
-        with _held_interrupts():
-            forkserver.ensure_running()
+        forkserver.ensure_running()
     except OSError:
         return multiprocessing.get_context("spawn")
     return context
@@ -170,17 +173,27 @@ def _process_context(preloaded: list[str]) -> BaseContext:
 
 @contextlib.contextmanager
 def _held_interrupts() -> Iterator[None]:
-    """Keep Ctrl-C waiting while workers come into being.
+    """Keep Ctrl-C waiting while workers come into being, or end.
 
-    They inherit the mask, so none is hit before it has learned to leave Ctrl-C to the driver.
+    They inherit the mask, so none is hit before it has learned to leave Ctrl-C to the driver. The
+    mask alone would not do: where another thread takes the signal, Python calls the handler in
+    the main thread all the same.
     """
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    handler = signal.getsignal(signal.SIGINT)
+    came: list[int] = []
+    is_ours = threading.current_thread() is threading.main_thread() and handler is not None
     try:
-        # Inside, for it raises what came before it, and has blocked by then.
+        if is_ours:
+            signal.signal(signal.SIGINT, lambda number, _: came.append(number))
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        if is_ours:
+            signal.signal(signal.SIGINT, handler)
+        if came:
+            signal.raise_signal(signal.SIGINT)
 
 
 def _finished_of(futures: Sequence[Future[R]]) -> SimpleQueue[Future[R]]:
