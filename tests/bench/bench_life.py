@@ -3,8 +3,8 @@
 A lake lives for each of these, and the last run was an hour ago; some get a maintenance after every
 week of hourly runs. The first run is real, and so are those that are measured: a process that finds
 new records in every topic, and one that finds none. The runs between are made up, see `made_runs`.
-Those of more than six weeks ago are made a day at a time: their files were merged since, and their
-log entries have expired. All lakes are measured at the end, in turn.
+Those of more than five weeks ago are made a week at a time: their files were merged since, and
+their log entries have expired. All lakes are measured at the end, in turn.
 """
 
 import argparse
@@ -30,8 +30,8 @@ from support.made_logs import made_segments, write_over
 from support.servers.s3_server import S3Server, versitygw
 
 _TOPICS, _RUNS, _UNTIDY = 100, [10, 100, 1_000, 10_000], [10, 100, 1_000]
-_DAY, _WEEK = 24, 168
-_HOURLY_RUNS = 6 * _WEEK  # longer than the logs keep their entries
+_WEEK = 168
+_HOURLY_RUNS = 5 * _WEEK  # longer than the logs keep their entries
 _BUCKET = "life"
 _REPEATS = 5
 _CHART = "bench-life.svg"
@@ -55,9 +55,10 @@ def main(argv: Sequence[str]) -> int:
     home = folder / "s3" / "data" / _BUCKET
     lives = [(home / f"maintained-{runs}", runs, _WEEK) for runs in arguments.runs]
     lives += [(home / f"untidy-{runs}", runs, 0) for runs in arguments.untidy_runs]
+    longest_first = sorted(lives, key=lambda life: life[1], reverse=True)
     with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
-        futures = [pool.submit(_lived, *life, template, topics) for life in lives]
-        lakes = [future.result() for future in futures]
+        lived = {life: pool.submit(_lived, *life, template, topics) for life in longest_first}
+        lakes = [lived[life].result() for life in lives]
     with versitygw(folder / "s3") as s3:
         os.environ.update(s3.environment())
         marks = _measured(lakes, topics, s3)
@@ -102,8 +103,8 @@ def _lived(
     made = MadeRuns(path, template, topics, run_count)
     maintain_s = 0.0
     while made.run_count < run_count:
-        is_long_ago = week and made.run_count + _HOURLY_RUNS < run_count
-        made.add(_DAY if is_long_ago and made.run_count % _DAY == 0 else 1)
+        is_long_ago = week and made.run_count + week + _HOURLY_RUNS <= run_count
+        made.add(week if is_long_ago else 1)
         if week and made.run_count % week == 0:
             maintain_s = made.maintain()
     say(f"{path.name} has lived")
