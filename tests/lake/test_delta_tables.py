@@ -303,7 +303,7 @@ def test_log_that_cannot_be_read_is_told_as_the_storages_doing(
     def fail(self: DeltaTable, app: str) -> int:
         raise DeltaError("Kernel error: no answer")
 
-    monkeypatch.setattr(TableLog, "at", lambda self, version: None)
+    monkeypatch.setattr(TableLog, "_read_up_to", lambda self, version: None)
     monkeypatch.setattr(DeltaTable, "transaction_version", fail)
     with pytest.raises(StorageError, match=r"cannot read the log of .*: Kernel error: no answer"):
         versions(lake.tables, SOURCE, ["orders"])

@@ -50,7 +50,7 @@ def test_refusal_in_the_middle_of_a_run_is_none_of_the_opening(
     def fail(self: DeltaTable, app: str) -> int:
         raise DeltaError("Kernel error: Permission denied (os error 13)")
 
-    monkeypatch.setattr(TableLog, "at", lambda self, version: None)
+    monkeypatch.setattr(TableLog, "_read_up_to", lambda self, version: None)
     monkeypatch.setattr(DeltaTable, "transaction_version", fail)
     with pytest.raises(RefusedError, match="Permission denied"):
         versions(lake.tables, SOURCE, ["orders"])

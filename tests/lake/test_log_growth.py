@@ -7,6 +7,7 @@ from random import Random
 import pytest
 from deltalake import DeltaTable
 
+from seglake.lake import log_growth
 from seglake.lake.log_growth import LogPlace, added_behind, place_of
 from seglake.lake.tables import CHECKPOINTS
 from support.lake_drivers import commit
@@ -62,6 +63,26 @@ def test_log_of_a_copy_that_went_another_way_tells_nothing(lake: Lake, tmp_path:
     assert added_behind(other.tables, CHECKPOINTS, place, place.version) is None
     assert added_behind(other.tables, CHECKPOINTS, shared, place.version - 1) is not None
     assert added_behind(lake.tables, CHECKPOINTS, place, place.version - 1) is None
+
+
+def test_file_that_was_there_before_is_none_that_came(lake: Lake) -> None:
+    _commit(lake, 0)
+    place = _place(lake)
+    path = Path(lake.tables.log_entry_path(CHECKPOINTS, place.version))
+    again = path.read_text().replace('"dataChange":true', '"dataChange":false')
+    path.with_name(f"{place.version + 1:020d}.json").write_text(again)
+    assert added_behind(lake.tables, CHECKPOINTS, place, place.version) == []
+    assert added_behind(lake.tables, CHECKPOINTS, place, place.version + 1) is None
+
+
+def test_long_log_is_left_to_delta_rs(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_growth, "_MOST_ENTRIES", 2)
+    _commit(lake, 0)
+    place = _place(lake)
+    for number in (3, 6, 9):
+        _commit(lake, number)
+    assert added_behind(lake.tables, CHECKPOINTS, place, place.version + 2) is not None
+    assert added_behind(lake.tables, CHECKPOINTS, place, place.version + 3) is None
 
 
 def test_expired_and_damaged_entries_are_no_answer(lake: Lake) -> None:

@@ -2,12 +2,11 @@
 
 import json
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 
 import pytest
-from deltalake import DeltaTable
+from deltalake import DeltaTable, Schema
 from deltalake.exceptions import DeltaError
 
 from seglake.errors import SeglakeError
@@ -15,8 +14,10 @@ from seglake.lake.app_versions import app_id
 from seglake.lake.delta_tables import LakeTables, state_of
 from seglake.lake.errors import TornLogError
 from seglake.lake.table_commit import add_files
+from seglake.lake.table_creation import create_missing
 from seglake.lake.table_log import TableLog, TableState
-from seglake.lake.tables import GAPS, RECORDS
+from seglake.lake.tables import GAPS, RECORDS, Table
+from seglake.storage.errors import StorageError
 from seglake.storage.local_storage import LocalStorage
 from support.lake_drivers import commit
 from support.lake_rows import SOURCE, Lake, lake_at, next_wave
@@ -54,8 +55,8 @@ def _told(known: TableLog, handle: DeltaTable) -> dict[str, int]:
 
 def _facts(state: TableState | None) -> object:
     assert state is not None
-    kept = replace(state, schema_text=json.loads(state.schema_text), generation=None)  # type: ignore[arg-type]
-    return kept, {app: state.generation(app) for app in _APPS}
+    told = (state.version, state.protocol, list(state.partition_by), dict(state.settings))
+    return told, Schema.from_json(state.schema_text), {app: state.generation(app) for app in _APPS}
 
 
 def _right(handle: DeltaTable) -> dict[str, int]:
@@ -116,7 +117,9 @@ def test_checkpoint_of_a_later_version_says_nothing_of_an_earlier_one(
     assert found.generation(_APPS[0]) == 4 == handle.transaction_version(_APPS[0])
 
 
-def test_log_in_another_form_is_left_to_delta_rs(lake: Lake, log: Path) -> None:
+def test_log_in_another_form_is_left_to_delta_rs(
+    lake: Lake, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for generation in range(1, 13):
         _commit(lake.tables, {_APPS[0]: generation, _APPS[generation % 8]: generation})
     handle = DeltaTable(str(log.parent))
@@ -130,6 +133,37 @@ def test_log_in_another_form_is_left_to_delta_rs(lake: Lake, log: Path) -> None:
     (log / "_last_checkpoint").write_text('{"version":12,"size":4,"parts":1}')
     handle = DeltaTable(str(log.parent))
     assert _told(TableLog(lake.storage, str(log)), handle) == right
+    assert TableLog(lake.storage, str(log)).newest() is None
+    opened: list[str] = []
+    unchecked = LakeTables.unchecked
+
+    def counted(tables: LakeTables, table: Table) -> DeltaTable:
+        opened.append(table.name)
+        return unchecked(tables, table)
+
+    monkeypatch.setattr(LakeTables, "unchecked", counted)
+    tables = lake_at(lake.path).tables
+    for _ in range(3):
+        assert _facts(tables.state(GAPS)) == _facts(state_of(handle))
+    assert opened == [GAPS.name]
+
+
+def test_store_that_failed_once_is_asked_again(
+    lake: Lake, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = TableLog(lake.storage, str(log))
+    assert known.newest() is not None
+    _commit(lake.tables, dict.fromkeys(_APPS, 1))
+
+    def fail(self: LocalStorage, path: str) -> bytes:
+        raise StorageError(action="read", path=path, reason="timed out")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LocalStorage, "read_bytes", fail)
+        assert known.newest() is None
+    state = known.newest()
+    assert state is not None
+    assert state.generation(_APPS[0]) == 1
 
 
 def test_entries_that_expire_meanwhile_are_not_missed(lake: Lake, log: Path) -> None:
@@ -174,11 +208,37 @@ def test_no_file_of_the_table_is_looked_at(lake: Lake, log: Path) -> None:
         lake_at(lake.path).tables.state(RECORDS)
 
 
-@pytest.mark.parametrize("entry", [b"", b"{", b"[]", b'{"metaData":{}}', b"\xff"])
-def test_entry_that_is_none_is_refused(lake: Lake, log: Path, entry: bytes) -> None:
+_METADATA = {
+    "char": {"schemaString": '{"type":"struct","fields":[{"name":"a","type":"char(3)"}]}'},
+    "no schema": {"schemaString": "nothing"},
+    "a list": {"schemaString": "[]"},
+    "no list": {"partitionColumns": None},
+    "null": {"configuration": {"seglake.format": None}},
+}
+
+
+@pytest.mark.parametrize("entry", [b"", b"{", b"[]", b'{"metaData":{}}', b"\xff", *_METADATA])
+def test_entry_that_is_none_is_refused(lake: Lake, log: Path, entry: bytes | str) -> None:
+    if isinstance(entry, str):
+        first = (log / f"{0:020d}.json").read_bytes().splitlines()
+        [made] = [json.loads(line) for line in first if line.startswith(b'{"metaData"')]
+        made["metaData"].update(_METADATA[entry])
+        entry = json.dumps(made).encode()
     (log / f"{1:020d}.json").write_bytes(entry)
-    with pytest.raises(SeglakeError):
-        lake_at(lake.path).tables.state(GAPS)
+    for look in (lake_at(lake.path).tables.state, lambda _: create_missing(lake.tables)):
+        with pytest.raises(SeglakeError):
+            look(GAPS)
+
+
+def test_entries_of_other_writers_say_the_same_in_any_form(lake: Lake, log: Path) -> None:
+    for generation in range(1, 5):
+        _commit(lake.tables, dict.fromkeys(_APPS[:generation], generation))
+    right = _facts(state_of(DeltaTable(str(log.parent))))
+    for path in log.glob("*.json"):
+        actions = [json.loads(line) for line in path.read_text().splitlines()]
+        lines = [json.dumps(action, indent=None, separators=(" , ", " : ")) for action in actions]
+        path.write_text("\n" + "\r\n".join(reversed(lines)) + "\n\n")
+    assert _facts(TableLog(lake.storage, str(log)).newest()) == right
 
 
 @pytest.mark.parametrize("entry", [b'{"txn":{}}', b'{"txn":7}'])

@@ -194,6 +194,36 @@ def test_digest_of_files_that_are_gone_is_not_believed(folder: Path) -> None:
     assert _ranges(_read(folder)[0]) == _whole(7)
 
 
+def test_lake_made_anew_beside_a_digest_that_was_read_has_no_rows(folder: Path) -> None:
+    digest, _ = _read(folder)
+    tables = digest._tables
+    shutil.rmtree(folder / "lake")
+    create_missing(tables)
+    assert digest.rows(DEFAULT_CLUSTER_ID) == []
+    for runs in range(1, 8):  # to the same version, by another driver
+        edges = {("others", 0): [*range(0, _EACH * runs + 1, _EACH)]}
+        assert ingested(make_log_dir(folder / "disk2", edges), folder / "lake").exit_code == 0
+    tables.forget_handles()
+    assert _ranges(digest) == {"others": [(0, 7 * _EACH)]}
+
+
+def test_digest_that_was_not_believed_is_written_anew(folder: Path) -> None:
+    older = folder / "older"
+    shutil.copytree(folder / "lake", older)
+    _run(folder, 8)
+    stored = _stored(folder)
+    kept = older / "records" / "_seglake" / stored.name
+    shutil.copy(stored, kept)
+    shutil.rmtree(folder / "lake")
+    older.rename(folder / "lake")
+    digest, _ = _read(folder)
+    before = stored.read_bytes()
+    digest.store(if_due=True)  # after all but eight commits since none
+    _run(folder, 8)
+    assert stored.read_bytes() != before
+    assert _ranges(_read(folder)[0]) == _whole(8)
+
+
 def test_maintenance_leaves_one_of_the_files_that_it_made(folder: Path) -> None:
     other, _ = _read(folder)
     maintained(folder / "lake")

@@ -254,6 +254,24 @@ def test_ctrl_c_leaves_no_lock_of_the_pool_taken(tmp_path: Path) -> None:
     assert last_words(IN_A_LOCK, tmp_path) == "KeyboardInterrupt"
 
 
+MASKED = """
+import signal
+from seglake.task_engine.engine import LocalEngine
+
+def is_held(number):
+    return signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+if __name__ == "__main__":
+    with LocalEngine(2) as engine:
+        print(engine.run(is_held, [0, 1], on_done=lambda count: None), is_held(0))
+"""
+
+
+def test_workers_of_the_first_pool_come_with_ctrl_c_held(tmp_path: Path) -> None:
+    """Python starts a process of its own with the first, and lets Ctrl-C through as it does."""
+    assert said(MASKED, tmp_path) == ("[True, True] False\n", "")
+
+
 AT_THE_START = """
 import os, signal, sys, threading, time
 from seglake.task_engine.engine import LocalEngine

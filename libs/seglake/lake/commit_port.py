@@ -48,7 +48,7 @@ class CommitPort(Protocol):
     def new_commit_id(self) -> str: ...
 
     def newest(self, table: Table) -> Generations:
-        """Those of the newest version."""
+        """Those of the newest version, to be read before the next call for the same table."""
 
     def opened(self, table: Table) -> TableView:
         """The newest version, to commit to."""

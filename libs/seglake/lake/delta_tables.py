@@ -44,6 +44,7 @@ class LakeTables:
         self._handles: dict[str, tuple[dict[str, str], Handle]] = {}
         self._logs: dict[str, TableLog] = {}
         self._checked_versions: dict[str, int] = {}  # those of `state` and `newest`
+        self._whole_versions: dict[str, int] = {}  # whose entries a power cut has not cut
         self.durable_ends: dict[str, int] = {}  # of logs, in versions; as far as known
         # Where files may lie that belong to no table.
         self.work_folder = storage.join(lake_path, RECORDS.name, OWN_FOLDER)
@@ -181,9 +182,11 @@ class LakeTables:
         """Return the same, not checked: any version of seglake may have made the table."""
         self.check_path()
         state = self._log(table).newest()
-        if state is None:
-            return state_of(self.unchecked(table))
-        self._refuse_cut_entry(table, state.version)
+        if state is None or not _has_schema(state):
+            return state_of(self._moved_on(table))
+        if self._whole_versions.get(table.name) != state.version:
+            self._refuse_cut_entry(table, state.version)
+            self._whole_versions[table.name] = state.version
         return state
 
     def check(self, table: Table, state: TableState) -> None:
@@ -198,6 +201,11 @@ class LakeTables:
         Calls after the first read only what is new in the log. A commit takes a handle of its own,
         by `open`: it must stay where the generation was looked at.
         """
+        handle = self._moved_on(table)
+        self.check(table, state_of(handle))
+        return handle
+
+    def _moved_on(self, table: Table) -> Handle:
         options = self.options  # another name node may be active now, which the handle cannot find
         kept_options, handle = self._handles.get(table.name, (None, None))
         if handle is None or kept_options != options:
@@ -206,7 +214,6 @@ class LakeTables:
         else:
             with self.named("open the table", table):
                 handle.update_incremental()
-        self.check(table, state_of(handle))
         return handle
 
     def forget_handles(self) -> None:
@@ -214,6 +221,7 @@ class LakeTables:
         self._handles.clear()
         self._logs.clear()
         self._checked_versions.clear()
+        self._whole_versions.clear()
         self.durable_ends.clear()
 
     def open_all(self) -> dict[str, Handle]:
@@ -370,7 +378,7 @@ class LakeTables:
 
 
 def state_of(handle: Handle) -> TableState:
-    """What delta-rs says of the version that a handle stands at."""
+    """What delta-rs says of the version that a handle stands at; ask before it moves on."""
     protocol, metadata = handle.protocol(), handle.metadata()
     return TableState(
         version=handle.version(),
@@ -380,3 +388,14 @@ def state_of(handle: Handle) -> TableState:
         schema_text=handle.schema().to_json(),
         generation=lambda app: handle.transaction_version(app) or 0,
     )
+
+
+def _has_schema(state: TableState) -> bool:
+    """Whether delta-rs reads the text of the schema; else it says what is wrong with the table."""
+    from deltalake import Schema
+
+    try:
+        Schema.from_json(state.schema_text)
+    except (ValueError, TypeError):
+        return False
+    return True

@@ -2,12 +2,14 @@
 
 import hashlib
 import json
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.tables import Table
 from seglake.storage.errors import PlaceError
+
+_MOST_ENTRIES = 100  # read one by one
 
 
 class LogPlace(NamedTuple):
@@ -32,9 +34,11 @@ def added_behind(
     """The paths of the data files that came behind a place, up to a version that is there.
 
     None where files have gone as well, where the log is not the one that the place is of, and where
-    it no longer tells.
+    it no longer tells, or has too much to tell.
     """
-    if version < place.version or place_of(tables, table, place.version) != place:
+    if not 0 <= version - place.version <= _MOST_ENTRIES:
+        return None
+    if place_of(tables, table, place.version) != place:
         return None
     paths = []
     folder = tables.path(table)
@@ -42,9 +46,16 @@ def added_behind(
         try:
             entry = tables.storage.read_bytes(tables.log_entry_path(table, number))
             actions = [json.loads(line) for line in entry.splitlines()]
-            if any("remove" in action for action in actions):
+            added = [action["add"] for action in actions if "add" in action]
+            if any("remove" in action for action in actions) or not all(map(_is_new, added)):
                 return None
-            paths += [action["add"]["path"] for action in actions if "add" in action]
+            paths += [file["path"] for file in added]
         except (PlaceError, ValueError, LookupError, TypeError):
             return None
     return [tables.storage.join(folder, unquote(path)) for path in paths]
+
+
+# Any: JSON.
+def _is_new(added: dict[str, Any]) -> bool:
+    """Whether rows came with a file; else it was there, or has those of others."""
+    return bool(added["dataChange"])

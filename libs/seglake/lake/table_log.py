@@ -76,25 +76,33 @@ class TableLog:
         try:
             if self._actions.version < 0:
                 self._actions = self._checkpoint()
-            return self.at(self._newest_version())
+            version = self._newest_version()
         except _UNREADABLE:
             return None
+        return self._read_up_to(version)
 
     def at(self, version: int) -> TableState | None:
         """A version of the table, which must be there; None also for an older one than before."""
+        try:
+            if self._actions.version < 0:
+                self._actions = self._checkpoint(version)
+        except _UNREADABLE:
+            return None
+        return self._read_up_to(version)
+
+    def _read_up_to(self, version: int) -> TableState | None:
         if self._state is not None and self._state.version == version:
             return self._state
         if version < self._actions.version or version == self._untold_version:
             return None
         try:
-            if self._actions.version < 0:
-                self._actions = self._checkpoint(version)
             while self._actions.version < version:
                 self._read_next()
             self._state = _state(self._actions)
-        except _UNREADABLE:  # expired meanwhile, or damaged
+        except _UNREADABLE as error:
             self._actions, self._state = _Actions(), None
-            self._untold_version = version
+            if isinstance(error, NotFoundError) or not isinstance(error, PlaceError):
+                self._untold_version = version  # expired meanwhile, or damaged: it stays so
         return self._state
 
     def _newest_version(self) -> int:
@@ -140,21 +148,25 @@ def _digits(version: int) -> str:
 def _actions_of(entry: bytes) -> Iterator[tuple[str, dict[str, Any]]]:
     """The actions that are not of a data file: those are many, and are not looked at."""
     for line in entry.splitlines():
-        if not line.startswith(_OF_FILES):
+        if line.strip() and not line.startswith(_OF_FILES):
             yield from (item for item in json.loads(line).items() if item[0] in _ACTIONS)
 
 
 def _state(actions: _Actions) -> TableState:
-    """Raises one of `_UNREADABLE` where the log lacks what every table has."""
+    """Raises one of `_UNREADABLE` where the log has not what every table has, in its form."""
     generations = dict(actions.generations)
+    settings = dict(actions.metadata["configuration"])  # pairs in a checkpoint
+    partition_by = [*actions.metadata["partitionColumns"]]
+    if not all(isinstance(text, str) for text in (*settings, *settings.values(), *partition_by)):
+        raise TypeError
     return TableState(
         version=actions.version,
         protocol=(
             int(actions.protocol["minReaderVersion"]),
             int(actions.protocol["minWriterVersion"]),
         ),
-        partition_by=actions.metadata["partitionColumns"],
-        settings=dict(actions.metadata["configuration"]),  # pairs in a checkpoint
+        partition_by=partition_by,
+        settings=settings,
         schema_text=actions.metadata["schemaString"],
         generation=lambda app: generations.get(app, 0),
     )

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.log_growth import LogPlace, added_behind, place_of
+from seglake.lake.table_log import TableState
 from seglake.lake.tables import CHECKPOINTS
 from seglake.log_tables.folded_ledger import Row, folded
 from seglake.storage.errors import PlaceError
@@ -49,6 +50,7 @@ class LedgerDigest:
         self._known = _NOTHING
         self._stored_place: LogPlace | None = None
         self._new_files = 0  # read since
+        self._as_of: TableState | None = None  # of the table, when it was read last
 
     def rows(self, source_id: str) -> list[Row]:
         """Of the newest version, folded: what a `Coverage` asks for. In no order.
@@ -83,23 +85,26 @@ class LedgerDigest:
         Raises:
             StorageError: a data file of the ledger cannot be read.
         """
-        version = self._tables.state(CHECKPOINTS).version
-        known = self._known
-        if version == 0 or (known.place is not None and known.place.version == version):
+        state = self._tables.state(CHECKPOINTS)
+        if state is self._as_of:
             return
-        if known.place is None:
-            known = self._loaded()
-        rows, place = known
+        version = state.version
+        if version == 0:
+            self._known = _NOTHING
+            return
+        rows, place = self._known if self._known.place is not None else self._loaded()
         new = None if place is None else added_behind(self._tables, CHECKPOINTS, place, version)
         if new is None:
             handle = self._tables.newest(CHECKPOINTS)
             version = handle.version()
             rows, new = (), self._tables.file_paths(CHECKPOINTS, handle=handle)
+            self._stored_place = None  # not believed
         if new:
             found = self._tables.read_files(CHECKPOINTS, new, _COLUMNS)
             rows = folded([*rows, *found.to_pylist()])
             self._new_files += len(new)
         self._known = _Digest(rows, place_of(self._tables, CHECKPOINTS, version))
+        self._as_of = state
 
     def _loaded(self) -> _Digest:
         """What is stored; nothing where that is another version's, or is damaged."""

@@ -72,7 +72,7 @@ class Storage(ABC):
     def list_after(self, folder: str, name: str) -> list[FileInfo]:
         """List the files of one level whose names come after one, sorted by name.
 
-        None where there is no such folder. Cheaper than to list all of it, where the store can
+        Nothing where there is no such folder. Cheaper than to list all of it, where the store can
         begin there.
         """
         try:

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import forkserver
+from multiprocessing import forkserver, resource_tracker
 from multiprocessing.context import BaseContext
 from queue import Empty, SimpleQueue
 from typing import Protocol, Self, TypeVar
@@ -135,10 +135,10 @@ class LocalEngine:
         Args:
             at_once: in the middle of their tasks: what they leave is unreferenced files.
         """
+        if self._pool is None:
+            return
         with _held_interrupts():  # a second Ctrl-C would leave the pool's semaphores behind
             pool, self._pool = self._pool, None
-            if pool is None:
-                return
             if at_once:
                 # No public way before Python 3.14; the attribute is None once the pool has broken.
                 for process in list((pool._processes or {}).values()):
@@ -179,6 +179,7 @@ def _held_interrupts() -> Iterator[None]:
     mask alone would not do: where another thread takes the signal, Python calls the handler in
     the main thread all the same.
     """
+    resource_tracker.ensure_running()  # which lets it through as it starts
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     handler = signal.getsignal(signal.SIGINT)
     came: list[int] = []
