@@ -1,5 +1,6 @@
 """What a log has added: the files that delta-rs lists now and did not list then, or no answer."""
 
+import json
 import shutil
 from pathlib import Path
 from random import Random
@@ -72,6 +73,16 @@ def test_file_that_was_there_before_is_none_that_came(lake: Lake) -> None:
     again = path.read_text().replace('"dataChange":true', '"dataChange":false')
     path.with_name(f"{place.version + 1:020d}.json").write_text(again)
     assert added_behind(lake.tables, CHECKPOINTS, place, place.version) == []
+    assert added_behind(lake.tables, CHECKPOINTS, place, place.version + 1) is None
+
+
+def test_file_that_has_gone_leaves_no_answer(lake: Lake) -> None:
+    _commit(lake, 0)
+    place = _place(lake)
+    [path] = DeltaTable(lake.tables.path(CHECKPOINTS)).file_uris()
+    entry = Path(lake.tables.log_entry_path(CHECKPOINTS, place.version + 1))
+    name = path.partition("/checkpoints/")[2]
+    entry.write_text(json.dumps({"remove": {"path": name, "dataChange": True}}))
     assert added_behind(lake.tables, CHECKPOINTS, place, place.version + 1) is None
 
 

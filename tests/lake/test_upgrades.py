@@ -21,7 +21,7 @@ from seglake.lake.delta_tables import LakeTables
 from seglake.lake.errors import NewerLakeError
 from seglake.lake.lake_format import FORMAT, marks
 from seglake.lake.table_creation import create_missing
-from seglake.lake.tables import TABLES
+from seglake.lake.tables import TABLES, Table
 from seglake.storage.errors import LakeFolderError
 from seglake.storage.local_storage import LocalStorage
 from support.audits import audited
@@ -242,6 +242,24 @@ def test_upgrade_stops_where_a_later_version_upgrades_meanwhile(
     with pytest.raises(NewerLakeError):
         create_missing(second)
     assert _marks(kept) == [later] * len(TABLES)
+
+
+def test_upgrade_stops_where_a_later_version_s_comes_before_its_commit(
+    kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    later = {"seglake.format": f"{FORMAT + 1}", "seglake.version": "0.2.0"}
+    opened = LakeTables.unchecked
+
+    def overtaken(self: LakeTables, table: Table) -> DeltaTable:
+        handle = opened(self, table)
+        other = DeltaTable(str(kept / table.name))
+        other.alter.set_table_properties(later, raise_if_not_exists=False)
+        return handle
+
+    monkeypatch.setattr(LakeTables, "unchecked", overtaken)
+    with pytest.raises(NewerLakeError):
+        create_missing(LakeTables(str(kept), LocalStorage()))
+    assert later in _marks(kept)
 
 
 def test_one_that_comes_second_takes_what_the_first_did(
