@@ -35,8 +35,8 @@ def test_page_has_a_row_for_each_mark() -> None:
     text = page([_mark(10), _mark(1000, is_maintained=False)], ["Measured today"], "life.svg")
     rows = [line for line in text.splitlines() if line.startswith("| 1")]
     assert rows == [
-        "| 10 | weekly | 2.50 / 0.50 | 1.00 / 0.25 | 200 / 60 | 1,200 / 90 | 12 |",
-        "| 1,000 | never | 2.50 / 0.50 | 1.00 / 0.25 | 200 / 60 | 1,200 / 90 |  |",
+        "| 10 | weekly | 2.50 / 0.50 | 1.00 / 0.25 | 200 / 60 | 1,200 / 90 | 3,000 | 12 |",
+        "| 1,000 | never | 2.50 / 0.50 | 1.00 / 0.25 | 200 / 60 | 1,200 / 90 | 3,000 |  |",
     ]
     assert "- Measured today" in text
     assert "(life.svg)" in text
