@@ -166,13 +166,8 @@ class LakeTables:
     def state(self, table: Table) -> TableState:
         """Return what the newest version is, checked as `open` does, without its data files.
 
-        Costs less than a handle, in time and in memory, the more files there are.
-
-        Raises:
-            NotALakeError: there is no such table.
-            NewerLakeError, OlderLakeError: another version made the lake.
-            SchemaError, TableRefusedError: the table is not as this library made it.
-            TornLogError: a power cut has left a file that is in the way.
+        Costs less than a handle, in time and in memory, the more files there are. Raises what
+        `open` raises.
         """
         state = self.unchecked_state(table)
         self.check(table, state)
