@@ -1,9 +1,11 @@
 """What a conversion asks of the columnar decoder beyond the records themselves."""
 
 import tracemalloc
+from dataclasses import replace
 
 import pytest
 
+from seglake.segment_codec.batch_run import BatchRun
 from seglake.segment_codec.columns import ColumnBuilder
 from seglake.segment_codec.errors import DefectError
 from seglake.segment_codec.offset_order import Unit
@@ -25,6 +27,7 @@ from support.encoder import (
     varint,
     wrapper,
 )
+from support.run_walks import walked_both_ways
 from support.walks import laid_out, sound_unit, sound_units
 
 HEADERS = (("h", b"x"), ("", None))
@@ -204,3 +207,16 @@ def test_append_time_is_for_the_rows_of_its_batch_only() -> None:
     )
     found, _ = flushed(units)
     assert [record.timestamp_ms for record in found] == [4, 5, 77, 77, 4, 5]
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
+def test_run_that_waits_keeps_no_piece_of_the_file(codec: Codec) -> None:
+    content = laid_out(*[record_batch(at, [Record(b"k", b"v", 1)], codec=codec) for at in range(8)])
+    (run,) = walked_both_ways(content).runs
+    assert isinstance(run, BatchRun)
+    piece = bytearray(run.data)
+    builder = ColumnBuilder(ANY_SIZE)
+    assert builder.add_run(replace(run, data=memoryview(piece)), LOWEST, HIGHEST, ANY_SIZE) == 8
+    piece.clear()  # BufferError while anything looks into it
+    columns, _ = builder.flush_runs()
+    assert columns.offsets.tolist() == list(range(8))

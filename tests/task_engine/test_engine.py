@@ -141,6 +141,16 @@ def test_workers_find_imported_what_was_asked_for(tmp_path: Path) -> None:
     assert json.loads(done.stdout) == [True, True]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="workers are forked on Linux only")
+def test_workers_are_forked_from_a_process_without_threads_of_numpy(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(FORKING.format(folder=str(Path(__file__).parents[1]), word=LINEAR_ALGEBRA))
+    environment = {name: os.environ[name] for name in os.environ if name != LINEAR_ALGEBRA}
+    command = [sys.executable, str(program)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == [["1", "1"], None]
+
+
 def test_workers_come_where_the_folder_for_temporary_files_can_hold_no_socket(
     tmp_path: Path,
 ) -> None:
@@ -164,6 +174,19 @@ def is_imported(name):
 if __name__ == "__main__":
     with LocalEngine(2, preloaded=["slow_to_import"]) as engine:
         print(json.dumps(engine.run(is_imported, ["slow_to_import"] * 2, on_done=str)))
+"""
+
+LINEAR_ALGEBRA = "OPENBLAS_NUM_THREADS"
+FORKING = """
+import json, os, sys
+sys.path.insert(0, {folder!r})
+from support import lake_tasks
+from seglake.task_engine.engine import LocalEngine
+
+if __name__ == "__main__":
+    with LocalEngine(2) as engine:
+        found = engine.run(lake_tasks.parents_word, [{word!r}] * 2, on_done=str)
+        print(json.dumps([found, os.environ.get({word!r})]))
 """
 
 PROGRAM = """

@@ -1,6 +1,7 @@
 """`seglake COMMAND`: finds the module of a command and hands it the arguments."""
 
 import argparse
+import os
 from collections.abc import Sequence
 from importlib import import_module
 from typing import NamedTuple, NoReturn
@@ -50,6 +51,8 @@ def main(argv: Sequence[str]) -> int:
 
 def entry_point() -> NoReturn:
     """What the installed command `seglake` runs."""
+    # numpy would start threads for linear algebra, which spin for a tenth of a second.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     exit_with(main)
 
 

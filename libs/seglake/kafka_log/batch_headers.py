@@ -42,7 +42,10 @@ def marker_of(unit: Unit) -> Marker | None:
 
 def markers_of(run: BatchRun) -> list[Marker]:
     """The markers among the batches of a run."""
-    places = np.flatnonzero(run.is_marker)
+    is_marker = run.is_marker
+    if not is_marker.any():
+        return []
+    places = np.flatnonzero(is_marker)
     fields = (run.column("base_offset"), run.column("producer_id"), run.kinds == BatchKind.COMMIT)
     return list(map(Marker, *(field[places].tolist() for field in fields)))
 

@@ -19,6 +19,7 @@ from seglake.segment_codec.transactions import TransactionState
 
 STATES = tuple(TransactionState)
 TIMESTAMP_TYPES = (0, 1, -1)
+_TIMESTAMP_TYPES = np.array(TIMESTAMP_TYPES, np.int32)
 _EARLIEST_MS = -62_135_596_800_000  # 0001-01-01: earlier times break Python readers
 _LATEST_MS = 253_402_300_799_999  # 9999-12-31
 _TIMESTAMP = pa.timestamp("us", tz="UTC")
@@ -80,22 +81,20 @@ def record_rows(
     arrays = {
         "key": _views(columns.has_key, columns.key_views, payload),
         "value": _views(columns.has_value, columns.value_views, payload),
-        "partition": _constant(origin.key.partition, pa.int32(), zeros),
+        "partition": pa.array(np.full(count, origin.key.partition, np.int32)),
         "offset": pa.array(columns.offsets),
         "timestamp": timestamps(columns.timestamps_ms),
-        "timestampType": _of_batches(
-            units.timestamp_types, counts, pa.array(TIMESTAMP_TYPES, pa.int32()), zeros
-        ),
+        "timestampType": pa.array(_TIMESTAMP_TYPES[np.repeat(units.timestamp_types, counts)]),
         "headers": headers,
         "timestamp_ms": pa.array(columns.timestamps_ms, mask=_mask(np.repeat(has_no_time, counts))),
-        "source_id": _constant(origin.source_id, pa.string(), zeros),
-        "topic_id": _constant(origin.key.topic_id, pa.string(), zeros),
+        "source_id": _constant(origin.source_id, zeros),
+        "topic_id": _constant(origin.key.topic_id, zeros),
         "transaction_state": _of_batches(
             units.states, counts, pa.array([str(s) for s in STATES]), zeros
         ),
         "batch_base_offset": pa.array(base_offsets),
-        "run_id": _constant(origin.run_id, pa.string(), zeros),
-        "generation": _constant(origin.generation, pa.int64(), zeros),
+        "run_id": _constant(origin.run_id, zeros),
+        "generation": pa.array(np.full(count, origin.generation, np.int64)),
     }
     names = RECORDS.file_schema.names
     return pa.RecordBatch.from_arrays([arrays[name] for name in names], names), replaced
@@ -120,8 +119,9 @@ def _views(is_valid: NDArray[np.bool_], views: NDArray[np.int32], payload: pa.Bu
     return pa.Array.from_buffers(pa.binary_view(), len(is_valid), buffers)
 
 
-def _dictionary(indices: NDArray[np.int32], values: Any) -> Any:
-    return pa.DictionaryArray.from_arrays(indices, values)
+def _dictionary(indices: Any, values: Any) -> Any:
+    # Not asked for each row whether its index is right: it is made here.
+    return pa.DictionaryArray.from_arrays(indices, values, safe=False)
 
 
 def _of_batches(
@@ -133,12 +133,12 @@ def _of_batches(
     return _dictionary(np.repeat(indices.astype(np.int32), counts), values)
 
 
-def _constant(value: object, kind: pa.DataType, zeros: NDArray[np.int32]) -> Any:
-    """A value in all rows, of which there are as many as `zeros`."""
-    if value is not None:
-        return _dictionary(zeros, pa.array([value], kind))
+def _constant(text: str | None, zeros: NDArray[np.int32]) -> Any:
+    """A text in all rows, of which there are as many as `zeros`."""
+    if text is not None:
+        return _dictionary(zeros, pa.array([text]))
     nulls: Any = pa.array(zeros, mask=np.ones(len(zeros), np.bool_))
-    return pa.DictionaryArray.from_arrays(nulls, pa.array([""], kind))
+    return _dictionary(nulls, pa.array([""]))
 
 
 def timestamps(times_ms: NDArray[np.int64]) -> Any:
@@ -182,5 +182,5 @@ def _names(columns: Columns) -> tuple[Any, int]:
 
 def payload_bytes(is_valid: NDArray[np.bool_], views: NDArray[np.int32]) -> int:
     """How long all keys, or all values, are together."""
-    lengths = views[:, 0]
-    return int(lengths.sum(dtype=np.int64, where=is_valid))
+    lengths = views[:, 0] if is_valid.all() else views[is_valid, 0]
+    return int(lengths.sum(dtype=np.int64))

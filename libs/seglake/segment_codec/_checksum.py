@@ -6,6 +6,7 @@ LegacyRecord.
 """
 
 import zlib
+from collections.abc import Callable
 
 import crc32c as _crc32c
 import numpy as np
@@ -15,14 +16,11 @@ IEEE = 0xEDB88320  # reflected, as all here
 CASTAGNOLI = 0x82F63B78
 
 
-def crc32c(data: memoryview | bytes, before: int = 0) -> int:
-    """CRC-32C of the bytes, unsigned; `before` is that of the bytes before them."""
-    return _crc32c.crc32c(data, before)
+Checksum = Callable[[memoryview | bytes, int], int]
 
-
-def crc32(data: memoryview | bytes, before: int = 0) -> int:
-    """CRC-32 of the bytes, unsigned; `before` as in `crc32c`."""
-    return zlib.crc32(data, before)
+# Of the bytes, unsigned; the second argument, 0 by default, is that of the bytes before them.
+crc32c = _crc32c.crc32c
+crc32 = zlib.crc32
 
 
 def slicing_tables(polynomial: int) -> NDArray[np.uint32]:

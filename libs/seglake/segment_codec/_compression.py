@@ -28,11 +28,9 @@ def decompress(codec: Codec, data: memoryview, *, magic: int, max_bytes: int) ->
         DefectError: the stream is broken or cut (decompression_failed), or would become longer
             than `max_bytes` (decompression_limit).
     """
-    if codec is Codec.NONE:
-        return data
     if codec is Codec.LZ4 and magic == 0:
         data = memoryview(_with_right_header_checksum(data))
-    return _DECOMPRESSORS[codec](data, max_bytes)
+    return DECOMPRESSORS[codec](data, max_bytes)
 
 
 def _failed(codec: str, reason: object) -> DefectError:
@@ -180,7 +178,9 @@ def _header_checksum(descriptor: bytes) -> int:
     return value >> 8 & 0xFF
 
 
-_DECOMPRESSORS: dict[Codec, Callable[[memoryview, int], bytes]] = {
+# As `decompress` from magic 1 on; the number is `max_bytes`.
+DECOMPRESSORS: dict[Codec, Callable[[memoryview, int], bytes | memoryview]] = {
+    Codec.NONE: lambda data, _: data,
     Codec.GZIP: _gzip,
     Codec.SNAPPY: _snappy,
     Codec.LZ4: _lz4,

@@ -11,10 +11,9 @@ crc32_combine.
 """
 
 from array import array
-from collections.abc import Callable
 
 from seglake.segment_codec import message_set, record_batch
-from seglake.segment_codec._checksum import CASTAGNOLI, IEEE, crc32, crc32c
+from seglake.segment_codec._checksum import CASTAGNOLI, IEEE, Checksum, crc32, crc32c
 from seglake.segment_codec.window import Window
 
 _PIECE_BYTES = 4 << 20
@@ -23,8 +22,6 @@ _BLOCK_BITS = 12
 _BLOCK_BYTES = 1 << _BLOCK_BITS
 _MOST_REPEATED_BYTES = 16 << 20
 _ONE = 1 << 31  # polynomials are reflected: the highest bit is x^0
-
-Checksum = Callable[[memoryview, int], int]
 
 
 class BatchChecksums:

@@ -13,7 +13,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from seglake.segment_codec._compression import decompress
+from seglake.segment_codec._compression import DECOMPRESSORS
 from seglake.segment_codec.codec import CODECS
 from seglake.segment_codec.control_record import ControlType
 from seglake.segment_codec.errors import DefectError
@@ -26,6 +26,7 @@ from seglake.segment_codec.record_batch import (
     RecordBatch,
 )
 
+_FIELD_PLACES = {name: place for place, name in enumerate(BatchHeader._fields)}
 FEWEST = 4  # below, an array costs more than it saves
 
 
@@ -81,7 +82,7 @@ class BatchRun:
 
     def column(self, name: str) -> NDArray[np.int64]:
         """One field of all headers."""
-        return self.headers[:, BatchHeader._fields.index(name)]
+        return self.headers[:, _FIELD_PLACES[name]]
 
     @property
     def sizes(self) -> NDArray[np.int64]:
@@ -111,7 +112,10 @@ class BatchRun:
     def stretches(self) -> Iterator[tuple[int, int]]:
         """The offsets [start, stop) of batches without a hole between them."""
         first, after = self.column("base_offset"), self.next_offsets
-        breaks = np.flatnonzero(first[1:] != after[:-1]) + 1
+        is_break = first[1:] != after[:-1]
+        if not is_break.any():  # nearly always
+            return iter([(self.first_offset, self.last_offset + 1)])
+        breaks = np.flatnonzero(is_break) + 1
         starts = first[np.concatenate(([0], breaks))].tolist()
         return zip(starts, after[np.append(breaks - 1, len(self) - 1)].tolist(), strict=True)
 
@@ -134,6 +138,10 @@ class BatchRun:
             self.starts[start:stop] - begin,
             self.data[begin:end],
         )
+
+    def without_data(self) -> Self:
+        """The same, which does not keep a piece of the file in memory."""
+        return type(self)(self.position, self.headers, self.kinds, self.starts, memoryview(b""))
 
     def chosen(self, places: NDArray[np.int64]) -> Self:
         """Some of the batches, by their places; the bytes of the others lie between them."""
@@ -174,9 +182,10 @@ def plain_records_of(run: BatchRun, max_bytes: int) -> Iterator[bytes | memoryvi
         (run.starts + run.sizes).tolist(),
         strict=True,
     )
+    decompressors, payloads = [DECOMPRESSORS[codec] for codec in CODECS], run.data
     for codec_id, record_count, start, stop in fields:
         try:
-            data = decompress(CODECS[codec_id], run.data[start:stop], magic=2, max_bytes=max_bytes)
+            data = decompressors[codec_id](payloads[start:stop], max_bytes)
         except DefectError:
             return
         if record_count > len(data) // SMALLEST_RECORD_BYTES:

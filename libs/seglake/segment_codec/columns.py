@@ -36,6 +36,8 @@ _SMALLEST_MESSAGE_BYTES = PREFIX_BYTES + 8  # two lengths, both null
 
 _RECORD_BATCHES = (RecordBatch, BatchRun)
 
+_FIRST_BYTES = 1 << 20
+_USUAL_BYTES = 32 << 20  # of a flush that is full; what is not filled costs nothing
 LOWEST_OFFSET = -(1 << 63)
 
 
@@ -66,7 +68,8 @@ class ColumnBuilder:
     def __init__(self, max_decompressed_batch_bytes: int) -> None:
         self._max_bytes = max_decompressed_batch_bytes
         self._kept = KeptArrays()
-        self._plain = self._kept.empty("plain", 1 << 20, np.uint8)
+        self._plain = self._kept.empty("plain", _FIRST_BYTES, np.uint8)
+        self._room = self._plain.data
         self._units: list[Unit | BatchRun] = []
         self._starts: list[int] = []  # of each batch, from here on
         self._stops: list[int] = []
@@ -102,14 +105,14 @@ class ColumnBuilder:
         They are fewer than all where `most_plain_bytes` wait, and in front of a batch that cannot
         be decompressed.
         """
-        before = len(self._stops)
+        before, start = len(self._stops), self.plain_bytes
         if run.is_compressed:
             for data in plain_records_of(run, self._max_bytes):
-                self._starts.append(self.plain_bytes)
                 self._append(data)
                 self._stops.append(self.plain_bytes)
                 if self.plain_bytes >= most_plain_bytes:
                     break
+            self._starts += [start, *self._stops[before:]][:-1]
         else:
             plain = plain_run_of(run)
             self._starts += (self.plain_bytes + plain.starts).tolist()
@@ -117,7 +120,7 @@ class ColumnBuilder:
             self._append(plain.data)
         count = len(self._stops) - before
         if count:
-            self._units.append(run if count == len(run) else run.part(0, count))
+            self._units.append(run.part(0, count).without_data())
             self._floors += [floor_offset] * count
             self._ceilings += [ceiling_offset] * count
         return count
@@ -126,9 +129,10 @@ class ColumnBuilder:
         stop = self.plain_bytes + len(data)
         if stop > len(self._plain):
             before = self._plain[: self.plain_bytes]
-            self._plain = self._kept.empty("plain", 2 * stop, np.uint8)
+            self._plain = self._kept.empty("plain", max(2 * stop, _USUAL_BYTES), np.uint8)
             self._plain[: self.plain_bytes] = before
-        self._plain.data[self.plain_bytes : stop] = data
+            self._room = self._plain.data
+        self._room[self.plain_bytes : stop] = data
         self.plain_bytes = stop
 
     def flush(self, lowest_offset: int = LOWEST_OFFSET) -> tuple[Columns, list[UnitOutcome]]:

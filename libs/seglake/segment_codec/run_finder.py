@@ -99,15 +99,21 @@ class RunFinder:
         count: int = scan_batches(
             np.frombuffer(data, np.uint8), limits, self._headers, self._kinds, self._checked
         )
-        sizes = self._headers[:count, 1] + LENGTH_STOP
-        stops = np.cumsum(sizes)
-        for index in np.flatnonzero(~self._checked[:count]).tolist():
-            stop = int(stops[index])
-            start = stop - int(sizes[index]) + CHECKSUM_START
-            if crc32c(data[start:stop]) != self._headers[index, 4]:
-                count = index
-                break
+        count = self._verified(data, count)
         return count - self._is_last_unproved(count)
+
+    def _verified(self, data: memoryview, count: int) -> int:
+        """How many of the batches have the checksums that their headers claim."""
+        places = np.flatnonzero(~self._checked[:count])
+        sizes = self._headers[:count, 1] + LENGTH_STOP
+        stops = np.cumsum(sizes)[places]
+        starts = stops - sizes[places] + CHECKSUM_START
+        claims = self._headers[places, 4]
+        of_each = zip(starts.tolist(), stops.tolist(), claims.tolist(), strict=True)
+        for place, (start, stop, claimed) in enumerate(of_each):
+            if crc32c(data[start:stop]) != claimed:
+                return int(places[place])
+        return count
 
     def _is_last_unproved(self, count: int) -> bool:
         """Whether a hole lies before the last one: only what follows a batch proves its offset."""

@@ -105,6 +105,8 @@ class Window:
         else:
             self._read_bytes = self._least_read_bytes
         wanted = min(max(length, self._read_bytes), self.size_bytes - position)
+        # The old piece first: the new one may then take its place, in memory that is warm.
+        self._piece, self._start, self._stop = memoryview(b""), 0, 0
         piece = self._source.read(position, wanted)
         if len(piece) < wanted:
             raise SourceChangedError(

@@ -60,6 +60,10 @@ class PendingRun(NamedTuple):
             self.transaction_states[start:stop],
         )
 
+    def without_data(self) -> "PendingRun":
+        """The same, once the records of its batches were taken."""
+        return self._replace(run=self.run.without_data())
+
     def columns(self, places: NDArray[np.int64], outcome: RunOutcome | None) -> RunColumns:
         """What decoding adds to each batch: nothing but to those at `places`."""
         row_counts, plain_bytes = np.zeros((2, len(self.run)), np.int64)

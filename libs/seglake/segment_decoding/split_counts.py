@@ -52,7 +52,9 @@ class SplitCounts:
         totals["key_bytes"] += payload_bytes(columns.has_key, columns.key_views)
         totals["value_bytes"] += payload_bytes(columns.has_value, columns.value_views)
         totals["replaced_header_names"] += replaced_names
-        times = columns.timestamps_ms[columns.timestamps_ms != -1]
+        times = columns.timestamps_ms
+        has_time = times != -1
+        times = times if has_time.all() else times[has_time]
         if len(times):
             known = self.times_ms or (times[0], times[0])
             self.times_ms = (

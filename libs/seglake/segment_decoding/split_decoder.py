@@ -230,7 +230,8 @@ class SplitDecoder:
         transaction_states = self._transaction_states(run)
         states = _STATES_OF_KINDS[run.kinds]
         if not self._settings.takes_aborted:
-            is_hidden = np.isin(transaction_states, _NOT_READABLE_INDEXES)
+            aborted, still_open = _NOT_READABLE_INDEXES
+            is_hidden = (transaction_states == aborted) | (transaction_states == still_open)
             states[is_hidden & (run.kinds == BatchKind.DATA)] = _ABORTED
         return PendingRun(run, index, states, transaction_states)
 
@@ -238,6 +239,8 @@ class SplitDecoder:
         """How the transactions of the batches ended, by the index of the state."""
         states = np.full(len(run), STATES.index(TransactionState.NONE), np.int8)
         is_transactional = run.column("attributes") & TRANSACTIONAL != 0
+        if not is_transactional.any():
+            return states
         places = np.flatnonzero(is_transactional & ~run.is_marker)
         offsets, producers = run.column("base_offset"), run.column("producer_id")[places]
         by_producer = np.argsort(producers, kind="stable")

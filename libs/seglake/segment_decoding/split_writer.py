@@ -131,7 +131,7 @@ class SplitWriter:
             )
             count = int(places[decoded]) if decoded < len(places) else count
         if count:
-            self._pending.append(pending.part(0, count))
+            self._pending.append(pending.part(0, count).without_data())
             self._pending_count += count
         return count
 

@@ -25,6 +25,7 @@ from seglake.task_engine.spark_engine import SparkEngine
 
 __all__ = ["Engine", "LocalEngine", "SparkEngine"]
 
+_LINEAR_ALGEBRA = "OPENBLAS_NUM_THREADS"
 T = TypeVar("T")
 R = TypeVar("R")
 _LONGEST_WAIT_SECONDS = 0.5
@@ -165,10 +166,27 @@ def _process_context(preloaded: list[str]) -> BaseContext:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(preloaded)
     try:
-        forkserver.ensure_running()
+        with _without_linear_algebra():
+            forkserver.ensure_running()
     except OSError:
         return multiprocessing.get_context("spawn")
     return context
+
+
+@contextlib.contextmanager
+def _without_linear_algebra() -> Iterator[None]:
+    """Let a process begin whose numpy starts no threads for what nothing here calls.
+
+    They spin for a tenth of a second before they sleep. The caller's own numpy is not touched.
+    """
+    if _LINEAR_ALGEBRA in os.environ:
+        yield
+        return
+    os.environ[_LINEAR_ALGEBRA] = "1"
+    try:
+        yield
+    finally:
+        del os.environ[_LINEAR_ALGEBRA]
 
 
 @contextlib.contextmanager

@@ -29,6 +29,7 @@ _RUNS = 3
 _XERIAL_HEADER = 16
 _SMALL_STEPS = ("offset", "timestamp", "timestamp_ms")
 _PAGE_BYTES = 64 << 10  # quicker to pack than pages of 1 MiB
+_MOST_PAGE_ROWS = 1 << 20
 _FEW_VALUES = ("partition", "timestampType", "batch_base_offset", "generation")
 _TEXTS = ("source_id", "topic_id", "transaction_state", "run_id")
 
@@ -94,6 +95,7 @@ def _parquet(groups: Sequence[pa.Table]) -> None:
         use_dictionary=[*_FEW_VALUES, *_TEXTS],  # type: ignore[arg-type]  # the stubs know only bool
         column_encoding=dict.fromkeys(_SMALL_STEPS, "DELTA_BINARY_PACKED"),
         data_page_size=_PAGE_BYTES,
+        max_rows_per_page=_MOST_PAGE_ROWS,
         write_statistics=[*_FEW_VALUES, *_SMALL_STEPS],
         store_schema=False,
     ) as writer:
