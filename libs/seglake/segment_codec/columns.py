@@ -37,7 +37,6 @@ _SMALLEST_MESSAGE_BYTES = PREFIX_BYTES + 8  # two lengths, both null
 _RECORD_BATCHES = (RecordBatch, BatchRun)
 
 _FIRST_BYTES = 1 << 20
-_USUAL_BYTES = 32 << 20  # of a flush that is full; what is not filled costs nothing
 LOWEST_OFFSET = -(1 << 63)
 
 
@@ -63,10 +62,16 @@ class ColumnBuilder:
     """Collects decompressed batches and decodes them together.
 
     A flush never mixes magic 2 with older formats: call `accepts` first.
+
+    Args:
+        max_decompressed_batch_bytes: a batch that is larger is a defect.
+        full_bytes: how much is collected before a flush, where that is known: room for it is made
+            at once.
     """
 
-    def __init__(self, max_decompressed_batch_bytes: int) -> None:
+    def __init__(self, max_decompressed_batch_bytes: int, full_bytes: int = 0) -> None:
         self._max_bytes = max_decompressed_batch_bytes
+        self._full_bytes = full_bytes + full_bytes // 4  # the last run goes beyond it
         self._kept = KeptArrays()
         self._plain = self._kept.empty("plain", _FIRST_BYTES, np.uint8)
         self._room = self._plain.data
@@ -129,7 +134,7 @@ class ColumnBuilder:
         stop = self.plain_bytes + len(data)
         if stop > len(self._plain):
             before = self._plain[: self.plain_bytes]
-            self._plain = self._kept.empty("plain", max(2 * stop, _USUAL_BYTES), np.uint8)
+            self._plain = self._kept.empty("plain", max(2 * stop, self._full_bytes), np.uint8)
             self._plain[: self.plain_bytes] = before
             self._room = self._plain.data
         self._room[self.plain_bytes : stop] = data

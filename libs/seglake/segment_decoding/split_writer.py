@@ -55,7 +55,7 @@ class SplitWriter:
     def __init__(self, split: PartitionSplit, settings: DecodeSettings) -> None:
         self._split = split
         self._settings = settings
-        self._builder = ColumnBuilder(settings.max_decompressed_batch_bytes)
+        self._builder = ColumnBuilder(settings.max_decompressed_batch_bytes, settings.decoded_bytes)
         self._pending: list[PendingUnit | PendingRun | PendingDefect] = []
         self._pending_count = 0  # of batches and damage
         self._quarantined: list[PendingDefect] = []  # until the next sound offset is known
