@@ -46,8 +46,8 @@ _PLAIN_COLUMNS = {
 }
 # Measured: zstd packs pages of this size in up to a tenth less time than those of 1 MiB, no worse.
 _PAGE_BYTES = 64 << 10
-# Arrow's 20,000 serve an index of pages, which is not written; each page of a narrow column has its
-# own start of the codec.
+# Arrow ends a page after 20,000 rows, for readers of an index of pages, which is not written here.
+# Each page of a narrow column costs a start of the codec.
 _MOST_PAGE_ROWS = 1 << 20
 _STRANGE_CHARACTERS = re.compile(r"[^A-Za-z0-9._-]")
 

@@ -1,7 +1,7 @@
 """Decoded columns to rows of `records`, as Arrow, without a Python object per record.
 
-What is the same in every row of a batch or of a file is a dictionary column: repeated plain values
-would cost twice the time in the Parquet writer.
+Texts that are the same in every row of a batch or of a file are dictionary columns: repeated plain
+values would cost twice the time in the Parquet writer. Numbers it unpacks first, so they are plain.
 """
 
 from collections.abc import Sequence
@@ -73,7 +73,7 @@ def record_rows(
     """The rows of one flush, and how many header names were not UTF-8 and got U+FFFD."""
     count = len(columns.offsets)
     counts = units.row_counts
-    zeros = np.zeros(count, np.int32)  # the indices of all columns with one value
+    zeros = np.zeros(count, np.int32)  # the indices of all columns with one text
     has_no_time = units.timestamp_types == TIMESTAMP_TYPES.index(-1)
     base_offsets = np.repeat(units.batch_base_offsets, counts)
     payload = _buffer(columns.data)
@@ -89,9 +89,7 @@ def record_rows(
         "timestamp_ms": pa.array(columns.timestamps_ms, mask=_mask(np.repeat(has_no_time, counts))),
         "source_id": _constant(origin.source_id, zeros),
         "topic_id": _constant(origin.key.topic_id, zeros),
-        "transaction_state": _of_batches(
-            units.states, counts, pa.array([str(s) for s in STATES]), zeros
-        ),
+        "transaction_state": _transaction_states(units.states, counts, zeros),
         "batch_base_offset": pa.array(base_offsets),
         "run_id": _constant(origin.run_id, zeros),
         "generation": pa.array(np.full(count, origin.generation, np.int64)),
@@ -124,13 +122,13 @@ def _dictionary(indices: Any, values: Any) -> Any:
     return pa.DictionaryArray.from_arrays(indices, values, safe=False)
 
 
-def _of_batches(
-    indices: NDArray[np.int8], counts: NDArray[np.int64], values: Any, zeros: NDArray[np.int32]
+def _transaction_states(
+    states: NDArray[np.int8], counts: NDArray[np.int64], zeros: NDArray[np.int32]
 ) -> Any:
-    """One of the values in all rows of a batch; `zeros` as for `_constant`."""
-    if len(indices) and (indices == indices[0]).all():  # nearly always
-        return _dictionary(zeros, values.slice(int(indices[0]), 1))
-    return _dictionary(np.repeat(indices.astype(np.int32), counts), values)
+    """The state of its batch in each row; `zeros` as for `_constant`."""
+    if len(states) and (states == states[0]).all():  # nearly always
+        return _constant(STATES[int(states[0])], zeros)
+    return _dictionary(np.repeat(states.astype(np.int32), counts), pa.array([*map(str, STATES)]))
 
 
 def _constant(text: str | None, zeros: NDArray[np.int32]) -> Any:

@@ -178,7 +178,7 @@ def _header_checksum(descriptor: bytes) -> int:
     return value >> 8 & 0xFF
 
 
-# As `decompress` from magic 1 on; the number is `max_bytes`.
+# What `decompress` does where the magic is not 0; the number is `max_bytes`.
 DECOMPRESSORS: dict[Codec, Callable[[memoryview, int], bytes | memoryview]] = {
     Codec.NONE: lambda data, _: data,
     Codec.GZIP: _gzip,

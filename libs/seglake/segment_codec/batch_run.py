@@ -51,7 +51,8 @@ class BatchRun:
         headers: (n, 13), in the order of `BatchHeader`.
         kinds: (n,) by `BatchKind`.
         starts: (n,) where each batch begins, from `position` on.
-        data: the bytes of all, a view; empty in a walk by headers only.
+        data: the bytes of all, a view; empty in a walk by headers only, and once the records were
+            taken. Of such a run `batch` gives headers without payloads.
     """
 
     position: int

@@ -37,6 +37,7 @@ _SMALLEST_MESSAGE_BYTES = PREFIX_BYTES + 8  # two lengths, both null
 _RECORD_BATCHES = (RecordBatch, BatchRun)
 
 _FIRST_BYTES = 1 << 20
+_MOST_ROOM_BYTES = 256 << 20
 LOWEST_OFFSET = -(1 << 63)
 
 
@@ -65,13 +66,14 @@ class ColumnBuilder:
 
     Args:
         max_decompressed_batch_bytes: a batch that is larger is a defect.
-        full_bytes: how much is collected before a flush, where that is known: room for it is made
-            at once.
+        full_bytes: how much is collected before a flush, where that is known. With more than a
+            little of it, room for all is made.
     """
 
     def __init__(self, max_decompressed_batch_bytes: int, full_bytes: int = 0) -> None:
         self._max_bytes = max_decompressed_batch_bytes
-        self._full_bytes = full_bytes + full_bytes // 4  # the last run goes beyond it
+        # The last run goes beyond it. What is not filled costs nothing, but must be had.
+        self._full_bytes = min(full_bytes + full_bytes // 4, _MOST_ROOM_BYTES)
         self._kept = KeptArrays()
         self._plain = self._kept.empty("plain", _FIRST_BYTES, np.uint8)
         self._room = self._plain.data

@@ -109,10 +109,10 @@ class RunFinder:
         stops = np.cumsum(sizes)[places]
         starts = stops - sizes[places] + CHECKSUM_START
         claims = self._headers[places, 4]
-        of_each = zip(starts.tolist(), stops.tolist(), claims.tolist(), strict=True)
-        for place, (start, stop, claimed) in enumerate(of_each):
+        columns = (places, starts, stops, claims)
+        for place, start, stop, claimed in zip(*(c.tolist() for c in columns), strict=True):
             if crc32c(data[start:stop]) != claimed:
-                return int(places[place])
+                return int(place)
         return count
 
     def _is_last_unproved(self, count: int) -> bool:

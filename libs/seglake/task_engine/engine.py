@@ -6,6 +6,7 @@ A task may be run twice (a lost worker, a speculative copy); one result of it co
 """
 
 import contextlib
+import functools
 import multiprocessing
 import os
 import signal
@@ -166,27 +167,27 @@ def _process_context(preloaded: list[str]) -> BaseContext:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(preloaded)
     try:
-        with _without_linear_algebra():
-            forkserver.ensure_running()
+        _start_fork_server()
     except OSError:
         return multiprocessing.get_context("spawn")
     return context
 
 
-@contextlib.contextmanager
-def _without_linear_algebra() -> Iterator[None]:
-    """Let a process begin whose numpy starts no threads for what nothing here calls.
+@functools.cache  # once: to change the environment is not safe beside threads of libraries
+def _start_fork_server() -> None:
+    """Start what workers are forked from, with a numpy that starts no threads of its own.
 
-    They spin for a tenth of a second before they sleep. The caller's own numpy is not touched.
+    They are for linear algebra, which nothing here calls, and spin for a tenth of a second before
+    they sleep. The caller's own numpy is not touched.
     """
-    if _LINEAR_ALGEBRA in os.environ:
-        yield
-        return
-    os.environ[_LINEAR_ALGEBRA] = "1"
+    is_ours = _LINEAR_ALGEBRA not in os.environ
+    if is_ours:
+        os.environ[_LINEAR_ALGEBRA] = "1"
     try:
-        yield
+        forkserver.ensure_running()
     finally:
-        del os.environ[_LINEAR_ALGEBRA]
+        if is_ours:
+            os.environ.pop(_LINEAR_ALGEBRA, None)
 
 
 @contextlib.contextmanager
@@ -258,7 +259,7 @@ def _do_nothing() -> None:
 def _prepare_worker(environment: dict[str, str]) -> None:
     """Leave Ctrl-C to the driver, end with the driver however that ends, and have its environment.
 
-    The process that workers are forked from has the environment of the first run.
+    The process that workers are forked from has that of the first run.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_driver, daemon=True).start()

@@ -145,7 +145,7 @@ class _Check:
         self._piece = piece
         self._report = PieceReport()
         self._quarantined: frozenset[tuple[str, int]] = frozenset()
-        self._builder = ColumnBuilder(piece.max_decompressed_batch_bytes)
+        self._builder = ColumnBuilder(piece.max_decompressed_batch_bytes, piece.read.decoded_bytes)
         self._is_quarantined: list[bool] = []  # of each batch in the builder
         self._reached = LOWEST_OFFSET  # the end of what was flushed
         self._origin = Origin(*piece.lake.partition, run_id="", generation=0)
@@ -263,9 +263,9 @@ def _as_kept(topic: str, disk: pa.Table) -> pa.Table:
 def _payload_table(rows: pa.RecordBatch) -> pa.Table:
     """Copies: the builder's arrays are used again."""
     table = pa.Table.from_batches([rows]).select([*PAYLOAD_COLUMNS])
-    for name, kind in (("key", pa.binary()), ("value", pa.binary()), ("timestampType", pa.int32())):
+    for name in ("key", "value"):
         place = table.schema.get_field_index(name)
-        table = table.set_column(place, name, table.column(name).cast(kind))
+        table = table.set_column(place, name, table.column(name).cast(pa.binary()))
     return table
 
 
