@@ -6,6 +6,7 @@ server, a lake that several look at (`support.cases`).
 
 import contextlib
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -47,6 +48,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     os.environ.pop("CI", None)  # where it is set, pytest works out differences whole, for minutes
+    # A shell's background jobs ignore Ctrl-C, and so would all programs that tests interrupt.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     config.pluginmanager.register(OneScreen())
     # No power fails here, and waiting for the disk is a good part of a run. Whether files are
     # synced is for the tests of `storage` to see.
