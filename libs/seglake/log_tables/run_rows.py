@@ -10,14 +10,13 @@ from numpy.typing import NDArray
 from seglake.lake.tables import BATCHES
 from seglake.log_tables.batch_rows import BATCH_STATES, BatchState, Place, name_of_codec
 from seglake.log_tables.record_rows import STATES, SharedColumns
-from seglake.segment_codec.batch_run import CONTROL_TYPES, BatchRun
+from seglake.segment_codec.batch_run import CONTROL_TYPES, FIELD_PLACES, BatchRun
 from seglake.segment_codec.record_batch import (
     CODEC_MASK,
     DELETE_HORIZON,
     LENGTH_STOP,
     LOG_APPEND_TIME,
     TRANSACTIONAL,
-    BatchHeader,
 )
 
 _CODECS = tuple(name_of_codec(codec_id) for codec_id in range(CODEC_MASK + 1))
@@ -101,7 +100,7 @@ def shared_of_runs(runs: Sequence[BatchRun], added: Sequence[RunColumns]) -> Sha
 def _columns_of(runs: Sequence[BatchRun]) -> Callable[[str], NDArray[np.int64]]:
     """The fields of the headers of several runs, as of one."""
     headers = np.concatenate([run.headers for run in runs])
-    return lambda name: headers[:, BatchHeader._fields.index(name)]
+    return lambda name: headers[:, FIELD_PLACES[name]]
 
 
 def _known(values: NDArray[np.int64]) -> Any:

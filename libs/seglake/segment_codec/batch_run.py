@@ -26,7 +26,7 @@ from seglake.segment_codec.record_batch import (
     RecordBatch,
 )
 
-_FIELD_PLACES = {name: place for place, name in enumerate(BatchHeader._fields)}
+FIELD_PLACES = {name: place for place, name in enumerate(BatchHeader._fields)}  # in `headers`
 FEWEST = 4  # below, an array costs more than it saves
 
 
@@ -83,7 +83,7 @@ class BatchRun:
 
     def column(self, name: str) -> NDArray[np.int64]:
         """One field of all headers."""
-        return self.headers[:, _FIELD_PLACES[name]]
+        return self.headers[:, FIELD_PLACES[name]]
 
     @property
     def sizes(self) -> NDArray[np.int64]:
