@@ -52,7 +52,7 @@ def test_single_task_runs_in_the_callers_process() -> None:
 
 def test_several_tasks_run_in_several_other_processes() -> None:
     with LocalEngine(2) as engine:
-        engine.start(2)
+        engine.start()
         pids = engine.run(lake_tasks.pid_after, [0.5] * 4, on_done=ignore)
     assert os.getpid() not in pids
     assert len(set(pids)) == 2
@@ -60,7 +60,7 @@ def test_several_tasks_run_in_several_other_processes() -> None:
 
 def test_there_are_no_more_workers_than_tasks() -> None:
     with LocalEngine(8) as engine:
-        engine.start(2)
+        engine.start()
         assert len(set(engine.run(lake_tasks.pid_after, [0.5] * 2, on_done=ignore))) == 2
         assert len(multiprocessing.active_children()) == 2
         engine.run(lake_tasks.pid_after, [0.5] * 3, on_done=ignore)
@@ -71,16 +71,8 @@ def test_there_are_no_more_workers_than_tasks() -> None:
 
 def test_one_process_means_the_callers_own() -> None:
     with LocalEngine(1) as engine:
-        engine.start(2)
+        engine.start()
         assert set(engine.run(lake_tasks.pid_after, [0.0] * 3, on_done=ignore)) == {os.getpid()}
-
-
-def test_early_start_does_not_wait_for_the_workers() -> None:
-    with LocalEngine(2) as engine:
-        before = time.monotonic()
-        engine.start(2)
-        assert time.monotonic() - before < 0.5
-        assert engine.run(lake_tasks.slow_square, [1, 2], on_done=ignore) == [1, 4]
 
 
 @pytest.mark.parametrize("tasks", [[2], [1, 2, 3]], ids=["own process", "workers"])
@@ -295,6 +287,35 @@ def test_workers_of_the_first_pool_come_with_ctrl_c_held(tmp_path: Path) -> None
     assert said(MASKED, tmp_path) == ("[True, True] False\n", "")
 
 
+EARLY = """
+import sys, time
+from pathlib import Path
+from seglake.task_engine.engine import LocalEngine
+
+def is_imported(task):
+    return "slow_to_import" in sys.modules
+
+if __name__ == "__main__":
+    with LocalEngine(2, preloaded=["slow_to_import"]) as engine:
+        engine.start()
+        sign = Path(__file__).with_name("imported")
+        has_waited = sign.exists()
+        while not sign.exists():
+            time.sleep(0.01)
+        print(has_waited, engine.run(is_imported, [0, 1], on_done=lambda count: None))
+"""
+
+
+def test_an_early_start_does_not_wait_for_what_workers_are_forked_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sign = tmp_path / "imported"
+    slow = f"import time, pathlib\ntime.sleep(1)\npathlib.Path({str(sign)!r}).touch()\n"
+    (tmp_path / "slow_to_import.py").write_text(slow)
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}")
+    assert said(EARLY, tmp_path) == ("False [True, True]\n", "")
+
+
 AT_THE_START = """
 import os, signal, sys, threading, time
 from seglake.task_engine.engine import LocalEngine
@@ -307,7 +328,7 @@ if __name__ == "__main__":
     try:
         with LocalEngine(2, preloaded=["slow_to_import"]) as engine:
             threading.Thread(target=interrupt).start()
-            engine.start(2)
+            engine.run(abs, [1, 2], on_done=lambda count: None)
             print("was not interrupted")
     except KeyboardInterrupt:
         print("interrupted")

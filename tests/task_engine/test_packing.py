@@ -40,3 +40,8 @@ def test_a_group_holds_no_more_items_than_allowed() -> None:
 )
 def test_groups_are_as_few_as_allowed_and_alike(sizes: list[int], groups: list[list[int]]) -> None:
     assert spread(sizes, lambda size: size, 64) == groups
+
+
+def test_there_are_as_many_groups_as_asked_for_if_there_are_items() -> None:
+    assert spread([1, 1, 2], lambda size: size, 64, fewest=2) == [[1, 1], [2]]
+    assert spread([9], lambda size: size, 64, fewest=2) == [[9]]

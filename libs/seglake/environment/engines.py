@@ -42,7 +42,7 @@ def open_engine(
         with ExitStack() as stack:
             late = _LateSparkEngine(settings, verbosity, stack)
             if is_submitted():
-                late.start(0)  # a cluster gives up on a driver that opens no context
+                late.start()  # a cluster gives up on a driver that opens no context
             yield late
 
 
@@ -55,7 +55,7 @@ class _LateSparkEngine:
         self._stack = stack
         self._engine: SparkEngine | None = None
 
-    def start(self, task_count: int) -> None:
+    def start(self) -> None:
         """Start Spark and wait for it."""
         self._started()
 

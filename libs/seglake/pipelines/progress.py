@@ -123,7 +123,7 @@ class RunReporter:
             if is_small:
                 return [function(task) for task in tasks]
             if is_small is not None:
-                engine.start(len(tasks))
+                engine.start()
             if self._ended.is_set():  # nobody looks
                 return engine.run(function, tasks, on_done=lambda count: None)
             with self.measuring(sum(sizes), unit) as whole, TaskProgress(sizes) as progress:

@@ -2,11 +2,13 @@
 
 import contextlib
 import errno
+import io
 import os
 import posixpath
 import re
 import shutil
 import stat
+import sys
 import uuid
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -121,7 +123,7 @@ class LocalStorage(Storage):
     def open_output(self, path: str) -> BinaryIO:
         with _named("create", path):
             Path(path).parent.mkdir(parents=True, exist_ok=True)
-            return Path(path).open("xb", buffering=_OUTPUT_BUFFER_BYTES)
+            return io.BufferedWriter(_LocalOutput(path, "x"), _OUTPUT_BUFFER_BYTES)
 
     def failure(self, action: str, path: str, text: str) -> PlaceError:
         number = _ERROR_NUMBER.search(text)
@@ -167,6 +169,20 @@ def _sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+class _LocalOutput(io.FileIO):
+    """A new file that is on its way to the disk when it is closed, for a commit that waits less.
+
+    On Linux this advice begins to write what is not written yet (`generic_fadvise` in
+    mm/fadvise.c). It neither waits nor takes errors away from `fsync`, as a sync in a task might.
+    """
+
+    def close(self) -> None:
+        if sys.platform == "linux" and not self.closed:
+            with contextlib.suppress(OSError):  # it is advice
+                os.posix_fadvise(self.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        super().close()
 
 
 class _LocalReader:

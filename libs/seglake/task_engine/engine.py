@@ -35,8 +35,8 @@ _LONGEST_WAIT_SECONDS = 0.5
 class Engine(Protocol):
     """Where tasks run."""
 
-    def start(self, task_count: int) -> None:
-        """Get ready for tasks, without waiting for it; may be left out. More may come."""
+    def start(self) -> None:
+        """Get ready for tasks, without waiting for it; may be left out."""
 
     def run(
         self,
@@ -69,14 +69,11 @@ class LocalEngine:
         self._pool: ProcessPoolExecutor | None = None
         self._worker_count = 0
 
-    def start(self, task_count: int) -> None:
-        """Begin to start the workers, without waiting for them."""
-        if self._pool is not None or self._processes < 2:
-            return
-        with _held_interrupts():
-            pool = self._pool_for(max(task_count, 2))
-            for _ in range(self._worker_count):
-                pool.submit(_do_nothing)
+    def start(self) -> None:
+        """Begin to start what workers are forked from; a worker itself would be waited for."""
+        if self._processes > 1:
+            with _held_interrupts():
+                _process_context(self._preloaded)
 
     def run(
         self,
@@ -250,10 +247,6 @@ def _raise_failure(future: Future[R], futures: Sequence[Future[R]]) -> None:
 def _task_failed(error: BaseException, task_index: int) -> EngineError:
     reason = str(error) if isinstance(error, SeglakeError) else f"{type(error).__name__}: {error}"
     return EngineError(engine="local", reason=reason, task_index=task_index)
-
-
-def _do_nothing() -> None:
-    """A task that makes the pool start a worker."""
 
 
 def _prepare_worker(environment: dict[str, str]) -> None:

@@ -26,13 +26,18 @@ def packed(
     return groups
 
 
-def spread(items: Sequence[T], size_of: Callable[[T], int], most: int) -> list[list[T]]:
+def spread(
+    items: Sequence[T], size_of: Callable[[T], int], most: int, *, fewest: int = 1
+) -> list[list[T]]:
     """Items in order, in as few groups as their sizes allow, each of about the same size.
 
     A group may be larger than `most` by half of one item.
+
+    Args:
+        fewest: groups, where there are as many items of about the same size.
     """
     total = sum(map(size_of, items))
-    count = max(-(-total // most), 1)
+    count = max(-(-total // most), fewest)
     groups: dict[int, list[T]] = {}
     reached = 0
     for item in items:

@@ -31,7 +31,7 @@ class SparkEngine:
     def __init__(self, spark_context: "SparkContext") -> None:
         self._context = spark_context
 
-    def start(self, task_count: int) -> None:
+    def start(self) -> None:
         """Do nothing: the executors start with the context."""
 
     def run(

@@ -115,6 +115,30 @@ def test_small_logs_share_a_task() -> None:
     assert [len(task.splits) for task in wave.tasks] == [2, 2, 2]
 
 
+@pytest.mark.parametrize(
+    ("partitions", "batches", "task_sizes"),
+    [(1, 25, [2500]), (5, 5, [2500]), (1, 26, [2500, 100]), (4, 10, [2000, 2000])],
+)
+def test_what_is_more_than_half_a_task_is_shared_by_two(
+    partitions: int, batches: int, task_sizes: list[int]
+) -> None:
+    ranges = [
+        plan
+        for number in range(partitions)
+        for plan in plan_ranges(
+            surveyed((0, batches * BATCH_OFFSETS), key=PartitionKey("orders", number, None)),
+            _settings(5_000, 10**9),
+        )
+    ]
+    (wave,) = plan_waves(ranges, 10**9, 5_000, decode_settings())
+    assert [task.size_bytes for task in wave.tasks] == task_sizes
+
+
+def test_a_partition_of_more_than_a_task_is_cut_where_tasks_are_full() -> None:
+    (plan,) = plan_ranges(surveyed((0, 1200)), _settings(5_000, 10**9))
+    assert [split.size_bytes for split in plan.splits] == [5000, 5000, 2000]
+
+
 @pytest.mark.parametrize(("partitions", "segments"), [(1, 20_000), (4_000, 5)])
 def test_many_tiny_segments_are_neither_one_task_nor_a_task_each(
     partitions: int, segments: int

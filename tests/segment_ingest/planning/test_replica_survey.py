@@ -1,6 +1,10 @@
 """Which replicas are surveyed, and what is planned of the one that is chosen."""
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeVar
+
+import pytest
 
 from seglake.kafka_log.replica_selection import replicas_by_partition
 from seglake.log_dirs.discovery import discover
@@ -14,17 +18,36 @@ from support.lakes import local_scan
 from support.made_logs import make_log_dir
 
 _ORDERS = ("orders", 0)
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class _WatchedEngine(LocalEngine):
+    """Runs tasks as ever, and keeps how many came at a time."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self.runs: list[int] = []
+
+    def run(
+        self, function: Callable[[T], R], tasks: Sequence[T], *, on_done: Callable[[int], None]
+    ) -> list[R]:
+        self.runs.append(len(tasks))
+        return super().run(function, tasks, on_done=on_done)
 
 
 def _surveyed(
-    sources: list[Path], coverage: Coverage, settings: Settings
+    sources: list[Path],
+    coverage: Coverage,
+    settings: Settings,
+    engine: LocalEngine | None = None,
 ) -> list[SurveyedPartition]:
     found = discover(
         [str(source) for source in sources],
         LocalStorage(),
         takes_topic=settings.select.takes_topic,
     )
-    with LocalEngine(1) as engine:
+    with engine or LocalEngine(1) as engine:
         scan = local_scan(settings, engine)
         return survey_partitions(replicas_by_partition(found.replicas), coverage, scan)
 
@@ -90,3 +113,16 @@ def test_a_replica_that_cannot_be_read_leaves_the_choice_to_the_others(data: Pat
         orders, _ = survey_partitions(logs, Coverage([]), local_scan(settings, engine))
     assert orders.replica.broker_id == 1
     assert any("no such file" in note for note in orders.choice.notes)
+
+
+@pytest.mark.parametrize(("is_more_than_half", "runs"), [(False, []), (True, [2])])
+def test_only_what_will_be_several_tasks_is_surveyed_by_workers(
+    data: Path, is_more_than_half: bool, runs: list[int]
+) -> None:
+    sources = _two_brokers(data)
+    size_bytes = sum(path.stat().st_size for path in data.glob("*/*/*.log"))
+    settings = Settings()
+    object.__setattr__(settings.read, "split_bytes", 2 * size_bytes - is_more_than_half)
+    engine = _WatchedEngine()
+    assert len(_surveyed(sources, Coverage([]), settings, engine)) == 2
+    assert engine.runs == runs

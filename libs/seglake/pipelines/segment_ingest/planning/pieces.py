@@ -16,6 +16,16 @@ from seglake.task_engine.packing import packed
 _MOST_SEGMENTS = 512  # in a task, however small they are
 
 
+def piece_bytes(task_bytes: int) -> int:
+    """How far apart tasks may begin in a log, so that half a task can be one."""
+    return task_bytes // 2
+
+
+def fewest_tasks(size_bytes: int, task_bytes: int) -> int:
+    """Half a task keeps a core busy for longer than workers take to start: two share more."""
+    return 2 if size_bytes > task_bytes // 2 else 1
+
+
 def pieces_of(partition: SurveyedPartition, start: int, stop: int) -> list[SegmentSplit]:
     """The pieces that hold something of the offsets [start, stop), in order."""
     segments = partition.surveyed_segments

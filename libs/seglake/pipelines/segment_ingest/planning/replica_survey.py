@@ -9,7 +9,9 @@ from seglake.kafka_log.replica import Replica
 from seglake.kafka_log.replica_selection import PartitionChoice, SurveyedReplica, choose
 from seglake.kafka_log.transactions.replica_evidence import evidence_of
 from seglake.log_dirs.header_scan import survey_segments
+from seglake.log_dirs.scan_request import SurveyRequest
 from seglake.log_tables.coverage import Coverage
+from seglake.pipelines.segment_ingest.planning.pieces import fewest_tasks
 from seglake.pipelines.segment_ingest.planning.survey_plan import (
     earlier_run,
     is_due,
@@ -19,11 +21,11 @@ from seglake.pipelines.segment_ingest.planning.survey_plan import (
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.segment_ingest.run_context import ScanContext
 from seglake.pipelines.settings.settings import Settings
-from seglake.task_engine.packing import packed
+from seglake.task_engine.packing import spread
 
 _TASK_BYTES = 256 << 20
 _TASK_SEGMENTS = 256
-_MOST_INLINE_GROUPS = 4
+_MOST_INLINE_SEGMENTS = 1024
 
 
 def survey_partitions(
@@ -59,18 +61,25 @@ def _surveyed(
 ) -> list[SurveyedReplica]:
     settings = scan.settings
     asked = [survey_requests(replica, coverage, settings, scan.storage) for replica in replicas]
-    groups = packed(chain(*asked), walked_bytes, _TASK_BYTES, most_items=_TASK_SEGMENTS)
-    sizes = [sum(walked_bytes(request) for request in group) for group in groups]
+    requests = list(chain(*asked))
+    fewest = fewest_tasks(sum(map(walked_bytes, requests)), settings.read.split_bytes)
+    groups = spread(requests, _cost_bytes, _TASK_BYTES, fewest=fewest)
+    sizes = [sum(map(walked_bytes, group)) for group in groups]
     found = scan.reporter.run_tasks(
         scan.engine,
         survey_segments,
         [tuple(group) for group in groups],
         sizes=sizes,
         text="surveying headers",
-        is_small=sum(sizes) <= settings.read.split_bytes and len(groups) <= _MOST_INLINE_GROUPS,
+        is_small=fewest == 1 and len(requests) <= _MOST_INLINE_SEGMENTS,
     )
     answers = chain(*found)
     return [
         SurveyedReplica(replica, tuple(next(answers) for _ in requests))
         for replica, requests in zip(replicas, asked, strict=True)
     ]
+
+
+def _cost_bytes(request: SurveyRequest) -> int:
+    """As `cost_bytes` of decoding: many small segments are not one task."""
+    return max(walked_bytes(request), _TASK_BYTES // _TASK_SEGMENTS)

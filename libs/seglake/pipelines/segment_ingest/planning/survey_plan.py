@@ -9,6 +9,7 @@ from seglake.kafka_log.replica_selection import leading
 from seglake.kafka_log.transactions.hanging_transactions import EarlierRun
 from seglake.log_dirs.scan_request import SurveyRequest
 from seglake.log_tables.coverage import Coverage
+from seglake.pipelines.segment_ingest.planning.pieces import piece_bytes
 from seglake.pipelines.settings.settings import Settings
 from seglake.segment_codec.log_dir import OFFSET_MAX
 from seglake.storage.storage import Storage
@@ -80,7 +81,7 @@ def survey_requests(
             durable_offset=replica.durable_offset,
             start_offset=start,
             run_breaks=tuple(sorted(breaks)),
-            split_bytes=settings.read.split_bytes,
+            split_bytes=piece_bytes(settings.read.split_bytes),
             window_bytes=settings.read.window_bytes,
             from_ms=settings.select.from_timestamp_ms,
             to_ms=settings.select.to_timestamp_ms,
