@@ -9,6 +9,7 @@ import pytest
 from seglake.kafka_log.replica_selection import replicas_by_partition
 from seglake.log_dirs.discovery import discover
 from seglake.log_tables.coverage import Coverage
+from seglake.pipelines.segment_ingest.planning.plan import plan_ranges, plan_waves
 from seglake.pipelines.segment_ingest.planning.replica_survey import survey_partitions
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.settings.settings import Settings
@@ -16,6 +17,7 @@ from seglake.storage.local_storage import LocalStorage
 from seglake.task_engine.engine import LocalEngine
 from support.lakes import local_scan
 from support.made_logs import make_log_dir
+from support.planned import decode_settings
 
 _ORDERS = ("orders", 0)
 T = TypeVar("T")
@@ -126,3 +128,16 @@ def test_only_what_will_be_several_tasks_is_surveyed_by_workers(
     engine = _WatchedEngine()
     assert len(_surveyed(sources, Coverage([]), settings, engine)) == 2
     assert engine.runs == runs
+
+
+def test_one_log_can_be_two_tasks(data: Path) -> None:
+    source = make_log_dir(data / "1", {_ORDERS: [0, 200]})
+    (log,) = data.glob("*/*/*.log")
+    settings = Settings()
+    object.__setattr__(settings.read, "split_bytes", log.stat().st_size)
+    (orders,) = _surveyed([source], Coverage([]), settings)
+    ranges = plan_ranges(orders, settings)
+    (wave,) = plan_waves(ranges, 1 << 30, settings.read.split_bytes, decode_settings())
+    sizes = [task.size_bytes for task in wave.tasks]
+    assert len(sizes) == 2
+    assert sum(sizes) == log.stat().st_size
