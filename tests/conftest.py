@@ -55,6 +55,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # No power fails here, and waiting for the disk is a good part of a run. Whether files are
     # synced is for the tests of `storage` to see.
     pytest.MonkeyPatch().setattr(os, "fsync", lambda descriptor: None)
+    pytest.MonkeyPatch().setattr(os, "posix_fadvise", lambda *_: None, raising=False)
     # The same examples each time; and a busy machine proves nothing.
     hypothesis.settings.register_profile("tests", derandomize=True, database=None, deadline=None)
     hypothesis.settings.load_profile("tests")

@@ -50,7 +50,7 @@ def test_small_splits_and_waves_give_the_tables_of_the_default_settings(
     expected = ingested(source, whole, isolation=isolation, select={"internal_topics": True})
     done = ingested_in_pieces(source, pieces, isolation, split_bytes=4000, wave_bytes=60_000)
     assert done.exit_code == expected.exit_code
-    assert (done.planned.tasks > expected.planned.tasks) == (expected.planned.planned_bytes > 4000)
+    assert (done.planned.tasks > expected.planned.tasks) == (expected.planned.planned_bytes > 2000)
     if expected.planned.planned_bytes > 120_000:
         assert versions(pieces)["records"] > 1
     for table in ("records", "batches", "gaps", "quarantine"):

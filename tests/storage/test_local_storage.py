@@ -1,6 +1,7 @@
 import errno
 import os
 import pickle
+import sys
 from pathlib import Path
 
 import pytest
@@ -251,3 +252,23 @@ def test_storage_goes_to_tasks(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"abc")
     copy = pickle.loads(pickle.dumps(STORAGE))
     assert copy.read_bytes(copy.join(str(tmp_path), "file")) == b"abc"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only there the advice begins to write")
+def test_a_file_begins_to_be_written_to_the_disk_once_when_it_has_all_its_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+
+    def advise(descriptor: int, start: int, length: int, advice: int) -> None:
+        seen.append((os.fstat(descriptor).st_size, start, length, advice))
+        raise OSError(errno.EINVAL, "advice is not taken here")
+
+    monkeypatch.setattr(os, "posix_fadvise", advise)
+    path = str(tmp_path / "new" / "file")
+    with LocalStorage().open_output(path) as output:
+        output.write(b"x" * 5000)
+        output.close()
+        output.close()
+    assert seen == [(5000, 0, 0, os.POSIX_FADV_DONTNEED)]
+    assert Path(path).read_bytes() == b"x" * 5000

@@ -172,10 +172,11 @@ def _sync(path: Path) -> None:
 
 
 class _LocalOutput(io.FileIO):
-    """A new file that is on its way to the disk when it is closed, for a commit that waits less.
+    """A new file whose way to the disk begins as it is closed, so that a commit waits less.
 
     On Linux this advice begins to write what is not written yet (`generic_fadvise` in
-    mm/fadvise.c). It neither waits nor takes errors away from `fsync`, as a sync in a task might.
+    mm/fadvise.c). It does not wait for the disk, and leaves errors to `fsync`. What is written
+    already leaves the page cache.
     """
 
     def close(self) -> None:

@@ -70,7 +70,10 @@ class LocalEngine:
         self._worker_count = 0
 
     def start(self) -> None:
-        """Begin to start what workers are forked from; a worker itself would be waited for."""
+        """Start what workers are forked from, and do not wait: to fork one would.
+
+        Elsewhere than on Linux there is no such process, and this does nothing.
+        """
         if self._processes > 1:
             with _held_interrupts():
                 _process_context(self._preloaded)

@@ -34,7 +34,7 @@ def spread(
     A group may be larger than `most` by half of one item.
 
     Args:
-        fewest: groups, where there are as many items of about the same size.
+        fewest: the least number of groups, if there are as many items.
     """
     total = sum(map(size_of, items))
     count = max(-(-total // most), fewest)

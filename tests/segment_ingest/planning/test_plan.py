@@ -117,7 +117,7 @@ def test_small_logs_share_a_task() -> None:
 
 @pytest.mark.parametrize(
     ("partitions", "batches", "task_sizes"),
-    [(1, 25, [2500]), (5, 5, [2500]), (1, 26, [2500, 100]), (4, 10, [2000, 2000])],
+    [(1, 25, [2500]), (5, 5, [2500]), (1, 26, [1300, 1300]), (4, 10, [2000, 2000])],
 )
 def test_what_is_more_than_half_a_task_is_shared_by_two(
     partitions: int, batches: int, task_sizes: list[int]
@@ -134,9 +134,19 @@ def test_what_is_more_than_half_a_task_is_shared_by_two(
     assert [task.size_bytes for task in wave.tasks] == task_sizes
 
 
-def test_a_partition_of_more_than_a_task_is_cut_where_tasks_are_full() -> None:
-    (plan,) = plan_ranges(surveyed((0, 1200)), _settings(5_000, 10**9))
-    assert [split.size_bytes for split in plan.splits] == [5000, 5000, 2000]
+def test_a_large_segment_has_as_many_splits_as_tasks_and_no_seams_inside_them() -> None:
+    # A survey proposes the first batch behind a quarter of a task: its pieces are a little larger.
+    partition = surveyed((0, 2250), split_bytes=1300)
+    (plan,) = plan_ranges(partition, _settings(5_000, 10**9))
+    assert [len(split.segment_splits) for split in plan.splits] == [1] * 5
+    sizes = [split.size_bytes for split in plan.splits]
+    assert sum(sizes) == 22_500
+    assert max(sizes) <= 5_000 + 1_300 / 2
+    assert {split.is_plain for split in plan.splits} == {True}
+    pieces = [piece for split in plan.splits for piece in split.segment_splits]
+    assert [piece.next_offset * BATCH_BYTES // BATCH_OFFSETS for piece in pieces] == [
+        piece.stop for piece in pieces
+    ]
 
 
 @pytest.mark.parametrize(("partitions", "segments"), [(1, 20_000), (4_000, 5)])

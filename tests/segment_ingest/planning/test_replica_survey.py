@@ -30,6 +30,10 @@ class _WatchedEngine(LocalEngine):
     def __init__(self) -> None:
         super().__init__(1)
         self.runs: list[int] = []
+        self.is_started = False
+
+    def start(self) -> None:
+        self.is_started = True
 
     def run(
         self, function: Callable[[T], R], tasks: Sequence[T], *, on_done: Callable[[int], None]
@@ -118,7 +122,7 @@ def test_a_replica_that_cannot_be_read_leaves_the_choice_to_the_others(data: Pat
 
 
 @pytest.mark.parametrize(("is_more_than_half", "runs"), [(False, []), (True, [2])])
-def test_only_what_will_be_several_tasks_is_surveyed_by_workers(
+def test_only_what_will_be_several_tasks_is_surveyed_in_tasks(
     data: Path, is_more_than_half: bool, runs: list[int]
 ) -> None:
     sources = _two_brokers(data)
@@ -127,7 +131,7 @@ def test_only_what_will_be_several_tasks_is_surveyed_by_workers(
     object.__setattr__(settings.read, "split_bytes", 2 * size_bytes - is_more_than_half)
     engine = _WatchedEngine()
     assert len(_surveyed(sources, Coverage([]), settings, engine)) == 2
-    assert engine.runs == runs
+    assert (engine.runs, engine.is_started) == (runs, is_more_than_half)
 
 
 def test_one_log_can_be_two_tasks(data: Path) -> None:

@@ -1,29 +1,37 @@
-"""The pieces of segments that are read, and which of them must lie in one task. Pure.
+"""The pieces of segments that are read, and which of them lie in one task. Pure.
 
 A piece is plain where the survey met nothing odd in it. Damage costs its own piece the speed of a
 plain one, and no other.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, groupby
+from typing import TypeVar
 
 from seglake.kafka_log.segment_survey import SegmentSurvey
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.segment_decoding.tasks import SegmentSplit
-from seglake.task_engine.packing import packed
+from seglake.task_engine.packing import spread
 
+T = TypeVar("T")
 _MOST_SEGMENTS = 512  # in a task, however small they are
 
 
 def piece_bytes(task_bytes: int) -> int:
-    """How far apart tasks may begin in a log, so that half a task can be one."""
-    return task_bytes // 2
+    """How far apart, at least, the places lie in a log where a task may begin."""
+    return max(task_bytes // 4, 1)
 
 
 def fewest_tasks(size_bytes: int, task_bytes: int) -> int:
-    """Half a task keeps a core busy for longer than workers take to start: two share more."""
+    """How few tasks may share so many bytes."""
     return 2 if size_bytes > task_bytes // 2 else 1
+
+
+def shared(items: Sequence[T], size_of: Callable[[T], int], task_bytes: int) -> list[list[T]]:
+    """Items in order, in tasks of about the same size."""
+    total = sum(map(size_of, items))
+    return spread(items, size_of, task_bytes, fewest=fewest_tasks(total, task_bytes))
 
 
 def pieces_of(partition: SurveyedPartition, start: int, stop: int) -> list[SegmentSplit]:
@@ -57,8 +65,10 @@ def pieces_of(partition: SurveyedPartition, start: int, stop: int) -> list[Segme
     return pieces
 
 
-def grouped(pieces: Sequence[SegmentSplit], most_bytes: int) -> list[list[SegmentSplit]]:
+def grouped(pieces: Sequence[SegmentSplit], task_bytes: int) -> list[list[SegmentSplit]]:
     """The pieces of each task; neighbours that fit into one are together, plain ones by themselves.
+
+    What is read of a segment without a break is one piece in the end.
 
     A task can begin inside of a segment. It begins with one only where both sides are plain: else
     damage, and offsets that are missing, are told by what lies around them.
@@ -71,9 +81,22 @@ def grouped(pieces: Sequence[SegmentSplit], most_bytes: int) -> list[list[Segmen
             joined.append([piece])
     groups: list[list[SegmentSplit]] = []
     for _, alike in groupby(joined, lambda several: all(piece.is_plain for piece in several)):
-        packs = packed(alike, lambda several: cost_bytes(several, most_bytes), most_bytes)
-        groups += [list(chain(*pack)) for pack in packs]
+        packs = shared(list(alike), lambda several: cost_bytes(several, task_bytes), task_bytes)
+        groups += [_rejoined(chain(*pack)) for pack in packs]
     return groups
+
+
+def _rejoined(pieces: Iterable[SegmentSplit]) -> list[SegmentSplit]:
+    """Plain pieces of a segment, one behind another, as one."""
+    found: list[SegmentSplit] = []
+    for piece in pieces:
+        before = found[-1] if found else piece
+        is_next = (before.file, before.stop) == (piece.file, piece.start)
+        if is_next and before.is_plain and piece.is_plain:
+            found[-1] = replace(before, stop=piece.stop, next_offset=piece.next_offset)
+        else:
+            found.append(piece)
+    return found
 
 
 def cost_bytes(pieces: Iterable[SegmentSplit], task_bytes: int) -> int:

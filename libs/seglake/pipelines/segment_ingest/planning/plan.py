@@ -14,18 +14,12 @@ from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
 from seglake.kafka_log.replica import PartitionKey
 from seglake.log_tables.ledger_layers import RangeKind
-from seglake.pipelines.segment_ingest.planning.pieces import (
-    cost_bytes,
-    fewest_tasks,
-    grouped,
-    piece_bytes,
-    pieces_of,
-)
+from seglake.pipelines.segment_ingest.planning.pieces import cost_bytes, grouped, pieces_of, shared
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.settings.settings import Settings
 from seglake.segment_codec.transactions import Marker
 from seglake.segment_decoding.tasks import DecodeSettings, DecodeTask, PartitionSplit, SegmentSplit
-from seglake.task_engine.packing import packed, spread
+from seglake.task_engine.packing import packed
 
 
 class RemainingGap(NamedTuple):
@@ -104,7 +98,7 @@ def plan_ranges(partition: SurveyedPartition, settings: Settings) -> list[RangeP
         edges = [start, *(wave[0].expected_offset for wave in waves[1:]), stop]
         for wave, first, following in zip(waves, edges[:-1], edges[1:], strict=True):
             # Neighbours that fit into one task become one split.
-            groups = grouped(wave, _most_bytes(wave, settings.read.split_bytes))
+            groups = grouped(wave, settings.read.split_bytes)
             starts = [first, *(group[0].expected_offset for group in groups[1:])]
             markers = markers_by_piece(partition.bounds.markers, starts)
             splits = tuple(
@@ -113,12 +107,6 @@ def plan_ranges(partition: SurveyedPartition, settings: Settings) -> list[RangeP
             )
             plans.append(_range_plan(partition, first, following, splits))
     return plans
-
-
-def _most_bytes(pieces: Sequence[SegmentSplit], task_bytes: int) -> int:
-    """How large a split may be: what is one task at most can be two."""
-    is_one_task = sum(piece.size_bytes for piece in pieces) <= task_bytes
-    return piece_bytes(task_bytes) if is_one_task else task_bytes
 
 
 def _range_plan(
@@ -151,12 +139,7 @@ def _tasks(
     ranges: Iterable[RangePlan], task_bytes: int, settings: DecodeSettings
 ) -> tuple[DecodeTask, ...]:
     splits = [split for plan in ranges for split in plan.splits]
-    groups = spread(
-        splits,
-        lambda split: cost_bytes(split.segment_splits, task_bytes),
-        task_bytes,
-        fewest=fewest_tasks(sum(split.size_bytes for split in splits), task_bytes),
-    )
+    groups = shared(splits, lambda split: cost_bytes(split.segment_splits, task_bytes), task_bytes)
     tasks = [DecodeTask(tuple(group), settings) for group in groups]
     return tuple(sorted(tasks, key=lambda task: -task.size_bytes))
 

@@ -75,8 +75,8 @@ def _surveyed(
     )
     answers = chain(*found)
     return [
-        SurveyedReplica(replica, tuple(next(answers) for _ in requests))
-        for replica, requests in zip(replicas, asked, strict=True)
+        SurveyedReplica(replica, tuple(next(answers) for _ in of_replica))
+        for replica, of_replica in zip(replicas, asked, strict=True)
     ]
 
 
