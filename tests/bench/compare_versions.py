@@ -23,7 +23,7 @@ from deltalake import DeltaTable
 from support import broker_disks
 from support.corrupt_cases import corrupt_case
 
-_OF_A_RUN = frozenset(
+OF_A_RUN = frozenset(
     {
         *("run_id", "attempt_id", "quarantined_at", "committed_at", "observed_at"),
         *("waiting_since", "listing", "seconds", "written_bytes", "lake"),
@@ -107,7 +107,7 @@ def _ended(command: Path, *arguments: str) -> dict[str, Any]:
 def _stripped(value: Any) -> Any:
     """A value without what each run makes anew."""
     if isinstance(value, dict):
-        return {key: _stripped(item) for key, item in value.items() if key not in _OF_A_RUN}
+        return {key: _stripped(item) for key, item in value.items() if key not in OF_A_RUN}
     return [_stripped(item) for item in value] if isinstance(value, list) else value
 
 
