@@ -4,7 +4,7 @@
         ../.venv/bin/seglake
 
 Each version runs with both engines. DuckDB hashes the rows, without what each run makes anew; their
-order, and what is in which file, may differ. Ends with 1 if any rows do.
+order, and what is in which file, may differ. Ends with 1 if any rows do, or none were compared.
 """
 
 import argparse
@@ -35,10 +35,12 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, default=FOLDER / "kafka", help="that of the bench")
     parser.add_argument("--workloads", nargs="+", help="of these only")
     arguments = parser.parse_args()
-    is_same = True
-    for log_dir, topic in _topics(arguments.folder):
-        if topic not in (arguments.workloads or [topic]):
-            continue
+    names = arguments.workloads or [topic.name for topic in TOPICS]
+    topics = [(log_dir, name) for log_dir, name in _topics(arguments.folder) if name in names]
+    if not topics:
+        sys.stdout.write(f"no such topics in {arguments.folder}: make bench-kafka fills them\n")
+    is_same = bool(topics)
+    for log_dir, topic in topics:
         found = [
             _digests(command, engine, log_dir, topic)
             for command in (arguments.before, arguments.after)

@@ -36,7 +36,7 @@ class Engine(Protocol):
     """Where tasks run."""
 
     def start(self) -> None:
-        """Get ready for tasks, without waiting for it; may be left out."""
+        """Get ready for tasks that will come; may be left out."""
 
     def run(
         self,

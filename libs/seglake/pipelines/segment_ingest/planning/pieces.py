@@ -19,7 +19,10 @@ _MOST_SEGMENTS = 512  # in a task, however small they are
 
 
 def piece_bytes(task_bytes: int) -> int:
-    """How far apart, at least, the places lie in a log where a task may begin."""
+    """How far apart, at least, the places lie in a log where a task may begin.
+
+    The next batch is taken, so pieces are a little larger: two halves would not fit into a task.
+    """
     return max(task_bytes // 4, 1)
 
 
@@ -66,7 +69,7 @@ def pieces_of(partition: SurveyedPartition, start: int, stop: int) -> list[Segme
 
 
 def grouped(pieces: Sequence[SegmentSplit], task_bytes: int) -> list[list[SegmentSplit]]:
-    """The pieces of each task; neighbours that fit into one are together, plain ones by themselves.
+    """The pieces of each task, in tasks of about the same size; plain ones are by themselves.
 
     What is read of a segment without a break is one piece in the end.
 
