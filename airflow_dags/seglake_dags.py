@@ -61,7 +61,14 @@ def maintain_dag(lake: Lake) -> DAG:
         description=f"Maintenance of {lake.lake}",
         **_common(lake, _record_params(lake)),
     ) as dag:
-        _job(lake, "maintain", "maintain_lake.py", _maintain_arguments(lake), fails_on_look=True)
+        _job(
+            lake,
+            "maintain",
+            "maintain_lake.py",
+            _maintain_arguments(lake),
+            fails_on_look=True,
+            pool=lake.pool_name,
+        )
     return dag
 
 

@@ -129,6 +129,7 @@ def inspect(
     from_offset: int | None = None,
     limit: int | None = None,
     only_defects: bool = False,
+    **options: Unpack[SettingOptions],
 ) -> Iterator[dict[str, Any]]:
     """Yield what a segment, an index or side file, a partition folder or log dirs hold.
 
@@ -144,14 +145,16 @@ def inspect(
         The objects that `seglake inspect --json` prints, one a line.
 
     Raises:
-        WrongCallError: nothing is there, or it cannot be inspected.
+        WrongCallError: nothing is there, or it cannot be inspected, or a setting is wrong.
     """
+    _check(options, SettingOptions)
     from seglake.environment.storages import open_storages
     from seglake.pipelines.segment_inspect.run import inspected
     from seglake.pipelines.segment_inspect.shown_part import Part
 
     part = Part(from_offset=from_offset, limit=limit, only_defects=only_defects)
-    lines = inspected(str(path), open_storages(()), records=records, offset=offset, part=part)
+    storage = open_storages(settings_of(options).spark.properties)
+    lines = inspected(str(path), storage, records=records, offset=offset, part=part)
     return chain([next(lines)], lines)  # begun, so that a wrong call fails here
 
 

@@ -97,12 +97,12 @@ def test_the_audit_writes_nothing_and_takes_no_place_in_the_pool(facts: Facts) -
         assert audit["application"] == str(ROOT / "jobs" / "audit_lake.py")
 
 
-def test_maintenance_comes_once_a_week_and_takes_no_place_in_the_pool(facts: Facts) -> None:
+def test_maintenance_comes_once_a_week_and_takes_a_place_in_the_pool(facts: Facts) -> None:
     plain, eu = (facts["dags"][f"seglake_maintain{name}"] for name in ("", "_eu"))
     assert (plain["schedule"], eu["schedule"]) == ("0 0 * * 0", None)
     assert [*plain["tasks"]] == ["maintain"]
     task = plain["tasks"]["maintain"]
-    assert (task["pool"], task["outlets"], task["retries"]) == ("default_pool", [], 5)
+    assert (task["pool"], task["outlets"], task["retries"]) == ("seglake", [], 5)
     assert task["application"] == str(ROOT / "jobs" / "maintain_lake.py")
     found = maintain_parser().parse_args(task["arguments"][0])
     assert (found.lake, found.run_id, found.json) == ("/data/lake", "manual__1", True)

@@ -140,6 +140,15 @@ def test_inspect_reads_segments_on_s3(s3: S3Server, lake: str) -> None:
     assert there.out.replace(place, here) == local.out
 
 
+def test_inspect_takes_the_settings_that_lead_to_a_store(s3: S3Server, lake: str) -> None:
+    keys = s3.hadoop().items()
+    options = [f"--set=spark.properties.spark.hadoop.{name}={value}" for name, value in keys]
+    place = "s3a://command-disks/broker-0/v2-none-1"
+    with_settings = in_process({}, ("inspect", place, "--json", *options))
+    assert with_settings.code == 0
+    assert with_settings == in_process(s3.environment(), ("inspect", place, "--json"))
+
+
 def test_cat_prints_what_lies_on_s3_as_it_prints_disks(s3: S3Server, lake: str) -> None:
     environment = s3.environment()
     local = seglake({}, "cat", "--source", str(_DISK))

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 
-from seglake.cli.arguments import inspect_parser
+from seglake.cli.arguments import inspect_parser, settings_of
 from seglake.cli.outcome import run_job
 
 
@@ -16,6 +16,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _inspect(arguments: argparse.Namespace) -> int:
+    settings = settings_of(arguments)
     # Imported here, so that --help and wrong calls are answered at once.
     from seglake.environment.storages import open_storages
     from seglake.pipelines.segment_inspect.run import inspect
@@ -23,7 +24,7 @@ def _inspect(arguments: argparse.Namespace) -> int:
 
     return inspect(
         arguments.path,
-        open_storages(()),
+        open_storages(settings.spark.properties),
         records=arguments.records,
         offset=arguments.offset,
         as_json=arguments.json,
