@@ -225,12 +225,16 @@ def check_report_place(output: str, settings: Settings) -> None:
     """See that a page may be written to a place, as far as can be seen before it is.
 
     Raises:
-        WrongCallError: there is a folder, or the URI is none that is known.
+        WrongCallError: there is a folder, the URI is none that is known, or access is refused.
     """
     from seglake.environment.storages import open_storages
+    from seglake.storage.errors import RefusedError
 
     storage = open_storages(settings.spark.properties)
-    found = storage.info(storage.locate(output))
+    try:
+        found = storage.info(storage.locate(output))
+    except RefusedError as error:
+        raise WrongCallError(f"the report cannot be written to {output}: {error}") from error
     if found is not None and found.is_folder:
         raise WrongCallError(f"the report cannot be written to {output}: it is a folder")
 

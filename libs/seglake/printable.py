@@ -16,9 +16,3 @@ def on_one_line(text: str) -> str:
 def as_lines(texts: Iterable[str]) -> str:
     """Texts as one line each, whatever they name."""
     return "\n".join(map(on_one_line, texts))
-
-
-def encodable(text: str, encoding: str | None) -> str:
-    """The text with what an encoding lacks as escapes."""
-    encoding = encoding or "utf-8"
-    return text.encode(encoding, errors="backslashreplace").decode(encoding)

@@ -110,3 +110,15 @@ def test_page_that_cannot_be_written_ends_with_1_after_the_run(
     assert "records in" in printed.out
     assert "cannot write /proc/page.html" in printed.err
     assert len(read_table(lake, "checkpoints")) == 1
+
+
+def test_a_run_that_makes_no_lake_writes_no_page_and_says_so(
+    tmp_path: Path, page: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_log_dir(tmp_path / "disk", {("__consumer_offsets", 0): [0, 20]})
+    where = ["--source", str(tmp_path / "disk"), "--lake", str(tmp_path / "lake")]
+    assert ingest_command.main([*where, "--report", str(page), *_ALONE]) == 0
+    printed = capsys.readouterr()
+    assert "nothing new" in printed.out
+    assert printed.err.startswith("seglake: no report was written: ")
+    assert not page.exists()

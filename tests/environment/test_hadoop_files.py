@@ -4,7 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from seglake.environment.hadoop_files import site_properties, spark_defaults
+from seglake.environment.hadoop_files import (
+    USERS_CONF_FOLDER,
+    site_properties,
+    spark_conf_folder,
+    spark_defaults,
+)
 from seglake.errors import WrongCallError
 from support.hadoop_folders import hadoop_folder
 
@@ -54,3 +59,15 @@ def test_sparks_defaults_are_read_in_all_their_forms(tmp_path: Path) -> None:
     expected = {"a": "1", "b": "http://h:1/x=y", "c": "3 4"}
     assert spark_defaults({"SPARK_HOME": str(tmp_path)}) == expected
     assert spark_defaults({"SPARK_CONF_DIR": str(tmp_path / "conf")}) == expected
+
+
+def test_sparks_defaults_are_the_users_when_another_spark_has_begun_to_run(tmp_path: Path) -> None:
+    own, users = tmp_path / "pip", tmp_path / "users"
+    for home, value in ((own, "ours"), (users, "theirs")):
+        (home / "conf").mkdir(parents=True)
+        (home / "conf" / "spark-defaults.conf").write_text(f"spark.hadoop.a {value}\n")
+    before = {"SPARK_HOME": str(users)}
+    folder = spark_conf_folder(before)
+    assert folder == str(users / "conf")
+    behind = {"SPARK_HOME": str(own), USERS_CONF_FOLDER: folder}
+    assert spark_defaults(before) == spark_defaults(behind) == {"a": "theirs"}

@@ -1,12 +1,13 @@
 """Which Java Spark gets, and that the script in front of it hides the one argument."""
 
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from seglake.environment.errors import NoJavaError
-from seglake.environment.java_home import find_java, main, provide_java
+from seglake.environment.java_home import cache_folder, find_java, main, provide_java
 
 _JAVA = """#!/bin/sh
 if [ "$1" = -version ]; then
@@ -115,3 +116,17 @@ def test_called_by_name_it_prints_the_home(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     assert main() == 0
     assert Path(capsys.readouterr().out.strip(), "bin", "java").is_relative_to(tmp_path / "cache")
+
+
+def test_without_a_home_the_cache_is_one_folder_that_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    (tmp_path / "home").touch()
+    environment = {"HOME": str(tmp_path / "home")}
+    folder = cache_folder(environment)
+    assert cache_folder(environment) == folder
+    assert folder.stat().st_mode & 0o777 == 0o700
+
+    folder.chmod(0o777)  # so that others may have put a program there
+    assert cache_folder(environment) != folder

@@ -9,7 +9,7 @@ from deltalake.exceptions import CommitFailedError
 from seglake.lake.app_versions import AppVersions
 from seglake.lake.delta_commit import recover, versions
 from seglake.lake.delta_tables import LakeTables
-from seglake.lake.errors import CommitUnknownError
+from seglake.lake.errors import CommitUnknownError, ForeignChangeError
 from seglake.lake.parquet_files import DataFile
 from seglake.lake.tables import CHECKPOINTS, GAPS, RECORDS, Table
 from support.lake_drivers import commit, commit_after_the_first_table
@@ -213,3 +213,19 @@ def test_wave_planned_before_the_last_one_was_published_is_lost(lake: Lake) -> N
     commit(lake, wave(lake, "orders", 1, range(3)), after=commit_too_early)
     assert outcomes == [((), ("orders",))]
     assert generations(lake, "orders") == AppVersions(1, 1, 1)
+
+
+def test_commit_of_another_topic_does_not_hide_what_another_tool_changed(lake: Lake) -> None:
+    commit(lake, wave(lake, "orders", 1, range(2)))
+    commit(lake, wave(lake, "orders", 2, range(2, 5)))
+    restored = DeltaTable(lake.tables.path(CHECKPOINTS))
+    newest = restored.version()
+    restored.restore(newest - 1)
+    before = table_versions(lake)
+    with pytest.raises(ForeignChangeError, match="RESTORE"):
+        commit(lake, wave(lake, "clicks", 1, range(1)))
+    assert (table_versions(lake), redo_files(lake)) == (before, [])
+
+    restored.restore(newest)
+    assert commit(lake, wave(lake, "clicks", 1, range(1))) == (("clicks",), ())
+    assert_each_row_once(lake, "orders", [0, 1, 2, 3, 4])

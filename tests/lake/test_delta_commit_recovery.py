@@ -3,12 +3,13 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
+from deltalake import DeltaTable
 
 from seglake.lake import redo_file
 from seglake.lake.app_versions import AppVersions
 from seglake.lake.commit_protocol import _is_needless
 from seglake.lake.delta_commit import recover, versions
-from seglake.lake.errors import DecidedFileGoneError
+from seglake.lake.errors import DecidedFileGoneError, ForeignChangeError
 from seglake.lake.redo_file import Redo
 from seglake.lake.tables import BATCHES, CHECKPOINTS, GAPS, RECORDS, Table
 from seglake.lake.waves import TopicWave
@@ -21,7 +22,7 @@ from support.lake_drivers import (
     recover_together,
 )
 from support.lake_rows import PLAIN_TABLES, SOURCE, Lake, next_wave, read_offsets, wave
-from support.lake_states import assert_each_row_once, redo_files
+from support.lake_states import assert_each_row_once, redo_files, table_versions
 from support.processes import young
 
 STEPS = ("redo", *(table.name for table in PLAIN_TABLES), "cleaned")
@@ -256,3 +257,20 @@ def test_files_that_are_in_their_table_already_may_be_compacted_away(lake: Lake)
     table.vacuum(retention_hours=0, dry_run=False, enforce_retention_duration=False)
     assert recover(lake.tables, SOURCE, ["orders"]) == ("orders",)
     assert_each_row_once(lake, "orders", [0, 1, 2, 3, 4])
+
+
+def test_recovery_does_not_hide_what_another_tool_changed(lake: Lake) -> None:
+    commit(lake, wave(lake, "clicks", 1, range(2)))
+    commit(lake, wave(lake, "clicks", 2, range(2, 5)))
+    let_die(lake, "records", wave(lake, "orders", 1, range(3)))
+    restored = DeltaTable(lake.tables.path(CHECKPOINTS))
+    newest = restored.version()
+    restored.restore(newest - 1)
+    before = table_versions(lake)
+    with pytest.raises(ForeignChangeError, match="RESTORE"):
+        recover(lake.tables, SOURCE)
+    assert table_versions(lake) == before
+
+    restored.restore(newest)
+    assert recover(lake.tables, SOURCE) == ("orders",)
+    assert_each_row_once(lake, "orders", [0, 1, 2])

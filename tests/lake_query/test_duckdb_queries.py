@@ -11,7 +11,7 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from seglake.lake.delta_tables import LakeTables
-from seglake.lake.tables import TABLES
+from seglake.lake.tables import TABLES, Table
 from seglake.pipelines.lake_query.answers import OutputFormat, write
 from seglake.pipelines.lake_query.duckdb_queries import DuckDBQueries
 from seglake.pipelines.lake_query.errors import NotForDuckDBError, QueryFailedError, WrongQueryError
@@ -189,3 +189,36 @@ def test_table_that_another_tool_changed_is_left_to_spark(lake_path: Path, tmp_p
 def test_answer_that_cannot_be_computed_fails(lake_path: Path) -> None:
     with pytest.raises(QueryFailedError, match="the query failed: Conversion Error: Could not"):
         _asked(lake_path, "SELECT CAST(topic AS INT) FROM records")
+
+
+def test_a_table_is_looked_at_before_those_that_are_committed_before_it(
+    lake_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    paths = LakeTables.file_paths
+
+    def noted(self: LakeTables, table: Table) -> list[str]:
+        asked.append(table.name)
+        return paths(self, table)
+
+    monkeypatch.setattr(LakeTables, "file_paths", noted)
+    _asked(lake_path, "SELECT count(*) FROM current_records")
+    assert asked == [table.name for table in reversed(TABLES) if table.name in asked]
+    assert {"checkpoints", "records"} <= {*asked}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "TIMESTAMP '9999-12-31 23:00:00' + INTERVAL 1 DAY",
+        "TIMESTAMP_NS '2024-01-01 00:00:00.000000001'",
+    ],
+)
+def test_a_value_that_python_cannot_hold_is_said(lake_path: Path, value: str) -> None:
+    with pytest.raises(QueryFailedError, match="--parquet writes such values"):
+        _asked(lake_path, f"SELECT {value} AS t")
+
+
+def test_show_lists_all_names_behind_a_comment_too(lake_path: Path) -> None:
+    names = _asked(lake_path, "SHOW TABLES")
+    assert _asked(lake_path, "-- what is there?\nSHOW TABLES") == names != []

@@ -105,3 +105,14 @@ def test_a_file_that_is_gone_or_another_is_an_answer(data: Path) -> None:
     assert "no such file" in str(surveys[0].missing)
     assert "changed its size after it was listed" in str(surveys[1].missing)
     assert surveys[2].size_bytes == request.file.size_bytes - 1
+
+
+def test_a_damaged_time_neither_opens_nor_closes_a_window(data: Path) -> None:
+    batches = made_batches("orders", 0, range(50), value_bytes=100)
+    damaged = bytearray(batches[1].data)
+    damaged[35] ^= 0x10  # of its newest time, so that it is far ahead
+    batches[1] = batches[1]._replace(data=bytes(damaged))
+    request = _request(data, batches)
+    wanted = FIRST_MS + 30 * STEP_MS
+    assert survey_segment(replace(request, from_ms=wanted)).window.from_offset == 30
+    assert survey_segment(replace(request, to_ms=wanted)).window.to_offset == 30

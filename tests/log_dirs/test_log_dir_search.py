@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from seglake.log_dirs.log_dir_search import MOST_LEVELS, Closed, FoundLogDir, find_log_dirs
+from seglake.log_dirs.unread_files import UnreadFiles, UnreadKind
 from seglake.storage.errors import StorageError
 from seglake.storage.local_storage import LocalStorage
 from seglake.storage.storage import FileInfo
@@ -93,3 +94,14 @@ def test_a_source_that_cannot_be_listed_is_an_error(data: Path) -> None:
     data.mkdir()
     with pytest.raises(StorageError, match="Permission denied"):
         _found(data, _Closed(data.name))
+
+
+def test_a_log_dir_inside_of_another_is_named(data: Path) -> None:
+    _segments(data / "orders-0")
+    _segments(data / "broker-2" / "orders-1")
+    _put(data / "broker-3", "meta.properties")
+    _put(data / "notes", "readme")
+    unread: list[UnreadFiles] = []
+    find_log_dirs(LocalStorage(), str(data), {}, {}, unread)
+    place = str(data)
+    assert unread == [UnreadFiles(place, place, UnreadKind.LOG_DIR, 2, 0, "broker-2")]

@@ -1,11 +1,12 @@
 """Which gaps still stand, and which of them a replica could fill."""
 
+import pyarrow as pa
 import pytest
 
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.replica import PartitionKey
 from seglake.log_tables.coverage import Coverage
-from seglake.log_tables.current_gaps import CurrentGap, fillable_gaps
+from seglake.log_tables.current_gaps import CurrentGap, fillable_gaps, not_compacted
 
 _KEY = PartitionKey("orders", 0, "id")
 
@@ -83,3 +84,12 @@ def test_a_gap_without_a_topic_id_is_of_the_first_that_is_known() -> None:
 def test_only_damage_is_evidence(cause: GapCause) -> None:
     gap = CurrentGap(_KEY, 0, 1, cause)
     assert gap.lacks_evidence == (cause is not GapCause.QUARANTINED)
+
+
+def test_what_the_cleaner_took_is_left_out_of_rows_that_are_read() -> None:
+    causes = [GapCause.COMPACTED, GapCause.MISSING, GapCause.COMPACTED, GapCause.DELETED]
+    rows = [_gap(start, start + 1, "a", cause) for start, cause in enumerate(causes)]
+    table = pa.Table.from_pylist([{**row, "cause": str(row["cause"])} for row in rows])
+    assert [row["start_offset"] for row in not_compacted(table)] == [1, 3]
+    assert [row["start_offset"] for row in not_compacted(table.slice(1, 1))] == [1]
+    assert [*not_compacted(table.slice(0, 1))] == []

@@ -4,14 +4,15 @@ import time
 from pathlib import Path
 from typing import BinaryIO
 
+import pyarrow.parquet as pq
 import pytest
 
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.replica import PartitionKey
-from seglake.lake.tables import GAPS
+from seglake.lake.tables import GAPS, QUARANTINE
 from seglake.log_tables.quarantine_rows import RowStamp, gap_row
 from seglake.segment_decoding import table_files
-from seglake.segment_decoding.decoded_rows import DecodedRows
+from seglake.segment_decoding.decoded_rows import DecodedRows, Row
 from seglake.segment_decoding.table_files import TableFiles
 from seglake.segment_decoding.tasks import DecodeSettings
 from seglake.storage.errors import OutputError
@@ -73,6 +74,11 @@ def _add_gap(files: TableFiles, topic: str) -> None:
     files.add(DecodedRows(GAPS, [row]))
 
 
+def _damaged(offset: int, size_bytes: int) -> Row:
+    settled = {"topic": "orders", "partition": 0, "base_offset": offset, "raw": bytes(size_bytes)}
+    return tuple(settled.get(name) for name in QUARANTINE.schema.names)
+
+
 def test_a_file_that_cannot_be_closed_is_deleted(tmp_path: Path) -> None:
     files = _table_files(_FullDisk(), tmp_path)
     _add_gap(files, "orders")
@@ -94,3 +100,19 @@ def test_files_of_many_topics_are_not_open_all_at_once(
         _add_gap(files, topic)
     assert [file.topic for file in files.finish()] == topics
     assert disk.most_open <= 5
+
+
+def test_small_rows_of_quarantine_share_a_row_group(tmp_path: Path) -> None:
+    files = _table_files(LocalStorage(), tmp_path)
+    files.begin("orders")
+    for offset in range(100):
+        files.add(DecodedRows(QUARANTINE, [_damaged(offset, 10)]))
+    (small,) = files.finish()
+    assert pq.ParquetFile(tmp_path / small.table / small.path).num_row_groups == 1
+
+    files = _table_files(LocalStorage(), tmp_path)
+    files.begin("orders")
+    for offset in range(20):
+        files.add(DecodedRows(QUARANTINE, [_damaged(offset, _MIB)]))
+    (large,) = files.finish()
+    assert pq.ParquetFile(tmp_path / large.table / large.path).num_row_groups == 3

@@ -21,8 +21,8 @@ from support.encoder import (
     write_log_dir,
 )
 from support.faults import batch
-from support.lakes import ingested
-from support.made_logs import FIRST_MS, made_segments, make_log_dir
+from support.lakes import ingested, read_table
+from support.made_logs import FIRST_MS, made_batches, made_segments, make_log_dir, write_over
 from support.taken import gaps_taken, offsets_taken
 
 _OFFSET = struct.Struct(">q")
@@ -147,3 +147,67 @@ def test_unreadable_wrapper_that_claims_offsets_of_the_next_segment_costs_itself
     summary = ingested(tmp_path / "data", tmp_path / "lake")
     assert (summary.left_out, sum(summary.defects.values())) == ({}, 1)
     assert offsets_taken(tmp_path / "lake") == [*range(10), *range(400, 405)]
+
+
+def test_an_offset_that_leaves_no_room_for_the_next_is_quarantined(tmp_path: Path) -> None:
+    (segment,) = made_segments("orders", 0, [0, 20])
+    batches = list(segment.batches)
+    batches[1] = _at_offset(batches[1], 2**63 - 1)
+    write_log_dir(tmp_path / "data", [Partition("orders", 0, [Segment(0, batches)])])
+    lake = tmp_path / "lake"
+    assert ingested(tmp_path / "data", lake).exit_code == 0
+    assert offsets_taken(lake) == [*range(5), *range(10, 20)]
+    (row,) = read_table(lake, "quarantine")
+    assert (row["base_offset"], row["last_offset"]) == (2**63 - 1, None)
+
+
+def _without_proof(folder: Path, *segments: Segment, end: int) -> Path:
+    """A log dir whose files say of no offset from `end` on that it was there."""
+    log = Partition("orders", 0, segments, high_watermark=end, recovery_point=end)
+    return write_over(folder, [log])
+
+
+_TO_THE_END = {"upper_bound": "log_end"}
+
+
+@pytest.mark.parametrize(("byte", "mask"), [(16, 0x04), (1, 0x01)], ids=["magic", "offset"])
+def test_damage_at_the_end_that_nothing_shows_the_offsets_of_is_kept_and_named(
+    byte: int, mask: int, tmp_path: Path
+) -> None:
+    (segment,) = made_segments("orders", 0, [0, 15])
+    batches = list(segment.batches)
+    damaged = bytearray(batches[2].data)
+    damaged[byte] ^= mask
+    batches[2] = batches[2]._replace(data=bytes(damaged))
+    lake = tmp_path / "lake"
+    disk = _without_proof(tmp_path / "data", Segment(0, batches), end=10)
+    summary = ingested(disk, lake, read=_TO_THE_END)
+    assert (summary.exit_code, offsets_taken(lake)) == (0, [*range(10)])
+    (row,) = read_table(lake, "quarantine")
+    assert (row["raw"], row["previous_offset"], row["next_offset"]) == (bytes(damaged), 9, None)
+    assert (imbalances_of(lake), read_table(lake, "gaps")) == ([], [])
+    assert "orders-0: the last segment ends in damage" in summary.to_text()
+    again = ingested(disk, lake, read=_TO_THE_END)
+    assert (again.counts.records, len(read_table(lake, "quarantine"))) == (0, 1)
+
+    behind = made_batches("orders", 0, range(15, 20))
+    _without_proof(disk, Segment(0, [*batches, *behind]), end=20)
+    ingested(disk, lake, read=_TO_THE_END)
+    assert offsets_taken(lake) == [*range(10), *range(15, 20)]
+    assert gaps_taken(lake) == [(10, 15, "quarantined")]
+    assert {row["raw"] for row in read_table(lake, "quarantine")} == {bytes(damaged)}
+    assert imbalances_of(lake) == []
+
+
+def test_a_last_segment_that_holds_only_damage_is_kept_and_named(tmp_path: Path) -> None:
+    first, last = made_segments("orders", 0, [0, 10, 15])
+    (batch,) = last.batches
+    damaged = batch._replace(data=batch.data[:16] + b"\x06" + batch.data[17:])
+    disk = _without_proof(tmp_path / "data", first, Segment(10, [damaged]), end=10)
+    lake = tmp_path / "lake"
+    summary = ingested(disk, lake, read=_TO_THE_END)
+    assert (summary.exit_code, offsets_taken(lake)) == (0, [*range(10)])
+    (row,) = read_table(lake, "quarantine")
+    assert row["raw"] == damaged.data
+    assert imbalances_of(lake) == []
+    assert "the last segment ends in damage" in summary.to_text()

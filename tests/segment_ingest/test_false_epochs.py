@@ -35,4 +35,6 @@ def test_no_row_has_an_epoch_not_its_own_without_a_note(
     says = f"the batch at offset {5 * index} says leader epoch {false[0]['leader_epoch']}"
     is_none = false[0]["leader_epoch"] is None  # a negative one is none, not a false one
     assert len(false) == 1
+    (ledger,) = read_table(tmp_path / "lake", "checkpoints")
+    assert ledger["leader_epoch"] == (None if index == BATCHES - 1 else 4)
     assert (says in summary.to_text()) != is_none

@@ -36,13 +36,17 @@ def one(key: str, value: object) -> Settings:
         ("source.source_id", "a/b", "may hold letters, digits, _ and - only; got 'a/b'"),
         ("select.from_timestamp", "yesterday", "'yesterday' is not an ISO-8601 timestamp"),
         ("select.from_timestamp", 5, "expected an ISO-8601 timestamp, got 5"),
-        ("spark.properties", {"a": 1}, "expected a text in quotes, got 1"),
+        ("spark.properties", {"a": 1}, "expected a text in quotes"),
+        ("spark.properties", {"a": {"b": "c"}}, "a name with dots stands in quotes"),
+        ("select.to_timestamp", "9999-12-31T23:59:59-05:00", "outside of the years 1 to 9999"),
         ("spark.properties", "a=1", "expected a table of texts"),
         ("spark.master", "", "got an empty one"),
         ("read.split_bytes", 0, "must be at least 1, got 0"),
-        ("read.decoded_bytes", "9999999TiB", "must be at most 9223372036854775807, got 10995"),
+        ("write.wave_bytes", "9999999TiB", "must be at most 9223372036854775807, got 10995"),
         ("read.window_bytes", 1, "must be at least 65536, got 1"),
         ("read.decoded_bytes", -1, "must be at least 1"),
+        ("read.decoded_bytes", "513MiB", "must be at most 536870912"),
+        ("limits.max_decompressed_batch_bytes", "2GiB", "must be at most 1073741824"),
         ("write.wave_bytes", 0, "must be at least 1"),
         ("write.target_file_bytes", 0, "must be at least 1"),
         ("write.compression_level", 23, "must be at most 22, got 23"),
@@ -120,3 +124,13 @@ def test_timestamp_becomes_utc_milliseconds(value: object) -> None:
 def test_error_survives_pickling() -> None:
     error = SettingsError("a.b", "bad", other_key="a.c", origin="x.toml")
     assert str(pickle.loads(pickle.dumps(error))) == str(error)
+
+
+@pytest.mark.parametrize("value", [{"a": 1234567}, {"a": {"b": "1234567"}}, "a=1234567", 1234567])
+def test_no_value_of_sparks_properties_is_in_an_error(value: object) -> None:
+    with pytest.raises(SettingsError) as caught:
+        one("spark.properties", value)
+    assert "1234567" not in str(caught.value)
+    with pytest.raises(SettingsError) as caught:
+        Settings.from_mappings([("a.toml", {"spark": value})])
+    assert "1234567" not in str(caught.value)

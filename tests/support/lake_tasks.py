@@ -20,6 +20,10 @@ def parents_word(name: str) -> str | None:
     return dict(word.split("=", 1) for word in words if word).get(name)
 
 
+def touch(path: str) -> None:
+    Path(path).touch()
+
+
 def slow_square(number: int) -> int:
     time.sleep(0.3 if number == 0 else 0.01)
     return number * number

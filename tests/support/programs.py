@@ -10,10 +10,10 @@ def last_words(text: str, folder: Path) -> str:
     return said(text, folder)[1].splitlines()[-1]
 
 
-def said(text: str, folder: Path) -> tuple[str, str]:
+def said(text: str, folder: Path, *, seconds: int = 20) -> tuple[str, str]:
     """What a program writes to stdout and stderr."""
     program = folder / "program.py"
     program.write_text(text.format(folder=str(Path(__file__).parents[1])))
     command = [sys.executable, str(program)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=20)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=seconds)
     return done.stdout, done.stderr

@@ -1,3 +1,4 @@
+import _thread
 import os
 import threading
 from pathlib import Path
@@ -9,6 +10,7 @@ from seglake.task_engine.engine import SparkEngine
 from seglake.task_engine.errors import EngineError
 from seglake.task_engine.spark_engine import _python_cause
 from support import lake_tasks
+from support.programs import said
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -68,6 +70,63 @@ def test_workers_do_not_look_for_garbage_in_what_they_have_imported(
     """PySpark has them look behind each task, which would take longer than a small task does."""
     engine = SparkEngine(spark_context)
     assert min(engine.run(lake_tasks.frozen_count, range(4), on_done=lambda count: None)) > 10_000
+
+
+@pytest.mark.spark
+def test_tasks_that_spark_is_about_to_get_are_cancelled_too(
+    spark_context: "SparkContext", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C comes while our thread hands the tasks to Spark."""
+    may_go_on = threading.Event()
+    hand_over = spark_context.parallelize
+
+    def slowly(*arguments: object) -> object:
+        threading.Timer(0.2, _thread.interrupt_main).start()
+        may_go_on.wait()
+        return hand_over(*arguments)  # type: ignore[arg-type]  # as they came
+
+    monkeypatch.setattr(spark_context, "parallelize", slowly)
+    before = {*threading.enumerate()}
+    markers = [str(tmp_path / "first"), str(tmp_path / "second")]
+    with pytest.raises(KeyboardInterrupt):
+        SparkEngine(spark_context).run(lake_tasks.touch, markers, on_done=lambda count: None)
+    may_go_on.set()
+    for thread in {*threading.enumerate()} - before:
+        thread.join(timeout=60)
+    assert [*tmp_path.iterdir()] == []
+
+
+_DIES = """\
+import os, sys
+sys.path.insert(0, {folder!r})
+from seglake.environment.java_home import provide_java
+provide_java(os.environ)
+os.environ["PYSPARK_PYTHON"] = sys.executable
+os.environ["PYTHONPATH"] = {folder!r}
+from pyspark.sql import SparkSession
+from seglake.task_engine.engine import SparkEngine
+from seglake.task_engine.errors import EngineError
+from support import lake_tasks
+
+session = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+engine = SparkEngine(session.sparkContext)
+engine.run(lake_tasks.slow_square, [1], on_done=lambda count: None)
+java = session.sparkContext._gateway.proc
+java.kill()
+java.wait()
+try:
+    engine.run(lake_tasks.slow_square, [1], on_done=lambda count: None)
+except EngineError as error:
+    print("told:", error, flush=True)
+os._exit(0)
+"""
+
+
+@pytest.mark.own_spark
+def test_a_virtual_machine_that_dies_between_two_rounds_is_told(tmp_path: Path) -> None:
+    out, _ = said(_DIES, tmp_path, seconds=120)
+    assert out.startswith("told: ")
+    assert "spark" in out
 
 
 def test_cause_is_the_last_exception_of_the_workers_traceback() -> None:

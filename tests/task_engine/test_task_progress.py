@@ -127,3 +127,10 @@ def test_tasks_of_a_local_spark_are_seen_while_they_work(spark_session: "SparkSe
             time.sleep(0.01)
     assert len({*seen}) > 10
     assert seen == sorted(seen)
+
+
+def test_a_disk_that_was_full_costs_no_task(tmp_path: Path) -> None:
+    with TaskProgress([20, 20, 20]) as progress, LocalEngine(1) as engine:
+        with Path(progress.path).open("r+b") as file:
+            file.truncate(8)
+        assert run_watched(engine, lake_tasks.count_twice_as_much, [1, 2, 3], progress) == [1, 2, 3]

@@ -225,6 +225,9 @@ class SimulatedPort(CommitPort):
         if self._lake.redos.pop(redo.file_name, None) is not None:
             self._lake.deleted_redos[redo.file_name] = redo
 
+    def require_own_rows(self, topics: Iterable[str]) -> None:
+        """Nobody else writes here."""
+
     def require_files(self, files: Iterable[DataFile]) -> None:
         gone = [file.path for file in files if file.path in self._lake.gone]
         if gone:

@@ -11,6 +11,7 @@ from contextvars import ContextVar
 from types import TracebackType
 from typing import NoReturn
 
+from seglake.cli.streams import abandon_out, make_ready, out_is_gone
 from seglake.environment.interrupts import ends_process
 from seglake.errors import ExitCode, SeglakeError, WrongCallError
 from seglake.printable import on_one_line
@@ -40,8 +41,11 @@ def run_job(job: Callable[[], int], *, verbose: bool, writes: bool, explains: bo
     try:
         code = job()
         sys.stdout.flush()
-    except BrokenPipeError:
-        _abandon_stdout()
+    except BrokenPipeError as error:
+        if not out_is_gone():
+            _explain(error, verbose=verbose)
+            return ExitCode.FAILED
+        abandon_out()
     except KeyboardInterrupt:
         if explains:
             print(_WRITING_INTERRUPTED if writes else _INTERRUPTED, file=sys.stderr)
@@ -61,6 +65,7 @@ def exit_with(main: Callable[[Sequence[str]], int]) -> NoReturn:
     The interpreter does not take itself down: threads of the stores' native clients still run
     then, and an audit that was done has been seen to end with SIGABRT there.
     """
+    make_ready()
     sys.excepthook = _explain_fault
     # A run keeps most of what it makes: to look for cycles in it takes a tenth of a large one.
     gc.set_threshold(50_000, 20, 50)
@@ -72,7 +77,7 @@ def exit_with(main: Callable[[Sequence[str]], int]) -> NoReturn:
     except KeyboardInterrupt:  # before the job began
         print(_INTERRUPTED, file=sys.stderr)
         code = ExitCode.INTERRUPTED
-    with suppress(BrokenPipeError):
+    with suppress(OSError):  # the job has met it already
         sys.stdout.flush()
     sys.stderr.flush()
     _remove_scratch_folder()
@@ -110,8 +115,3 @@ def _explain_fault(
         " visible in the tables. Run again with -v for the traceback, and report it.",
         file=sys.stderr,
     )
-
-
-def _abandon_stdout() -> None:
-    """Whoever read our output has gone: keep the interpreter from complaining when it closes it."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from seglake.cli import report_option
 from seglake.cli.arguments import settings_of
 from seglake.cli.outcome import run_job
+from seglake.cli.streams import write_out
 from seglake.errors import WrongCallError
-from seglake.printable import encodable, on_one_line
+from seglake.printable import on_one_line
 
 if TYPE_CHECKING:
     from seglake.commands import RunOptions
@@ -102,9 +103,8 @@ def _run(command: Command, arguments: argparse.Namespace, log: "EventLog | None"
         summary, text, write_report = command.run(Call(arguments, settings, options, view))
         in_json = summary.to_json() if arguments.json or recorders else ""
         hand_over(summary.exit_code, json.loads(in_json or "{}"))
-        shown = in_json if arguments.json else encodable(text, sys.stdout.encoding)
-        sys.stdout.write(f"{shown}\n")
-        write_report()
+        write_out(f"{in_json if arguments.json else text}\n")
+        _reported(write_report, log)
     return summary.exit_code
 
 
@@ -139,19 +139,28 @@ def _event_record(log: "EventLog", arguments: argparse.Namespace) -> "RunRecorde
     return EventRecord(log, has_traceback=arguments.verbose > 0)
 
 
+def _reported(write_report: Callable[[], None], log: "EventLog | None") -> None:
+    """Write the page, unless the run found nothing to make a lake of."""
+    try:
+        write_report()
+    except WrongCallError as error:
+        _tell(log, f"no report was written: {error}")
+
+
+def _tell(log: "EventLog | None", text: str) -> None:
+    if log is None:
+        sys.stderr.write(f"seglake: {on_one_line(text)}\n")
+    else:
+        log.write("notice", level="warning", message=text)
+
+
 def _asked_for(arguments: argparse.Namespace, log: "EventLog | None") -> "Iterator[RunRecorder]":
     """The recorders that the arguments name; what they need is imported only then.
 
     Raises:
         WrongCallError: one cannot be.
     """
-
-    def tell(text: str) -> None:
-        if log is None:
-            sys.stderr.write(f"seglake: {on_one_line(text)}\n")
-        else:
-            log.write("notice", level="warning", message=text)
-
+    tell = partial(_tell, log)
     if arguments.metrics:
         from seglake.run_records.metrics_file import MetricsFile
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from seglake.cli.arguments import settings_of, sql_parser
 from seglake.cli.outcome import run_job
+from seglake.cli.streams import write_as_utf_8
 from seglake.errors import ExitCode, WrongCallError
 from seglake.pipelines.lake_query.statements import require_query, split_statements
 
@@ -35,6 +36,8 @@ def _query(arguments: argparse.Namespace) -> int:
     from seglake.pipelines.lake_query.answers import OutputFormat
 
     form = OutputFormat(arguments.form)
+    if form is not OutputFormat.TABLE:
+        write_as_utf_8()
     with lake_queries(arguments, settings) as queries:
         if text is None:
             prompt(
@@ -66,7 +69,10 @@ def _text(arguments: argparse.Namespace) -> str | None:
     is_person = sys.stdin.isatty() and sys.stdout.isatty()
     if arguments.file is None and is_person and arguments.parquet is None:
         return None
-    return sys.stdin.read()
+    try:
+        return sys.stdin.read()
+    except UnicodeDecodeError as error:
+        raise WrongCallError("cannot read standard input: it is not UTF-8") from error
 
 
 def _statements(text: str, parquet: str | None) -> list[str]:

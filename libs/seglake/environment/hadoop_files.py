@@ -13,6 +13,8 @@ from xml.etree import ElementTree
 from seglake.errors import WrongCallError
 
 SPARK_PREFIX = "spark.hadoop."
+USERS_CONF_FOLDER = "_SEGLAKE_SPARK_CONF_DIR"
+"""A variable for us and the processes that we start, since SPARK_HOME is changed for Spark."""
 _SITE_FILES = ("core-site.xml", "hdfs-site.xml")
 _DEFAULTS = "spark-defaults.conf"
 _DEFAULTS_LINE = re.compile(r"spark\.hadoop\.(\S+?)(?:\s*[=:]\s*|\s+)(.*)")
@@ -39,12 +41,17 @@ def spark_defaults(environment: Mapping[str, str]) -> dict[str, str]:
     Raises:
         WrongCallError: the file is there and cannot be read.
     """
-    folder = environment.get("SPARK_CONF_DIR")
-    if not folder and "SPARK_HOME" in environment:
-        folder = str(Path(environment["SPARK_HOME"], "conf"))
+    folder = spark_conf_folder(environment)
     text = _text_of(Path(folder, _DEFAULTS)) if folder else None
     matches = (_DEFAULTS_LINE.fullmatch(line.strip()) for line in (text or "").splitlines())
     return {match[1]: match[2] for match in matches if match is not None}
+
+
+def spark_conf_folder(environment: Mapping[str, str]) -> str | None:
+    """Where the user keeps spark-defaults.conf, also when a Spark of ours has begun to run."""
+    home = environment.get("SPARK_HOME")
+    named = environment.get("SPARK_CONF_DIR") or environment.get(USERS_CONF_FOLDER)
+    return named or (str(Path(home, "conf")) if home else None)
 
 
 def _properties_of(path: Path) -> dict[str, str]:

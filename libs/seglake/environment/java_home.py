@@ -9,10 +9,12 @@ is a script that drops the request and runs the Java found.
 import os
 import re
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, MutableMapping
+from contextlib import suppress
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
@@ -116,14 +118,25 @@ def _home_in_front_of(java: Path, environment: Mapping[str, str]) -> Path:
 
 
 def cache_folder(environment: Mapping[str, str]) -> Path:
-    """A folder of this user for what can be made again; private and short-lived if need be."""
+    """A folder of this user for what can be made again; among the temporary ones if need be."""
     base = environment.get("XDG_CACHE_HOME") or str(Path(environment.get("HOME", "/")) / ".cache")
     folder = Path(base) / "seglake"
-    try:
+    with suppress(OSError):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError:
-        return Path(tempfile.mkdtemp(prefix="seglake-"))
-    return folder
+        return folder
+    with suppress(OSError):
+        temporary = Path(tempfile.gettempdir(), f"seglake-{os.getuid()}")
+        temporary.mkdir(mode=0o700, exist_ok=True)
+        if _is_ours_alone(temporary):
+            return temporary
+    return Path(tempfile.mkdtemp(prefix="seglake-"))
+
+
+def _is_ours_alone(folder: Path) -> bool:
+    """Whether nobody else can have put a program there, for us to run."""
+    found = folder.lstat()
+    is_own = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
+    return is_own and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 def main() -> int:

@@ -18,6 +18,7 @@ from pyspark.sql import SparkSession
 
 from seglake.environment.delta_jars import delta_jars
 from seglake.environment.errors import SparkStartError
+from seglake.environment.hadoop_files import USERS_CONF_FOLDER, spark_conf_folder
 from seglake.environment.interrupts import ends_process
 from seglake.environment.jar_fetch import spark_home
 from seglake.environment.java_home import provide_java
@@ -166,7 +167,10 @@ def _prepare_environment() -> None:
     if is_submitted():
         return
     provide_java(os.environ)
-    os.environ["SPARK_HOME"] = str(spark_home())
+    own_home, conf_folder = str(spark_home()), spark_conf_folder(os.environ)
+    if conf_folder is not None and os.environ.get("SPARK_HOME") != own_home:
+        os.environ[USERS_CONF_FOLDER] = conf_folder
+    os.environ["SPARK_HOME"] = own_home
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
 
 

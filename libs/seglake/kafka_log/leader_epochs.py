@@ -79,6 +79,9 @@ class LeaderEpochs:
         return min(self.epochs[following].start_offset, self.log_end_offset)
 
 
+UNKNOWN_EPOCHS = LeaderEpochs(())
+
+
 def leader_epochs_of(
     epochs: Iterable[EpochStart],
     log_end_offset: int = OPEN_END,
@@ -93,25 +96,24 @@ def leader_epochs_of(
             but no checksum covers an epoch: one batch alone needs the file's word, and one that
             breaks the rise of the others is false.
     """
-    file = [entry for entry in epochs if entry.start_offset <= log_end_offset]
+    believed = [entry for entry in epochs if entry.start_offset <= log_end_offset]
+    told = {entry.epoch for entry in believed}
     facts = _rising(sorted(seen, key=lambda fact: fact.start_offset))
-    believed = file
     for index, fact in enumerate(facts):
         neighbours = [*facts[max(index - 1, 0) : index], *facts[index + 1 : index + 2]]
         is_alone = all(neighbour.epoch != fact.epoch for neighbour in neighbours)
-        if not file or not is_alone or fact.epoch in {entry.epoch for entry in file}:
-            believed = _with_fact(believed, fact)
+        if not told or not is_alone or fact.epoch in told:
+            _believe(believed, fact)
     return LeaderEpochs(tuple(believed), log_end_offset)
 
 
-def _with_fact(entries: list[EpochStart], fact: EpochStart) -> list[EpochStart]:
-    """The entries that can be true when `fact.epoch` wrote `fact.start_offset`, and that one."""
-    epoch, offset = fact
-    before = [e for e in entries if e.epoch <= epoch and e.start_offset <= offset]
-    behind = [e for e in entries if e.epoch > epoch and e.start_offset > offset]
-    if not before or before[-1].epoch < epoch:
-        before.append(fact)
-    return [*before, *behind]
+def _believe(entries: list[EpochStart], fact: EpochStart) -> None:
+    """Add a fact, and take out what cannot be true when `fact.epoch` wrote `fact.start_offset`."""
+    of_epoch = bisect_right(entries, fact.epoch, key=lambda entry: entry.epoch)
+    of_offset = bisect_right(entries, fact.start_offset, key=lambda entry: entry.start_offset)
+    start, stop = sorted((of_epoch, of_offset))
+    is_known = start > 0 and entries[start - 1].epoch == fact.epoch
+    entries[start:stop] = [] if is_known else [fact]
 
 
 def _rising(seen: Sequence[EpochStart]) -> list[EpochStart]:

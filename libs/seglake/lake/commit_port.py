@@ -56,6 +56,15 @@ class CommitPort(Protocol):
     def commit_ids(self, table: Table, behind: TableView | None = None) -> set[str | None]:
         """Those of all commits, or of those behind a view, whose log entries are still there."""
 
+    def require_own_rows(self, topics: Iterable[str]) -> None:
+        """See that no other tool has changed rows of the tables that topics are committed to.
+
+        Our own commit on top of such a change would hide it from all who look later.
+
+        Raises:
+            ForeignChangeError: one has; nothing was touched.
+        """
+
     def commit(self, table: Table, view: TableView, redo: Redo, topics: Sequence[str]) -> str:
         """Add the topics' files of the table, and their generations, in one commit.
 

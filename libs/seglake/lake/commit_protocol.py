@@ -68,6 +68,8 @@ def commit_steps(
             del due[topic]
         if not due:
             return Outcome((), tuple(lost))
+        yield NOW
+        port.require_own_rows(due)
         # What this wave is built on: a power cut must not undo it and leave this wave there.
         for table in tables_of(due):
             yield NOW
@@ -245,6 +247,8 @@ def _complete(
     port: CommitPort, redo: Redo, topics: Sequence[str], after: Callable[[str], None]
 ) -> Steps[None]:
     """Publish what a driver decided that is gone, or slow: its files may be, too."""
+    yield NOW
+    port.require_own_rows(topics)
     files = yield from _lacking_files(port, redo, topics)
     yield NOW
     try:

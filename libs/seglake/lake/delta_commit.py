@@ -40,6 +40,7 @@ def commit_wave(
 
     Raises:
         WaveError, DataFileError: nothing was committed.
+        ForeignChangeError: another tool changed a table; nothing was committed.
         CommitUnknownError: a commit failed and may yet have happened.
     """
     check_waves(waves)
@@ -66,7 +67,8 @@ def recover(
 
     Raises:
         TablesDisagreeError, DecidedFileGoneError: nothing was touched for that topic.
-        ForeignChangeError: another tool changed a table that `topics` are committed to.
+        ForeignChangeError: another tool changed a table that `topics`, or what is to be completed,
+            are committed to.
         RedoMissingError: one of `topics` cannot be completed.
     """
     named = [*topics]
@@ -168,6 +170,9 @@ class _DeltaPort(CommitPort):
             count = handle.version() - cast("_DeltaView", behind).handle.version()
         with self._tables.named("read the history of", table):
             return {entry.get("commit_id") for entry in handle.history(count)}
+
+    def require_own_rows(self, topics: Iterable[str]) -> None:
+        refuse_foreign_changes(self._tables, tables_of(topics))
 
     def commit(self, table: Table, view: TableView, redo: Redo, topics: Sequence[str]) -> str:
         handle = cast("_DeltaView", view).handle  # this port's own

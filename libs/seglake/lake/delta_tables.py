@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from seglake.lake.errors import NotALakeError, TableRefusedError, UnsafeStoreError, in_one_line
-from seglake.lake.lake_folder import entries_of, holds_conversion, opening
+from seglake.lake.lake_folder import entries_of, holds_conversion, opening, unusable_name
 from seglake.lake.lake_format import refuse_newer, refuse_older
 from seglake.lake.parquet_rows import naming_what_is_no_parquet, with_added
 from seglake.lake.table_checks import check_whole, foreign_features
@@ -45,6 +45,7 @@ class LakeTables:
         self._logs: dict[str, TableLog] = {}
         self._checked_versions: dict[str, int] = {}  # those of `state` and `newest`
         self._whole_versions: dict[str, int] = {}  # whose entries a power cut has not cut
+        self.own_versions: dict[str, int] = {}  # whose rows are as seglake's commits left them
         self.durable_ends: dict[str, int] = {}  # of logs, in versions; as far as known
         # Where files may lie that belong to no table.
         self.work_folder = storage.join(lake_path, RECORDS.name, OWN_FOLDER)
@@ -87,6 +88,7 @@ class LakeTables:
             LakeRefusedError: the storage does not let us look.
         """
         if not self._are_there:
+            self.check_path()
             with opening(self.lake_path):
                 self._are_there = all(map(self.has, REQUIRED_TABLES))
         return self._are_there
@@ -217,6 +219,7 @@ class LakeTables:
         self._logs.clear()
         self._checked_versions.clear()
         self._whole_versions.clear()
+        self.own_versions.clear()
         self.durable_ends.clear()
 
     def open_all(self) -> dict[str, Handle]:
@@ -330,9 +333,9 @@ class LakeTables:
         return self.storage.failure(action, self.path(table), in_one_line(error))
 
     def check_path(self) -> None:
-        """Refuse a name that delta-rs takes for another: it decodes percent signs, at times."""
-        if "%" in self.lake_path:
-            raise LakeFolderError(path=self.lake_path, reason="its name has a percent sign")
+        """Refuse a name that delta-rs takes for another, or for none."""
+        if reason := unusable_name(self.lake_path):
+            raise LakeFolderError(path=self.lake_path, reason=reason)
 
     def entries(self, *names: str) -> list[FileInfo]:
         """What lies in the lake's folder, or in one below it; nothing where there is none.

@@ -113,7 +113,7 @@ class ForeignChangeError(SeglakeError):
         super().__init__(
             f"table {table} at {path} was changed by another tool: {operation} in version "
             f"{version}; undo it with Delta's RESTORE to version {version - 1} and run again; "
-            "nothing was touched"
+            "nothing was committed on top of it"
         )
 
 

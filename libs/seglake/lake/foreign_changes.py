@@ -34,7 +34,11 @@ def refuse_foreign_changes(tables: LakeTables, wanted: Iterable[Table]) -> None:
         TornLogError: the newest commit was cut short by a power cut.
     """
     for table in wanted:
-        if _is_ours(_newest_commit(tables, table)):  # nearly always, and cheap to see
+        version = tables.state(table).version
+        if tables.own_versions.get(table.name) == version:
+            continue
+        if _is_ours(_commit_of(tables, table, version)):  # nearly always, and cheap to see
+            tables.own_versions[table.name] = version
             continue
         handle = tables.newest(table)
         harmless = _CHANGES_NO_ROW | ({"DELETE"} if table == RECORDS else set())
@@ -51,12 +55,13 @@ def refuse_foreign_changes(tables: LakeTables, wanted: Iterable[Table]) -> None:
                 operation=str(change.get("operation")),
                 version=int(change["version"]),
             )
+        tables.own_versions[table.name] = handle.version()
 
 
 # Any: what a tool says of its commit.
-def _newest_commit(tables: LakeTables, table: Table) -> Mapping[str, Any]:
-    """The info of the newest commit; empty where the log's entry does not tell."""
-    path = tables.log_entry_path(table, tables.state(table).version)
+def _commit_of(tables: LakeTables, table: Table, version: int) -> Mapping[str, Any]:
+    """The info of the commit that made a version; empty where the log's entry does not tell."""
+    path = tables.log_entry_path(table, version)
     try:
         for line in tables.storage.read_bytes(path).splitlines():
             action = json.loads(line)
@@ -107,5 +112,5 @@ def _undone(older: Sequence[Mapping[str, Any]], restore: Mapping[str, Any]) -> i
 
 # Any: as above.
 def _is_ours(commit: Mapping[str, Any]) -> bool:
-    """Whether it is one of a run, which looked at what came before it."""
+    """Whether it is one of a run, which looked at what came before it (`require_own_rows`)."""
     return "run_id" in commit and MAINTAINS not in commit

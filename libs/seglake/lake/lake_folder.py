@@ -51,3 +51,14 @@ def files_of(storage: Storage, entry: FileInfo) -> list[FileInfo]:
     if not entry.is_folder:
         return [entry]
     return [f for below in entries_of(storage, entry.path) for f in files_of(storage, below)]
+
+
+def unusable_name(path: str) -> str:
+    """Why delta-rs would not find a folder of this name; empty where it does."""
+    if "%" in path:  # which it decodes, at times
+        return "its name has a percent sign"
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return "its name is not UTF-8"
+    return ""

@@ -6,6 +6,7 @@ delta-rs syncs nothing. On S3 and HDFS there is nothing to sync.
 import contextlib
 
 from seglake.lake.delta_tables import LOG_FOLDER, Handle, LakeTables
+from seglake.lake.table_log import HINT
 from seglake.lake.tables import Table
 from seglake.storage.errors import PlaceError
 
@@ -70,7 +71,7 @@ def write_checkpoint(tables: LakeTables, table: Table, handle: Handle) -> None:
 def _checkpoint_paths(tables: LakeTables, table: Table, version: int) -> tuple[str, str]:
     """The checkpoint of a version, and the file that names the newest one."""
     checkpoint = tables.log_entry_path(table, version).removesuffix("json") + "checkpoint.parquet"
-    return checkpoint, tables.storage.join(tables.path(table), LOG_FOLDER, "_last_checkpoint")
+    return checkpoint, tables.storage.join(tables.path(table), LOG_FOLDER, HINT)
 
 
 def _is_there(tables: LakeTables, path: str) -> bool:

@@ -14,7 +14,7 @@ from seglake.lake.parquet_rows import read_batches
 from seglake.storage.errors import NotFoundError, PlaceError
 from seglake.storage.storage import Storage
 
-_HINT = "_last_checkpoint"  # its name in Delta's protocol
+HINT = "_last_checkpoint"  # its name in Delta's protocol
 _VERSION_DIGITS = 20
 _VERSIONS = (".json", ".checkpoint.parquet")  # the ends of files whose names begin with one
 _ACTIONS = ("txn", "protocol", "metaData")
@@ -116,7 +116,7 @@ class TableLog:
         """What the newest checkpoint holds; nothing where there is none up to a version."""
         found = _Actions()
         try:
-            hint = self._storage.read_bytes(self._path(_HINT))
+            hint = self._storage.read_bytes(self._path(HINT))
         except NotFoundError:
             return found
         version = int(json.loads(hint)["version"])

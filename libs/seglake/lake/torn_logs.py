@@ -12,13 +12,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from seglake.lake.errors import TornLogError
+from seglake.lake.table_log import HINT
 from seglake.storage.errors import NotFoundError
 from seglake.storage.storage import Storage
 
 ACTION_COUNT = "action_count"
 """In a commit's info: how many lines follow it. delta-rs puts the generations last."""
-
-_HINT = "_last_checkpoint"
 
 
 def refuse_cut_entry(storage: Storage, path: str) -> None:
@@ -48,8 +47,8 @@ def refuse_torn_log(storage: Storage, log_folder: str) -> None:
         refuse_cut_entry(storage, paths[max(commits)])
     if checkpoints and not _is_parquet(storage.read_bytes(paths[max(checkpoints)])):
         raise TornLogError(path=paths[max(checkpoints)], is_commit=False)
-    if not checkpoints and _HINT in paths:
-        raise TornLogError(path=paths[_HINT], is_commit=False)
+    if not checkpoints and HINT in paths:
+        raise TornLogError(path=paths[HINT], is_commit=False)
 
 
 def _is_whole_entry(content: bytes) -> bool:

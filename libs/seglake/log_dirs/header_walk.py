@@ -29,6 +29,8 @@ from seglake.segment_codec.segment import (
 )
 from seglake.segment_codec.window import Window
 
+_Edge = tuple[int, Unit]  # where a batch begins, and the batch
+
 
 @dataclass(slots=True)
 class EpochRuns:
@@ -77,6 +79,7 @@ class Collected:
     hole_count: int = 0
     tail: Tail | None = None
     window: TimeWindow = NO_WINDOW
+    window_edges: list[Unit] = field(default_factory=list)  # the batches that open and close it
     newest_ms: int | None = None
     newest: RecordBatch | None = None  # until it is proved
     epochs: EpochRuns = field(default_factory=EpochRuns)
@@ -118,12 +121,14 @@ def walk_segment(request: SurveyRequest, window: Window, *, headers_only: bool) 
 def can_be_believed(found: Collected, window: Window) -> bool:
     """Whether headers were enough: nothing odd was met, and the checksums hold that matter.
 
-    They are those of the last batch and, where there are transactions, of the first batch of each
-    open one and of the newest batch: false ones could hold a log back, or let it pass one by.
+    They are those of the last batch, of those that open and close the window and, where there are
+    transactions, of the first batch of each open one and of the newest batch: false ones could hold
+    a log back, or let it pass one by.
     """
     if found.is_faulty:
         return False
-    decisive = [found.last, *found.transactions.first_batches.values()]
+    first_batches = found.transactions.first_batches.values()
+    decisive = [found.last, *found.window_edges, *first_batches]
     if found.transactions.events():
         decisive.append(found.newest)
     return all(unit is None or is_proved(window, unit) for unit in decisive)
@@ -169,8 +174,8 @@ def _note_time(found: Collected, unit: Unit, request: SurveyRequest) -> None:
         found.newest_ms = newest_ms
         found.newest = unit if isinstance(unit, RecordBatch) and not found.is_proved else None
 
-    def first_since(since_ms: int) -> int | None:
-        return _first_possible_offset(found, unit) if newest_ms >= since_ms else None
+    def first_since(since_ms: int) -> _Edge | None:
+        return (_first_possible_offset(found, unit), unit) if newest_ms >= since_ms else None
 
     _note_window(found, request, first_since)
 
@@ -199,24 +204,32 @@ def _note_times(found: Collected, run: BatchRun, request: SurveyRequest) -> None
 
 
 def _note_window(
-    found: Collected, request: SurveyRequest, first_since: Callable[[int], int | None]
+    found: Collected, request: SurveyRequest, first_since: Callable[[int], _Edge | None]
 ) -> None:
     """Look for the window's begin and end in what was met, unless they were met before.
 
     Args:
-        first_since: the offset of the first batch there at or after a time.
+        first_since: the first batch there at or after a time.
     """
     if request.from_ms is None and request.to_ms is None:
         return
+
+    def met(known: int | None, since_ms: int | None) -> int | None:
+        edge = first_since(since_ms) if known is None and since_ms is not None else None
+        if edge is None:
+            return known
+        offset, unit = edge
+        found.window_edges.append(unit)
+        return offset
+
     start, stop = found.window
-    if request.from_ms is not None and start is None:
-        start = first_since(request.from_ms)
-    if request.to_ms is not None and stop is None:
-        stop = first_since(request.to_ms)
-    found.window = TimeWindow(start, stop)
+    found.window = TimeWindow(met(start, request.from_ms), met(stop, request.to_ms))
 
 
-def _first_since(run: BatchRun, newest_ms: NDArray[np.int64], since_ms: int) -> int | None:
-    """The first offset of the first batch with a record at or after a time."""
+def _first_since(run: BatchRun, newest_ms: NDArray[np.int64], since_ms: int) -> _Edge | None:
+    """The first batch with a record at or after a time."""
     since = np.flatnonzero(newest_ms >= since_ms)
-    return int(run.column("base_offset")[since[0]]) if len(since) else None
+    if not len(since):
+        return None
+    batch = run.batch(int(since[0]))
+    return batch.first_offset, batch

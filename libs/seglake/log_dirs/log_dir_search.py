@@ -8,7 +8,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from seglake.log_dirs.errors import WrongSourceError
-from seglake.log_dirs.unread_files import UnreadFiles, UnreadKind, unread_files
+from seglake.log_dirs.unread_files import (
+    UnreadFiles,
+    UnreadKind,
+    inner_log_dirs,
+    unread_files,
+)
 from seglake.segment_codec.log_dir import SideFile, parse_file_name, parse_folder_name
 from seglake.segment_codec.unread_names import parse_compressed_name
 from seglake.storage.errors import NotFoundError, RefusedError, StorageError, UnsupportedUriError
@@ -181,9 +186,11 @@ def _search(
         name: () for name, listing in folders.items() if not listing and parse_folder_name(name)
     }
     if partitions or has_log_dir_files(entries):
-        for name in folders.keys() - partitions.keys():
+        others = folders.keys() - partitions.keys()
+        for name in others:
             unread += unread_files(storage.join(path, name), folders[name])
-        # Other folders of a log dir hold no partition: nothing is lost by those.
+        unread += inner_log_dirs(path, (name for name in others if _holds_logs(folders[name])))
+        # Other closed folders of a log dir hold no partition: nothing is lost by those.
         lost = {name: str(why) for name, why in unreadable.items() if parse_folder_name(name)}
         return [FoundLogDir(path, entries, {**partitions, **empty}, lost)]
     for name, error in unreadable.items():
@@ -220,6 +227,13 @@ def list_folders(
         elif not isinstance(answer, NotFoundError):  # which went while we looked
             unreadable[entry.name] = answer
     return folders, unreadable
+
+
+def _holds_logs(listing: Iterable[FileInfo]) -> bool:
+    """Whether a folder looks like a log dir."""
+    entries = [*listing]
+    folders = (entry.name for entry in entries if entry.is_folder)
+    return has_log_dir_files(entries) or any(map(parse_folder_name, folders))
 
 
 def has_log_dir_files(entries: Iterable[FileInfo]) -> bool:

@@ -25,6 +25,7 @@ class UnreadKind(StrEnum):
 
     ARCHIVE = "archive"
     TIER_OBJECT = "tier_object"
+    LOG_DIR = "log_dir"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,14 @@ def unread_files(folder: str, listing: Iterable[FileInfo]) -> list[UnreadFiles]:
     if objects:
         found.append(_files(_place(folder), folder, UnreadKind.TIER_OBJECT, objects))
     return found
+
+
+def inner_log_dirs(folder: str, names: Iterable[str]) -> list[UnreadFiles]:
+    """Log dirs inside of a log dir, where no broker has one."""
+    listed = sorted(names)
+    if not listed:
+        return []
+    return [UnreadFiles(folder, folder, UnreadKind.LOG_DIR, len(listed), 0, listed[0])]
 
 
 def compressed_segments(by_name: Mapping[str, FileInfo]) -> tuple[CompressedSegment, ...]:

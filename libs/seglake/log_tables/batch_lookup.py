@@ -49,9 +49,13 @@ class IngestedBatches:
 
     @cached_property
     def _compacted(self) -> frozenset[PartitionKey]:
-        rows = self._tables.rows(GAPS, self._source_id, _GAP_COLUMNS).to_pylist()
+        rows = self._tables.rows(GAPS, self._source_id, _GAP_COLUMNS)
+        different: set[tuple[Any, ...]] = set()  # rows may be as many as the cleaner's batches
+        for some in rows.to_batches():
+            different.update(zip(*(column.to_pylist() for column in some.columns), strict=True))
+        found = (dict(zip(_GAP_COLUMNS, values, strict=True)) for values in different)
         return frozenset(
-            self._key(row, row["topic"]) for row in rows if row["cause"] == GapCause.COMPACTED
+            self._key(row, row["topic"]) for row in found if row["cause"] == GapCause.COMPACTED
         )
 
     @cached_property

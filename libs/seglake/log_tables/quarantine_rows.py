@@ -8,6 +8,7 @@ from seglake.kafka_log.replica import PartitionKey
 from seglake.lake.tables import CLUSTER_METADATA, QUARANTINE
 from seglake.log_tables.batch_rows import Place, name_of_codec
 from seglake.segment_codec.errors import DefectCode
+from seglake.segment_codec.log_dir import OFFSET_MAX
 from seglake.segment_codec.segment import Defect
 
 # A starting broker looks at frames, not into them: at these it would cut the log.
@@ -75,7 +76,7 @@ def damage_columns(defect: Defect, raw: RawBytes) -> dict[str, Any]:
         "defect_code": defect.code,
         "defect_detail": defect.detail,
         "base_offset": defect.base_offset,
-        "last_offset": defect.last_offset,
+        "last_offset": _as_offset(defect.last_offset),
         "record_count": defect.record_count,
         "magic": defect.magic,
         "codec": None if defect.codec_id is None else name_of_codec(defect.codec_id),
@@ -86,6 +87,11 @@ def damage_columns(defect: Defect, raw: RawBytes) -> dict[str, Any]:
         "raw_is_complete": raw.is_complete,
         "kafka_would_truncate": defect.code in _STOPS_RECOVERY,
     }
+
+
+def _as_offset(claimed: int | None) -> int | None:
+    """None where a damaged header claims more than an offset can be."""
+    return claimed if claimed is None or claimed <= OFFSET_MAX else None
 
 
 def hash_of(content: bytes) -> str:

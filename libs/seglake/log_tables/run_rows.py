@@ -67,7 +67,7 @@ def run_rows(runs: Sequence[BatchRun], added: Sequence[RunColumns], place: Place
         "timestamp_type": (attributes & LOG_APPEND_TIME != 0).astype(np.int32),
         "base_timestamp_ms": pa.array(base_ms, mask=has_horizon),
         "delete_horizon_ms": pa.array(base_ms, mask=~has_horizon),
-        "leader_epoch": _known(column("partition_leader_epoch")),
+        "leader_epoch": _known(np.maximum(column("partition_leader_epoch"), -1)),
         "is_transactional": attributes & TRANSACTIONAL != 0,
         "transaction_state": pa.array(STATES, pa.string()).take(more.transaction_states),
         "is_control": np.concatenate([run.is_marker for run in runs]),

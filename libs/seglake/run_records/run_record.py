@@ -78,9 +78,6 @@ def recorded(
         recorder.begin(start)
     try:
         yield hand_over
-    except BrokenPipeError:  # whoever read what it printed has gone: it is done
-        tell(found[0], None)
-        raise
     except BaseException as error:
         tell(_exit_code_of(error), error)
         raise
@@ -95,10 +92,10 @@ def error_text(error: BaseException) -> str:
 
 
 def shown_place(uri: str) -> str:
-    """A URI without a user and a password; a local path as an absolute one."""
-    if _SCHEME.match(uri):
-        return _USER_OF_URI.sub("", uri)
-    return str(Path(uri).absolute())
+    """A URI without a user and a password; a local path as an absolute one. What is not UTF-8 in
+    its name is shown by escapes."""
+    place = _USER_OF_URI.sub("", uri) if _SCHEME.match(uri) else str(Path(uri).absolute())
+    return place.encode(errors="backslashreplace").decode()
 
 
 def _exit_code_of(error: BaseException) -> int:

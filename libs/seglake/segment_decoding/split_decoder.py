@@ -264,8 +264,8 @@ class SplitDecoder:
     def _take_defect(self, defect: Defect, index: int) -> None:
         """Damage belongs to the run whose range holds the offset reached before it.
 
-        A copy of what this range holds belongs to it also at its very end: on a disk to which
-        nothing is added any more, no later run would come to it.
+        A copy of what this range holds belongs to it also at its very end, and so does damage at
+        the end of the log: where nothing is added any more, no later run would come to it.
         """
         split = self._split
         is_copy = (
@@ -276,7 +276,7 @@ class SplitDecoder:
         if self._is_behind_above:  # not ingested yet too, unless something wanted follows
             self._bytes["above"] += defect.size_bytes
             self._held.append((defect, index))
-        elif self._reached >= split.range_next and not is_copy:
+        elif self._reached >= split.range_next and not (is_copy or split.takes_end):
             self._bytes["above"] += defect.size_bytes
         elif self._reached < split.range_start:
             self._bytes["below"] += defect.size_bytes

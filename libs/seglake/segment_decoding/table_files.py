@@ -2,19 +2,39 @@
 
 import contextlib
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 
 from seglake.lake.parquet_files import DataFile, ParquetFile
-from seglake.lake.tables import BATCHES, GAPS, Table
+from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, Table
 from seglake.segment_decoding.decoded_rows import DecodedRows, joined_rows
 from seglake.segment_decoding.tasks import DecodeSettings
 from seglake.storage.errors import StorageError
 
-_BUFFERED = (BATCHES, GAPS)  # of others each flush brings many rows, or large ones
+_BUFFERED = (BATCHES, QUARANTINE, GAPS)  # of others each flush brings many rows, or large ones
 _MOST_BUFFERED_ROWS = 16_384
+_MOST_BUFFERED_BYTES = 8 << 20
 _CLOSED_AT_A_TIME = 8
 _MOST_WAITING = 32  # to be closed: each holds a connection, or memory
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """Rows of a table that are not yet enough for a row group."""
+
+    batches: list[pa.RecordBatch] = field(default_factory=list)
+    row_count: int = 0
+    size_bytes: int = 0
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        self.batches.append(batch)
+        self.row_count += batch.num_rows
+        self.size_bytes += batch.nbytes
+
+    @property
+    def is_full(self) -> bool:
+        return self.row_count >= _MOST_BUFFERED_ROWS or self.size_bytes >= _MOST_BUFFERED_BYTES
 
 
 class TableFiles:
@@ -28,7 +48,7 @@ class TableFiles:
         self._settings = settings
         self._topic: str | None = None
         self._open: dict[str, ParquetFile] = {}
-        self._waiting: dict[str, list[pa.RecordBatch]] = {}
+        self._waiting: dict[str, _Waiting] = {}
         self._pool = ThreadPoolExecutor(_CLOSED_AT_A_TIME)
         self._closing: list[tuple[ParquetFile, Future[DataFile | None]]] = []
 
@@ -50,9 +70,9 @@ class TableFiles:
         if table not in _BUFFERED:
             self._write(table, batch)
             return
-        waiting = self._waiting.setdefault(table.name, [])
-        waiting.append(batch)
-        if sum(map(len, waiting)) >= _MOST_BUFFERED_ROWS:
+        waiting = self._waiting.setdefault(table.name, _Waiting())
+        waiting.add(batch)
+        if waiting.is_full:
             self._write_waiting(table)
 
     def finish(self) -> tuple[DataFile, ...]:
@@ -77,9 +97,9 @@ class TableFiles:
             self._close(table.name)
 
     def _write_waiting(self, table: Table) -> None:
-        waiting = self._waiting.pop(table.name, [])
-        if waiting:
-            self._write(table, joined_rows(waiting))
+        waiting = self._waiting.pop(table.name, None)
+        if waiting is not None:
+            self._write(table, joined_rows(waiting.batches))
 
     def _close_topic(self) -> None:
         for table in _BUFFERED:

@@ -60,6 +60,8 @@ class PartitionSplit:
         gap_cause: of a gap that is repaired; None where a log is taken for the first time.
         cuts_end: a batch that reaches across the range's end is taken as far as it lies inside;
             else it is left for a later run, whole.
+        takes_end: damage behind the range belongs to it: nothing shows what offsets were there, and
+            no later run may come.
     """
 
     key: PartitionKey
@@ -73,6 +75,7 @@ class PartitionSplit:
     markers: tuple[Marker, ...]
     gap_cause: GapCause | None = None
     cuts_end: bool = False
+    takes_end: bool = False
 
     @property
     def size_bytes(self) -> int:

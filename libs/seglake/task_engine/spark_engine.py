@@ -5,6 +5,7 @@ import re
 import uuid
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -44,6 +45,7 @@ class SparkEngine:
         """Run the function once for each task; see `Engine.run`."""
         if not tasks:
             return []
+        from py4j.protocol import Py4JError
         from pyspark import InheritableThread
 
         group = f"seglake-{uuid.uuid4().hex}"
@@ -58,24 +60,30 @@ class SparkEngine:
             except BaseException as error:  # noqa: BLE001  (handed to the caller's thread)
                 results.set_exception(error)
 
-        # In a thread of its own, so that this one can report progress.
-        thread = InheritableThread(target=collect, daemon=True)
-        thread.start()
         done_count = 0
-        progress = _StageProgress(self._context, group)
+        try:
+            # In a thread of its own, so that this one can report progress.
+            thread = InheritableThread(target=collect, daemon=True)
+            thread.start()
+            progress = _StageProgress(self._context, group)
+        except Py4JError as error:  # the JVM has died since Spark was last asked
+            raise EngineError(engine="spark", reason=_python_cause(str(error))) from error
         try:
             while wait([results], _POLL_SECONDS).not_done:
+                if not (thread.is_alive() or results.done()):  # it died before it could ask Spark
+                    raise EngineError(engine="spark", reason=_python_cause(""))
                 latest_count = min(progress.done_count(), len(tasks))
                 if latest_count > done_count:
                     done_count = latest_count
                     on_done(done_count)
         except BaseException:
-            self._context.cancelJobGroup(group)
+            with suppress(Py4JError):  # also the job that our thread is about to make
+                self._context._jsc.sc().cancelJobGroupAndFutureJobs(group)
             raise
         thread.join()
-        error = results.exception()
-        if error is not None:
-            raise EngineError(engine="spark", reason=_python_cause(str(error))) from error
+        failure = results.exception()
+        if failure is not None:
+            raise EngineError(engine="spark", reason=_python_cause(str(failure))) from failure
         if done_count < len(tasks):
             on_done(len(tasks))
         return results.result()
@@ -88,8 +96,17 @@ class _StageProgress:
         self._tracker = context.statusTracker()
         self._group = group
         self._stage_ids: list[int] = []  # which stay the same
+        self._done_count = 0
 
     def done_count(self) -> int:
+        """As far as Spark says: if the JVM has died, the thread that waits for results tells."""
+        from py4j.protocol import Py4JError
+
+        with suppress(Py4JError):
+            self._done_count = self._asked()
+        return self._done_count
+
+    def _asked(self) -> int:
         if not self._stage_ids:
             jobs = map(self._tracker.getJobInfo, self._tracker.getJobIdsForGroup(self._group))
             self._stage_ids = [stage_id for job in jobs if job for stage_id in job.stageIds]

@@ -60,9 +60,10 @@ class TaskProgress:
     def __enter__(self) -> Self:
         with suppress(OSError):  # a full disk: then only ended tasks count
             handle, self.path = tempfile.mkstemp(prefix="seglake-progress-")
-            with os.fdopen(handle, "r+b", buffering=0) as file:
+            with os.fdopen(handle, "r+b") as file:
                 # Written, not only made longer: on a full disk a task would die of a missing page.
                 file.write(bytes(_BYTES * max(len(self.sizes), 1)))
+                file.flush()  # all of it, or it raises
                 self._slots = memoryview(mmap.mmap(handle, 0)).cast("Q")
         return self
 
@@ -142,9 +143,10 @@ def _slot_open(path: str, index: int) -> Iterator[None]:
     global _slot
     slots: memoryview | None = None
     # Not there on another machine, not ours where workers run as somebody else.
-    with suppress(OSError, ValueError), Path(path).open("r+b", buffering=0) as file:
+    # A disk that was full may have cut it anywhere.
+    with suppress(OSError, ValueError, TypeError), Path(path).open("r+b", buffering=0) as file:
         slots = memoryview(mmap.mmap(file.fileno(), 0)).cast("Q")
-    if slots is None:
+    if slots is None or index >= len(slots):
         yield
         return
     _slot = slots[index : index + 1]

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from support.damaged_transactions import CHECKED, Flip, doubted_producers, flip_byte
 from support.encoder import Aborted, producer_snapshot, transaction_index
 from support.surveyed import log_bounds
@@ -55,3 +57,16 @@ def test_a_missing_segment_may_have_held_an_end(data: Path) -> None:
     (partition / "00000000000000000003.log").unlink()
     (doubt,) = log_bounds(data).unknown_outcomes
     assert "offset 0 on ended in damaged bytes (offset 3)" in doubt.text
+
+
+@pytest.mark.parametrize("bit", [20, 40])
+@pytest.mark.parametrize("cleaner_offset", [None, 7])
+def test_a_marker_with_a_false_offset_behind_its_segment_leaves_a_doubt(
+    cleaner_offset: int | None, bit: int, data: Path
+) -> None:
+    log = TransactionLog.of([sent(1), sent(), commit(1), sent(1), abort(1), sent()])
+    write_log(data, log, (0, 7), has_files=False)
+    flip_byte(data, log, [0, 7], Flip(2, 7 - bit // 8, 1 << bit % 8))
+    if cleaner_offset is not None:
+        (data / "cleaner-offset-checkpoint").write_text(f"0\n1\norders 0 {cleaner_offset}\n")
+    assert doubted_producers(log_bounds(data)) == {1}

@@ -10,12 +10,18 @@ from seglake.lake.delta_tables import LakeTables
 from seglake.lake.snapshots import read_snapshots
 from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS
 from seglake.pipelines.lake_audit.disk_check.lake_rows import LakeRows
-from seglake.pipelines.lake_audit.ledger import LakePartition, PartitionLedger
+from seglake.pipelines.lake_audit.ledger import LakePartition, LedgerRange, PartitionLedger
 from seglake.storage.local_storage import LocalStorage
 from support.encoder import DEFAULT_CLUSTER_ID, Partition, Segment
 from support.faults import bad_crc
 from support.lakes import ingested
 from support.made_logs import made_batches, write_over
+
+_LEDGER = (LedgerRange(0, 30, "ingest", 1, None),)
+
+
+def _ledger_of(key: PartitionKey) -> PartitionLedger:
+    return PartitionLedger(LakePartition(DEFAULT_CLUSTER_ID, key), _LEDGER)
 
 
 @pytest.fixture
@@ -31,7 +37,9 @@ def partition(data: Path, lake: Path) -> LakeRows:
     snapshots = read_snapshots(LakeTables(str(lake), LocalStorage()), tables)
     return LakeRows(
         LocalStorage(),
-        PartitionLedger(LakePartition(DEFAULT_CLUSTER_ID, PartitionKey("orders", 0, None)), ()),
+        PartitionLedger(
+            LakePartition(DEFAULT_CLUSTER_ID, PartitionKey("orders", 0, None)), _LEDGER
+        ),
         True,
         {table.name: snapshots[table.name].files for table in tables},
     )
@@ -72,8 +80,17 @@ def test_what_a_repair_resolved_is_no_longer_quarantined(
 
 def test_rows_without_a_topic_id_belong_to_the_first_id_only(partition: LakeRows) -> None:
     key = partition.partition.key._replace(topic_id="first")
-    named = replace(partition, ledger=PartitionLedger(LakePartition(DEFAULT_CLUSTER_ID, key), ()))
+    named = replace(partition, ledger=_ledger_of(key))
     assert named.payloads(0, 4).num_rows == 5
     assert replace(named, has_null_id=False).payloads(0, 4).num_rows == 0
     another = LakePartition("another", partition.partition.key)
-    assert replace(partition, ledger=PartitionLedger(another, ())).payloads(0, 4).num_rows == 0
+    assert replace(partition, ledger=PartitionLedger(another, _LEDGER)).payloads(0, 4).num_rows == 0
+
+
+def test_rows_of_a_commit_that_the_ledger_does_not_have_yet_are_left_out(
+    partition: LakeRows,
+) -> None:
+    assert partition.payloads(0, 4).num_rows == 5
+    older = (LedgerRange(0, 30, "ingest", 0, None),)
+    ledger = PartitionLedger(partition.partition, older)
+    assert replace(partition, ledger=ledger).payloads(0, 4).num_rows == 0

@@ -12,7 +12,7 @@ from seglake.kafka_log.replica import Replica
 from seglake.kafka_log.segment_survey import DataSpan, Event, OpenTransactions, SegmentSurvey
 from seglake.kafka_log.transactions.transaction_evidence import Damage
 from seglake.segment_codec.transaction_index import AbortedTransaction
-from seglake.segment_codec.transactions import TransactionFold
+from seglake.segment_codec.transactions import Marker, TransactionFold
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,11 @@ def own_events(log: WalkedLog) -> list[Event]:
 
 
 def damage_of(log: WalkedLog, events: Sequence[Event]) -> list[Damage]:
-    """Where markers may be gone: damage inside the segments, and what is missing between them."""
+    """Where markers may be gone: damage inside the segments, and what is missing between them.
+
+    A marker with a false offset behind its segment is damage too, whatever the cleaner skipped: no
+    checksum covers offsets. It stood somewhere behind what is known of the segment.
+    """
     aborts = _aborts_of_data(events)
     found: list[Damage] = []
     for segment in log.segments:
@@ -104,7 +108,21 @@ def damage_of(log: WalkedLog, events: Sequence[Event]) -> list[Damage]:
         start, stop = before.survey.next_offset, min(behind.start_offset, log.upper_offset)
         if log.cleaned_offset <= start < stop and not before.survey.is_cut_open:
             found.append(Damage(start, stop, is_indexed=False))
+        known_end = _known_end(before, behind.start_offset)
+        if known_end is None or known_end >= stop:
+            continue
+        if all(each.next_offset != stop for each in found):
+            found.append(Damage(known_end, stop, _is_indexed(log, before, stop, aborts)))
     return sorted(found)
+
+
+def _known_end(segment: WalkedSegment, next_base: int) -> int | None:
+    """Behind the last event of a segment with a marker that cannot be in it; None without one."""
+    events = segment.survey.transactions.events
+    if not any(isinstance(each, Marker) and each.offset >= next_base for each in events):
+        return None
+    inside = (each.offset + 1 for each in events if each.offset < next_base)
+    return max(inside, default=segment.start_offset)
 
 
 def _is_indexed(

@@ -133,6 +133,10 @@ class PartitionLedger:
         """The ranges that were taken away from smaller generations."""
         return tuple(each for each in self.ranges if each.kind == RangeKind.SUPERSEDED)
 
+    @property
+    def newest_generation(self) -> int:
+        return max((each.generation for each in self.ranges), default=0)
+
     def are_current(self, offsets: Offsets, generations: Offsets) -> Flags:
         """Which rows no election went against."""
         result = np.ones(len(offsets), np.bool_)

@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from itertools import islice
 from json.encoder import encode_basestring
-from typing import BinaryIO, NamedTuple, TextIO
+from typing import Any, BinaryIO, NamedTuple, TextIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from seglake.pipelines.lake_query.errors import QueryFailedError
 from seglake.pipelines.lake_query.value_texts import (
     Text,
     csv_text,
@@ -84,7 +85,7 @@ def _write_json(answer: Answer, out: TextIO) -> None:
     texts = [json_text(field.type) for field in answer.schema]
     for batch in answer.batches:
         columns = (
-            [f"{name}:{text(value)}" for value in column.to_pylist()]
+            [f"{name}:{text(value)}" for value in _values(column)]
             for name, text, column in zip(names, texts, batch.columns, strict=True)
         )
         out.writelines(f"{{{','.join(row)}}}\n" for row in zip(*columns, strict=True))
@@ -117,9 +118,18 @@ def _rows(answer: Answer, text_of: Callable[[pa.DataType], Text]) -> Iterator[tu
     texts = [text_of(field.type) for field in answer.schema]
     for batch in answer.batches:
         columns = (
-            map(text, column.to_pylist()) for text, column in zip(texts, batch.columns, strict=True)
+            map(text, _values(column)) for text, column in zip(texts, batch.columns, strict=True)
         )
         yield from zip(*columns, strict=True)
+
+
+def _values(column: "pa.Array[Any]") -> list[Any]:
+    """What Python makes of a column, which knows no year above 9999 and no nanosecond."""
+    try:
+        return column.to_pylist()
+    except (ValueError, OverflowError) as error:
+        reason = f"{error}; --parquet writes such values"
+        raise QueryFailedError(f"the query failed: {reason}") from error
 
 
 def _cut(cell: str) -> str:

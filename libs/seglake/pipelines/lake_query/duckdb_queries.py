@@ -132,8 +132,12 @@ class DuckDBQueries:
             )
 
     def _register(self, statement: str) -> None:
-        """Name what a statement names, as it is now."""
-        for table in tables_in(statement, DUCKDB_VIEWS):
+        """Name what a statement names, as it is now.
+
+        In the reverse of the order in which tables are committed: then what one of them speaks of
+        is in the others, if a commit comes between.
+        """
+        for table in reversed(tables_in(statement, DUCKDB_VIEWS)):
             self._register_table(table)
         for name, query in views_in(statement, self._topic_views, DUCKDB_VIEWS).items():
             self._connection.execute(view(name, query))

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from seglake.lake.tables import CHECKPOINTS, TABLES, Table
 from seglake.near_names import did_you_mean
 from seglake.pipelines.lake_query.errors import WrongQueryError
+from seglake.pipelines.lake_query.statements import shows_names
 from seglake.pipelines.lake_query.views import VIEWS, views_of
 
 _TOPICS = "topic_"
@@ -18,7 +19,8 @@ def tables_in(text: str, views: Mapping[str, str] = VIEWS) -> list[Table]:
     """
     needed = _needed(text)
     used = " ".join((needed, *views_of(needed, views).values()))
-    return [table for table in TABLES if _is_everything(text) or table.name in used]
+    is_everything = shows_names(text)
+    return [table for table in TABLES if is_everything or table.name in used]
 
 
 def views_in(
@@ -30,17 +32,13 @@ def views_in(
         topics: gives the views of topics, which are many, where the statement may name one.
         views: as of `tables_in`.
     """
-    if _is_everything(text):
+    if shows_names(text):
         return {**views, **topics()}
     needed = _needed(text)
     found = views_of(needed, views)
     if _TOPICS in needed:
         found |= {name: view for name, view in topics().items() if name.casefold() in needed}
     return found
-
-
-def _is_everything(text: str) -> bool:
-    return text.lstrip().casefold().startswith("show")
 
 
 def _needed(text: str) -> str:

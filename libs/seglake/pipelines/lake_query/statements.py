@@ -73,10 +73,18 @@ def require_query(statement: str) -> None:
     Raises:
         WrongQueryError: it does something else, or nothing that is known.
     """
-    words = [token.text.upper() for token in tokens(statement) if token.kind not in _UNSEEN]
-    first = next((word for word in _explained(words) if word != _OPENING), "")
+    first = next((word for word in _explained(_words(statement)) if word != _OPENING), "")
     if first not in _READING:
         raise refused(first)
+
+
+def shows_names(statement: str) -> bool:
+    """Whether it is a SHOW, behind whatever comments."""
+    return _words(statement)[:1] == ["SHOW"]
+
+
+def _words(statement: str) -> list[str]:
+    return [token.text.upper() for token in tokens(statement) if token.kind not in _UNSEEN]
 
 
 def _explained(words: list[str]) -> list[str]:

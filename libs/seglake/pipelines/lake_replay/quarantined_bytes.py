@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from seglake.kafka_log.leader_epochs import LeaderEpochs
+from seglake.kafka_log.leader_epochs import UNKNOWN_EPOCHS
 from seglake.kafka_log.replica import NO_CHECKPOINTS, PartitionKey, Replica, SegmentFile
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.parquet_rows import read_rows
@@ -105,6 +105,6 @@ def _copy(
             gaps=fillable,
             wanted=parts,
             stop_offset=state.coverage.counts_until(key, region_of(row)[0], row["generation"]),
-            leader_epochs=LeaderEpochs(()),
+            leader_epochs=UNKNOWN_EPOCHS,
         )
     ]

@@ -16,7 +16,7 @@ from seglake.pipelines.segment_inspect.text_forms import (
     rest_text,
     time_text,
 )
-from seglake.printable import encodable, on_one_line
+from seglake.printable import on_one_line
 
 _COLUMNS = "{:>12}  {:<21} {:>8}  {:<6} {:>9}  {:<24}  {:<14}  {:<8}  {}"
 _HEADINGS = _COLUMNS.format(
@@ -41,7 +41,6 @@ class TextReport:
 
     def __init__(self, out: TextIO, *, with_payload: bool) -> None:
         self._out = out
-        self._encoding = getattr(out, "encoding", None)
         self._with_payload = with_payload
         self._is_brief = False
         self._is_in_partition = False
@@ -242,7 +241,7 @@ class TextReport:
             self._left_out += 1
 
     def _line(self, text: str = "") -> None:
-        self._out.write(encodable(on_one_line(text), self._encoding) + "\n")
+        self._out.write(on_one_line(text) + "\n")
         self._has_lines = True
 
 

@@ -72,7 +72,7 @@ def _known_values(
             near = did_you_mean(section, [*sections, *keys_of(sections)])
             raise SettingsError(section, f"there is no such section; there are {known}{near}")
         if not isinstance(values, Mapping):
-            raise SettingsError(section, f"expected a table [{section}], got {values!r}")
+            raise SettingsError(section, f"expected a table [{section}]")
         kinds = get_type_hints(sections[section])
         for name, value in values.items():
             key = f"{section}.{name}"

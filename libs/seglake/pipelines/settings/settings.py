@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 _SOURCE_ID = re.compile(r"[A-Za-z0-9_-]+")
-_INTERNAL_PREFIX = "__"
+INTERNAL_PREFIX = "__"
 _MIB = 1024 * 1024
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -65,7 +65,7 @@ class SelectSettings:
         for glob in included:
             if glob in excluded:
                 raise SettingsError("select.topics", f"{glob!r} is both included and excluded")
-            if glob.startswith(_INTERNAL_PREFIX) and not self.internal_topics:
+            if glob.startswith(INTERNAL_PREFIX) and not self.internal_topics:
                 problem = f"{glob!r} names internal topics, but select.internal_topics is false"
                 raise SettingsError("select.topics", problem, other_key="select.internal_topics")
         start, end = self.from_timestamp, self.to_timestamp
@@ -85,7 +85,7 @@ class SelectSettings:
 
     def takes_topic(self, topic: str) -> bool:
         """Whether a topic is selected: exclusion wins, and no inclusion means every topic."""
-        if topic.startswith(_INTERNAL_PREFIX) and not self.internal_topics:
+        if topic.startswith(INTERNAL_PREFIX) and not self.internal_topics:
             return False
         included, excluded = _included_and_excluded(self.topics)
         if any(fnmatchcase(topic, glob) for glob in excluded):
@@ -101,7 +101,7 @@ class ReadSettings:
     upper_bound: UpperBound = UpperBound.HIGH_WATERMARK
     split_bytes: int = _number(64 * _MIB)
     window_bytes: int = _number(4 * _MIB, at_least=64 * 1024)
-    decoded_bytes: int = _number(24 * _MIB)
+    decoded_bytes: int = _number(24 * _MIB, at_most=512 * _MIB)
 
     def __post_init__(self) -> None:
         _check_bounds("read", self)
@@ -138,7 +138,8 @@ class QuarantineSettings:
 class LimitsSettings:
     """What is refused, and what makes a run end with exit code 3."""
 
-    max_decompressed_batch_bytes: int = _number(64 * _MIB)
+    # With the bytes that wait (read.decoded_bytes) below 2 GiB, as far as Arrow's views can point.
+    max_decompressed_batch_bytes: int = _number(64 * _MIB, at_most=1024 * _MIB)
     fail_on_quarantine: bool = False
     fail_on_unexplained_gap: bool = True
     fail_on_remote_gap: bool = True

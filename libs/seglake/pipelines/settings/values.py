@@ -111,8 +111,14 @@ def _read_texts(key: str, value: object) -> tuple[str, ...]:
 
 
 def _read_properties(key: str, value: object) -> Properties:
+    """No value is in an error: it may be a secret."""
     if not isinstance(value, Mapping):
-        raise _wrong_type(key, "a table of texts", value)
+        raise SettingsError(key, "expected a table of texts")
+    for name, item in value.items():
+        if isinstance(item, Mapping):
+            raise SettingsError(f"{key}.{name}", "a name with dots stands in quotes")
+        if not isinstance(item, str):
+            raise SettingsError(f"{key}.{name}", "expected a text in quotes")
     return tuple(sorted((name, _read_text(f"{key}.{name}", item)) for name, item in value.items()))
 
 
@@ -126,7 +132,10 @@ def _read_timestamp(key: str, value: object) -> datetime:
         value = datetime(value.year, value.month, value.day, tzinfo=UTC)
     if not isinstance(value, datetime):
         raise _wrong_type(key, "an ISO-8601 timestamp", value)
-    return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
+    try:
+        return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
+    except OverflowError:
+        raise SettingsError(key, f"{value} is outside of the years 1 to 9999 in UTC") from None
 
 
 def _read_duration(key: str, value: object) -> timedelta:

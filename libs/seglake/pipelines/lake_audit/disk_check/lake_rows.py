@@ -95,5 +95,7 @@ class LakeRows:
             if place is not None:
                 offsets, generations = numbers(rows, place), numbers(rows, "generation")
                 belongs &= self.ledger.are_current(offsets, generations)
+                # A commit that came since the ledger was read is not in it.
+                belongs &= generations <= self.ledger.newest_generation
             kept = rows if belongs.all() else rows.filter(pa.array(belongs))
             yield kept.select([*columns]).cast(schema)

@@ -7,9 +7,11 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from seglake.kafka_log.gap_ranges import GapsByCause, GapTally, gaps_joined
+from seglake.kafka_log.leader_epochs import LeaderEpochs
 from seglake.kafka_log.offset_gaps import GapCause, cause_of
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import PartitionKey
+from seglake.kafka_log.segment_survey import LastBatch
 from seglake.pipelines.segment_ingest.planning.plan import RangePlan, RemainingGap
 from seglake.segment_decoding.tasks import SplitReport, Totals
 
@@ -123,6 +125,12 @@ def _remaining_cause(remaining: RemainingGap | None, start: int, stop: int) -> G
     return None if is_explained else remaining.cause
 
 
+def _leader_epoch(batch: LastBatch, of_log: LeaderEpochs) -> int | None:
+    """None where the log says another: no checksum covers the epoch of a batch."""
+    known = of_log.epoch_at(batch.base_offset)
+    return batch.leader_epoch if known in (batch.leader_epoch, None) else None
+
+
 def ledger_row(result: RangeResult) -> dict[str, Any]:
     """What its row of `checkpoints` says of a range; see `ledger_columns` for the rest."""
     plan, totals = result.plan, result.totals
@@ -144,7 +152,7 @@ def ledger_row(result: RangeResult) -> dict[str, Any]:
         "high_watermark": None if bounds is None else bounds.high_watermark,
         "last_stable_offset": None if bounds is None else bounds.last_stable_offset,
         "log_end_offset": None if bounds is None else bounds.log_end_offset,
-        "leader_epoch": None if last is None else last.leader_epoch,
+        "leader_epoch": None if last is None else _leader_epoch(last, plan.leader_epochs),
         "last_batch_base_offset": None if last is None else last.base_offset,
         "last_batch_crc": None if last is None else last.crc,
         "offset_sum": Decimal(totals.offset_sum),

@@ -46,7 +46,9 @@ def pieces_of(partition: SurveyedPartition, start: int, stop: int) -> list[Segme
         is_last = index + 1 == len(segments)
         limit = _limit(partition, index)
         is_below = not is_last and limit <= max(start, partition.bounds.log_start_offset)
-        if is_below or file.base_offset >= stop or survey.size_bytes == 0:
+        is_behind = file.base_offset >= stop
+        takes_end = is_last and partition.ends_in_damage and stop == partition.bounds.log_end_offset
+        if is_below or (is_behind and not takes_end) or survey.size_bytes == 0:
             continue
         cleaner_offset = partition.replica.checkpoints.cleaner_offset or 0
         whole = SegmentSplit(
@@ -62,7 +64,8 @@ def pieces_of(partition: SurveyedPartition, start: int, stop: int) -> list[Segme
             is_plain=False,
         )
         # A task judges batches beyond the limit otherwise than the survey did.
-        is_judged_alike = max(survey.highest_offset, survey.next_offset) <= limit
+        highest = max(survey.highest_offset, survey.next_offset)
+        is_judged_alike = highest <= limit and not is_behind
         pieces += _pieces(whole, survey, reached, start, stop) if is_judged_alike else [whole]
         reached = min(survey.next_offset, limit)
     return pieces

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from seglake.kafka_log.leader_epochs import UNKNOWN_EPOCHS, LeaderEpochs
 from seglake.kafka_log.log_bounds import LogBounds
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
@@ -42,6 +43,7 @@ class RangePlan:
         log_start_offset, remote_offset, cleaner_offset: of the log that is read.
         first_log_start_offset: where that log began when this run listed it for the first time.
         bounds: the log's, as this run saw them; None for a repair, which says nothing new of them.
+        leader_epochs: the log's; those of single batches may be false. None are told of a repair.
         remaining_gap: of a repair.
     """
 
@@ -54,6 +56,7 @@ class RangePlan:
     first_log_start_offset: int
     cleaner_offset: int
     bounds: LogBounds | None = None
+    leader_epochs: LeaderEpochs = UNKNOWN_EPOCHS
     remaining_gap: RemainingGap | None = None
     kind: RangeKind = RangeKind.INGEST
 
@@ -124,6 +127,7 @@ def _range_plan(
         first_log_start_offset=bounds.log_start_offset if listed_first is None else listed_first,
         cleaner_offset=replica.checkpoints.cleaner_offset or 0,
         bounds=bounds,
+        leader_epochs=partition.choice.leader_epochs,
     )
 
 
@@ -185,4 +189,5 @@ def _partition_split(
         durable_offset=partition.replica.durable_offset,
         is_plain=all(piece.is_plain for piece in segment_splits),
         markers=markers,
+        takes_end=partition.ends_in_damage and stop == bounds.log_end_offset,
     )

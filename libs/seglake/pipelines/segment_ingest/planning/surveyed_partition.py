@@ -36,6 +36,14 @@ class SurveyedPartition:
         return self.replica.segments[len(self.replica.segments) - len(self.surveys) :]
 
     @property
+    def ends_in_damage(self) -> bool:
+        """Whether damage follows the last sound batch, and nothing shows which offsets it had."""
+        last = self.surveys[-1] if self.surveys else None
+        if last is None or not last.is_cut_open:
+            return False
+        return self.bounds.log_end_offset <= last.next_offset
+
+    @property
     def other_replicas(self) -> tuple[OtherReplica, ...]:
         return self.choice.other_replicas
 

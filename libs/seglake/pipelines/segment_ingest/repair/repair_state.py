@@ -8,7 +8,12 @@ from typing import Any
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.lake.tables import GAPS, QUARANTINE
 from seglake.log_tables.coverage import Coverage
-from seglake.log_tables.current_gaps import GAP_COLUMNS, CurrentGap, fillable_gaps
+from seglake.log_tables.current_gaps import (
+    GAP_COLUMNS,
+    CurrentGap,
+    fillable_gaps,
+    not_compacted,
+)
 from seglake.pipelines.segment_ingest.repair.resolutions import (
     QUARANTINE_COLUMNS,
     region_of,
@@ -54,7 +59,7 @@ def repair_state(
     generations, coverage = published(context, sorted(wanted))
     for topic, topic_id in _only_ids(replicas).items():
         coverage.adopt(topic, topic_id)
-    rows = context.tables.rows(GAPS, context.source_id, GAP_COLUMNS).to_pylist()
+    rows = not_compacted(context.tables.rows(GAPS, context.source_id, GAP_COLUMNS))
     gaps = fillable_gaps((row for row in rows if row["topic"] in wanted), coverage)
     damage: dict[PartitionKey, Rows] = {}
     if gaps:

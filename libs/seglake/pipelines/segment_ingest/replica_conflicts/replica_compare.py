@@ -187,16 +187,19 @@ def _record(request: RecordRequest) -> RecordReport:
     try:
         for conflict in _conflicts(compare, log):
             most_bytes = most_raw_bytes(compare.key.topic, settings.max_raw_bytes)
-            content = log.content(conflict.theirs, most_bytes)
+            try:
+                content = log.content(conflict.theirs, most_bytes)
+            except StorageError:  # the copy goes away, as in `_conflicts`
+                break
             place = _place(log, request)
             position = place.origin_position + conflict.theirs.position
             if (place.segment, position, hash_of(content)) not in request.known:
                 files.add(DecodedRows(QUARANTINE, [_row(conflict, content, place)]))
                 kinds[conflict.kind] += 1
+        return RecordReport(_by_kind(kinds), files.finish())
     except BaseException:
         files.abandon()
         raise
-    return RecordReport(_by_kind(kinds), files.finish())
 
 
 def _by_kind(kinds: Counter[ConflictKind]) -> ConflictCount:

@@ -98,9 +98,11 @@ def unread_ranges(partition: SurveyedPartition, settings: Settings) -> list[Unre
         add(f"{waiting[0]}; {shown} {'waits' if left == 1 else 'wait'} for its end{others}", upper)
     elif left > 0 and bounds.high_watermark is not None:  # else the bounds have a note of their own
         add(f"{shown} {'lies' if left == 1 else 'lie'} above the high watermark {upper}", upper)
-    tail = partition.surveys[-1].tail if partition.surveys else None
-    if tail is not None:
-        add(f"the last segment ends in {tail} ({_TAILS[tail]})", bounds.log_end_offset)
+    last = partition.surveys[-1] if partition.surveys else None
+    if last is not None and last.tail is not None:
+        add(f"the last segment ends in {last.tail} ({_TAILS[last.tail]})", bounds.log_end_offset)
+    if partition.ends_in_damage:
+        add("the last segment ends in damage, and nothing shows its offsets", bounds.log_end_offset)
     return found
 
 

@@ -16,11 +16,13 @@ _NAMES = {
     _COMPRESSED: ("compressed segment", "compressed segments"),
     UnreadKind.ARCHIVE: ("archive", "archives"),
     UnreadKind.TIER_OBJECT: ("object of a remote tier", "objects of a remote tier"),
+    UnreadKind.LOG_DIR: ("log dir inside of a log dir", "log dirs inside of a log dir"),
 }
 _ADVICE = {
     _COMPRESSED: "decompress there and run again",
     UnreadKind.ARCHIVE: "unpack into a log dir and give that as a source",
     UnreadKind.TIER_OBJECT: "a tier is not read, but replay reads copies of plain segments",
+    UnreadKind.LOG_DIR: "give it as a source of its own",
 }
 
 
@@ -44,9 +46,10 @@ class UnreadEntry:
     def __str__(self) -> str:
         ranges = f"{_ranges(self.ranges)} in " if self.ranges else ""
         what = show_count(self.files, *_NAMES[self.kind])
+        size = f"{show_bytes(self.size_bytes)}, " if self.size_bytes else ""
         others = ", …" if self.files > 1 else ""
         return (
-            f"{self.place}: {ranges}{what} ({show_bytes(self.size_bytes)}, {self.example}{others}) "
+            f"{self.place}: {ranges}{what} ({size}{self.example}{others}) "
             f"in {self.folder}: {_ADVICE[self.kind]}"
         )
 
