@@ -37,7 +37,7 @@ _INGEST = ["--source", "s", "--lake", "l"]
         (ingest_parser, [*_INGEST, "--engine", "locl"], "; did you mean local?"),
         (audit_parser, ["--lake", "l", "--jsn"], "; did you mean --json?"),
         (replay_parser, ["--lake", "l", "--topic", "a"], "; did you mean --topics?"),
-        (inspect_parser, ["p", "--ofset", "3"], "; did you mean --offset?"),
+        (inspect_parser, ["p", "--ofset", "3"], "; did you mean --offset"),
         (sql_parser, ["--lak", "l", "SELECT 1"], "no option --lak; did you mean --lake?"),
         (warm_up_parser, ["--s4"], "; did you mean --s3?"),
     ],
