@@ -45,7 +45,6 @@ class SparkEngine:
         """Run the function once for each task; see `Engine.run`."""
         if not tasks:
             return []
-        from py4j.protocol import Py4JError
         from pyspark import InheritableThread
 
         group = f"seglake-{uuid.uuid4().hex}"
@@ -66,7 +65,7 @@ class SparkEngine:
             thread = InheritableThread(target=collect, daemon=True)
             thread.start()
             progress = _StageProgress(self._context, group)
-        except Py4JError as error:  # the JVM has died since Spark was last asked
+        except _lost_jvm() as error:  # it has died since it was last asked
             raise EngineError(engine="spark", reason=_python_cause(str(error))) from error
         try:
             while wait([results], _POLL_SECONDS).not_done:
@@ -77,7 +76,7 @@ class SparkEngine:
                     done_count = latest_count
                     on_done(done_count)
         except BaseException:
-            with suppress(Py4JError):  # also the job that our thread is about to make
+            with suppress(*_lost_jvm()):  # also the job that our thread is about to make
                 self._context._jsc.sc().cancelJobGroupAndFutureJobs(group)
             raise
         thread.join()
@@ -87,6 +86,13 @@ class SparkEngine:
         if done_count < len(tasks):
             on_done(len(tasks))
         return results.result()
+
+
+def _lost_jvm() -> tuple[type[Exception], ...]:
+    """What asking a JVM that has died raises."""
+    from py4j.protocol import Py4JError
+
+    return (Py4JError, OSError)
 
 
 class _StageProgress:
@@ -100,9 +106,7 @@ class _StageProgress:
 
     def done_count(self) -> int:
         """As far as Spark says: if the JVM has died, the thread that waits for results tells."""
-        from py4j.protocol import Py4JError
-
-        with suppress(Py4JError):
+        with suppress(*_lost_jvm()):
             self._done_count = self._asked()
         return self._done_count
 
