@@ -1,6 +1,7 @@
 """`--report FILE` of the commands that work on a lake."""
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -122,3 +123,14 @@ def test_a_run_that_makes_no_lake_writes_no_page_and_says_so(
     assert "nothing new" in printed.out
     assert printed.err.startswith("seglake: no report was written: ")
     assert not page.exists()
+
+
+def test_a_page_replaces_no_pipe_and_no_device(
+    tmp_path: Path, page: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    os.mkfifo(page)
+    lake = tmp_path / "lake"
+    options = ["--source", str(_SAMPLE), "--lake", str(lake), "--report", str(page), *_ALONE]
+    assert ingest_command.main(options) == 2
+    assert "it is no regular file" in capsys.readouterr().err
+    assert (page.is_fifo(), lake.exists()) == (True, False)

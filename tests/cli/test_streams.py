@@ -49,6 +49,21 @@ def test_a_full_disk_behind_stdout_is_said_in_one_line(text: str) -> None:
     assert done.stderr == said
 
 
+@pytest.mark.parametrize("command", [("help",), ("cat", "--source", "{disk}")], ids=" ".join)
+def test_a_full_disk_is_said_by_what_prints_as_it_goes(
+    command: tuple[str, ...], tmp_path: Path
+) -> None:
+    disk = str(make_log_dir(tmp_path / "disk", {("orders", 0): [0, 20]}))
+    words = [sys.executable, "-m", "seglake", *(word.format(disk=disk) for word in command)]
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            words, stdout=full, stderr=subprocess.PIPE, text=True, check=False, env=buffered
+        )
+    assert done.returncode == 1
+    assert done.stderr == "seglake: cannot write to standard output: No space left on device\n"
+
+
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_closed_streams_lead_nowhere_and_are_not_taken_by_other_files(closed: str) -> None:
     opens = "str(__import__('os').open('/dev/null', 0) > 2)"

@@ -1,12 +1,12 @@
 """Turns what a job ends with into an exit code and, when it failed, one paragraph for a person."""
 
+import errno
 import gc
 import os
 import shutil
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from contextvars import ContextVar
 from types import TracebackType
 from typing import NoReturn
@@ -77,8 +77,14 @@ def exit_with(main: Callable[[Sequence[str]], int]) -> NoReturn:
     except KeyboardInterrupt:  # before the job began
         print(_INTERRUPTED, file=sys.stderr)
         code = ExitCode.INTERRUPTED
-    with suppress(OSError):  # the job has met it already
+    try:
         sys.stdout.flush()
+    except BrokenPipeError:
+        pass
+    except OSError as error:
+        if code == ExitCode.DONE:  # else the job has met it already
+            _explain(error, verbose=False)
+            code = ExitCode.FAILED
     sys.stderr.flush()
     _remove_scratch_folder()
     os._exit(code)
@@ -97,8 +103,15 @@ def _explain(error: Exception, *, verbose: bool) -> None:
         return
     if verbose:
         traceback.print_exception(error)
-    said = _NO_MEMORY if isinstance(error, MemoryError) else on_one_line(str(error))
-    print(f"seglake: {said}", file=sys.stderr)
+    print(f"seglake: {_text_of(error)}", file=sys.stderr)
+
+
+def _text_of(error: Exception) -> str:
+    if isinstance(error, MemoryError):
+        return _NO_MEMORY
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC and error.filename is None:
+        return f"cannot write to standard output: {error.strerror}"
+    return on_one_line(str(error))
 
 
 def _explain_fault(
