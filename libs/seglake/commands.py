@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from seglake.environment.run_settings import SettingOptions
 from seglake.errors import WrongCallError
+from seglake.lake.errors import NotALakeError as NotALakeError
 from seglake.pipelines.settings.settings import LakeFormat, Settings
 
 if TYPE_CHECKING:

@@ -141,9 +141,11 @@ def _event_record(log: "EventLog", arguments: argparse.Namespace) -> "RunRecorde
 
 def _reported(write_report: Callable[[], None], log: "EventLog | None") -> None:
     """Write the page, unless the run found nothing to make a lake of."""
+    from seglake.commands import NotALakeError
+
     try:
         write_report()
-    except WrongCallError as error:
+    except NotALakeError as error:
         _tell(log, f"no report was written: {error}")
 
 

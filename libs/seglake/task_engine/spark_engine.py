@@ -2,6 +2,7 @@
 
 import gc
 import re
+import threading
 import uuid
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
@@ -45,8 +46,6 @@ class SparkEngine:
         """Run the function once for each task; see `Engine.run`."""
         if not tasks:
             return []
-        from pyspark import InheritableThread
-
         group = f"seglake-{uuid.uuid4().hex}"
         results: Future[list[R]] = Future()
 
@@ -59,14 +58,8 @@ class SparkEngine:
             except BaseException as error:  # noqa: BLE001  (handed to the caller's thread)
                 results.set_exception(error)
 
+        thread, progress = self._begun(collect, group)
         done_count = 0
-        try:
-            # In a thread of its own, so that this one can report progress.
-            thread = InheritableThread(target=collect, daemon=True)
-            thread.start()
-            progress = _StageProgress(self._context, group)
-        except _lost_jvm() as error:  # it has died since it was last asked
-            raise EngineError(engine="spark", reason=_python_cause(str(error))) from error
         try:
             while wait([results], _POLL_SECONDS).not_done:
                 if not (thread.is_alive() or results.done()):  # it died before it could ask Spark
@@ -86,6 +79,23 @@ class SparkEngine:
         if done_count < len(tasks):
             on_done(len(tasks))
         return results.result()
+
+    def _begun(
+        self, collect: Callable[[], None], group: str
+    ) -> tuple[threading.Thread, "_StageProgress"]:
+        """A thread of its own for what waits for Spark, so that the caller's can report progress.
+
+        Raises:
+            EngineError: the JVM has died since it was last asked.
+        """
+        from pyspark import InheritableThread
+
+        try:
+            thread = InheritableThread(target=collect, daemon=True)
+            thread.start()
+            return thread, _StageProgress(self._context, group)
+        except _lost_jvm() as error:
+            raise EngineError(engine="spark", reason=_python_cause(str(error))) from error
 
 
 def _lost_jvm() -> tuple[type[Exception], ...]:
