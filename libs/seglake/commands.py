@@ -213,7 +213,7 @@ def run_audit(
     from seglake.pipelines.lake_audit.run import audit as audited
 
     storage = open_storages(settings.spark.properties)
-    disks = find_disks(sources, storage, settings) if sources else None
+    disks = find_disks(sources, lake, storage, settings) if sources else None
     with _scanning(settings, options, view) as scan:
         found = audited(lake, scan.storage, scan.engine, scan.reporter)
         if disks is None or found.is_empty:

@@ -1,8 +1,11 @@
 """Where a log begins, ends and stops being ingested, from its checkpoints and surveys alone."""
 
+from dataclasses import replace
+
 import pytest
 
 from seglake.kafka_log.log_bounds import bounds_of
+from seglake.kafka_log.read_policy import UpperBound
 from seglake.kafka_log.segment_survey import DataSpan
 from seglake.pipelines.settings.settings import Settings
 from seglake.segment_codec.transactions import Marker
@@ -91,6 +94,19 @@ def test_read_committed_stops_at_the_first_open_transaction() -> None:
         replica(), [survey(0, 100, events=_events(is_ended=True))], Settings().read_policy
     )
     assert (ended.next_offset, ended.last_stable_offset) == (100, 100)
+
+
+@pytest.mark.parametrize("high_watermark", [0, 30, 90, 100])
+@pytest.mark.parametrize("is_ended", [True, False])
+def test_the_last_stable_offset_is_never_above_the_high_watermark(
+    high_watermark: int, is_ended: bool
+) -> None:
+    """Whatever a run ingests: of what no replica has acknowledged nothing is stable."""
+    surveys = [survey(0, 100, events=_events(is_ended=is_ended))]
+    policy = replace(_UNCOMMITTED.read_policy, upper_bound=UpperBound.LOG_END)
+    bounds = bounds_of(replica(high_watermark=high_watermark), surveys, policy)
+    assert bounds.next_offset == 100
+    assert bounds.last_stable_offset == min(high_watermark, 100 if is_ended else 50)
 
 
 def test_a_marker_above_the_high_watermark_ends_nothing() -> None:

@@ -50,7 +50,7 @@ def checked(
     paths = [sources] if isinstance(sources, Path) else sources
     settings = Settings.from_mappings([("test", {"read": read})])
     reporter = RunReporter(io.StringIO())
-    disks = find_disks([str(path) for path in paths], LocalStorage(), settings)
+    disks = find_disks([str(path) for path in paths], str(lake), LocalStorage(), settings)
     with LocalEngine(1) as own:
         return check_disks(
             disks, str(lake), LocalStorage(), settings, own if engine is None else engine, reporter

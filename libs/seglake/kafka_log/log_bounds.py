@@ -22,7 +22,8 @@ class LogBounds:
         next_offset: up to where this run takes: high watermark or log end, and in read_committed
             not beyond the first offset of a transaction that it waits for.
         high_watermark: as the checkpoint says, None when it says nothing.
-        last_stable_offset: Kafka's: no transaction is open below, hanging ones included.
+        last_stable_offset: Kafka's: no transaction is open below, hanging ones included, and never
+            above the high watermark.
         markers: all markers below the high watermark or log end.
         passed: open transactions that this run does not wait for.
         newest_ms: the newest time of what was walked, None when there is none.
@@ -61,6 +62,8 @@ def bounds_of(
     log_end = _log_end(replica, surveys)
     log_start = log_start_of(replica, log_end, notes)
     upper = _upper_bound(replica, log_start, log_end, policy.upper_bound, notes)
+    high_watermark = replica.checkpoints.high_watermark
+    committed = upper if high_watermark is None else high_watermark
     transactions = transactions_of(replica, surveys, upper, evidence)
     newest_ms = max(
         (survey.newest_ms for survey in surveys if survey.newest_ms is not None), default=None
@@ -76,8 +79,8 @@ def bounds_of(
         log_start_offset=log_start,
         remote_offset=_remote_start(replica, log_start),
         next_offset=_stable_offset(waiting, log_start, upper),
-        high_watermark=replica.checkpoints.high_watermark,
-        last_stable_offset=_stable_offset(transactions.open, log_start, upper),
+        high_watermark=high_watermark,
+        last_stable_offset=_stable_offset(transactions.open, log_start, min(upper, committed)),
         log_end_offset=log_end,
         open_transactions=transactions.open,
         markers=transactions.markers,

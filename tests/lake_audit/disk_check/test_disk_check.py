@@ -93,10 +93,10 @@ def test_a_partition_of_which_nothing_was_taken_is_said(taken: Path, lake: Path)
     assert exit_code(checks) == 0
 
 
-def test_topics_that_are_not_there_do_not_pass_for_equal(taken: Path) -> None:
+def test_topics_that_are_not_there_do_not_pass_for_equal(taken: Path, lake: Path) -> None:
     settings = Settings.from_mappings([("test", {"select": {"topics": ["nosuch"]}})])
     with pytest.raises(NothingSelectedError, match="no topic of the sources is selected by nosuch"):
-        find_disks([str(taken)], LocalStorage(), settings)
+        find_disks([str(taken)], str(lake), LocalStorage(), settings)
 
 
 def test_sources_of_another_cluster_are_refused(taken: Path, lake: Path) -> None:

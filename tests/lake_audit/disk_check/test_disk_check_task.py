@@ -35,7 +35,7 @@ def test_damage_that_came_later_is_not_compared(taken: Path, lake: Path) -> None
 def test_a_segment_that_changes_meanwhile_is_a_problem(taken: Path, lake: Path) -> None:
     log = taken / "orders-0" / f"{0:020d}.log"
     settings = Settings()
-    disks = find_disks([str(taken)], LocalStorage(), settings)
+    disks = find_disks([str(taken)], str(lake), LocalStorage(), settings)
     log.write_bytes(log.read_bytes()[:-1])
     with LocalEngine(1) as engine:
         reporter = RunReporter(io.StringIO())

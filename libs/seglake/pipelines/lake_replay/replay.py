@@ -57,7 +57,8 @@ def replay(
     tables = opened_lake(lake, scan, dry_run=dry_run)
     source_ids, notes = _clusters(tables, scan.settings.select)
     summary = ReplaySummary(run_id or uuid.uuid4().hex, tables.lake_path, dry_run, notes=notes)
-    replicas = _replicas(sources, scan, summary)
+    unnamed_id = source_ids[0] if len(source_ids) == 1 else None
+    replicas = _replicas(sources, scan, summary, unnamed_id)
     summary.notes += [
         f"the lake has nothing of cluster {source_id}, so its disks fill no gap"
         for source_id in replicas
@@ -83,13 +84,13 @@ def _clusters(tables: LakeTables, select: SelectSettings) -> tuple[list[str], li
 
 
 def _replicas(
-    sources: Sequence[str], scan: ScanContext, summary: ReplaySummary
+    sources: Sequence[str], scan: ScanContext, summary: ReplaySummary, unnamed_id: str | None
 ) -> dict[str, tuple[Replica, ...]]:
     """What lies on the disks, by cluster."""
     if not sources:
         return {}
     scan.reporter.step("listing the sources")
-    discovery = list_sources(sources, scan)
+    discovery = list_sources(sources, scan, unnamed_id=unnamed_id)
     summary.notes += discovery.notes
     summary.left_out |= discovery.unreadable
     compressed = (

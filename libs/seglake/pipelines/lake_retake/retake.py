@@ -11,6 +11,7 @@ from seglake.kafka_log.read_policy import Isolation
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.lake.delta_commit import recover
 from seglake.log_dirs.discovery import check_apart
+from seglake.log_tables.known_sources import only_source
 from seglake.pipelines.lake_retake.retake_ledger import RetakeLedger
 from seglake.pipelines.lake_retake.retake_plan import (
     NOTHING_YET,
@@ -60,7 +61,7 @@ def retake(
     started = time.monotonic()
     tables = opened_lake(lake, scan, dry_run=dry_run)
     scan.reporter.step("listing the sources")
-    discovery = list_sources(sources, scan)
+    discovery = list_sources(sources, scan, unnamed_id=only_source(tables))
     check_apart(discovery, scan.storage, tables.lake_path)
     context = RunContext.begun(
         _of_whole_logs(scan),

@@ -15,6 +15,7 @@ from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS
 from seglake.log_dirs.discovery import Discovery, discover
 from seglake.log_dirs.errors import WrongSourceError
 from seglake.log_tables.coverage import Coverage, with_known_id
+from seglake.log_tables.known_sources import only_source
 from seglake.log_tables.ledger_layers import INGESTED, RangeKind
 from seglake.pipelines.lake_audit.disk_check.disk_check_task import (
     DiskPiece,
@@ -86,8 +87,12 @@ class _Lake:
     ledgers: Mapping[PartitionKey, Sequence[Row]]
 
 
-def find_disks(sources: Sequence[str], storage: Storage, settings: Settings) -> Discovery:
+def find_disks(
+    sources: Sequence[str], lake: str, storage: Storage, settings: Settings
+) -> Discovery:
     """List the partitions of the sources, internal topics too.
+
+    Disks that name no cluster count as those of the lake's only one.
 
     The notes are of globs that select nothing; what a run says of its sources is not repeated.
 
@@ -97,7 +102,11 @@ def find_disks(sources: Sequence[str], storage: Storage, settings: Settings) -> 
     """
     select = replace(settings.select, internal_topics=True)
     found = discover(
-        sources, storage, takes_topic=select.takes_topic, source_id=settings.source.source_id
+        sources,
+        storage,
+        takes_topic=select.takes_topic,
+        source_id=settings.source.source_id,
+        unnamed_id=only_source(LakeTables(storage.locate(lake), storage)),
     )
     # A folder that cannot be listed may hold what is missed.
     check = check_selection if found.has_all_topics else unmatched_globs
