@@ -41,16 +41,16 @@ def test_every_command_writes_the_page_with_what_it_printed(
 ) -> None:
     common = ["--lake", str(tmp_path / "lake"), "--report", str(page), *_ALONE]
     source = ["--source", str(_SAMPLE)]
-    for name, main, more in (
-        ("ingest", ingest_command.main, source),
-        ("replay", replay_command.main, source),
-        ("retake", retake_command.main, source),
-        ("audit", audit_command.main, []),
+    for name, main, more, code in (
+        ("ingest", ingest_command.main, source, 3),
+        ("replay", replay_command.main, source, 0),
+        ("retake", retake_command.main, source, 0),
+        ("audit", audit_command.main, [], 0),
     ):
-        assert main([*common, *more]) == 0
+        assert main([*common, *more]) == code
         first = capsys.readouterr().out.splitlines()[0]
         text = page.read_text("utf-8")
-        assert f"<code>seglake {name}</code> ended with exit code <b>0</b>" in text
+        assert f"<code>seglake {name}</code> ended with exit code <b>{code}</b>" in text
         assert f"<li>{first}</li>" in text
         page.unlink()
 

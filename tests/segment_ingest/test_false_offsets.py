@@ -68,7 +68,7 @@ def _disk(folder: Path, kind: str, index: int, by: int) -> range:
 def test_a_raised_batch_is_lost_alone(kind: str, index: int, tmp_path: Path) -> None:
     lost = _disk(tmp_path / "data", kind, index, 4)
     summary = ingested(tmp_path / "data", tmp_path / "lake")
-    assert summary.exit_code == 0
+    assert summary.exit_code == 3
     assert summary.counts.quarantined == 1
     assert gaps_taken(tmp_path / "lake") == [(lost.start, lost.stop, "quarantined")]
     rows = read_table(tmp_path / "lake", "records")
@@ -85,7 +85,7 @@ def test_the_command_says_which_partition_has_a_false_offset(
 ) -> None:
     _disk(tmp_path / "data", "batch", 2, 4)
     arguments = ["--source", str(tmp_path / "data"), "--lake", str(tmp_path / "lake")]
-    assert ingest_command.main([*arguments, "--engine", "local"]) == 0
+    assert ingest_command.main([*arguments, "--engine", "local"]) == 3
     assert "quarantined: 1 offset_contradicted" in capsys.readouterr().out
     (row,) = read_table(tmp_path / "lake", "quarantine")
     assert row["defect_detail"] == (

@@ -37,7 +37,7 @@ def test_windows_taken_at_once_make_the_tables_of_a_plain_run(
 
     with ThreadPoolExecutor(len(_WINDOWS)) as pool:
         summaries = list(pool.map(take, _WINDOWS))
-    assert [summary.exit_code for summary in summaries] == [0, 0, 0]
+    assert all(summary.exit_code == (3 if summary.damaged else 0) for summary in summaries)
     assert all(summary.records for summary in summaries)
     ingested(_SAMPLE, plain, isolation=isolation, select={"topics": _TOPICS})
     for table in ("records", "batches", "quarantine", "gaps"):

@@ -46,7 +46,7 @@ def airflow(tmp_path_factory: pytest.TempPathFactory) -> Airflow:
     jobs.mkdir()
     (jobs / "ingest_segments.py").write_text(_FAILS_ONCE, "utf-8")
     common: dict[str, object] = {"sources": [str(_SAMPLE)], "audit": False, "retries": 2}
-    look: dict[str, object] = {"audit": True, "arguments": ["--set=limits.fail_on_quarantine=true"]}
+    look: dict[str, object] = {"audit": True}
     again: dict[str, object] = {"jobs": str(jobs), "arguments": [_LOCAL]}
     wrong: dict[str, object] = {"sources": [str(folder / "nowhere")], "arguments": [_LOCAL]}
     kept: dict[str, object] = {"maintain_arguments": [_LOCAL]}

@@ -88,6 +88,7 @@ def test_intervals_taken_at_once_make_the_tables_of_a_plain_ingest(tmp_path: Pat
         "lake": str(lake),
         "sources": [str(_SAMPLE)],
         "topics": _TOPICS,
+        "arguments": ["--set=limits.fail_on_quarantine=false"],
         "backfill_schedule": _SCHEDULE,
     }
     airflow = Airflow(tmp_path / "airflow", [settings], dags, master="")

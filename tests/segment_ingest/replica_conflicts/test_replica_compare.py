@@ -81,7 +81,8 @@ def test_damage_is_not_a_conflict(data: Path, lake: Path, damaged: int) -> None:
     content[third + 70] ^= 0xFF  # of its records
     log.write_bytes(content)
     summary = ingested(disks, lake)
-    assert (summary.exit_code, conflict_rows(lake), offsets_taken(lake)) == (0, [], list(range(20)))
+    assert summary.exit_code == (3 if damaged == 0 else 0)  # the first one is read
+    assert (conflict_rows(lake), offsets_taken(lake)) == ([], list(range(20)))
 
 
 def test_what_the_cleaner_rewrote_is_not_a_conflict(data: Path, lake: Path) -> None:

@@ -140,7 +140,7 @@ class LimitsSettings:
 
     # With the bytes that wait (read.decoded_bytes) below 2 GiB, as far as Arrow's views can point.
     max_decompressed_batch_bytes: int = _number(64 * _MIB, at_most=1024 * _MIB)
-    fail_on_quarantine: bool = False
+    fail_on_quarantine: bool = True
     fail_on_unexplained_gap: bool = True
     fail_on_remote_gap: bool = True
     fail_on_short_log: bool = True
