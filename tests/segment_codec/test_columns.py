@@ -127,17 +127,6 @@ def test_broken_batch_is_rolled_back_and_its_neighbours_stay(
     assert [outcome.row_stop for outcome in outcomes] == stops
 
 
-def test_wrapper_that_begins_inside_the_one_before_is_a_fault() -> None:
-    """Offsets 2 to 4, then 4 and 5; inside a wrapper they count from 0, as in magic 1."""
-    units = [
-        sound_unit(wrapper(offset, [Record(None, b"v")] * count, 1, Codec.GZIP))
-        for offset, count in ((2, 3), (4, 2))
-    ]
-    found, outcomes = flushed(units)
-    assert [outcome.fault is None for outcome in outcomes] == [True, False]
-    assert found == by_reference(units[0])
-
-
 def test_more_headers_than_expected_make_the_columns_grow() -> None:
     units = [batch(0, headers=0), batch(3, count=2, headers=400), batch(5, headers=0), batch(8)]
     found, _ = flushed(units)

@@ -255,6 +255,26 @@ def test_a_headers_only_walk_leaves_contradictions_to_a_walk_in_full() -> None:
     assert [code for code, _ in reasons(odd)] == [DefectCode.OFFSET_OUT_OF_ORDER]
 
 
+@pytest.mark.parametrize("kind", ["wrapper_0", "wrapper_1"])
+@pytest.mark.parametrize("headers_only", [False, True])
+def test_a_wrapper_that_begins_inside_the_one_before_is_out_of_order(
+    kind: str, headers_only: bool
+) -> None:
+    log = [made(kind, span) for span in [(0, 10), (5, 15), (15, 20)]]
+    items = walked(laid_out(*log), headers_only=headers_only)
+    assert [code for code, _ in reasons(items)] == [DefectCode.OFFSET_OUT_OF_ORDER]
+
+
+def test_of_a_wrapper_too_large_to_look_into_a_copy_is_out_of_order(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("seglake.segment_codec.offset_places._MOST_WRAPPED_BYTES", 10)
+    log = [made("wrapper_1", span) for span in [(0, 10), (10, 20), (10, 20), (20, 30)]]
+    assert reasons(walked(laid_out(*log))) == [
+        (DefectCode.OFFSET_OUT_OF_ORDER, "offsets 19 to 19 after offset 19, read before")
+    ]
+
+
 def test_several_false_offsets_cost_their_batches_alone() -> None:
     random = Random(3)
     for _ in range(200):

@@ -26,7 +26,6 @@ INNER_MAGIC = 16
 MESSAGE_LENGTHS = 17
 INNER_OFFSETS = 18
 WRAPPER_OFFSET = 19
-REPEATED_OFFSETS = 20
 
 _MALFORMED = DefectCode.MALFORMED_RECORD
 _MISCOUNTED = DefectCode.RECORD_COUNT_MISMATCH
@@ -50,9 +49,5 @@ FAULTS: dict[int, tuple[DefectCode, str]] = {
     INNER_MAGIC: (_MALFORMED, "an inner message has a magic above 1"),
     MESSAGE_LENGTHS: (_MALFORMED, "key and value do not use up an inner message"),
     INNER_OFFSETS: (_MALFORMED, "the offsets of inner messages do not rise"),
-    REPEATED_OFFSETS: (
-        DefectCode.OFFSET_OUT_OF_ORDER,
-        "a wrapper begins below the end of what came before it",
-    ),
     WRAPPER_OFFSET: (_MALFORMED, "the wrapper's offset is not that of its last message"),
 }

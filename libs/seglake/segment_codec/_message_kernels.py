@@ -18,7 +18,6 @@ from seglake.segment_codec._kernel_faults import (
     MESSAGE_LENGTHS,
     NESTED,
     OK,
-    REPEATED_OFFSETS,
     WRAPPER_OFFSET,
 )
 from seglake.segment_codec._kernel_parts import (
@@ -188,15 +187,13 @@ def _write_row(data: Array, p: Int, offset: Int, rows: RowArrays, row: Int) -> N
 
 @compiled
 def decode_messages(
-    data: Array, sets: MessageSetArrays, lowest_offset: int, results: UnitResults, rows: RowArrays
+    data: Array, sets: MessageSetArrays, results: UnitResults, rows: RowArrays
 ) -> None:
     """Decode sets of messages of magic 0 and 1, which lie in data (n,).
 
-    No message of a wrapper may have an offset below lowest_offset, or below the end of a valid set
-    before it. The first offsets of the results are absolute.
+    The first offsets of the results are absolute.
     """
     row = 0
-    lowest: Int = np.int64(lowest_offset)
     for i in range(sets.starts.shape[0]):
         p = sets.starts[i]
         stop = sets.stops[i]
@@ -208,10 +205,6 @@ def decode_messages(
                 shift = sets.last_offsets[i] - found.last_offset
             if shift < 0 or found.last_offset + shift != sets.last_offsets[i]:
                 status = np.int64(WRAPPER_OFFSET)
-            elif found.first_offset + shift < lowest:
-                status = np.int64(REPEATED_OFFSETS)
-        if status == OK:
-            lowest = max(lowest, found.last_offset + shift + 1)
         results.statuses[i] = status
         results.first_offsets[i] = found.first_offset + shift
         results.record_counts[i] = found.count

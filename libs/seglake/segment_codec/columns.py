@@ -38,7 +38,6 @@ _RECORD_BATCHES = (RecordBatch, BatchRun)
 
 _FIRST_BYTES = 1 << 20
 _MOST_ROOM_BYTES = 256 << 20
-LOWEST_OFFSET = -(1 << 63)
 
 
 class Columns(NamedTuple):
@@ -142,9 +141,9 @@ class ColumnBuilder:
         self._room[self.plain_bytes : stop] = data
         self.plain_bytes = stop
 
-    def flush(self, lowest_offset: int = LOWEST_OFFSET) -> tuple[Columns, list[UnitOutcome]]:
+    def flush(self) -> tuple[Columns, list[UnitOutcome]]:
         """As `flush_runs`, with one outcome per batch."""
-        columns, outcomes = self.flush_runs(lowest_offset)
+        columns, outcomes = self.flush_runs()
         return columns, [
             of_batch
             for outcome in outcomes
@@ -153,13 +152,8 @@ class ColumnBuilder:
             )
         ]
 
-    def flush_runs(self, lowest_offset: int = LOWEST_OFFSET) -> tuple[Columns, list[Outcome]]:
-        """Decode what was added, with one outcome per unit or run, in order, and empty the builder.
-
-        The header of an old wrapper has only its last offset. A wrapper that turns out to begin
-        below the end of the valid units before it, or below `lowest_offset`, the end of those
-        flushed earlier, is a fault.
-        """
+    def flush_runs(self) -> tuple[Columns, list[Outcome]]:
+        """Decode what was added and empty the builder; return an outcome per unit or run."""
         data = self._plain[: max(self.plain_bytes, 1)]
         data.flags.writeable = False
         flush = _Flush(
@@ -178,7 +172,7 @@ class ColumnBuilder:
         if is_record_batch:
             rows, headers = _decode_records(flush)
         else:
-            rows, headers = _decode_messages(flush, lowest_offset)
+            rows, headers = _decode_messages(flush)
         return flush.columns(rows, headers), flush.outcomes()
 
 
@@ -286,7 +280,7 @@ def _decode_records(flush: _Flush) -> tuple[RowArrays, HeaderArrays]:
         header_capacity *= 4
 
 
-def _decode_messages(flush: _Flush, lowest_offset: int) -> tuple[RowArrays, HeaderArrays]:
+def _decode_messages(flush: _Flush) -> tuple[RowArrays, HeaderArrays]:
     from seglake.segment_codec._message_kernels import decode_messages  # numba takes 0.2 s
 
     units = [unit for unit in flush.units if not isinstance(unit, BatchRun)]
@@ -301,7 +295,7 @@ def _decode_messages(flush: _Flush, lowest_offset: int) -> tuple[RowArrays, Head
     )
     row_capacity = int(((flush.stops - flush.starts) // _SMALLEST_MESSAGE_BYTES + 1).sum())
     rows = row_arrays(flush.kept, row_capacity)
-    decode_messages(flush.data, sets, lowest_offset, flush.results, rows)
+    decode_messages(flush.data, sets, flush.results, rows)
     _stamp_messages(units, flush.results.row_stops.tolist(), rows.timestamps)
     return rows, no_header_arrays(row_capacity)
 

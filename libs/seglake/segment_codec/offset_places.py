@@ -174,7 +174,8 @@ class _ComparedPlaces(OffsetPlaces):
     def _unreadable(self, wrapper: Unit, error: DefectError) -> Fault | None:
         """Who decodes the wrapper will say what is wrong with it, unless it is the offset."""
         self._chain.damage()
-        if not self._base_offset <= wrapper.last_offset < self._limit_offset:
+        is_inside = self._base_offset <= wrapper.last_offset < self._limit_offset
+        if not is_inside or error.code is DefectCode.DECOMPRESSION_LIMIT:  # settings may allow more
             return self._judged(wrapper, None)
         is_false = error.code is DefectCode.OFFSET_CONTRADICTED
         return (error.code, error.detail) if is_false else None

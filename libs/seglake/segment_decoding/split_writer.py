@@ -25,7 +25,7 @@ from seglake.log_tables.quarantine_rows import (
 )
 from seglake.log_tables.record_rows import SharedColumns, UnitRows, record_rows
 from seglake.segment_codec.batch_run import BatchRun
-from seglake.segment_codec.columns import LOWEST_OFFSET, ColumnBuilder, Columns
+from seglake.segment_codec.columns import ColumnBuilder, Columns
 from seglake.segment_codec.offset_order import Unit
 from seglake.segment_codec.outcomes import RunOutcome, UnitOutcome
 from seglake.segment_codec.record_batch import RecordBatch
@@ -188,8 +188,7 @@ class SplitWriter:
     def flush(self) -> Iterator[DecodedRows]:
         """Decode what waits, and yield its rows."""
         pending, self._pending, self._pending_count = self._pending, [], 0
-        reached = self._holes.next_offset
-        columns, outcomes = self._builder.flush_runs(LOWEST_OFFSET if reached is None else reached)
+        columns, outcomes = self._builder.flush_runs()
         decoded = iter(outcomes)
         flushed = FlushedRows()
         for waiting in pending:

@@ -31,7 +31,7 @@ from seglake.pipelines.lake_audit.disk_check.lake_rows import LakeRows
 from seglake.pipelines.lake_audit.disk_check.record_compare import PAYLOAD_COLUMNS, match
 from seglake.pipelines.lake_audit.ledger import Offsets
 from seglake.pipelines.settings.settings import ReadSettings
-from seglake.segment_codec.columns import LOWEST_OFFSET, ColumnBuilder, Columns
+from seglake.segment_codec.columns import ColumnBuilder, Columns
 from seglake.segment_codec.errors import DefectError, SegmentCodecError
 from seglake.segment_codec.message_set import Wrapper
 from seglake.segment_codec.offset_order import OffsetOrder, Unit
@@ -147,7 +147,6 @@ class _Check:
         self._quarantined: frozenset[tuple[str, int]] = frozenset()
         self._builder = ColumnBuilder(piece.max_decompressed_batch_bytes, piece.read.decoded_bytes)
         self._is_quarantined: list[bool] = []  # of each batch in the builder
-        self._reached = LOWEST_OFFSET  # the end of what was flushed
         self._origin = Origin(*piece.lake.partition, run_id="", generation=0)
 
     def run(self) -> PieceReport:
@@ -209,7 +208,7 @@ class _Check:
             self._flush()
 
     def _flush(self) -> None:
-        columns, outcomes = self._builder.flush(self._reached)
+        columns, outcomes = self._builder.flush()
         quarantined, self._is_quarantined = self._is_quarantined, []
         rows: list[UnitRows] = []
         start = 0
@@ -221,7 +220,6 @@ class _Check:
                 count = outcome.row_stop - start
                 state = TransactionState.NONE
                 rows.append(UnitRows(count, timestamp_type, state, outcome.first_offset))
-                self._reached = max(self._reached, outcome.unit.last_offset + 1)
             start = outcome.row_stop
         if len(columns.offsets):
             disk = _payload_table(record_rows(columns, shared_of(rows), self._origin)[0])
