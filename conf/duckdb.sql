@@ -3,6 +3,9 @@
 
 SET TimeZone = 'UTC';
 
+-- Spark has this function, too. It gives null for bytes that are not UTF-8.
+CREATE OR REPLACE MACRO try_validate_utf8(bytes) AS list_transform([bytes], lambda each: try(decode(each)))[1];
+
 CREATE OR REPLACE VIEW records AS
 SELECT * FROM delta_scan(getvariable('lake') || '/records');
 

@@ -41,8 +41,8 @@ QUESTIONS = (
     ),
     (
         "the newest records of one topic",
-        "SELECT partition, offset, timestamp, decode(key, 'utf-8') AS key, octet_length(value) AS"
-        " bytes FROM topic_v2_zstd ORDER BY timestamp DESC, offset DESC LIMIT 5",
+        "SELECT partition, offset, timestamp, try_validate_utf8(key) AS key, octet_length(value)"
+        " AS bytes FROM topic_v2_zstd ORDER BY timestamp DESC, offset DESC LIMIT 5",
     ),
 )
 

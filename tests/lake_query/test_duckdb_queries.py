@@ -93,7 +93,7 @@ def test_lake_from_before_a_table_has_no_rows_of_it(lake_path: Path, tmp_path: P
 def test_null_comes_first_as_in_spark(lake_path: Path) -> None:
     for direction, first in (("ASC", None), ("DESC", "k")):
         (row, *_) = _asked(
-            lake_path, f"SELECT decode(key, 'utf-8') AS k FROM records ORDER BY key {direction}"
+            lake_path, f"SELECT try_validate_utf8(key) AS k FROM records ORDER BY key {direction}"
         )
         assert row["k"] == first
 
@@ -160,7 +160,6 @@ def test_statement_that_does_not_read_is_refused(text: str, kind: str, lake_path
         ("SELECT length(value) FROM records", "DuckDB has no function length for this"),
         ("SELECT 7 div 2", "its syntax is Spark's"),
         ("SELECT CAST(1 AS timestamp_ltz)", "DuckDB has no type timestamp_ltz"),
-        ("SELECT CAST(value AS STRING) FROM records", "it casts the bytes of value to text"),
         (r"SELECT 'a\tb'", "a text in it has a backslash"),
     ],
 )
@@ -172,7 +171,7 @@ def test_what_only_spark_knows_is_left_to_it(text: str, reason: str, lake_path: 
 def test_alone_duckdb_takes_a_statement_as_it_understands_it(lake_path: Path) -> None:
     assert _asked(lake_path, r"SELECT 'a\tb' AS x", is_alone=True) == [{"x": r"a\tb"}]
     rows = _asked(lake_path, "SELECT CAST(value AS STRING) AS v FROM topic_orders", is_alone=True)
-    assert rows == [{"v": r"\x01\x02"}]
+    assert rows == [{"v": "\x01\x02"}]
     with pytest.raises(WrongQueryError, match="DuckDB refuses the query"):
         _asked(lake_path, "SELECT get_json_object('{}', '$.a')", is_alone=True)
 

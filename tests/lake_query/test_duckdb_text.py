@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 from seglake.pipelines.lake_query.duckdb_text import (
-    binary_cast,
+    casts_as_in_spark,
     column_name,
     in_duckdb,
     looks_like_spark,
@@ -33,20 +33,22 @@ def test_names_are_quoted_as_duckdb_quotes_them(given: str, spelled: str) -> Non
 
 
 @pytest.mark.parametrize(
-    ("statement", "column"),
+    ("statement", "calls"),
     [
-        ("SELECT CAST(value AS STRING) FROM records", "value"),
-        ("SELECT r.Key::text FROM records AS r", "key"),
-        ("SELECT 1 WHERE TRY_CAST(raw AS VARCHAR) = 'a'", "raw"),
-        ("SELECT CAST(v AS STRING) FROM (SELECT value AS v FROM records)", "v"),
-        ("SELECT CAST(value AS BLOB), CAST(topic AS STRING), 'CAST(value AS STRING)'", None),
-        ("SHOW TABLES", None),
+        ("SELECT CAST(value AS STRING) FROM records", 1),
+        ("SELECT r.Key::text FROM records AS r", 1),
+        ("SELECT 1 WHERE TRY_CAST(raw AS VARCHAR) = 'a'", 1),
+        ("SELECT CAST(min(v::text) AS VARCHAR(9)) FROM (SELECT value AS v FROM records)", 2),
+        ("SELECT CAST(value AS BLOB), CAST(partition AS BIGINT), 'CAST(value AS STRING)'", 0),
+        ("SHOW TABLES", 0),
     ],
 )
-def test_cast_of_bytes_to_text_is_found(statement: str, column: str | None) -> None:
+def test_casts_to_text_become_calls(statement: str, calls: int) -> None:
     found = duckdb.execute("SELECT json_serialize_sql(?)", [statement]).fetchone()
     assert found is not None
-    assert binary_cast(json.loads(found[0])) == column
+    parsed = json.loads(found[0])
+    assert json.dumps(casts_as_in_spark(parsed)).count('"function_name": "string"') == calls
+    assert calls or casts_as_in_spark(parsed) == parsed
 
 
 @pytest.mark.parametrize(
@@ -59,6 +61,7 @@ def test_cast_of_bytes_to_text_is_found(statement: str, column: str | None) -> N
         ("SELECT 1 WHERE 7 ^ 2 = 5", "^ is not the same"),
         ("SELECT * FROM (SELECT weekday(timestamp) FROM records)", "weekday is not the same"),
         ("SELECT value || 'x' FROM records", "it joins bytes to text"),
+        ("SELECT concat_ws(' ', topic, key) FROM records", "it joins bytes to text"),
         ("SELECT topic || 'x', 'concat(1)', element_at(headers, 1) FROM records", None),
     ],
 )

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, NamedTuple, TextIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from seglake.pipelines.lake_query.errors import QueryFailedError
+from seglake.pipelines.lake_query.errors import query_failed
 from seglake.pipelines.lake_query.value_texts import (
     Text,
     csv_text,
@@ -128,8 +128,7 @@ def _values(column: "pa.Array[Any]") -> list[Any]:
     try:
         return column.to_pylist()
     except (ValueError, OverflowError) as error:
-        reason = f"{error}; --parquet writes such values"
-        raise QueryFailedError(f"the query failed: {reason}") from error
+        raise query_failed(f"{error}; --parquet writes such values") from error
 
 
 def _cut(cell: str) -> str:

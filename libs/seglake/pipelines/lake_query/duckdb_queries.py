@@ -19,6 +19,8 @@ from seglake.pipelines.lake_query.answers import Answer
 from seglake.pipelines.lake_query.duckdb_sql import (
     SCHEME,
     SYNTAX_TREE,
+    TEXT_MACROS,
+    TEXT_OF_TREE,
     below,
     is_plain,
     no_rows,
@@ -28,7 +30,7 @@ from seglake.pipelines.lake_query.duckdb_sql import (
     view_of_files,
 )
 from seglake.pipelines.lake_query.duckdb_text import (
-    binary_cast,
+    casts_as_in_spark,
     column_name,
     in_duckdb,
     looks_like_spark,
@@ -36,7 +38,7 @@ from seglake.pipelines.lake_query.duckdb_text import (
     other_meaning,
     reads_texts_as_spark,
 )
-from seglake.pipelines.lake_query.errors import NotForDuckDBError, QueryFailedError, WrongQueryError
+from seglake.pipelines.lake_query.errors import NotForDuckDBError, WrongQueryError, query_failed
 from seglake.pipelines.lake_query.named import no_such_table, tables_in, views_in
 from seglake.pipelines.lake_query.statements import refused
 from seglake.pipelines.lake_query.views import DUCKDB_VIEWS, topic_views
@@ -82,8 +84,8 @@ class DuckDBQueries:
             from seglake.pipelines.lake_query.storage_files import StorageFiles  # fsspec: 0.1 s
 
             self._connection.register_filesystem(StorageFiles(lake.storage, lake.lake_path))
-        for setting in settings(folder):
-            self._connection.execute(setting)
+        for each in (*TEXT_MACROS, *settings(folder)):
+            self._connection.execute(each)
 
     def __enter__(self) -> Self:
         return self
@@ -102,10 +104,14 @@ class DuckDBQueries:
         text = in_duckdb(statement)
         with self._explained(statement):
             self._require_query(text)
+            parsed = json.loads(self._said(SYNTAX_TREE, text))
         if self._spark_has_function is not None:
-            self._require_same_meaning(statement, text)
+            _require_same_meaning(statement, parsed)
         with self._explained(statement):
             self._register(statement)
+            spelled = casts_as_in_spark(parsed)
+            if spelled != parsed:
+                text = self._said(TEXT_OF_TREE, json.dumps(spelled))
             reader = self._connection.execute(text).to_arrow_reader(_BATCH_ROWS)
         schema = pa.schema([field.with_name(column_name(field.name)) for field in reader.schema])
         return Answer(schema, self._batches(reader, statement))
@@ -116,20 +122,10 @@ class DuckDBQueries:
         if strange or kinds[-1] == "CREATE":
             raise refused(strange[0] if strange else kinds[-1])
 
-    def _require_same_meaning(self, statement: str, text: str) -> None:
-        if reads_texts_as_spark(statement):
-            raise NotForDuckDBError("a text in it has a backslash, an escape to Spark only")
-        found = self._connection.execute(SYNTAX_TREE, [text]).fetchone()
-        parsed = json.loads(found[0] if found else "null")
-        other = other_meaning(parsed)
-        if other is not None:
-            raise NotForDuckDBError(other)
-        column = binary_cast(parsed)
-        if column is not None:
-            raise NotForDuckDBError(
-                f"it casts the bytes of {column} to text, which decode({column}, 'utf-8') does in"
-                " both engines"
-            )
+    def _said(self, query: str, parameter: str) -> str:
+        """Return the one value that a query has for its parameter."""
+        ((value,),) = self._connection.execute(query, [parameter]).fetchall()
+        return str(value)
 
     def _register(self, statement: str) -> None:
         """Name what a statement names, as it is now.
@@ -188,7 +184,7 @@ class DuckDBQueries:
         except _REFUSALS as error:
             raise self._refusal(error, statement) from error
         except (duckdb.Error, pa.ArrowException, OSError) as error:
-            raise QueryFailedError(f"the query failed: {_paragraph(error)}") from error
+            raise query_failed(_paragraph(error)) from error
 
     def _refusal(self, error: duckdb.Error, statement: str) -> Exception:
         reason = self._only_spark(error, statement)
@@ -210,6 +206,14 @@ class DuckDBQueries:
             return f"DuckDB has no function {function.casefold()} for this"
         kind = missing("type", str(error))
         return None if kind is None else f"DuckDB has no type {kind}"
+
+
+def _require_same_meaning(statement: str, parsed: object) -> None:
+    if reads_texts_as_spark(statement):
+        raise NotForDuckDBError("a text in it has a backslash, an escape to Spark only")
+    other = other_meaning(parsed)
+    if other is not None:
+        raise NotForDuckDBError(other)
 
 
 def _paragraph(error: Exception) -> str:

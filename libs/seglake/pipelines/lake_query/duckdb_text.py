@@ -30,6 +30,9 @@ _OTHER_FUNCTIONS = frozenset(
         *("split", "weekday", "^"),
     }
 )
+# They make text of bytes without a cast.
+_JOINING = frozenset({"||", "concat_ws", "printf"})
+_CALL = {"class": "FUNCTION", "type": "FUNCTION", "function_name": "string"}
 _QUOTED_WORD = re.compile(r'"(\w+)"')
 _MISSING = {
     "function": re.compile(r"(?:Function with name |function matches the given name .*?')(\w+)"),
@@ -94,35 +97,36 @@ def missing(kind: Literal["function", "table", "type"], message: str) -> str | N
     return found[1].strip('"') if found else None
 
 
-def binary_cast(parsed: object) -> str | None:
-    """The binary column that a statement casts to text: Spark decodes it, DuckDB escapes it.
+def casts_as_in_spark(tree: object) -> object:
+    """Return a syntax tree in which casts to text are calls of `string`, as `duckdb_sql` has it.
+
+    Spark decodes bytes that are cast to text; DuckDB would write escapes.
 
     Args:
-        parsed: DuckDB's syntax tree, from its JSON.
+        tree: DuckDB's syntax tree or a part of it, from its JSON.
     """
-    nodes = [*_nodes(parsed)]
-    binary = set(_BINARY_COLUMNS)
-    binary |= {
-        str(node["alias"]).casefold()
-        for node in nodes
-        if node.get("alias") and _column(node) in _BINARY_COLUMNS
-    }
-    casts = (_column(node["child"]) for node in nodes if _is_cast_to_text(node))
-    return next((name for name in casts if name in binary), None)
+    if isinstance(tree, list):
+        return [casts_as_in_spark(part) for part in tree]
+    if not isinstance(tree, dict):
+        return tree
+    node = {key: casts_as_in_spark(part) for key, part in tree.items()}
+    if not _is_cast_to_text(node):
+        return node
+    return _CALL | {"alias": node["alias"], "children": [node["child"]]}
 
 
 def other_meaning(parsed: object) -> str | None:
     """What in a statement DuckDB would answer otherwise than Spark, without a word.
 
     Args:
-        parsed: as of `binary_cast`.
+        parsed: DuckDB's syntax tree, from its JSON.
     """
     for node in _nodes(parsed):
         name = str(node.get("function_name") or "").casefold()
         children = [*_nodes(node.get("children"))]
         if name in _OTHER_FUNCTIONS:
             return f"{name} is not the same in DuckDB"
-        if name == "||" and any(_column(child) in _BINARY_COLUMNS for child in children):
+        if name in _JOINING and any(_column(child) in _BINARY_COLUMNS for child in children):
             return "it joins bytes to text"
         if node.get("type") == "ARRAY_EXTRACT" and not _is_key(children[-1]):
             return "places in a list count from 0 in Spark, and from 1 in DuckDB"

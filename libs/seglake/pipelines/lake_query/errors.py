@@ -1,6 +1,14 @@
 """What can go wrong when the tables are asked."""
 
+import re
+
 from seglake.errors import SeglakeError, WrongCallError
+
+# Of errors that bytes cause where an engine takes them for text.
+_ABOUT_BYTES = re.compile(
+    "decode error behavior|Failure in decode|STRING -> BLOB|MALFORMED_CHAR|codec can't decode"
+)
+_BYTES_HINT = "; try_validate_utf8(...) is the text of bytes, and null where they are not UTF-8"
 
 
 def first_line(error: Exception) -> str:
@@ -10,6 +18,12 @@ def first_line(error: Exception) -> str:
 
 class QueryFailedError(SeglakeError):
     """A query could not be answered; the message is one paragraph for a person."""
+
+
+def query_failed(reason: str) -> QueryFailedError:
+    """The error for a statement that an engine began, and could not finish."""
+    hint = _BYTES_HINT if _ABOUT_BYTES.search(reason) else ""
+    return QueryFailedError(f"the query failed: {reason}{hint}")
 
 
 class CatalogError(SeglakeError):

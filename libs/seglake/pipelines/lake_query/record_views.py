@@ -63,6 +63,11 @@ FROM known LEFT JOIN outcomes
  AND outcomes.base_offset = known.batch_base_offset"""
 
 
+# As the element of a list, because TRY takes no aggregate and no subquery.
+UTF8_TEXT = "list_transform([bytes], lambda each: try(decode(each)))[1]"
+"""DuckDB's expression for the text of `bytes`, null where they are not UTF-8."""
+
+
 class Dialect(Enum):
     """How an engine tells text, of bytes in `{column}`, and JSON, in `value_text`."""
 

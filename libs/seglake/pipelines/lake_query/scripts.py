@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from seglake.errors import WrongCallError
 from seglake.lake.tables import TABLES
+from seglake.pipelines.lake_query.record_views import UTF8_TEXT
 from seglake.pipelines.lake_query.registration import CatalogDialect
 from seglake.pipelines.lake_query.views import DUCKDB_VIEWS, VIEWS, escaped
 
@@ -19,11 +20,14 @@ _TABLES_HEAD = (
 _VIEWS_HEAD = (
     "-- The views of seglake, for Spark. Run where the tables have their names (tables.sql).\n"
 )
-_DUCKDB_HEAD = """\
+_DUCKDB_HEAD = f"""\
 -- The tables and views of seglake, for DuckDB with its extension delta. The variable lake is the
 -- path.
 
 SET TimeZone = 'UTC';
+
+-- Spark has this function, too. It gives null for bytes that are not UTF-8.
+CREATE OR REPLACE MACRO try_validate_utf8(bytes) AS {UTF8_TEXT};
 """
 
 

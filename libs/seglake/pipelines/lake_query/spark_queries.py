@@ -4,15 +4,22 @@ from collections.abc import Iterator
 from typing import Any, TextIO
 
 from py4j.java_gateway import JavaObject
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import AnalysisException, ParseException, PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import ArrayType, DataType, StringType
 
 from seglake.lake.tables import CHECKPOINTS, REQUIRED_TABLES, Table
-from seglake.pipelines.lake_query.answers import SHOWN_ROWS, Answer, OutputFormat, write
-from seglake.pipelines.lake_query.errors import QueryFailedError, WrongQueryError, first_line
+from seglake.pipelines.lake_query.answers import (
+    SHOWN_ROWS,
+    Answer,
+    OutputFormat,
+    single_names,
+    write,
+)
+from seglake.pipelines.lake_query.errors import WrongQueryError, first_line, query_failed
 from seglake.pipelines.lake_query.named import no_such_table, tables_in, views_in
 from seglake.pipelines.lake_query.statements import refused
 from seglake.pipelines.lake_query.views import topic_views
@@ -65,7 +72,7 @@ class SparkQueries:
     def _frame(self, statement: str) -> DataFrame:
         _refuse_writes(self._session, statement)
         self._register(statement)
-        return self._session.sql(statement)
+        return _with_sound_texts(self._session.sql(statement))
 
     def _register(self, statement: str) -> None:
         for table in tables_in(statement):
@@ -89,7 +96,7 @@ class SparkQueries:
 
     def _explained(self, error: PySparkException | Py4JError) -> Exception:
         if not isinstance(error, AnalysisException | ParseException):
-            return QueryFailedError(f"the query failed: {first_line(error)}")
+            return query_failed(_reason(error))
         if error.getCondition() == _NOT_FOUND:
             name = (error.getMessageParameters() or {}).get("relationName", "")
             return no_such_table(name.replace("`", ""), self._topic_views())
@@ -130,8 +137,40 @@ def _collected(frame: DataFrame) -> Answer:
     return Answer(rows.schema, rows.to_batches())
 
 
+def _with_sound_texts(frame: DataFrame) -> DataFrame:
+    """Return the frame with null in the place of each text that is not UTF-8.
+
+    A cast of bytes makes such texts, and what reads them afterwards fails or changes them.
+    """
+    numbered = _numbered(frame)
+    columns = (_sound(F.col(field.name), field.dataType) for field in numbered.schema)
+    return numbered.select(*columns).toDF(*frame.columns)
+
+
+def _sound(column: Column, kind: DataType) -> Column:
+    if isinstance(kind, StringType):
+        return F.try_validate_utf8(column)
+    if isinstance(kind, ArrayType) and isinstance(kind.elementType, StringType):
+        return F.transform(column, lambda each: F.try_validate_utf8(each))
+    return column
+
+
+def _numbered(frame: DataFrame) -> DataFrame:
+    """Return the frame with numbers for names, since two columns may have the same name."""
+    return frame.toDF(*map(str, range(len(frame.columns))))
+
+
 def _write_json(answer: DataFrame, out: TextIO) -> None:
-    fields = F.struct(*(F.col(f"`{name.replace('`', '``')}`") for name in answer.columns))
-    lines = answer.select(F.to_json(fields, _JSON).alias("line"))
+    numbered, names = _numbered(answer), single_names(answer.columns)
+    fields = (F.col(each).alias(name) for each, name in zip(numbered.columns, names, strict=True))
+    lines = numbered.select(F.to_json(F.struct(*fields), _JSON).alias("line"))
     for row in lines.toLocalIterator(prefetchPartitions=True):
         out.write(f"{row.line}\n")
+
+
+def _reason(error: PySparkException | Py4JError) -> str:
+    """Return what went wrong first: an error that a task raised is the cause of others."""
+    cause = error.java_exception if isinstance(error, Py4JJavaError) else None
+    while cause is not None and cause.getCause() is not None:
+        cause = cause.getCause()
+    return first_line(error) if cause is None else str(cause.toString()).splitlines()[0]
