@@ -3,6 +3,9 @@
 The library's one-shot call is fast, but it drops a second frame silently and trusts the size that a
 frame header claims. So the headers of all frames and blocks are checked first.
 
+A cut frame after whole ones gives what it holds, as in Kafka, which reads such an end as the end of
+the stream; cut records are found later.
+
 Frame: magic u32 little-endian, descriptor byte, window byte (not with the single-segment flag),
 dictionary id, content size, blocks, optional checksum of four bytes. Block: three bytes
 little-endian (bit 0 last, bits 1-2 type, then size), then its bytes. Source: RFC 8878, section 3.1.
@@ -14,7 +17,7 @@ from typing import NamedTuple
 
 import zstandard
 
-from seglake.segment_codec.errors import DefectCode, DefectError
+from seglake.segment_codec.errors import DefectCode, DefectError, limit_exceeded
 
 _MAGIC = 0xFD2FB528
 _SKIPPABLE_MAGIC = 0x184D2A50
@@ -32,6 +35,10 @@ class _Frame(NamedTuple):
     claimed_bytes: int | None
 
 
+class _CutError(DefectError):
+    """A frame that would go on after the end of the payload."""
+
+
 def decompress_zstd(data: memoryview, max_bytes: int) -> bytes:
     """The content of all frames of `data`.
 
@@ -42,7 +49,13 @@ def decompress_zstd(data: memoryview, max_bytes: int) -> bytes:
     parts: list[bytes] = []
     position, room = 0, max_bytes
     while position < len(data):
-        frame = _next_frame(data, position)
+        try:
+            frame = _next_frame(data, position)
+        except _CutError:
+            if not position:
+                raise
+            parts.append(_streamed(data[position:], room, max_bytes))
+            break
         position = frame.stop
         if frame.bound_bytes == 0 and not frame.claimed_bytes:
             continue
@@ -60,11 +73,18 @@ def _content(frame_data: memoryview, frame: _Frame, room: int, max_bytes: int) -
         raise _failed(
             f"the frame claims {frame.claimed_bytes} bytes, more than its blocks can hold"
         )
+    if frame.bound_bytes > room:
+        return _streamed(frame_data, room, max_bytes)
     try:
-        if frame.bound_bytes <= room:
-            return _decompressor().decompress(frame_data, max_output_size=frame.bound_bytes)
-        stream = _decompressor().stream_reader(frame_data)
-        plain = stream.read(room + 1)
+        return _decompressor().decompress(frame_data, max_output_size=frame.bound_bytes)
+    except zstandard.ZstdError as error:
+        raise _failed(str(error)) from None
+
+
+def _streamed(frame_data: memoryview, room: int, max_bytes: int) -> bytes:
+    """Decompress a frame piece by piece; of a cut one, what it holds."""
+    try:
+        plain = _decompressor().stream_reader(frame_data).read(room + 1)
     except zstandard.ZstdError as error:
         raise _failed(str(error)) from None
     if len(plain) > room:
@@ -74,12 +94,12 @@ def _content(frame_data: memoryview, frame: _Frame, room: int, max_bytes: int) -
 
 def _next_frame(data: memoryview, start: int) -> _Frame:
     if len(data) - start < _FRAME_START.size:
-        raise _failed("the frame is cut")
+        raise _cut("the frame is cut")
     magic, descriptor = _FRAME_START.unpack_from(data, start)
     if magic & 0xFFFFFFF0 == _SKIPPABLE_MAGIC:
         stop = start + 8 + _little_endian(data, start + 4, 4)
         if stop > len(data):
-            raise _failed("a skippable frame is cut")
+            raise _cut("a skippable frame is cut")
         return _Frame(start, stop, 0, None)
     if magic != _MAGIC:
         raise _failed(f"at byte {start} is not a frame")
@@ -103,7 +123,7 @@ def _walk_blocks(data: memoryview, position: int) -> tuple[int, int]:
     stop = len(data)
     while True:
         if position + 3 > stop:
-            raise _failed("the frame is cut")
+            raise _cut("the frame is cut")
         header = data[position] | data[position + 1] << 8 | data[position + 2] << 16
         kind, size = header >> 1 & 3, header >> 3
         position += 3
@@ -119,14 +139,14 @@ def _walk_blocks(data: memoryview, position: int) -> tuple[int, int]:
         else:
             raise _failed("a block has the reserved type")
         if position > stop:
-            raise _failed("a block is cut")
+            raise _cut("a block is cut")
         if header & 1:
             return position, bound
 
 
 def _little_endian(data: memoryview, position: int, length: int) -> int:
     if position + length > len(data):
-        raise _failed("the frame is cut")
+        raise _cut("the frame is cut")
     return int.from_bytes(data[position : position + length], "little")
 
 
@@ -135,12 +155,9 @@ def _decompressor() -> zstandard.ZstdDecompressor:
     return zstandard.ZstdDecompressor()
 
 
+def _cut(reason: str) -> _CutError:
+    return _CutError(DefectCode.DECOMPRESSION_FAILED, f"zstd: {reason}")
+
+
 def _failed(reason: str) -> DefectError:
     return DefectError(DefectCode.DECOMPRESSION_FAILED, f"zstd: {reason}")
-
-
-def limit_exceeded(max_bytes: int) -> DefectError:
-    """The defect of a payload, of any codec, that would become too long."""
-    return DefectError(
-        DefectCode.DECOMPRESSION_LIMIT, f"the payload expands to more than {max_bytes} bytes"
-    )

@@ -81,5 +81,12 @@ def malformed(detail: str) -> DefectError:
     return DefectError(DefectCode.MALFORMED_RECORD, detail)
 
 
+def limit_exceeded(max_bytes: int) -> DefectError:
+    """The defect of a payload, of any codec, that would become too long."""
+    return DefectError(
+        DefectCode.DECOMPRESSION_LIMIT, f"the payload expands to more than {max_bytes} bytes"
+    )
+
+
 class MessageError(SegmentCodecError):
     """A record of an internal topic that does not fit its layout; its checksum holds."""
