@@ -222,7 +222,8 @@ covered AS (
   FROM ledger
 ),
 signed AS (
-  SELECT *, next_offset - start_offset AS span, kind IN ('ingest', 'retake') AS is_ingested,
+  SELECT *, CAST(next_offset - start_offset AS DECIMAL(20, 0)) AS span,
+         kind IN ('ingest', 'retake') AS is_ingested,
          CASE WHEN kind = 'superseded' THEN -1 ELSE 1 END AS sign,
          least(next_offset, coalesce(free_from, next_offset)) AS reached
   FROM covered
@@ -240,7 +241,7 @@ taken AS (
   GROUP BY source_id, topic_id, topic, partition
 ),
 spans AS (
-  SELECT *, next_offset - start_offset AS width FROM current_gaps
+  SELECT *, CAST(next_offset - start_offset AS DECIMAL(20, 0)) AS width FROM current_gaps
 ),
 lacking AS (
   SELECT source_id, topic_id, topic, partition,

@@ -1,6 +1,7 @@
 """What a split's report counts while its rows are made. A value that grows."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from seglake.kafka_log.gap_ranges import GapTally
 from seglake.kafka_log.offset_gaps import GapCause
@@ -46,9 +47,8 @@ class SplitCounts:
     def count_records(self, columns: Columns, units: SharedColumns, replaced_names: int) -> None:
         totals = self.totals
         count, offsets = len(columns.offsets), columns.offsets
-        base = int(offsets[0])
         totals["records"] += count
-        totals["offset_sum"] += int((offsets - base).sum()) + base * count
+        totals["offset_sum"] += exact_sum(offsets)
         totals["key_bytes"] += payload_bytes(columns.has_key, columns.key_views)
         totals["value_bytes"] += payload_bytes(columns.has_value, columns.value_views)
         totals["replaced_header_names"] += replaced_names
@@ -63,3 +63,8 @@ class SplitCounts:
             )
         is_open = units.states == STATES.index(TransactionState.OPEN)
         self.open_rows += int(units.row_counts[is_open].sum())
+
+
+def exact_sum(values: NDArray[np.int64]) -> int:
+    """Sum the upper and the lower halves of the values apart: the sum may not fit 64 bits."""
+    return (int((values >> 32).sum()) << 32) + int((values & 0xFFFFFFFF).sum())

@@ -41,7 +41,9 @@ class PartitionRecords:
         self._blocks = blocks
         count = len(blocks.starts)
         self._counts = np.zeros(count, np.int64)
-        self._relative_sums = np.zeros(count, np.int64)  # of offset - start: no overflow
+        # The offsets' upper and lower halves: their sum may not fit 64 bits.
+        self._upper_sums = np.zeros(count, np.int64)
+        self._lower_sums = np.zeros(count, np.int64)
         self._key_bytes = np.zeros(count, np.int64)
         self._value_bytes = np.zeros(count, np.int64)
         self._oldest_ms = np.full(count, HIGHEST, np.int64)
@@ -67,7 +69,8 @@ class PartitionRecords:
         self._offsets.append(offsets[is_current])
         self._base_offsets.append(numbers(rows, "batch_base_offset")[is_current])
         np.add.at(self._counts, blocks, 1)
-        np.add.at(self._relative_sums, blocks, offsets - self._blocks.starts[blocks])
+        np.add.at(self._upper_sums, blocks, offsets >> 32)
+        np.add.at(self._lower_sums, blocks, offsets & 0xFFFFFFFF)
         np.add.at(self._key_bytes, blocks, _lengths(rows, "key"))
         np.add.at(self._value_bytes, blocks, _lengths(rows, "value"))
         times = numbers(rows, "timestamp_ms")
@@ -79,11 +82,10 @@ class PartitionRecords:
         """The sums of each block that has records."""
         found = {}
         for index in np.flatnonzero(self._counts).tolist():
-            start, count = int(self._blocks.starts[index]), int(self._counts[index])
             has_time = self._oldest_ms[index] != HIGHEST
             found[self._blocks.key(index)] = RangeSums(
-                records=count,
-                offset_sum=int(self._relative_sums[index]) + start * count,
+                records=int(self._counts[index]),
+                offset_sum=(int(self._upper_sums[index]) << 32) + int(self._lower_sums[index]),
                 key_bytes=int(self._key_bytes[index]),
                 value_bytes=int(self._value_bytes[index]),
                 min_timestamp_ms=int(self._oldest_ms[index]) if has_time else None,

@@ -92,13 +92,15 @@ SELECT source_id, topic_id, topic, partition, start_offset, next_offset, cause, 
 FROM dated
 WHERE repair_generation IS NULL OR repair_generation <= generation"""
 
-# The sums that `seglake audit` proves. What was seen last of the log's end says what is left; it is
-# not known where nothing of the log can be ingested.
+# The sums that `seglake audit` proves. Spans are added before others are taken away: on the way their
+# sum may not fit BIGINT. What was seen last of the log's end says what is left; it is not known
+# where nothing of the log can be ingested.
 COMPLETENESS = f"""\
 {FIRST_IDS},
 {_COVERED},
 signed AS (
-  SELECT *, next_offset - start_offset AS span, kind IN ('ingest', 'retake') AS is_ingested,
+  SELECT *, CAST(next_offset - start_offset AS DECIMAL(20, 0)) AS span,
+         kind IN ('ingest', 'retake') AS is_ingested,
          CASE WHEN kind = 'superseded' THEN -1 ELSE 1 END AS sign,
          least(next_offset, coalesce(free_from, next_offset)) AS reached
   FROM covered
@@ -116,7 +118,7 @@ taken AS (
   GROUP BY source_id, topic_id, topic, partition
 ),
 spans AS (
-  SELECT *, next_offset - start_offset AS width FROM current_gaps
+  SELECT *, CAST(next_offset - start_offset AS DECIMAL(20, 0)) AS width FROM current_gaps
 ),
 lacking AS (
   SELECT source_id, topic_id, topic, partition,

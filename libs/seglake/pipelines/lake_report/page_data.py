@@ -56,7 +56,11 @@ def _partition(each: PartitionReport, names: dict[str, _Names]) -> list[Any]:
         each.records,
         [[RANKS[found.need], found.text] for found in each.findings],
         [
-            [_STATES[state], found.count, [*_numbers(o for r in found.ranges for o in r)]]
+            [
+                _STATES[state],
+                *_numbers([found.count]),
+                [*_numbers(o for r in found.ranges for o in r)],
+            ]
             for state, found in each.offsets.items()
         ],
         0 if each.seen is None else _seen(each.seen),
