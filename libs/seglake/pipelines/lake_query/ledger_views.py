@@ -92,9 +92,9 @@ SELECT source_id, topic_id, topic, partition, start_offset, next_offset, cause, 
 FROM dated
 WHERE repair_generation IS NULL OR repair_generation <= generation"""
 
-# The sums that `seglake audit` proves. Spans are added before others are taken away: on the way their
-# sum may not fit BIGINT. What was seen last of the log's end says what is left; it is not known
-# where nothing of the log can be ingested.
+# The sums that `seglake audit` proves. Spans are added before others are taken away, so on the way
+# their sum may not fit BIGINT. What was seen last of the log's end says what is left; it is not
+# known where nothing of the log can be ingested.
 COMPLETENESS = f"""\
 {FIRST_IDS},
 {_COVERED},
