@@ -14,7 +14,7 @@ from array import array
 
 from seglake.segment_codec import message_set, record_batch
 from seglake.segment_codec._checksum import CASTAGNOLI, IEEE, Checksum, crc32, crc32c
-from seglake.segment_codec.window import Window
+from seglake.segment_codec.window import Views, Window
 
 _PIECE_BYTES = 4 << 20
 _LOOK_BYTES = 1 << 20
@@ -46,11 +46,13 @@ class BatchChecksums:
             return ranges.of(position + _start(magic), stop)
         self._repeated_bytes += max(0, min(self._stop, stop) - position)
         self._stop = max(self._stop, stop)
-        window = self._window.beside(position, size_bytes) if is_ahead else self._window
+        window: Views = self._window
+        if is_ahead:
+            window = self._window.beside(position, size_bytes)
         return batch_checksum(window, position, size_bytes, magic)
 
 
-def batch_checksum(window: Window, position: int, size_bytes: int, magic: int) -> int:
+def batch_checksum(window: Views, position: int, size_bytes: int, magic: int) -> int:
     """Compute the checksum of one batch or message, piece by piece.
 
     A damaged length may claim most of the file, which need not be in memory to be refuted.
@@ -65,7 +67,7 @@ def _start(magic: int) -> int:
     return record_batch.CHECKSUM_START if magic == 2 else message_set.CHECKSUM_START
 
 
-def _checksum(window: Window, start: int, stop: int, checksum: Checksum, before: int = 0) -> int:
+def _checksum(window: Views, start: int, stop: int, checksum: Checksum, before: int = 0) -> int:
     while start < stop:
         piece = window.view(start, min(_PIECE_BYTES, stop - start))
         before = checksum(piece, before)

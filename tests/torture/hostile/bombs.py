@@ -273,6 +273,18 @@ def claims_of_far_headers(magic: int, count: int = _COUNT // 4) -> bytes:
     )
 
 
+def claims_that_end_anywhere(magic: int, count: int = _COUNT // 2) -> bytes:
+    """False claims with a sound batch behind each; each ends at one of the claims after it."""
+    random = Random(magic)
+    size = 61 if magic == 2 else 18
+    parts = [_sound(n, 2) for n in range(count)]
+    step = size + len(parts[0])
+    ends = [random.randrange(n + 1, count + 1) for n in range(count)]
+    return b"".join(
+        _claims(n, step * (ends[n] - n) - 12, magic, size) + part for n, part in enumerate(parts)
+    )
+
+
 def batches_that_lead_nowhere(count: int = _COUNT // 12) -> bytes:
     """Sound ones, each behind damage that is to be searched to the end, and in front of it."""
     return b"".join(_leads_nowhere(3 * n) for n in range(count))
@@ -325,6 +337,8 @@ _SEGMENTS: dict[str, Callable[[], bytes]] = {
     ),
     "claims of far headers": lambda: claims_of_far_headers(2),
     "claims of far messages": lambda: claims_of_far_headers(1),
+    "claims that end anywhere": lambda: claims_that_end_anywhere(2),
+    "messages that end anywhere": lambda: claims_that_end_anywhere(1),
     "batches in batches": batches_in_batches,
     "batches that lead nowhere": batches_that_lead_nowhere,
     "all kinds, many times": _mixed,
