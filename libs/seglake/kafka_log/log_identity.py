@@ -71,7 +71,9 @@ def may_be_cleaned(
         return not (taken.is_whole and found.is_whole)
     # A batch keeps its first and last offset, and a message that stays is not rewritten at all.
     is_part = (max(one[0], other[0]), min(one[1], other[1])) in (one, other)
-    return is_part and (taken.is_wrapper or found.is_wrapper)
+    is_cleaned = cleaner_offset is not None or lake_is_compacted
+    is_whole = taken.is_whole and found.is_whole and not is_cleaned
+    return is_part and (taken.is_wrapper or found.is_wrapper) and not is_whole
 
 
 class ShorterLog(NamedTuple):
@@ -105,7 +107,7 @@ class ShorterLog(NamedTuple):
 def contradiction_note(replica: Replica, taken: LastBatch, found: LastBatch) -> str:
     """What the summary says where rows of the lake lost an election afterwards."""
     return (
-        f"{replica.key}: {_difference(taken, found)}. An election has gone against rows that were "
+        f"{replica.key}: {difference(taken, found)}. An election has gone against rows that were "
         "ingested before; they stay, and ingesting goes on where they end"
     )
 
@@ -119,7 +121,7 @@ def lost_to_newer_epoch(taken: LastBatch, found: LastBatch) -> bool:
 def newer_epoch_note(replica: Replica, taken: LastBatch, found: LastBatch) -> str:
     """What the summary says of a replica whose end lost an election to what was taken."""
     return (
-        f"{replica.key}: {_difference(taken, found)}. An election has gone against "
+        f"{replica.key}: {difference(taken, found)}. An election has gone against "
         f"{replica.folder}: nothing more is ingested from it"
     )
 
@@ -127,14 +129,38 @@ def newer_epoch_note(replica: Replica, taken: LastBatch, found: LastBatch) -> st
 def refusal(replica: Replica, taken: LastBatch, found: LastBatch) -> str:
     """Why nothing is taken from a log, and what a person can do."""
     return (
-        f"{replica.key}: {_difference(taken, found)}, so {replica.folder} is not the log that this "
+        f"{replica.key}: {difference(taken, found)}, so {replica.folder} is not the log that this "
         "lake has: the topic was deleted and made again, or its disk was wiped, and there is no "
         f"topic id that would tell them apart. Take it into another lake, or leave it out with "
         f"--topics '!{replica.key.topic}'"
     )
 
 
-def _difference(taken: LastBatch, found: LastBatch) -> str:
+def second_log_refusal(replica: Replica, taken: LastBatch, found: LastBatch | None) -> str:
+    """Why nothing is ingested from a second log of a broker, and what a person can do."""
+    disk = "nothing" if found is None else _shown(found)
+    return (
+        f"{replica.key}: the lake has {_shown(taken)}, {replica.folder} has {disk}, both of broker "
+        f"{replica.broker_id}. One broker cannot lose an election to itself, so this is a second "
+        "log of it, as after a log dir that failed and came back: nothing of it is ingested, its "
+        "batches are in quarantine (replica_conflict). If it is the right one, take it into "
+        "another lake"
+    )
+
+
+def undecided_refusal(replica: Replica, what: str) -> str:
+    """Why nothing is ingested from a log that differs where no leader epoch says which won."""
+    key = replica.key
+    return (
+        f"{key}: {what}. There are no leader epochs here, so nothing says which of the two logs "
+        f"won an election, and nothing is ingested from {replica.folder}. `seglake audit --source` "
+        "shows what differs. If this log is the right one, `seglake retake --all --topics "
+        f"{key.topic} --partition {key.partition}` with this source ingests it again"
+    )
+
+
+def difference(taken: LastBatch, found: LastBatch) -> str:
+    """What the lake and the disk have at one place."""
     return f"the lake has {_shown(taken)}, the disk has {_shown(found)}"
 
 

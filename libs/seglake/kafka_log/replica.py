@@ -94,6 +94,7 @@ class Replica:
         takes_id_of_lake: no folder names the topic id, so the key has the lake's newest.
         compressed: segments that are there in a compressed form only, by base offset.
         last_side_file: the one with the highest offset in its name.
+        directory_id: of the log dir, by its meta.properties; None before Kafka 3.7.
         planned_start_offset: where the log began when this run planned to read what has gone since.
     """
 
@@ -109,6 +110,7 @@ class Replica:
     last_side_file: EndClaim | None = None
     takes_id_of_lake: bool = False
     planned_start_offset: int | None = None
+    directory_id: str | None = None
 
     @property
     def log_start_offset(self) -> int:
@@ -120,3 +122,9 @@ class Replica:
     def durable_offset(self) -> int:
         """Below this a record was proved replicated or synced to disk."""
         return self.checkpoints.durable_offset
+
+    def may_be_duplicate_of(self, other: "Replica") -> bool:
+        """Whether both are live folders of one broker, and not known to be of one log dir."""
+        is_of_broker = self.broker_id is not None and self.broker_id == other.broker_id
+        is_of_log_dir = self.directory_id is not None and self.directory_id == other.directory_id
+        return is_of_broker and not (is_of_log_dir or self.is_future or other.is_future)

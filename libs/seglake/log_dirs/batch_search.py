@@ -3,6 +3,7 @@
 Runs in tasks. Effect: reads.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -22,7 +23,7 @@ from seglake.storage.errors import StorageError
 from seglake.storage.storage import Storage
 
 _HEADER_READ_BYTES = 4096
-_MOST_WRAPPED_BYTES = 64 << 20
+MOST_WRAPPED_BYTES = 64 << 20
 _ANYWHERE = SegmentBounds(0, 1 << 62, False, 0)
 
 
@@ -47,6 +48,13 @@ class LogEnd(NamedTuple):
 
 
 Answer = LogBatch | LogEnd | None
+
+
+class Message(NamedTuple):
+    """What a message of an old format says."""
+
+    key: bytes | None
+    value: bytes | None
 
 
 def request_for(
@@ -83,6 +91,29 @@ def find_batch(request: BatchRequest) -> Answer:
     return None if isinstance(found, LogEnd) and not request.is_last else found
 
 
+def find_message(request: BatchRequest) -> Message | None:
+    """Return the message at the offset, None where no uncompressed one of an old format is."""
+    file, offset = request.file, request.offset
+    with (
+        suppress(StorageError, SegmentCodecError),
+        request.storage.open_reader(file.path) as reader,
+    ):
+        size_bytes = min(reader.size_bytes, file.size_bytes)
+        window = Window(reader, request.window_bytes, size_bytes)
+        position, base_offset = walk_start(request.storage, file, offset, window)
+        limit = file.base_offset + MOST_OFFSETS
+        bounds = SegmentBounds(file.base_offset, limit, True, 0, run_breaks=(offset, offset + 1))
+        for item in SegmentWalk(window, bounds, OffsetOrder(base_offset)).items(position):
+            if isinstance(item, Defect | Tail) or item.last_offset < offset:
+                continue
+            if isinstance(item, MessageRun):
+                for record in decode(item, 0):
+                    if record.offset == offset:
+                        return Message(record.key, record.value)
+            break
+    return None
+
+
 def _walk(request: BatchRequest, window: Window, *, headers_only: bool) -> Answer:
     """None when headers alone do not tell."""
     file, offset = request.file, request.offset
@@ -96,7 +127,7 @@ def _walk(request: BatchRequest, window: Window, *, headers_only: bool) -> Answe
             if headers_only:
                 return None
         elif not isinstance(item, Tail) and item.last_offset >= offset:
-            is_proved = not headers_only or _unit_at(window, item.position) is not None
+            is_proved = not headers_only or unit_at(window, item.position) is not None
             return _found(item) if is_proved else None
     return LogEnd(order.next_offset)
 
@@ -106,7 +137,7 @@ def walk_start(storage: Storage, file: SegmentFile, offset: int, window: Window)
     segment's start where that does not help."""
     entry = read_index(storage, file).lookup(offset)
     if entry is not None and entry.position < window.size_bytes:
-        unit = _unit_at(window, entry.position)
+        unit = unit_at(window, entry.position)
         first_offset = None if unit is None else first_offset_of(unit)
         if first_offset is not None and file.base_offset <= first_offset <= offset:
             return entry.position, first_offset
@@ -119,10 +150,10 @@ def is_proved(window: Window, unit: Unit) -> bool:
         return True
     bounds = SegmentBounds(unit.first_offset, unit.last_offset + 1, False, 0)
     stop = unit.position + unit.size_bytes
-    return _unit_at(window, unit.position, bounds, stop) is not None
+    return unit_at(window, unit.position, bounds, stop) is not None
 
 
-def _unit_at(
+def unit_at(
     window: Window, position: int, bounds: SegmentBounds = _ANYWHERE, stop: int | None = None
 ) -> Unit | None:
     """The batch whose first byte is there, if its checksum holds."""
@@ -141,7 +172,7 @@ def _found(unit: Unit) -> LogBatch:
             is_whole = header.record_count == count and not header.has_delete_horizon
         case Wrapper():
             try:
-                records = decode(unit, _MOST_WRAPPED_BYTES)
+                records = decode(unit, MOST_WRAPPED_BYTES)
             except DefectError:
                 is_whole = False
             else:

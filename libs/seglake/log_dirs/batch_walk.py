@@ -5,12 +5,14 @@ from typing import NamedTuple
 
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import SegmentFile
-from seglake.log_dirs.batch_search import walk_start
+from seglake.log_dirs.batch_search import MOST_WRAPPED_BYTES, unit_at, walk_start
 from seglake.segment_codec import message_set
 from seglake.segment_codec.batch_checksums import batch_checksum
+from seglake.segment_codec.errors import DefectError
 from seglake.segment_codec.message_set import MessageRun, Wrapper
 from seglake.segment_codec.offset_order import OffsetOrder, Unit
 from seglake.segment_codec.record_batch import RecordBatch
+from seglake.segment_codec.reference_decoder import decode
 from seglake.segment_codec.segment import MOST_OFFSETS, Defect, SegmentBounds, SegmentWalk, Tail
 from seglake.segment_codec.window import Window
 from seglake.storage.storage import Storage
@@ -21,7 +23,8 @@ _HEADER_READ_BYTES = 4096
 class BatchHead(NamedTuple):
     """A batch, or one message of the formats before magic 2.
 
-    Of an old wrapper only the last offset is known: it stands for the first, too.
+    Of an old wrapper only the last offset is known. It stands for the first, too, unless the batch
+    before it tells where it begins: behind that one's last offset, in a log without holes.
 
     Attributes:
         leader_epoch: None where the format or the broker knows none.
@@ -79,6 +82,21 @@ class LogHeads:
         found = batch_checksum(self._window, head.position, head.size_bytes, head.magic)
         return found == head.crc
 
+    def exact(self, head: BatchHead) -> BatchHead:
+        """Return the batch that was given last, an old wrapper with what its messages tell."""
+        if self._window is None or head.magic == 2 or head.codec_id == 0:
+            return head
+        unit = unit_at(self._window, head.position)
+        try:
+            records = [] if unit is None else decode(unit, MOST_WRAPPED_BYTES)
+        except DefectError:
+            records = []
+        if not records:
+            return head._replace(is_dense=False)
+        first, last = records[0].offset, records[-1].offset
+        is_dense = head.is_dense and len(records) == last - first + 1
+        return head._replace(first_offset=first, is_dense=is_dense)
+
     def content(self, head: BatchHead, most_bytes: int) -> bytes:
         """The bytes of the batch that was given last, up to so many."""
         if self._window is None:
@@ -91,12 +109,15 @@ class LogHeads:
         position, base_offset = walk_start(self._storage, file, offsets[0], window)
         bounds = SegmentBounds(file.base_offset, limit, True, 0, run_breaks=offsets)
         walk = SegmentWalk(window, bounds, OffsetOrder(base_offset), headers_only=True)
+        expected: int | None = max(base_offset, offsets[0])
         for item in walk.items(position):
             if not isinstance(item, Defect | Tail):
-                yield from _heads_of(item, self._cleaner_offset)
+                yield from _heads_of(item, self._cleaner_offset, expected)
+            expected = None if isinstance(item, Defect | Tail) else item.last_offset + 1
 
 
-def _heads_of(unit: Unit, cleaner_offset: int) -> Iterator[BatchHead]:
+def _heads_of(unit: Unit, cleaner_offset: int, expected: int | None) -> Iterator[BatchHead]:
+    """Yield the batches of a unit, of which the one before it tells that it begins at an offset."""
     is_above = unit.first_offset >= cleaner_offset
     match unit:
         case RecordBatch():
@@ -116,9 +137,10 @@ def _heads_of(unit: Unit, cleaner_offset: int) -> Iterator[BatchHead]:
             )
         case Wrapper():
             offset, codec_id = unit.last_offset, unit.attributes & message_set.CODEC_MASK
+            first = offset if expected is None or not is_above else min(expected, offset)
             place = unit.position, unit.size_bytes
             yield BatchHead(
-                offset, offset, unit.crc, None, is_above, unit.magic, codec_id, None, *place
+                first, offset, unit.crc, None, is_above, unit.magic, codec_id, None, *place
             )
         case MessageRun():
             yield from _messages(unit, is_above=is_above)

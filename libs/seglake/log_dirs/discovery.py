@@ -294,6 +294,7 @@ def _read_folder(
         snapshots=content.snapshots,
         compressed=compressed_segments(content.by_name),
         last_side_file=last_side_file(content.by_name),
+        directory_id=files.directory_id,
     )
     # Of another than a live folder they may be what its broker is about to drop.
     is_live = folder.kind is FolderKind.LIVE

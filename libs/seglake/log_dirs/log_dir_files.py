@@ -43,6 +43,7 @@ class LogDirFiles:
     log_start_offsets: Offsets | None
     cleaner_offsets: Offsets | None
     has_remote_tier: bool
+    directory_id: str | None = None
 
     def checkpoints_of(
         self, partition: TopicPartition, committed_end: int | None = None
@@ -88,6 +89,7 @@ def read_log_dir_files(
         log_start_offsets=read(SideFile.LOG_START_OFFSETS, parse_offset_checkpoint),
         cleaner_offsets=read(SideFile.CLEANER_OFFSETS, parse_offset_checkpoint),
         has_remote_tier=any(entry.is_folder and entry.name == _REMOTE_CACHE for entry in listed),
+        directory_id=None if broker is None else broker.directory_id,
     )
 
 

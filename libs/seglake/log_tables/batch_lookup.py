@@ -1,5 +1,6 @@
 """Batches that the lake has, looked up where the ledger does not tell. Effect: reads tables."""
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -10,13 +11,15 @@ from seglake.kafka_log.segment_survey import LastBatch
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.parquet_rows import Within, read_rows
 from seglake.lake.snapshots import Snapshot, read_snapshots
-from seglake.lake.tables import BATCHES, GAPS
+from seglake.lake.tables import BATCHES, GAPS, RECORDS
 from seglake.log_tables.coverage import Coverage
 
 _BATCH_COLUMNS = (
     *("source_id", "topic_id", "partition", "base_offset", "last_offset", "record_count"),
     *("magic", "codec", "delete_horizon_ms", "leader_epoch", "crc", "generation"),
+    "broker_id",
 )
+_RECORD_COLUMNS = (*("source_id", "topic_id", "partition", "offset", "key", "value", "generation"),)
 _GAP_COLUMNS = ("topic_id", "topic", "partition", "cause")
 
 
@@ -30,17 +33,42 @@ class IngestedBatches:
 
     def holding(self, key: PartitionKey, offset: int) -> LogBatch | None:
         """The batch that an offset lies in, None where the lake has none."""
+        row = self._row(key, offset)
+        return None if row is None else _taken(row)
+
+    def broker_at(self, key: PartitionKey, offset: int) -> int | None:
+        """The broker from whose disk the batch at an offset came, None if that is not known."""
+        row = self._row(key, offset)
+        return None if row is None else row["broker_id"]
+
+    def message(self, key: PartitionKey, offset: int) -> tuple[bytes | None, bytes | None] | None:
+        """Key and value of the record at an offset, None where the lake has none."""
+        only = (
+            Within("partition", key.partition, key.partition),
+            Within("offset", offset, offset),
+        )
+        row = self._first(self._records, _RECORD_COLUMNS, only, key)
+        return None if row is None else (row["key"], row["value"])
+
+    def _row(self, key: PartitionKey, offset: int) -> dict[str, Any] | None:
+        if not self._coverage.ranges(key):  # there may be no tables yet
+            return None
         only = (
             Within("partition", key.partition, key.partition),
             Within("base_offset", at_most=offset),
             Within("last_offset", at_least=offset),
         )
-        files = self._snapshot.files
-        for path in [f.path for f in files if f.topic == key.topic and f.may_hold(only)]:
-            for rows in read_rows(self._tables.storage, path, _BATCH_COLUMNS, only):
+        return self._first(self._batches, _BATCH_COLUMNS, only, key)
+
+    def _first(
+        self, table: Snapshot, columns: Sequence[str], only: Sequence[Within], key: PartitionKey
+    ) -> dict[str, Any] | None:
+        """The first row of a partition in these bounds that no election went against."""
+        for path in [f.path for f in table.files if f.topic == key.topic and f.may_hold(only)]:
+            for rows in read_rows(self._tables.storage, path, columns, only):
                 for row in rows.to_pylist():
                     if row["source_id"] == self._source_id and self._is_of(row, key):
-                        return _taken(row)
+                        return row
         return None
 
     def has_compacted_gaps(self, key: PartitionKey) -> bool:
@@ -59,14 +87,19 @@ class IngestedBatches:
         )
 
     @cached_property
-    def _snapshot(self) -> Snapshot:
+    def _batches(self) -> Snapshot:
         return read_snapshots(self._tables, [BATCHES])[BATCHES.name]
+
+    @cached_property
+    def _records(self) -> Snapshot:
+        return read_snapshots(self._tables, [RECORDS])[RECORDS.name]
 
     def _is_of(self, row: dict[str, Any], key: PartitionKey) -> bool:
         """Whether a row is of a partition, and no election went against it."""
         if self._key(row, key.topic) != key:
             return False
-        return self._coverage.is_current(key, row["base_offset"], row["generation"])
+        offset = row["base_offset"] if "base_offset" in row else row["offset"]
+        return self._coverage.is_current(key, offset, row["generation"])
 
     def _key(self, row: dict[str, Any], topic: str) -> PartitionKey:
         key = PartitionKey(topic, row["partition"], row["topic_id"])

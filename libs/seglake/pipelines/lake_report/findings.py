@@ -30,7 +30,8 @@ _STOPPED = {
     StoppedBy.LOST_ELECTION: Need.LOST_ELECTION,
     StoppedBy.TAIL: Need.TAIL,
 }
-_DIFFERS = " differs from "  # how the detail of two batches of one leader reads
+# How the details of two batches read that one leader wrote, or one broker has.
+_DIFFERS = (" differs from ", " is of a second log of the same broker; ")
 
 
 def findings_of(
@@ -63,7 +64,8 @@ def _of_offsets(offsets: Mapping[OffsetState, Offsets]) -> Iterator[Finding]:
 
 def _of_damage(damage: Damage) -> Iterator[Finding]:
     for place in damage.places:
-        if place.code == DefectCode.REPLICA_CONFLICT and _DIFFERS in place.detail:
+        is_conflict = place.code == DefectCode.REPLICA_CONFLICT
+        if is_conflict and any(text in place.detail for text in _DIFFERS):
             yield Finding(Need.REPLICAS_DIFFER, place.detail)
 
 

@@ -10,12 +10,14 @@ from seglake.kafka_log.leader_epochs import OPEN_END, leader_epochs_of
 from seglake.kafka_log.offset_ranges import OffsetRange, common, merged, subtracted, without
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.kafka_log.replica_selection import leading, replicas_by_partition
+from seglake.log_tables.batch_lookup import IngestedBatches
 from seglake.log_tables.coverage import Coverage, with_known_id
 from seglake.log_tables.ledger_layers import RangeKind
 from seglake.pipelines.lake_retake.kept_rows import kept_rows
 from seglake.pipelines.segment_ingest.planning.plan import RangePlan, plan_ranges
 from seglake.pipelines.segment_ingest.planning.replica_survey import survey_partitions
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
+from seglake.pipelines.segment_ingest.replica_conflicts.duplicate_logs import separated
 from seglake.pipelines.segment_ingest.replica_conflicts.log_check import LogCheck, check_logs
 from seglake.pipelines.segment_ingest.run_context import RunContext
 from seglake.segment_codec.log_dir import OFFSET_MAX
@@ -118,7 +120,10 @@ def planned(
 ) -> RetakePlan:
     """Choose the replicas to read, and plan what they have of what is wanted."""
     known = [with_known_id(replica, coverage) for replica in replicas]
-    logs = replicas_by_partition(replica for replica in known if replica.key in wanted)
+    lake = IngestedBatches(context.tables, context.source_id, coverage)
+    own = (replica for replica in known if replica.key in wanted)
+    apart = separated(own, lake, context.storage)
+    logs = replicas_by_partition(apart.replicas)
     # As if everything but what is wanted were ingested already.
     seen = Coverage.of(
         (key, rest)
@@ -130,7 +135,7 @@ def planned(
     by_key = {partition.key: partition for partition in surveyed}
     listed = {log[0].key: log for log in logs}
     retakes: list[PartitionRetake] = []
-    left_out: dict[str, str] = {}
+    left_out = {str(found.kept.key): found.reason for found in apart.duplicates}
     for key, ranges in wanted.items():
         if key in by_key:
             found = _judged(by_key[key], ranges, check, coverage, context)
@@ -161,7 +166,7 @@ def _judged(
 ) -> PartitionRetake | str:
     """What is ingested of a log, or why nothing is."""
     key, replica = partition.key, partition.replica
-    if key in check.refused:
+    if key in check.refused and key not in check.undecided:
         return check.refused[key].removeprefix(f"{key}: ")
     missing = next((survey.missing for survey in partition.surveys if survey.missing), None)
     if missing is not None:

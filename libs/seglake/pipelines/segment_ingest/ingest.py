@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from seglake.kafka_log.observation import Observation
 from seglake.kafka_log.replica import PartitionKey, Replica
-from seglake.kafka_log.replica_selection import notes_of, replicas_by_partition
+from seglake.kafka_log.replica_selection import notes_of
 from seglake.kafka_log.short_logs import ShortLog
 from seglake.lake.delta_commit import recover
 from seglake.lake.delta_tables import LakeTables
@@ -33,6 +33,7 @@ from seglake.pipelines.segment_ingest.planning.surveyed_partition import Surveye
 from seglake.pipelines.segment_ingest.repair.repair import RepairResult, expected_repairs, repair
 from seglake.pipelines.segment_ingest.replica_conflicts.conflicts import (
     ConflictRows,
+    clashes_of_duplicates,
     clashes_with_lake,
     clashes_with_replicas,
     commit_conflicts,
@@ -195,11 +196,13 @@ def _round(replicas: Sequence[Replica], context: RunContext) -> RoundResult:
     generations, coverage = published(context, topics)
     check_isolation(topics, coverage, context.settings)
     # With the ids that the ledger knows, for copies of one partition must be seen as such.
-    logs = replicas_by_partition(with_known_id(replica, coverage) for replica in replicas)
-    look = looked(logs, coverage, context)
+    known = [with_known_id(replica, coverage) for replica in replicas]
+    look = looked(known, coverage, context)
+    logs = look.logs
     new = ConflictRows(clashes_with_replicas(look.wanted, context), generations, context)
     clashes = clashes_with_lake(look.same, coverage, context)
-    old = ConflictRows(clashes, generations, context)
+    second = clashes_of_duplicates(look.duplicates, look.check.second_logs, coverage, context)
+    old = ConflictRows([*clashes, *second], generations, context)
     superseded = tuple(lost_elections(look.same, clashes, coverage, context))
     unread = _unread(look.wanted)
     ranges = [
@@ -292,8 +295,14 @@ def _repaired(
     """Fill gaps from logs that no round refused, or say what would be filled."""
     if not context.tables.exists():
         return RepairResult()
-    refused = {name for done in rounds for name in done.look.refused}
-    readable = [replica for replica in replicas if str(replica.key) not in refused]
+    looks = [done.look for done in rounds]
+    refused = {name for look in looks for name in look.refused}
+    second = {of.other.folder for look in looks for of in look.duplicates if not of.is_same_log}
+    readable = [
+        replica
+        for replica in replicas
+        if str(replica.key) not in refused and replica.folder not in second
+    ]
     if not context.is_dry_run:
         return repair(readable, context)
     return expected_repairs({replica.key.topic for replica in readable}, readable, context)

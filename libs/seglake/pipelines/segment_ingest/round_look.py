@@ -1,16 +1,21 @@
 """What a round sees of the logs before it plans. Effect: reads headers, and the lake."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from seglake.kafka_log.observation import moved_logs
 from seglake.kafka_log.replica import Replica
-from seglake.kafka_log.replica_selection import likely
+from seglake.kafka_log.replica_selection import likely, replicas_by_partition
+from seglake.log_tables.batch_lookup import IngestedBatches
 from seglake.log_tables.coverage import Coverage
 from seglake.log_tables.observation_rows import NewestObservations, newest_observations
 from seglake.pipelines.segment_ingest.planning.replica_survey import survey_logs, survey_partitions
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.segment_ingest.planning.unread_data import UnreadData, unread_data
+from seglake.pipelines.segment_ingest.replica_conflicts.duplicate_logs import (
+    DuplicateLog,
+    separated,
+)
 from seglake.pipelines.segment_ingest.replica_conflicts.log_check import LogCheck, check_logs
 from seglake.pipelines.segment_ingest.run_context import RunContext
 
@@ -23,6 +28,7 @@ class RoundLook(NamedTuple):
         quiet: those that have none and have moved since runs saw them last.
         earlier: as which runs before saw them.
         check: which of them are not the logs that the lake has.
+        duplicates: second folders of a partition on one broker.
     """
 
     logs: Sequence[tuple[Replica, ...]]
@@ -30,6 +36,7 @@ class RoundLook(NamedTuple):
     quiet: list[SurveyedPartition]
     earlier: NewestObservations
     check: LogCheck
+    duplicates: Sequence[DuplicateLog] = ()
 
     @property
     def refused(self) -> dict[str, str]:
@@ -54,16 +61,18 @@ class RoundLook(NamedTuple):
         return unread_data(self.logs, surveyed, refused, coverage, self.earlier.by_key)
 
 
-def looked(
-    logs: Sequence[tuple[Replica, ...]], coverage: Coverage, context: RunContext
-) -> RoundLook:
+def looked(replicas: Iterable[Replica], coverage: Coverage, context: RunContext) -> RoundLook:
     """Survey what may have news, and what has none and has moved, and check whose logs they are."""
+    lake = IngestedBatches(context.tables, context.source_id, coverage)
+    apart = separated(replicas, lake, context.storage)
+    logs = replicas_by_partition(apart.replicas)
     due = survey_partitions(logs, coverage, context.scan)
     chosen = {partition.key: partition.replica for partition in due}
     keys = [log[0].key for log in logs]
     earlier = newest_observations(context.tables, context.source_id, keys, coverage)
-    others = [log for log in logs if log[0].key not in chosen]
-    moved = moved_logs(others, earlier.by_key, context.settings.read.upper_bound)
-    quiet = survey_logs(moved, coverage, context.scan)
+    moved = moved_logs(logs, earlier.by_key, context.settings.read.upper_bound)
+    changed = {log[0].key for log in moved}
+    quiet = survey_logs([log for log in moved if log[0].key not in chosen], coverage, context.scan)
     shown = [chosen.get(log[0].key) or likely(log) for log in logs]
-    return RoundLook(logs, due, quiet, earlier, check_logs(shown, due, coverage, context))
+    check = check_logs(shown, due, coverage, context, changed)
+    return RoundLook(logs, due, quiet, earlier, check, apart.duplicates)

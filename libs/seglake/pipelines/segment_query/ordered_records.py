@@ -17,6 +17,10 @@ from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.kafka_log.replica_selection import replicas_by_partition
 from seglake.log_dirs.discovery import Discovery
 from seglake.log_dirs.errors import WrongSourceError
+from seglake.pipelines.segment_ingest.replica_conflicts.duplicate_logs import (
+    SeparatedLogs,
+    separated,
+)
 from seglake.pipelines.segment_ingest.report.unread import unread_ranges
 from seglake.pipelines.segment_ingest.run_context import list_selected
 from seglake.pipelines.segment_query.read_plan import (
@@ -75,12 +79,14 @@ def ordered_records(
     places, segments = _split_up(sources, storage)
     with query_context(storage, settings) as scan:
         discovery = list_selected(places, scan, unnamed_id=_NO_CLUSTER)
-        logs = _logs(discovery, wanted)
+        apart = _chosen(discovery, wanted, storage)
         for note in discovery.notes:
             told.note(note)
         for reason in unreadable(discovery, wanted):
             told.damage(reason)
-        for log in logs:
+        for duplicate in apart.duplicates:
+            told.damage(duplicate.reason)
+        for log in replicas_by_partition(apart.replicas):
             offsets = {replica.key: _offsets(replica, segments, wanted) for replica in log}
             plan = plan_logs([log], offsets, scan)
             decoding = query_decoding(scan, discovery.source_id)
@@ -117,8 +123,8 @@ def _not_shown(plan: QueryPlan, offsets: _Offsets, settings: Settings) -> Iterat
                 yield f"not shown: {unread.partition}: {unread.reason}"
 
 
-def _logs(discovery: Discovery, wanted: Wanted) -> list[tuple[Replica, ...]]:
-    """The copies of each partition that is asked for.
+def _chosen(discovery: Discovery, wanted: Wanted, storage: Storage) -> SeparatedLogs:
+    """Choose the replicas of the partitions that are asked for.
 
     Raises:
         WrongCallError: there is none of a partition's number.
@@ -130,9 +136,8 @@ def _logs(discovery: Discovery, wanted: Wanted) -> list[tuple[Replica, ...]]:
         raise WrongCallError(
             f"the sources have no partition {missing[0]} of the selected topics. There are {listed}"
         )
-    return replicas_by_partition(
-        replica for replica in discovery.replicas if wanted.takes(replica.key)
-    )
+    chosen = (replica for replica in discovery.replicas if wanted.takes(replica.key))
+    return separated(chosen, None, storage)
 
 
 def _split_up(sources: Sequence[str], storage: Storage) -> tuple[list[str], _Segments]:

@@ -20,6 +20,7 @@ from seglake.pipelines.segment_ingest.planning.plan import RangePlan, plan_range
 from seglake.pipelines.segment_ingest.planning.replica_survey import survey_partitions
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.segment_ingest.planning.unread_data import CompressedLog, unread_data
+from seglake.pipelines.segment_ingest.replica_conflicts.duplicate_logs import separated
 from seglake.pipelines.segment_ingest.run_context import (
     ScanContext,
     decode_settings_of,
@@ -86,16 +87,18 @@ def plan_reads(
 
     Raises:
         WrongSourceError, NothingSelectedError: a wrong call.
-        DataLossError: a file or offsets between files are missing, or a segment is compressed; only
-            if `fails_on_loss`.
+        DataLossError: a file or offsets between files are missing, a segment is compressed, or a
+            broker has two logs of a partition; only if `fails_on_loss`.
     """
     with query_context(storage, settings) as scan:
         discovery = list_selected(sources, scan)
         replicas = [replica for replica in discovery.replicas if wanted.takes(replica.key)]
         offsets = {replica.key: (wanted.offsets,) for replica in replicas}
-        plan = plan_logs(replicas_by_partition(replicas), offsets, scan)
+        apart = separated(replicas, None, storage)
+        plan = plan_logs(replicas_by_partition(apart.replicas), offsets, scan)
     if fails_on_loss:
-        for reason in [*unreadable(discovery, wanted), *plan.losses]:
+        second = (duplicate.reason for duplicate in apart.duplicates)
+        for reason in [*unreadable(discovery, wanted), *second, *plan.losses]:
             raise DataLossError(reason)
     decoding = query_decoding(scan, discovery.source_id)
     waves = plan_waves(plan.ranges, settings.write.wave_bytes, settings.read.split_bytes, decoding)

@@ -33,8 +33,8 @@ from seglake.pipelines.lake_audit.ledger import Offsets
 from seglake.pipelines.settings.settings import ReadSettings
 from seglake.segment_codec.columns import ColumnBuilder, Columns
 from seglake.segment_codec.errors import DefectError, SegmentCodecError
-from seglake.segment_codec.message_set import Wrapper
 from seglake.segment_codec.offset_order import OffsetOrder, Unit
+from seglake.segment_codec.offset_places import first_offset_of
 from seglake.segment_codec.outcomes import UnitOutcome
 from seglake.segment_codec.record_batch import RecordBatch
 from seglake.segment_codec.segment import MOST_OFFSETS, Defect, SegmentBounds, SegmentWalk, Tail
@@ -169,6 +169,7 @@ class _Check:
             is_last=is_last,
             durable_offset=piece.checkpoints.durable_offset,
             anchors=lambda: anchors_of(read_index(piece.source, file)),
+            run_breaks=tuple(edge for offsets in piece.covered for edge in offsets),
             may_have_holes=file.base_offset < (piece.checkpoints.cleaner_offset or 0),
         )
         with piece.source.open_reader(file.path) as reader:
@@ -186,12 +187,17 @@ class _Check:
         piece = self._piece
         if unit.last_offset < piece.log_start_offset:
             return
+        ceiling = HIGHEST
         if not any(start <= unit.last_offset < stop for start, stop in piece.covered):
-            first = unit.last_offset if isinstance(unit, Wrapper) else unit.first_offset
-            start = max(first, piece.log_start_offset)
+            first = first_offset_of(unit)
+            start = max(unit.last_offset if first is None else first, piece.log_start_offset)
             rest = subtracted((start, unit.last_offset + 1), merged(piece.covered))
             self._report.not_taken += rest  # it may begin before the lake ends: of another leader
-            return
+            ceiling = max(
+                (stop for _, stop in piece.covered if stop <= unit.last_offset), default=0
+            )
+            if isinstance(unit, RecordBatch) or start >= ceiling:
+                return  # without leader epochs, what it shares with the lake tells another log
         if isinstance(unit, RecordBatch) and (
             unit.header.is_control or not unit.header.record_count
         ):
@@ -199,7 +205,7 @@ class _Check:
         if not self._builder.accepts(unit):
             self._flush()
         try:
-            self._builder.add(unit, piece.log_start_offset, HIGHEST)
+            self._builder.add(unit, piece.log_start_offset, ceiling)
         except DefectError:
             self._report.damaged_spans += 1
             return

@@ -1,18 +1,20 @@
 """What to compare with what to find copies that contradict the tables. Effect: reads tables."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from seglake.kafka_log.leader_epochs import OPEN_END
 from seglake.kafka_log.offset_ranges import OffsetRange, common
-from seglake.kafka_log.replica import PartitionKey
+from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.kafka_log.replica_selection import PartitionChoice, sound_end
 from seglake.lake.tables import BATCHES
 from seglake.log_dirs.batch_walk import BatchHead
 from seglake.log_tables.coverage import Coverage
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
+from seglake.pipelines.segment_ingest.replica_conflicts.duplicate_logs import DuplicateLog
 from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import CompareRequest
 from seglake.pipelines.segment_ingest.run_context import RunContext
+from seglake.segment_codec.log_dir import OFFSET_MAX
 from seglake.storage.storage import Storage
 
 _BATCH_COLUMNS = (
@@ -36,6 +38,7 @@ def replica_requests(
                 theirs=other.replica,
                 offsets=(offsets[0], stop),
                 divergence_offset=other.divergence_offset,
+                is_same_broker=partition.replica.may_be_duplicate_of(other.replica),
             )
 
 
@@ -60,6 +63,34 @@ def lake_requests(
                 offsets=offsets,
                 divergence_offset=divergence,
             )
+
+
+def duplicate_requests(
+    duplicates: Iterable[DuplicateLog],
+    of_lake: Iterable[Replica],
+    coverage: Coverage,
+    context: RunContext,
+) -> Iterator[CompareRequest]:
+    """Second logs of a broker, whole, against the first ones.
+
+    Args:
+        of_lake: second logs of brokers whose first ones earlier runs ingested.
+    """
+    sides: list[tuple[Replica | tuple[BatchHead, ...], Replica]] = [
+        (found.kept, found.other) for found in duplicates if not found.is_same_log
+    ]
+    sides += [
+        (_lake_batches(copy.key, (0, OFFSET_MAX), coverage, context), copy) for copy in of_lake
+    ]
+    for ours, theirs in sides:
+        yield CompareRequest(
+            storage=context.storage,
+            ours=ours,
+            theirs=theirs,
+            offsets=(0, OFFSET_MAX),
+            divergence_offset=0,
+            is_same_broker=True,
+        )
 
 
 def batches_of(

@@ -12,7 +12,7 @@ from operator import itemgetter
 from typing import TypeVar
 
 from seglake.kafka_log.offset_ranges import common
-from seglake.kafka_log.replica import PartitionKey
+from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.lake.parquet_files import DataFile
 from seglake.lake.tables import QUARANTINE
 from seglake.log_tables.coverage import Coverage
@@ -22,9 +22,11 @@ from seglake.pipelines.segment_ingest.committing.wave import commit_files
 from seglake.pipelines.segment_ingest.planning.plan import wanted_ranges
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.segment_ingest.replica_conflicts.conflict_requests import (
+    duplicate_requests,
     lake_requests,
     replica_requests,
 )
+from seglake.pipelines.segment_ingest.replica_conflicts.duplicate_logs import DuplicateLog
 from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import (
     CompareRequest,
     ConflictCount,
@@ -91,6 +93,16 @@ def clashes_with_lake(
         for request in lake_requests(partition.choice, coverage, context)
     ]
     return _clashes(asked, context)
+
+
+def clashes_of_duplicates(
+    duplicates: Iterable[DuplicateLog],
+    of_lake: Iterable[Replica],
+    coverage: Coverage,
+    context: RunContext,
+) -> list[Clash]:
+    """Compare second logs of brokers with the first ones; see `duplicate_requests`."""
+    return _clashes(list(duplicate_requests(duplicates, of_lake, coverage, context)), context)
 
 
 class ConflictRows:

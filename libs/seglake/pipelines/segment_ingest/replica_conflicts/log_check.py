@@ -4,7 +4,7 @@ Where a folder and the ledger name the topic id, that is known: nothing is read,
 has grown, the batch that was taken last, to see whether an election went against it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -14,11 +14,14 @@ from seglake.kafka_log.log_identity import (
     LogBatch,
     ShorterLog,
     contradiction_note,
+    difference,
     likeness,
     lost_to_newer_epoch,
     may_be_cleaned,
     newer_epoch_note,
     refusal,
+    second_log_refusal,
+    undecided_refusal,
 )
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.kafka_log.segment_survey import LastBatch
@@ -28,6 +31,7 @@ from seglake.log_dirs.batch_search import (
     LogEnd,
     find_batch,
     find_batches,
+    find_message,
     request_for,
 )
 from seglake.log_tables.batch_lookup import IngestedBatches
@@ -49,12 +53,16 @@ class LogCheck:
     `lost_to_newer_epoch` are those that lost an election to what was ingested: what they have
     beyond that is lost as well.
     `shorter` are those that end below what was taken and are the same log so far as is known.
+    `second_logs` are refused, too: the lake has another log of the same broker.
+    `undecided` are refused, too: they differ from the lake, and there are no leader epochs.
     `stale` are copies that know less of the log than the lake does: how far they go is no news.
     """
 
     refused: dict[PartitionKey, str] = field(default_factory=dict)
     lost_to_newer_epoch: set[PartitionKey] = field(default_factory=set)
     shorter: list[ShorterLog] = field(default_factory=list)
+    second_logs: list[Replica] = field(default_factory=list)
+    undecided: set[PartitionKey] = field(default_factory=set)
     stale: set[PartitionKey] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
 
@@ -65,6 +73,7 @@ class _Case:
     taken: LastBatch
     is_named: bool  # the topic id is known on the disk and in the ledger, so it is this log
     shorter: ShorterLog  # what to say if it ends below what was taken; no `end` where it does not
+    has_news: bool
 
 
 class _Pair(NamedTuple):
@@ -79,11 +88,13 @@ def check_logs(
     partitions: Sequence[SurveyedPartition],
     coverage: Coverage,
     context: RunContext,
+    moved: Collection[PartitionKey] = (),
 ) -> LogCheck:
     """Compare the chosen copy of each partition with what was taken of it before.
 
     Args:
         replicas: the chosen copies; `partitions` those of them that were surveyed.
+        moved: logs that changed since the run before.
     """
     surveyed = {partition.replica.key: partition for partition in partitions}
     check = LogCheck()
@@ -108,14 +119,17 @@ def check_logs(
         if has_older_epoch or (is_shorter and not behind):
             check.stale.add(replica.key)
         has_news = partition is not None and bool(wanted_ranges(partition, context.settings))
-        if taken is not None and (has_news or not is_named):
+        is_changed = has_news or replica.key in moved
+        if taken is not None and (is_changed or not is_named):
             request = _request_at(replica, taken.base_offset, context)
             if request is not None:
-                doubts.append((_Case(replica, taken, is_named, shorter), request))
+                case = _Case(replica, taken, is_named, shorter, has_news=has_news)
+                doubts.append((case, request))
     lake = IngestedBatches(context.tables, context.source_id, coverage)
     answers = _answers([request for _, request in doubts], context)
     for (case, _), answer in zip(doubts, answers, strict=True):
-        _judge(case, answer, lake, context, check)
+        if not _is_empty_second_log(case, answer, lake, coverage, check):
+            _judge(case, answer, lake, context, check)
     return check
 
 
@@ -172,15 +186,18 @@ def _judge(
 
     A log that ends before is judged by the last offset that it shares with the lake.
     """
-    replica, shorter = case.replica, case.shorter
+    replica, shorter, is_end = case.replica, case.shorter, isinstance(answer, LogEnd)
     pair = _pair(case.taken, answer)
     if isinstance(answer, LogEnd):
-        if case.is_named:
-            return  # it is noted already
         end = answer.next_offset
         shorter = shorter._replace(end=shorter.end or f"its log ends at {end}")
         pair = _last_common(replica, end, lake, context)
-    if pair is None or not _differ(pair, replica, lake):
+    differ = pair is not None and _differ(pair, replica, lake)
+    if pair is not None and _is_refused(case, pair, lake, context, check, differ=differ):
+        return
+    if case.is_named and (is_end or not case.has_news):
+        return  # it is noted already
+    if pair is None or not differ:
         if pair is not None:  # its last batch is one of those that were taken
             shorter = shorter._replace(has_older_epoch=False)
         if shorter.end and not case.is_named:
@@ -193,6 +210,89 @@ def _judge(
             check.notes.append(contradiction_note(replica, pair.taken, pair.found.header))
     else:
         check.refused[replica.key] = refusal(replica, pair.taken, pair.found.header)
+
+
+def _is_refused(
+    case: _Case,
+    pair: _Pair,
+    lake: IngestedBatches,
+    context: RunContext,
+    check: LogCheck,
+    *,
+    differ: bool,
+) -> bool:
+    """Refuse the second log of a broker, and a log that differs where no leader epoch decides."""
+    replica = case.replica
+    if differ and case.is_named and replica.broker_id is not None:
+        first = _first_pair(replica, lake, context)
+        is_other = first is not None and _differ(first, replica, lake)
+        if first is not None and is_other:
+            found = first.found.header
+            if _is_of_same_broker(replica, first.taken, found, lake, check):
+                return True
+    has_epochs = not {pair.taken.leader_epoch, pair.found.header.leader_epoch} & {None}
+    if has_epochs:
+        return False
+    if differ and (case.is_named or _begins_alike(replica, lake, context)):
+        why = undecided_refusal(replica, difference(pair.taken, pair.found.header))
+    else:
+        offset = None if differ else _other_message(replica, pair, lake, context)
+        if offset is None:
+            return False
+        why = undecided_refusal(replica, f"the message at offset {offset} is not the lake's")
+    check.undecided.add(replica.key)
+    check.refused[replica.key] = why
+    return True
+
+
+def _is_empty_second_log(
+    case: _Case, answer: Answer, lake: IngestedBatches, coverage: Coverage, check: LogCheck
+) -> bool:
+    """Refuse a log without a batch that knows a newer leader from its start on.
+
+    Its broker has another log of the partition, which the lake has.
+    """
+    replica, start = case.replica, case.replica.log_start_offset
+    if not isinstance(answer, LogEnd) or answer.next_offset > start or replica.broker_id is None:
+        return False
+    if coverage.lost_from(replica.key, leader_epochs_of(replica.epochs)) > start:
+        return False
+    taken = lake.holding(replica.key, start)
+    return taken is not None and _is_of_same_broker(replica, taken.header, None, lake, check)
+
+
+def _is_of_same_broker(
+    replica: Replica,
+    taken: LastBatch,
+    found: LastBatch | None,
+    lake: IngestedBatches,
+    check: LogCheck,
+) -> bool:
+    """Refuse a log that begins with another batch than the lake has from the same broker."""
+    if lake.broker_at(replica.key, taken.base_offset) != replica.broker_id:
+        return False
+    check.second_logs.append(replica)
+    check.refused[replica.key] = second_log_refusal(replica, taken, found)
+    return True
+
+
+def _other_message(
+    replica: Replica, pair: _Pair, lake: IngestedBatches, context: RunContext
+) -> int | None:
+    """The last offset that both have of plain messages, if the messages there differ.
+
+    The lake has plain messages of old formats in rows of many, with the checksum of the first.
+    """
+    row = lake.holding(replica.key, pair.taken.base_offset)
+    if row is None or row.magic == 2 or row.is_wrapper:
+        return None
+    offset, answer = row.last_offset, _found_at(replica, row.last_offset, context)
+    if isinstance(answer, LogEnd):
+        offset = answer.next_offset - 1
+    request = _request_at(replica, offset, context)
+    found = None if request is None else find_message(request)
+    message = lake.message(replica.key, offset)
+    return None if found is None or message in (None, found) else offset
 
 
 def _pair(taken: LastBatch, answer: Answer) -> _Pair | None:
@@ -226,12 +326,18 @@ def _differ(pair: _Pair, replica: Replica, lake: IngestedBatches) -> bool:
 
 def _begins_alike(replica: Replica, lake: IngestedBatches, context: RunContext) -> bool:
     """Whether the first batch on the disk is one that was taken: then only its end is another."""
+    first = _first_pair(replica, lake, context)
+    return first is not None and likeness(*first) is Likeness.SAME
+
+
+def _first_pair(replica: Replica, lake: IngestedBatches, context: RunContext) -> _Pair | None:
+    """The first batch on the disk, and what the lake has at its place."""
     first = _found_at(replica, replica.log_start_offset, context)
     if not isinstance(first, LogBatch):
-        return False
+        return None
     start = max(first.header.base_offset, replica.log_start_offset)
     taken = lake.holding(replica.key, start)
-    return taken is not None and likeness(taken.header, first) is Likeness.SAME
+    return None if taken is None else _Pair(taken.header, first)
 
 
 def _found_at(replica: Replica, offset: int, context: RunContext) -> Answer:

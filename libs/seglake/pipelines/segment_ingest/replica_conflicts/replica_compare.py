@@ -39,6 +39,7 @@ class CompareRequest:
         ours: the copy that was read, or the batches that the lake has there, in order.
         offsets: batches of `theirs` count that begin in here.
         divergence_offset: from here on `theirs` is the log of a leader that lost an election.
+        is_same_broker: both logs are of one broker, which cannot lose an election to itself.
     """
 
     storage: Storage
@@ -46,6 +47,7 @@ class CompareRequest:
     theirs: Replica
     offsets: OffsetRange
     divergence_offset: int
+    is_same_broker: bool = False
 
     @property
     def key(self) -> PartitionKey:
@@ -64,6 +66,8 @@ class ConflictKind(StrEnum):
     LOST = "lost"  # its leader lost an election: normal in Kafka
     CONTRADICTS = "contradicts"  # its leader won one, against rows that were ingested before
     DIFFERS = "differs"  # the same leader wrote it, and yet the bytes are others
+    UNDECIDED = "undecided"  # there are no leader epochs, as in the formats before magic 2
+    SAME_BROKER = "same_broker"  # it is of a second log of the broker
 
 
 class ConflictCount(NamedTuple):
@@ -72,6 +76,8 @@ class ConflictCount(NamedTuple):
     lost: int = 0
     contradicts: int = 0
     differs: int = 0
+    same_broker: int = 0
+    undecided: int = 0
 
     def plus(self, other: "ConflictCount") -> "ConflictCount":
         """The sums."""
@@ -82,6 +88,8 @@ class ConflictCount(NamedTuple):
             (self.lost, "batches of a replica lost an election"),
             (self.contradicts, "batches won an election against rows that were ingested before"),
             (self.differs, "batches of a replica differ though the same leader wrote them"),
+            (self.undecided, "batches of a replica differ, and no leader epoch says which won"),
+            (self.same_broker, "batches are of a second log of the same broker"),
         )
         return ", ".join(f"{count} {what}" for count, what in said if count)
 
@@ -241,7 +249,19 @@ def _compared(request: CompareRequest, log: LogHeads) -> Iterator[_Conflict]:
                 if not is_beyond:
                     continue
                 met = None
-            yield _Conflict(_kind(theirs, met, is_beyond=is_beyond), theirs, met)
+            theirs = log.exact(theirs)
+            if met is not None and reference is not None and not is_beyond:
+                met = reference.exact(met)
+                if not (_overlap(theirs, met) and _is_conflict(theirs, met, is_beyond=False)):
+                    continue
+            kind = _kind(theirs, met, is_beyond=is_beyond)
+            if request.is_same_broker:
+                kind = ConflictKind.SAME_BROKER
+            yield _Conflict(kind, theirs, met)
+
+
+def _overlap(one: BatchHead, other: BatchHead) -> bool:
+    return one.first_offset <= other.last_offset and other.first_offset <= one.last_offset
 
 
 def _is_conflict(theirs: BatchHead, ours: BatchHead | None, *, is_beyond: bool) -> bool:
@@ -258,7 +278,9 @@ def _is_conflict(theirs: BatchHead, ours: BatchHead | None, *, is_beyond: bool) 
 def _kind(theirs: BatchHead, ours: BatchHead | None, *, is_beyond: bool) -> ConflictKind:
     if ours is None:
         return ConflictKind.LOST
-    if ours.leader_epoch is None or theirs.leader_epoch in (None, ours.leader_epoch):
+    if ours.leader_epoch is None or theirs.leader_epoch is None:
+        return ConflictKind.UNDECIDED
+    if theirs.leader_epoch == ours.leader_epoch:
         return ConflictKind.DIFFERS
     # Beyond the divergence it lost to a newer leader, who may have kept batches of an older one.
     has_lost = is_beyond or theirs.leader_epoch < ours.leader_epoch
@@ -300,12 +322,16 @@ def _row(conflict: _Conflict, content: bytes, place: Place) -> Row:
 
 def _detail(conflict: _Conflict) -> str:
     here = _shown(conflict.theirs)
+    if conflict.kind is ConflictKind.SAME_BROKER:
+        ours = "nothing there" if conflict.ours is None else _shown(conflict.ours)
+        return f"{here} is of a second log of the same broker; the first has {ours}"
     if conflict.ours is None:
         return f"{here} lost an election; the log that won has nothing valid there"
     verbs = {
         ConflictKind.LOST: "lost an election to",
         ConflictKind.CONTRADICTS: "won an election, but the tables have",
         ConflictKind.DIFFERS: "differs from",
+        ConflictKind.UNDECIDED: "differs from",
     }
     return f"{here} {verbs[conflict.kind]} {_shown(conflict.ours)}"
 

@@ -94,7 +94,8 @@ class Findings:
         superseded: ranges of rows that lost an election after they were ingested.
         contradicted: transactions that earlier runs ingested otherwise than a repair shows.
         concurrent_ranges: what another run committed first of what this one had planned.
-        refused: partitions whose log is not the one that the lake has, with what differs.
+        refused: partitions whose log is not the one that the lake has, or that one broker has
+            twice, with what differs.
         stuck: partitions whose log grows and whose bound stands still, the worst first.
     """
 
@@ -120,7 +121,7 @@ class Findings:
         """Whether a person should look."""
         # A tail that lost an election is normal; copies that contradict each other are not.
         is_contradicted = any(
-            conflict.differs or conflict.contradicts for conflict in self.conflicts.values()
+            any(conflict._replace(lost=0)) for conflict in self.conflicts.values()
         )
         is_in_doubt = self.ingested_unknown_outcomes or self.contradicted
         return bool(

@@ -206,12 +206,19 @@ def _findings(facts: RunFacts, limits: list[str]) -> Findings:
         not_on_disk=sorted(facts.short_logs, key=lambda short: (-short.offsets, str(short.key))),
         unread_files=files,
         left_out={**left_out(files), **facts.unread},
-        refused={name: why for done in rounds for name, why in done.look.refused.items()},
+        refused=_refused(rounds),
         conflicts=_conflicts(rounds),
         superseded=[*_superseded(rounds), *_waiting(rounds)],
         notes=_notes(facts),
         limits_crossed=limits,
     )
+
+
+def _refused(rounds: Iterable[RoundResult]) -> dict[str, str]:
+    """Logs that are not the one that the lake has, and folders that Kafka would refuse."""
+    looks = [done.look for done in rounds]
+    second = {str(found.kept.key): found.reason for look in looks for found in look.duplicates}
+    return second | {name: why for look in looks for name, why in look.refused.items()}
 
 
 def _doubts(rounds: Iterable[RoundResult]) -> list[str]:

@@ -1,0 +1,164 @@
+"""Finds two logs of one partition on one broker, which Kafka does not start with. Effect: reads.
+
+A log dir fails, the broker makes the partition anew in another one, and the first comes back
+(KAFKA-16234). Neither log lost an election to the other, whatever their leader epochs say: the
+broker did not see the first when it made the second. Copies of one log dir that were taken at
+different times are no such logs.
+"""
+
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing, suppress
+from itertools import combinations
+from typing import NamedTuple
+
+from seglake.kafka_log.replica import PartitionKey, Replica
+from seglake.log_dirs.batch_walk import BatchHead, LogHeads
+from seglake.log_tables.batch_lookup import IngestedBatches
+from seglake.segment_codec.errors import SegmentCodecError
+from seglake.segment_codec.log_dir import OFFSET_MAX
+from seglake.storage.errors import StorageError
+from seglake.storage.storage import Storage
+
+
+class DuplicateLog(NamedTuple):
+    """A second folder of a partition on one broker.
+
+    Attributes:
+        is_same_log: both begin alike, so they are read as copies of one log.
+    """
+
+    kept: Replica
+    other: Replica
+    is_same_log: bool
+
+    @property
+    def reason(self) -> str:
+        """What is wrong, and what to do."""
+        key, broker_id, kept, other = self.kept.key, self.kept.broker_id, self.kept, self.other
+        if self.is_same_log:
+            return (
+                f"{key}: broker {broker_id} has it in two log dirs, {kept.folder} and "
+                f"{other.folder}, and Kafka does not start with such a disk. Both begin alike and "
+                "are read as copies of one log; give the log dir that the broker uses alone"
+            )
+        return (
+            f"{key}: broker {broker_id} has two logs of it, {kept.folder} and {other.folder}, and "
+            "Kafka does not start with such a disk. One broker cannot lose an election to itself: "
+            f"the log in {kept.folder} is read, and an ingest puts the batches of the other into "
+            "quarantine (replica_conflict). If the other is the right one, give its log dir alone, "
+            "for another lake"
+        )
+
+
+class SeparatedLogs(NamedTuple):
+    """The replicas that may be copies of one log, and what was found beside them."""
+
+    replicas: Sequence[Replica]
+    duplicates: Sequence[DuplicateLog]
+
+
+def separated(
+    replicas: Iterable[Replica], lake: IngestedBatches | None, storage: Storage
+) -> SeparatedLogs:
+    """Take out each log that one broker has beside another one of the same partition.
+
+    Of two logs that begin with other batches the one stays that the lake has, else the larger one.
+    """
+    listed = list(replicas)
+    by_broker: dict[tuple[PartitionKey, int | None], list[Replica]] = {}
+    for replica in listed:
+        by_broker.setdefault((replica.key, replica.broker_id), []).append(replica)
+    found = [
+        duplicate
+        for copies in by_broker.values()
+        if any(one.may_be_duplicate_of(other) for one, other in combinations(copies, 2))
+        for duplicate in _duplicates(copies, lake, storage)
+    ]
+    taken_out = {found.other.folder for found in found if not found.is_same_log}
+    rest = [replica for replica in listed if replica.folder not in taken_out]
+    return SeparatedLogs(rest, found)
+
+
+def _duplicates(
+    copies: Iterable[Replica], lake: IngestedBatches | None, storage: Storage
+) -> Iterator[DuplicateLog]:
+    live = sorted(
+        (copy for copy in copies if not copy.is_future),
+        key=lambda copy: (-sum(file.size_bytes for file in copy.segments), copy.folder),
+    )
+    if lake is not None and any(_are_two_logs(live[0], other, storage) for other in live[1:]):
+        live.sort(key=lambda copy: not _is_in_lake(copy, lake, storage))
+    kept, *others = live
+    for other in others:
+        if other.may_be_duplicate_of(kept):
+            are_two = _are_two_logs(kept, other, storage)
+            if are_two or None not in (kept.directory_id, other.directory_id):
+                yield DuplicateLog(kept, other, is_same_log=not are_two)
+
+
+def _are_two_logs(one: Replica, other: Replica, storage: Storage) -> bool:
+    """Whether two copies cannot be of one log, whatever was written and deleted in between."""
+    start = max(one.log_start_offset, other.log_start_offset)
+    if not one.may_be_duplicate_of(other):
+        return False
+    with suppress(StorageError, SegmentCodecError):  # who wants to read it will say so
+        with (
+            closing(_sound(one, start, storage)) as ours,
+            closing(_sound(other, start, storage)) as theirs,
+        ):
+            first, second = _first_pair(ours, theirs)
+        if first is not None and second is not None:
+            return _differ(first, second)
+        if first is not None:
+            return _is_newer_below(other, one, first)
+        if second is not None:
+            return _is_newer_below(one, other, second)
+    return False
+
+
+def _sound(copy: Replica, start: int, storage: Storage) -> Generator[BatchHead, None, None]:
+    log = LogHeads(storage, copy.segments, copy.checkpoints.cleaner_offset or 0)
+    with closing(log.between((start, OFFSET_MAX))) as heads:
+        yield from (head for head in heads if log.is_sound(head))
+
+
+def _first_pair(
+    ours: Iterator[BatchHead], theirs: Iterator[BatchHead]
+) -> tuple[BatchHead | None, BatchHead | None]:
+    """The first batches of two logs that share an offset; None for a log that ends before."""
+    one, other = next(ours, None), next(theirs, None)
+    while one is not None and other is not None:
+        if one.last_offset < other.first_offset:
+            one = next(ours, None)
+        elif other.last_offset < one.first_offset:
+            other = next(theirs, None)
+        else:
+            break
+    return one, other
+
+
+def _differ(one: BatchHead, other: BatchHead) -> bool:
+    """Whether two leaders wrote them, or they have other bytes and no cleaner has been there."""
+    epochs = one.leader_epoch, other.leader_epoch
+    if None not in epochs and epochs[0] != epochs[1]:
+        return True
+    is_equal = (one.last_offset, one.crc) == (other.last_offset, other.crc)
+    return not is_equal and one.is_dense and other.is_dense
+
+
+def _is_newer_below(lower: Replica, upper: Replica, first: BatchHead) -> bool:
+    """Whether a log that ends below another one knows newer leaders than that begins with."""
+    known = upper.epochs[0].epoch if upper.epochs else first.leader_epoch
+    return bool(lower.epochs) and known is not None and lower.epochs[-1].epoch > known
+
+
+def _is_in_lake(copy: Replica, lake: IngestedBatches, storage: Storage) -> bool:
+    """Whether the lake has the first batch of a log."""
+    with suppress(StorageError, SegmentCodecError):
+        with closing(_sound(copy, copy.log_start_offset, storage)) as heads:
+            first = next(heads, None)
+        taken = None if first is None else lake.holding(copy.key, first.first_offset)
+        if first is not None and taken is not None:
+            epochs = first.leader_epoch, taken.header.leader_epoch
+            return first.crc == taken.header.crc and (None in epochs or epochs[0] == epochs[1])
+    return False

@@ -1,0 +1,232 @@
+"""One broker with two logs of a partition, after KAFKA-16234: a log dir failed and came back."""
+
+from pathlib import Path
+
+import pytest
+
+from seglake.cli.cat_command import main as cat
+from seglake.pipelines.lake_retake.retake_plan import Selection
+from seglake.task_engine.engine import Engine
+from support.accounts import imbalances_of
+from support.audits import audited
+from support.conflicting_logs import conflict_rows, segment_of
+from support.elected_logs import current
+from support.encoder import Partition
+from support.lakes import ingested, read_table, retaken, versions
+from support.made_logs import TOPIC_IDS, write_over
+
+
+def _log_dir(
+    folder: Path,
+    text: str,
+    count: int,
+    *,
+    epoch: int,
+    first: int = 0,
+    broker_id: int = 1,
+    directory_id: str | None = "by name",
+    has_topic_id: bool = True,
+) -> Path:
+    """Write a log dir with records in batches of five, each with a value of its own."""
+    values = [b"%s-%d" % (text.encode(), offset) for offset in range(first, first + count)]
+    partition = Partition(
+        "orders",
+        0,
+        [segment_of(values, epoch=epoch, first=first)],
+        topic_id=TOPIC_IDS["orders"] if has_topic_id else None,
+        leader_epochs=[(epoch, first)],
+    )
+    write_over(folder, [partition], broker_id=broker_id)
+    if directory_id is not None:
+        name = folder.name if directory_id == "by name" else directory_id
+        with (folder / "meta.properties").open("a") as file:
+            file.write(f"directory.id={name}\n")
+    return folder
+
+
+def _rows(lake: Path) -> list[bytes]:
+    return sorted(row["value"] for row in read_table(lake, "records"))
+
+
+def _quarantined(lake: Path) -> bytes:
+    return b"".join(row["raw"] for row in conflict_rows(lake))
+
+
+def _is_accounted(lake: Path, *texts: str) -> bool:
+    """Whether each record of these logs is in a table, or its bytes are in quarantine."""
+    found, raw = _rows(lake), _quarantined(lake)
+    assert imbalances_of(lake) == []
+    assert audited(lake).exit_code == 0
+    return all(
+        value in found or value in raw
+        for text, count in (name.split(":") for name in texts)
+        for value in (b"%s-%d" % (text.encode(), offset) for offset in range(int(count)))
+    )
+
+
+@pytest.fixture(params=["by name", None])
+def directory_id(request: pytest.FixtureRequest) -> str | None:
+    """Brokers from 3.7 on give each log dir an id, earlier ones none."""
+    found: str | None = request.param
+    return found
+
+
+def test_both_logs_of_one_broker_are_named_and_no_record_is_lost(
+    data: Path, lake: Path, engine: Engine, directory_id: str | None
+) -> None:
+    old = _log_dir(data / "d0", "old", 100, epoch=0, directory_id=directory_id)
+    new = _log_dir(data / "d1", "new", 10, epoch=1, directory_id=directory_id)
+    summary = ingested(data, lake, engine=engine)
+    assert summary.exit_code == 3
+    (reason,) = summary.findings.refused.values()
+    assert f"{old / 'orders-0'} and {new / 'orders-0'}" in reason
+    assert summary.findings.conflicts["orders-0"].same_broker == 2
+    assert summary.findings.superseded == []
+    assert len(_rows(lake)) == 100
+    assert _is_accounted(lake, "old:100", "new:10")
+    before = versions(lake)
+    assert ingested(data, lake, engine=engine).exit_code == 3  # as long as both are there
+    assert versions(lake) == before
+
+
+@pytest.mark.parametrize("order", ["old first", "new first"])
+def test_nothing_is_superseded_by_another_log_of_the_same_broker(
+    data: Path, lake: Path, engine: Engine, order: str, directory_id: str | None
+) -> None:
+    disks = [
+        _log_dir(data / "d0", "old", 100, epoch=0, directory_id=directory_id),
+        _log_dir(data / "d1", "new", 10, epoch=1, directory_id=directory_id),
+    ]
+    first, second = disks if order == "old first" else disks[::-1]
+    assert ingested(first, lake, engine=engine).exit_code == 0
+    count = len(_rows(lake))
+    summary = ingested(second, lake, engine=engine)
+    assert (summary.exit_code, summary.findings.superseded) == (3, [])
+    assert f"{second / 'orders-0'} has" in summary.findings.refused["orders-0"]
+    assert len(_rows(lake)) == count
+    assert _is_accounted(lake, "old:100", "new:10")
+    before = versions(lake)["quarantine"]
+    ingested(second, lake, engine=engine)
+    assert versions(lake)["quarantine"] == before
+    both = ingested(data, lake, engine=engine)
+    assert both.exit_code == 3
+    assert len(_rows(lake)) == count
+
+
+def test_the_log_that_the_lake_has_goes_on_beside_a_larger_one(
+    data: Path, lake: Path, directory_id: str | None
+) -> None:
+    _log_dir(data / "d0", "old", 100, epoch=0, directory_id=directory_id)
+    ingested(_log_dir(data / "d1", "new", 10, epoch=1, directory_id=directory_id), lake)
+    _log_dir(data / "d1", "new", 15, epoch=1, directory_id=directory_id)
+    assert ingested(data, lake).exit_code == 3
+    assert len(_rows(lake)) == 15
+    assert _is_accounted(lake, "old:100", "new:15")
+
+
+@pytest.mark.parametrize("order", ["old first", "new first", "at once"])
+def test_logs_of_the_same_leader_epoch_are_told_apart_by_their_batches(
+    data: Path, lake: Path, order: str, directory_id: str | None
+) -> None:
+    disks = [
+        _log_dir(data / "d0", "old", 20, epoch=0, directory_id=directory_id),
+        _log_dir(data / "d1", "new", 10, epoch=0, directory_id=directory_id),
+    ]
+    runs = {"old first": disks, "new first": disks[::-1], "at once": [data]}[order]
+    assert [ingested(run, lake).exit_code for run in runs][-1] == 3
+    assert _is_accounted(lake, "old:20", "new:10")
+    assert len({value[:3] for value in _rows(lake)}) == 1
+
+
+def test_a_second_log_that_ends_below_the_first_is_told_by_its_newer_epoch(
+    data: Path, lake: Path, directory_id: str | None
+) -> None:
+    """Retention has cut the first one: no offset is in both."""
+    _log_dir(data / "d0", "old", 50, first=50, epoch=0, directory_id=directory_id)
+    _log_dir(data / "d1", "new", 10, epoch=1, directory_id=directory_id)
+    summary = ingested(data, lake)
+    assert summary.exit_code == 3
+    assert len(_rows(lake)) == 50
+    assert _is_accounted(lake, "new:10")
+
+
+@pytest.mark.parametrize("order", ["at once", "old first"])
+def test_an_empty_second_log_takes_nothing_away(
+    data: Path, lake: Path, order: str, directory_id: str | None
+) -> None:
+    old = _log_dir(data / "d0", "old", 20, epoch=0, directory_id=directory_id)
+    new = _log_dir(data / "d1", "new", 0, epoch=1, directory_id=directory_id)
+    runs = [data] if order == "at once" else [old, new]
+    summaries = [ingested(run, lake) for run in runs]
+    assert (summaries[-1].exit_code, summaries[-1].findings.superseded) == (3, [])
+    assert _is_accounted(lake, "old:20")
+    assert len(_rows(lake)) == 20
+
+
+def test_the_same_log_in_two_log_dirs_of_one_broker_is_named_and_read_once(
+    data: Path, lake: Path, engine: Engine
+) -> None:
+    _log_dir(data / "d0", "same", 20, epoch=0)
+    _log_dir(data / "d1", "same", 40, epoch=0)
+    summary = ingested(data, lake, engine=engine)
+    assert summary.exit_code == 3
+    assert "has it in two log dirs" in summary.findings.refused["orders-0"]
+    assert (len(_rows(lake)), conflict_rows(lake)) == (40, [])
+
+
+@pytest.mark.parametrize("directory_id", ["one", None])
+def test_copies_of_one_log_dir_at_different_times_are_no_second_log(
+    data: Path, lake: Path, directory_id: str | None
+) -> None:
+    _log_dir(data / "monday", "same", 20, epoch=0, directory_id=directory_id)
+    _log_dir(data / "friday", "same", 40, epoch=0, directory_id=directory_id)
+    summary = ingested(data, lake)
+    assert (summary.exit_code, summary.findings.refused, len(_rows(lake))) == (0, {}, 40)
+
+
+def test_a_log_dir_whose_end_lost_an_election_is_no_second_log(data: Path, lake: Path) -> None:
+    """Its id says that it is the same, before and after the broker cut its log."""
+    before = _log_dir(data / "monday", "old", 20, epoch=0, directory_id="one")
+    after = _log_dir(data / "friday", "new", 10, epoch=1, directory_id="one")
+    summary = ingested([before, after], lake)
+    assert (summary.exit_code, summary.findings.refused) == (0, {})
+    assert {value[:3] for value in _rows(lake)} == {b"new"}
+
+
+def test_an_unfinished_copy_to_another_log_dir_is_no_second_log(data: Path, lake: Path) -> None:
+    _log_dir(data / "d0", "same", 40, epoch=0)
+    future = _log_dir(data / "d1", "same", 20, epoch=0) / "orders-0"
+    future.rename(future.with_name("orders-0.0123456789abcdef0123456789abcdef-future"))
+    summary = ingested(data, lake)
+    assert (summary.exit_code, summary.findings.refused, len(_rows(lake))) == (0, {}, 40)
+
+
+def test_both_logs_of_one_broker_are_named_where_records_are_only_printed(
+    data: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    _log_dir(data / "d0", "old", 20, epoch=0)
+    _log_dir(data / "d1", "new", 10, epoch=1)
+    assert cat(["--source", str(data), "--format", "value"]) == 3
+    printed = capfd.readouterr()
+    assert printed.out.split() == [f"old-{offset}" for offset in range(20)]
+    assert "broker 1 has two logs of it" in printed.err
+
+
+def test_a_retake_of_whole_partitions_keeps_to_the_log_that_the_lake_has(
+    data: Path, lake: Path
+) -> None:
+    old = _log_dir(data / "d0", "old", 20, epoch=0)
+    new = _log_dir(data / "d1", "new", 30, epoch=1)
+    ingested(old, lake)
+    for disks in ([old, new], [new]):
+        whole = Selection(is_whole=True)
+        summary = retaken(lake, *disks, selection=whole, select={"topics": ["orders"]})
+        assert (summary.exit_code, "One broker cannot" in summary.to_text()) == (3, True)
+        assert {value[:3] for _, value in current(lake)} == {b"old"}
+
+
+def test_another_broker_wins_an_election_as_before(data: Path, lake: Path) -> None:
+    ingested(_log_dir(data / "b1", "old", 20, epoch=0), lake)
+    summary = ingested(_log_dir(data / "b2", "new", 10, epoch=1, broker_id=2), lake)
+    assert (summary.exit_code, bool(summary.findings.superseded)) == (3, True)
+    assert summary.findings.refused == {}
