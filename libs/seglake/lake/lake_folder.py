@@ -39,9 +39,9 @@ def holds_conversion(storage: Storage, path: str) -> bool:
 
 
 def entries_of(storage: Storage, folder: str) -> list[FileInfo]:
-    """What lies in a folder; nothing where there is none."""
+    """What lies in a folder, files and folders; nothing where there is none."""
     try:
-        return storage.list_folder(folder)
+        return [entry for entry in storage.list_folder(folder) if not entry.problem]
     except NotFoundError:
         return []
 

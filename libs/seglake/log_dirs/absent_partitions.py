@@ -40,7 +40,8 @@ def absent_partitions(
         folder
         for log_dir in log_dirs
         for entry in log_dir.entries
-        if entry.is_folder and (folder := parse_folder_name(entry.name)) is not None
+        if (entry.is_folder or entry.problem)
+        and (folder := parse_folder_name(entry.name)) is not None
         if folder.kind is not FolderKind.LIVE or log_dir.has(entry.name)
     ]
     known = {TopicPartition(folder.topic, folder.partition) for folder in folders}

@@ -19,21 +19,28 @@ from seglake.log_dirs.log_dir_files import (
 )
 from seglake.log_dirs.log_dir_search import FoundLogDir, find_sources, refused_or_failed
 from seglake.log_dirs.partition_files import partition_files
+from seglake.log_dirs.small_files import check_readable
 from seglake.log_dirs.unread_files import (
     UnreadFiles,
+    UnreadKind,
     compressed_segments,
     is_recognised,
     last_side_file,
+    segments_of,
     unread_files,
 )
+from seglake.segment_codec.known_names import Place
 from seglake.segment_codec.log_dir import (
     FolderKind,
     PartitionFolder,
     SideFile,
     TopicPartition,
+    TwoSpellingsError,
+    parse_file_name,
     parse_folder_name,
     parse_metadata_snapshot_name,
 )
+from seglake.segment_codec.unread_names import is_renamed_segment
 from seglake.storage.errors import StorageError
 from seglake.storage.many_requests import each
 from seglake.storage.storage import FileInfo, Storage
@@ -47,7 +54,8 @@ class Discovery:
     """What the sources hold, and what a person should know of what is not taken.
 
     `unreadable` has, each with why: by name the partition folders that cannot be listed or read or
-    went meanwhile, and by path the log dirs and the folders above them that cannot. `topics` are
+    went meanwhile, and by path the sources, log dirs and other folders that cannot, and the files
+    beside segments without which a log is read. `topics` are
     those of all partition folders, whether they are selected or not. `unread_files` are recognised,
     and not read. `absent` are partitions of which a log dir has a high watermark and no source a
     folder.
@@ -63,9 +71,19 @@ class Discovery:
     absent: tuple[AbsentPartition, ...] = ()
 
     @property
+    def not_read(self) -> dict[str, str]:
+        """Name all that cannot be read or is not, and why."""
+        found = {f"{files.folder}/{files.example}": files.reason for files in self.unread_files}
+        return self.unreadable | found
+
+    @property
     def has_all_topics(self) -> bool:
         """Whether every folder that may hold a topic could be listed."""
-        return all(parse_folder_name(name) is not None for name in self.unreadable)
+        names = (place.rpartition("/")[2] for place in self.unreadable)
+        return all(
+            parse_folder_name(place) is not None or parse_file_name(name) is not None
+            for place, name in zip(self.unreadable, names, strict=True)
+        )
 
 
 def discover(
@@ -98,7 +116,9 @@ def discover(
         replica
         for log_dir in found
         if log_dir.path in files
-        for replica in _replicas(storage, log_dir, files[log_dir.path], takes_topic, notes, unread)
+        for replica in _replicas(
+            storage, log_dir, files[log_dir.path], takes_topic, notes, unread, unreadable
+        )
     ]
     unreadable |= {
         name: reason
@@ -113,7 +133,11 @@ def discover(
         notes=tuple(notes),
         unreadable=unreadable,
         topics=_topics(found),
-        unread_files=tuple(dict.fromkeys(unread)),  # sources may overlap
+        unread_files=tuple(  # once, for sources may overlap
+            files
+            for files in dict.fromkeys(unread)
+            if parse_folder_name(files.place) is None or _is_selected(files.place, takes_topic)
+        ),
         absent=tuple(absent_partitions(found, files, takes_topic)),
     )
 
@@ -223,6 +247,7 @@ def _replicas(
     takes_topic: TopicFilter,
     notes: list[str],
     unread: list[UnreadFiles],
+    unreadable: dict[str, str],
 ) -> list[Replica]:
     wanted: list[tuple[str, PartitionFolder]] = []
     given_up: list[str] = []
@@ -245,6 +270,7 @@ def _replicas(
     for (name, _), answer in zip(wanted, answers, strict=True):
         notes += answer.notes
         unread += answer.unread
+        unreadable |= answer.unreadable
         if isinstance(answer.replica, Replica):
             replicas.append(answer.replica)
         else:
@@ -263,6 +289,7 @@ class _ReadFolder(NamedTuple):
     replica: Replica | Exception
     notes: list[str]
     unread: list[UnreadFiles]
+    unreadable: dict[str, str]
 
 
 def _read_folder(
@@ -275,13 +302,17 @@ def _read_folder(
     notes: list[str] = []
     try:
         content = partition_files(storage, path, listing)
+        for segment in content.segments:
+            check_readable(content.by_name[segment.path.rpartition("/")[2]])
         unknown = [name for name in content.unknown if not is_recognised(name)]
         if unknown:
             notes.append(f"{path} holds files that are not Kafka's: {', '.join(unknown)}")
         topic_id = read_topic_id(storage, content.by_name, notes)
         epochs = read_epochs(storage, content.by_name, notes)
+    except TwoSpellingsError as error:
+        return _ReadFolder(StorageError(action="read", path=path, reason=str(error)), notes, [], {})
     except (SourceVanishedError, StorageError) as error:
-        return _ReadFolder(error, notes, [])
+        return _ReadFolder(error, notes, [], {})
     topic_partition = TopicPartition(folder.topic, folder.partition)
     replica = Replica(
         key=PartitionKey(folder.topic, folder.partition, topic_id),
@@ -298,7 +329,17 @@ def _read_folder(
     )
     # Of another than a live folder they may be what its broker is about to drop.
     is_live = folder.kind is FolderKind.LIVE
-    return _ReadFolder(replica, notes, unread_files(path, listing) if is_live else [])
+    renamed = [e for e in content.by_name.values() if is_renamed_segment(Place.PARTITION, e.name)]
+    unread = [
+        *unread_files(path, listing),
+        *segments_of(path, UnreadKind.RENAMED_SEGMENT, renamed),
+    ]
+    unreadable = {entry.path: _why_not(entry) for entry in content.unreadable}
+    return _ReadFolder(replica, notes, unread if is_live else [], unreadable)
+
+
+def _why_not(entry: FileInfo) -> str:
+    return f"{entry.path}: {entry.problem}; the log is read without this file"
 
 
 def _committed_end(names: Iterable[str]) -> int | None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from seglake.kafka_log.replica import Checkpoints
-from seglake.log_dirs.small_files import OversizedFileError, check_small
+from seglake.log_dirs.small_files import OversizedFileError, check_readable, check_small
 from seglake.segment_codec.checkpoint_files import (
     CheckpointFileError,
     EpochStart,
@@ -134,6 +134,7 @@ def _read(
     if entry is None:
         return None
     try:
+        check_readable(entry)
         check_small(entry.path, entry.size_bytes)
         return parse(storage.read_bytes(entry.path))
     except CheckpointFileError as error:

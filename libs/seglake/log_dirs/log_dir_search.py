@@ -4,17 +4,24 @@ A log dir is a folder with broker files or with partition folders in it; a parti
 whose name says so and that holds segment files, since `broker-0` could be either by its name.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from seglake.log_dirs.errors import WrongSourceError
 from seglake.log_dirs.unread_files import (
     UnreadFiles,
     UnreadKind,
-    inner_log_dirs,
+    files_with_records,
+    segments_of,
     unread_files,
 )
-from seglake.segment_codec.log_dir import SideFile, parse_file_name, parse_folder_name
+from seglake.segment_codec.known_names import Place, Use, known_name
+from seglake.segment_codec.log_dir import (
+    FolderKind,
+    SideFile,
+    parse_file_name,
+    parse_folder_name,
+)
 from seglake.segment_codec.unread_names import parse_compressed_name
 from seglake.storage.errors import NotFoundError, RefusedError, StorageError, UnsupportedUriError
 from seglake.storage.many_requests import each
@@ -68,21 +75,28 @@ def find_sources(
     unreadable: dict[str, str],
     unread: list[UnreadFiles],
 ) -> list[FoundLogDir]:
-    """The log dirs at or below the sources, in their order; a link to one of them is noted.
+    """Find the log dirs at or below the sources, in their order; a link to one of them is noted.
 
     Args:
-        unreadable: folders below the sources that cannot be searched, and why; added to.
+        unreadable: sources, and folders below them, that cannot be searched, and why; added to.
         unread: files below them that are recognised and not read; added to.
 
     Raises:
-        WrongSourceError: a source is missing, no folder or no log dir, or its storage does not let
-            us in.
-        StorageError, StoreSilentError: it may be there another time.
+        WrongSourceError: a source is missing, no folder or no log dir, or the storage lets us into
+            none of them.
+        StorageError, StoreSilentError: they may be there another time.
     """
     found: dict[str, FoundLogDir] = {}
     parents: Listings = {}
+    failures: list[StorageError] = []
     for source in sources:
-        for log_dir in _log_dirs_of(source, storage, parents, unreadable, unread):
+        try:
+            log_dirs = _log_dirs_of(source, storage, parents, unreadable, unread)
+        except StorageError as error:
+            failures.append(error)
+            unreadable[error.path] = str(error)
+            continue
+        for log_dir in log_dirs:
             place = storage.without_links(log_dir.path)
             if place not in found:
                 found[place] = log_dir
@@ -94,6 +108,8 @@ def find_sources(
                 known.partition_folders.setdefault(name, listing)
             known.unreadable.update(log_dir.unreadable)
             found[place] = replace(known, is_whole=known.is_whole or log_dir.is_whole)
+    if failures and not found:
+        raise refused_or_failed(failures[0]) from failures[0]
     return list(found.values())
 
 
@@ -111,11 +127,19 @@ def _log_dirs_of(
     unreadable: dict[str, str],
     unread: list[UnreadFiles],
 ) -> list[FoundLogDir]:
+    """Find the log dirs at or below one source.
+
+    Raises:
+        WrongSourceError: there is none, whatever could be listed.
+        StorageError: it cannot be listed.
+    """
     closed: Closed = {}
     try:
         path = storage.locate(source)
         info = storage.info(path)
         if info is None:
+            if problem := storage.link_problem(path):
+                raise RefusedError(action="open", path=path, reason=problem)
             raise WrongSourceError(f"source {source} does not exist: check the path")
         if not info.is_folder:
             raise WrongSourceError(
@@ -123,12 +147,11 @@ def _log_dirs_of(
                 "folder above log dirs"
             )
         log_dirs = find_log_dirs(storage, path, parents, closed, unread)
-    except (RefusedError, NotFoundError, UnsupportedUriError) as error:
+    except (NotFoundError, UnsupportedUriError) as error:
         raise WrongSourceError(f"the source is refused: {error}") from error
-    if closed and not log_dirs:
-        first = next(iter(closed.values()))
-        raise refused_or_failed(first) from first
     unreadable |= {place: str(error) for place, error in closed.items()}
+    if closed and not log_dirs:
+        raise next(iter(closed.values()))
     if not log_dirs:
         raise WrongSourceError(
             f"source {source} holds no log dir of a Kafka broker: no folder below it has "
@@ -143,6 +166,8 @@ def _instead(unread: Sequence[UnreadFiles]) -> str:
     said = {
         UnreadKind.ARCHIVE: "archives ({}): unpack them",
         UnreadKind.TIER_OBJECT: "objects of a remote tier ({}), which are not read",
+        UnreadKind.FOLDER: "segments ({}) in a folder whose name is no partition's: rename it to"
+        " TOPIC-PARTITION",
     }
     found = {files.kind: files for files in reversed(unread) if files.kind in said}
     listed = " and ".join(said[kind].format(files.example) for kind, files in found.items())
@@ -152,7 +177,7 @@ def _instead(unread: Sequence[UnreadFiles]) -> str:
 def find_log_dirs(
     storage: Storage, path: str, parents: Listings, closed: Closed, unread: list[UnreadFiles]
 ) -> list[FoundLogDir]:
-    """All log dirs at or below the path, in the order of their paths.
+    """Find all log dirs at or below the path, in the order of their paths.
 
     Args:
         parents: folders above partition folders that were listed before; added to.
@@ -160,49 +185,144 @@ def find_log_dirs(
         unread: files outside of partition folders that are recognised and not read; added to.
     """
     entries = tuple(storage.list_folder(path))
-    parent, _, name = storage.without_links(path).rpartition("/")
+    search = _Search(storage, closed, unread)
+    place = storage.without_links(path)
+    parent, _, name = place.rpartition("/")
     if is_partition_folder(name, entries):
+        search.below_partition(name, path, entries)
         parent = parent or "/"
         if parent not in parents:
             parents[parent] = tuple(storage.list_folder(parent))
         return [FoundLogDir(parent, parents[parent], {name: entries}, {}, is_whole=False)]
-    return _search(storage, (path, entries), MOST_LEVELS, closed, unread)
+    return search.log_dirs(path, entries, (place,))
 
 
-def _search(
-    storage: Storage,
-    place: tuple[str, tuple[FileInfo, ...]],
-    levels: int,
-    closed: Closed,
-    unread: list[UnreadFiles],
-) -> list[FoundLogDir]:
-    path, entries = place
-    unread += unread_files(path, entries)
-    folders, unreadable = list_folders(storage, entries)
-    partitions = {
-        name: listing for name, listing in folders.items() if is_partition_folder(name, listing)
-    }
-    empty = {
-        name: () for name, listing in folders.items() if not listing and parse_folder_name(name)
-    }
-    if partitions or has_log_dir_files(entries):
-        others = folders.keys() - partitions.keys()
-        for name in others:
-            unread += unread_files(storage.join(path, name), folders[name])
-        unread += inner_log_dirs(path, (name for name in others if _holds_logs(folders[name])))
-        # Other closed folders of a log dir hold no partition: nothing is lost by those.
-        lost = {name: str(why) for name, why in unreadable.items() if parse_folder_name(name)}
-        return [FoundLogDir(path, entries, {**partitions, **empty}, lost)]
-    for name, error in unreadable.items():
-        closed.setdefault(storage.without_links(storage.join(path, name)), error)
-    if levels == 0:
-        return []
-    return [
-        found
-        for entry in entries
-        if entry.name in folders
-        for found in _search(storage, (entry.path, folders[entry.name]), levels - 1, closed, unread)
-    ]
+class _Search:
+    """Walks down from a source; what it cannot list, or does not read, is added to two lists.
+
+    `above` are the folders that led to one, without links: a link back to one of them ends there.
+    """
+
+    def __init__(self, storage: Storage, closed: Closed, unread: list[UnreadFiles]) -> None:
+        self._storage = storage
+        self._closed = closed
+        self._unread = unread
+
+    def log_dirs(
+        self, path: str, entries: tuple[FileInfo, ...], above: tuple[str, ...]
+    ) -> list[FoundLogDir]:
+        """Find the log dirs at or below a folder."""
+        self._unread += unread_files(path, entries)
+        segments = files_with_records(Place.LOG_DIR, entries)
+        folders, problems = list_folders(self._storage, entries)
+        if has_log_dir_files(entries) or _has_partitions(folders):
+            self._unread += segments_of(path, UnreadKind.LOOSE_SEGMENT, segments)
+            return [self._log_dir(path, entries, folders, problems)]
+        self._unread += segments_of(path, UnreadKind.FOLDER, segments)
+        links = (entry for entry in entries if entry.problem)
+        problems |= {e.name: _no_way(e) for e in links if self._storage.link_problem(e.path)}
+        self._close(path, problems)
+        return [
+            found
+            for name, listing, places in self._below(path, folders, above)
+            for found in self.log_dirs(self._storage.join(path, name), listing, places)
+        ]
+
+    def below_partition(self, name: str, path: str, entries: tuple[FileInfo, ...]) -> None:
+        """Look for segments in the folders of a partition folder, where no broker has any."""
+        folder = parse_folder_name(name)
+        is_read = folder is not None and folder.kind in (FolderKind.LIVE, FolderKind.FUTURE)
+        if not is_read or not any(entry.is_folder for entry in entries):
+            return
+        folders, problems = list_folders(self._storage, entries)
+        self._close(path, problems)
+        for inner, listing in folders.items():
+            place = self._storage.join(path, inner)
+            self._stray_folder(place, listing, (self._storage.without_links(path),))
+
+    def _log_dir(
+        self,
+        path: str,
+        entries: tuple[FileInfo, ...],
+        folders: Listings,
+        problems: dict[str, StorageError],
+    ) -> FoundLogDir:
+        problems = problems | {entry.name: _no_way(entry) for entry in entries if entry.problem}
+        lost = {name: str(why) for name, why in problems.items() if parse_folder_name(name)}
+        others = {name: why for name, why in problems.items() if name not in lost}
+        self._close(path, {name: why for name, why in others.items() if not _is_known(name)})
+        partitions: Listings = {}
+        for name, listing in folders.items():
+            folder = self._storage.join(path, name)
+            if is_partition_folder(name, listing):
+                self.below_partition(name, folder, listing)
+                partitions[name] = listing
+            elif not listing and parse_folder_name(name):
+                partitions[name] = listing
+            elif not _is_unused(name):
+                self._stray_folder(folder, listing, (self._storage.without_links(path),))
+        return FoundLogDir(path, entries, partitions, lost)
+
+    def _stray_folder(
+        self, path: str, entries: tuple[FileInfo, ...], above: tuple[str, ...]
+    ) -> None:
+        """Name the segments at and below a folder where no broker has any."""
+        parent, _, name = path.rpartition("/")
+        self._unread += unread_files(path, entries)
+        folders, problems = list_folders(self._storage, entries)
+        if has_log_dir_files(entries) or _has_partitions(folders):
+            self._unread.append(UnreadFiles(parent, parent, UnreadKind.LOG_DIR, 1, 0, name))
+            return
+        is_named = parse_folder_name(name) is not None
+        kind = UnreadKind.RENAMED_SEGMENT if is_named else UnreadKind.FOLDER
+        if is_partition_folder(name, entries):
+            kind = UnreadKind.PARTITION_FOLDER
+        of = Place.PARTITION if is_named else Place.LOG_DIR
+        self._unread += segments_of(path, kind, files_with_records(of, entries))
+        dead = (entry for entry in entries if entry.problem and parse_folder_name(entry.name))
+        self._close(path, problems | {entry.name: _no_way(entry) for entry in dead})
+        for inner, listing, places in self._below(path, folders, above):
+            self._stray_folder(self._storage.join(path, inner), listing, places)
+
+    def _below(
+        self, path: str, folders: Listings, above: tuple[str, ...]
+    ) -> Iterator[tuple[str, tuple[FileInfo, ...], tuple[str, ...]]]:
+        """Yield the folders to search next: name, listing and what led there."""
+        for name, listing in folders.items():
+            folder = self._storage.join(path, name)
+            place = self._storage.without_links(folder)
+            if place in above:
+                continue
+            if len(above) > MOST_LEVELS:
+                reason = f"it lies more than {MOST_LEVELS} folders below: give it as a source"
+                self._close(path, {name: RefusedError(action="search", path=folder, reason=reason)})
+                continue
+            yield name, listing, (*above, place)
+
+    def _close(self, path: str, problems: Mapping[str, StorageError]) -> None:
+        place = self._storage.without_links(path)
+        for name, error in problems.items():
+            self._closed.setdefault(self._storage.join(place, name), error)
+
+
+def _no_way(entry: FileInfo) -> StorageError:
+    """Return why an entry can be neither listed nor read, as an error."""
+    return RefusedError(action="open", path=entry.path, reason=entry.problem)
+
+
+def _has_partitions(folders: Listings) -> bool:
+    return any(is_partition_folder(name, listing) for name, listing in folders.items())
+
+
+def _is_known(name: str) -> bool:
+    """Whether a broker gives this name to something in a log dir."""
+    return any(known_name(Place.LOG_DIR, name, is_folder=of) is not None for of in (False, True))
+
+
+def _is_unused(name: str) -> bool:
+    """Whether a broker keeps a folder of this name that holds no segment."""
+    row = known_name(Place.LOG_DIR, name, is_folder=True)
+    return row is not None and row.use is Use.UNUSED
 
 
 def list_folders(
@@ -227,13 +347,6 @@ def list_folders(
         elif not isinstance(answer, NotFoundError):  # which went while we looked
             unreadable[entry.name] = answer
     return folders, unreadable
-
-
-def _holds_logs(listing: Iterable[FileInfo]) -> bool:
-    """Whether a folder looks like a log dir."""
-    entries = [*listing]
-    folders = (entry.name for entry in entries if entry.is_folder)
-    return has_log_dir_files(entries) or any(map(parse_folder_name, folders))
 
 
 def has_log_dir_files(entries: Iterable[FileInfo]) -> bool:

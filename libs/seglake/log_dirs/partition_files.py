@@ -13,6 +13,7 @@ from seglake.log_dirs.batch_walk import LogHeads
 from seglake.log_dirs.errors import SourceVanishedError
 from seglake.log_dirs.header_scan import survey_segment
 from seglake.log_dirs.scan_request import SurveyRequest
+from seglake.log_dirs.small_files import check_readable
 from seglake.segment_codec.errors import SegmentCodecError
 from seglake.segment_codec.log_dir import (
     OFFSET_MAX,
@@ -38,6 +39,7 @@ class PartitionFiles:
         snapshots: the producer snapshots, by offset, without those that name no producer.
         side_files: names of the other files that are Kafka's.
         skipped: segment files that are not read.
+        unreadable: index and snapshot files that lead to no file; the log is read without them.
         unknown: names that Kafka does not give.
     """
 
@@ -46,6 +48,7 @@ class PartitionFiles:
     snapshots: tuple[SnapshotFile, ...]
     side_files: tuple[str, ...]
     skipped: tuple[SkippedFile, ...]
+    unreadable: tuple[FileInfo, ...]
     unknown: tuple[str, ...]
 
 
@@ -58,10 +61,13 @@ def partition_files(
         notes: gets which finished cleaner output cannot be read; without it that is an error.
 
     Raises:
-        SourceVanishedError: a finished cleaner output went meanwhile, or cannot be read.
+        SourceVanishedError, RefusedError: a finished cleaner output went meanwhile, or cannot be
+            read.
+        TwoSpellingsError: two files to read have one number.
     """
     by_name = {entry.name: entry for entry in listing if not entry.is_folder}
     plan = plan_swaps(by_name, _swap_ends(storage, by_name, notes))
+    beside = [by_name[file.name] for file in plan.read if file.kind is not FileKind.LOG]
     return PartitionFiles(
         by_name=by_name,
         segments=_segments(path.rsplit("/", 1)[-1], plan.read, by_name),
@@ -69,6 +75,7 @@ def partition_files(
             SnapshotFile(file.base_offset, by_name[file.name].path)
             for file in plan.read
             if file.kind is FileKind.SNAPSHOT
+            and not by_name[file.name].problem
             and by_name[file.name].size_bytes != EMPTY_SNAPSHOT_BYTES
         ),
         side_files=(
@@ -76,6 +83,7 @@ def partition_files(
             *plan.side_files,
         ),
         skipped=plan.superseded,
+        unreadable=tuple(entry for entry in beside if entry.problem),
         unknown=plan.unknown,
     )
 
@@ -106,7 +114,11 @@ def _segments(
     folder_name: str, read: Sequence[SegmentFileName], by_name: dict[str, FileInfo]
 ) -> tuple[SegmentFile, ...]:
     """The log, in the order of the files that are read: by base offset."""
-    paths = {(file.base_offset, file.kind): by_name[file.name].path for file in read}
+    paths = {
+        (file.base_offset, file.kind): by_name[file.name].path
+        for file in read
+        if not by_name[file.name].problem
+    }
     return tuple(
         SegmentFile(
             file.base_offset,
@@ -129,6 +141,8 @@ def _swap_ends(
     ends: dict[int, int] = {}
     for name in usable_swap_logs(by_name):
         entry = by_name[name.name]
+        if notes is None:
+            check_readable(entry)
         file = SegmentFile(
             name.base_offset, entry.path, entry.name, entry.size_bytes, index_path=None
         )

@@ -1,7 +1,7 @@
 """Files that are small beside any segment, and are read whole. Effect."""
 
-from seglake.storage.errors import StorageError
-from seglake.storage.storage import Storage
+from seglake.storage.errors import RefusedError, StorageError
+from seglake.storage.storage import FileInfo, Storage
 
 MOST_BYTES = 32 << 20  # a checkpoint of half a million partitions; three times the largest index
 
@@ -23,6 +23,16 @@ def check_small(path: str, size_bytes: int) -> None:
     """
     if size_bytes > MOST_BYTES:
         raise OversizedFileError(path=path, size_bytes=size_bytes)
+
+
+def check_readable(entry: FileInfo) -> None:
+    """Refuse an entry that leads to no file, such as a link to nowhere.
+
+    Raises:
+        RefusedError: it does not.
+    """
+    if entry.problem:
+        raise RefusedError(action="open", path=entry.path, reason=entry.problem)
 
 
 def read_small(storage: Storage, path: str) -> bytes:

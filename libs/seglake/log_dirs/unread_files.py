@@ -1,10 +1,11 @@
 """Files in a source that are recognised and not read: what they are, and how much. Pure."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from seglake.kafka_log.replica import CompressedSegment, EndClaim
+from seglake.segment_codec.known_names import Place
 from seglake.segment_codec.log_dir import (
     FileKind,
     FileState,
@@ -12,6 +13,7 @@ from seglake.segment_codec.log_dir import (
     parse_folder_name,
 )
 from seglake.segment_codec.unread_names import (
+    is_renamed_segment,
     is_tier_object,
     parse_archive_name,
     parse_compressed_name,
@@ -26,6 +28,49 @@ class UnreadKind(StrEnum):
     ARCHIVE = "archive"
     TIER_OBJECT = "tier_object"
     LOG_DIR = "log_dir"
+    PARTITION_FOLDER = "partition_folder"
+    FOLDER = "folder"
+    LOOSE_SEGMENT = "loose_segment"
+    RENAMED_SEGMENT = "renamed_segment"
+
+
+# One, several, and what to do.
+UNREAD_NAMES = {
+    UnreadKind.ARCHIVE: (
+        ("archive", "archives"),
+        "unpack into a log dir and give that as a source",
+    ),
+    UnreadKind.TIER_OBJECT: (
+        ("object of a remote tier", "objects of a remote tier"),
+        "a tier is not read, but replay reads copies of plain segments",
+    ),
+    UnreadKind.LOG_DIR: (
+        ("log dir inside of a log dir", "log dirs inside of a log dir"),
+        "give it as a source of its own",
+    ),
+    UnreadKind.PARTITION_FOLDER: (
+        ("segment of a folder inside of another one", "segments of a folder inside of another one"),
+        "give the folder as a source of its own",
+    ),
+    UnreadKind.FOLDER: (
+        (
+            "segment in a folder whose name is no partition's",
+            "segments in a folder whose name is no partition's",
+        ),
+        "rename the folder to TOPIC-PARTITION and give it as a source",
+    ),
+    UnreadKind.LOOSE_SEGMENT: (
+        ("segment outside of a partition folder", "segments outside of a partition folder"),
+        "move to a folder TOPIC-PARTITION in a log dir",
+    ),
+    UnreadKind.RENAMED_SEGMENT: (
+        (
+            "segment under a name that Kafka does not give",
+            "segments under names that Kafka does not give",
+        ),
+        "rename as Kafka does (20 digits and .log), or move away",
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +89,35 @@ class UnreadFiles:
     size_bytes: int
     example: str
 
+    @property
+    def reason(self) -> str:
+        """Say what they are, where, and what to do."""
+        (one, several), advice = UNREAD_NAMES[self.kind]
+        what = f"{self.files} {one if self.files == 1 else several} ({self.example})"
+        where = "" if self.place == self.folder else f" in {self.folder}"
+        return f"{self.place}: {what}{where}: {advice}"
+
 
 def is_recognised(name: str) -> bool:
-    """Whether a file that is not Kafka's has records in it for all that."""
-    return parse_compressed_name(name) is not None or parse_archive_name(name) is not None
+    """Say whether a file that is not Kafka's has records in it for all that."""
+    return (
+        parse_compressed_name(name) is not None
+        or parse_archive_name(name) is not None
+        or is_renamed_segment(Place.PARTITION, name)
+    )
+
+
+def holds_records(place: Place, name: str) -> bool:
+    """Say whether a file is a segment by its name: as it is, compressed or renamed."""
+    file = parse_file_name(name)
+    if file is not None:
+        return file.kind is FileKind.LOG and file.state in (FileState.LIVE, FileState.SWAP)
+    return parse_compressed_name(name) is not None or is_renamed_segment(place, name)
+
+
+def files_with_records(place: Place, listing: Iterable[FileInfo]) -> list[FileInfo]:
+    """Return the files of a folder that are segments by their names."""
+    return [e for e in listing if not e.is_folder and holds_records(place, e.name)]
 
 
 def unread_files(folder: str, listing: Iterable[FileInfo]) -> list[UnreadFiles]:
@@ -67,20 +137,22 @@ def unread_files(folder: str, listing: Iterable[FileInfo]) -> list[UnreadFiles]:
     return found
 
 
-def inner_log_dirs(folder: str, names: Iterable[str]) -> list[UnreadFiles]:
-    """Log dirs inside of a log dir, where no broker has one."""
-    listed = sorted(names)
-    if not listed:
-        return []
-    return [UnreadFiles(folder, folder, UnreadKind.LOG_DIR, len(listed), 0, listed[0])]
+def segments_of(folder: str, kind: UnreadKind, segments: Sequence[FileInfo]) -> list[UnreadFiles]:
+    """Return the segments of a folder as files of one kind; nothing where there is none."""
+    return [_files(_place(folder), folder, kind, segments)] if segments else []
 
 
 def compressed_segments(by_name: Mapping[str, FileInfo]) -> tuple[CompressedSegment, ...]:
     """The segments of a partition folder that are there in a compressed form only."""
     found: dict[int, CompressedSegment] = {}
+    plain = {
+        file.base_offset
+        for file in map(parse_file_name, by_name)
+        if file is not None and file.kind is FileKind.LOG and file.state is FileState.LIVE
+    }
     for name in sorted(name for name in by_name if parse_file_name(name) is None):
         file = parse_compressed_name(name)
-        if file is not None and file.name not in by_name:
+        if file is not None and file.base_offset not in plain:
             segment = CompressedSegment(file.base_offset, name, by_name[name].size_bytes)
             found.setdefault(file.base_offset, segment)
     return tuple(found[base_offset] for base_offset in sorted(found))

@@ -7,7 +7,8 @@ Names only: nothing here lists or opens. A log dir holds one folder per partitio
     <topic>-<partition>.<32 hex>-future        being copied to another disk of the same broker
     <topic>-<partition>.<32 hex>-stray         no longer this broker's; the topic may be cut short
 
-A folder holds segment files, the 20 digits being a record offset, and a few others::
+A folder holds segment files, the 20 digits being a record offset, and a few others. The digits are
+those of the broker's locale, of any script::
 
     <20 digits>.<kind>            in use; kinds are log, index, timeindex, txnindex, snapshot
     <20 digits>.<kind>.deleted    removed, about to be unlinked
@@ -23,11 +24,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from seglake.segment_codec.errors import SegmentCodecError
+from seglake.segment_codec.known_names import DIGIT, Place, known_name
 
-TOPIC_MAX_LENGTH = 249
+TOPIC_MAX_LENGTH = 255  # of brokers before 0.10; later ones create none above 249
 FOLDER_NAME_MAX_LENGTH = 255
 PARTITION_MAX = 2**31 - 1
 OFFSET_MAX = 2**63 - 1
@@ -36,7 +39,7 @@ _TOPIC = re.compile(rf"[a-zA-Z0-9._-]{{1,{TOPIC_MAX_LENGTH}}}")
 _PARTITION = re.compile(r"0|[1-9][0-9]{0,9}")
 _FOLDER_SUFFIX = re.compile(r"(.+)\.[0-9a-f]{32}-(delete|future|stray)", re.DOTALL)
 _FILE_NAME = re.compile(
-    r"([0-9]{20})\.(log|index|timeindex|txnindex|snapshot)(?:\.(deleted|cleaned|swap))?"
+    rf"({DIGIT}{{20}})\.(log|index|timeindex|txnindex|snapshot)(?:\.(deleted|cleaned|swap))?"
 )
 
 
@@ -54,9 +57,7 @@ class SideFile(StrEnum):
     QUORUM_STATE = "quorum-state"
 
 
-_SIDE_FILES = frozenset(SideFile)
-_KRAFT_SNAPSHOT_SUFFIXES = (".checkpoint", ".checkpoint.part", ".checkpoint.deleted")
-_KRAFT_SNAPSHOT = re.compile(r"([0-9]{20})-([0-9]{10})\.checkpoint")
+_KRAFT_SNAPSHOT = re.compile(rf"({DIGIT}{{20}})-({DIGIT}{{10}})\.checkpoint")
 
 
 class FolderKind(StrEnum):
@@ -177,6 +178,17 @@ class MissingSwapEndError(SegmentCodecError):
         super().__init__(f"the next offset of {file} was not given: read the log and pass it")
 
 
+class TwoSpellingsError(SegmentCodecError):
+    """Two files have the same offset in their names, in digits of two scripts."""
+
+    def __init__(self, *, first: SegmentFileName, second: SegmentFileName) -> None:
+        self.names = (first.name, second.name)
+        super().__init__(
+            f"{first} and {second} are the same number in two scripts: leave the one that belongs"
+            " to the log"
+        )
+
+
 def is_legal_topic(topic: str) -> bool:
     """Whether Kafka lets a topic have this name."""
     return _TOPIC.fullmatch(topic) is not None and topic not in {".", ".."}
@@ -200,7 +212,7 @@ def parse_folder_name(name: str) -> PartitionFolder | None:
 
 @lru_cache(1 << 12)  # a thousand folders have the same names, each asked for several times
 def parse_file_name(name: str) -> SegmentFileName | None:
-    """Read the name of a segment file; None for any other file, or digits that are not ASCII."""
+    """Read the name of a segment file; None for any other file."""
     match = _FILE_NAME.fullmatch(name)
     if match is None or int(match[1]) > OFFSET_MAX:
         return None
@@ -237,6 +249,7 @@ def plan_swaps(names: Iterable[str], swap_next_offsets: Mapping[int, int]) -> Fo
 
     Raises:
         MissingSwapEndError: a usable `.swap` log is not in `swap_next_offsets`.
+        TwoSpellingsError: two files to read have one number.
     """
     names = set(names)
     files = _segment_files(names)
@@ -256,6 +269,9 @@ def plan_swaps(names: Iterable[str], swap_next_offsets: Mapping[int, int]) -> Fo
             read.append(file)
         else:
             superseded.append(SkippedFile(file, reason))
+    for first, second in pairwise(read):
+        if (first.base_offset, first.kind) == (second.base_offset, second.kind):
+            raise TwoSpellingsError(first=first, second=second)
     others = sorted(names - {file.name for file in files})
     return FolderPlan(
         read=tuple(read),
@@ -267,7 +283,9 @@ def plan_swaps(names: Iterable[str], swap_next_offsets: Mapping[int, int]) -> Fo
 
 def _segment_files(names: Iterable[str]) -> list[SegmentFileName]:
     files = [file for name in names if (file := parse_file_name(name)) is not None]
-    return sorted(files, key=lambda file: (file.base_offset, _KIND_RANKS[file.kind], file.state))
+    return sorted(
+        files, key=lambda file: (file.base_offset, _KIND_RANKS[file.kind], file.state, file.name)
+    )
 
 
 def _split_limit(files: Sequence[SegmentFileName]) -> int:
@@ -311,5 +329,5 @@ def parse_metadata_snapshot_name(name: str) -> MetadataSnapshotName | None:
 
 
 def _is_side_file(name: str) -> bool:
-    """Known by its whole name, a rewrite in progress, or a snapshot of the KRaft log."""
-    return name in _SIDE_FILES or name.endswith((".tmp", *_KRAFT_SNAPSHOT_SUFFIXES))
+    """Say whether a broker gives this name to a file that is no segment's."""
+    return _FILE_NAME.fullmatch(name) is None and known_name(Place.PARTITION, name) is not None

@@ -16,6 +16,7 @@ ObjectKeyFactory.
 import re
 from functools import lru_cache
 
+from seglake.segment_codec.known_names import DIGIT, Place, is_segment_like
 from seglake.segment_codec.log_dir import (
     FileKind,
     FileState,
@@ -30,7 +31,7 @@ _ARCHIVE = re.compile(
     r"(.+?)\.(?:tar(?:\.[A-Za-z0-9]{1,5})?|tgz|tbz2?|txz|tzst|zip|7z|rar|cpio(?:\.[a-z0-9]{1,4})?)"
 )
 _TIER_OBJECT = re.compile(
-    r"[0-9]{20}-[A-Za-z0-9_-]{22}\."
+    rf"{DIGIT}{{20}}-[A-Za-z0-9_-]{{22}}\."
     r"(?:log|index|timeindex|txnindex|snapshot|leader_epoch_checkpoint|indexes|rsm-manifest)"
 )
 _TOPIC_ID = re.compile(r"(.+)-[A-Za-z0-9_-]{22}")
@@ -51,6 +52,17 @@ def parse_archive_name(name: str) -> str | None:
     """What an archive is called without its suffix; None for any other file."""
     match = _ARCHIVE.fullmatch(name)
     return None if match is None or parse_compressed_name(name) is not None else match[1]
+
+
+def is_renamed_segment(place: Place, name: str) -> bool:
+    """Say whether a file may be a segment under a name that no broker gives."""
+    return (
+        is_segment_like(place, name)
+        and parse_file_name(name) is None
+        and parse_compressed_name(name) is None
+        and parse_archive_name(name) is None
+        and not is_tier_object(name)
+    )
 
 
 def is_tier_object(name: str) -> bool:

@@ -46,7 +46,29 @@ def _named(action: str, path: str) -> Iterator[None]:
 
 def _described(path: str, name: str, status: os.stat_result) -> FileInfo:
     is_folder = stat.S_ISDIR(status.st_mode)
-    return FileInfo(path, name, status.st_size, status.st_mtime_ns // 1_000_000, is_folder)
+    is_known = is_folder or stat.S_ISREG(status.st_mode)
+    return FileInfo(
+        path,
+        name,
+        status.st_size,
+        status.st_mtime_ns // 1_000_000,
+        is_folder,
+        "" if is_known else "it is neither a file nor a folder",
+    )
+
+
+def _link_problem(path: str) -> str:
+    """Say why a link leads nowhere; empty for anything else, and for what vanished meanwhile."""
+    try:
+        target = os.readlink(path)  # noqa: PTH115  (Path would normalize what it leads to)
+    except OSError:
+        return ""
+    try:
+        os.stat(path)  # noqa: PTH116
+    except OSError as error:
+        reason = ", which is not there" if error.errno == errno.ENOENT else f": {error.strerror}"
+        return f"it is a link to {target}{reason}"
+    return ""
 
 
 class LocalStorage(Storage):
@@ -69,9 +91,10 @@ class LocalStorage(Storage):
 
     def list_after(self, folder: str, name: str) -> list[FileInfo]:
         try:
-            return [entry for entry in self._listed(folder, after=name) if not entry.is_folder]
+            listed = self._listed(folder, after=name)
         except NotFoundError:
             return []
+        return [entry for entry in listed if not (entry.is_folder or entry.problem)]
 
     def _listed(self, path: str, *, after: str = "") -> list[FileInfo]:
         entries = []
@@ -81,9 +104,12 @@ class LocalStorage(Storage):
                     continue
                 try:
                     status = entry.stat()
-                except FileNotFoundError:
-                    continue
-                if stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode):
+                except OSError as error:
+                    if problem := _link_problem(entry.path):
+                        entries.append(FileInfo(entry.path, entry.name, 0, 0, False, problem))
+                    elif not isinstance(error, FileNotFoundError):
+                        raise
+                else:
                     entries.append(_described(entry.path, entry.name, status))
         entries.sort()  # by name: all have the folder's path before it
         return entries
@@ -95,6 +121,9 @@ class LocalStorage(Storage):
         except NotFoundError:
             return None
         return _described(path, posixpath.basename(path), status)
+
+    def link_problem(self, path: str) -> str:
+        return _link_problem(path)
 
     def open_reader(self, path: str) -> Reader:
         return _LocalReader(path)
@@ -191,14 +220,15 @@ class _LocalReader:
 
     def __init__(self, path: str) -> None:
         with _named("open", path):
-            self._descriptor = os.open(path, os.O_RDONLY)
+            self._descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe would wait
             status = os.fstat(self._descriptor)
         self._path = path
         self._is_closed = False
         self.size_bytes = status.st_size
-        if stat.S_ISDIR(status.st_mode):
+        if not stat.S_ISREG(status.st_mode):
             self._close()
-            raise StorageError(action="open", path=path, reason="it is a folder")
+            what = "a folder" if stat.S_ISDIR(status.st_mode) else "neither a file nor a folder"
+            raise StorageError(action="open", path=path, reason=f"it is {what}")
 
     def read(self, position: int, length: int) -> bytes:
         end = min(position + length, self.size_bytes)

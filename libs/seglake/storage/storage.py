@@ -18,13 +18,18 @@ _REMOTE_REQUESTS_AT_ONCE = 32
 
 
 class FileInfo(NamedTuple):
-    """One entry of a folder; size and time are those of the moment it was listed."""
+    """One entry of a folder; size and time are those of the moment it was listed.
+
+    `problem` says why it can be neither read nor listed: a link that leads nowhere, a pipe. Empty
+    for files and folders.
+    """
 
     path: str
     name: str
     size_bytes: int
     modified_at_ms: int
     is_folder: bool
+    problem: str = ""
 
 
 class Reader(Protocol):
@@ -64,9 +69,9 @@ class Storage(ABC):
 
     @abstractmethod
     def list_folder(self, path: str) -> list[FileInfo]:
-        """List one level, sorted by name: files and folders.
+        """List one level, sorted by name: files, folders, and entries with a `problem`.
 
-        Left out is what vanishes meanwhile, and what is neither (a pipe, a link to nowhere).
+        Left out is what vanishes meanwhile.
         """
 
     def list_after(self, folder: str, name: str) -> list[FileInfo]:
@@ -84,6 +89,10 @@ class Storage(ABC):
     @abstractmethod
     def info(self, path: str) -> FileInfo | None:
         """Describe a file or folder; None when there is none."""
+
+    def link_problem(self, path: str) -> str:
+        """Say why a link leads nowhere; empty if it does, and for anything that is no link."""
+        return ""
 
     @abstractmethod
     def open_reader(self, path: str) -> Reader:

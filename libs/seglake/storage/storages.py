@@ -45,6 +45,9 @@ class Storages(Storage):
     def info(self, path: str) -> FileInfo | None:
         return self._of(path).info(path)
 
+    def link_problem(self, path: str) -> str:
+        return self._of(path).link_problem(path)
+
     def open_reader(self, path: str) -> Reader:
         return self._of(path).open_reader(path)
 

@@ -57,7 +57,8 @@ class ReplaySummary:
 
     @property
     def exit_code(self) -> int:
-        return ExitCode.LOOK if self.left_out or self.contradicted else ExitCode.DONE
+        needs_a_look = self.left_out or self.unread_files or self.contradicted
+        return ExitCode.LOOK if needs_a_look else ExitCode.DONE
 
     @property
     def planned_gaps(self) -> int:

@@ -77,7 +77,7 @@ def retake(
     if not dry_run:
         recover(tables, context.source_id, sorted(_topics_of(keys)), after=context.after)
     summary = RetakeSummary(context.run_id, tables.lake_path, dry_run, len(keys))
-    summary.findings.left_out |= discovery.unreadable
+    summary.findings.left_out |= discovery.not_read
     with Announcement(context, _topics_of(keys)) as announced:
         for isolation in Isolation:
             own = {key for key in keys if coverage.isolation(key.topic) == isolation}

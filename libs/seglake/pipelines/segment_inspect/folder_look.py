@@ -142,7 +142,10 @@ def _other_files(storage: Storage, files: PartitionFiles, notes: list[str]) -> I
 
 
 def _side_file(storage: Storage, entry: FileInfo, notes: list[str]) -> Iterator[Finding]:
-    """A side file's size, number of entries and damage; not the entries."""
+    """Show a side file's size, number of entries and damage; not the entries."""
+    if entry.problem:
+        notes.append(f"{entry.path}: {entry.problem}")
+        return
     found = _unread(entry)
     if found.kind in READ_KINDS:
         try:

@@ -37,7 +37,7 @@ _SIDE_KINDS = {
     SideFile.META_PROPERTIES: PathKind.META_PROPERTIES,
 }
 _PACKED = (".gz", ".tgz", ".tar", ".zip", ".bz2", ".xz", ".zst", ".lz4", ".7z")
-_KRAFT_SNAPSHOT = re.compile(r"[0-9]{20}-[0-9]{10}\.checkpoint(\.part|\.deleted)?", re.ASCII)
+_KRAFT_SNAPSHOT = re.compile(r"\d{20}-\d{10}(-\d+)?\.checkpoint(\.part|\.deleted)?")
 
 
 def is_packed(name: str) -> bool:

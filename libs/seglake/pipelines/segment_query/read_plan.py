@@ -168,8 +168,9 @@ def query_decoding(scan: ScanContext, source_id: str) -> DecodeSettings:
 
 
 def unreadable(discovery: Discovery, wanted: Wanted) -> Iterator[str]:
-    """Why folders of what is asked for cannot be read."""
-    for name, reason in discovery.unreadable.items():
+    """Say why folders and files of what is asked for cannot be read."""
+    places = [(files.place, files.reason) for files in discovery.unread_files]
+    for name, reason in [*discovery.unreadable.items(), *places]:
         folder = parse_folder_name(name)
         if folder is None or wanted.takes(PartitionKey(folder.topic, folder.partition, None)):
             yield reason

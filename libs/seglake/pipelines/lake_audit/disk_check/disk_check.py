@@ -130,7 +130,7 @@ def check_disks(
     known = _read_lake(lake, storage, disks.source_id)
     pieces: list[tuple[CopyCheck, DiskPiece]] = []
     ingested = set(known.coverage.topics())
-    checks = [*_not_listed(disks.unreadable, ingested), *_absent(disks, known.coverage)]
+    checks = [*_not_listed(disks.not_read, ingested), *_absent(disks, known.coverage)]
     for replica in disks.replicas:
         if replica.key.topic.startswith(INTERNAL_PREFIX) and replica.key.topic not in ingested:
             continue

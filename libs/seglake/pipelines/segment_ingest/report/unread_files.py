@@ -4,26 +4,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from seglake.kafka_log.offset_ranges import OffsetRange
-from seglake.log_dirs.unread_files import UnreadFiles, UnreadKind
+from seglake.log_dirs.unread_files import UNREAD_NAMES, UnreadFiles, UnreadKind
 from seglake.pipelines.progress import show_bytes, show_count
 from seglake.pipelines.segment_ingest.planning.unread_data import CompressedLog
 from seglake.segment_codec.log_dir import OFFSET_MAX
 
 _COMPRESSED = "compressed_segment"
 _MOST_RANGES = 3
-
-_NAMES = {
-    _COMPRESSED: ("compressed segment", "compressed segments"),
-    UnreadKind.ARCHIVE: ("archive", "archives"),
-    UnreadKind.TIER_OBJECT: ("object of a remote tier", "objects of a remote tier"),
-    UnreadKind.LOG_DIR: ("log dir inside of a log dir", "log dirs inside of a log dir"),
-}
-_ADVICE = {
-    _COMPRESSED: "decompress there and run again",
-    UnreadKind.ARCHIVE: "unpack into a log dir and give that as a source",
-    UnreadKind.TIER_OBJECT: "a tier is not read, but replay reads copies of plain segments",
-    UnreadKind.LOG_DIR: "give it as a source of its own",
-}
+_COMPRESSED_NAMES = ("compressed segment", "compressed segments")
+_DECOMPRESS = "decompress there and run again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +34,14 @@ class UnreadEntry:
 
     def __str__(self) -> str:
         ranges = f"{_ranges(self.ranges)} in " if self.ranges else ""
-        what = show_count(self.files, *_NAMES[self.kind])
+        names, advice = _COMPRESSED_NAMES, _DECOMPRESS
+        if not self.is_compressed:
+            names, advice = UNREAD_NAMES[UnreadKind(self.kind)]
+        what = show_count(self.files, *names)
         size = f"{show_bytes(self.size_bytes)}, " if self.size_bytes else ""
         others = ", …" if self.files > 1 else ""
-        return (
-            f"{self.place}: {ranges}{what} ({size}{self.example}{others}) "
-            f"in {self.folder}: {_ADVICE[self.kind]}"
-        )
+        where = "" if self.place == self.folder else f" in {self.folder}"
+        return f"{self.place}: {ranges}{what} ({size}{self.example}{others}){where}: {advice}"
 
 
 def unread_files(

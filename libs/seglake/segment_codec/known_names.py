@@ -1,0 +1,147 @@
+"""All names that a broker gives to what lies in its log dirs: the closed list. Names only.
+
+Each row says where a name may stand, and what it is good for. Whatever is in no row was not put
+there by a broker, and is to be named. Digits are decimal digits of any script: a broker formats
+offsets by the locale of its Java.
+
+Source: apache/kafka 1eb7644, LocalLog, UnifiedLog, LogFileUtils, LogManager, LogCleanerManager,
+ReplicaManager, CleanShutdownFileHandler, CheckpointFile, MetaPropertiesEnsemble,
+PartitionMetadataFile, FileQuorumStateStore, Snapshots, BootstrapDirectory, RemoteIndexCache;
+apache/kafka 2.8 to 3.8, ConsumerTask, RemotePartitionMetadataStore.
+"""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+# What Java's Long.parseLong takes: it looks at UTF-16 units, so no digit beyond the first plane.
+DIGIT = r"(?:\d(?<![\U00010000-\U0010ffff]))"
+_OFFSET = DIGIT + "{20}"
+_EPOCH = DIGIT + "{10}"
+_KIND = r"(?:log|index|timeindex|txnindex|snapshot)"
+_HEX = r"[0-9a-f]{32}"
+
+
+class Place(StrEnum):
+    """Where a name stands."""
+
+    LOG_DIR = "log dir"
+    PARTITION = "partition folder"
+
+
+# In a log dir itself applications may write logs of their own, such as gc.log.0 or 1.log.
+_SEGMENT_LIKE = {
+    place: re.compile(rf"(?!\._).*{digits}.*\.(?:log|kafka)(?:[^a-z].*)?", re.I | re.S)
+    for place, digits in ((Place.LOG_DIR, r"\d{20}"), (Place.PARTITION, r"\d"))
+}
+
+
+class Use(StrEnum):
+    """What becomes of an entry with a known name."""
+
+    READ = "read"
+    IN_PLACE = "read in place of others"
+    ALONE = "read if alone"
+    NOTED = "not read, noted"
+    UNUSED = "not read"
+
+
+@dataclass(frozen=True, slots=True)
+class KnownName:
+    """One row: a name as the documentation shows it, and the pattern of such names."""
+
+    place: Place
+    shown: str
+    pattern: re.Pattern[str]
+    use: Use
+    is_folder: bool = False
+
+
+def _file(place: Place, shown: str, use: Use, pattern: str | None = None) -> KnownName:
+    return KnownName(
+        place, shown, re.compile(re.escape(shown) if pattern is None else pattern), use
+    )
+
+
+def _folder(shown: str, use: Use, pattern: str | None = None) -> KnownName:
+    row = _file(Place.LOG_DIR, shown, use, pattern)
+    return KnownName(row.place, shown, row.pattern, use, is_folder=True)
+
+
+_OF_LOG_DIR = (
+    "meta.properties",
+    "replication-offset-checkpoint",
+    "recovery-point-offset-checkpoint",
+    "log-start-offset-checkpoint",
+    "cleaner-offset-checkpoint",
+)
+_OF_PARTITION = ("leader-epoch-checkpoint", "partition.metadata")
+_QUORUM_STATE = "quorum-state"
+
+
+def _unfinished(*names: str) -> str:
+    return rf"(?:{'|'.join(map(re.escape, names))})\.tmp"
+
+
+KNOWN_NAMES = (
+    _folder("<topic>-<partition>.<32 hex>-future", Use.ALONE, rf".+-\d+\.{_HEX}-future"),
+    _folder("<topic>-<partition>.<32 hex>-delete", Use.NOTED, rf".+-\d+\.{_HEX}-delete"),
+    _folder("<topic>-<partition>.<32 hex>-stray", Use.NOTED, rf".+-\d+\.{_HEX}-stray"),
+    _folder("remote-log-index-cache", Use.UNUSED),
+    _folder("lost+found", Use.UNUSED),
+    _folder("<topic>-<partition>", Use.READ, r".+-[0-9]+"),
+    *(_file(Place.LOG_DIR, name, Use.READ) for name in _OF_LOG_DIR),
+    _file(Place.LOG_DIR, "<one of these>.tmp", Use.UNUSED, _unfinished(*_OF_LOG_DIR)),
+    _file(Place.LOG_DIR, ".kafka_cleanshutdown", Use.UNUSED, r"\.kafka_cleanshutdown(?:\.tmp)?"),
+    _file(Place.LOG_DIR, ".lock", Use.UNUSED),
+    _file(Place.LOG_DIR, "bootstrap.checkpoint", Use.UNUSED),
+    _file(
+        Place.LOG_DIR, "_rlmm_committed_offsets", Use.UNUSED, r"_rlmm_committed_offsets(?:\.tmp)?"
+    ),
+    _file(Place.PARTITION, "<20 digits>.log", Use.READ, rf"{_OFFSET}\.log"),
+    _file(Place.PARTITION, "<20 digits>.index", Use.READ, rf"{_OFFSET}\.index"),
+    _file(Place.PARTITION, "<20 digits>.timeindex", Use.UNUSED, rf"{_OFFSET}\.timeindex"),
+    _file(Place.PARTITION, "<20 digits>.txnindex", Use.READ, rf"{_OFFSET}\.txnindex"),
+    _file(Place.PARTITION, "<20 digits>.snapshot", Use.READ, rf"{_OFFSET}\.snapshot"),
+    _file(Place.PARTITION, "….swap", Use.IN_PLACE, rf"{_OFFSET}\.{_KIND}\.swap"),
+    _file(Place.PARTITION, "….cleaned", Use.UNUSED, rf"{_OFFSET}\.{_KIND}\.cleaned"),
+    _file(Place.PARTITION, "….deleted", Use.UNUSED, rf"{_OFFSET}\.{_KIND}\.deleted"),
+    *(_file(Place.PARTITION, name, Use.READ) for name in _OF_PARTITION),
+    _file(Place.PARTITION, _QUORUM_STATE, Use.UNUSED),
+    _file(
+        Place.PARTITION,
+        "<one of these>.tmp",
+        Use.UNUSED,
+        _unfinished(*_OF_PARTITION, _QUORUM_STATE),
+    ),
+    _file(
+        Place.PARTITION,
+        "<20 digits>-<10 digits>.checkpoint",
+        Use.READ,
+        rf"{_OFFSET}-{_EPOCH}\.checkpoint",
+    ),
+    _file(
+        Place.PARTITION,
+        "….checkpoint.part",
+        Use.UNUSED,
+        rf"{_OFFSET}-{_EPOCH}(?:-\d+)?\.checkpoint\.part",
+    ),
+    _file(
+        Place.PARTITION,
+        "….checkpoint.deleted",
+        Use.UNUSED,
+        rf"{_OFFSET}-{_EPOCH}\.checkpoint\.deleted",
+    ),
+    _file(Place.PARTITION, "remote_log_snapshot", Use.UNUSED, r"remote_log_snapshot(?:\.tmp)?"),
+)
+
+
+def known_name(place: Place, name: str, *, is_folder: bool = False) -> KnownName | None:
+    """Find the row of a name; None for what no broker puts there."""
+    rows = (row for row in KNOWN_NAMES if row.place is place and row.is_folder is is_folder)
+    return next((row for row in rows if row.pattern.fullmatch(name)), None)
+
+
+def is_segment_like(place: Place, name: str) -> bool:
+    """Say whether a file may be a segment by its name, whatever somebody added to it."""
+    return _SEGMENT_LIKE[place].fullmatch(name) is not None

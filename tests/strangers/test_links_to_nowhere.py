@@ -1,0 +1,161 @@
+"""Links that lead nowhere, as on a disk that lost a volume, and other entries without content."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from seglake.log_dirs.errors import WrongSourceError
+from seglake.task_engine.engine import Engine
+from support.audits import checked
+from support.lakes import ingested
+from support.made_logs import make_log_dir
+from support.printed import cat
+from support.taken import offsets_taken
+
+_ORDERS, _PAYMENTS = ("orders", 0), ("payments", 0)
+_LAST = f"{20:020}"
+
+
+@pytest.fixture
+def log_dir(tmp_path: Path) -> Path:
+    """One broker's log dir below a source: orders of three segments, payments of one."""
+    edges = {_ORDERS: [0, 10, 20, 30], _PAYMENTS: [0, 10]}
+    return make_log_dir(tmp_path / "rescue" / "broker0", edges)
+
+
+def _lost(path: Path) -> str:
+    """Make a file or folder one of a volume that is not mounted."""
+    if path.is_dir():
+        shutil.rmtree(path)
+    path.unlink(missing_ok=True)
+    path.symlink_to(Path("/mnt/vol2") / path.name)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        f"orders-0/{_LAST}.log",
+        f"orders-0/{10:020}.log",
+        f"orders-0/{10:020}.log.swap",
+        "orders-0/leader-epoch-checkpoint",
+        "orders-0/partition.metadata",
+        "orders-0",
+    ],
+)
+def test_a_partition_whose_files_are_on_a_lost_volume_is_left_out_and_named(
+    name: str, log_dir: Path, lake: Path, engine: Engine
+) -> None:
+    lost = _lost(log_dir / name)
+    summary = ingested(log_dir.parent, lake, engine=engine)
+    assert (summary.exit_code, list(summary.left_out)) == (3, ["orders-0"])
+    assert f"{lost}: it is a link to /mnt/vol2/" in summary.to_text()
+    assert (offsets_taken(lake), offsets_taken(lake, "payments")) == ([], [*range(10)])
+
+
+@pytest.mark.parametrize("kind", ["index", "timeindex", "txnindex", "snapshot"])
+def test_a_log_is_read_without_a_file_beside_it_that_is_lost(
+    kind: str, log_dir: Path, lake: Path, engine: Engine
+) -> None:
+    lost = _lost(log_dir / "orders-0" / f"{_LAST}.{kind}")
+    summary = ingested(log_dir, lake, engine=engine)
+    assert (summary.exit_code, list(summary.left_out)) == (3, [lost])
+    assert f"left out: {lost}: it is a link to /mnt/vol2/" in summary.to_text()
+    assert offsets_taken(lake) == [*range(30)]
+
+
+@pytest.mark.parametrize("name", ["kafka-logs-2", "broker0/kafka-logs", "broker0/orders-0.bak"])
+def test_a_link_that_may_have_been_a_log_dir_is_named(
+    name: str, log_dir: Path, lake: Path, engine: Engine
+) -> None:
+    lost = _lost(log_dir.parent / name)
+    summary = ingested(log_dir.parent, lake, engine=engine)
+    assert (summary.exit_code, list(summary.left_out)) == (3, [lost])
+    assert offsets_taken(lake) == [*range(30)]
+
+
+@pytest.mark.parametrize("name", ["meta.properties", "cleaner-offset-checkpoint"])
+def test_a_log_dir_without_its_own_files_is_left_out_beside_others(
+    name: str, log_dir: Path, lake: Path, tmp_path: Path
+) -> None:
+    other = make_log_dir(tmp_path / "rescue" / "broker1", {("users", 0): [0, 5]}, broker_id=1)
+    lost = _lost(log_dir / name)
+    summary = ingested(other.parent, lake)
+    assert (summary.exit_code, list(summary.left_out)) == (3, [str(log_dir)])
+    assert lost in summary.to_text()
+    assert (offsets_taken(lake), offsets_taken(lake, "users")) == ([], [*range(5)])
+
+
+def test_a_link_in_a_circle_is_named_and_a_link_to_a_folder_above_ends_the_search(
+    log_dir: Path, lake: Path
+) -> None:
+    circle = log_dir.parent / "circle"
+    circle.symlink_to(circle)
+    (log_dir.parent / "above").symlink_to(log_dir.parent)
+    summary = ingested(log_dir.parent, lake)
+    assert (summary.exit_code, list(summary.left_out)) == (3, [str(circle)])
+    assert "Too many levels of symbolic links" in summary.to_text()
+
+
+def test_a_link_through_a_file_and_a_pipe_are_named(log_dir: Path, lake: Path) -> None:
+    (log_dir / "orders-0" / f"{30:020}.log").symlink_to(log_dir / "meta.properties" / "x")
+    os.mkfifo(log_dir / "payments-0" / f"{10:020}.log")
+    summary = ingested(log_dir, lake)
+    assert (summary.exit_code, list(summary.left_out)) == (3, ["orders-0", "payments-0"])
+    assert "Not a directory" in summary.left_out["orders-0"]
+    assert "neither a file nor a folder" in summary.left_out["payments-0"]
+
+
+def test_a_link_that_is_none_of_kafka_s_business_is_a_note(log_dir: Path, lake: Path) -> None:
+    _lost(log_dir / "orders-0" / "README")
+    summary = ingested(log_dir, lake)
+    assert summary.exit_code == 0
+    assert any("not Kafka's: README" in note for note in summary.notes)
+    for litter in (".lock", ".kafka_cleanshutdown", "bootstrap.checkpoint"):
+        _lost(log_dir / litter)
+    assert ingested(log_dir, lake).exit_code == 0
+
+
+def test_links_that_work_are_followed(log_dir: Path, lake: Path, tmp_path: Path) -> None:
+    disk = tmp_path / "disk2"
+    disk.mkdir()
+    for path in (log_dir / "orders-0" / f"{_LAST}.log", log_dir / "payments-0"):
+        path.rename(disk / path.name)
+        path.symlink_to(disk / path.name)
+    link = tmp_path / "link"
+    link.symlink_to(log_dir)
+    summary = ingested(link, lake)
+    assert (summary.exit_code, summary.left_out, summary.records) == (0, {}, 40)
+
+
+def test_another_replica_stands_in_for_one_on_a_lost_volume(
+    log_dir: Path, lake: Path, tmp_path: Path
+) -> None:
+    _lost(log_dir / "orders-0" / f"{10:020}.log")
+    other = make_log_dir(tmp_path / "other", {_ORDERS: [0, 10, 20, 30]}, broker_id=1)
+    summary = ingested([log_dir, other], lake)
+    assert (summary.exit_code, list(summary.left_out)) == (3, ["orders-0"])
+    assert offsets_taken(lake) == [*range(30)]
+
+
+def test_one_source_of_several_that_cannot_be_read_is_named(
+    log_dir: Path, lake: Path, tmp_path: Path, engine: Engine
+) -> None:
+    lost = _lost(tmp_path / "lost")
+    summary = ingested([Path(lost), log_dir], lake, engine=engine)
+    assert (summary.exit_code, list(summary.left_out), summary.records) == (3, [lost], 40)
+    with pytest.raises(WrongSourceError, match=f"cannot open {lost}: it is a link to"):
+        ingested(Path(lost), lake)
+    with pytest.raises(WrongSourceError, match="does not exist"):
+        ingested([tmp_path / "nowhere", log_dir], lake)
+
+
+def test_the_audit_and_cat_name_what_they_cannot_read(log_dir: Path, lake: Path) -> None:
+    ingested(log_dir, lake)
+    lost = _lost(log_dir / "orders-0" / f"{_LAST}.log")
+    (failed,) = [check for check in checked(log_dir, lake) if check.failures]
+    assert (failed.partition, lost in failed.failures[0]) == ("orders-0", True)
+    printed = cat("--source", log_dir)
+    assert (printed.code, lost in printed.err) == (3, True)
