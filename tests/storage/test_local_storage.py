@@ -82,9 +82,23 @@ def test_files_after_a_name_are_listed_without_folders(tmp_path: Path) -> None:
     assert STORAGE.list_after(str(tmp_path / "nowhere"), "") == []
 
 
-def test_listing_leaves_out_a_link_that_leads_nowhere(tmp_path: Path) -> None:
-    (tmp_path / "dangling").symlink_to(tmp_path / "gone")
-    assert STORAGE.list_folder(str(tmp_path)) == []
+def test_listing_says_what_is_wrong_with_an_entry_that_leads_nowhere(tmp_path: Path) -> None:
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    (tmp_path / "dangling").symlink_to("/gone")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "through").symlink_to("dangling/file")
+    found = STORAGE.list_folder(str(tmp_path))
+    assert [(entry.name, entry.is_folder, entry.problem) for entry in found] == [
+        ("circle", False, f"it is a link to {tmp_path}/circle: Too many levels of symbolic links"),
+        ("dangling", False, "it is a link to /gone, which is not there"),
+        ("pipe", False, "it is neither a file nor a folder"),
+        ("through", False, "it is a link to dangling/file, which is not there"),
+    ]
+    problems = [STORAGE.link_problem(entry.path) for entry in found]
+    assert problems == ["" if entry.name == "pipe" else entry.problem for entry in found]
+    assert STORAGE.list_after(str(tmp_path), "") == []
+    with pytest.raises(StorageError, match="it is neither a file nor a folder"):
+        STORAGE.open_reader(str(tmp_path / "pipe"))
 
 
 def test_missing_things_are_named(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ from seglake.log_dirs.unread_files import (
     segments_of,
     unread_files,
 )
-from seglake.segment_codec.known_names import Place
+from seglake.segment_codec.known_names import Place, known_name
 from seglake.segment_codec.log_dir import (
     FolderKind,
     PartitionFolder,
@@ -47,6 +47,7 @@ from seglake.storage.storage import FileInfo, Storage
 
 TopicFilter = Callable[[str], bool]
 _MOST_NAMED = 3
+_MOST_UNKNOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +186,7 @@ def _log_dir_files(
             failed[log_dir.path] = error
         else:
             files[log_dir.path] = read
-            notes += said
+            notes += [*said, *_not_kafkas(log_dir.path, _unknown_entries(log_dir))]
             if read.high_watermarks is None:
                 names = [entry.name for entry in log_dir.entries]
                 which = "no usable" if SideFile.HIGH_WATERMARKS in names else "no"
@@ -194,6 +195,22 @@ def _log_dir_files(
                     " their end"
                 )
     return files, failed
+
+
+def _unknown_entries(log_dir: FoundLogDir) -> list[str]:
+    """Return the names in a whole log dir that no broker gives and that hold no segment."""
+    names = [
+        f"{entry.name}/" if entry.is_folder else entry.name
+        for entry in log_dir.entries
+        if known_name(Place.LOG_DIR, entry.name, is_folder=entry.is_folder) is None
+        and not (log_dir.has(entry.name) or is_recognised(Place.LOG_DIR, entry.name))
+        and not entry.problem
+    ]
+    return names if log_dir.is_whole else []
+
+
+def _not_kafkas(path: str, names: Sequence[str]) -> list[str]:
+    return [f"{path} holds what is not Kafka's: {_examples(names, _MOST_UNKNOWN)}"] if names else []
 
 
 def _source_id(
@@ -235,8 +252,8 @@ def _source_id(
     return cluster_id
 
 
-def _examples(paths: Iterable[str]) -> str:
-    first, rest = (listed := sorted(paths))[:_MOST_NAMED], len(listed) - _MOST_NAMED
+def _examples(paths: Iterable[str], most: int = _MOST_NAMED) -> str:
+    first, rest = (listed := sorted(paths))[:most], len(listed) - most
     return ", ".join(first) + (f" and {rest} more" if rest > 0 else "")
 
 
@@ -304,9 +321,9 @@ def _read_folder(
         content = partition_files(storage, path, listing)
         for segment in content.segments:
             check_readable(content.by_name[segment.path.rpartition("/")[2]])
-        unknown = [name for name in content.unknown if not is_recognised(name)]
-        if unknown:
-            notes.append(f"{path} holds files that are not Kafka's: {', '.join(unknown)}")
+        unknown = [name for name in content.unknown if not is_recognised(Place.PARTITION, name)]
+        unknown += [f"{entry.name}/" for entry in listing if entry.is_folder]
+        notes += _not_kafkas(path, unknown)
         topic_id = read_topic_id(storage, content.by_name, notes)
         epochs = read_epochs(storage, content.by_name, notes)
     except TwoSpellingsError as error:

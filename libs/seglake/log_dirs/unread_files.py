@@ -98,12 +98,10 @@ class UnreadFiles:
         return f"{self.place}: {what}{where}: {advice}"
 
 
-def is_recognised(name: str) -> bool:
-    """Say whether a file that is not Kafka's has records in it for all that."""
+def is_recognised(place: Place, name: str) -> bool:
+    """Say whether a file that is not where Kafka has it, or not Kafka's, may have records."""
     return (
-        parse_compressed_name(name) is not None
-        or parse_archive_name(name) is not None
-        or is_renamed_segment(Place.PARTITION, name)
+        holds_records(place, name) or parse_archive_name(name) is not None or is_tier_object(name)
     )
 
 
