@@ -48,7 +48,7 @@ def test_section_that_is_no_table_is_refused() -> None:
         ([("a", {"write": {"wave_bytes": 5}})], "a", "5 is below read.split_bytes"),
         ([("a", {"select": {"topics": ["x", "!x"]}})], "a", "both included and excluded"),
         ([("a", {"select": {"topics": ["!"]}})], "a", "a topic glob is empty"),
-        ([("a", {"select": {"topics": ["__x"]}})], "a", "internal_topics is false"),
+        ([("a", {"select": {"topics": ["__consumer_offsets"]}})], "a", "internal_topics is false"),
     ],
 )
 def test_contradiction_names_every_origin(

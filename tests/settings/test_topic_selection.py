@@ -37,7 +37,11 @@ def _notes(*globs: str, internal: bool = False, topics: tuple[str, ...] = _TOPIC
             ],
         ),
         (("orders", "stock*"), False, ["stock* selects no topic of the sources"]),
-        (("*offsets", "orders"), False, ["*offsets selects no topic of the sources"]),
+        (
+            ("*offsets", "orders"),
+            False,
+            ["*offsets selects no topic of the sources; it matches internal topics"],
+        ),
         (("!test-*",), False, ["!test-* excludes no topic of the sources"]),
         (
             ("payments", "orders*", "!ord*", "!x"),

@@ -55,7 +55,7 @@ def ingest_parser() -> argparse.ArgumentParser:
     add_topic_options(
         parser,
         topics_help="ingest these topics only",
-        internal_help="ingest __* topics too, some also as decoded tables",
+        internal_help="ingest Kafka's own topics too, such as __consumer_offsets",
     )
     add("--from-timestamp", metavar="TIME", help="ISO-8601; without a zone: UTC")
     add("--to-timestamp", metavar="TIME", help="the first time not ingested")
@@ -94,7 +94,9 @@ def replay_parser() -> argparse.ArgumentParser:
         source_help="log dirs with other replicas; without: only quarantined bytes",
     )
     add_topic_options(
-        parser, topics_help="look at these topics only", internal_help="look at __* topics too"
+        parser,
+        topics_help="look at these topics only",
+        internal_help="look at Kafka's own topics too",
     )
     add_source_id_and_engine(parser)
     add("--dry-run", action="store_true", help="say what would be filled, commit nothing")
@@ -120,7 +122,9 @@ def retake_parser() -> argparse.ArgumentParser:
         parser, is_required=True, source_help="log dirs with the log that won the election"
     )
     add("--lake", metavar="URI", required=True, help="folder of the tables")
-    add_topic_options(parser, topics_help="these topics only", internal_help="__* topics too")
+    add_topic_options(
+        parser, topics_help="these topics only", internal_help="Kafka's own topics too"
+    )
     add_partition_option(parser)
     add("--all", action="store_true", help="whole partitions, also what lost no election")
     add_upper_bound_option(parser)
@@ -272,7 +276,9 @@ def cat_parser() -> argparse.ArgumentParser:
         place, is_required=False, source_help="segment, partition folder, log dir or folder above"
     )
     place.add_argument("--lake", metavar="URI", help="folder of the tables")
-    add_topic_options(parser, topics_help="these topics only", internal_help="__* topics too")
+    add_topic_options(
+        parser, topics_help="these topics only", internal_help="Kafka's own topics too"
+    )
     add_partition_option(parser)
     add("--offsets", metavar="RANGE", type=offsets, help="FROM:TO, without TO; either may be empty")
     add("--from-timestamp", metavar="TIME", help="ISO-8601; without a zone: UTC")

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from seglake.kafka_log.replica import PartitionKey
 from seglake.pipelines.lake_report.model import Need
+from seglake.segment_codec.log_dir import is_internal_topic
 
 _MOST_TOPICS = 5
 
@@ -105,7 +106,7 @@ def command_for(need: Need, lake: str, keys: Iterable[PartitionKey]) -> str | No
     """The command that mends some partitions, to be copied; None where there is none."""
     topics = sorted({key.topic for key in keys})
     named = ["--topics", *topics] if len(topics) <= _MOST_TOPICS else []
-    if any(topic.startswith("__") for topic in topics):
+    if any(is_internal_topic(topic) for topic in topics):
         named.append("--internal-topics")
     match need:
         case Need.MISSING | Need.QUARANTINED:

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Self, get_type_hints
 from seglake.kafka_log.read_policy import Isolation, ReadPolicy, UpperBound
 from seglake.pipelines.settings.layers import Layer, choose, keys_of
 from seglake.pipelines.settings.values import Properties, SettingsError
+from seglake.segment_codec.log_dir import is_internal_topic
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 _SOURCE_ID = re.compile(r"[A-Za-z0-9_-]+")
-INTERNAL_PREFIX = "__"
 _MIB = 1024 * 1024
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -65,8 +65,8 @@ class SelectSettings:
         for glob in included:
             if glob in excluded:
                 raise SettingsError("select.topics", f"{glob!r} is both included and excluded")
-            if glob.startswith(INTERNAL_PREFIX) and not self.internal_topics:
-                problem = f"{glob!r} names internal topics, but select.internal_topics is false"
+            if is_internal_topic(glob) and not self.internal_topics:
+                problem = f"{glob!r} is an internal topic, but select.internal_topics is false"
                 raise SettingsError("select.topics", problem, other_key="select.internal_topics")
         start, end = self.from_timestamp, self.to_timestamp
         if start is not None and end is not None and start >= end:
@@ -85,8 +85,13 @@ class SelectSettings:
 
     def takes_topic(self, topic: str) -> bool:
         """Whether a topic is selected: exclusion wins, and no inclusion means every topic."""
-        if topic.startswith(INTERNAL_PREFIX) and not self.internal_topics:
-            return False
+        return self._matches(topic) and (self.internal_topics or not is_internal_topic(topic))
+
+    def leaves_out_internal(self, topic: str) -> bool:
+        """Say whether a topic is not selected for the only reason that it is internal."""
+        return self._matches(topic) and not self.takes_topic(topic)
+
+    def _matches(self, topic: str) -> bool:
         included, excluded = _included_and_excluded(self.topics)
         if any(fnmatchcase(topic, glob) for glob in excluded):
             return False

@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from seglake.errors import WrongCallError
 from seglake.near_names import did_you_mean
 from seglake.pipelines.settings.settings import SelectSettings
+from seglake.segment_codec.log_dir import is_internal_topic
 
 _MOST_NAMED = 5
 _WILDCARDS = re.compile(r"[*?!\[\]]")
@@ -55,7 +56,9 @@ def unmatched_globs(topics: Iterable[str], select: SelectSettings, *, place: str
                 near = _near(glob, there)
                 notes.append(f"{glob} excludes no topic of the {place}{near}")
         elif not (matched := _matched(glob, selectable)):
-            notes.append(f"{glob} selects no topic of the {place}{_near(glob, selectable)}")
+            internal = [topic for topic in _matched(glob, there) if is_internal_topic(topic)]
+            why = "; it matches internal topics" if internal else _near(glob, selectable)
+            notes.append(f"{glob} selects no topic of the {place}{why}")
         elif not any(map(select.takes_topic, matched)):
             notes.append(f"{glob} selects no topic of the {place}: all that it matches is excluded")
     return notes

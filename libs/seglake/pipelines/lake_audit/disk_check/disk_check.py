@@ -25,9 +25,9 @@ from seglake.pipelines.lake_audit.disk_check.disk_check_task import (
 from seglake.pipelines.lake_audit.disk_check.lake_rows import LakeRows
 from seglake.pipelines.lake_audit.ledger import LakePartition, Row, partition_ledger
 from seglake.pipelines.progress import RunReporter, show_count
-from seglake.pipelines.settings.settings import INTERNAL_PREFIX, Settings
+from seglake.pipelines.settings.settings import Settings
 from seglake.pipelines.settings.topic_selection import check_selection, unmatched_globs
-from seglake.segment_codec.log_dir import parse_folder_name
+from seglake.segment_codec.log_dir import is_internal_topic, parse_folder_name
 from seglake.storage.storage import Storage
 from seglake.task_engine.engine import Engine
 from seglake.task_engine.packing import packed
@@ -132,7 +132,7 @@ def check_disks(
     ingested = set(known.coverage.topics())
     checks = [*_not_listed(disks.not_read, ingested), *_absent(disks, known.coverage)]
     for replica in disks.replicas:
-        if replica.key.topic.startswith(INTERNAL_PREFIX) and replica.key.topic not in ingested:
+        if is_internal_topic(replica.key.topic) and replica.key.topic not in ingested:
             continue
         replica = with_known_id(replica, known.coverage)
         rows = known.ledgers.get(replica.key, ())
@@ -196,7 +196,7 @@ def _not_listed(unreadable: Mapping[str, str], ingested: Container[str]) -> Iter
     """Folders that nothing could be compared with; what they hold may not be in the lake."""
     for name, reason in unreadable.items():
         folder = parse_folder_name(name)
-        is_internal = folder is not None and folder.topic.startswith(INTERNAL_PREFIX)
+        is_internal = folder is not None and is_internal_topic(folder.topic)
         if folder is None or not is_internal or folder.topic in ingested:
             yield CopyCheck(name, folder=name, failures=[reason])
 

@@ -147,6 +147,7 @@ class IngestSummary:
         repaired: gaps that it filled, or a dry run would fill, by partition; their offsets are
             those that came, or would.
         odd_rows: the counts of `RunCounts` that say something of rows, by partition.
+        internal_topics_left_out: those of the sources that nobody asked for.
         taken: partitions of which something was committed; `topics` theirs.
     """
 
@@ -163,6 +164,7 @@ class IngestSummary:
     gaps: dict[str, GapsByPartition] = field(default_factory=dict)
     repaired: dict[str, GapRanges] = field(default_factory=dict)
     odd_rows: dict[str, dict[str, int]] = field(default_factory=dict)
+    internal_topics_left_out: list[str] = field(default_factory=list)
     recovered_topics: list[str] = field(default_factory=list)
     topics: list[str] = field(default_factory=list)
     taken: set[str] = field(default_factory=set)
@@ -240,6 +242,9 @@ class IngestSummary:
         lines += _listed("not read", unread)
         lines += _listed("left out", list(findings.left_out.values()))
         lines += _listed("refused", list(findings.refused.values()))
+        if self.internal_topics_left_out:
+            topics = ", ".join(self.internal_topics_left_out)
+            lines.append(f"not selected: {topics}; internal, ingested with --internal-topics")
         lines += _listed("note", findings.notes)
         lines += [f"limit crossed: {limit}" for limit in findings.limits_crossed]
         return as_lines(lines)

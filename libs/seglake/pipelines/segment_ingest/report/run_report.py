@@ -89,6 +89,9 @@ def summarize(facts: RunFacts) -> IngestSummary:
         gaps=gaps,
         repaired=repaired_gaps(repairs),
         odd_rows=odd_rows,
+        internal_topics_left_out=sorted(
+            filter(context.settings.select.leaves_out_internal, facts.discovery.topics)
+        ),
         recovered_topics=list(facts.recovered_topics),
         topics=sorted({result.key.topic for result in both}),
         taken={str(result.key) for result in both},
