@@ -72,10 +72,21 @@ class Discovery:
     absent: tuple[AbsentPartition, ...] = ()
 
     @property
+    def partitions(self) -> set[str]:
+        """Name the partitions of which there is a log."""
+        return {str(replica.key) for replica in self.replicas}
+
+    @property
     def not_read(self) -> dict[str, str]:
         """Name all that cannot be read or is not, and why."""
-        found = {f"{files.folder}/{files.example}": files.reason for files in self.unread_files}
+        found = {f"{files.folder}/{files.example}": files.reason for files in self.unaccounted}
         return self.unreadable | found
+
+    @property
+    def unaccounted(self) -> list[UnreadFiles]:
+        """Return the files that are not read, but for those of which a log says what they hold."""
+        known = self.partitions
+        return [files for files in self.unread_files if not files.is_accounted(known)]
 
     @property
     def has_all_topics(self) -> bool:

@@ -1,6 +1,6 @@
 """Files in a source that are recognised and not read: what they are, and how much. Pure."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -96,6 +96,14 @@ class UnreadFiles:
         what = f"{self.files} {one if self.files == 1 else several} ({self.example})"
         where = "" if self.place == self.folder else f" in {self.folder}"
         return f"{self.place}: {what}{where}: {advice}"
+
+    def is_accounted(self, partitions: Container[str]) -> bool:
+        """Say whether the log of their partition says by gaps what they hold.
+
+        Args:
+            partitions: names of those of which the sources have a log.
+        """
+        return self.kind is UnreadKind.TIER_OBJECT and self.place in partitions
 
 
 def is_recognised(place: Place, name: str) -> bool:

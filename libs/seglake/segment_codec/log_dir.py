@@ -32,16 +32,6 @@ from seglake.segment_codec.known_names import DIGIT, Place, known_name
 
 TOPIC_MAX_LENGTH = 255  # of brokers before 0.10; later ones create none above 249
 FOLDER_NAME_MAX_LENGTH = 255
-# Those of Topic.isInternal, and two more that no client writes.
-INTERNAL_TOPICS = frozenset(
-    {
-        "__consumer_offsets",
-        "__transaction_state",
-        "__share_group_state",
-        "__cluster_metadata",
-        "__remote_log_metadata",
-    }
-)
 PARTITION_MAX = 2**31 - 1
 OFFSET_MAX = 2**63 - 1
 
@@ -197,11 +187,6 @@ class TwoSpellingsError(SegmentCodecError):
             f"{first} and {second} are the same number in two scripts: leave the one that belongs"
             " to the log"
         )
-
-
-def is_internal_topic(topic: str) -> bool:
-    """Say whether Kafka keeps a topic for itself; any other name is a user's, `__` or not."""
-    return topic in INTERNAL_TOPICS
 
 
 def is_legal_topic(topic: str) -> bool:

@@ -14,7 +14,7 @@ _COMPRESSED = CompressedLog(KEY, "/d/orders-0", _RANGES, ("0.log.gz", "7.log.gz"
 
 
 def test_each_kind_says_what_to_do_and_the_largest_comes_first() -> None:
-    entries = unread_files([_ARCHIVE, _TIER], [_COMPRESSED])
+    entries = unread_files([_ARCHIVE, _TIER], [_COMPRESSED], {"t-0"})
     lines = [
         line
         for line in made_summary(unread_files=entries).to_text().splitlines()
@@ -26,16 +26,22 @@ def test_each_kind_says_what_to_do_and_the_largest_comes_first() -> None:
         "not read: a-0: 1 archive (2.0 KiB, a-0.tar) in /d: unpack into a log dir and give that as "
         "a source",
     ]
-    assert made_summary(unread_files=entries).exit_code == 0
+
+
+def test_what_no_gap_accounts_for_is_a_reason_to_look() -> None:
+    def code(*files: UnreadFiles, known: str = "a-0") -> int:
+        return made_summary(unread_files=unread_files(files, [], {known})).exit_code
+
+    assert (code(), code(_ARCHIVE), code(_TIER), code(_TIER, known="t-0")) == (0, 3, 3, 0)
 
 
 def test_a_log_with_compressed_segments_is_left_out() -> None:
-    entries = unread_files([_ARCHIVE], [_COMPRESSED])
+    entries = unread_files([_ARCHIVE], [_COMPRESSED], ())
     assert left_out(entries) == {
         "orders-0": "orders-0: [0, 5), [7, 9), [11, 12) and 1 more range in 2 compressed segments "
         "(1.0 KiB, 0.log.gz, …) in /d/orders-0: decompress there and run again"
     }
     (last,) = left_out(
-        unread_files([], [CompressedLog(KEY, "/d", _RANGES[3:], ("20.log.gz",), 1)])
+        unread_files([], [CompressedLog(KEY, "/d", _RANGES[3:], ("20.log.gz",), 1)], ())
     ).values()
     assert last.startswith("orders-0: [20, …) in 1 compressed segment (1 B, 20.log.gz) in /d:")

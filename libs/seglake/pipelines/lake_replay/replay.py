@@ -97,7 +97,9 @@ def _replicas(
         compressed_log(replica, compressed_ranges(replica), ()) for replica in discovery.replicas
     )
     summary.unread_files = unread_files(
-        discovery.unread_files, [log for log in compressed if log is not None]
+        discovery.unread_files,
+        [log for log in compressed if log is not None],
+        discovery.partitions,
     )
     return {discovery.source_id: discovery.replicas}
 

@@ -19,7 +19,7 @@ from seglake.pipelines.segment_ingest.report.gap_report import (
 )
 from seglake.pipelines.segment_ingest.report.ingest_summary import shown_concurrent, shown_plan
 from seglake.pipelines.segment_ingest.report.places import GapsByPartition, named_counts, named_gaps
-from seglake.pipelines.segment_ingest.report.unread_files import UnreadEntry
+from seglake.pipelines.segment_ingest.report.unread_files import UnreadEntry, need_a_look
 from seglake.printable import as_lines
 
 
@@ -57,7 +57,7 @@ class ReplaySummary:
 
     @property
     def exit_code(self) -> int:
-        needs_a_look = self.left_out or self.unread_files or self.contradicted
+        needs_a_look = self.left_out or need_a_look(self.unread_files) or self.contradicted
         return ExitCode.LOOK if needs_a_look else ExitCode.DONE
 
     @property

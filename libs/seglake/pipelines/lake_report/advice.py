@@ -7,9 +7,9 @@ import shlex
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from seglake.kafka_log.internal_topics import is_internal_topic
 from seglake.kafka_log.replica import PartitionKey
 from seglake.pipelines.lake_report.model import Need
-from seglake.segment_codec.log_dir import is_internal_topic
 
 _MOST_TOPICS = 5
 

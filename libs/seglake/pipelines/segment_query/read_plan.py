@@ -169,7 +169,7 @@ def query_decoding(scan: ScanContext, source_id: str) -> DecodeSettings:
 
 def unreadable(discovery: Discovery, wanted: Wanted) -> Iterator[str]:
     """Say why folders and files of what is asked for cannot be read."""
-    places = [(files.place, files.reason) for files in discovery.unread_files]
+    places = [(files.place, files.reason) for files in discovery.unaccounted]
     for name, reason in [*discovery.unreadable.items(), *places]:
         folder = parse_folder_name(name)
         if folder is None or wanted.takes(PartitionKey(folder.topic, folder.partition, None)):

@@ -13,10 +13,10 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Self, get_type_hints
 
+from seglake.kafka_log.internal_topics import is_internal_topic
 from seglake.kafka_log.read_policy import Isolation, ReadPolicy, UpperBound
 from seglake.pipelines.settings.layers import Layer, choose, keys_of
 from seglake.pipelines.settings.values import Properties, SettingsError
-from seglake.segment_codec.log_dir import is_internal_topic
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

@@ -6,9 +6,9 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from seglake.errors import WrongCallError
+from seglake.kafka_log.internal_topics import is_internal_topic
 from seglake.near_names import did_you_mean
 from seglake.pipelines.settings.settings import SelectSettings
-from seglake.segment_codec.log_dir import is_internal_topic
 
 _MOST_NAMED = 5
 _WILDCARDS = re.compile(r"[*?!\[\]]")

@@ -6,6 +6,7 @@ Each copy is compared on its own: what one of several brokers lacks or has diffe
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from seglake.kafka_log.internal_topics import is_internal_topic
 from seglake.kafka_log.offset_ranges import OffsetRange, subtracted, without
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.lake.delta_tables import LakeTables
@@ -27,7 +28,7 @@ from seglake.pipelines.lake_audit.ledger import LakePartition, Row, partition_le
 from seglake.pipelines.progress import RunReporter, show_count
 from seglake.pipelines.settings.settings import Settings
 from seglake.pipelines.settings.topic_selection import check_selection, unmatched_globs
-from seglake.segment_codec.log_dir import is_internal_topic, parse_folder_name
+from seglake.segment_codec.log_dir import parse_folder_name
 from seglake.storage.storage import Storage
 from seglake.task_engine.engine import Engine
 from seglake.task_engine.packing import packed

@@ -21,7 +21,7 @@ from seglake.pipelines.segment_ingest.report.unread import (
     StillOpen,
     UnreadRange,
 )
-from seglake.pipelines.segment_ingest.report.unread_files import UnreadEntry
+from seglake.pipelines.segment_ingest.report.unread_files import UnreadEntry, need_a_look
 from seglake.printable import as_lines
 
 _MOST_LINES = 20
@@ -87,7 +87,7 @@ class Findings:
         unknown_outcomes: transactions whose end damage may hide, and as what they count.
         ingested_unknown_outcomes: those of which this run ingested something, which may be wrong.
         not_on_disk: logs of which their broker's files prove more than there is.
-        unread_files: files that are recognised and not read; a person should look.
+        unread_files: files that are recognised and not read.
         left_out: partitions, and folders of the sources, that could not be read this time, with
             the reason.
         conflicts: batches of other replicas that are not those of the tables, by partition.
@@ -126,7 +126,7 @@ class Findings:
         is_in_doubt = self.ingested_unknown_outcomes or self.contradicted
         return bool(
             self.left_out
-            or self.unread_files
+            or need_a_look(self.unread_files)
             or self.refused
             or self.limits_crossed
             or self.stuck

@@ -187,7 +187,7 @@ def _findings(facts: RunFacts, limits: list[str]) -> Findings:
     compressed = (
         log for done in rounds for log in done.left.compressed if last[str(log.key)] is done
     )
-    files = unread_files(facts.discovery.unread_files, compressed)
+    files = unread_files(facts.discovery.unread_files, compressed, facts.discovery.partitions)
     return Findings(
         not_ingested_yet=[
             UnreadRange(str(seen.key), *left)

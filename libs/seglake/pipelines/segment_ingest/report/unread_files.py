@@ -1,6 +1,6 @@
 """What a person is told of files that hold records and are not read. Pure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
 from seglake.kafka_log.offset_ranges import OffsetRange
@@ -17,7 +17,10 @@ _DECOMPRESS = "decompress there and run again"
 
 @dataclass(frozen=True, slots=True)
 class UnreadEntry:
-    """Files of one kind in one folder, as JSON has them; `ranges` are known of segments only."""
+    """Files of one kind in one folder, as JSON has them; `ranges` are known of segments only.
+
+    `is_accounted` where the log of their partition says by gaps what they hold.
+    """
 
     kind: str
     place: str
@@ -26,6 +29,7 @@ class UnreadEntry:
     size_bytes: int
     example: str
     ranges: tuple[OffsetRange, ...] = ()
+    is_accounted: bool = False
 
     @property
     def is_compressed(self) -> bool:
@@ -45,12 +49,25 @@ class UnreadEntry:
 
 
 def unread_files(
-    recognised: Iterable[UnreadFiles], compressed: Iterable[CompressedLog]
+    recognised: Iterable[UnreadFiles],
+    compressed: Iterable[CompressedLog],
+    partitions: Container[str],
 ) -> list[UnreadEntry]:
-    """All of them, the largest first."""
+    """Return all of them, the largest first.
+
+    Args:
+        partitions: names of those of which the sources have a log: its start says what is in a
+            tier only.
+    """
     found = [
         UnreadEntry(
-            str(files.kind), files.place, files.folder, files.files, files.size_bytes, files.example
+            kind=str(files.kind),
+            place=files.place,
+            folder=files.folder,
+            files=files.files,
+            size_bytes=files.size_bytes,
+            example=files.example,
+            is_accounted=files.is_accounted(partitions),
         )
         for files in recognised
     ]
@@ -67,6 +84,11 @@ def unread_files(
         for log in compressed
     ]
     return sorted(found, key=lambda entry: (-entry.size_bytes, entry.folder, entry.kind))
+
+
+def need_a_look(entries: Iterable[UnreadEntry]) -> bool:
+    """Say whether a person should look: segments lie unread, and no gap says so."""
+    return not all(entry.is_accounted for entry in entries)
 
 
 def left_out(entries: Iterable[UnreadEntry]) -> dict[str, str]:

@@ -1,0 +1,20 @@
+"""The topics that Kafka keeps for itself.
+
+Source: apache/kafka 1eb7644, Topic.isInternal and CLUSTER_METADATA_TOPIC_NAME;
+TopicBasedRemoteLogMetadataManagerConfig.
+"""
+
+INTERNAL_TOPICS = frozenset(
+    {
+        "__consumer_offsets",
+        "__transaction_state",
+        "__share_group_state",
+        "__cluster_metadata",
+        "__remote_log_metadata",
+    }
+)
+
+
+def is_internal_topic(topic: str) -> bool:
+    """Say whether a topic is Kafka's own; any other name is a user's, whether it begins so or not."""
+    return topic in INTERNAL_TOPICS
