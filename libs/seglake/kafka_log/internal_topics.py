@@ -16,5 +16,5 @@ INTERNAL_TOPICS = frozenset(
 
 
 def is_internal_topic(topic: str) -> bool:
-    """Say whether a topic is Kafka's own; any other name is a user's, whether it begins so or not."""
+    """Say whether a topic is Kafka's own; any other is a user's, also with `__`."""
     return topic in INTERNAL_TOPICS
