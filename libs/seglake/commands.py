@@ -339,15 +339,14 @@ def statements_of(
     return statements_for(dialect, database=database, lake=path, topics=topics)
 
 
-def _registrable(lake: str, settings: Settings) -> "tuple[LakeTables, dict[str, str]]":
-    """A lake that has all tables, and the views of its topics; raises as `_with_all_tables`."""
-    from seglake.pipelines.lake_query.views import topic_views
+def _registrable(lake: str, settings: Settings) -> "tuple[LakeTables, list[str]]":
+    """A lake that has all tables, and its topics; raises as `_with_all_tables`."""
     from seglake.storage.errors import LakeFolderError
 
     found = _with_all_tables(lake, settings)
     if not found.lake_path.isprintable():
         raise LakeFolderError(path=found.lake_path, reason="its path fits into no SQL")
-    return found, topic_views(found.topics())
+    return found, found.topics()
 
 
 def _with_all_tables(lake: str, settings: Settings) -> "LakeTables":

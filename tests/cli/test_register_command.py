@@ -43,6 +43,19 @@ def test_spark_s_statements_have_the_tables_and_all_views(
     assert all(f"TBLPROPERTIES ('seglake.lake' = '{lake}') AS\n" in view for view in views)
 
 
+def test_names_that_could_mean_two_topics_are_dropped_and_views_say_their_topic(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    edges = {(topic, 0): [0, 5] for topic in ("orders", "Orders", "it.is")}
+    ingested(make_log_dir(tmp_path / "disk", edges), tmp_path / "lake")
+    printed = _printed(capsys, tmp_path / "lake", "--database", "kafka", "--print")
+    assert [each for each in printed if "DROP" in each] == ["DROP VIEW IF EXISTS topic_orders"]
+    comments = [each.splitlines()[1] for each in printed if "VIEW topic_" in each]
+    assert comments == [
+        f"COMMENT 'records of the topic {t}'" for t in ("Orders", "it.is", "orders")
+    ]
+
+
 @pytest.mark.parametrize(
     ("dialect", "database", "first"),
     [
@@ -75,7 +88,7 @@ def test_athena_gets_no_lake_that_it_cannot_read(
     assert register_command.main(command) == 2
     assert "Athena reads lakes on S3 only" in capsys.readouterr().err
     first, *_ = statements_for(
-        CatalogDialect.ATHENA, database="kafka", lake="s3://bucket/it's", topics={}
+        CatalogDialect.ATHENA, database="kafka", lake="s3://bucket/it's", topics=[]
     )
     assert first == (
         "CREATE EXTERNAL TABLE kafka.records LOCATION 's3://bucket/it''s/records/'"

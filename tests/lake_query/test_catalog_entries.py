@@ -27,7 +27,7 @@ from pyspark.sql import SparkSession
 from seglake.environment.delta_jars import delta_jars
 from seglake.environment.jar_fetch import spark_home
 
-metastore, lake, grown = sys.argv[1:]
+metastore, lake, grown, disk = sys.argv[1:]
 
 def asked(*statements):
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
@@ -50,7 +50,7 @@ def registered(lake, database, metastore=metastore):
         done = seglake.register(lake, database, metastore=metastore)
     except seglake.SeglakeError as error:
         return [type(error).__name__, str(error)]
-    return [list(done.tables), list(done.views), list(done.new)]
+    return [list(done.tables), list(done.views), list(done.new), list(done.dropped)]
 
 def printed(lake, database):
     asked(*statements_of(lake, database, CatalogDialect.SPARK, settings_of({})))
@@ -60,6 +60,10 @@ def moved(lake, database):
     registered(lake, database)
     shutil.move(lake, lake + "-gone")
     return registered(lake + "-gone", database)
+
+def confused(lake):
+    seglake.ingest(disk, lake, engine="local")
+    return registered(lake, "kafka")
 
 print(json.dumps({
     "first": registered(lake, "kafka"),
@@ -91,6 +95,12 @@ print(json.dumps({
         "SELECT * FROM taken.completeness", "SHOW TABLES IN taken", "SHOW TABLES IN filled",
         "SELECT * FROM cased.topic_orders",
     ),
+    "confused": confused(lake),
+    "names": asked(
+        "SHOW VIEWS IN kafka LIKE 'topic_*'",
+        "SELECT DISTINCT topic FROM kafka.topic_orders_b7e8acdd",
+        "SELECT DISTINCT topic FROM kafka.topic_orders_1c168adb",
+    ),
 }, default=str))
 """
 
@@ -103,11 +113,12 @@ def test_tables_and_views_are_there_for_any_spark_and_nobody_s_own_are_touched(
     for place in (lake, grown):
         ingested(make_log_dir(tmp_path / "disk", edges), place)
     with hive_metastore(tmp_path / "metastore") as metastore:
-        answers = _answers(tmp_path, metastore, str(lake), str(grown))
+        confused = make_log_dir(tmp_path / "confused", {("orders", 0): [0, 5]})
+        answers = _answers(tmp_path, metastore, str(lake), str(grown), str(confused))
     tables, views = [table.name for table in TABLES], [*VIEWS, "topic_Orders", "topic_payments"]
-    assert answers["first"] == [tables, views, [*tables, *views]]
+    assert answers["first"] == [tables, views, [*tables, *views], []]
     assert answers["answers"][:3] == [[["Orders", 20], ["payments", 5]], [[20]], [[25]]]
-    assert answers["again"] == [tables, views, []]
+    assert answers["again"] == [tables, views, [], []]
     for call, name in (
         ("other lake", "kafka."),
         ("taken view", "taken.completeness"),
@@ -120,13 +131,18 @@ def test_tables_and_views_are_there_for_any_spark_and_nobody_s_own_are_touched(
         assert kind == "NameTakenError"
         assert text.startswith(name)
         assert "is there already and is not of this lake" in text
-    assert answers["own catalog"] == answers["printed"] == [tables, views, []]
+    assert answers["own catalog"] == answers["printed"] == [tables, views, [], []]
     for call, said in (
         ("no catalog", "Spark knows no catalog nowhere"),
         ("without", "Spark would keep"),
     ):
         kind, text = answers[call]
         assert (kind, text[: len(said)]) == ("WrongCallError", said)
+    marked = ["topic_Orders_b7e8acdd", "topic_orders_1c168adb"]
+    assert answers["confused"][2:] == [marked, ["topic_orders"]]
+    names, *topics = answers["names"]
+    assert [row[1] for row in names] == [*sorted(map(str.lower, marked)), "topic_payments"]
+    assert topics == [[["Orders"]], [["orders"]]]
     mine, in_taken, in_filled, cased = answers["left"]
     assert (mine, cased) == ([[1]], [[2]])
     assert [row[1] for row in (*in_taken, *in_filled)] == ["completeness", "gaps"]

@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from seglake.lake.tables import TABLES
-from seglake.pipelines.lake_query.views import VIEWS, topic_views
+from seglake.pipelines.lake_query.views import VIEWS
 from support.written_lake import ask
 
 
@@ -29,14 +29,3 @@ def test_show_views_lists_them_all(spark_session: SparkSession, lake_path: Path)
     tables = {table.name for table in TABLES}
     views = {*VIEWS, "topic_orders", "topic_my_orders_eu"}
     assert tables | views <= names
-
-
-def test_names_that_differ_by_case_only_are_numbered() -> None:
-    names = topic_views(["a.b", "A_B", "a-b", "a_b_2", "z"])
-    assert {name: text.partition("topic = ")[2] for name, text in names.items()} == {
-        "topic_A_B": "'A_B'",
-        "topic_a_b_2": "'a_b_2'",
-        "topic_a_b_3": "'a-b'",
-        "topic_a_b_4": "'a.b'",
-        "topic_z": "'z'",
-    }

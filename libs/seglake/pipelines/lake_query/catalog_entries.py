@@ -4,7 +4,7 @@ What has one of their names and is something else is never touched.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -17,20 +17,22 @@ from seglake.pipelines.lake_query.registration import Registration
 from seglake.pipelines.lake_query.scripts import (
     LAKE_PROPERTY,
     catalog_of,
+    no_view,
     spark_tables,
     spark_views,
 )
+from seglake.pipelines.lake_query.topic_views import PREFIX, topic_views
 from seglake.pipelines.lake_query.views import VIEWS
 
 
 def register(
-    session: SparkSession, *, database: str, lake: str, topics: Mapping[str, str]
+    session: SparkSession, *, database: str, lake: str, topics: Collection[str]
 ) -> Registration:
-    """Create what is missing, and every view anew.
+    """Create what is missing, and every view anew; drop views of topics that are none any more.
 
     Args:
         lake: its path, as Hadoop spells it.
-        topics: views of topics, by name.
+        topics: all of the lake.
 
     Raises:
         WrongCallError: the session has no lasting catalog, or a name is taken.
@@ -38,7 +40,7 @@ def register(
     """
     _require_lasting(session, database)
     tables = tuple(table.name for table in TABLES)
-    views = (*VIEWS, *topics)
+    views = (*VIEWS, *topic_views(topics))
     try:
         place = _qualified(session, lake)
         known = _known(session, database)
@@ -51,10 +53,11 @@ def register(
         for statement in spark_views(place, topics):
             _run(session, statement)
         _require_views(session, database, views, place)
+        dropped = _dropped(session, database, known - {*map(_folded, views)}, place)
     except (PySparkException, Py4JError) as error:
         raise CatalogError(f"the catalog refuses: {first_line(error)}") from error
     new = tuple(name for name in (*tables, *views) if _folded(name) not in known)
-    return Registration(database, place, tables, views, new)
+    return Registration(database, place, tables, views, new, dropped)
 
 
 def _require_lasting(session: SparkSession, database: str) -> None:
@@ -110,11 +113,29 @@ def _require_ours(session: SparkSession, database: str, tables: Iterable[str], l
 
 def _require_views(session: SparkSession, database: str, views: Iterable[str], lake: str) -> None:
     for view in views:
-        name = f"{database}.{view}"
-        rows = session.sql(f"SHOW TBLPROPERTIES {name}").collect()
-        place = {row.key: row.value for row in rows}.get(LAKE_PROPERTY, "")
+        place = _lake_of(session, f"{database}.{view}")
         if not _is_same(place, lake):
-            raise NameTakenError(name, place)
+            raise NameTakenError(f"{database}.{view}", place)
+
+
+def _dropped(
+    session: SparkSession, database: str, names: Iterable[str], lake: str
+) -> tuple[str, ...]:
+    """Drop our views of topics whose names could mean another topic now; return these names."""
+    old = [
+        name
+        for name in sorted(names)
+        if name.startswith(PREFIX) and _is_same(_lake_of(session, f"{database}.{name}"), lake)
+    ]
+    for name in old:
+        _run(session, no_view(f"{database}.{name}"))
+    return tuple(old)
+
+
+def _lake_of(session: SparkSession, name: str) -> str:
+    """Return whose tables a view asks; empty if it was not made by `register`."""
+    rows = session.sql(f"SHOW TBLPROPERTIES {name}").collect()
+    return str({row.key: row.value for row in rows}.get(LAKE_PROPERTY, ""))
 
 
 def _is_same(place: str, other: str) -> bool:

@@ -41,7 +41,7 @@ from seglake.pipelines.lake_query.duckdb_text import (
 from seglake.pipelines.lake_query.errors import NotForDuckDBError, WrongQueryError, query_failed
 from seglake.pipelines.lake_query.named import no_such_table, tables_in, views_in
 from seglake.pipelines.lake_query.statements import refused
-from seglake.pipelines.lake_query.views import DUCKDB_VIEWS, topic_views
+from seglake.pipelines.lake_query.views import DUCKDB_VIEWS
 
 _BATCH_ROWS = 10_000
 # A pivot is two statements to DuckDB: it makes a type of the names first, in its memory.
@@ -135,11 +135,8 @@ class DuckDBQueries:
         """
         for table in reversed(tables_in(statement, DUCKDB_VIEWS)):
             self._register_table(table)
-        for name, query in views_in(statement, self._topic_views, DUCKDB_VIEWS).items():
+        for name, query in views_in(statement, self._lake.topics, DUCKDB_VIEWS).items():
             self._connection.execute(view(name, query))
-
-    def _topic_views(self) -> dict[str, str]:
-        return topic_views(self._lake.topics())
 
     def _register_table(self, table: Table) -> None:
         paths = self._paths(table)
@@ -192,7 +189,7 @@ class DuckDBQueries:
             return NotForDuckDBError(reason)
         table = missing("table", str(error))
         if table is not None:
-            return no_such_table(table, self._topic_views())
+            return no_such_table(table, self._lake.topics())
         return WrongQueryError(f"DuckDB refuses the query: {_paragraph(error)}")
 
     def _only_spark(self, error: duckdb.Error, statement: str) -> str | None:

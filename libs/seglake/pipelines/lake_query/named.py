@@ -6,9 +6,8 @@ from seglake.lake.tables import CHECKPOINTS, TABLES, Table
 from seglake.near_names import did_you_mean
 from seglake.pipelines.lake_query.errors import WrongQueryError
 from seglake.pipelines.lake_query.statements import shows_names
-from seglake.pipelines.lake_query.views import VIEWS, views_of
-
-_TOPICS = "topic_"
+from seglake.pipelines.lake_query.topic_views import PREFIX, confusion, topic_views
+from seglake.pipelines.lake_query.views import VIEWS, topic_view, views_of
 
 
 def tables_in(text: str, views: Mapping[str, str] = VIEWS) -> list[Table]:
@@ -24,27 +23,30 @@ def tables_in(text: str, views: Mapping[str, str] = VIEWS) -> list[Table]:
 
 
 def views_in(
-    text: str, topics: Callable[[], Mapping[str, str]], views: Mapping[str, str] = VIEWS
+    text: str, topics: Callable[[], Iterable[str]], views: Mapping[str, str] = VIEWS
 ) -> dict[str, str]:
     """The views that a statement names, and those that these ask, in the order to make them in.
 
     Args:
-        topics: gives the views of topics, which are many, where the statement may name one.
+        topics: gives all topics, which are many, where the statement may name the view of one.
         views: as of `tables_in`.
     """
-    if shows_names(text):
-        return {**views, **topics()}
+    is_everything = shows_names(text)
     needed = _needed(text)
-    found = views_of(needed, views)
-    if _TOPICS in needed:
-        found |= {name: view for name, view in topics().items() if name.casefold() in needed}
+    found = dict(views) if is_everything else views_of(needed, views)
+    if is_everything or PREFIX in needed:
+        found |= {
+            name: topic_view(topic)
+            for name, topic in topic_views(topics()).items()
+            if is_everything or name.casefold() in needed
+        }
     return found
 
 
 def _needed(text: str) -> str:
     """A statement, with the names that a view of a topic needs where it may name one."""
     asked = text.casefold()
-    return f"{asked} current_records {CHECKPOINTS.name}" if _TOPICS in asked else asked
+    return f"{asked} current_records {CHECKPOINTS.name}" if PREFIX in asked else asked
 
 
 def known_names() -> list[str]:
@@ -56,10 +58,13 @@ def no_such_table(name: str, topics: Iterable[str]) -> WrongQueryError:
     """The error for a name that neither a table nor a view has.
 
     Args:
-        topics: the views of topics.
+        topics: all of them.
     """
+    confused = confusion(name, topics)
+    if confused is not None:
+        return WrongQueryError(confused)
     known = known_names()
-    near = did_you_mean(name, [*known, *topics])
+    near = did_you_mean(name, [*known, *topic_views(topics)])
     return WrongQueryError(
         f"the lake has no table or view {name}{near or '.'} There are {', '.join(known)}, and"
         " topic_<name> for each topic"

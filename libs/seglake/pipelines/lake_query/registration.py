@@ -23,6 +23,7 @@ class Registration:
         database: with the folder before it, where that is the catalog.
         views: empty for Iceberg's tables.
         new: names that it did not have before.
+        dropped: names of views that could mean several topics now.
     """
 
     database: str
@@ -30,9 +31,13 @@ class Registration:
     tables: tuple[str, ...]
     views: tuple[str, ...]
     new: tuple[str, ...]
+    dropped: tuple[str, ...] = ()
 
     def to_text(self) -> str:
-        """One line for a person."""
+        """Return one line for a person."""
         views = f" and {len(self.views)} views" if self.views else ""
         what = f"{len(self.tables)} tables{views} of {self.lake}"
-        return f"{what} are registered in {self.database}, {len(self.new)} of them are new"
+        text = f"{what} are registered in {self.database}, {len(self.new)} of them are new"
+        if not self.dropped:
+            return text
+        return f"{text}; dropped, since they could mean several topics: {', '.join(self.dropped)}"

@@ -1,13 +1,14 @@
 """SQL that registers tables and views elsewhere: the files of conf/, and what `register` runs."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator
 
 from seglake.errors import WrongCallError
 from seglake.lake.tables import TABLES
 from seglake.pipelines.lake_query.record_views import UTF8_TEXT
 from seglake.pipelines.lake_query.registration import CatalogDialect
-from seglake.pipelines.lake_query.views import DUCKDB_VIEWS, VIEWS, escaped
+from seglake.pipelines.lake_query.topic_views import confused_names, topic_views
+from seglake.pipelines.lake_query.views import DUCKDB_VIEWS, VIEWS, escaped, topic_view
 
 LAKE_PROPERTY = "seglake.lake"
 """Of a view that `register` made: whose tables it asks."""
@@ -41,7 +42,7 @@ def check_database(name: str) -> None:
 
 
 def statements_for(
-    dialect: CatalogDialect, *, database: str, lake: str, topics: Mapping[str, str]
+    dialect: CatalogDialect, *, database: str, lake: str, topics: Collection[str]
 ) -> Iterator[str]:
     """Statements that register a lake in a database, without semicolons.
 
@@ -50,12 +51,14 @@ def statements_for(
     Args:
         database: a name that needs no quotes, with that of a catalog before it or without.
         lake: its path, as that engine spells it.
-        topics: views of topics, by name.
+        topics: all of the lake.
     """
     path = lake.replace("'", "''")
     match dialect:
         case CatalogDialect.SPARK:
             yield from spark_tables(database, lake)
+            for name in confused_names(topics):
+                yield no_view(name)
             yield from spark_views(lake, topics)
         case CatalogDialect.TRINO:
             catalog, _, schema = database.rpartition(".")
@@ -79,11 +82,19 @@ def spark_tables(database: str, lake: str) -> Iterator[str]:
     yield from _table_statements(escaped(lake))
 
 
-def spark_views(lake: str, topics: Mapping[str, str]) -> Iterator[str]:
+def spark_views(lake: str, topics: Collection[str]) -> Iterator[str]:
     """The views upon the tables of the current database."""
     made_by = f"TBLPROPERTIES ('{LAKE_PROPERTY}' = '{escaped(lake)}')"
-    for name, text in {**VIEWS, **topics}.items():
+    for name, text in VIEWS.items():
         yield f"CREATE OR REPLACE VIEW {name}\n{made_by} AS\n{text}"
+    for name, topic in topic_views(topics).items():
+        said = f"COMMENT 'records of the topic {escaped(topic)}'"
+        yield f"CREATE OR REPLACE VIEW {name}\n{said}\n{made_by} AS\n{topic_view(topic)}"
+
+
+def no_view(name: str) -> str:
+    """Return the statement after which Spark's catalog has no view of a name."""
+    return f"DROP VIEW IF EXISTS {name}"
 
 
 def catalog_of(database: str) -> str | None:

@@ -22,7 +22,6 @@ from seglake.pipelines.lake_query.answers import (
 from seglake.pipelines.lake_query.errors import WrongQueryError, first_line, query_failed
 from seglake.pipelines.lake_query.named import no_such_table, tables_in, views_in
 from seglake.pipelines.lake_query.statements import refused
-from seglake.pipelines.lake_query.views import topic_views
 
 _READING_COMMANDS = ("Show", "Describe", "Explain")
 _COMMAND = "org.apache.spark.sql.catalyst.plans.logical.Command"
@@ -77,12 +76,12 @@ class SparkQueries:
     def _register(self, statement: str) -> None:
         for table in tables_in(statement):
             self._table(table).createOrReplaceTempView(table.name)
-        for name, view in views_in(statement, self._topic_views).items():
+        for name, view in views_in(statement, self._topics).items():
             self._session.sql(view).createOrReplaceTempView(name)
 
-    def _topic_views(self) -> dict[str, str]:
+    def _topics(self) -> list[str]:
         ledger = self._table(CHECKPOINTS).select("topic").distinct()
-        return topic_views(row.topic for row in ledger.toLocalIterator())
+        return [row.topic for row in ledger.toLocalIterator()]
 
     def _table(self, table: Table) -> DataFrame:
         """A table's rows; none where the lake is from before the table."""
@@ -99,7 +98,7 @@ class SparkQueries:
             return query_failed(_reason(error))
         if error.getCondition() == _NOT_FOUND:
             name = (error.getMessageParameters() or {}).get("relationName", "")
-            return no_such_table(name.replace("`", ""), self._topic_views())
+            return no_such_table(name.replace("`", ""), self._topics())
         return WrongQueryError(f"Spark refuses the query: {first_line(error)}")
 
 

@@ -1,7 +1,6 @@
 """The views over the tables, as SQL that runs wherever the tables have their own names."""
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from seglake.pipelines.lake_query.current_views import (
     CURRENT_RECORDS,
@@ -40,30 +39,14 @@ DUCKDB_VIEWS = VIEWS | {
 }
 """The same in DuckDB's."""
 
-_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_]")
 
-
-def topic_views(topics: Iterable[str]) -> dict[str, str]:
-    """One view per topic: `topic_` and its name, with `_` for what SQL names cannot hold.
-
-    Where names are equal but for case the later topic gets `_2`, `_3` and so on. Topics that keep
-    their spelling come first, then the order of names.
-    """
-    views: dict[str, str] = {}
-    taken: set[str] = set()
-    for topic in sorted(set(topics), key=lambda topic: (bool(_NOT_IN_NAMES.search(topic)), topic)):
-        name = base = f"topic_{_NOT_IN_NAMES.sub('_', topic)}"
-        count = 1
-        while name.casefold() in taken:
-            count += 1
-            name = f"{base}_{count}"
-        taken.add(name.casefold())
-        views[name] = f"SELECT * FROM current_records WHERE topic = '{escaped(topic)}'"
-    return dict(sorted(views.items()))
+def topic_view(topic: str) -> str:
+    """Return the text of the view of a topic."""
+    return f"SELECT * FROM current_records WHERE topic = '{escaped(topic)}'"
 
 
 def escaped(text: str) -> str:
-    """What stands between the apostrophes of a text in Spark's SQL."""
+    """Return what stands between the apostrophes of a text in Spark's SQL."""
     return text.replace("\\", "\\\\").replace("'", "\\'")
 
 
