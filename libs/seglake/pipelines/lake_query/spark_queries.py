@@ -74,7 +74,12 @@ class SparkQueries:
         return _with_sound_texts(self._session.sql(statement))
 
     def _register(self, statement: str) -> None:
-        for table in tables_in(statement):
+        """Name what a statement names, as it is now.
+
+        In the reverse of the order in which tables are committed: then what one of them speaks of
+        is in the others, if a commit comes between.
+        """
+        for table in reversed(tables_in(statement)):
             self._table(table).createOrReplaceTempView(table.name)
         for name, view in views_in(statement, self._topics).items():
             self._session.sql(view).createOrReplaceTempView(name)
@@ -84,14 +89,22 @@ class SparkQueries:
         return [row.topic for row in ledger.toLocalIterator()]
 
     def _table(self, table: Table) -> DataFrame:
-        """A table's rows; none where the lake is from before the table."""
+        """Return a table's rows as they are now: Spark would read those of the time of the answer.
+
+        There are none where the lake is from before the table.
+        """
         path = f"{self._lake}/{table.name}"
-        if table not in REQUIRED_TABLES:
-            java: Any = self._session.sparkContext._jvm  # py4j has no types
-            delta_table = java.io.delta.tables.DeltaTable
-            if not delta_table.isDeltaTable(self._session._jsparkSession, path):
-                return self._session.createDataFrame([], from_arrow_schema(table.schema))
-        return self._session.read.format("delta").load(path)
+        version = self._version(path)
+        if version < 0 and table not in REQUIRED_TABLES:
+            return self._session.createDataFrame([], from_arrow_schema(table.schema))
+        return self._session.read.format("delta").option("versionAsOf", version).load(path)
+
+    def _version(self, path: str) -> int:
+        """Return the newest version of a table, negative where there is no table."""
+        java: Any = self._session.sparkContext._jvm  # py4j has no types
+        log = java.org.apache.spark.sql.delta.DeltaLog.forTable(self._session._jsparkSession, path)
+        nothing = getattr(getattr(java.scala, "None$"), "MODULE$")
+        return int(log.update(False, nothing, nothing).version())
 
     def _explained(self, error: PySparkException | Py4JError) -> Exception:
         if not isinstance(error, AnalysisException | ParseException):
