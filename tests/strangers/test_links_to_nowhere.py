@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 
 from seglake.log_dirs.errors import WrongSourceError
+from seglake.storage.errors import RefusedError
+from seglake.storage.local_storage import LocalStorage
+from seglake.storage.storage import Reader
 from seglake.task_engine.engine import Engine
 from support.audits import checked
 from support.lakes import ingested
@@ -159,3 +162,22 @@ def test_the_audit_and_cat_name_what_they_cannot_read(log_dir: Path, lake: Path)
     assert (failed.partition, lost in failed.failures[0]) == ("orders-0", True)
     printed = cat("--source", log_dir)
     assert (printed.code, lost in printed.err) == (3, True)
+
+
+@pytest.mark.parametrize("kind", ["txnindex", "snapshot"])
+def test_a_file_beside_a_segment_that_may_not_be_read_is_named(
+    kind: str, log_dir: Path, lake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed = log_dir / "orders-0" / f"{_LAST}.{kind}"
+    closed.write_bytes(b"content that nobody sees")
+    really_open = LocalStorage.open_reader
+
+    def open_reader(storage: LocalStorage, path: str) -> Reader:
+        if path == str(closed):
+            raise RefusedError(action="open", path=path, reason="Permission denied")
+        return really_open(storage, path)
+
+    monkeypatch.setattr(LocalStorage, "open_reader", open_reader)
+    summary = ingested(log_dir, lake)
+    assert (summary.exit_code, offsets_taken(lake)) == (3, [*range(30)])
+    assert f"left out: cannot open {closed}: Permission denied" in summary.to_text()

@@ -57,12 +57,14 @@ class TransactionFiles:
         has_index: there is one; brokers write it with its first entry.
         snapshot: the newest producer snapshot that can be used, None without one.
         notes: files that cannot be used, and why.
+        unreadable: files that are there and cannot be read, and why.
     """
 
     aborted: tuple[AbortedTransaction, ...] | None = None
     has_index: bool = False
     snapshot: OpenTransactions | None = None
     notes: tuple[str, ...] = ()
+    unreadable: tuple[str, ...] = ()
 
 
 class SegmentTransactions(NamedTuple):

@@ -1,7 +1,7 @@
 """Which offsets a broker's own files prove that its disk does not have. Pure.
 
-A high watermark is replicated, a recovery point is flushed; a leader epoch, a producer snapshot and
-an index begin where the log once ended. Each proves that the log reached so far.
+A high watermark is replicated, a recovery point is flushed; a leader epoch, a producer snapshot, an
+index and a segment begin where the log once ended. Each proves that the log reached so far.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from seglake.kafka_log.offset_ranges import OffsetRange, common, subtracted
 from seglake.kafka_log.replica import EndClaim, PartitionKey, Replica
-from seglake.segment_codec.log_dir import SideFile
+from seglake.segment_codec.log_dir import SideFile, parse_metadata_snapshot_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,12 @@ def end_claim(replica: Replica) -> EndClaim:
     ]
     if replica.epochs:
         claims.append(EndClaim(replica.epochs[-1].start_offset, SideFile.LEADER_EPOCHS))
-    if replica.last_side_file is not None:
-        claims.append(replica.last_side_file)
+    beside = replica.last_side_file
+    if beside is not None:  # no checkpoint says what a snapshot of the KRaft log does
+        claims.insert(0 if parse_metadata_snapshot_name(beside.said_by) else len(claims), beside)
+    if replica.segments:
+        last = replica.segments[-1]
+        claims.append(EndClaim(last.base_offset, last.name.rpartition("/")[2]))
     return max(claims, key=lambda claim: claim.offset)
 
 
@@ -69,7 +73,10 @@ def short_log(
     claim, folder = end_claim(replica), replica.folder
     start, found = replica.log_start_offset, f"there is no segment in {folder}"
     if replica.segments:
-        start, found = log_end_offset, f"the log in {folder} ends at {log_end_offset}"
+        # What the cleaner left of the last segment but one may end below the last one.
+        cleaned = min(replica.checkpoints.cleaner_offset or 0, replica.segments[-1].base_offset)
+        start = max(log_end_offset, cleaned)
+        found = f"the log in {folder} ends at {log_end_offset}"
     ranges = subtracted((start, claim.offset), known)
     return ShortLog(replica.key, folder, tuple(ranges), claim, found) if ranges else None
 

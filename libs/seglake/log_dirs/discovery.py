@@ -6,48 +6,27 @@ The source is never written to.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
-from seglake.kafka_log.replica import PartitionKey, Replica
+from seglake.kafka_log.replica import Replica
 from seglake.log_dirs.absent_partitions import AbsentPartition, absent_partitions
-from seglake.log_dirs.errors import SourceVanishedError, WrongSourceError
-from seglake.log_dirs.log_dir_files import (
-    LogDirFiles,
-    read_epochs,
-    read_log_dir_files,
-    read_topic_id,
-)
+from seglake.log_dirs.errors import WrongSourceError
+from seglake.log_dirs.log_dir_files import LogDirFiles, read_log_dir_files
 from seglake.log_dirs.log_dir_search import FoundLogDir, find_sources, refused_or_failed
-from seglake.log_dirs.partition_files import partition_files
-from seglake.log_dirs.small_files import check_readable
-from seglake.log_dirs.unread_files import (
-    UnreadFiles,
-    UnreadKind,
-    compressed_segments,
-    is_recognised,
-    last_side_file,
-    segments_of,
-    unread_files,
-)
+from seglake.log_dirs.partition_replica import ReadFolder, examples, not_kafkas, read_folder
+from seglake.log_dirs.unread_files import UnreadFiles, is_recognised
 from seglake.segment_codec.known_names import Place, known_name
 from seglake.segment_codec.log_dir import (
     FolderKind,
     PartitionFolder,
     SideFile,
-    TopicPartition,
-    TwoSpellingsError,
     parse_file_name,
     parse_folder_name,
-    parse_metadata_snapshot_name,
 )
-from seglake.segment_codec.unread_names import is_renamed_segment
 from seglake.storage.errors import StorageError
 from seglake.storage.many_requests import each
-from seglake.storage.storage import FileInfo, Storage
+from seglake.storage.storage import Storage
 
 TopicFilter = Callable[[str], bool]
-_MOST_NAMED = 3
-_MOST_UNKNOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +176,7 @@ def _log_dir_files(
             failed[log_dir.path] = error
         else:
             files[log_dir.path] = read
-            notes += [*said, *_not_kafkas(log_dir.path, _unknown_entries(log_dir))]
+            notes += [*said, *not_kafkas(log_dir.path, _unknown_entries(log_dir))]
             if read.high_watermarks is None:
                 names = [entry.name for entry in log_dir.entries]
                 which = "no usable" if SideFile.HIGH_WATERMARKS in names else "no"
@@ -220,10 +199,6 @@ def _unknown_entries(log_dir: FoundLogDir) -> list[str]:
     return names if log_dir.is_whole else []
 
 
-def _not_kafkas(path: str, names: Sequence[str]) -> list[str]:
-    return [f"{path} holds what is not Kafka's: {_examples(names, _MOST_UNKNOWN)}"] if names else []
-
-
 def _source_id(
     files: dict[str, LogDirFiles],
     failed: dict[str, StorageError],
@@ -236,7 +211,7 @@ def _source_id(
         raise WrongSourceError(
             "the sources belong to different clusters: make one call for each. "
             + "; ".join(
-                f"{cluster}: {_examples(path for path in named if named[path] == cluster)}"
+                f"{cluster}: {examples(path for path in named if named[path] == cluster)}"
                 for cluster in sorted(cluster_ids)
             )
         )
@@ -250,8 +225,7 @@ def _source_id(
         if found is None:
             raise WrongSourceError(
                 "no meta.properties names a cluster id: give --source-id, a name of your own for"
-                " this cluster, and use the same one in every run. Looked for in "
-                + _examples(files)
+                " this cluster, and use the same one in every run. Looked for in " + examples(files)
             )
         return found
     (cluster_id,) = cluster_ids
@@ -261,11 +235,6 @@ def _source_id(
             "--source-id out"
         )
     return cluster_id
-
-
-def _examples(paths: Iterable[str], most: int = _MOST_NAMED) -> str:
-    first, rest = (listed := sorted(paths))[:most], len(listed) - most
-    return ", ".join(first) + (f" and {rest} more" if rest > 0 else "")
 
 
 def _replicas(
@@ -288,10 +257,10 @@ def _replicas(
         else:
             wanted.append((name, folder))
 
-    def read(of: tuple[str, PartitionFolder]) -> _ReadFolder:
+    def read(of: tuple[str, PartitionFolder]) -> ReadFolder:
         name, folder = of
         path = storage.join(log_dir.path, name)
-        return _read_folder(storage, path, folder, log_dir.partition_folders[name], files)
+        return read_folder(storage, path, folder, log_dir.partition_folders[name], files)
 
     replicas: list[Replica] = []
     answers = each(read, wanted, storage=storage, path=log_dir.path)
@@ -309,73 +278,6 @@ def _replicas(
             + ", ".join(given_up)
         )
     return replicas
-
-
-class _ReadFolder(NamedTuple):
-    """A partition folder, or why it cannot be read; what to say of it, and its unread files."""
-
-    replica: Replica | Exception
-    notes: list[str]
-    unread: list[UnreadFiles]
-    unreadable: dict[str, str]
-
-
-def _read_folder(
-    storage: Storage,
-    path: str,
-    folder: PartitionFolder,
-    listing: tuple[FileInfo, ...],
-    files: LogDirFiles,
-) -> _ReadFolder:
-    notes: list[str] = []
-    try:
-        content = partition_files(storage, path, listing)
-        for segment in content.segments:
-            check_readable(content.by_name[segment.path.rpartition("/")[2]])
-        unknown = [name for name in content.unknown if not is_recognised(Place.PARTITION, name)]
-        unknown += [f"{entry.name}/" for entry in listing if entry.is_folder]
-        notes += _not_kafkas(path, unknown)
-        topic_id = read_topic_id(storage, content.by_name, notes)
-        epochs = read_epochs(storage, content.by_name, notes)
-    except TwoSpellingsError as error:
-        return _ReadFolder(StorageError(action="read", path=path, reason=str(error)), notes, [], {})
-    except (SourceVanishedError, StorageError) as error:
-        return _ReadFolder(error, notes, [], {})
-    topic_partition = TopicPartition(folder.topic, folder.partition)
-    replica = Replica(
-        key=PartitionKey(folder.topic, folder.partition, topic_id),
-        broker_id=files.broker_id,
-        folder=path,
-        is_future=folder.kind is FolderKind.FUTURE,
-        checkpoints=files.checkpoints_of(topic_partition, _committed_end(content.by_name)),
-        epochs=epochs,
-        segments=content.segments,
-        snapshots=content.snapshots,
-        compressed=compressed_segments(content.by_name),
-        last_side_file=last_side_file(content.by_name),
-        directory_id=files.directory_id,
-    )
-    # Of another than a live folder they may be what its broker is about to drop.
-    is_live = folder.kind is FolderKind.LIVE
-    renamed = [e for e in content.by_name.values() if is_renamed_segment(Place.PARTITION, e.name)]
-    unread = [
-        *unread_files(path, listing),
-        *segments_of(path, UnreadKind.RENAMED_SEGMENT, renamed),
-    ]
-    unreadable = {entry.path: _why_not(entry) for entry in content.unreadable}
-    return _ReadFolder(replica, notes, unread if is_live else [], unreadable)
-
-
-def _why_not(entry: FileInfo) -> str:
-    return f"{entry.path}: {entry.problem}; the log is read without this file"
-
-
-def _committed_end(names: Iterable[str]) -> int | None:
-    """Up to where the KRaft log is committed, which no checkpoint says: its snapshots hold nothing
-    else. None for any other log."""
-    snapshots = map(parse_metadata_snapshot_name, names)
-    ends = [snapshot.end_offset for snapshot in snapshots if snapshot is not None]
-    return max(ends, default=None)
 
 
 def _with_known_topic_ids(replicas: list[Replica], notes: list[str]) -> list[Replica]:

@@ -21,6 +21,7 @@ from seglake.segment_codec.log_dir import (
     SideFile,
     parse_file_name,
     parse_folder_name,
+    parse_metadata_snapshot_name,
 )
 from seglake.segment_codec.unread_names import parse_compressed_name
 from seglake.storage.errors import NotFoundError, RefusedError, StorageError, UnsupportedUriError
@@ -363,6 +364,7 @@ def is_partition_folder(name: str, entries: Iterable[FileInfo]) -> bool:
         and (
             parse_file_name(entry.name) is not None
             or parse_compressed_name(entry.name) is not None
+            or parse_metadata_snapshot_name(entry.name) is not None
             or entry.name in _FOLDER_FILES
         )
         for entry in entries

@@ -1,15 +1,17 @@
 """The small files beside a segment. Effect: reads them."""
 
+from typing import NamedTuple
+
 from seglake.kafka_log.replica import SegmentFile, SnapshotFile
 from seglake.kafka_log.segment_survey import OpenTransactions, TransactionFiles
-from seglake.log_dirs.small_files import read_small
+from seglake.log_dirs.small_files import OversizedFileError, read_small
 from seglake.segment_codec.offset_index import OffsetIndex
 from seglake.segment_codec.offset_index import parse as parse_offset_index
 from seglake.segment_codec.producer_snapshot import parse as parse_snapshot
 from seglake.segment_codec.transaction_index import AbortedTransaction
 from seglake.segment_codec.transaction_index import parse as parse_transaction_index
 from seglake.segment_codec.transactions import OpenTransaction
-from seglake.storage.errors import StorageError
+from seglake.storage.errors import NotFoundError, StorageError
 from seglake.storage.storage import Storage
 
 
@@ -36,29 +38,39 @@ def anchors_of(index: OffsetIndex) -> tuple[int, ...]:
 def read_transaction_files(
     storage: Storage, index_path: str | None, base_offset: int, snapshots: tuple[SnapshotFile, ...]
 ) -> TransactionFiles:
-    """What a segment's transaction index and the first usable of the snapshots say.
+    """Read what a segment's transaction index and the first usable of the snapshots say.
 
-    Neither is needed to read a log: a file that cannot be used is a note.
+    Neither is needed to read a log: a file that cannot be used is a note, or is unreadable.
     """
-    notes: list[str] = []
-    aborted = _read_aborted(storage, index_path, base_offset, notes)
-    read = (_read_snapshot(storage, file, notes) for file in snapshots)
+    said = _Said(notes=[], unreadable=[])
+    aborted = _read_aborted(storage, index_path, base_offset, said)
+    read = (_read_snapshot(storage, file, said) for file in snapshots)
     found = next((snapshot for snapshot in read if snapshot is not None), None)
-    return TransactionFiles(aborted, index_path is not None, found, tuple(notes))
+    is_there = index_path is not None
+    return TransactionFiles(aborted, is_there, found, tuple(said.notes), tuple(said.unreadable))
 
 
-def _content(storage: Storage, path: str, notes: list[str]) -> bytes | None:
+class _Said(NamedTuple):
+    """What to say of files; added to."""
+
+    notes: list[str]
+    unreadable: list[str]
+
+
+def _content(storage: Storage, path: str, said: _Said) -> bytes | None:
     try:
         return read_small(storage, path)
+    except (NotFoundError, OversizedFileError) as error:
+        said.notes.append(f"{error}; it counts as missing")
     except StorageError as error:
-        notes.append(f"{error}; it counts as missing")
-        return None
+        said.unreadable.append(f"{error}; it counts as missing")
+    return None
 
 
 def _read_aborted(
-    storage: Storage, path: str | None, base_offset: int, notes: list[str]
+    storage: Storage, path: str | None, base_offset: int, said: _Said
 ) -> tuple[AbortedTransaction, ...] | None:
-    content = None if path is None else _content(storage, path, notes)
+    content = None if path is None else _content(storage, path, said)
     if content is None:
         return None
     index = parse_transaction_index(content)
@@ -67,14 +79,12 @@ def _read_aborted(
         damage = f"marker {index.entries[0].last_offset} is not of this segment"
     if damage is None:
         return index.entries
-    notes.append(f"{path} is not used: {damage}")
+    said.notes.append(f"{path} is not used: {damage}")
     return None
 
 
-def _read_snapshot(
-    storage: Storage, file: SnapshotFile, notes: list[str]
-) -> OpenTransactions | None:
-    content = _content(storage, file.path, notes)
+def _read_snapshot(storage: Storage, file: SnapshotFile, said: _Said) -> OpenTransactions | None:
+    content = _content(storage, file.path, said)
     if content is None:
         return None
     snapshot = parse_snapshot(content)
@@ -88,5 +98,5 @@ def _read_snapshot(
         damage = "a transaction begins behind its end"
     if damage is None:
         return OpenTransactions(file.offset, found)
-    notes.append(f"{file.path} is not used: {damage}")
+    said.notes.append(f"{file.path} is not used: {damage}")
     return None

@@ -11,6 +11,7 @@ from seglake.segment_codec.log_dir import (
     FileState,
     parse_file_name,
     parse_folder_name,
+    parse_metadata_snapshot_name,
 )
 from seglake.segment_codec.unread_names import (
     is_renamed_segment,
@@ -165,11 +166,18 @@ def compressed_segments(by_name: Mapping[str, FileInfo]) -> tuple[CompressedSegm
 
 
 def last_side_file(by_name: Mapping[str, FileInfo]) -> EndClaim | None:
-    """The file beside the segments with the highest offset in its name: the log reached so far."""
+    """Return the file beside the segments with the highest offset in its name: the log reached so
+    far.
+    """
     ends = [
         EndClaim(file.base_offset, file.name)
         for file in map(parse_file_name, by_name)
         if file is not None and file.kind is not FileKind.LOG and file.state is FileState.LIVE
+    ]
+    ends += [
+        EndClaim(snapshot.end_offset, name)
+        for name in by_name
+        if (snapshot := parse_metadata_snapshot_name(name)) is not None
     ]
     ends += [EndClaim(packed.base_offset, packed.name) for packed in compressed_segments(by_name)]
     return max(ends, default=None)

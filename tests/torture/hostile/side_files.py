@@ -155,7 +155,7 @@ def _lines(random: Random, share: float, lines: list[str]) -> bytes:
 
 def _offsets(random: Random, share: float) -> bytes:
     rows = _numbers(random, share, random.randrange(6), (1, 1, 100))
-    topics = ("orders", "x.y_z-1", "t" * 249, "__consumer_offsets")
+    topics = ("orders", "x.y_z-1", "t" * 255, "__consumer_offsets")
     lines = [_words(random, share, (random.choice(topics), str(b), str(c))) for _, b, c in rows]
     return _lines(random, share, lines)
 
@@ -166,7 +166,7 @@ def _check_offsets(content: bytes) -> None:
     except CheckpointFileError:
         return
     for (topic, partition), offset in found.items():
-        assert 1 <= len(topic) <= 249
+        assert 1 <= len(topic) <= 255
         assert 0 <= partition <= INT_MAX
         assert 0 <= offset <= LONG_MAX
     lines = [f"{topic} {partition} {offset}" for (topic, partition), offset in found.items()]

@@ -13,6 +13,7 @@ from seglake.log_dirs.discovery import Discovery
 from seglake.pipelines.progress import show_count
 from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
 from seglake.pipelines.segment_ingest.planning.plan import RangePlan
+from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.segment_ingest.repair.repair import RepairResult
 from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import (
     ConflictCount,
@@ -208,7 +209,7 @@ def _findings(facts: RunFacts, limits: list[str]) -> Findings:
         ],
         not_on_disk=sorted(facts.short_logs, key=lambda short: (-short.offsets, str(short.key))),
         unread_files=files,
-        left_out={**left_out(files), **facts.unread},
+        left_out={**left_out(files), **_unreadable_files(final), **facts.unread},
         refused=_refused(rounds),
         conflicts=_conflicts(rounds),
         superseded=[*_superseded(rounds), *_waiting(rounds)],
@@ -222,6 +223,12 @@ def _refused(rounds: Iterable[RoundResult]) -> dict[str, str]:
     looks = [done.look for done in rounds]
     second = {str(found.kept.key): found.reason for look in looks for found in look.duplicates}
     return second | {name: why for look in looks for name, why in look.refused.items()}
+
+
+def _unreadable_files(final: Iterable[SurveyedPartition]) -> dict[str, str]:
+    """Return the files without which logs were read although they are there, and why."""
+    surveys = (survey for partition in final for survey in partition.surveys)
+    return {why: why for survey in surveys for why in survey.transactions.files.unreadable}
 
 
 def _doubts(rounds: Iterable[RoundResult]) -> list[str]:
