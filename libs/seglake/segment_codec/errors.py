@@ -84,7 +84,8 @@ def malformed(detail: str) -> DefectError:
 def limit_exceeded(max_bytes: int) -> DefectError:
     """The defect of a payload, of any codec, that would become too long."""
     return DefectError(
-        DefectCode.DECOMPRESSION_LIMIT, f"the payload expands to more than {max_bytes} bytes"
+        DefectCode.DECOMPRESSION_LIMIT,
+        f"the payload expands to more than {max_bytes} bytes (limits.max_decompressed_batch_bytes)",
     )
 
 

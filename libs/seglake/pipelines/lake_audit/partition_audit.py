@@ -240,9 +240,9 @@ def _numbers(rows: Sequence[Row], column: str) -> Offsets:
 
 def _equation(covered: int, found: RangeSums) -> str:
     return (
-        f"covers {covered} offsets, and {found.records} records + {found.other_span} in batches "
-        f"not decoded + {found.lacking} lacking in those that are + {found.gap_span} in gaps are "
-        f"{found.accounted}"
+        f"covers {covered} offsets, and {found.records} records + {found.other_span} in control, "
+        f"aborted or empty batches + {found.lacking} lacking in other batches + "
+        f"{found.gap_span} in gaps are {found.accounted}"
     )
 
 

@@ -10,7 +10,7 @@ class RangeSums(NamedTuple):
     """Sums over the rows of one block of ledger ranges; spans are clipped to it.
 
     Attributes:
-        other_span: offsets in batches that are not decoded.
+        other_span: offsets in control, aborted and empty batches.
         lacking: offsets in decoded batches that have no row.
         decoded_rows: the rows that decoded batches count.
         gap_span: offsets in gaps; of a block also in those that were repaired since.

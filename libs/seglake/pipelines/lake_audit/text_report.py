@@ -7,7 +7,9 @@ from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.pipelines.lake_audit.lake_audit import LakeAudit
 from seglake.pipelines.lake_audit.partition_audit import LogMarks, PartitionAudit
+from seglake.pipelines.settings.raised_limit import HIGHEST_LIMIT, replay_with_highest_limit
 from seglake.printable import as_lines
+from seglake.segment_codec.errors import DefectCode
 
 _MOST_PARTITIONS = 40
 _MOST_RANGES = 5
@@ -29,7 +31,7 @@ def to_text(audit: LakeAudit) -> str:
     lines += _cut([f"problem: {text}" for text in audit.problems], _MOST_LINES)
     lines += _cut([f"note: {text}" for text in audit.notes], _MOST_LINES)
     for name, partition in zip(names, shown, strict=True):
-        for index, (label, text) in enumerate(_lines(partition)):
+        for index, (label, text) in enumerate(_lines(partition, audit.lake)):
             first = "" if index else name
             lines.append(f"{first:<{width}}  {label:<{_LABEL_WIDTH}} {text}".rstrip())
     rest = ordered[_MOST_PARTITIONS:]
@@ -79,7 +81,7 @@ def _name(audit: PartitionAudit, counts: Mapping[str, int]) -> str:
     return f"{name} ({key.topic_id or 'no id'} of {source_id})" if counts[name] > 1 else name
 
 
-def _lines(audit: PartitionAudit) -> Iterator[Line]:
+def _lines(audit: PartitionAudit, lake: str) -> Iterator[Line]:
     yield "covered", f"{_ranges(audit.covered) or 'nothing'}: {_equation(audit)}"
     for problem in audit.problems:
         yield "PROBLEM", str(problem)
@@ -98,6 +100,10 @@ def _lines(audit: PartitionAudit) -> Iterator[Line]:
         )
         resolved = audit.quarantine.resolved
         yield "damage", ", ".join(counts) + (f"; {resolved} repaired" if resolved else "")
+        has_gap = GapCause.QUARANTINED in audit.gaps
+        if has_gap and DefectCode.DECOMPRESSION_LIMIT in audit.quarantine.by_code:
+            command = replay_with_highest_limit(lake)
+            yield "", f"above limits.max_decompressed_batch_bytes, up to {HIGHEST_LIMIT}: {command}"
     if audit.superseded.records or audit.superseded.batches:
         records, batches = audit.superseded.records, audit.superseded.batches
         yield "history", f"{records} superseded records in {batches} batches"
@@ -115,8 +121,8 @@ def _equation(audit: PartitionAudit) -> str:
     totals = audit.totals
     parts = (
         (totals.records, "records"),
-        (totals.other_span, "in batches not decoded"),
-        (totals.lacking, "lacking in batches that are"),
+        (totals.other_span, "in control, aborted or empty batches"),
+        (totals.lacking, "lacking in other batches"),
         (totals.gap_span, "in gaps"),
     )
     sign = "=" if totals.accounted == audit.covered_offsets else "is not"

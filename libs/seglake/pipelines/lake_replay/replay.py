@@ -19,6 +19,7 @@ from seglake.pipelines.segment_ingest.announcement import Announcement
 from seglake.pipelines.segment_ingest.planning.unread_data import compressed_log
 from seglake.pipelines.segment_ingest.repair.repair import expected_repairs, repair, repair_from
 from seglake.pipelines.segment_ingest.repair.repair_state import repair_state
+from seglake.pipelines.segment_ingest.report.too_large import too_large
 from seglake.pipelines.segment_ingest.report.unread_files import unread_files
 from seglake.pipelines.segment_ingest.run_context import (
     RunContext,
@@ -27,7 +28,7 @@ from seglake.pipelines.segment_ingest.run_context import (
     opened_lake,
     published,
 )
-from seglake.pipelines.settings.settings import SelectSettings
+from seglake.pipelines.settings.settings import MOST_DECOMPRESSED_BATCH_BYTES, SelectSettings
 from seglake.pipelines.settings.topic_selection import check_selection
 
 
@@ -72,6 +73,9 @@ def replay(
         with Announcement(context) as announced:
             _replay_source(replicas.get(source_id, ()), announced.context, summary)
         summary.notes += announced.notes
+    limit_bytes = scan.settings.limits.max_decompressed_batch_bytes
+    if limit_bytes < MOST_DECOMPRESSED_BATCH_BYTES:
+        summary.too_large = too_large(summary.left_spans, limit_bytes, tables.lake_path, sources)
     summary.seconds = round(time.monotonic() - started, 3)
     return summary
 

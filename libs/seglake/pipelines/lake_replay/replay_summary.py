@@ -33,6 +33,8 @@ class ReplaySummary:
             are those that came, or would.
         left_spans: quarantined spans that nothing resolves yet, by defect code.
         left_damaged: the same by partition.
+        cut_spans: those of which the lake has not all bytes.
+        too_large: those that expand above the limit, and the command that decodes them.
         left_gaps: gaps that still stand, by cause and partition; not those the cleaner took.
         contradicted: transactions that earlier runs took otherwise than what came now says.
         concurrent_ranges: gaps that another run filled first.
@@ -47,6 +49,8 @@ class ReplaySummary:
     repaired: dict[str, GapRanges] = field(default_factory=dict)
     left_spans: dict[str, int] = field(default_factory=dict)
     left_damaged: dict[str, int] = field(default_factory=dict)
+    cut_spans: int = 0
+    too_large: list[str] = field(default_factory=list)
     left_gaps: dict[str, GapsByPartition] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
     unread_files: list[UnreadEntry] = field(default_factory=list)
@@ -91,6 +95,7 @@ class ReplaySummary:
         for (partition, code), count in left.left_spans.items():
             self.left_spans[code] = self.left_spans.get(code, 0) + count
             self.left_damaged[partition] = self.left_damaged.get(partition, 0) + count
+        self.cut_spans += left.cut_spans
         self.left_gaps = joined_places(self.left_gaps, standing_gaps(left.gaps))
 
     def to_json(self) -> str:
@@ -114,6 +119,13 @@ class ReplaySummary:
         spans = ", ".join(f"{count} {code}" for code, count in sorted(self.left_spans.items()))
         if spans:
             lines.append(f"{still}quarantined: {spans} in {named_counts(self.left_damaged)}")
+        lines += [f"too large: {text}" for text in self.too_large]
+        if self.cut_spans:
+            spans = show_count(self.cut_spans, "quarantined span")
+            lines.append(
+                f"not all bytes: {spans} above quarantine.max_raw_bytes; only --source with the "
+                "log dir can bring what is in them"
+            )
         offsets = "; ".join(
             f"{self.left_offsets[cause]} {cause} in {named_gaps(partitions)}"
             for cause, partitions in self.left_gaps.items()

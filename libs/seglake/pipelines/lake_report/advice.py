@@ -10,6 +10,7 @@ from typing import NamedTuple
 from seglake.kafka_log.internal_topics import is_internal_topic
 from seglake.kafka_log.replica import PartitionKey
 from seglake.pipelines.lake_report.model import Need
+from seglake.pipelines.settings.raised_limit import replay_with_highest_limit
 
 _MOST_TOPICS = 5
 
@@ -68,6 +69,11 @@ ADVICE = {
         "differs from",
         "compare the two batches",
     ),
+    Need.TOO_LARGE: Advice(
+        "Batches above limits.max_decompressed_batch_bytes",
+        "too large: …",
+        "run the command that the line ends with",
+    ),
     Need.QUARANTINED: Advice(
         "Damaged bytes hide offsets",
         "quarantined: …",
@@ -111,6 +117,8 @@ def command_for(need: Need, lake: str, keys: Iterable[PartitionKey]) -> str | No
     match need:
         case Need.MISSING | Need.QUARANTINED:
             words = ("seglake", "replay", "--lake", lake, "--source", "ANOTHER_REPLICA", *named)
+        case Need.TOO_LARGE:
+            return replay_with_highest_limit(lake)
         case Need.SUPERSEDED:
             words = ("seglake", "retake", "--source", "LOG_DIR", "--lake", lake, *named)
         case _:

@@ -67,6 +67,8 @@ def _of_damage(damage: Damage) -> Iterator[Finding]:
         is_conflict = place.code == DefectCode.REPLICA_CONFLICT
         if is_conflict and any(text in place.detail for text in _DIFFERS):
             yield Finding(Need.REPLICAS_DIFFER, place.detail)
+        if place.code == DefectCode.DECOMPRESSION_LIMIT and not place.is_resolved:
+            yield Finding(Need.TOO_LARGE, place.detail)
 
 
 def _of_log(

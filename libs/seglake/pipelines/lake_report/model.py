@@ -35,6 +35,7 @@ class Need(StrEnum):
     NOT_ON_DISK = "not_on_disk"
     STUCK = "stuck"
     REPLICAS_DIFFER = "replicas_differ"
+    TOO_LARGE = "too_large"
     QUARANTINED = "quarantined"
     REMOTE = "remote"
     NO_HIGH_WATERMARK = "no_high_watermark"

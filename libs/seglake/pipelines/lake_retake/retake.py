@@ -84,7 +84,7 @@ def retake(
             replicas = [each for each in discovery.replicas if each.key.topic in _topics_of(own)]
             alike = announced.context.with_isolation(isolation)
             _retake(own, replicas, selection, alike, summary)
-    summary.close(context.settings.limits, [*notes, *announced.notes])
+    summary.close(context.settings.limits, discovery.replicas, [*notes, *announced.notes])
     summary.seconds = round(time.monotonic() - started, 3)
     return summary
 

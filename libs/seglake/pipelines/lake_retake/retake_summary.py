@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 
 from seglake.errors import ExitCode
 from seglake.kafka_log.offset_ranges import OffsetRange
+from seglake.kafka_log.replica import Replica
 from seglake.pipelines.lake_retake.retake_plan import RetakePlan
 from seglake.pipelines.progress import show_count
 from seglake.pipelines.segment_ingest.committing.election_rows import ReleasedRange
@@ -27,6 +28,7 @@ from seglake.pipelines.segment_ingest.report.run_report import (
     defect_counts,
     doubts_of,
 )
+from seglake.pipelines.segment_ingest.report.too_large import log_dirs_of, too_large
 from seglake.pipelines.settings.settings import LimitsSettings
 from seglake.printable import as_lines
 
@@ -45,6 +47,7 @@ class RetakeFindings:
     ingested_unknown_outcomes: list[str] = field(default_factory=list)
     contradicted: list[str] = field(default_factory=list)
     limits_crossed: list[str] = field(default_factory=list)
+    too_large: list[str] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
@@ -127,9 +130,14 @@ class RetakeSummary:
         self.findings.notes += repairs.notes
         self.findings.left_out |= repairs.unread
 
-    def close(self, limits: LimitsSettings, notes: Iterable[str]) -> None:
-        """Judge all that was added."""
+    def close(
+        self, limits: LimitsSettings, replicas: Iterable[Replica], notes: Iterable[str]
+    ) -> None:
+        """Judge all that was added; `replicas` are those of the sources."""
         found = self.findings
+        log_dirs = log_dirs_of(each for each in replicas if str(each.key) in self.damaged)
+        limit_bytes = limits.max_decompressed_batch_bytes
+        found.too_large = too_large(self.defects, limit_bytes, self.lake, log_dirs)
         found.limits_crossed = limits_crossed(limits, self.damaged, self.gaps, ())
         found.ingested_unknown_outcomes = [*dict.fromkeys(found.ingested_unknown_outcomes)]
         found.notes = [*dict.fromkeys([*found.notes, *notes])]
@@ -148,7 +156,9 @@ class RetakeSummary:
         lines += _listed("retaken", self.retaken)
         label = "to be released" if self.is_dry_run else "released"
         lines += _listed(label, self.released, ": above the log that won, free for the next ingest")
-        lines += shown_damage(self.defects, self.damaged, self.quarantined_bytes)
+        lines += shown_damage(
+            self.defects, self.damaged, self.quarantined_bytes, self.findings.too_large
+        )
         lines += gap_lines(self.gaps)
         for text in self.findings.ingested_unknown_outcomes:
             lines.append(f"unknown outcome: {shown_doubt(text, is_dry_run=self.is_dry_run)}")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _SOURCE_ID = re.compile(r"[A-Za-z0-9_-]+")
 _MIB = 1024 * 1024
+MOST_DECOMPRESSED_BATCH_BYTES = 1024 * _MIB
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -144,7 +145,7 @@ class LimitsSettings:
     """What is refused, and what makes a run end with exit code 3."""
 
     # With the bytes that wait (read.decoded_bytes) below 2 GiB, as far as Arrow's views can point.
-    max_decompressed_batch_bytes: int = _number(64 * _MIB, at_most=1024 * _MIB)
+    max_decompressed_batch_bytes: int = _number(64 * _MIB, at_most=MOST_DECOMPRESSED_BATCH_BYTES)
     fail_on_quarantine: bool = True
     fail_on_unexplained_gap: bool = True
     fail_on_remote_gap: bool = True

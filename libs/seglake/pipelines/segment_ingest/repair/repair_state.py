@@ -46,6 +46,11 @@ class RepairState:
             (str(key), row["defect_code"]) for key, rows in self.damage.items() for row in rows
         )
 
+    @property
+    def cut_spans(self) -> int:
+        """Those of which the lake has not all bytes."""
+        return sum(not row["raw_is_complete"] for rows in self.damage.values() for row in rows)
+
 
 def repair_state(
     context: RunContext, topics: Iterable[str], replicas: Iterable[Replica] = ()

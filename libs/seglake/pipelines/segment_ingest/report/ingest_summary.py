@@ -82,6 +82,7 @@ class Findings:
     """What a person should know.
 
     Attributes:
+        too_large: batches that expand above the limit, and the command that decodes them.
         lost_elections: what only replicas have that lost an election, and no run ingests.
         open_transactions: those without an end in what was read, and what the run does about them.
         unknown_outcomes: transactions whose end damage may hide, and as what they count.
@@ -99,6 +100,7 @@ class Findings:
         stuck: partitions whose log grows and whose bound stands still, the worst first.
     """
 
+    too_large: list[str] = field(default_factory=list)
     not_ingested_yet: list[UnreadRange] = field(default_factory=list)
     lost_elections: list[UnreadRange] = field(default_factory=list)
     open_transactions: list[StillOpen] = field(default_factory=list)
@@ -219,7 +221,8 @@ class IngestSummary:
             lines.append(f"completed the commit of an earlier run for {topics}")
         lines += _listed("stuck", findings.stuck)
         size_bytes = self.counts.quarantined_bytes
-        lines += [*shown_damage(self.defects, self.damaged, size_bytes), *self._repairs()]
+        lines += shown_damage(self.defects, self.damaged, size_bytes, findings.too_large)
+        lines += self._repairs()
         fills = self.planned.planned_fills
         lines += shown_plan("would be filled", fills, is_verbose=is_verbose)
         lines += self._odd_rows()
@@ -322,13 +325,17 @@ def shown_doubt(text: str, *, is_dry_run: bool) -> str:
 
 
 def shown_damage(
-    defects: Mapping[str, int], damaged: Mapping[str, int], size_bytes: int
+    defects: Mapping[str, int],
+    damaged: Mapping[str, int],
+    size_bytes: int,
+    too_large: Sequence[str],
 ) -> list[str]:
-    """The line that says what was quarantined, by defect code and by partition."""
+    """The line that says what was quarantined, by defect code and by partition, and the remedy."""
     if not damaged:
         return []
     codes = ", ".join(f"{count} {code}" for code, count in sorted(defects.items()))
-    return [f"quarantined: {codes} ({show_bytes(size_bytes)}) in {named_counts(damaged)}"]
+    line = f"quarantined: {codes} ({show_bytes(size_bytes)}) in {named_counts(damaged)}"
+    return [line, *_listed("too large", too_large)]
 
 
 def shown_plan(

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from seglake.kafka_log.observation import Observation
@@ -37,6 +37,7 @@ from seglake.pipelines.segment_ingest.report.places import shown_range
 from seglake.pipelines.segment_ingest.report.planned_ranges import planned_ranges
 from seglake.pipelines.segment_ingest.report.round_result import RoundResult
 from seglake.pipelines.segment_ingest.report.stuck import stuck_partitions
+from seglake.pipelines.segment_ingest.report.too_large import log_dirs_of, too_large
 from seglake.pipelines.segment_ingest.report.unread import UnreadRange, lost_tails, still_open
 from seglake.pipelines.segment_ingest.report.unread_files import left_out, unread_files
 from seglake.pipelines.segment_ingest.run_context import RunContext
@@ -74,6 +75,10 @@ def summarize(facts: RunFacts) -> IngestSummary:
     if context.is_dry_run:
         gaps = expected_gaps(plan for done in rounds for plan in done.ranges)
     odd_rows, damaged = _odd_rows(committed), damaged_spans(both)
+    defects = defect_counts(both)
+    findings = _findings(
+        facts, limits_crossed(context.settings.limits, damaged, gaps, facts.short_logs)
+    )
     return IngestSummary(
         run_id=context.run_id,
         source_id=context.source_id,
@@ -82,10 +87,8 @@ def summarize(facts: RunFacts) -> IngestSummary:
         seconds=facts.seconds,
         planned=_planned(facts),
         counts=_counts(facts, both, gaps, odd_rows),
-        findings=_findings(
-            facts, limits_crossed(context.settings.limits, damaged, gaps, facts.short_logs)
-        ),
-        defects=defect_counts(both),
+        findings=replace(findings, too_large=_too_large(facts, defects, damaged)),
+        defects=defects,
         damaged=damaged,
         gaps=gaps,
         repaired=repaired_gaps(repairs),
@@ -97,6 +100,14 @@ def summarize(facts: RunFacts) -> IngestSummary:
         topics=sorted({result.key.topic for result in both}),
         taken={str(result.key) for result in both},
     )
+
+
+def _too_large(
+    facts: RunFacts, defects: Mapping[str, int], damaged: Mapping[str, int]
+) -> list[str]:
+    limit_bytes = facts.context.settings.limits.max_decompressed_batch_bytes
+    replicas = [each for each in facts.discovery.replicas if str(each.key) in damaged]
+    return too_large(defects, limit_bytes, facts.context.tables.lake_path, log_dirs_of(replicas))
 
 
 def _planned(facts: RunFacts) -> PlannedWork:

@@ -1,0 +1,36 @@
+"""What a summary says of batches that were not decoded because of their size. Pure."""
+
+from collections.abc import Iterable, Mapping
+
+from seglake.kafka_log.replica import Replica
+from seglake.pipelines.progress import show_bytes, show_count
+from seglake.pipelines.settings.raised_limit import HIGHEST_LIMIT, replay_with_highest_limit
+from seglake.pipelines.settings.settings import MOST_DECOMPRESSED_BATCH_BYTES
+from seglake.segment_codec.errors import DefectCode
+
+
+def too_large(
+    defects: Mapping[str, int], limit_bytes: int, lake: str, log_dirs: Iterable[str]
+) -> list[str]:
+    """Return a line that names the limit and the command that decodes such batches, if there are.
+
+    Args:
+        defects: quarantined spans by defect code.
+        limit_bytes: the limit of the run.
+    """
+    count = defects.get(DefectCode.DECOMPRESSION_LIMIT, 0)
+    if not count:
+        return []
+    said = (
+        f"{show_count(count, 'batch', 'batches')} above limits.max_decompressed_batch_bytes "
+        f"({show_bytes(limit_bytes)})"
+    )
+    if limit_bytes >= MOST_DECOMPRESSED_BATCH_BYTES:
+        return [f"{said}, which is the highest limit"]
+    command = replay_with_highest_limit(lake, log_dirs)
+    return [f"{said}; up to {HIGHEST_LIMIT}, this decodes them: {command}"]
+
+
+def log_dirs_of(replicas: Iterable[Replica]) -> list[str]:
+    """Return the log dirs that hold the folders of some replicas, each once."""
+    return sorted({replica.folder.rpartition("/")[0] for replica in replicas})
