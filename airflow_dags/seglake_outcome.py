@@ -43,6 +43,7 @@ class Outcome:
         lines = [
             *_labelled("refused", self.summary.get("refused", {}).values()),
             *_labelled("left out", self.summary.get("left_out", {}).values()),
+            *_labelled("blocked", map(_blocked, self.summary.get("blocked", ()))),
             *_labelled("stuck", map(_stuck, self.summary.get("stuck", ()))),
             *_labelled("taken in doubt", self.summary.get("ingested_unknown_outcomes", ())),
             *_labelled("taken otherwise before", self.summary.get("contradicted", ())),
@@ -64,6 +65,10 @@ def summary_of(line: str) -> Mapping[str, Any] | None:
     except ValueError:
         return None
     return found if isinstance(found, dict) and "exit_code" in found else None
+
+
+def _blocked(found: Mapping[str, Any]) -> str:
+    return f"{found['partition']}: {found['reason']}"
 
 
 def _stuck(found: Mapping[str, Any]) -> str:

@@ -70,13 +70,19 @@ _STUCK = {
 }
 
 
+_SAMPLES: dict[str, object] = {
+    "stuck": [_STUCK],
+    "blocked": [{"partition": "a-0", "reason": "no entry"}],
+}
+
+
 def test_no_cause_of_exit_code_three_is_forgotten() -> None:
     samples: dict[str, object] = {"list": ["x"], "dict": {"a-0": "x"}}
     causes = []
     for field in fields(Findings):
         kind = type(getattr(summary().findings, field.name)).__name__
         if kind in samples and field.name not in ("conflicts", "not_ingested_yet"):
-            sample = [_STUCK] if field.name == "stuck" else samples[kind]
+            sample = _SAMPLES.get(field.name, samples[kind])
             made = summary(**{field.name: sample})
             if made.exit_code == ExitCode.LOOK:
                 causes.append(field.name)

@@ -33,8 +33,6 @@ def test_the_upper_bound_is_the_high_watermark_or_what_stands_for_it(
     bounds = bounds_of(copy, [survey(0, 100)], settings.read_policy)
     assert bounds.next_offset == expected
     assert bounds.log_end_offset == 100
-    is_said = has_file and entry is None and settings is not _TO_THE_END
-    assert any("has no entry" in note for note in bounds.notes) == is_said
 
 
 def test_without_an_entry_a_partition_is_taken_up_to_its_log_start() -> None:

@@ -37,7 +37,7 @@ def _run(tmp_path: Path, batches: Sequence[EncodedBatch], high_watermark: int) -
     log = Partition("orders", 0, [Segment(0, list(batches))], high_watermark=high_watermark)
     write_over(tmp_path / "data", [log])
     summary = ingested(tmp_path / "data", tmp_path / "lake")
-    assert summary.exit_code == (3 if summary.counts.missing_offsets else 0)
+    assert summary.exit_code == (3 if summary.counts.missing_offsets or summary.damaged else 0)
     assert imbalances_of(tmp_path / "lake") == []
     return offsets_taken(tmp_path / "lake")
 

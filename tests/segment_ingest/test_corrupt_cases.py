@@ -108,7 +108,8 @@ def test_each_hole_is_one_gap_with_its_cause(converted: Converted) -> None:
 
 def test_one_range_from_zero_is_covered(converted: Converted) -> None:
     ranges = [(row["start_offset"], row["next_offset"]) for row in converted.checkpoints]
-    assert ranges == [(0, converted.expected.next_offset)]
+    end = converted.expected.next_offset  # an empty range there stands for damage behind it
+    assert [offsets for offsets in ranges if offsets != (end, end)] == [(0, end)]
     is_missing = any(gap.cause == "missing" for gap in converted.expected.gaps)
     is_cut_off = converted.expected.case.name.startswith("truncated_") and (
         converted.expected.is_more_left
@@ -138,13 +139,15 @@ def test_the_equation_of_the_tables_holds(converted: Converted) -> None:
 
 
 def test_the_ledger_counts_what_the_tables_hold(converted: Converted) -> None:
-    (row,) = converted.checkpoints
-    assert row["records"] == len(converted.records)
-    assert row["batches"] == len(converted.batches)
-    assert row["quarantined_batches"] == len(converted.quarantine)
-    assert int(row["offset_sum"]) == sum(record["offset"] for record in converted.records)
-    assert row["key_bytes"] == sum(len(record["key"] or b"") for record in converted.records)
-    assert row["value_bytes"] == sum(len(record["value"] or b"") for record in converted.records)
+    def total(column: str) -> int:
+        return sum(int(row[column]) for row in converted.checkpoints)
+
+    assert total("records") == len(converted.records)
+    assert total("batches") == len(converted.batches)
+    assert total("quarantined_batches") == len(converted.quarantine)
+    assert total("offset_sum") == sum(record["offset"] for record in converted.records)
+    assert total("key_bytes") == sum(len(record["key"] or b"") for record in converted.records)
+    assert total("value_bytes") == sum(len(record["value"] or b"") for record in converted.records)
 
 
 def test_every_byte_is_a_batch_or_a_defect_or_a_tail(converted: Converted) -> None:
@@ -179,7 +182,7 @@ def test_the_summary_names_the_tail(converted: Converted) -> None:
         if "tail" in unread_range.reason
     ]
     assert [expected.tail in reason for reason in tails if expected.tail] == [True] * len(tails)
-    assert bool(tails) == (expected.tail is not None)
+    assert bool(tails) == (expected.tail not in (None, "tail_zero"))  # of zeros nothing is wanted
 
 
 def test_the_summary_names_zeros_behind_an_earlier_segment(converted: Converted) -> None:

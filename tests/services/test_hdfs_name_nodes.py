@@ -53,7 +53,7 @@ def test_delta_rs_is_given_the_active_name_node_first(
 
 def test_silent_name_node_is_passed_over(hdfs: HdfsCluster, silent: str, tmp_path: Path) -> None:
     conf = write_conf(tmp_path, {"fs.defaultFS": "hdfs://prod", **names_of(hdfs), _FIRST: silent})
-    for said, code in (("2070 records", 3), ("nothing new", 0)):
+    for said, code in (("2070 records", 3), ("nothing ingested", 0)):
         places = ("--source", str(DISK), "--lake", "hdfs://prod/data/passed-over")
         ended = seglake({"HADOOP_CONF_DIR": str(conf)}, "ingest", *places, *LOCAL, seconds=60)
         assert ended.code == code, ended.errors

@@ -112,7 +112,7 @@ def test_lines_of_the_page_work(
     for arguments in named:  # other names of the same places: nothing there is new
         ended = seglake(conf, *arguments, *LOCAL)
         assert ended.code == 0, ended.errors
-        assert ended.out.startswith("nothing new in 10 partitions")
+        assert ended.out.startswith("nothing ingested in 10 partitions")
 
 
 def test_view_is_a_place_for_source_and_lake(

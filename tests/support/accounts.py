@@ -134,7 +134,7 @@ _CHECKS = {
                 where l.kind = 'superseded' and l.generation > r.generation
                 and l.source_id = r.source_id and l.topic = r.topic and l.partition = r.partition
                 and l.topic_id is not distinct from r.topic_id) as lost_from
-            from ranges r where r.kind <> 'repair'),
+            from ranges r where r.kind <> 'repair' and r.start_offset < r.next_offset),
         kept as (select * replace (least(next_offset, lost_from) as next_offset) from cut
             where lost_from is null or start_offset < lost_from)
         select * from (select topic, partition, next_offset, lead(start_offset) over (

@@ -12,6 +12,7 @@ from seglake.kafka_log.replica import Checkpoints, PartitionKey, Replica, Segmen
 from seglake.kafka_log.replica_selection import OtherReplica, PartitionChoice
 from seglake.kafka_log.segment_survey import (
     DataSpan,
+    EndDamage,
     SegmentSurvey,
     SegmentTransactions,
     SplitPoint,
@@ -94,7 +95,7 @@ def survey(
         highest_offset=stop,
         splits=tuple(splits) if is_plain else (SplitPoint(0, start, start, -1, is_plain=False),),
         is_plain=is_plain,
-        is_cut_open=is_cut_open,
+        end_damage=EndDamage(0, 1) if is_cut_open else None,
         transactions=SegmentTransactions(events),
         window=TimeWindow(*window),
     )

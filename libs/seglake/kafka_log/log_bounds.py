@@ -61,7 +61,7 @@ def bounds_of(
     notes: list[str] = []
     log_end = _log_end(replica, surveys)
     log_start = log_start_of(replica, log_end, notes)
-    upper = _upper_bound(replica, log_start, log_end, policy.upper_bound, notes)
+    upper = _upper_bound(replica, log_start, log_end, policy.upper_bound)
     high_watermark = replica.checkpoints.high_watermark
     committed = upper if high_watermark is None else high_watermark
     transactions = transactions_of(replica, surveys, upper, evidence)
@@ -100,8 +100,8 @@ def _stable_offset(open_transactions: Sequence[OpenTransaction], log_start: int,
 def _log_end(replica: Replica, surveys: Sequence[SegmentSurvey]) -> int:
     """Behind the last sound batch of the last segment that has one.
 
-    A higher offset with lower ones behind it is believed only if the high watermark proves it; and
-    that proves offsets which damage at the end hides.
+    A higher offset with lower ones behind it is believed only if the high watermark proves it.
+    Damage at the end hides the offsets that a checkpoint proves, or an unfinished batch claims.
     """
     if not surveys:
         return 0
@@ -113,7 +113,10 @@ def _log_end(replica: Replica, surveys: Sequence[SegmentSurvey]) -> int:
         log_end = min(log_end, replica.segments[-1].base_offset)
     if log_end < last.highest_offset <= high_watermark:
         log_end = last.highest_offset
-    return max(log_end, high_watermark) if surveys[-1].is_cut_open else log_end
+    damage = surveys[-1].end_damage
+    if damage is None:
+        return log_end
+    return max(log_end, replica.durable_offset, damage.claimed_offset)
 
 
 def log_start_of(replica: Replica, log_end: int, notes: list[str]) -> int:
@@ -140,18 +143,12 @@ def _remote_start(replica: Replica, log_start: int) -> int:
     return min(claimed, log_start)
 
 
-def _upper_bound(
-    replica: Replica, log_start: int, log_end: int, wanted: UpperBound, notes: list[str]
-) -> int:
+def _upper_bound(replica: Replica, log_start: int, log_end: int, wanted: UpperBound) -> int:
     if wanted is UpperBound.LOG_END:
         return log_end
     checkpoints = replica.checkpoints
     if not checkpoints.has_high_watermarks:
         return log_end  # said once, for the whole log dir
     if checkpoints.high_watermark is None:
-        notes.append(
-            f"{replica.key}: replication-offset-checkpoint has no entry for it, so nothing counts "
-            "as replicated; --upper-bound log_end would ingest it"
-        )
-        return log_start
+        return log_start  # nothing counts as replicated
     return min(checkpoints.high_watermark, log_end)

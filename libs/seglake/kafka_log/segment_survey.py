@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from seglake.segment_codec.checkpoint_files import EpochStart
 from seglake.segment_codec.errors import TailKind
+from seglake.segment_codec.segment_items import Defect
 from seglake.segment_codec.transaction_index import AbortedTransaction
 from seglake.segment_codec.transactions import Marker, OpenTransaction
 
@@ -105,6 +106,25 @@ class LastBatch(NamedTuple):
     leader_epoch: int | None
 
 
+class EndDamage(NamedTuple):
+    """Damaged bytes behind the last sound batch.
+
+    Attributes:
+        claimed_offset: the end of what unfinished batches among them claim, 0 for nothing.
+    """
+
+    position: int
+    stop: int
+    claimed_offset: int = 0
+
+
+def damage_joined(before: EndDamage | None, defect: Defect) -> EndDamage:
+    """Return the damage with one more defect behind it."""
+    start, _, claimed = before or EndDamage(defect.position, 0)
+    stop = defect.position + defect.size_bytes
+    return EndDamage(start, stop, max(claimed, defect.unfinished_offset or 0))
+
+
 @dataclass(frozen=True, slots=True)
 class SegmentSurvey:
     """What a segment holds; `missing` says why nothing could be read of it.
@@ -117,7 +137,7 @@ class SegmentSurvey:
         highest_offset: behind the highest offset of all; above `next_offset` where a batch is in
             doubt, since lower ones stand behind it and others are missing.
         is_plain: nothing odd was met: offsets rise, every byte belongs to a batch or the tail.
-        is_cut_open: what follows the last sound batch is damage, not a tail.
+        end_damage: what follows the last sound batch, None if that is no damage.
         hole_count: holes in the offsets that no damage explains. No neighbour proves the offsets of
             the batches beside them.
         walk_offset: what lies below was left out of the walk, None for nothing.
@@ -132,7 +152,7 @@ class SegmentSurvey:
     highest_offset: int
     is_plain: bool
     splits: tuple[SplitPoint, ...] = ()
-    is_cut_open: bool = False
+    end_damage: EndDamage | None = None
     has_compacted_batch: bool = False
     hole_count: int = 0
     tail: TailKind | None = None
@@ -142,3 +162,8 @@ class SegmentSurvey:
     transactions: SegmentTransactions = NO_TRANSACTIONS
     epochs: tuple[EpochStart, ...] = ()
     missing: str | None = None
+
+    @property
+    def is_cut_open(self) -> bool:
+        """Whether damage follows the last sound batch."""
+        return self.end_damage is not None

@@ -85,7 +85,7 @@ def _survey(request: SurveyRequest, size_bytes: int, found: Collected) -> Segmen
         highest_offset=file.base_offset if last is None else order.next_offset,
         splits=found.splits.splits(),
         is_plain=not found.is_faulty,
-        is_cut_open=found.is_cut_open,
+        end_damage=found.end_damage,
         has_compacted_batch=found.has_compacted_batch,
         hole_count=found.hole_count,
         tail=None if found.tail is None else found.tail.kind,

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seglake.kafka_log.batch_headers import max_timestamp_ms
-from seglake.kafka_log.segment_survey import NO_WINDOW, TimeWindow
+from seglake.kafka_log.segment_survey import NO_WINDOW, EndDamage, TimeWindow, damage_joined
 from seglake.kafka_log.transactions.transaction_events import TransactionEvents
 from seglake.log_dirs.batch_search import is_proved, walk_start
 from seglake.log_dirs.scan_request import SurveyRequest
@@ -75,7 +75,7 @@ class Collected:
     last: Unit | None = None
     has_compacted_batch: bool = False
     is_faulty: bool = False
-    is_cut_open: bool = False
+    end_damage: EndDamage | None = None
     hole_count: int = 0
     tail: Tail | None = None
     window: TimeWindow = NO_WINDOW
@@ -96,6 +96,7 @@ def walk_segment(request: SurveyRequest, window: Window, *, headers_only: bool) 
         anchors=lambda: anchors_of(read_index(request.storage, file)),
         run_breaks=request.run_breaks,
         may_have_holes=request.is_cleaned,
+        is_final=request.is_final,
     )
     position, base_offset = 0, file.base_offset
     if headers_only and request.walk_offset > base_offset:  # a proved batch below what is wanted
@@ -140,13 +141,14 @@ def _collect(found: Collected, item: Item, request: SurveyRequest) -> None:
             found.tail = item
             return
         case Defect():
-            found.is_faulty = found.is_cut_open = True
+            found.is_faulty = True
+            found.end_damage = damage_joined(found.end_damage, item)
             found.transactions.defect(item)
             found.splits.defect(item)
             return
     if found.last is not None and item.first_offset <= found.last.last_offset:
         found.is_faulty = True  # in a hole of what came before: sound, but out of order
-    found.is_cut_open = False
+    found.end_damage = None
     found.splits.unit(item)
     if found.first_offset is None:
         first_offset = first_offset_of(item)
@@ -182,7 +184,7 @@ def _note_time(found: Collected, unit: Unit, request: SurveyRequest) -> None:
 
 def _collect_run(found: Collected, run: BatchRun, request: SurveyRequest) -> None:
     """A run was met. Its batches come behind all that was met before."""
-    found.is_cut_open = False
+    found.end_damage = None
     found.splits.run(run)
     if found.first_offset is None:
         found.first_offset = run.first_offset

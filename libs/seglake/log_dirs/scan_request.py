@@ -11,6 +11,7 @@ class SurveyRequest:
     """One segment to look at; everything here is known from listings and settings.
 
     Attributes:
+        is_final: nobody will write on; see `SegmentBounds`.
         is_cleaned: the cleaner's checkpoint lies above the segment's base.
         start_offset: nothing below is wanted.
         run_breaks: offsets at which runs of messages shall end.
@@ -32,3 +33,4 @@ class SurveyRequest:
     to_ms: int | None = None
     walk_offset: int = 0
     snapshots: tuple[SnapshotFile, ...] = ()
+    is_final: bool = False

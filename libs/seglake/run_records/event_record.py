@@ -15,7 +15,13 @@ _BY_PARTITION = {
     "refused": ("refused", "error", "reason"),
     "conflicts": ("conflict", "warning", "batches"),
 }
-_LISTS = {"not_ingested_yet": "info", "stuck": "error", "lost_elections": "info"}
+_LISTS = {
+    "not_ingested_yet": "info",
+    "blocked": "error",
+    "not_on_disk": "error",
+    "stuck": "error",
+    "lost_elections": "info",
+}
 _TEXTS = {
     "notes": "info",
     "problems": "error",

@@ -34,7 +34,6 @@ class TailKind(StrEnum):
 
     TORN = "tail_torn"
     ZERO = "tail_zero"
-    GARBAGE = "tail_garbage"
     UNFLUSHED = "tail_unflushed"
 
 

@@ -9,6 +9,7 @@ batch are checked when it is decoded. Source of the rules for the end of a file:
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from seglake.segment_codec import message_set, record_batch
 from seglake.segment_codec.batch_run import BatchRun
@@ -18,7 +19,7 @@ from seglake.segment_codec.message_set import Wrapper
 from seglake.segment_codec.offset_order import OffsetOrder, Unit
 from seglake.segment_codec.offset_places import OffsetPlaces, places_of
 from seglake.segment_codec.record_batch import BatchHeader, RecordBatch
-from seglake.segment_codec.resync import PREFIX, PREFIX_BYTES, Resync, smallest_length
+from seglake.segment_codec.resync import PREFIX, PREFIX_BYTES, Resync
 from seglake.segment_codec.run_finder import RunFinder
 from seglake.segment_codec.segment_items import (
     HIGHEST_OFFSET,
@@ -27,6 +28,7 @@ from seglake.segment_codec.segment_items import (
     SegmentBounds,
     Tail,
 )
+from seglake.segment_codec.unfinished import UnfinishedEnd
 from seglake.segment_codec.window import Window
 from seglake.segment_codec.zero_bytes import is_zero
 
@@ -66,10 +68,10 @@ class SegmentWalk:
         self._stop = window.size_bytes if stop is None else stop
         self._headers_only = headers_only
         # A log may end in a torn batch that begins right at the limit of a run.
-        limit_offset = bounds.limit_offset
-        if bounds.is_last:
-            limit_offset = min(bounds.base_offset + MOST_OFFSETS, HIGHEST_OFFSET)
+        last_limit = min(bounds.base_offset + MOST_OFFSETS, HIGHEST_OFFSET)
+        limit_offset = last_limit if bounds.is_last else bounds.limit_offset
         self._resync = Resync(window, self._stop, limit_offset, bounds.anchors)
+        self._end = UnfinishedEnd(window, last_limit)
         self._compares_neighbours = compares_neighbours
         self._messages = MessageRunFinder(
             window,
@@ -226,18 +228,17 @@ class SegmentWalk:
     def _bad_checksum(
         self, position: int, size_bytes: int, offset: int, magic: int, expected: int, computed: int
     ) -> Item:
-        may_be_unflushed = self._order.next_offset >= self._bounds.durable_offset
-        reaches_end = self._stop == self._window.size_bytes
-        may_be_unflushed = self._bounds.is_last and may_be_unflushed and reaches_end
-        if may_be_unflushed and not self._is_anything_after(position):
+        is_unflushed = self._is_unflushed(position)
+        if is_unflushed and not self._bounds.is_final:
             return self._tail(position, TailKind.UNFLUSHED)
-        stop = self._resync.proved_stop(position, size_bytes, magic, expected)
-        if stop is not None:
-            claim = f"{self._length_claim(position)}; its checksum says {stop - position} bytes"
-            return self._defect(position, stop - position, DefectCode.BAD_LENGTH, claim)
-        if not self._is_length_right(position, size_bytes):
-            return self._unreadable(position)
-        return self._defect(
+        if not is_unflushed:
+            stop = self._resync.proved_stop(position, size_bytes, magic, expected)
+            if stop is not None:
+                claim = f"{self._length_claim(position)}; its checksum says {stop - position} bytes"
+                return self._defect(position, stop - position, DefectCode.BAD_LENGTH, claim)
+            if not self._is_length_right(position, size_bytes):
+                return self._unreadable(position)
+        defect = self._defect(
             position,
             size_bytes,
             DefectCode.CRC_MISMATCH,
@@ -247,9 +248,17 @@ class SegmentWalk:
             expected_crc=expected,
             computed_crc=computed,
         )
+        return self._unfinished(defect) if is_unflushed else defect
 
-    def _is_anything_after(self, position: int) -> bool:
-        return self._resync.next_valid(position + 1, self._order.next_offset) is not None
+    def _is_unflushed(self, position: int) -> bool:
+        """Whether a batch with a wrong checksum may not have been on the disk yet."""
+        bounds, low_offset = self._bounds, self._order.next_offset
+        if not bounds.is_last or self._stop != self._window.size_bytes:
+            return False
+        if low_offset < bounds.durable_offset and not bounds.is_final:
+            return False
+        is_anything_after = self._resync.next_valid(position + 1, low_offset) is not None
+        return not is_anything_after and self._end.reaches_end(position, low_offset)
 
     def _is_length_right(self, position: int, size_bytes: int) -> bool:
         """Whether a damaged batch ends where its length says, judged by the bytes there.
@@ -282,30 +291,25 @@ class SegmentWalk:
         )
 
     def _end_of_file(self, position: int) -> Item:
+        """What lies between the last sound batch and the end of the file, where no header fits."""
+        bounds, low_offset = self._bounds, self._order.next_offset
         size_bytes = self._window.size_bytes - position
-        is_torn = size_bytes < PREFIX_BYTES or self._is_cut(position)
         if is_zero(self._window, position, size_bytes):
-            misses_offsets = self._order.next_offset < self._bounds.limit_offset
-            if self._bounds.is_last or not misses_offsets:
+            is_lost = low_offset < bounds.durable_offset if bounds.is_final else not bounds.is_last
+            if low_offset >= bounds.limit_offset or not is_lost:
                 return self._tail(position, TailKind.ZERO)
             return self._defect(position, size_bytes, DefectCode.ZERO_FILLED, "all bytes are zero")
-        if self._bounds.is_last:
-            return self._tail(position, TailKind.TORN if is_torn else TailKind.GARBAGE)
-        if is_torn:
+        claims = self._end.claims(position, low_offset)
+        is_torn = claims is not None and (claims.size_bytes or size_bytes + 1) > size_bytes
+        if is_torn and bounds.is_last and not bounds.is_final:
+            return self._tail(position, TailKind.TORN)
+        if is_torn or (size_bytes < PREFIX_BYTES and not bounds.is_last):
             detail = f"{size_bytes} bytes of a batch, then the file ends"
-            return self._defect(position, size_bytes, DefectCode.TRUNCATED_BATCH, detail)
+            code = DefectCode.TRUNCATED_BATCH
+            defect = self._defect(position, size_bytes, code, detail)
+            return self._unfinished(defect) if bounds.is_last else defect
         claim = self._length_claim(position)
         return self._defect(position, size_bytes, DefectCode.BAD_LENGTH, claim)
-
-    def _is_cut(self, position: int) -> bool:
-        """Whether this may be a correct header, of a batch that is longer than the file."""
-        offset, length, _, magic = PREFIX.unpack_from(self._window.view(position, PREFIX_BYTES))
-        left = self._window.size_bytes - position - record_batch.LENGTH_STOP
-        last = self._bounds.base_offset + MOST_OFFSETS
-        in_order = self._order.next_offset <= offset < last
-        return (
-            magic in (0, 1, 2) and length >= smallest_length(magic) and length > left and in_order
-        )
 
     def _length_claim(self, position: int) -> str:
         left = self._window.size_bytes - position
@@ -317,6 +321,21 @@ class SegmentWalk:
 
     def _tail(self, position: int, kind: TailKind) -> Tail:
         return Tail(position, self._window.size_bytes - position, kind)
+
+    def _unfinished(self, defect: Defect) -> Defect:
+        """The defect of a batch that was begun and that nobody will finish, with its claims."""
+        claims = self._end.claims(defect.position, self._order.next_offset)
+        if claims is None:
+            return defect
+        return replace(
+            defect,
+            base_offset=claims.base_offset,
+            last_offset=claims.last_offset,
+            record_count=claims.record_count,
+            magic=claims.magic,
+            codec_id=claims.codec_id,
+            unfinished_offset=claims.next_offset,
+        )
 
     def _defect(
         self, position: int, size_bytes: int, code: DefectCode, detail: str, **claims: int | None

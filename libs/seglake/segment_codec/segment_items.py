@@ -19,6 +19,7 @@ class SegmentBounds:
         limit_offset: offsets from here on cannot be in this segment: the next one's first offset,
             or in the last segment the log end, where it is known.
         is_last: no later segment exists, so the end may be torn without being damaged.
+        is_final: nobody will write on: a torn or unflushed end is damage, too.
         durable_offset: high watermark or recovery point, the higher; a bad checksum below it is
             damage, above it a write may not have reached the disk.
         anchors: returns the positions that the offset index names as batch starts. They are hints,
@@ -35,6 +36,7 @@ class SegmentBounds:
     anchors: Callable[[], tuple[int, ...]] = tuple
     run_breaks: tuple[int, ...] = ()
     may_have_holes: bool = True
+    is_final: bool = False
 
     def of_int64(self) -> Self:
         """The same, where the base offset in a file's name leaves less room than a segment has."""
@@ -47,7 +49,8 @@ class SegmentBounds:
 class Defect:
     """Bytes that are not records; offsets, counts and checksums are claims, None where unknown.
 
-    `expected_offset` is the end offset of the valid batches before it.
+    `expected_offset` is the end offset of the valid batches before it. `unfinished_offset` is the
+    end of what a batch claims that its writer did not finish and never will, None for other damage.
     """
 
     position: int
@@ -62,6 +65,7 @@ class Defect:
     codec_id: int | None = None
     expected_crc: int | None = None
     computed_crc: int | None = None
+    unfinished_offset: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

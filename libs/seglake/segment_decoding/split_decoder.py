@@ -152,6 +152,7 @@ class SplitDecoder:
             anchors=lambda: anchors_of(read_index(source, file)),
             run_breaks=(split.range_start, split.log_start_offset, split.range_next),
             may_have_holes=piece.is_cleaned,
+            is_final=split.is_final,
         )
 
     def _check_unchanged(self, piece: SegmentSplit, item: Unit | BatchRun | Defect | Tail) -> None:
@@ -264,12 +265,13 @@ class SplitDecoder:
     def _take_defect(self, defect: Defect, index: int) -> None:
         """Damage belongs to the run whose range holds the offset reached before it.
 
-        A copy of what this range holds belongs to it also at its very end, and so does damage at
-        the end of the log: where nothing is added any more, no later run would come to it.
+        A copy of what this range holds belongs to it also at its very end. An empty range stands
+        for the damage at the end of the log.
         """
         split = self._split
         is_copy = (
             defect.code is DefectCode.OFFSET_OUT_OF_ORDER
+            and not split.leaves_end
             and defect.last_offset is not None
             and split.range_start <= defect.last_offset < split.range_next
         )

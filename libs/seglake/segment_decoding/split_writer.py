@@ -60,6 +60,8 @@ class SplitWriter:
         self._pending_count = 0  # of batches and damage
         self._quarantined: list[PendingDefect] = []  # until the next sound offset is known
         self._previous_offset: int | None = None
+        if split.takes_end and split.range_start > split.log_start_offset:
+            self._previous_offset = split.range_start - 1
         self._holes = HoleFinder()
         self._is_compacted = [piece.is_compacted for piece in split.segment_splits]
         self._origin = settings.origin(split.key)

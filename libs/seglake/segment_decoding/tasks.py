@@ -60,8 +60,10 @@ class PartitionSplit:
         gap_cause: of a gap that is repaired; None where a log is taken for the first time.
         cuts_end: a batch that reaches across the range's end is taken as far as it lies inside;
             else it is left for a later run, whole.
-        takes_end: damage behind the range belongs to it: nothing shows what offsets were there, and
-            no later run may come.
+        takes_end: the range is empty, and stands for the damage behind it: nothing shows which
+            offsets that had.
+        leaves_end: an empty range stands for the damage at the end of the log, copies among it.
+        is_final: nobody will write on; see `SegmentBounds`.
     """
 
     key: PartitionKey
@@ -76,6 +78,8 @@ class PartitionSplit:
     gap_cause: GapCause | None = None
     cuts_end: bool = False
     takes_end: bool = False
+    leaves_end: bool = False
+    is_final: bool = False
 
     @property
     def size_bytes(self) -> int:

@@ -76,7 +76,7 @@ def test_a_marker_that_is_damaged_is_known_from_another_copy(
     _strike(one / f"{TOPIC}-0", offset)
     summary = ingested([one, other], lake, isolation="read_uncommitted")
     assert _is_first_read(lake)
-    assert (summary.findings.unknown_outcomes, summary.exit_code) == ([], 0)
+    assert (summary.findings.unknown_outcomes, summary.exit_code) == ([], 3)
     assert _records(lake) == _LOG.states(_LOG.next_offset)
     assert imbalances_of(lake) == []
 

@@ -54,8 +54,6 @@ def test_the_partitions_with_the_most_damage_are_named() -> None:
     ("end", "said"),
     [
         (batch(10).data[:-1], "tail_torn (a batch that the end of the file cuts off)"),
-        (bytes(80), "tail_zero (zero bytes, as in a file that was made in advance)"),
-        (b"\xa5" * 80, "tail_garbage (bytes that are not a batch)"),
         (
             bad_crc(batch(10)).data,
             "tail_unflushed (a batch with a wrong checksum, above the high watermark)",

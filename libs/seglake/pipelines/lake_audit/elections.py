@@ -68,7 +68,7 @@ def _with(known: Coverage, ingested: Sequence[OffsetRange]) -> Coverage:
     reached = 0
     covered = [(*offsets, False) for offsets in (*known.current, *known.superseded)]
     for start, stop, is_new in sorted([*covered, *((*offsets, True) for offsets in ingested)]):
-        if is_new and start < reached:
+        if is_new and start < min(stop, reached):  # an empty range holds no offset
             doubles.append(f"[{start}, {stop}) begins below {reached}")
         reached = max(reached, stop)
     return Coverage(merged([*known.current, *ingested]), known.superseded, doubles)

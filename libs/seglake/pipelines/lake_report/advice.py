@@ -86,9 +86,8 @@ ADVICE = {
     ),
     Need.NO_HIGH_WATERMARK: Advice(
         "No high watermark",
-        "replication-offset-checkpoint has no entry for it, so nothing counts as replicated;"
-        " --upper-bound log_end would ingest it",
-        "for a dead cluster, use that option",
+        "blocked: …",
+        "for a dead cluster, use that option; a running broker writes the file every 5 s",
     ),
     Need.OPEN_TRANSACTION: Advice(
         "A transaction is open",

@@ -7,6 +7,7 @@ from seglake.kafka_log.observation import Observation, StoppedBy
 from seglake.pipelines.lake_report.damage import Damage
 from seglake.pipelines.lake_report.model import (
     RANKS,
+    DamagedPlace,
     Finding,
     Need,
     Offsets,
@@ -51,7 +52,7 @@ def findings_of(
     """
     found: dict[Need, Finding] = {}
     of_log = () if seen is None else _of_log(seen, offsets, now, stuck_after)
-    for finding in (*told, *_of_offsets(offsets), *_of_damage(damage), *of_log):
+    for finding in (*told, *_of_offsets(offsets), *_of_damage(damage, seen), *of_log):
         found.setdefault(finding.need, finding)
     return tuple(sorted(found.values(), key=lambda finding: RANKS[finding.need]))
 
@@ -62,13 +63,28 @@ def _of_offsets(offsets: Mapping[OffsetState, Offsets]) -> Iterator[Finding]:
             yield Finding(need, _shown(offsets[state]))
 
 
-def _of_damage(damage: Damage) -> Iterator[Finding]:
+def _of_damage(damage: Damage, seen: Observation | None) -> Iterator[Finding]:
     for place in damage.places:
-        is_conflict = place.code == DefectCode.REPLICA_CONFLICT
-        if is_conflict and any(text in place.detail for text in _DIFFERS):
-            yield Finding(Need.REPLICAS_DIFFER, place.detail)
-        if place.code == DefectCode.DECOMPRESSION_LIMIT and not place.is_resolved:
+        if place.code == DefectCode.REPLICA_CONFLICT:
+            if any(text in place.detail for text in _DIFFERS):
+                yield Finding(Need.REPLICAS_DIFFER, place.detail)
+            continue
+        if place.is_resolved:
+            continue
+        if place.code == DefectCode.DECOMPRESSION_LIMIT:
             yield Finding(Need.TOO_LARGE, place.detail)
+        if _is_at_end(place, seen):
+            where = f"{place.code} at byte {place.position} of {place.segment}"
+            yield Finding(Need.QUARANTINED, f"the log ends in {where}; nothing shows its offsets")
+
+
+def _is_at_end(place: DamagedPlace, seen: Observation | None) -> bool:
+    """Whether the log still ends with this damage."""
+    if seen is None or seen.log_end_offset is None or place.next_offset is not None:
+        return False
+    start = seen.log_start_offset or 0
+    end = start if place.previous_offset is None else place.previous_offset + 1
+    return seen.log_end_offset <= end
 
 
 def _of_log(

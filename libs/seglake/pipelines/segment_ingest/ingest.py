@@ -21,6 +21,7 @@ from seglake.pipelines.segment_ingest.announcement import Announcement
 from seglake.pipelines.segment_ingest.committing.concurrent_ranges import concurrent_ranges
 from seglake.pipelines.segment_ingest.committing.wave import planned_waves, run_waves
 from seglake.pipelines.segment_ingest.planning.isolation import check_isolation
+from seglake.pipelines.segment_ingest.planning.log_ends import plan_ends
 from seglake.pipelines.segment_ingest.planning.other_clusters import other_clusters_notes
 from seglake.pipelines.segment_ingest.planning.plan import plan_ranges
 from seglake.pipelines.segment_ingest.planning.second_listing import (
@@ -42,6 +43,7 @@ from seglake.pipelines.segment_ingest.replica_conflicts.elections import lost_el
 from seglake.pipelines.segment_ingest.replica_conflicts.log_check import LogCheck
 from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import ConflictCount
 from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
+from seglake.pipelines.segment_ingest.report.left_on_disk import may_be_left
 from seglake.pipelines.segment_ingest.report.observed import observed
 from seglake.pipelines.segment_ingest.report.round_result import RoundResult, short_logs
 from seglake.pipelines.segment_ingest.report.run_report import RunFacts, summarize
@@ -85,9 +87,8 @@ def ingest(
     tables = LakeTables(scan.storage.locate(lake), scan.storage)
     discovery = list_selected(sources, scan)
     check_apart(discovery, scan.storage, tables.lake_path)
-    source_id = discovery.source_id
     context = RunContext.begun(
-        scan, tables, source_id, run_id=run_id, after=after, is_dry_run=dry_run
+        scan, tables, discovery.source_id, run_id=run_id, after=after, is_dry_run=dry_run
     )
     scan.reporter.step("opening the lake")
     added, recovered = _opened(context) if discovery.replicas and not dry_run else ([], ())
@@ -104,7 +105,8 @@ def ingest(
         notes=(*upgrade_notes(added), *announced.notes),
         short_logs=short,
         now=(now := datetime.now(UTC)),  # not before anything was committed
-        observations=_recorded(rounds, context, now),
+        observations=(seen := _recorded(rounds, context, now)),
+        coverage=_coverage_of_left(seen, context),
         seconds=round(time.monotonic() - started, 3),
     )
     return summarize(facts)
@@ -134,6 +136,13 @@ def _recorded(
         )
     context.ledger.store(if_due=True)
     return seen.every
+
+
+def _coverage_of_left(observations: Sequence[Observation], context: RunContext) -> Coverage:
+    """What the lake has by now, if the logs may have more."""
+    if not may_be_left(observations, has_window=context.settings.select.has_window):
+        return Coverage([])
+    return published(context, [])[1]
 
 
 def _ingested(
@@ -211,6 +220,7 @@ def _round(replicas: Sequence[Replica], context: RunContext) -> RoundResult:
         if str(partition.key) not in unread
         for plan in plan_ranges(partition, context.settings)
     ]
+    ranges += plan_ends(look.readable, context)
     notes = (
         *notes_of(logs, [partition.choice for partition in look.same]),
         *look.check.notes,

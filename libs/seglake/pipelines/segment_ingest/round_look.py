@@ -54,6 +54,17 @@ class RoundLook(NamedTuple):
         lost = self.check.lost_to_newer_epoch
         return [partition for partition in self.same if partition.key not in lost]
 
+    @property
+    def readable(self) -> list[SurveyedPartition]:
+        """Those of which everything was read, also if nothing of their offsets is wanted."""
+        away = {*self.check.refused, *self.check.lost_to_newer_epoch}
+        return [
+            partition
+            for partition in (*self.due, *self.quiet)
+            if partition.key not in away
+            and all(survey.missing is None for survey in partition.surveys)
+        ]
+
     def unread_data(self, coverage: Coverage) -> UnreadData:
         """What of the logs cannot be read."""
         refused = {*self.check.refused, *self.check.lost_to_newer_epoch}

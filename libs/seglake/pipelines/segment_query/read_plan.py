@@ -16,7 +16,12 @@ from seglake.kafka_log.replica_selection import replicas_by_partition
 from seglake.log_dirs.discovery import Discovery
 from seglake.log_tables.coverage import Coverage
 from seglake.pipelines.progress import RunReporter, show_count
-from seglake.pipelines.segment_ingest.planning.plan import RangePlan, plan_ranges, plan_waves
+from seglake.pipelines.segment_ingest.planning.plan import (
+    RangePlan,
+    plan_end,
+    plan_ranges,
+    plan_waves,
+)
 from seglake.pipelines.segment_ingest.planning.replica_survey import survey_partitions
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.segment_ingest.planning.unread_data import CompressedLog, unread_data
@@ -151,7 +156,9 @@ def plan_logs(
     ranges: list[RangePlan] = []
     losses = [*map(_compressed, compressed)]
     for partition in partitions:
-        ranges += map(_cut_to_fit, plan_ranges(partition, scan.settings))
+        end = plan_end(partition, scan.settings)
+        planned = [*plan_ranges(partition, scan.settings), *([] if end is None else [end])]
+        ranges += map(_cut_to_fit, planned)
         losses += _losses(partition, wanted[partition.replica.key])
     return QueryPlan(partitions, ranges, losses)
 

@@ -109,7 +109,7 @@ def _leading_loss(split: PartitionSplit, report: SplitReport) -> Iterator[Damage
     piece = split.segment_splits[0]
     start = max(split.floor_offset, piece.expected_offset)
     if report.first_offset is None:
-        if report.has_leading_defect:
+        if report.has_leading_defect and start < split.range_next:
             yield _missing(start, split.range_next)
     elif start < report.first_offset:
         is_cleaned = piece.is_cleaned or report.is_compacted_at_start

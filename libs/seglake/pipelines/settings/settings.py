@@ -84,6 +84,11 @@ class SelectSettings:
         """The first millisecond behind the window, None for no upper limit."""
         return None if self.to_timestamp is None else _milliseconds(self.to_timestamp)
 
+    @property
+    def has_window(self) -> bool:
+        """Whether only a window of time is wanted."""
+        return self.from_timestamp is not None or self.to_timestamp is not None
+
     def takes_topic(self, topic: str) -> bool:
         """Whether a topic is selected: exclusion wins, and no inclusion means every topic."""
         return self._matches(topic) and (self.internal_topics or not is_internal_topic(topic))

@@ -149,7 +149,8 @@ def _results(
             left_out[str(plan.key)] = reason
             continue
         result = combine_reports(plan, [piece for piece in pieces if not isinstance(piece, str)])
-        if result.next_offset > plan.start_offset:  # else its bound lies in its first batch
+        is_empty = result.next_offset == plan.start_offset  # its bound lies in its first batch
+        if not is_empty or (plan.is_end and result.totals.quarantined_batches):
             results.append(result)
     return results, left_out
 

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from seglake.kafka_log.segment_survey import SegmentSurvey
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
+from seglake.segment_codec.log_dir import OFFSET_MAX
 from seglake.segment_decoding.tasks import SegmentSplit
 from seglake.task_engine.packing import spread
 
@@ -46,29 +47,48 @@ def pieces_of(partition: SurveyedPartition, start: int, stop: int) -> list[Segme
         is_last = index + 1 == len(segments)
         limit = _limit(partition, index)
         is_below = not is_last and limit <= max(start, partition.bounds.log_start_offset)
-        is_behind = file.base_offset >= stop
-        takes_end = is_last and partition.ends_in_damage and stop == partition.bounds.log_end_offset
-        if is_below or (is_behind and not takes_end) or survey.size_bytes == 0:
+        if is_below or file.base_offset >= stop or survey.size_bytes == 0:
             continue
-        cleaner_offset = partition.replica.checkpoints.cleaner_offset or 0
-        whole = SegmentSplit(
-            file=replace(file, size_bytes=survey.size_bytes),
-            start=0,
-            stop=survey.size_bytes,
-            limit_offset=limit,
-            expected_offset=file.base_offset,
-            start_crc=-1,
-            is_last=is_last,
-            is_cleaned=file.base_offset < cleaner_offset,
-            is_compacted=survey.has_compacted_batch or survey.next_offset <= cleaner_offset,
-            is_plain=False,
-        )
-        # A task judges batches beyond the limit otherwise than the survey did.
-        highest = max(survey.highest_offset, survey.next_offset)
-        is_judged_alike = highest <= limit and not is_behind
+        whole = _whole(partition, index, limit)
+        is_judged_alike = _is_judged_alike(survey, limit)
         pieces += _pieces(whole, survey, reached, start, stop) if is_judged_alike else [whole]
         reached = min(survey.next_offset, limit)
     return pieces
+
+
+def end_piece(partition: SurveyedPartition) -> SegmentSplit:
+    """Return the last segment, from the last proved batch start on if there is one."""
+    index, survey = len(partition.surveys) - 1, partition.surveys[-1]
+    limit = _limit(partition, index)
+    whole = _whole(partition, index, limit)
+    if not _is_judged_alike(survey, limit):
+        return whole
+    *_, last = [whole, *_pieces(whole, survey, 0, OFFSET_MAX - 1, OFFSET_MAX)]
+    return replace(last, is_plain=False)
+
+
+def _is_judged_alike(survey: SegmentSurvey, limit: int) -> bool:
+    """Whether a task finds what the survey did: it judges batches beyond the limit otherwise."""
+    highest = max(survey.highest_offset, survey.next_offset)
+    return highest <= limit
+
+
+def _whole(partition: SurveyedPartition, index: int, limit: int) -> SegmentSplit:
+    """One segment as one piece, of which nothing is known to be in order."""
+    file, survey = partition.surveyed_segments[index], partition.surveys[index]
+    cleaner_offset = partition.replica.checkpoints.cleaner_offset or 0
+    return SegmentSplit(
+        file=replace(file, size_bytes=survey.size_bytes),
+        start=0,
+        stop=survey.size_bytes,
+        limit_offset=limit,
+        expected_offset=file.base_offset,
+        start_crc=-1,
+        is_last=index + 1 == len(partition.surveys),
+        is_cleaned=file.base_offset < cleaner_offset,
+        is_compacted=survey.has_compacted_batch or survey.next_offset <= cleaner_offset,
+        is_plain=False,
+    )
 
 
 def grouped(pieces: Sequence[SegmentSplit], task_bytes: int) -> list[list[SegmentSplit]]:

@@ -6,16 +6,23 @@ same call gives the same files everywhere.
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from seglake.kafka_log.leader_epochs import UNKNOWN_EPOCHS, LeaderEpochs
 from seglake.kafka_log.log_bounds import LogBounds
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
+from seglake.kafka_log.read_policy import UpperBound
 from seglake.kafka_log.replica import PartitionKey
 from seglake.log_tables.ledger_layers import RangeKind
-from seglake.pipelines.segment_ingest.planning.pieces import cost_bytes, grouped, pieces_of, shared
+from seglake.pipelines.segment_ingest.planning.pieces import (
+    cost_bytes,
+    end_piece,
+    grouped,
+    pieces_of,
+    shared,
+)
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.settings.settings import Settings
 from seglake.segment_codec.transactions import Marker
@@ -64,6 +71,11 @@ class RangePlan:
     def size_bytes(self) -> int:
         return sum(split.size_bytes for split in self.splits)
 
+    @property
+    def is_end(self) -> bool:
+        """Whether it holds no offset, but stands for damage at the end of the log."""
+        return self.start_offset == self.next_offset
+
 
 @dataclass(frozen=True, slots=True)
 class Wave:
@@ -105,11 +117,34 @@ def plan_ranges(partition: SurveyedPartition, settings: Settings) -> list[RangeP
             starts = [first, *(group[0].expected_offset for group in groups[1:])]
             markers = markers_by_piece(partition.bounds.markers, starts)
             splits = tuple(
-                _partition_split(partition, tuple(group), first, following, group_markers)
+                _partition_split(
+                    partition, tuple(group), (first, following), group_markers, settings
+                )
                 for group, group_markers in zip(groups, markers, strict=False)
             )
             plans.append(_range_plan(partition, first, following, splits))
     return plans
+
+
+def plan_end(partition: SurveyedPartition, settings: Settings) -> RangePlan | None:
+    """Plan the damage at the end of a log, unless a range of offsets holds it.
+
+    Nothing shows which offsets it had, so its range is empty.
+    """
+    if not _has_end(partition, settings):
+        return None
+    end = partition.sound_end
+    split = _partition_split(partition, (end_piece(partition),), (end, end), (), settings)
+    split = replace(split, takes_end=True, leaves_end=False)
+    return _range_plan(partition, end, end, (split,))
+
+
+def _has_end(partition: SurveyedPartition, settings: Settings) -> bool:
+    """Whether a log ends in damage that no range of offsets holds."""
+    if partition.end_damage is None:
+        return False
+    ranges = [*partition.covered, *wanted_ranges(partition, settings)]
+    return not any(start <= partition.sound_end < stop for start, stop in ranges)
 
 
 def _range_plan(
@@ -174,20 +209,21 @@ def markers_by_piece(markers: Sequence[Marker], starts: Sequence[int]) -> list[t
 def _partition_split(
     partition: SurveyedPartition,
     segment_splits: tuple[SegmentSplit, ...],
-    start: int,
-    stop: int,
+    offsets: OffsetRange,
     markers: tuple[Marker, ...],
+    settings: Settings,
 ) -> PartitionSplit:
     bounds = partition.bounds
     return PartitionSplit(
         key=partition.replica.key,
         broker_id=partition.replica.broker_id,
         segment_splits=segment_splits,
-        range_start=start,
-        range_next=stop,
+        range_start=offsets[0],
+        range_next=offsets[1],
         log_start_offset=bounds.log_start_offset,
         durable_offset=partition.replica.durable_offset,
         is_plain=all(piece.is_plain for piece in segment_splits),
         markers=markers,
-        takes_end=partition.ends_in_damage and stop == bounds.log_end_offset,
+        leaves_end=_has_end(partition, settings),
+        is_final=settings.read.upper_bound is UpperBound.LOG_END,
     )

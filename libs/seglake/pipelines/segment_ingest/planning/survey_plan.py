@@ -87,6 +87,7 @@ def survey_requests(
             to_ms=settings.select.to_timestamp_ms,
             walk_offset=walk_offset,
             snapshots=() if index else snapshots,  # with the first segment
+            is_final=settings.read.upper_bound is UpperBound.LOG_END,
         )
         for index, file in enumerate(_segments_from(replica, walk_offset))
     ]

@@ -6,8 +6,8 @@ from seglake.kafka_log.compressed_segments import compressed_ranges
 from seglake.kafka_log.log_bounds import LogBounds
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
 from seglake.kafka_log.replica import PartitionKey, Replica, SegmentFile
-from seglake.kafka_log.replica_selection import OtherReplica, PartitionChoice
-from seglake.kafka_log.segment_survey import SegmentSurvey
+from seglake.kafka_log.replica_selection import OtherReplica, PartitionChoice, sound_end
+from seglake.kafka_log.segment_survey import EndDamage, SegmentSurvey
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +36,14 @@ class SurveyedPartition:
         return self.replica.segments[len(self.replica.segments) - len(self.surveys) :]
 
     @property
-    def ends_in_damage(self) -> bool:
-        """Whether damage follows the last sound batch, and nothing shows which offsets it had."""
-        last = self.surveys[-1] if self.surveys else None
-        if last is None or not last.is_cut_open:
-            return False
-        return self.bounds.log_end_offset <= last.next_offset
+    def end_damage(self) -> EndDamage | None:
+        """What follows the last sound batch of the log, None if that is no damage."""
+        return self.surveys[-1].end_damage if self.surveys else None
+
+    @property
+    def sound_end(self) -> int:
+        """The offset behind the last sound batch."""
+        return sound_end(self.surveys)
 
     @property
     def other_replicas(self) -> tuple[OtherReplica, ...]:

@@ -13,6 +13,7 @@ from seglake.pipelines.segment_ingest.committing.concurrent_ranges import Concur
 from seglake.pipelines.segment_ingest.repair.repair_candidates import PlannedFill
 from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import ConflictCount
 from seglake.pipelines.segment_ingest.report.gap_report import gap_lines, json_gaps
+from seglake.pipelines.segment_ingest.report.left_on_disk import LeftOnDisk, shown_left
 from seglake.pipelines.segment_ingest.report.places import GapsByPartition, named_counts, named_gaps
 from seglake.pipelines.segment_ingest.report.planned_ranges import PlannedRange
 from seglake.pipelines.segment_ingest.report.stuck import StuckPartition
@@ -83,6 +84,8 @@ class Findings:
 
     Attributes:
         too_large: batches that expand above the limit, and the command that decodes them.
+        blocked: what cannot be ingested before a person does something.
+        left_on_disk: offsets that the logs have and the lake does not, by reason and partition.
         lost_elections: what only replicas have that lost an election, and no run ingests.
         open_transactions: those without an end in what was read, and what the run does about them.
         unknown_outcomes: transactions whose end damage may hide, and as what they count.
@@ -102,6 +105,8 @@ class Findings:
 
     too_large: list[str] = field(default_factory=list)
     not_ingested_yet: list[UnreadRange] = field(default_factory=list)
+    blocked: list[UnreadRange] = field(default_factory=list)
+    left_on_disk: LeftOnDisk = field(default_factory=dict)
     lost_elections: list[UnreadRange] = field(default_factory=list)
     open_transactions: list[StillOpen] = field(default_factory=list)
     unknown_outcomes: list[str] = field(default_factory=list)
@@ -130,6 +135,7 @@ class Findings:
             self.left_out
             or need_a_look(self.unread_files)
             or self.refused
+            or self.blocked
             or self.limits_crossed
             or self.stuck
             or self.superseded
@@ -204,6 +210,7 @@ class IngestSummary:
         flat["open_transactions"] = [open_._asdict() for open_ in findings.open_transactions]
         flat["not_on_disk"] = [_short_log(short) for short in findings.not_on_disk]
         flat["gaps"] = json_gaps(self.gaps)
+        flat["left_on_disk"] = json_gaps(findings.left_on_disk)
         flat["repaired"] = {name: found._asdict() for name, found in self.repaired.items()}
         flat["conflicts"] = {name: count._asdict() for name, count in findings.conflicts.items()}
         return json.dumps(
@@ -219,6 +226,7 @@ class IngestSummary:
         if self.recovered_topics:
             topics = ", ".join(self.recovered_topics)
             lines.append(f"completed the commit of an earlier run for {topics}")
+        lines += _listed("blocked", findings.blocked)
         lines += _listed("stuck", findings.stuck)
         size_bytes = self.counts.quarantined_bytes
         lines += shown_damage(self.defects, self.damaged, size_bytes, findings.too_large)
@@ -255,8 +263,8 @@ class IngestSummary:
     def _headline(self) -> str:
         planned, counts = self.planned, self.counts
         partitions = show_count(planned.partitions, "partition")
-        if self.is_dry_run and not planned.planned_offsets:
-            return f"dry run: nothing new in {partitions}; nothing was written"
+        if self.is_dry_run and not planned.tasks:
+            return f"dry run: {self._quiet(partitions)}; nothing was written"
         if self.is_dry_run:
             return (
                 f"dry run: {show_count(planned.planned_offsets, 'offset')} in "
@@ -268,9 +276,9 @@ class IngestSummary:
             listed = sum(sum(count) for count in self.findings.conflicts.values())
             batches = show_count(listed, "batch", "batches")
             also = f"; {batches} of other replicas were quarantined" if listed else ""
-            quiet = "nothing ingested" if self.findings.left_out else "nothing new"
-            what = "no new records" if listed else quiet
-            return f"{what} in {partitions} of {self.source_id}{also} ({self.seconds:.1f} s)"
+            places = f"{partitions} of {self.source_id}"
+            what = f"no new records in {places}" if listed else self._quiet(places)
+            return f"{what}{also} ({self.seconds:.1f} s)"
         rate = show_bytes(counts.read_bytes / max(self.seconds, 1e-3))
         return (
             f"{show_count(counts.records, 'record')} in "
@@ -279,6 +287,16 @@ class IngestSummary:
             f"{show_bytes(counts.read_bytes)} read, {show_bytes(counts.written_bytes)} written, "
             f"{self.seconds:.1f} s, {rate}/s"
         )
+
+    def _quiet(self, places: str) -> str:
+        """A run that brings nothing, and what it leaves on the disks."""
+        findings = self.findings
+        left = shown_left(findings.left_on_disk)
+        if left:
+            return f"nothing ingested in {places}: {left}"
+        if findings.left_out or findings.refused:
+            return f"nothing ingested in {places}"
+        return f"nothing new in {places}"
 
     def _repairs(self) -> list[str]:
         planned, counts = self.planned, self.counts

@@ -9,7 +9,7 @@ from seglake.pipelines.segment_ingest.planning.plan import RangePlan
 
 @dataclass(frozen=True, slots=True)
 class PlannedRange:
-    """Offsets of a partition, and the bytes to be read for them."""
+    """Offsets of a partition, none for damage at its end, and the bytes to be read for them."""
 
     partition: str
     start_offset: int
@@ -19,6 +19,8 @@ class PlannedRange:
     def __str__(self) -> str:
         first, last = self.start_offset, self.next_offset - 1
         offsets = f"offset {last}" if first == last else f"offsets {first} to {last}"
+        if first > last:
+            offsets = "damage at the end of the log, which hides no known offset"
         return f"{self.partition}: {offsets} ({show_bytes(self.size_bytes)})"
 
 

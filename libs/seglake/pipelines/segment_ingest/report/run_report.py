@@ -5,11 +5,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from seglake.kafka_log.observation import Observation
+from seglake.kafka_log.observation import Observation, StoppedBy
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import subtracted
 from seglake.kafka_log.short_logs import ShortLog
 from seglake.log_dirs.discovery import Discovery
+from seglake.log_tables.coverage import Coverage
 from seglake.pipelines.progress import show_count
 from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
 from seglake.pipelines.segment_ingest.planning.plan import RangePlan
@@ -32,6 +33,7 @@ from seglake.pipelines.segment_ingest.report.ingest_summary import (
     PlannedWork,
     RunCounts,
 )
+from seglake.pipelines.segment_ingest.report.left_on_disk import left_on_disk
 from seglake.pipelines.segment_ingest.report.limits import limits_crossed
 from seglake.pipelines.segment_ingest.report.places import shown_range
 from seglake.pipelines.segment_ingest.report.planned_ranges import planned_ranges
@@ -51,6 +53,7 @@ class RunFacts:
     Attributes:
         unread: what no round and no repair could read, by name, with the reason.
         short_logs: logs of which more is proved than there is.
+        coverage: what the lake has after the run; read if something may be left.
     """
 
     context: RunContext
@@ -62,6 +65,7 @@ class RunFacts:
     notes: Sequence[str]
     short_logs: Sequence[ShortLog]
     observations: Sequence[Observation]
+    coverage: Coverage
     now: datetime
     seconds: float
 
@@ -200,12 +204,12 @@ def _findings(facts: RunFacts, limits: list[str]) -> Findings:
         log for done in rounds for log in done.left.compressed if last[str(log.key)] is done
     )
     files = unread_files(facts.discovery.unread_files, compressed, facts.discovery.partitions)
+    waiting, blocked = _left_ranges(facts)
+    has_window = settings.select.has_window
     return Findings(
-        not_ingested_yet=[
-            UnreadRange(str(seen.key), *left)
-            for seen in facts.observations
-            for left in seen.not_ingested
-        ],
+        not_ingested_yet=waiting,
+        blocked=blocked,
+        left_on_disk=left_on_disk(facts.observations, facts.coverage, has_window=has_window),
         lost_elections=[range_ for partition in final for range_ in lost_tails(partition)],
         stuck=stuck_partitions(facts.observations, facts.now, settings.limits.stuck_after),
         open_transactions=[
@@ -242,6 +246,21 @@ def _unreadable_files(final: Iterable[SurveyedPartition]) -> dict[str, str]:
     return {why: why for survey in surveys for why in survey.transactions.files.unreadable}
 
 
+def _left_ranges(facts: RunFacts) -> tuple[list[UnreadRange], list[UnreadRange]]:
+    """What of the logs waits for a later run, and what waits for a person."""
+    waiting: list[UnreadRange] = []
+    blocked: list[UnreadRange] = []
+    for seen in facts.observations:
+        covered = facts.coverage.ranges(seen.key)
+        for left in seen.not_ingested:
+            offsets = left.from_offset, left.log_end_offset
+            if offsets[0] < offsets[1] and not subtracted(offsets, covered):
+                continue  # an earlier run went to the end of the log
+            found = blocked if seen.stopped_by is StoppedBy.NO_HIGH_WATERMARK else waiting
+            found.append(UnreadRange(str(seen.key), *left))
+    return waiting, blocked
+
+
 def _doubts(rounds: Iterable[RoundResult]) -> list[str]:
     """Transactions of which damage hides the end; not where what may tell it is compressed."""
     return [
@@ -265,7 +284,7 @@ def doubts_of(taken: Iterable[tuple[RangePlan, int]]) -> list[str]:
         doubt.text
         for plan, next_offset in taken
         for doubt in (() if plan.bounds is None else plan.bounds.unknown_outcomes)
-        if doubt.start_offset < next_offset and plan.start_offset < doubt.next_offset
+        if max(doubt.start_offset, plan.start_offset) < min(doubt.next_offset, next_offset)
     ]
 
 

@@ -37,12 +37,16 @@ class StillOpen(NamedTuple):
         return f"{begin}{self.first_offset}, {age} before the newest record"
 
 
-_TAILS = {
+_TAILS: dict[TailKind | None, str] = {  # zeros are no end: nothing of them is to be ingested
     TailKind.TORN: "a batch that the end of the file cuts off",
-    TailKind.ZERO: "zero bytes, as in a file that was made in advance",
-    TailKind.GARBAGE: "bytes that are not a batch",
     TailKind.UNFLUSHED: "a batch with a wrong checksum, above the high watermark",
 }
+
+
+_NO_HIGH_WATERMARK = (
+    "replication-offset-checkpoint has no entry for it, so nothing counts as replicated;"
+    " --upper-bound log_end would ingest it"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +100,13 @@ def unread_ranges(partition: SurveyedPartition, settings: Settings) -> list[Unre
     if waiting and left > 0:
         others = f" ({len(waiting) - 1} more open)" if len(waiting) > 1 else ""
         add(f"{waiting[0]}; {shown} {'waits' if left == 1 else 'wait'} for its end{others}", upper)
-    elif left > 0 and bounds.high_watermark is not None:  # else the bounds have a note of their own
+    elif left > 0 and bounds.high_watermark is not None:
         add(f"{shown} {'lies' if left == 1 else 'lie'} above the high watermark {upper}", upper)
+    elif left > 0:
+        add(f"{shown} {'is' if left == 1 else 'are'} there; {_NO_HIGH_WATERMARK}", upper)
     last = partition.surveys[-1] if partition.surveys else None
-    if last is not None and last.tail is not None:
+    if last is not None and last.tail in _TAILS:
         add(f"the last segment ends in {last.tail} ({_TAILS[last.tail]})", bounds.log_end_offset)
-    if partition.ends_in_damage:
-        add("the last segment ends in damage, and nothing shows its offsets", bounds.log_end_offset)
     return found
 
 

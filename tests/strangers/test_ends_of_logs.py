@@ -1,0 +1,197 @@
+"""Ends of logs: what a writer may have left unfinished, and what is something else."""
+
+import struct
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from seglake.task_engine.engine import Engine
+from support.accounts import imbalances_of
+from support.audits import audited
+from support.encoder import EncodedBatch, Partition, Record, Segment, message, write_log_dir
+from support.lakes import ingested, read_table, replayed
+from support.made_logs import made_batches, write_over
+from support.taken import gaps_taken, offsets_taken
+
+_RANDOM = Random(7)
+_SOUND = made_batches("orders", 0, range(10))
+_NEXT = made_batches("orders", 0, range(10, 15))[0].data
+_THIRD = made_batches("orders", 0, range(15, 20))[0].data
+_LOG_END = {"upper_bound": "log_end"}
+
+
+def _headed(length: int, magic: int) -> bytes:
+    """Random bytes behind a prefix that continues the offsets."""
+    return struct.pack(">qiIb", 10, length, 0, magic) + b"\xee" + _RANDOM.randbytes(300)
+
+
+def _flipped(data: bytes) -> bytes:
+    return data[:-1] + bytes([data[-1] ^ 1])
+
+
+_GARBAGE = {
+    "random bytes": _RANDOM.randbytes(5000),
+    "one byte": b"\x01",
+    "a text": b"# a text that is named like a segment\n" * 40,
+    "zeros, then a text": bytes(4096) + b"a text",
+    "a batch of an offset that came before": made_batches("orders", 0, range(5, 10))[0].data[:-1],
+    "magic 2, huge": _headed(1 << 30, 2),
+    "magic 1, huge": _headed(1 << 30, 1),
+    "magic 0, huge": _headed(1 << 30, 0),
+    "longer than a segment": _NEXT[:8] + b"\x7f\xff\xff\xff" + _NEXT[12:40],
+    "more records than offsets": _NEXT[:57] + b"\x00\x00\x00\x09" + _NEXT[61:-1],
+    "unflushed, then random bytes": _flipped(_NEXT) + _RANDOM.randbytes(500),
+}
+_UNFINISHED = {
+    "an offset": _NEXT[:8],
+    "a header": _NEXT[:61],
+    "torn": _NEXT[:-1],
+    "unflushed": _flipped(_NEXT),
+    "unflushed, then torn": _flipped(_NEXT) + _THIRD[:-9],
+    "unflushed, then zeros": _flipped(_NEXT) + bytes(4096),
+    "an old message, torn": message(10, Record(b"k", b"value"), 1).data[:-1],
+}
+
+
+def _disk(
+    folder: Path, *segments: tuple[int, list[EncodedBatch], bytes], watermark: int | None = 10
+) -> Path:
+    """A log dir of orders-0; without a watermark, no checkpoint names one."""
+    written = [Segment(base, batches, tail) for base, batches, tail in segments]
+    end = watermark or 0
+    write_over(folder, [Partition("orders", 0, written, high_watermark=end, recovery_point=end)])
+    if watermark is None:
+        (folder / "replication-offset-checkpoint").unlink()
+    return folder
+
+
+def _quarantined(lake: Path) -> bytes:
+    rows = [row for row in read_table(lake, "quarantine") if row["resolution"] is None]
+    return b"".join(row["raw"] for row in sorted(rows, key=lambda row: row["position"]))
+
+
+@pytest.mark.parametrize("watermark", [10, None])
+@pytest.mark.parametrize("garbage", _GARBAGE.values(), ids=_GARBAGE.keys())
+def test_what_no_writer_left_is_damage(
+    tmp_path: Path, lake: Path, garbage: bytes, watermark: int | None
+) -> None:
+    disk = _disk(tmp_path / "disk", (0, _SOUND, garbage), watermark=watermark)
+    summary = ingested(disk, lake)
+    assert (summary.exit_code, offsets_taken(lake)) == (3, [*range(10)])
+    assert _quarantined(lake) == garbage
+    assert (imbalances_of(lake), audited(lake).exit_code) == ([], 0)
+    assert summary.findings.not_ingested_yet == []
+    again = ingested(disk, lake)
+    assert (again.exit_code, _quarantined(lake)) == (0, garbage)
+    assert ingested(disk, lake, read=_LOG_END).exit_code == 0
+    assert _quarantined(lake) == garbage
+
+
+def test_a_segment_that_is_something_else_is_damage_wherever_it_stands(
+    tmp_path: Path, lake: Path, engine: Engine
+) -> None:
+    garbage = _RANDOM.randbytes(1 << 17)
+    logs = {
+        "last": [Segment(0, _SOUND), Segment(10, [], garbage)],
+        "only": [Segment(0, [], garbage)],
+    }
+    partitions = [
+        Partition(topic, 0, segments, high_watermark=0) for topic, segments in logs.items()
+    ]
+    write_log_dir(tmp_path / "disk", partitions)
+    (tmp_path / "disk" / "replication-offset-checkpoint").unlink()
+    summary = ingested(tmp_path / "disk", lake, engine=engine)
+    assert (summary.exit_code, summary.damaged) == (3, {"last-0": 1, "only-0": 1})
+    assert {row["raw"] for row in read_table(lake, "quarantine")} == {garbage}
+    assert offsets_taken(lake, "last") == [*range(10)]
+    assert (imbalances_of(lake), audited(lake).exit_code) == ([], 0)
+    assert ingested(tmp_path / "disk", lake, engine=engine).exit_code == 0
+    assert len(read_table(lake, "quarantine")) == 2
+
+
+def test_damage_above_what_is_replicated_is_recorded_at_once(tmp_path: Path, lake: Path) -> None:
+    disk = _disk(tmp_path / "disk", (0, _SOUND, b""), watermark=5)
+    ingested(disk, lake)
+    _disk(disk, (0, _SOUND, b"a text"), watermark=5)
+    assert (ingested(disk, lake).exit_code, _quarantined(lake)) == (3, b"a text")
+    assert ingested(disk, lake).exit_code == 0
+    _disk(disk, (0, made_batches("orders", 0, range(20)), b""), watermark=20)  # cut, and written on
+    assert ingested(disk, lake).exit_code == 0
+    assert offsets_taken(lake) == [*range(20)]
+    assert (imbalances_of(lake), audited(lake).exit_code) == ([], 0)
+
+
+@pytest.mark.parametrize("end", _UNFINISHED.values(), ids=_UNFINISHED.keys())
+def test_what_a_writer_may_have_left_waits_for_it(tmp_path: Path, lake: Path, end: bytes) -> None:
+    summary = ingested(_disk(tmp_path / "disk", (0, _SOUND, end)), lake)
+    assert (summary.exit_code, read_table(lake, "quarantine")) == (0, [])
+    assert len(summary.findings.not_ingested_yet) == 1
+    assert audited(lake).exit_code == 0
+
+
+@pytest.mark.parametrize("read", [_LOG_END, {}], ids=["log_end", "high_watermark"])
+def test_zeros_of_a_file_made_in_advance_are_nothing_to_wait_for(
+    tmp_path: Path, lake: Path, read: dict[str, str]
+) -> None:
+    summary = ingested(_disk(tmp_path / "disk", (0, _SOUND, bytes(9000))), lake, read=read)
+    assert (summary.exit_code, read_table(lake, "quarantine")) == (0, [])
+    assert summary.findings.not_ingested_yet == []
+
+
+@pytest.mark.parametrize("end", _UNFINISHED.values(), ids=_UNFINISHED.keys())
+def test_of_a_dead_disk_nothing_waits_and_the_end_is_kept(
+    tmp_path: Path, lake: Path, end: bytes
+) -> None:
+    disk = _disk(tmp_path / "disk", (0, _SOUND, end))
+    summary = ingested(disk, lake, read=_LOG_END)
+    assert (summary.exit_code, offsets_taken(lake)) == (3, [*range(10)])
+    assert _quarantined(lake) == end.removesuffix(bytes(4096))
+    assert summary.findings.not_ingested_yet == []
+    rows = read_table(lake, "quarantine")
+    again = ingested(disk, lake, read=_LOG_END)
+    assert (again.exit_code, again.findings.not_ingested_yet) == (0, [])
+    assert read_table(lake, "quarantine") == rows
+    assert (imbalances_of(lake), audited(lake).exit_code) == ([], 0)
+
+
+def test_another_replica_fills_the_end_of_a_dead_disk(
+    tmp_path: Path, lake: Path, engine: Engine
+) -> None:
+    dead = _disk(tmp_path / "dead", (0, _SOUND, _NEXT[:-1]))
+    ingested(dead, lake, read=_LOG_END, engine=engine)
+    assert gaps_taken(lake) == [(10, 15, "quarantined")]
+    batches = made_batches("orders", 0, range(20))
+    write_log_dir(tmp_path / "other", [Partition("orders", 0, [Segment(0, batches)])], broker_id=1)
+    assert replayed(lake, tmp_path / "other").repaired_gaps == 1
+    assert offsets_taken(lake) == [*range(15)]
+    ingested([dead, tmp_path / "other"], lake, read=_LOG_END, engine=engine)
+    assert offsets_taken(lake) == [*range(20)]
+    assert {row["resolution"] for row in read_table(lake, "quarantine")} == {None, "sibling"}
+    assert (imbalances_of(lake), audited(lake).exit_code) == ([], 0)
+
+
+@pytest.mark.parametrize("end", ["an offset", "a header", "torn", "unflushed"])
+def test_an_end_that_is_completed_after_all_is_ingested_once(
+    tmp_path: Path, lake: Path, end: str
+) -> None:
+    disk = _disk(tmp_path / "disk", (0, _SOUND, _UNFINISHED[end]))
+    ingested(disk, lake, read=_LOG_END)
+    _disk(disk, (0, made_batches("orders", 0, range(20)), b""), watermark=20)
+    ingested(disk, lake, read=_LOG_END)
+    assert offsets_taken(lake) == [*range(20)]
+    assert (imbalances_of(lake), audited(lake).exit_code) == ([], 0)
+
+
+@pytest.mark.parametrize(
+    "end", [_NEXT[:-1], _flipped(_NEXT), bytes(500)], ids=["torn", "unflushed", "zeros"]
+)
+def test_offsets_that_a_checkpoint_proves_in_the_end_are_one_gap(
+    tmp_path: Path, lake: Path, end: bytes
+) -> None:
+    summary = ingested(
+        _disk(tmp_path / "disk", (0, _SOUND, end), watermark=30), lake, read=_LOG_END
+    )
+    assert gaps_taken(lake) == [(10, 30, "quarantined")]
+    assert (summary.exit_code, summary.findings.not_on_disk) == (3, [])
+    assert audited(lake).exit_code == 0

@@ -1,0 +1,85 @@
+"""Disks of which a run ingests nothing or not all: "nothing new" is said of none of them."""
+
+from pathlib import Path
+
+import pytest
+
+from seglake.task_engine.engine import Engine
+from support.encoder import Partition, Segment
+from support.lakes import ingested
+from support.made_logs import made_batches, write_over
+from support.taken import offsets_taken
+
+_CHECKPOINTS = (
+    "replication-offset-checkpoint",
+    "recovery-point-offset-checkpoint",
+    "log-start-offset-checkpoint",
+)
+_LOG_END = {"upper_bound": "log_end"}
+
+
+def _disk(folder: Path, *, watermark: int = 16, end: int = 16, topic: str = "orders") -> Path:
+    segments = [Segment(0, made_batches(topic, 0, range(end)))]
+    return write_over(folder, [Partition(topic, 0, segments, high_watermark=watermark)])
+
+
+def _emptied(disk: Path) -> Path:
+    """The disk after a power loss that left its checkpoints without a byte."""
+    for name in _CHECKPOINTS:
+        (disk / name).write_bytes(b"")
+    return disk
+
+
+def test_empty_checkpoints_beside_a_log_are_said_first(
+    tmp_path: Path, lake: Path, engine: Engine
+) -> None:
+    disk = _emptied(_disk(tmp_path / "disk"))
+    for dry_run in (True, False, False):
+        summary = ingested(disk, lake, engine=engine, dry_run=dry_run)
+        first, second = summary.to_text().splitlines()
+        assert "nothing ingested in 1 partition" in first
+        assert "16 offsets without a high watermark in orders-0 [0, 16)" in first
+        assert second.startswith("blocked: orders-0: 16 offsets are there; replication-offset-")
+        assert summary.exit_code == 3
+    assert ingested(disk, lake, engine=engine, read=_LOG_END).exit_code == 0
+    assert offsets_taken(lake) == [*range(16)]
+    whole = ingested(disk, lake, engine=engine)  # the lake has what the disk has
+    assert (whole.exit_code, whole.to_text().startswith("nothing new in 1 partition")) == (0, True)
+
+
+@pytest.mark.parametrize("is_emptied", [True, False], ids=["no entries", "another's entry"])
+def test_a_log_that_grows_without_a_high_watermark_is_blocked(
+    tmp_path: Path, lake: Path, is_emptied: bool
+) -> None:
+    disk = _disk(tmp_path / "disk")
+    ingested(disk, lake)
+    _disk(disk, end=30)
+    text = b"" if is_emptied else b"0\n1\npayments 0 5\n"
+    (disk / "replication-offset-checkpoint").write_bytes(text)
+    summary = ingested(disk, lake)
+    assert "14 offsets without a high watermark in orders-0 [16, 30)" in summary.to_text()
+    assert summary.exit_code == 3
+
+
+def test_what_a_running_broker_leaves_above_its_bounds_is_said_and_green(
+    tmp_path: Path, lake: Path
+) -> None:
+    disk = _disk(tmp_path / "disk", watermark=0)  # as of a follower before its first checkpoint
+    summary = ingested(disk, lake)
+    assert summary.to_text().startswith("nothing ingested in 1 partition")
+    assert "16 offsets above the high watermark in orders-0 [0, 16)" in summary.to_text()
+    assert summary.exit_code == 0
+    ingested(disk, lake, read=_LOG_END)
+    above = ingested(disk, lake)
+    assert above.to_text().startswith("nothing new in 1 partition")
+    assert above.findings.not_ingested_yet == []
+
+
+def test_what_lies_outside_of_a_window_is_said(tmp_path: Path, lake: Path) -> None:
+    disk = _disk(tmp_path / "disk")
+    window = {"to_timestamp": "2023-11-14T22:13:30Z"}
+    ingested(disk, lake, select=window)
+    assert offsets_taken(lake) == [*range(10)]
+    again = ingested(disk, lake, select=window)
+    assert "6 offsets outside of the chosen times in orders-0 [10, 16)" in again.to_text()
+    assert again.exit_code == 0
