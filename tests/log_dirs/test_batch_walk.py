@@ -76,14 +76,14 @@ def test_a_batch_is_dense_while_no_cleaner_can_have_been_at_it(data: Path) -> No
     assert [head.is_dense for head in _heads(files, cleaner_offset=15)] == [*[False] * 3, True]
 
 
-def test_old_messages_come_one_by_one_and_a_wrapper_by_its_last_offset(data: Path) -> None:
+def test_old_messages_come_one_by_one_and_a_wrapper_from_behind_the_one_before(data: Path) -> None:
     packed = wrapper(3, _records(4), 1, Codec.GZIP)
     (file,) = _files(data, [*messages(0, _records(3), 1), packed])
     *plain, last = _heads([file])
     assert [(head.first_offset, head.record_count, head.codec_id) for head in plain] == [
         (offset, 1, 0) for offset in range(3)
     ]
-    assert (last.first_offset, last.last_offset, last.record_count) == (6, 6, None)
+    assert (last.first_offset, last.last_offset, last.record_count) == (3, 6, None)
     assert (last.magic, last.codec_id, last.leader_epoch) == (1, int(Codec.GZIP), None)
 
 

@@ -129,7 +129,9 @@ def add_report_option(parser: argparse.ArgumentParser) -> None:
 def add_source_id_and_engine(parser: argparse.ArgumentParser) -> None:
     """Whose logs they are where nothing says it, and what decodes them."""
     parser.add_argument(
-        "--source-id", metavar="ID", help="cluster, where meta.properties gives none"
+        "--source-id",
+        metavar="ID",
+        help="cluster, where meta.properties gives none, or what the lake calls it",
     )
     add_engine_option(parser)
 

@@ -170,6 +170,39 @@ def _alter(tables: LakeTables, table: Table, handle: Handle) -> None:
             )
 
 
+def set_property(tables: LakeTables, table: Table, name: str, value: str, *, said: str) -> None:
+    """Set a property of a table, which changes no row; durable on return.
+
+    Args:
+        said: what the commit says that it is for.
+
+    Raises:
+        PlaceError: it could not be committed, also not when it was tried again.
+    """
+    from deltalake.transaction import CommitProperties, PostCommitHookProperties
+
+    for pause_s in tables.storage.pauses_s(tables.lake_path):
+        time.sleep(pause_s)
+        handle = tables.unchecked(table)
+        try:
+            with tables.named("set a property of", table):
+                handle.alter.set_table_properties(
+                    {name: value},
+                    raise_if_not_exists=False,
+                    commit_properties=CommitProperties(custom_metadata={MAINTAINS: said}),
+                    post_commithook_properties=PostCommitHookProperties(
+                        create_checkpoint=False, cleanup_expired_logs=False
+                    ),
+                )
+        except PlaceError as error:
+            refused = error
+        state = tables.unchecked_state(table)
+        if state.settings.get(name) == value:
+            sync_log(tables, table, state.version)
+            return
+    raise refused
+
+
 def _lacking(table: Table, state: TableState) -> list[str]:
     return added_columns(table, state.column_names)
 

@@ -12,7 +12,8 @@ from seglake.log_dirs.absent_partitions import AbsentPartition, absent_partition
 from seglake.log_dirs.errors import WrongSourceError
 from seglake.log_dirs.log_dir_files import LogDirFiles, read_log_dir_files
 from seglake.log_dirs.log_dir_search import FoundLogDir, find_sources, refused_or_failed
-from seglake.log_dirs.partition_replica import ReadFolder, examples, not_kafkas, read_folder
+from seglake.log_dirs.partition_replica import ReadFolder, not_kafkas, read_folder
+from seglake.log_dirs.source_ids import KnownSources, NoSources, SourceId, source_id_of
 from seglake.log_dirs.unread_files import UnreadFiles, is_recognised
 from seglake.segment_codec.known_names import Place, known_name
 from seglake.segment_codec.log_dir import (
@@ -27,6 +28,7 @@ from seglake.storage.many_requests import each
 from seglake.storage.storage import Storage
 
 TopicFilter = Callable[[str], bool]
+_NO_SOURCES = NoSources()
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,7 @@ class Discovery:
     beside segments without which a log is read. `topics` are
     those of all partition folders, whether they are selected or not. `unread_files` are recognised,
     and not read. `absent` are partitions of which a log dir has a high watermark and no source a
-    folder.
+    folder. `cluster_id` is what meta.properties names.
     """
 
     source_id: str
@@ -49,6 +51,7 @@ class Discovery:
     topics: frozenset[str]
     unread_files: tuple[UnreadFiles, ...] = ()
     absent: tuple[AbsentPartition, ...] = ()
+    cluster_id: str | None = None
 
     @property
     def partitions(self) -> set[str]:
@@ -84,12 +87,15 @@ def discover(
     takes_topic: TopicFilter = lambda topic: True,
     source_id: str | None = None,
     unnamed_id: str | None = None,
+    known: KnownSources = _NO_SOURCES,
 ) -> Discovery:
     """List all partitions of the sources whose topic is selected.
 
     Args:
-        source_id: the cluster that the sources belong to, where meta.properties names none.
+        source_id: the cluster that the sources belong to, where meta.properties names none, or
+            what a lake calls it.
         unnamed_id: what stands for it where nothing names it; None where something must.
+        known: what a lake knows of sources.
 
     Raises:
         WrongSourceError: a source is missing, refused, no folder or no log dir, or whose cluster it
@@ -102,7 +108,7 @@ def discover(
     found = find_sources(sources, storage, notes, unreadable, unread)
     files, failed = _log_dir_files(found, storage, notes)
     unreadable |= {path: str(error) for path, error in failed.items()}
-    cluster_id = _source_id(files, failed, source_id, unnamed_id)
+    source = _source_id(files, failed, source_id, unnamed_id, known)
     replicas = [
         replica
         for log_dir in found
@@ -118,7 +124,8 @@ def discover(
         if _is_selected(name, takes_topic)
     }
     return Discovery(
-        source_id=cluster_id,
+        source_id=source.source_id,
+        cluster_id=source.cluster_id,
         log_dirs=tuple(found),
         replicas=tuple(_with_known_topic_ids(replicas, notes)),
         notes=tuple(notes),
@@ -204,37 +211,15 @@ def _source_id(
     failed: dict[str, StorageError],
     given: str | None,
     unnamed: str | None,
-) -> str:
+    known: KnownSources,
+) -> SourceId:
     named = {path: read.cluster_id for path, read in files.items() if read.cluster_id}
-    cluster_ids = set(named.values())
-    if len(cluster_ids) > 1:
-        raise WrongSourceError(
-            "the sources belong to different clusters: make one call for each. "
-            + "; ".join(
-                f"{cluster}: {examples(path for path in named if named[path] == cluster)}"
-                for cluster in sorted(cluster_ids)
-            )
-        )
     # A file that cannot be read may name the cluster: an id made up instead would take all of it
     # once more.
-    if failed and (not files or (not cluster_ids and given is None and unnamed is None)):
+    if failed and (not files or not (named or given or unnamed)):
         first = next(iter(failed.values()))
         raise refused_or_failed(first) from first
-    if not cluster_ids:
-        found = given or unnamed
-        if found is None:
-            raise WrongSourceError(
-                "no meta.properties names a cluster id: give --source-id, a name of your own for"
-                " this cluster, and use the same one in every run. Looked for in " + examples(files)
-            )
-        return found
-    (cluster_id,) = cluster_ids
-    if given is not None and given != cluster_id:
-        raise WrongSourceError(
-            f"meta.properties names cluster {cluster_id}, --source-id says {given}: leave "
-            "--source-id out"
-        )
-    return cluster_id
+    return source_id_of(named, files, given=given, unnamed=unnamed, known=known)
 
 
 def _replicas(

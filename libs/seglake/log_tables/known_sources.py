@@ -1,9 +1,45 @@
-"""Clusters that a lake has rows of. Effect: reads the ledger."""
+"""Sources that a lake has rows of, and the cluster ids that it has joined with them. Effect."""
+
+from collections.abc import Collection, Mapping
+from functools import cached_property
 
 from seglake.lake.delta_tables import LakeTables
+from seglake.lake.table_creation import set_property
+from seglake.lake.tables import CHECKPOINTS
+
+_JOINED = "seglake.source."  # and the cluster id: a property of the table of checkpoints
 
 
-def only_source(tables: LakeTables) -> str | None:
-    """Return the lake's source if it has exactly one; None also where there is no lake."""
-    found = tables.source_ids() if tables.exists() else []
-    return found[0] if len(found) == 1 else None
+class LakeSources:
+    """What a lake knows of sources, read when it is asked for; nothing where there is no lake."""
+
+    def __init__(self, tables: LakeTables) -> None:
+        self._tables = tables
+
+    @cached_property
+    def sources(self) -> Collection[str]:
+        """The sources that it has rows of."""
+        return self._tables.source_ids() if self._tables.exists() else []
+
+    @cached_property
+    def joined(self) -> Mapping[str, str]:
+        """The source of a cluster id, where that is not the id itself."""
+        if not self._tables.exists():
+            return {}
+        settings = self._tables.unchecked_state(CHECKPOINTS).settings
+        return {
+            name.removeprefix(_JOINED): source
+            for name, source in settings.items()
+            if name.startswith(_JOINED)
+        }
+
+    @property
+    def only(self) -> str | None:
+        """The source, if there is exactly one."""
+        found = [*self.sources]
+        return found[0] if len(found) == 1 else None
+
+
+def join_source(tables: LakeTables, cluster_id: str, source_id: str) -> None:
+    """Remember in the lake that the rows of a cluster are those of a source, from now on."""
+    set_property(tables, CHECKPOINTS, f"{_JOINED}{cluster_id}", source_id, said="join")

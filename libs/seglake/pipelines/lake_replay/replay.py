@@ -24,7 +24,7 @@ from seglake.pipelines.segment_ingest.report.unread_files import unread_files
 from seglake.pipelines.segment_ingest.run_context import (
     RunContext,
     ScanContext,
-    list_sources,
+    list_of_lake,
     opened_lake,
     published,
 )
@@ -58,8 +58,7 @@ def replay(
     tables = opened_lake(lake, scan, dry_run=dry_run)
     source_ids, notes = _clusters(tables, scan.settings.select)
     summary = ReplaySummary(run_id or uuid.uuid4().hex, tables.lake_path, dry_run, notes=notes)
-    unnamed_id = source_ids[0] if len(source_ids) == 1 else None
-    replicas = _replicas(sources, scan, summary, unnamed_id)
+    replicas = _replicas(sources, tables, scan, summary)
     summary.notes += [
         f"the lake has nothing of cluster {source_id}, so its disks fill no gap"
         for source_id in replicas
@@ -88,13 +87,13 @@ def _clusters(tables: LakeTables, select: SelectSettings) -> tuple[list[str], li
 
 
 def _replicas(
-    sources: Sequence[str], scan: ScanContext, summary: ReplaySummary, unnamed_id: str | None
+    sources: Sequence[str], tables: LakeTables, scan: ScanContext, summary: ReplaySummary
 ) -> dict[str, tuple[Replica, ...]]:
     """What lies on the disks, by cluster."""
     if not sources:
         return {}
     scan.reporter.step("listing the sources")
-    discovery = list_sources(sources, scan, unnamed_id=unnamed_id)
+    discovery = list_of_lake(sources, scan, tables)
     summary.notes += discovery.notes
     summary.left_out |= discovery.unreadable
     compressed = (

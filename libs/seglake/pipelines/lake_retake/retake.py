@@ -11,7 +11,6 @@ from seglake.kafka_log.read_policy import Isolation
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.lake.delta_commit import recover
 from seglake.log_dirs.discovery import check_apart
-from seglake.log_tables.known_sources import only_source
 from seglake.pipelines.lake_retake.retake_ledger import RetakeLedger
 from seglake.pipelines.lake_retake.retake_plan import (
     NOTHING_YET,
@@ -29,7 +28,7 @@ from seglake.pipelines.segment_ingest.repair.repair import repair
 from seglake.pipelines.segment_ingest.run_context import (
     RunContext,
     ScanContext,
-    list_sources,
+    list_of_lake,
     opened_lake,
     published,
 )
@@ -61,7 +60,7 @@ def retake(
     started = time.monotonic()
     tables = opened_lake(lake, scan, dry_run=dry_run)
     scan.reporter.step("listing the sources")
-    discovery = list_sources(sources, scan, unnamed_id=only_source(tables))
+    discovery = list_of_lake(sources, scan, tables)
     check_apart(discovery, scan.storage, tables.lake_path)
     context = RunContext.begun(
         _of_whole_logs(scan),

@@ -29,6 +29,7 @@ from seglake.lake.parquet_rows import (
 from seglake.lake.snapshots import StoredFile, read_snapshots
 from seglake.lake.tables import RECORDS
 from seglake.log_tables.coverage import Coverage
+from seglake.log_tables.known_sources import LakeSources
 from seglake.near_names import did_you_mean
 from seglake.pipelines.record_print.line_style import COLUMNS
 from seglake.pipelines.record_print.record_choice import RecordChoice
@@ -140,6 +141,8 @@ def lake_records(
 
 def _ledgers(tables: LakeTables, source_id: str | None) -> list[_Ledger]:
     there = tables.source_ids()
+    if source_id is not None:
+        source_id = LakeSources(tables).joined.get(source_id, source_id)
     if source_id is not None and source_id not in there:
         near = did_you_mean(source_id, there)
         raise WrongCallError(f"the lake has nothing of a cluster {source_id}{near}")

@@ -16,6 +16,7 @@ from seglake.lake.table_creation import create_missing, upgrade_notes
 from seglake.log_dirs.discovery import Discovery, check_apart
 from seglake.log_dirs.errors import WrongSourceError
 from seglake.log_tables.coverage import Coverage, with_known_id
+from seglake.log_tables.known_sources import LakeSources, join_source
 from seglake.log_tables.observation_rows import append_observations
 from seglake.pipelines.segment_ingest.announcement import Announcement
 from seglake.pipelines.segment_ingest.committing.concurrent_ranges import concurrent_ranges
@@ -42,6 +43,7 @@ from seglake.pipelines.segment_ingest.replica_conflicts.conflicts import (
 from seglake.pipelines.segment_ingest.replica_conflicts.elections import lost_elections
 from seglake.pipelines.segment_ingest.replica_conflicts.log_check import LogCheck
 from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import ConflictCount
+from seglake.pipelines.segment_ingest.replica_conflicts.source_check import check_source
 from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
 from seglake.pipelines.segment_ingest.report.left_on_disk import may_be_left
 from seglake.pipelines.segment_ingest.report.observed import observed
@@ -51,6 +53,7 @@ from seglake.pipelines.segment_ingest.round_look import looked
 from seglake.pipelines.segment_ingest.run_context import (
     RunContext,
     ScanContext,
+    is_unjoined,
     list_selected,
     list_sources,
     published,
@@ -85,13 +88,16 @@ def ingest(
     started = time.monotonic()
     scan.reporter.step("listing the sources")
     tables = LakeTables(scan.storage.locate(lake), scan.storage)
-    discovery = list_selected(sources, scan)
+    known = LakeSources(tables)
+    discovery = list_selected(sources, scan, known=known)
     check_apart(discovery, scan.storage, tables.lake_path)
     context = RunContext.begun(
         scan, tables, discovery.source_id, run_id=run_id, after=after, is_dry_run=dry_run
     )
     scan.reporter.step("opening the lake")
     added, recovered = _opened(context) if discovery.replicas and not dry_run else ([], ())
+    check_source(discovery, known, context)
+    joined = _joined(discovery, known, context)
     with Announcement(context, {replica.key.topic for replica in discovery.replicas}) as announced:
         rounds, unread, short = _ingested(sources, discovery, announced.context)
         repairs = _repaired(discovery.replicas, rounds, announced.context)
@@ -102,7 +108,7 @@ def ingest(
         rounds=rounds,
         repairs=repairs,
         unread={**unread, **repairs.unread},
-        notes=(*upgrade_notes(added), *announced.notes),
+        notes=(*upgrade_notes(added), *joined, *announced.notes),
         short_logs=short,
         now=(now := datetime.now(UTC)),  # not before anything was committed
         observations=(seen := _recorded(rounds, context, now)),
@@ -120,6 +126,19 @@ def _opened(context: RunContext) -> tuple[list[str], tuple[str, ...]]:
     is_single_writer = context.settings.write.single_writer
     added = create_missing(context.tables, is_single_writer=is_single_writer)
     return added, recover(context.tables, context.source_id, after=context.after)
+
+
+def _joined(discovery: Discovery, known: LakeSources, context: RunContext) -> list[str]:
+    """Remember that a cluster id and a name are one source, and say so."""
+    cluster_id, source_id = discovery.cluster_id, discovery.source_id
+    if cluster_id is None or not is_unjoined(discovery, known):
+        return []
+    if not context.is_dry_run:
+        join_source(context.tables, cluster_id, source_id)
+    return [
+        f"cluster {cluster_id} has the logs that this lake has as {source_id}: it goes on under "
+        "that name, and later runs need no --source-id"
+    ]
 
 
 def _recorded(
@@ -157,7 +176,7 @@ def _ingested(
         return rounds, unread, []
     now: Discovery | None = None
     with suppress(WrongSourceError, StorageError):  # if they are gone, what was left out waits
-        now = list_sources(sources, context.scan)
+        now = list_sources(sources, context.scan, known=LakeSources(context.tables))
     replicas = () if now is None else now.replicas
     retried = retryable_replicas(discovery.replicas, replicas, unread)
     for replica in retried:

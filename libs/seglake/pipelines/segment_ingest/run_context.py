@@ -11,7 +11,10 @@ from seglake.lake import delta_commit
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.lake_folder import opening
 from seglake.log_dirs.discovery import Discovery, discover
+from seglake.log_dirs.errors import WrongSourceError
+from seglake.log_dirs.source_ids import KnownSources, NoSources
 from seglake.log_tables.coverage import Coverage
+from seglake.log_tables.known_sources import LakeSources
 from seglake.log_tables.ledger_digest import LedgerDigest
 from seglake.pipelines.progress import RunReporter
 from seglake.pipelines.settings.settings import Settings
@@ -19,6 +22,8 @@ from seglake.pipelines.settings.topic_selection import check_selection, unmatche
 from seglake.segment_decoding.tasks import DecodeSettings
 from seglake.storage.storage import Storage
 from seglake.task_engine.engine import Engine
+
+_NO_SOURCES = NoSources()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +103,11 @@ class RunContext:
 
 
 def list_sources(
-    sources: Sequence[str], scan: ScanContext, *, unnamed_id: str | None = None
+    sources: Sequence[str],
+    scan: ScanContext,
+    *,
+    unnamed_id: str | None = None,
+    known: KnownSources = _NO_SOURCES,
 ) -> Discovery:
     """The partitions of the sources that the settings select; see `discover`."""
     settings = scan.settings
@@ -108,18 +117,46 @@ def list_sources(
         takes_topic=settings.select.takes_topic,
         source_id=settings.source.source_id,
         unnamed_id=unnamed_id,
+        known=known,
     )
 
 
+def list_of_lake(sources: Sequence[str], scan: ScanContext, tables: LakeTables) -> Discovery:
+    """List sources whose logs the lake has; those that name no cluster are of its only source.
+
+    Raises:
+        WrongSourceError: no ingest has joined the cluster id with the name that is given.
+    """
+    known = LakeSources(tables)
+    discovery = list_sources(sources, scan, unnamed_id=known.only, known=known)
+    cluster_id = discovery.cluster_id
+    if is_unjoined(discovery, known):
+        raise WrongSourceError(
+            f"the lake has not joined cluster {cluster_id} with {discovery.source_id} yet: seglake "
+            f"ingest --source-id {discovery.source_id} does, if both have the same logs"
+        )
+    return discovery
+
+
+def is_unjoined(discovery: Discovery, known: KnownSources) -> bool:
+    """Whether a person calls a cluster by a name that the lake has not joined with its id."""
+    cluster_id = discovery.cluster_id
+    return cluster_id not in (None, discovery.source_id) and cluster_id not in known.joined
+
+
 def list_selected(
-    sources: Sequence[str], scan: ScanContext, *, unnamed_id: str | None = None
+    sources: Sequence[str],
+    scan: ScanContext,
+    *,
+    unnamed_id: str | None = None,
+    known: KnownSources = _NO_SOURCES,
 ) -> Discovery:
     """The same, with a note of each glob that selects nothing.
 
     Raises:
         NothingSelectedError: none of the topics that are there is selected.
     """
-    discovery = list_sources(sources, scan, unnamed_id=unnamed_id)
+    discovery = list_sources(sources, scan, unnamed_id=unnamed_id, known=known)
     select = scan.settings.select
     # A folder that cannot be listed may hold what is missed.
     check = check_selection if discovery.has_all_topics else unmatched_globs

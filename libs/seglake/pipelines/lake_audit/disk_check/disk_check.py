@@ -16,7 +16,7 @@ from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS
 from seglake.log_dirs.discovery import Discovery, discover
 from seglake.log_dirs.errors import WrongSourceError
 from seglake.log_tables.coverage import Coverage, with_known_id
-from seglake.log_tables.known_sources import only_source
+from seglake.log_tables.known_sources import LakeSources
 from seglake.log_tables.ledger_layers import INGESTED, RangeKind
 from seglake.pipelines.lake_audit.disk_check.disk_check_task import (
     DiskPiece,
@@ -102,12 +102,14 @@ def find_disks(
         NothingSelectedError: none of the topics that are there is selected.
     """
     select = replace(settings.select, internal_topics=True)
+    known = LakeSources(LakeTables(storage.locate(lake), storage))
     found = discover(
         sources,
         storage,
         takes_topic=select.takes_topic,
         source_id=settings.source.source_id,
-        unnamed_id=only_source(LakeTables(storage.locate(lake), storage)),
+        unnamed_id=known.only,
+        known=known,
     )
     # A folder that cannot be listed may hold what is missed.
     check = check_selection if found.has_all_topics else unmatched_globs

@@ -4,7 +4,7 @@ Where a folder and the ledger name the topic id, that is known: nothing is read,
 has grown, the batch that was taken last, to see whether an election went against it.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -76,6 +76,15 @@ class _Case:
     has_news: bool
 
 
+class FoundLog(NamedTuple):
+    """A log on a disk beside what the lake has of it, at the last offset that both have."""
+
+    replica: Replica
+    taken: LastBatch
+    found: LastBatch
+    is_same: bool
+
+
 class _Pair(NamedTuple):
     """A batch of the lake, and what the disk has at its place."""
 
@@ -131,6 +140,29 @@ def check_logs(
         if not _is_empty_second_log(case, answer, lake, coverage, check):
             _judge(case, answer, lake, context, check)
     return check
+
+
+def found_logs(
+    replicas: Sequence[Replica], coverage: Coverage, lake: IngestedBatches, context: RunContext
+) -> Iterator[FoundLog]:
+    """Compare the last batches that logs and the lake both have; what tells nothing is left out."""
+    asked: list[tuple[Replica, LastBatch, BatchRequest]] = []
+    for replica in replicas:
+        frontier = coverage.frontier(replica.key)
+        taken = None if frontier is None else frontier.last_batch
+        request = None if taken is None else _request_at(replica, taken.base_offset, context)
+        if taken is not None and request is not None:
+            asked.append((replica, taken, request))
+    answers = _answers([request for *_, request in asked], context)
+    for (replica, taken, _), answer in zip(asked, answers, strict=True):
+        pair = _pair(taken, answer)
+        if isinstance(answer, LogEnd):
+            pair = _last_common(replica, answer.next_offset, lake, context)
+        if pair is None:
+            continue
+        is_same = likeness(*pair) is Likeness.SAME or _begins_alike(replica, lake, context)
+        if is_same or _differ(pair, replica, lake):
+            yield FoundLog(replica, pair.taken, pair.found.header, is_same=is_same)
 
 
 def _ends_before(replica: Replica, partition: SurveyedPartition | None, offset: int) -> str | None:

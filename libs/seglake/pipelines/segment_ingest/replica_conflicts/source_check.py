@@ -1,0 +1,104 @@
+"""Whether disks are those of a source that the lake has under another name. Effect: reads."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import NamedTuple
+
+from seglake.kafka_log.log_identity import difference
+from seglake.kafka_log.replica import Replica
+from seglake.kafka_log.replica_selection import likely, replicas_by_partition
+from seglake.log_dirs.discovery import Discovery
+from seglake.log_dirs.errors import WrongSourceError
+from seglake.log_tables.batch_lookup import IngestedBatches
+from seglake.log_tables.coverage import with_known_id
+from seglake.log_tables.known_sources import LakeSources
+from seglake.pipelines.segment_ingest.replica_conflicts.log_check import FoundLog, found_logs
+from seglake.pipelines.segment_ingest.run_context import RunContext, is_unjoined, published
+
+_CLUSTER_ID = re.compile(r"[A-Za-z0-9_-]{22}")  # as Kafka makes them: 16 bytes in base64
+_AT_ONCE = 64
+
+
+class _Answer(NamedTuple):
+    """A log of the disks that a source of the lake has, else one that it has otherwise."""
+
+    same: FoundLog | None
+    other: FoundLog | None
+
+
+def check_source(discovery: Discovery, known: LakeSources, context: RunContext) -> None:
+    """Refuse disks whose rows would come again under a second name, or under another's.
+
+    The name that a person gives a cluster whose id is new must be that of the same logs. Where the
+    lake has rows and none of this source, no source of another name may have its logs.
+
+    Raises:
+        WrongSourceError: with a batch that both have, or that differs.
+    """
+    if is_unjoined(discovery, known):
+        _check_name(discovery, context)
+        return
+    is_new = context.tables.exists() and not context.ledger.rows(discovery.source_id)
+    is_told = discovery.cluster_id is not None and context.settings.source.source_id is not None
+    if is_new and not is_told:
+        _check_others(discovery, known, context)
+
+
+def _check_name(discovery: Discovery, context: RunContext) -> None:
+    cluster_id, source_id = discovery.cluster_id, discovery.source_id
+    found = _compared(discovery.replicas, source_id, context)
+    if found.same is not None:
+        return
+    wrong = f"cluster {cluster_id} cannot be joined with {source_id}"
+    if found.other is not None:
+        replica, taken, batch = found.other.replica, found.other.taken, found.other.found
+        raise WrongSourceError(
+            f"{wrong}: of {replica.key} {difference(taken, batch)} in {replica.folder}. It is "
+            "another cluster: leave --source-id out"
+        )
+    raise WrongSourceError(
+        f"{wrong}: the lake has no batch of these disks under that name, so nothing shows that "
+        "both are one cluster. Leave --source-id out, or begin another lake"
+    )
+
+
+def _check_others(discovery: Discovery, known: LakeSources, context: RunContext) -> None:
+    """See that no other source has these logs; two clusters with ids of their own are two."""
+    is_named = discovery.cluster_id is not None
+    for name in sorted(known.sources):
+        if is_named and (_CLUSTER_ID.fullmatch(name) or name in known.joined.values()):
+            continue
+        found = _compared(discovery.replicas, name, context).same
+        if found is not None:
+            raise WrongSourceError(
+                f"{discovery.source_id} is new in this lake, and {found.replica.folder} is a log "
+                f"that it has as {name}: both have the batch at offset {found.found.base_offset} "
+                f"with checksum {found.found.crc:#010x}. Give --source-id {name}"
+                f"{_once(discovery)}"
+            )
+
+
+def _once(discovery: Discovery) -> str:
+    if discovery.cluster_id is None:
+        return ", as in the runs before"
+    return (
+        ", which joins the two; later runs need no --source-id. If it is another cluster, say so "
+        f"with --source-id {discovery.cluster_id}"
+    )
+
+
+def _compared(replicas: Iterable[Replica], source_id: str, context: RunContext) -> _Answer:
+    """Look for a log that a source of the lake has, until one is found."""
+    other = replace(context, source_id=source_id)
+    _, coverage = published(other, [])
+    lake = IngestedBatches(context.tables, source_id, coverage)
+    logs = replicas_by_partition(with_known_id(replica, coverage) for replica in replicas)
+    chosen = [likely(log) for log in logs if log[0].segments]
+    differs: FoundLog | None = None
+    for start in range(0, len(chosen), _AT_ONCE):
+        for found in found_logs(chosen[start : start + _AT_ONCE], coverage, lake, other):
+            if found.is_same:
+                return _Answer(found, None)
+            differs = differs or found
+    return _Answer(None, differs)
