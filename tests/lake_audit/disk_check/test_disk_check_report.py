@@ -38,10 +38,25 @@ def test_explained_differences_are_no_problem_and_counted_by_reason() -> None:
     check = _check(report, lake_records=20)
     assert exit_code([check]) == 0
     assert _lines(check) == [
-        "compared with 1 copy on disk: 10 records are equal: 3 differ, each explained",
+        "compared with 1 copy on disk: 10 records are equal: 3 differ, each explained, 4 on the "
+        "disk only, each explained, 7 in the lake only, 1 damaged span not compared",
         "orders-0  10 records are equal, 1 differ, in quarantine, 2 differ, of another leader, "
         "4 on the disk only, aborted, 7 in the lake only, 1 damaged span",
     ]
+
+
+def test_the_headline_has_all_that_the_lines_below_have() -> None:
+    due = _check(PieceReport(equal=5, not_taken=[(5, 20)]), partition="a-0")
+    lagging = _check(PieceReport(equal=3), partition="b-0", lake_records=33)
+    first, *_ = _lines(due, lagging)
+    assert first == (
+        "compared with 2 copies on disk: 8 records are equal: 30 in the lake only, 15 offsets not "
+        "ingested yet"
+    )
+    assert _lines(_check(PieceReport(equal=5)))[0].endswith(
+        ": 5 records are equal: nothing differs"
+    )
+    assert _lines(_check(PieceReport()))[0].endswith(": 0 records are equal: no record to compare")
 
 
 def test_a_problem_comes_first_with_its_first_offsets_and_how_many_more() -> None:
@@ -77,8 +92,8 @@ def test_what_is_not_ingested_yet_is_due_unless_it_lies_above_the_high_watermark
     ranges = [(10, 20), (30, 31), (40, 41), (50, 51)]
     (_, _, due) = _lines(_check(PieceReport(not_taken=ranges), high_watermark=11))
     assert due.strip() == (
-        "13 offsets are not ingested yet, [10, 20), [30, 31), [40, 41) and 1 more ranges: the next "
-        "ingest reads them or says why not"
+        "13 offsets are not ingested yet, [10, 20), [30, 31), [40, 41) and 1 more ranges: an "
+        "ingest without a time window reads them or says why not"
     )
     (_, _, above) = _lines(_check(PieceReport(not_taken=ranges[:1]), high_watermark=10))
     assert above.endswith("[10, 20): above the high watermark 10")

@@ -300,5 +300,5 @@ def _left(marks: LogMarks | None, covered: Sequence[OffsetRange]) -> LeftAbove |
     elif marks.upper_bound == "high_watermark" and high is not None and end >= high:
         reason = f"it lies above the high watermark {high}"
     else:
-        reason = "the ledger does not say why; the next ingest tells"
+        reason = "the ledger does not say why; an ingest without a time window tells"
     return LeftAbove(end, marks.log_end_offset, reason)

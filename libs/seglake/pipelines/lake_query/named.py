@@ -1,11 +1,11 @@
 """Which tables and views a statement may name, and what is said of one that is not there. Pure."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from seglake.lake.tables import CHECKPOINTS, TABLES, Table
 from seglake.near_names import did_you_mean
 from seglake.pipelines.lake_query.errors import WrongQueryError
-from seglake.pipelines.lake_query.statements import shows_names
+from seglake.pipelines.lake_query.statements import shows_names, tokens
 from seglake.pipelines.lake_query.topic_views import PREFIX, confusion, topic_views
 from seglake.pipelines.lake_query.views import VIEWS, topic_view, views_of
 
@@ -23,24 +23,38 @@ def tables_in(text: str, views: Mapping[str, str] = VIEWS) -> list[Table]:
 
 
 def views_in(
-    text: str, topics: Callable[[], Iterable[str]], views: Mapping[str, str] = VIEWS
+    text: str, topics: Callable[[], Collection[str]], views: Mapping[str, str] = VIEWS
 ) -> dict[str, str]:
     """The views that a statement names, and those that these ask, in the order to make them in.
 
     Args:
         topics: gives all topics, which are many, where the statement may name the view of one.
         views: as of `tables_in`.
+
+    Raises:
+        WrongQueryError: a name could mean several topics.
     """
     is_everything = shows_names(text)
     needed = _needed(text)
     found = dict(views) if is_everything else views_of(needed, views)
     if is_everything or PREFIX in needed:
+        known = topics()
+        _require_clear(text, known)
         found |= {
             name: topic_view(topic)
-            for name, topic in topic_views(topics()).items()
+            for name, topic in topic_views(known).items()
             if is_everything or name.casefold() in needed
         }
     return found
+
+
+def _require_clear(text: str, topics: Iterable[str]) -> None:
+    """See that no name in a statement could mean several topics."""
+    names = {token.text.strip('`"') for token in tokens(text)}
+    for name in sorted(name for name in names if name.casefold().startswith(PREFIX)):
+        confused = confusion(name, topics)
+        if confused is not None:
+            raise WrongQueryError(confused)
 
 
 def _needed(text: str) -> str:
@@ -60,9 +74,6 @@ def no_such_table(name: str, topics: Iterable[str]) -> WrongQueryError:
     Args:
         topics: all of them.
     """
-    confused = confusion(name, topics)
-    if confused is not None:
-        return WrongQueryError(confused)
     known = known_names()
     near = did_you_mean(name, [*known, *topic_views(topics)])
     return WrongQueryError(

@@ -13,6 +13,7 @@ from seglake.pipelines.lake_audit.ledger import Blocks, Flags, Offsets
 from seglake.pipelines.lake_audit.texts import is_one_of
 
 Reason = tuple[str, Flags]  # in words, and the records that it holds for
+IN_QUARANTINE = "in quarantine"
 
 
 class DiskRecords(NamedTuple):
@@ -75,7 +76,7 @@ def why_different(records: DiskRecords, batches: pa.Table) -> Explained:
 def _of_another_log(records: DiskRecords, batches: pa.Table) -> list[Reason]:
     place = _batch_of(records.offsets, batches)
     is_of_other_leader = (place >= 0) & _is_of_other_leader(records, batches, place)
-    return [("in quarantine", records.is_quarantined), ("of another leader", is_of_other_leader)]
+    return [(IN_QUARANTINE, records.is_quarantined), ("of another leader", is_of_other_leader)]
 
 
 def _explained(records: DiskRecords, reasons: Iterable[Reason]) -> Explained:

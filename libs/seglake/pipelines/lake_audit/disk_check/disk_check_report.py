@@ -8,6 +8,7 @@ from seglake.errors import ExitCode
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.pipelines.lake_audit.disk_check.disk_check import CopyCheck
 from seglake.pipelines.lake_audit.disk_check.disk_check_task import Places
+from seglake.pipelines.progress import show_count
 from seglake.printable import as_lines
 
 _MOST_COPIES = 40
@@ -68,12 +69,30 @@ def to_text(checks: Sequence[CopyCheck]) -> str:
 def _headline(checks: Sequence[CopyCheck]) -> str:
     equal = sum(check.report.equal for check in checks)
     wrong = sum(check.has_problem for check in checks)
-    explained = sum(sum(check.report.explained_differences.values()) for check in checks)
-    verdict = f"{explained} differ, each explained" if explained else "nothing differs"
+    verdict = ", ".join(_not_equal(checks)) or (
+        "nothing differs" if equal else "no record to compare"
+    )
     if wrong:
         verdict = f"NOT EXPLAINED: see {wrong} of them"
     copies = "copy" if len(checks) == 1 else "copies"
     return f"compared with {len(checks)} {copies} on disk: {equal} records are equal: {verdict}"
+
+
+def _not_equal(checks: Sequence[CopyCheck]) -> Iterator[str]:
+    """Give all that the lines below have besides equal records, as one sum each."""
+    reports = [check.report for check in checks]
+    ranges = [offsets for check in checks for offsets in check.not_taken]
+    for count, what in (
+        (sum(report.explained_differences.total() for report in reports), "differ, each explained"),
+        (sum(report.left_out.total() for report in reports), "on the disk only, each explained"),
+        (sum(check.only_in_lake for check in checks), "in the lake only"),
+        (sum(stop - start for start, stop in ranges), "offsets not ingested yet"),
+    ):
+        if count:
+            yield f"{count} {what}"
+    damaged = sum(report.damaged_spans for report in reports)
+    if damaged:
+        yield f"{show_count(damaged, 'damaged span')} not compared"
 
 
 def _lines(check: CopyCheck) -> Iterator[str]:
@@ -89,8 +108,7 @@ def _lines(check: CopyCheck) -> Iterator[str]:
     if check.only_in_lake:
         facts.append(f"{check.only_in_lake} in the lake only")
     if report.damaged_spans:
-        spans = "span" if report.damaged_spans == 1 else "spans"
-        facts.append(f"{report.damaged_spans} damaged {spans}")
+        facts.append(show_count(report.damaged_spans, "damaged span"))
     yield ", ".join(facts)
     if report.different.records:
         yield f"PROBLEM  {_places(report.different)} differ from the lake"
@@ -119,6 +137,6 @@ def _not_taken(ranges: Sequence[OffsetRange], high_watermark: int | None) -> str
     why = (
         f"above the high watermark {high_watermark}"
         if above
-        else "the next ingest reads them or says why not"
+        else "an ingest without a time window reads them or says why not"
     )
     return f"{count} offsets are not ingested yet, {shown}{more}: {why}"

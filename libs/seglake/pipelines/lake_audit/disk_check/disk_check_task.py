@@ -23,6 +23,7 @@ from seglake.log_tables.batch_rows import header_columns
 from seglake.log_tables.internal_columns import INTERPRETERS
 from seglake.log_tables.record_rows import Origin, UnitRows, record_rows, shared_of
 from seglake.pipelines.lake_audit.disk_check.absence_reasons import (
+    IN_QUARANTINE,
     DiskRecords,
     why_absent,
     why_different,
@@ -192,7 +193,10 @@ class _Check:
             first = first_offset_of(unit)
             start = max(unit.last_offset if first is None else first, piece.log_start_offset)
             rest = subtracted((start, unit.last_offset + 1), merged(piece.covered))
-            self._report.not_taken += rest  # it may begin before the lake ends: of another leader
+            if is_quarantined:  # no run will ingest it
+                self._report.left_out[IN_QUARANTINE] += sum(stop - start for start, stop in rest)
+            else:
+                self._report.not_taken += rest  # may begin before the lake ends: of another leader
             ceiling = max(
                 (stop for _, stop in piece.covered if stop <= unit.last_offset), default=0
             )

@@ -325,18 +325,18 @@ def _notes(facts: RunFacts) -> list[str]:
 
 def _unproved_offsets(rounds: Iterable[RoundResult]) -> list[str]:
     """Of batches beside holes, each of which may have moved there."""
-    holes = {
-        str(partition.key): sum(survey.hole_count for survey in partition.surveys)
+    found = {
+        partition.key
         for done in rounds
         for partition in done.look.same
+        if any(survey.hole_count for survey in partition.surveys)
     }
-    count = sum(holes.values())
-    if not count:
+    if not found:
         return []
-    partitions = show_count(sum(found > 0 for found in holes.values()), "partition")
     return [
-        f"{show_count(count, 'hole')} in the offsets of {partitions}, as compaction leaves them: a "
-        "batch beside one could have a wrong offset unseen, since no checksum covers offsets"
+        f"offsets are missing between sound batches of {show_count(len(found), 'partition')}, as "
+        "compaction leaves them: a batch beside such a gap could have a wrong offset unseen, since"
+        " no checksum covers offsets"
     ]
 
 
