@@ -7,6 +7,7 @@ Row groups go to the disk column by column as they are encoded, so that a writer
 of a few pages beside the rows it was given.
 """
 
+import hashlib
 import re
 import uuid
 from typing import BinaryIO, NamedTuple, Self
@@ -49,6 +50,8 @@ _PAGE_BYTES = 64 << 10
 # Arrow ends a page after 20,000 rows, for readers of an index of pages, which is not written here.
 # Each page of a narrow column costs a start of the codec.
 _MOST_PAGE_ROWS = 1 << 20
+MOST_IN_A_FOLDER = 255 - len("topic=")
+_DIGEST_LETTERS = 32
 _STRANGE_CHARACTERS = re.compile(r"[^A-Za-z0-9._-]")
 
 
@@ -188,8 +191,20 @@ def _new_path(table: Table, topic: str) -> str:
     name = f"{uuid.uuid4().hex}.parquet"
     if not table.partition_by:
         return name
-    # Kafka's topic names have no other characters; the log has the exact value, not the folder.
-    return f"{table.partition_by[0]}={_STRANGE_CHARACTERS.sub('_', topic)}/{name}"
+    return f"{table.partition_by[0]}={folder_value(topic)}/{name}"
+
+
+def folder_value(topic: str) -> str:
+    """Return a topic's name as its folder has it; the log has the exact value, not the folder.
+
+    Kafka's topic names have no other characters. Brokers before 0.10 allow up to 255, of which a
+    file system has no room for `topic=`.
+    """
+    value = _STRANGE_CHARACTERS.sub("_", topic)
+    if len(value) <= MOST_IN_A_FOLDER:
+        return value
+    digest = hashlib.sha256(topic.encode()).hexdigest()[:_DIGEST_LETTERS]
+    return f"{value[: MOST_IN_A_FOLDER - _DIGEST_LETTERS - 1]}_{digest}"
 
 
 def _open_writer(

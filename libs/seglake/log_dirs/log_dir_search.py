@@ -220,8 +220,7 @@ class _Search:
             self._unread += segments_of(path, UnreadKind.LOOSE_SEGMENT, segments)
             return [self._log_dir(path, entries, folders, problems)]
         self._unread += segments_of(path, UnreadKind.FOLDER, segments)
-        links = (entry for entry in entries if entry.problem)
-        problems |= {e.name: _no_way(e) for e in links if self._storage.link_problem(e.path)}
+        problems |= {entry.name: _no_way(entry) for entry in entries if entry.problem}
         self._close(path, problems)
         return [
             found

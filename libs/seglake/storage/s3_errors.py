@@ -12,6 +12,7 @@ from seglake.storage.s3_access import S3Access
 
 _CODE = re.compile(r"(?:<Code>|\(code: )([A-Za-z0-9_.-]{1,64})(?:</Code>|\))")
 _STATUS = re.compile(r"status code: ([0-9]{3})")
+_NO_PATH = re.compile(r'object with invalid path: (?:Error parsing )?Path "((?:[^"\\]|\\.)*)"')
 _URL_AND_AFTER = re.compile(r" +(at|performing [A-Z]+) https?://\S+.*", re.DOTALL)
 
 _SILENT = (
@@ -49,6 +50,11 @@ def is_out_of_range(error: Exception) -> bool:
     return "status code: 416" in str(error)
 
 
+def names_no_path(error: Exception) -> bool:
+    """Say whether a key that was listed is no path for the library."""
+    return _NO_PATH.search(str(error)) is not None
+
+
 def failure(action: str, path: str, text: str, access: S3Access) -> PlaceError:
     """Our error for a text of the library's."""
     return _kind_of(text)(action=action, path=path, reason=_reason_of(text, access))
@@ -69,6 +75,8 @@ def _is_silence(text: str) -> bool:
 
 def _is_refusal(text: str) -> bool:
     """Whether the answer will be the same until somebody mends something."""
+    if _NO_PATH.search(text) is not None:
+        return True
     if any(word in text for word in (*_HALF_A_KEY, _OTHER_REGION_TEXT, _NOT_TRUSTED)):
         return True
     code, status = _answer(text)
@@ -83,6 +91,11 @@ def _answer(text: str) -> tuple[str, int | None]:
 
 def _reason_of(text: str, access: S3Access) -> str:
     """What went wrong, and which property to look at."""
+    if (strange := _NO_PATH.search(text)) is not None:
+        return (
+            f"the key {strange[1]} has a part that is empty, a dot, two dots or not printable, as"
+            " in a//b: copy the object to another key"
+        )
     code, status = _answer(text)
     if any(word in text for word in _NO_CREDENTIALS):
         return f"no credentials were found: set {_KEYS}"

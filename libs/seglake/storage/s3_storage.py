@@ -20,7 +20,7 @@ from seglake.storage.errors import (
     UnsupportedUriError,
 )
 from seglake.storage.read_ahead import ReadAhead
-from seglake.storage.s3_errors import failure
+from seglake.storage.s3_errors import failure, names_no_path
 from seglake.storage.s3_objects import Place, S3Output, S3Reader, client_of, failed, named
 from seglake.storage.storage import FileInfo, Reader, RemoteStorage
 
@@ -53,7 +53,11 @@ class S3Storage(RemoteStorage):
         entries = [
             _folder(f"s3://{place.access.bucket}/{prefix}", prefix)
             for prefix in found["common_prefixes"]
+            if prefix
         ]
+        if len(entries) < len(found["common_prefixes"]):  # which the library has as the root
+            problem = "keys that begin with a slash: copy the objects to other keys"
+            entries.append(FileInfo(f"{path}//", "", 0, 0, False, problem))
         entries += [_described(place.access.bucket, item) for item in objects]
         if not entries and not found["objects"] and place.key:
             raise self._nothing_to_list(place)
@@ -71,7 +75,7 @@ class S3Storage(RemoteStorage):
         return sorted(entries, key=lambda entry: entry.name)
 
     def info(self, path: str) -> FileInfo | None:
-        from obstore.exceptions import PermissionDeniedError
+        from obstore.exceptions import BaseError, PermissionDeniedError
 
         place = self._place(path)
         refusal: Exception | None = None
@@ -83,9 +87,14 @@ class S3Storage(RemoteStorage):
                 pass
             except PermissionDeniedError as error:
                 refusal = error  # it has no reason; the next answer may
-        with named("look at", place):
-            pages = place.store.list(place.key or None, chunk_size=_LISTED_AT_A_TIME)
-            is_there = next(iter(pages), None) is not None or not place.key
+        try:
+            with named("look at", place, but_not=(BaseError,)):
+                pages = place.store.list(place.key or None, chunk_size=_LISTED_AT_A_TIME)
+                is_there = next(iter(pages), None) is not None or not place.key
+        except BaseError as error:
+            is_there = names_no_path(error)  # then something is there
+            if not is_there:
+                raise failed("look at", place, error) from None
         if refusal is not None:
             raise failed("look at", place, refusal) from None
         return _folder(path, place.key) if is_there else None

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.lake_folder import SUCCESS
+from seglake.lake.parquet_files import folder_value
 from seglake.lake.plain_parquet import check_is_empty, to_plain_parquet
 from seglake.lake.table_creation import create_missing
 from seglake.lake.tables import RECORDS
@@ -37,8 +38,19 @@ def convert(
         tables = LakeTables(path, storage)
         if storage.info(tables.path(RECORDS)) is None:  # nothing was selected
             create_missing(tables, is_single_writer=settings.write.single_writer)
+        summary.left_out.update(_without_a_folder(summary.topics))
         is_whole = not (summary.left_out or summary.findings.refused)
         if not is_whole:
             summary.notes.append(f"what was left out is not in {path}: it has no {SUCCESS}")
         to_plain_parquet(tables, is_whole=is_whole)
     return summary
+
+
+def _without_a_folder(topics: Sequence[str]) -> dict[str, str]:
+    """Return the topics whose rows are in a folder of another name, and what to do."""
+    return {
+        topic: f"{topic}: its name is too long for a folder: its rows are in topic="
+        f"{folder_value(topic)}, which readers take for the topic"
+        for topic in topics
+        if folder_value(topic) != topic
+    }
