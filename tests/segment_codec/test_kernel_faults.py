@@ -10,5 +10,6 @@ def test_every_fault_of_the_kernels_has_a_code() -> None:
         DefectCode.MALFORMED_RECORD,
         DefectCode.RECORD_COUNT_MISMATCH,
         DefectCode.INNER_CRC_MISMATCH,
+        DefectCode.OFFSET_OUT_OF_ORDER,
         DefectCode.NESTED_WRAPPER,
     }

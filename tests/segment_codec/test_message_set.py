@@ -72,10 +72,10 @@ def test_magic_0_inside_magic_1_is_relative_and_has_no_time(decoder: Decoder) ->
     assert [(record.offset, record.timestamp_ms) for record in found] == [(70, -1), (71, -1)]
 
 
-def test_magic_0_inside_magic_1_has_the_append_time(decoder: Decoder) -> None:
+def test_magic_0_inside_magic_1_has_no_append_time(decoder: Decoder) -> None:
     records = [Record(None, b"a"), Record(None, b"b")]
     batch = wrapper(70, records, 1, Codec.GZIP, inner_magic=0, log_append_time_ms=T)
-    assert [record.timestamp_ms for record in decoded(decoder, batch)] == [T, T]
+    assert [record.timestamp_ms for record in decoded(decoder, batch)] == [-1, -1]
 
 
 def test_magic_1_inside_magic_0_is_absolute_and_has_its_time(decoder: Decoder) -> None:

@@ -70,11 +70,16 @@ def test_a_raised_batch_is_lost_alone(kind: str, index: int, tmp_path: Path) -> 
     summary = ingested(tmp_path / "data", tmp_path / "lake")
     assert summary.exit_code == 3
     assert summary.counts.quarantined == 1
-    assert gaps_taken(tmp_path / "lake") == [(lost.start, lost.stop, "quarantined")]
+    if kind == "wrapper_0":  # its messages have offsets of their own, which a checksum covers
+        (row,) = read_table(tmp_path / "lake", "quarantine")
+        assert (row["defect_code"], len(row["raw"])) == ("offset_contradicted", 8)
+        lost = range(0)
+    gaps = [(lost.start, lost.stop, "quarantined")] if lost else []
+    assert gaps_taken(tmp_path / "lake") == gaps
     rows = read_table(tmp_path / "lake", "records")
     assert {row["offset"]: row["value"] for row in rows} == {
         offset: b"v%d" % offset
-        for offset in range(80 if len(lost) > 1 else 8)
+        for offset in range(8 if kind.startswith("message") else 80)
         if offset not in lost
     }
     assert imbalances_of(tmp_path / "lake") == []

@@ -108,7 +108,9 @@ def _records(case: CorruptCase, facts: dict[str, Any]) -> list[OracleRecord]:
         case "intact":
             others: Sequence[OracleRecord] = ()
         case "intact+made":
-            others = _made(facts["made"], facts.get("made_headers", ()))
+            lost = {offset for gap in facts["gaps"] for offset in range(gap["start"], gap["next"])}
+            made = _made(facts["made"], facts.get("made_headers", ()))
+            others = [record for record in made if record.offset not in lost]
         case "intact+foreign":
             others = _foreign(facts["foreign"])
         case unknown:
@@ -123,7 +125,7 @@ def _made(batch: dict[str, int], headers: Sequence[dict[str, Any]]) -> list[Orac
         OracleRecord.of(
             offset,
             times_ms.get(index, batch["timestamp_ms"]),
-            "CreateTime",
+            "CreateTime" if batch.get("magic", 1) else "NoTimestampType",
             None,
             b"made-%d" % index,
             pairs.get(index, ()),
@@ -132,6 +134,11 @@ def _made(batch: dict[str, int], headers: Sequence[dict[str, Any]]) -> list[Orac
     ]
 
 
-def _foreign(place: dict[str, Any]) -> list[OracleRecord]:
-    records = expected_records(place["scenario"], place["copy"], place["topic"], place["partition"])
-    return [record for record in records if place["start"] <= record.offset < place["next"]]
+def _foreign(places: Sequence[dict[str, Any]]) -> list[OracleRecord]:
+    names = ("scenario", "copy", "topic", "partition")
+    return [
+        record
+        for place in places
+        for record in expected_records(*(place[name] for name in names))
+        if place["start"] <= record.offset < place["next"]
+    ]

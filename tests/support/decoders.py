@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterable
 from seglake.segment_codec.columns import ColumnBuilder, Columns
 from seglake.segment_codec.errors import DefectCode, DefectError
 from seglake.segment_codec.offset_order import Unit
+from seglake.segment_codec.outcomes import PiecesOutcome, UnitOutcome
 from seglake.segment_codec.record import Record, RecordHeader
 from seglake.segment_codec.record_batch import RecordBatch
 from seglake.segment_codec.reference_decoder import decode
+from seglake.segment_codec.segment import Defect
 from support.encoder import EncodedBatch
 from support.walks import sound_unit
 
@@ -36,6 +38,12 @@ def by_columns(unit: Unit, max_bytes: int = ANY_SIZE) -> list[Record]:
     builder = ColumnBuilder(max_bytes)
     builder.add(unit, LOWEST, HIGHEST)
     columns, (outcome,) = builder.flush()
+    if isinstance(outcome, PiecesOutcome):
+        parts = [piece.unit for piece in outcome.pieces if isinstance(piece, UnitOutcome)]
+        by_part = [record for part in parts for record in by_reference(part, max_bytes)]
+        assert records_of(columns) == by_part
+        defect = next(piece for piece in outcome.pieces if isinstance(piece, Defect))
+        raise DefectError(defect.code, defect.detail)
     if outcome.fault is not None:
         raise DefectError(*outcome.fault)
     return records_of(columns)
@@ -108,6 +116,7 @@ def _outcome(decoder: Decoder, unit: Unit, max_bytes: int) -> list[Record] | Def
 def _flushed(builder: ColumnBuilder) -> list[Record]:
     columns, outcomes = builder.flush()
     for outcome in outcomes:
+        assert isinstance(outcome, UnitOutcome), outcome
         assert outcome.fault is None, outcome
         is_old = not isinstance(outcome.unit, RecordBatch)
         assert outcome.record_count or not is_old, outcome

@@ -97,6 +97,8 @@ class SplitPoints:
         self._is_explained = False
         self._in_order = self._in_order + 1 if isinstance(unit, RecordBatch) else 0
         self._reached = unit.last_offset + 1
+        if isinstance(unit, Wrapper) and unit.is_resolved:
+            self._odd()  # only a walk that compares knows its offsets
 
     def run(self, run: BatchRun) -> None:
         """Sound batches were met that begin where all before them ended, or later."""

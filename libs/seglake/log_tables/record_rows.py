@@ -74,7 +74,9 @@ def record_rows(
     count = len(columns.offsets)
     counts = units.row_counts
     zeros = np.zeros(count, np.int32)  # the indices of all columns with one text
-    has_no_time = units.timestamp_types == TIMESTAMP_TYPES.index(-1)
+    times_ms = columns.timestamps_ms
+    has_no_type = np.repeat(units.timestamp_types == TIMESTAMP_TYPES.index(-1), counts)
+    has_no_time = has_no_type & (times_ms == -1)  # in a set of v0 a message of v1 has one
     base_offsets = np.repeat(units.batch_base_offsets, counts)
     payload = _buffer(columns.data)
     headers, replaced = _headers(columns)
@@ -86,7 +88,7 @@ def record_rows(
         "timestamp": timestamps(columns.timestamps_ms),
         "timestampType": pa.array(_TIMESTAMP_TYPES[np.repeat(units.timestamp_types, counts)]),
         "headers": headers,
-        "timestamp_ms": pa.array(columns.timestamps_ms, mask=_mask(np.repeat(has_no_time, counts))),
+        "timestamp_ms": pa.array(times_ms, mask=_mask(has_no_time)),
         "source_id": _constant(origin.source_id, zeros),
         "topic_id": _constant(origin.key.topic_id, zeros),
         "transaction_state": _transaction_states(units.states, counts, zeros),

@@ -25,7 +25,8 @@ class BatchArrays(NamedTuple):
 class MessageSetArrays(NamedTuple):
     """Sets of messages of magic 0 and 1: runs, and the contents of wrappers; as `BatchArrays`.
 
-    `last_offsets` holds the wrappers' offsets.
+    `last_offsets` holds the wrappers' offsets. Where `is_append_time`, their messages of magic 1
+    have the time in `append_times`.
     """
 
     starts: NDArray[np.int64]
@@ -35,6 +36,8 @@ class MessageSetArrays(NamedTuple):
     magics: NDArray[np.int64]
     is_wrapper: NDArray[np.bool_]
     last_offsets: NDArray[np.int64]
+    is_append_time: NDArray[np.bool_]
+    append_times: NDArray[np.int64]
 
 
 class UnitResults(NamedTuple):

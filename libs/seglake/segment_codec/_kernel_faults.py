@@ -48,6 +48,9 @@ FAULTS: dict[int, tuple[DefectCode, str]] = {
     INNER_CUT: (_MALFORMED, "the last inner message is cut"),
     INNER_MAGIC: (_MALFORMED, "an inner message has a magic above 1"),
     MESSAGE_LENGTHS: (_MALFORMED, "key and value do not use up an inner message"),
-    INNER_OFFSETS: (_MALFORMED, "the offsets of inner messages do not rise"),
-    WRAPPER_OFFSET: (_MALFORMED, "the wrapper's offset is not that of its last message"),
+    INNER_OFFSETS: (
+        DefectCode.OFFSET_OUT_OF_ORDER,
+        "the offsets of inner messages do not rise from 0 on",
+    ),
+    WRAPPER_OFFSET: (_MALFORMED, "the wrapper's offset is below that of its last message"),
 }

@@ -122,19 +122,97 @@ def scan_messages(
 def span_messages(data: Array, result: Array) -> None:
     """Find the first and the last offset of the messages in data, by their lengths alone.
 
-    result (2,) is written: first and last offset, -1 and -1 where the lengths do not use up data.
+    result (2,) is written: first and last offset, -1 and -1 where the lengths do not use up data,
+    or the offsets do not rise from 0 on or above.
     """
     p = 0
     stop = data.shape[0]
     first: Int = np.int64(-1)
     last: Int = np.int64(-1)
     while stop - p >= 12 and 0 <= int32(data, p + 8) <= stop - p - 12:
-        last = int64(data, p)
+        offset = int64(data, p)
+        if offset <= last:
+            break
+        last = offset
         if p == 0:
             first = last
         p += 12 + int32(data, p + 8)
     result[0] = first if p == stop else np.int64(-1)
     result[1] = last if p == stop else np.int64(-1)
+
+
+@inlined
+def _leads_on(data: Array, p: Int, stop: Int) -> bool:
+    """Return whether the set ends at p, or a message may begin there, by its size and magic."""
+    if p == stop:
+        return True
+    if stop - p < 26 or data[p + 16] > 1:
+        return False
+    size = int32(data, p + 8)
+    is_plausible: bool = 14 <= size <= stop - p - 12
+    return is_plausible
+
+
+@inlined
+def _end_of_damaged(data: Array, p: Int, stop: Int) -> Int:
+    """Find the end of a damaged message by its size, else by its fields; 0 if neither leads on."""
+    if stop - p < 26:
+        return np.int64(0)
+    size = int32(data, p + 8)
+    if 14 <= size <= stop - p - 12 and _leads_on(data, p + 12 + size, stop):
+        return p + 12 + size
+    if data[p + 16] > 1:
+        return np.int64(0)
+    at = p + 18 + 8 * np.int64(data[p + 16])
+    for _ in range(2):
+        if stop - at < 4:
+            return np.int64(0)
+        length = int32(data, at)
+        at += 4
+        if length > stop - at:
+            return np.int64(0)
+        at += max(length, 0)
+    return at if _leads_on(data, at, stop) else np.int64(0)
+
+
+@compiled
+def lay_out_messages(data: Array, pieces: Array) -> int:
+    """Cut a damaged set into messages, sound or not, and return how many pieces there are.
+
+    Behind a message of which neither size nor fields lead to another, the rest is one piece. No
+    payload is searched for messages: a value may hold some of another log.
+    pieces (n, 4) is written, row by row: start, status, offset field, whether it is one message.
+    """
+    p: Int = np.int64(0)
+    stop: Int = np.int64(data.shape[0])
+    count = 0
+    while p < stop:
+        status = _message_status(data, p, stop, False)
+        end: Int = p + 12 + int32(data, p + 8) if status == OK else _end_of_damaged(data, p, stop)
+        pieces[count, 0] = p
+        pieces[count, 1] = status
+        pieces[count, 2] = int64(data, p) if stop - p >= 8 else np.int64(-1)
+        pieces[count, 3] = np.int64(end > 0)
+        count += 1
+        p = end if end > 0 else stop
+    return count
+
+
+@compiled
+def judge_offsets(pieces: Array, shift: int, last_offset: int) -> None:
+    """Mark messages with the status INNER_OFFSETS that a consumer would skip, or not expect.
+
+    A sound message counts if its offset, with the shift, is above all that counted before and not
+    above last_offset. pieces (n, 4) are those of `lay_out_messages`; their offsets become absolute.
+    """
+    reached: Int = np.int64(-1)
+    for i in range(pieces.shape[0]):
+        pieces[i, 2] += shift
+        if pieces[i, 1] == OK:
+            if reached < pieces[i, 2] <= last_offset:
+                reached = pieces[i, 2]
+            else:
+                pieces[i, 1] = INNER_OFFSETS
 
 
 class _Set(NamedTuple):
@@ -149,14 +227,13 @@ class _Set(NamedTuple):
 @inlined
 def _check_set(data: Array, p: Int, stop: Int) -> _Set:
     status: Int = np.int64(OK)
-    count = first = np.int64(0)
-    last: Int = np.int64(-1)
+    count = first = last = np.int64(0)
     while p < stop:
         status = _message_status(data, p, stop, False)
         if status != OK:
             break
         offset = int64(data, p)
-        if offset <= last:
+        if count > 0 and offset <= last:
             status = np.int64(INNER_OFFSETS)
             break
         if count == 0:
@@ -203,8 +280,10 @@ def decode_messages(
         if status == OK and sets.is_wrapper[i]:
             if sets.magics[i] == 1:
                 shift = sets.last_offsets[i] - found.last_offset
-            if shift < 0 or found.last_offset + shift != sets.last_offsets[i]:
+            if shift < 0:
                 status = np.int64(WRAPPER_OFFSET)
+            elif found.first_offset + shift < 0:
+                status = np.int64(INNER_OFFSETS)
         results.statuses[i] = status
         results.first_offsets[i] = found.first_offset + shift
         results.record_counts[i] = found.count
@@ -212,6 +291,8 @@ def decode_messages(
             offset = int64(data, p) + shift
             if sets.floors[i] <= offset < sets.ceilings[i]:
                 _write_row(data, p, offset, rows, row)
+                if sets.is_append_time[i] and data[p + 16] == 1:
+                    rows.timestamps[row] = sets.append_times[i]
                 row += 1
             p += 12 + int32(data, p + 8)
         results.row_stops[i] = row

@@ -4,8 +4,9 @@ Row i has `offsets[i]`, `timestamps_ms[i]`, a key and a value as binary views in
 headers [header_stops[i], header_stops[i + 1]).
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import attrgetter
 from typing import NamedTuple
@@ -27,10 +28,13 @@ from seglake.segment_codec._kernel_arrays import (
 )
 from seglake.segment_codec._kernel_faults import FAULTS
 from seglake.segment_codec.batch_run import BatchRun, plain_records_of, plain_run_of
+from seglake.segment_codec.damaged_wrapper import InnerPart, InnerPiece, pieces_of
+from seglake.segment_codec.errors import DefectError
 from seglake.segment_codec.message_set import PREFIX_BYTES, MessageRun, Wrapper, wrapped_messages
 from seglake.segment_codec.offset_order import Unit
-from seglake.segment_codec.outcomes import Outcome, RunOutcome, UnitOutcome
+from seglake.segment_codec.outcomes import Outcome, PiecesOutcome, RunOutcome, UnitOutcome
 from seglake.segment_codec.record_batch import LOG_APPEND_TIME, RecordBatch, plain_records
+from seglake.segment_codec.segment_items import Defect
 
 _SMALLEST_MESSAGE_BYTES = PREFIX_BYTES + 8  # two lengths, both null
 
@@ -141,7 +145,7 @@ class ColumnBuilder:
         self._room[self.plain_bytes : stop] = data
         self.plain_bytes = stop
 
-    def flush(self) -> tuple[Columns, list[UnitOutcome]]:
+    def flush(self) -> tuple[Columns, list[UnitOutcome | PiecesOutcome]]:
         """As `flush_runs`, with one outcome per batch."""
         columns, outcomes = self.flush_runs()
         return columns, [
@@ -167,13 +171,18 @@ class ColumnBuilder:
             results=unit_results(len(self._stops)),
         )
         is_record_batch = bool(self._units) and isinstance(self._units[0], _RECORD_BATCHES)
-        self._units, self._starts, self._stops, self._floors, self._ceilings = [], [], [], [], []
+        units, self._units = self._units, []
+        self._starts, self._stops, self._floors, self._ceilings = [], [], [], []
         self.plain_bytes = 0
         if is_record_batch:
             rows, headers = _decode_records(flush)
-        else:
+            return flush.columns(rows, headers), flush.outcomes()
+        rows, headers = _decode_messages(flush)
+        pieces = _pieces_of_damaged(flush)
+        if pieces:
+            flush = flush.in_parts(pieces)
             rows, headers = _decode_messages(flush)
-        return flush.columns(rows, headers), flush.outcomes()
+        return flush.columns(rows, headers), list(flush.message_outcomes(units, pieces))
 
 
 def _plain_bytes(unit: Unit, max_bytes: int) -> bytes | memoryview:
@@ -221,26 +230,72 @@ class _Flush:
             has_header_value=headers.has_value[:h],
         )
 
+    def in_parts(self, pieces: Mapping[int, list[InnerPiece]]) -> "_Flush":
+        """The same with the parts of damaged wrappers, by their index, in place of them."""
+        units: list[Unit | BatchRun] = []
+        places: list[int] = []
+        starts: list[int] = []
+        stops: list[int] = []
+        for index, unit in enumerate(self.units):
+            start = int(self.starts[index])
+            parts = [piece for piece in pieces.get(index, ()) if isinstance(piece, InnerPart)]
+            places_inside = [part.place for part in parts] or [(0, int(self.stops[index]) - start)]
+            units += [part.wrapper for part in parts] or [unit]
+            for begin, end in places_inside:
+                places.append(index)
+                starts.append(start + begin)
+                stops.append(start + end)
+        return replace(
+            self,
+            units=units,
+            starts=np.array(starts, np.int64),
+            stops=np.array(stops, np.int64),
+            floors=self.floors[places],
+            ceilings=self.ceilings[places],
+            results=unit_results(len(units)),
+        )
+
     def outcomes(self) -> list[Outcome]:
         found: list[Outcome] = []
         start = 0
         for unit in self.units:
             stop = start + (len(unit) if isinstance(unit, BatchRun) else 1)
             first_row = int(self.results.row_stops[start - 1]) if start else 0
-            found.append(self._outcome(unit, start, stop, first_row))
+            if isinstance(unit, BatchRun):
+                found.append(self._of_run(unit, start, stop, first_row))
+            else:
+                found.append(self._of_unit(unit, start))
             start = stop
         return found
 
-    def _outcome(self, unit: Unit | BatchRun, start: int, stop: int, first_row: int) -> Outcome:
+    def message_outcomes(
+        self, units: Sequence[Unit | BatchRun], pieces: Mapping[int, list[InnerPiece]]
+    ) -> Iterator[Outcome]:
+        """One outcome for each of the units that were added; some are decoded in parts here."""
+        decoded = (
+            self._of_unit(unit, index)
+            for index, unit in enumerate(self.units)
+            if not isinstance(unit, BatchRun)
+        )
+        for index, unit in enumerate(units):
+            if index not in pieces:
+                yield next(decoded)
+            elif isinstance(unit, Wrapper):
+                of_each = (p if isinstance(p, Defect) else next(decoded) for p in pieces[index])
+                yield PiecesOutcome(unit, tuple(of_each))
+
+    def _of_run(self, run: BatchRun, start: int, stop: int, first_row: int) -> RunOutcome:
         results = self.results
-        if isinstance(unit, BatchRun):
-            return RunOutcome(
-                run=unit,
-                first_row=first_row,
-                row_stops=results.row_stops[start:stop],
-                statuses=results.statuses[start:stop],
-                plain_bytes=self.stops[start:stop] - self.starts[start:stop],
-            )
+        return RunOutcome(
+            run=run,
+            first_row=first_row,
+            row_stops=results.row_stops[start:stop],
+            statuses=results.statuses[start:stop],
+            plain_bytes=self.stops[start:stop] - self.starts[start:stop],
+        )
+
+    def _of_unit(self, unit: Unit, start: int) -> UnitOutcome:
+        results = self.results
         return UnitOutcome(  # per batch: by position, for speed
             unit,
             int(results.row_stops[start]),
@@ -284,6 +339,7 @@ def _decode_messages(flush: _Flush) -> tuple[RowArrays, HeaderArrays]:
     from seglake.segment_codec._message_kernels import decode_messages  # numba takes 0.2 s
 
     units = [unit for unit in flush.units if not isinstance(unit, BatchRun)]
+    append_times = [unit.append_time_ms if isinstance(unit, Wrapper) else None for unit in units]
     sets = MessageSetArrays(
         starts=flush.starts,
         stops=flush.stops,
@@ -292,12 +348,25 @@ def _decode_messages(flush: _Flush) -> tuple[RowArrays, HeaderArrays]:
         magics=_int64s(units, "magic"),
         is_wrapper=np.array([isinstance(unit, Wrapper) for unit in units], np.bool_),
         last_offsets=_int64s(units, "last_offset"),
+        is_append_time=np.array([time is not None for time in append_times], np.bool_),
+        append_times=np.array([time or 0 for time in append_times], np.int64),
     )
     row_capacity = int(((flush.stops - flush.starts) // _SMALLEST_MESSAGE_BYTES + 1).sum())
     rows = row_arrays(flush.kept, row_capacity)
     decode_messages(flush.data, sets, flush.results, rows)
-    _stamp_messages(units, flush.results.row_stops.tolist(), rows.timestamps)
     return rows, no_header_arrays(row_capacity)
+
+
+def _pieces_of_damaged(flush: _Flush) -> dict[int, list[InnerPiece]]:
+    """What can be had of wrappers that failed, by their index; nothing of those not listed."""
+    found: dict[int, list[InnerPiece]] = {}
+    for index in np.flatnonzero(flush.results.statuses).tolist():
+        unit = flush.units[index]
+        if isinstance(unit, Wrapper):
+            content = flush.data[flush.starts[index] : flush.stops[index]]
+            with suppress(DefectError):  # its outcome tells
+                found[index] = pieces_of(unit, content)
+    return found
 
 
 def _int64s(values: Sequence[object], attribute: str) -> NDArray[np.int64]:
@@ -325,12 +394,3 @@ def _stamp_records(flush: _Flush, timestamps: NDArray[np.int64]) -> None:
     is_stale = np.repeat(is_append_time, counts)
     times = np.repeat(_of_headers(flush.units, "max_timestamp_ms"), counts)
     timestamps[: len(times)][is_stale] = times[is_stale]
-
-
-def _stamp_messages(units: list[Unit], row_stops: list[int], timestamps: NDArray[np.int64]) -> None:
-    """The same for old wrappers; the messages of a run carry their times, of either type."""
-    start = 0
-    for unit, stop in zip(units, row_stops, strict=True):
-        if isinstance(unit, Wrapper) and unit.is_log_append_time and unit.timestamp_ms is not None:
-            timestamps[start:stop] = unit.timestamp_ms
-        start = stop

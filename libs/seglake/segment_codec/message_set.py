@@ -13,8 +13,8 @@ Layout, in bytes from the first byte of the message, integers big-endian::
 
 A message with a codec is a wrapper: its value is a compressed sequence of ordinary messages. Their
 offsets are absolute in magic 0, relative to the last one in magic 1; the wrapper's magic decides.
-Kafka's reader uses the inner offsets where a wrapper of magic 1 says 0. No broker writes that, and
-here it is a defect, because such records would be read twice.
+Kafka's reader ignores the wrapper's offset in magic 0, and where it is 0 in magic 1. So does the
+walk (`offset_places`), if the offsets inside fit their neighbours.
 
 Source: apache/kafka 1eb7644, LegacyRecord.java, AbstractLegacyRecordBatch.java.
 """
@@ -45,6 +45,12 @@ class Wrapper:
     """A compressed message whose checksum holds; `value` is a view of the compressed set.
 
     `first_offset` is not known before the set is decompressed, so it equals `last_offset` here.
+
+    Attributes:
+        part: the bytes [start, stop) of the decompressed set that are meant; None: all of it.
+        false_offset: what the header says where the messages inside prove another `last_offset`.
+        follows: where the batch before it ends, if the messages inside begin there for certain and
+            their end is unreadable.
     """
 
     position: int
@@ -55,6 +61,9 @@ class Wrapper:
     attributes: int
     timestamp_ms: int | None
     value: memoryview | None
+    part: tuple[int, int] | None = None
+    false_offset: int | None = None
+    follows: int | None = None
 
     @property
     def first_offset(self) -> int:
@@ -63,6 +72,16 @@ class Wrapper:
     @property
     def is_log_append_time(self) -> bool:
         return self.magic == 1 and self.attributes & LOG_APPEND_TIME != 0
+
+    @property
+    def is_resolved(self) -> bool:
+        """Whether its neighbours or its messages tell what its header does not."""
+        return self.false_offset is not None or self.follows is not None
+
+    @property
+    def append_time_ms(self) -> int | None:
+        """The time of its messages of magic 1, None if they carry their own."""
+        return self.timestamp_ms if self.is_log_append_time else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +108,7 @@ class MessageRun:
 
 
 def wrapped_messages(wrapper: Wrapper, max_bytes: int) -> bytes | memoryview:
-    """The messages inside a wrapper, decompressed, not yet parsed.
+    """Decompress the messages inside a wrapper, or those of its part; they are not parsed yet.
 
     Raises:
         DefectError: unsupported_codec (zstd was never legal here), decompression_failed,
@@ -105,7 +124,7 @@ def wrapped_messages(wrapper: Wrapper, max_bytes: int) -> bytes | memoryview:
     messages = decompress(Codec(codec_id), wrapper.value, magic=wrapper.magic, max_bytes=max_bytes)
     if not len(messages):
         raise malformed("a wrapper holds no message")
-    return messages
+    return messages if wrapper.part is None else messages[slice(*wrapper.part)]
 
 
 def body(message: memoryview, magic: int) -> tuple[memoryview | None, memoryview | None]:

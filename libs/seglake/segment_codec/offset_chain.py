@@ -74,6 +74,11 @@ class OffsetChain:
         """Whether a batch was contradicted by one that lies ahead, which is in doubt too."""
         return bool(self._doubted)
 
+    @property
+    def proved_end(self) -> int | None:
+        """Where the next batch begins for certain, None in a log that may have holes here."""
+        return None if self._is_explained or self._has_holes else self.next_offset
+
     def contradiction(self, claim: Claim, following: Iterator[Claim]) -> str | None:
         """Why the offsets of a batch are not to be trusted, None where they are."""
         if claim.position in self._doubted:

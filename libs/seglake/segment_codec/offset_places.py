@@ -4,10 +4,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from seglake.segment_codec import message_set
 from seglake.segment_codec.batch_run import BatchRun
-from seglake.segment_codec.errors import DefectCode, DefectError, malformed
+from seglake.segment_codec.damaged_wrapper import InnerPart, pieces_of
+from seglake.segment_codec.errors import DefectCode, DefectError
 from seglake.segment_codec.message_set import MessageRun, Wrapper, wrapped_messages
 from seglake.segment_codec.offset_chain import Claim, OffsetChain
 from seglake.segment_codec.offset_order import OffsetOrder, Unit
@@ -49,9 +51,9 @@ class OffsetPlaces:
     def damage(self) -> None:
         """Bytes were met that are no batch."""
 
-    def fault(self, unit: Unit) -> Fault | None:
-        """What is wrong with the offsets of a batch; None if it is in its place."""
-        return self._judged(unit, None)
+    def place(self, unit: Unit) -> tuple[Unit, Fault | None]:
+        """Return the batch as its contents tell, and what is wrong with its offsets."""
+        return unit, self._judged(unit, None)
 
     def _judged(self, unit: Unit, first_offset: int | None) -> Fault | None:
         expected = self._order.next_offset
@@ -135,20 +137,24 @@ class _ComparedPlaces(OffsetPlaces):
     def damage(self) -> None:
         self._chain.damage()
 
-    def fault(self, unit: Unit) -> Fault | None:
+    def place(self, unit: Unit) -> tuple[Unit, Fault | None]:
         chain, first = self._chain, unit.first_offset
-        if isinstance(unit, Wrapper) or first != chain.next_offset:
-            return self._compared(unit)
+        if isinstance(unit, Wrapper):
+            try:
+                unit, claim = looked_into(unit, chain.proved_end)
+            except DefectError as error:
+                return unit, self._unreadable(unit, error)
+            if self._headers_only and unit.is_resolved:
+                return unit, (DefectCode.OFFSET_CONTRADICTED, "")
+            return unit, self._compared(unit, claim)
+        if first != chain.next_offset:
+            return unit, self._compared(unit, next(claims_of(unit)))
         fault = self._judged(unit, None)
         if fault is None:
             self._accept(unit, first)
-        return fault
+        return unit, fault
 
-    def _compared(self, unit: Unit) -> Fault | None:
-        try:
-            claim = next(claims_of(unit))
-        except DefectError as error:
-            return self._unreadable(unit, error)
+    def _compared(self, unit: Unit, claim: Claim) -> Fault | None:
         reason: str | None = None
         if self._is_inside(claim):
             ask = self._chain.unproved_end if self._headers_only else self._chain.contradiction
@@ -231,7 +237,7 @@ def claims_of(item: object) -> Iterator[Claim]:
                 yield Claim(item.position + place, offset, offset + 1)
                 place += message_set.SIZE_STOP + length
         case Wrapper():
-            yield _wrapper_claim(item)
+            yield looked_into(item)[1]
 
 
 def first_offset_of(unit: Unit) -> int | None:
@@ -242,24 +248,50 @@ def first_offset_of(unit: Unit) -> int | None:
         return None
 
 
-def _wrapper_claim(wrapper: Wrapper) -> Claim:
-    """What a wrapper spans: only the messages inside tell how many offsets it has.
+def looked_into(wrapper: Wrapper, follows: int | None = None) -> tuple[Wrapper, Claim]:
+    """Return the wrapper as the messages inside prove it, and the offsets that it spans.
 
-    In magic 0 they have offsets of their own, which the checksum covers.
+    Kafka's consumer reads the offsets inside: in magic 0 they are absolute and the checksum covers
+    them, in magic 1 they end at the wrapper's offset, unless that is 0.
+
+    Args:
+        follows: where it begins for certain, None if that is not known.
+
+    Raises:
+        DefectError: offset_contradicted where all is right but its offset; else it is damaged.
     """
     content = np.frombuffer(wrapped_messages(wrapper, _MOST_WRAPPED_BYTES), np.uint8)
     span = np.zeros(2, np.int64)
     from seglake.segment_codec import _message_kernels  # numba takes 0.2 s
 
     _message_kernels.span_messages(content, span)
-    first, last = int(span[0]), int(span[1])
-    shift = wrapper.last_offset - last if wrapper.magic == 1 else 0
-    if shift < 0 or last + shift != wrapper.last_offset:
+    first, last, end = int(span[0]), int(span[1]), wrapper.last_offset
+    if first < 0:
+        try:
+            return _damaged(wrapper, content)
+        except DefectError:
+            if follows is None or wrapper.magic == 0:
+                raise
+            return _damaged(replace(wrapper, follows=follows), content)
+    shift = end - last if wrapper.magic == 1 and end != 0 else 0
+    if shift < 0:
         decode(replace(wrapper, last_offset=last), _MOST_WRAPPED_BYTES)
         raise DefectError(
             DefectCode.OFFSET_CONTRADICTED,
-            f"the wrapper claims offset {wrapper.last_offset}, its last message has {last}",
+            f"the wrapper claims offset {end}, its last message has {last}",
         )
-    if first > last:
-        raise malformed("the offsets of inner messages do not rise")
-    return Claim(wrapper.position, first + shift, last + shift + 1)
+    if last + shift != end:
+        wrapper = replace(wrapper, last_offset=last, false_offset=end)
+    return wrapper, Claim(wrapper.position, first + shift, last + shift + 1)
+
+
+def _damaged(wrapper: Wrapper, content: NDArray[np.uint8]) -> tuple[Wrapper, Claim]:
+    """Do so for a wrapper whose messages are not in order, by those that count."""
+    pieces = pieces_of(wrapper, content)
+    firsts = [piece.first_offset for piece in pieces if isinstance(piece, InnerPart)]
+    if wrapper.magic == 0:
+        last = max(piece.last_offset for piece in pieces if isinstance(piece, InnerPart))
+        is_known = all(piece.last_offset is not None for piece in pieces)
+        if last > wrapper.last_offset or (is_known and last != wrapper.last_offset):
+            wrapper = replace(wrapper, last_offset=last, false_offset=wrapper.last_offset)
+    return wrapper, Claim(wrapper.position, firsts[0], wrapper.last_offset + 1)

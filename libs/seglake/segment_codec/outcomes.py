@@ -10,6 +10,7 @@ from seglake.segment_codec._kernel_faults import FAULTS
 from seglake.segment_codec.batch_run import BatchRun
 from seglake.segment_codec.errors import DefectCode
 from seglake.segment_codec.offset_order import Unit
+from seglake.segment_codec.segment_items import Defect
 
 
 class UnitOutcome(NamedTuple):
@@ -56,4 +57,11 @@ class RunOutcome(NamedTuple):
             )
 
 
-Outcome = UnitOutcome | RunOutcome
+class PiecesOutcome(NamedTuple):
+    """The results of a wrapper that is damaged inside: of its parts, and the defects between."""
+
+    unit: Unit
+    pieces: tuple[UnitOutcome | Defect, ...]
+
+
+Outcome = UnitOutcome | RunOutcome | PiecesOutcome

@@ -114,17 +114,14 @@ def _field(
 def _wrapper_records(wrapper: Wrapper, data: memoryview) -> list[Record]:
     inner = _messages(data)
     last = inner[-1].offset
-    if wrapper.magic == 1:
-        shift = wrapper.last_offset - last
-    else:
-        shift = 0 if wrapper.last_offset == last else -1
+    shift = wrapper.last_offset - last if wrapper.magic == 1 else 0
     if shift < 0:
         raise malformed(f"wrapper offset {wrapper.last_offset}, last inner offset {last}")
-    time_ms = wrapper.timestamp_ms if wrapper.is_log_append_time else None
+    if inner[0].offset + shift < 0:
+        raise _out_of_order(f"inner offset {inner[0].offset}")
     return [
         record._replace(
-            offset=record.offset + shift,
-            timestamp_ms=_time_in_wrapper(wrapper, record) if time_ms is None else time_ms,
+            offset=record.offset + shift, timestamp_ms=_time_in_wrapper(wrapper, record)
         )
         for record in inner
     ]
@@ -132,7 +129,10 @@ def _wrapper_records(wrapper: Wrapper, data: memoryview) -> list[Record]:
 
 def _time_in_wrapper(wrapper: Wrapper, record: Record) -> int | None:
     """Magic 0 inside magic 1 has no time, which Kafka gives as -1 there."""
-    return -1 if wrapper.magic == 1 and record.timestamp_ms is None else record.timestamp_ms
+    if record.timestamp_ms is None:
+        return -1 if wrapper.magic == 1 else None
+    time_ms = wrapper.append_time_ms
+    return record.timestamp_ms if time_ms is None else time_ms
 
 
 def _messages(data: memoryview) -> list[Record]:
@@ -151,9 +151,7 @@ def _messages(data: memoryview) -> list[Record]:
         if at != end:
             raise malformed(f"a message is {end - at} bytes longer than key and value")
         if records and offset <= records[-1].offset:
-            raise malformed(f"inner offset {offset} after {records[-1].offset}")
-        if not records and offset < 0:
-            raise malformed(f"inner offset {offset}")
+            raise _out_of_order(f"inner offset {offset} after {records[-1].offset}")
         records.append(
             Record(offset=offset, timestamp_ms=timestamp_ms, key=key, value=value, headers=())
         )
@@ -198,6 +196,10 @@ def _message_field(data: memoryview, at: int, end: int) -> tuple[bytes | None, i
 def _wrapped_int64(value: int) -> int:
     """Java adds two longs with wrap-around."""
     return (value + (1 << 63)) % (1 << 64) - (1 << 63)
+
+
+def _out_of_order(detail: str) -> DefectError:
+    return DefectError(DefectCode.OFFSET_OUT_OF_ORDER, detail)
 
 
 def _miscounted(detail: str) -> DefectError:

@@ -114,7 +114,7 @@ class SegmentWalk:
         if isinstance(item, Defect | Tail):
             self._places.damage()
             return item
-        fault = self._places.fault(item)
+        item, fault = self._places.place(item)
         if fault is None:
             return item
         return self._defect(
@@ -347,5 +347,6 @@ class SegmentWalk:
             code=code,
             detail=detail,
             expected_offset=self._order.next_offset,
+            content=None,
             **claims,
         )

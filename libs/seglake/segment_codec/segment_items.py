@@ -49,8 +49,12 @@ class SegmentBounds:
 class Defect:
     """Bytes that are not records; offsets, counts and checksums are claims, None where unknown.
 
-    `expected_offset` is the end offset of the valid batches before it. `unfinished_offset` is the
-    end of what a batch claims that its writer did not finish and never will, None for other damage.
+    Attributes:
+        expected_offset: the end offset of the valid batches before it.
+        unfinished_offset: the end of what a batch claims that its writer did not finish and never
+            will, None for other damage.
+        content: the bytes, where they lie inside of the compressed batch at `position`, whose
+            codec is `codec_id`; None: they lie in the file.
     """
 
     position: int
@@ -66,6 +70,7 @@ class Defect:
     expected_crc: int | None = None
     computed_crc: int | None = None
     unfinished_offset: int | None = None
+    content: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from seglake.kafka_log.gap_ranges import GapTally
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.log_tables.record_rows import STATES, SharedColumns, payload_bytes
 from seglake.segment_codec.columns import Columns
-from seglake.segment_codec.errors import DefectCode
+from seglake.segment_codec.segment_items import Defect
 from seglake.segment_codec.transactions import TransactionState
 from seglake.segment_decoding.tasks import Totals
 
@@ -20,6 +20,8 @@ class SplitCounts:
         defects: quarantined spans by code.
         times_ms: least and greatest of the rows in `records`, None without one.
         faulty_bytes: of batches that turned out to be damaged inside.
+        inner_bytes: by how much the rows count more bytes than the disk has: a wrapper once for
+            each of its parts, and what is damaged inside of it.
     """
 
     def __init__(self) -> None:
@@ -28,11 +30,14 @@ class SplitCounts:
         self.gaps = GapTally()
         self.open_rows = 0
         self.faulty_bytes = 0
+        self.inner_bytes = 0
         self.times_ms: tuple[int, int] | None = None
 
-    def count_defect(self, code: DefectCode) -> None:
+    def count_defect(self, defect: Defect) -> None:
         self.totals["quarantined_batches"] += 1
-        self.defects[str(code)] = self.defects.get(str(code), 0) + 1
+        self.defects[str(defect.code)] = self.defects.get(str(defect.code), 0) + 1
+        if defect.content is not None:
+            self.inner_bytes += defect.size_bytes
 
     def count_batches(self, count: int, offset_count: int) -> None:
         """Count batches, with so many offsets in the range."""

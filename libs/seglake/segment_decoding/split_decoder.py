@@ -17,6 +17,7 @@ from seglake.log_tables.batch_rows import BATCH_STATES, BatchState
 from seglake.log_tables.record_rows import STATES
 from seglake.segment_codec.batch_run import FEWEST, BatchKind, BatchRun
 from seglake.segment_codec.control_record import ControlType, control_type
+from seglake.segment_codec.damaged_wrapper import false_offset_defect
 from seglake.segment_codec.errors import DefectCode, DefectError
 from seglake.segment_codec.message_set import Wrapper
 from seglake.segment_codec.offset_order import OffsetOrder, Unit
@@ -305,6 +306,8 @@ class SplitDecoder:
         try:
             self._writer.add_unit(self._judged(unit, index))
             self._bytes["sound"] += unit.size_bytes
+            if isinstance(unit, Wrapper) and unit.false_offset is not None:
+                self._writer.add_defect(false_offset_defect(unit), index)
         except DefectError as error:
             self._bytes["quarantined"] += unit.size_bytes
             self._writer.add_defect(defect_of(unit, error.code, error.detail), index)

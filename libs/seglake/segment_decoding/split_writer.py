@@ -27,7 +27,7 @@ from seglake.log_tables.record_rows import SharedColumns, UnitRows, record_rows
 from seglake.segment_codec.batch_run import BatchRun
 from seglake.segment_codec.columns import ColumnBuilder, Columns
 from seglake.segment_codec.offset_order import Unit
-from seglake.segment_codec.outcomes import RunOutcome, UnitOutcome
+from seglake.segment_codec.outcomes import PiecesOutcome, RunOutcome, UnitOutcome
 from seglake.segment_codec.record_batch import RecordBatch
 from seglake.segment_codec.segment import Defect, Tail
 from seglake.segment_codec.transactions import Marker
@@ -185,6 +185,7 @@ class SplitWriter:
             gaps=counts.gaps.by_cause(),
             open_rows=counts.open_rows,
             tails=tails,
+            inner_bytes=counts.inner_bytes,
         )
 
     def flush(self) -> Iterator[DecodedRows]:
@@ -199,12 +200,14 @@ class SplitWriter:
                     self._meet_defect(waiting)
                 case PendingUnit():
                     of_batch = next(decoded) if waiting.state is BatchState.DECODED else None
-                    if not isinstance(of_batch, RunOutcome):
+                    if isinstance(of_batch, PiecesOutcome):
+                        yield from self._settle_pieces(waiting, of_batch, flushed)
+                    elif not isinstance(of_batch, RunOutcome):
                         yield from self._settle(waiting, of_batch, flushed)
                 case PendingRun():
                     places = waiting.decoded_places
                     of_run = next(decoded) if len(places) else None
-                    if not isinstance(of_run, UnitOutcome):
+                    if of_run is None or isinstance(of_run, RunOutcome):
                         yield from self._settle_run(waiting, places, of_run, flushed)
         batches = flushed.batches()
         if batches is not None:
@@ -231,6 +234,29 @@ class SplitWriter:
         yield from self._quarantine_rows(first_offset)
         self._previous_offset = pending.unit.last_offset
         flushed.add_batch(row, records)
+
+    def _settle_pieces(
+        self, pending: PendingUnit, outcome: PiecesOutcome, flushed: FlushedRows
+    ) -> Iterator[DecodedRows]:
+        """Say what became of a wrapper that is damaged inside: each part of it is a batch."""
+        unit, part_count = outcome.unit, 0
+        whole_count = sum(1 if isinstance(p, Defect) else p.record_count for p in outcome.pieces)
+        for piece in outcome.pieces:
+            if isinstance(piece, UnitOutcome):
+                start, stop = self._split.cut(piece.first_offset, piece.unit.last_offset)
+                if start < stop:
+                    part = piece._replace(record_count=whole_count)
+                    yield from self._settle(pending._replace(unit=part.unit), part, flushed)
+                    part_count += 1
+                flushed.row_stop = piece.row_stop
+            else:
+                claimed = unit.last_offset if piece.last_offset is None else piece.last_offset
+                place = min(max(claimed, piece.expected_offset), unit.last_offset)
+                if self._split.floor_offset <= place < self._split.range_next:
+                    self._meet_defect(PendingDefect(piece, pending.segment_index))
+        self._counts.inner_bytes += (part_count - 1) * unit.size_bytes
+        if part_count:
+            self._last = pending
 
     def _settle_run(
         self,
@@ -303,7 +329,7 @@ class SplitWriter:
     def _meet_defect(self, pending: PendingDefect) -> None:
         self._holes.defect()
         self._quarantined.append(pending)
-        self._counts.count_defect(pending.defect.code)
+        self._counts.count_defect(pending.defect)
 
     def _quarantine_rows(self, next_offset: int | None) -> Iterator[DecodedRows]:
         """Yield the damage that waited for the next sound offset, a row at a time: it has bytes."""
@@ -317,6 +343,8 @@ class SplitWriter:
     def _raw_bytes(self, path: str, defect: Defect) -> RawBytes:
         most_bytes = most_raw_bytes(self._split.key.topic, self._settings.max_raw_bytes)
         kept = min(defect.size_bytes, most_bytes)
+        if defect.content is not None:
+            return RawBytes(defect.content[:kept], kept == defect.size_bytes)
         with self._settings.storage.open_reader(path) as reader:
             content = reader.read(defect.position, kept)
         return RawBytes(content, kept == defect.size_bytes)

@@ -206,6 +206,7 @@ class SplitReport:
         gaps: those between its batches.
         open_rows: rows whose transaction has not ended.
         times_ms: least and greatest of the rows in `records`, None without one.
+        inner_bytes: by how much its rows count more bytes than `bytes`; see `SplitCounts`.
     """
 
     first_offset: int | None
@@ -224,6 +225,7 @@ class SplitReport:
     gaps: GapsByCause
     open_rows: int
     tails: tuple[TailReport, ...]
+    inner_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from seglake.segment_codec.batch_run import BatchRun
 from seglake.segment_codec.columns import ColumnBuilder
 from seglake.segment_codec.errors import DefectCode, DefectError
 from seglake.segment_codec.offset_order import Unit
+from seglake.segment_codec.outcomes import PiecesOutcome
 from seglake.segment_codec.record import Record
 from seglake.segment_codec.record_batch import RecordBatch
 from seglake.segment_codec.segment import Defect, Item, Tail
@@ -68,6 +69,7 @@ class _Columns:
     def __init__(
         self, max_bytes: int, floor: int, ceiling: int, *, keeps_rows: bool = True
     ) -> None:
+        self._max_bytes = max_bytes
         self._builder = _builder(max_bytes)
         self._keeps_rows = keeps_rows
         self._floor, self._ceiling = floor, ceiling
@@ -107,6 +109,23 @@ class _Columns:
         columns, outcomes = self._builder.flush()
         records, start = records_of(columns) if self._keeps_rows else [], 0
         for outcome in outcomes:
+            if isinstance(outcome, PiecesOutcome):
+                start = self._of_pieces(outcome, records, start)
+                continue
             rows = records[start : outcome.row_stop]
             self._found[outcome.unit.position] = rows if outcome.fault is None else outcome.fault[0]
             start = outcome.row_stop
+
+    def _of_pieces(self, whole: PiecesOutcome, records: Sequence[Record], start: int) -> int:
+        """A wrapper that the plain decoder refuses; it must give the same records of each part."""
+        code = _reference(whole.unit, self._max_bytes)
+        assert isinstance(code, DefectCode), whole
+        self._found[whole.unit.position] = code
+        for piece in whole.pieces:
+            if isinstance(piece, Defect):
+                continue
+            expected = by_reference(piece.unit, self._max_bytes) if self._keeps_rows else []
+            wanted = [each for each in expected if self._floor <= each.offset < self._ceiling]
+            assert list(records[start : piece.row_stop]) == wanted, piece
+            start = piece.row_stop
+        return start

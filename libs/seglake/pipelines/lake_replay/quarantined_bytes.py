@@ -15,7 +15,11 @@ from seglake.lake.parquet_rows import read_rows
 from seglake.lake.tables import QUARANTINE
 from seglake.pipelines.segment_ingest.repair.repair_sources import RepairSource
 from seglake.pipelines.segment_ingest.repair.repair_state import RepairState
-from seglake.pipelines.segment_ingest.repair.resolutions import is_sound_outside, region_of
+from seglake.pipelines.segment_ingest.repair.resolutions import (
+    is_inside_batch,
+    is_sound_outside,
+    region_of,
+)
 
 _IDENTITY = ("broker_id", "segment", "position", "raw_sha256")
 
@@ -31,7 +35,7 @@ def quarantined_sources(
         tuple(row[name] for name in _IDENTITY): (key, row)
         for key, rows in state.damage.items()
         for row in rows
-        if is_sound_outside(row) and row["raw_is_complete"]
+        if is_sound_outside(row) and row["raw_is_complete"] and not is_inside_batch(row)
     }
     storage = tables.storage
     folder = storage.join(tables.replay_folder, uuid.uuid4().hex)

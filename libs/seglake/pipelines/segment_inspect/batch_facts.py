@@ -134,6 +134,9 @@ def damage(
     Args:
         previous_offset: the last valid one in front of the damage, None if there is none.
     """
+    if defect.content is not None:
+        raw = RawBytes(defect.content[:MOST_RAW_BYTES], defect.size_bytes <= MOST_RAW_BYTES)
+        return None, DefectFound(defect, raw, origin, previous_offset)
     claims = claimed_batch(reader, defect.position, defect.size_bytes, origin, defect.code)
     if claims is not None and claims.unit.size_bytes != defect.size_bytes:
         claims = None  # its length is implausible, or these are several messages

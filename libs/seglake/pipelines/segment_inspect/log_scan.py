@@ -63,6 +63,7 @@ class LogScan:
         self._wants_records = wants_records
         self._order = OffsetOrder(first_offset)
         self._previous_offset: int | None = None
+        self._place: tuple[str | None, int] | None = None  # of the batch that was shown last
         self._origin = partition.origin
         self._waiting: list[Finding] = []
         self._waiting_bytes = 0
@@ -99,13 +100,15 @@ class LogScan:
         )
 
     def _walk(self, place: SegmentPlace, reader: Reader) -> Iterator[Finding]:
-        file = place.file
+        file, checkpoints = place.file, self._partition.checkpoints
+        is_cleaned = file.base_offset < (checkpoints.cleaner_offset or 0)
         bounds = SegmentBounds(
             file.base_offset,
             place.limit_offset,
             place.is_last,
-            self._partition.checkpoints.durable_offset,
+            checkpoints.durable_offset,
             anchors=lambda: anchors_of(read_index(self._storage, file, self._notes)),
+            may_have_holes=is_cleaned or checkpoints.high_watermark is None,
         )
         walk = SegmentWalk(Window(reader, WINDOW_BYTES), bounds, self._order)
         for item in judged(walk.items()):
@@ -120,7 +123,9 @@ class LogScan:
     def _batch(self, batch: ValidBatch) -> Iterator[Finding]:
         yield from self._release(batch.first_offset)
         found = BatchFound(batch.unit, self._origin, batch, self._marks(batch))
-        hole_start = self.totals.batch(batch, found)
+        place = self._origin.segment, batch.unit.position
+        hole_start = self.totals.batch(batch, found, is_first=place != self._place)
+        self._place = place
         if hole_start is not None:
             yield HoleFound(hole_start, batch.first_offset)
         yield found

@@ -15,7 +15,7 @@ class Totals:
 
     `offsets_not_there` are those between the first and the last valid batch that no valid batch
     spans, `next_offset` is the end of the last. Sound (valid), damaged and tail bytes add up to
-    the bytes of the segments.
+    the bytes of the segments; damage inside of a compressed batch is in none.
     """
 
     size_bytes: int = 0
@@ -34,13 +34,17 @@ class Totals:
     defect_bytes: int = 0
     tail_bytes: int = 0
 
-    def batch(self, batch: ValidBatch, found: BatchFound) -> int | None:
-        """Count a valid batch; the start of a hole before it, None when there is none."""
+    def batch(self, batch: ValidBatch, found: BatchFound, *, is_first: bool) -> int | None:
+        """Count a valid batch; return the start of a hole before it, None when there is none.
+
+        Args:
+            is_first: it is no further part of a compressed batch that is damaged inside.
+        """
         header, last_offset = found.header, batch.unit.last_offset
         self.batches += 1
         self.control_batches += header.is_control
         self.records += 0 if header.is_control else batch.record_count
-        self.sound_bytes += batch.unit.size_bytes
+        self.sound_bytes += batch.unit.size_bytes if is_first else 0
         self.codecs[str(found.codec)] += 1
         self._time(header.max_timestamp_ms)
         expected = self.next_offset
@@ -57,7 +61,8 @@ class Totals:
     def defect(self, defect: Defect) -> None:
         """Count damage."""
         self.defects[defect.code] += 1
-        self.defect_bytes += defect.size_bytes
+        if defect.content is None:
+            self.defect_bytes += defect.size_bytes
 
     def tail(self, tail: Tail) -> None:
         """Count what ends a file."""

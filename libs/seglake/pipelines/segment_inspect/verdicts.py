@@ -9,9 +9,11 @@ from typing import NamedTuple
 from seglake.kafka_log.batch_headers import defect_of
 from seglake.segment_codec.columns import ColumnBuilder
 from seglake.segment_codec.control_record import ControlType, control_type
+from seglake.segment_codec.damaged_wrapper import false_offset_defect
 from seglake.segment_codec.errors import DefectError
+from seglake.segment_codec.message_set import Wrapper
 from seglake.segment_codec.offset_order import Unit
-from seglake.segment_codec.outcomes import UnitOutcome
+from seglake.segment_codec.outcomes import PiecesOutcome, UnitOutcome
 from seglake.segment_codec.record_batch import RecordBatch
 from seglake.segment_codec.reference_decoder import decode
 from seglake.segment_codec.segment import Defect, Item, Tail
@@ -63,7 +65,11 @@ def judged(items: Iterable[Item]) -> Iterator[ValidBatch | Defect | Tail]:
 def _flushed(builder: ColumnBuilder) -> Iterator[ValidBatch | Defect]:
     _, outcomes = builder.flush()
     for outcome in outcomes:
-        yield _verdict(outcome)
+        pieces = outcome.pieces if isinstance(outcome, PiecesOutcome) else (outcome,)
+        for piece in pieces:
+            yield piece if isinstance(piece, Defect) else _verdict(piece)
+        if isinstance(outcome.unit, Wrapper) and outcome.unit.false_offset is not None:
+            yield false_offset_defect(outcome.unit)
 
 
 def _verdict(outcome: UnitOutcome) -> ValidBatch | Defect:

@@ -36,7 +36,7 @@ from seglake.segment_codec.columns import ColumnBuilder, Columns
 from seglake.segment_codec.errors import DefectError, SegmentCodecError
 from seglake.segment_codec.offset_order import OffsetOrder, Unit
 from seglake.segment_codec.offset_places import first_offset_of
-from seglake.segment_codec.outcomes import UnitOutcome
+from seglake.segment_codec.outcomes import PiecesOutcome, UnitOutcome
 from seglake.segment_codec.record_batch import RecordBatch
 from seglake.segment_codec.segment import MOST_OFFSETS, Defect, SegmentBounds, SegmentWalk, Tail
 from seglake.segment_codec.transactions import TransactionState
@@ -218,22 +218,28 @@ class _Check:
             self._flush()
 
     def _flush(self) -> None:
-        columns, outcomes = self._builder.flush()
+        columns, found = self._builder.flush()
         quarantined, self._is_quarantined = self._is_quarantined, []
+        outcomes: list[UnitOutcome] = []
+        is_quarantined: list[bool] = []
         rows: list[UnitRows] = []
         start = 0
-        for outcome in outcomes:
-            if outcome.fault is not None:
-                self._report.damaged_spans += 1
-            else:
-                timestamp_type = header_columns(outcome.unit).timestamp_type
-                count = outcome.row_stop - start
+        for outcome, is_known in zip(found, quarantined, strict=True):
+            pieces = outcome.pieces if isinstance(outcome, PiecesOutcome) else (outcome,)
+            for piece in pieces:
+                if isinstance(piece, Defect) or piece.fault is not None:
+                    self._report.damaged_spans += 1
+                    continue
+                timestamp_type = header_columns(piece.unit).timestamp_type
+                count = piece.row_stop - start
                 state = TransactionState.NONE
-                rows.append(UnitRows(count, timestamp_type, state, outcome.first_offset))
-            start = outcome.row_stop
+                rows.append(UnitRows(count, timestamp_type, state, piece.first_offset))
+                outcomes.append(piece)
+                is_quarantined.append(is_known and len(pieces) == 1)
+                start = piece.row_stop
         if len(columns.offsets):
             disk = _payload_table(record_rows(columns, shared_of(rows), self._origin)[0])
-            self._compare(disk, _disk_records(columns, outcomes, quarantined))
+            self._compare(disk, _disk_records(columns, outcomes, is_quarantined))
 
     def _compare(self, disk: pa.Table, records: DiskRecords) -> None:
         report, lake = self._report, self._piece.lake

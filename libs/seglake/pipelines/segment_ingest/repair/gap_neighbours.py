@@ -10,7 +10,7 @@ from seglake.log_dirs.batch_search import find_batch, request_for
 from seglake.log_tables.batch_lookup import IngestedBatches
 from seglake.log_tables.coverage import Coverage
 from seglake.log_tables.current_gaps import CurrentGap
-from seglake.pipelines.segment_ingest.repair.gap_search_values import Crossing
+from seglake.pipelines.segment_ingest.repair.gap_search_values import Crossing, record_hash
 from seglake.pipelines.segment_ingest.repair.repair_sources import RepairSource
 from seglake.storage.storage import Storage
 
@@ -31,18 +31,30 @@ def is_contradicted(
 
 
 def goes_on(
-    crossing: Crossing, gaps: Iterable[CurrentGap], taken: IngestedBatches, coverage: Coverage
+    crossing: Crossing,
+    gaps: Iterable[CurrentGap],
+    taken: IngestedBatches,
+    coverage: Coverage,
+    *,
+    is_inside: bool,
 ) -> bool:
     """Whether the rest of a batch that reaches out of a gap is in the lake, or not there yet.
 
     Args:
         gaps: all of the partition that copies may fill.
+        is_inside: the gap is of damage inside of a wrapper, so that a sound one has another
+            checksum; its record beside the gap tells.
     """
     listed, offset = list(gaps), crossing.offset
     key = listed[0].key
     known = taken.holding(key, offset)
     if known is not None:
-        return known.header.crc == crossing.crc
+        if known.header.crc == crossing.crc:
+            return True
+        if not is_inside or crossing.record_hash is None:
+            return False
+        record = taken.message(key, offset)
+        return record is not None and record_hash(*record) == crossing.record_hash
     is_covered = any(start <= offset < stop for start, stop in coverage.current_ranges(key))
     return not is_covered or any(g.start_offset <= offset < g.next_offset for g in listed)
 

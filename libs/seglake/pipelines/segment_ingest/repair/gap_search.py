@@ -18,6 +18,7 @@ from seglake.pipelines.segment_ingest.repair.gap_search_values import (
     Refused,
     Searched,
     SearchRequest,
+    record_hash,
 )
 from seglake.segment_codec.errors import DefectError, SegmentCodecError
 from seglake.segment_codec.message_set import Wrapper
@@ -123,9 +124,9 @@ class _Collector:
             self._is_open = False
             return
         start, stop = request.gaps[self._gap]
-        crc = last_batch_of(unit).crc
-        crossings = [Crossing(start - 1, crc)] if first_offset < start else []
-        crossings += [Crossing(stop, crc)] if unit.last_offset >= stop else []
+        beside = [start - 1] if first_offset < start else []
+        beside += [stop] if unit.last_offset >= stop else []
+        crossings = _crossings(unit, beside, request) if beside else []
         offsets = max(first_offset, start), min(unit.last_offset + 1, stop)
         if crossings:
             self._is_open = False
@@ -194,6 +195,17 @@ def _first_offset(unit: Unit, request: SearchRequest) -> int | None:
         return decode(unit, request.most_decoded_bytes)[0].offset
     except DefectError:
         return None
+
+
+def _crossings(unit: Unit, offsets: Sequence[int], request: SearchRequest) -> list[Crossing]:
+    """A batch that reaches out of a gap at some offsets; of an old wrapper also its records."""
+    crc = last_batch_of(unit).crc
+    hashes: dict[int, bytes] = {}
+    if isinstance(unit, Wrapper):
+        for record in decode(unit, request.most_decoded_bytes):
+            if record.offset in offsets:
+                hashes[record.offset] = record_hash(record.key, record.value)
+    return [Crossing(offset, crc, hashes.get(offset)) for offset in offsets]
 
 
 def _is_offered(

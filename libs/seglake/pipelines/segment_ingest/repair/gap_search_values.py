@@ -1,5 +1,6 @@
 """What is asked of a copy in a search for missing offsets, and what it has of them. Pure."""
 
+import hashlib
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -67,10 +68,19 @@ class SearchRequest:
 
 
 class Crossing(NamedTuple):
-    """A batch with this checksum reaches out of a gap and holds this offset beside it."""
+    """A batch with this checksum reaches out of a gap and holds this offset beside it.
+
+    `record_hash` is of its record there; None if it is no old wrapper, or has none there.
+    """
 
     offset: int
     crc: int
+    record_hash: bytes | None = None
+
+
+def record_hash(key: bytes | None, value: bytes | None) -> bytes:
+    """Return the same bytes for the same record of an old format only."""
+    return hashlib.sha256(repr((key, value)).encode()).digest()
 
 
 @dataclass(slots=True)

@@ -24,7 +24,12 @@ from seglake.pipelines.segment_ingest.repair.repair_plan import (
 )
 from seglake.pipelines.segment_ingest.repair.repair_sources import RepairSource
 from seglake.pipelines.segment_ingest.repair.repair_state import RepairState
-from seglake.pipelines.segment_ingest.repair.resolutions import is_misplaced, is_sound_outside
+from seglake.pipelines.segment_ingest.repair.resolutions import (
+    is_inside_batch,
+    is_misplaced,
+    is_sound_outside,
+    region_of,
+)
 from seglake.pipelines.segment_ingest.repair.transaction_contradictions import lake_markers
 from seglake.pipelines.segment_ingest.repair.transaction_files import read_end_files
 from seglake.pipelines.segment_ingest.run_context import RunContext
@@ -108,13 +113,19 @@ def _candidate(
             f"{copy.replica.folder}, which has other batches beside it than the lake"
         )
     gaps = state.gaps[copy.gaps[0].key]
-    offered = (
-        span
-        for span in spans
-        if span.gap_index not in other
-        and all(goes_on(crossing, gaps, taken, state.coverage) for crossing in span.crossings)
-    )
-    return CandidateReplica(copy, tuple(offered))
+    inside = [
+        region_of(row) for row in state.damage.get(copy.gaps[0].key, []) if is_inside_batch(row)
+    ]
+
+    def is_offered(span: FoundSpan) -> bool:
+        wanted = copy.wanted[span.gap_index]
+        is_inside = any(start < wanted[1] and wanted[0] < stop for start, stop in inside)
+        return span.gap_index not in other and all(
+            goes_on(crossing, gaps, taken, state.coverage, is_inside=is_inside)
+            for crossing in span.crossings
+        )
+
+    return CandidateReplica(copy, tuple(filter(is_offered, spans)))
 
 
 def _request(
