@@ -38,7 +38,12 @@ from seglake.pipelines.lake_query.duckdb_text import (
     other_meaning,
     reads_texts_as_spark,
 )
-from seglake.pipelines.lake_query.errors import NotForDuckDBError, WrongQueryError, query_failed
+from seglake.pipelines.lake_query.errors import (
+    NotForDuckDBError,
+    WrongQueryError,
+    query_failed,
+    with_hint,
+)
 from seglake.pipelines.lake_query.named import no_such_table, tables_in, views_in
 from seglake.pipelines.lake_query.statements import refused
 from seglake.pipelines.lake_query.views import DUCKDB_VIEWS
@@ -190,7 +195,7 @@ class DuckDBQueries:
         table = missing("table", str(error))
         if table is not None:
             return no_such_table(table, self._lake.topics())
-        return WrongQueryError(f"DuckDB refuses the query: {_paragraph(error)}")
+        return WrongQueryError(f"DuckDB refuses the query: {with_hint(_paragraph(error))}")
 
     def _only_spark(self, error: duckdb.Error, statement: str) -> str | None:
         """What Spark may know that DuckDB does not."""

@@ -7,8 +7,14 @@ from seglake.errors import SeglakeError, WrongCallError
 # Of errors that bytes cause where an engine takes them for text.
 _ABOUT_BYTES = re.compile(
     "decode error behavior|Failure in decode|STRING -> BLOB|MALFORMED_CHAR|codec can't decode"
+    "|argument types '[^']*BLOB"
 )
 _BYTES_HINT = "; try_validate_utf8(...) is the text of bytes, and null where they are not UTF-8"
+
+
+def with_hint(reason: str) -> str:
+    """Return the message of an engine, and what to write where it took bytes for text."""
+    return reason + (_BYTES_HINT if _ABOUT_BYTES.search(reason) else "")
 
 
 def first_line(error: Exception) -> str:
@@ -21,9 +27,8 @@ class QueryFailedError(SeglakeError):
 
 
 def query_failed(reason: str) -> QueryFailedError:
-    """The error for a statement that an engine began, and could not finish."""
-    hint = _BYTES_HINT if _ABOUT_BYTES.search(reason) else ""
-    return QueryFailedError(f"the query failed: {reason}{hint}")
+    """Return the error for a statement that an engine began, and could not finish."""
+    return QueryFailedError(f"the query failed: {with_hint(reason)}")
 
 
 class CatalogError(SeglakeError):
