@@ -38,11 +38,12 @@ class Outcome:
         conflicts = [
             name
             for name, counts in self.summary.get("conflicts", {}).items()
-            if counts["contradicts"] or counts["differs"]
+            if any(count for kind, count in counts.items() if kind != "lost")
         ]
         lines = [
             *_labelled("refused", self.summary.get("refused", {}).values()),
             *_labelled("left out", self.summary.get("left_out", {}).values()),
+            *_labelled("not read", _not_read(self.summary.get("unread_files", ()))),
             *_labelled("blocked", map(_blocked, self.summary.get("blocked", ()))),
             *_labelled("stuck", map(_stuck, self.summary.get("stuck", ()))),
             *_labelled("taken in doubt", self.summary.get("ingested_unknown_outcomes", ())),
@@ -65,6 +66,14 @@ def summary_of(line: str) -> Mapping[str, Any] | None:
     except ValueError:
         return None
     return found if isinstance(found, dict) and "exit_code" in found else None
+
+
+def _not_read(files: Iterable[Mapping[str, Any]]) -> list[str]:
+    return [
+        f"{found['files']} files ({found['kind']}, {found['example']}) in {found['folder']}"
+        for found in files
+        if not found["is_accounted"]
+    ]
 
 
 def _blocked(found: Mapping[str, Any]) -> str:

@@ -7,6 +7,7 @@ import pytest
 from seglake.pipelines.lake_maintenance.maintain_summary import MaintainSummary, TableMaintenance
 from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import ConflictCount
 from seglake.pipelines.segment_ingest.report.ingest_summary import Findings, IngestSummary
+from seglake.pipelines.segment_ingest.report.unread_files import UnreadEntry
 from seglake_outcome import ExitCode, Outcome, summary_of
 from support.summaries import made_summary
 
@@ -38,9 +39,13 @@ def test_a_run_that_is_done_tells_what_it_took() -> None:
         ({"contradicted": ["a-0: producer 6"]}, "taken otherwise before: a-0: producer 6"),
         ({"superseded": ["a-0 [5, 9): 4 records"]}, "lost an election: a-0 [5, 9): 4 records"),
         ({"limits_crossed": ["limits.x: 2"]}, "limit crossed: limits.x: 2"),
-        (
-            {"conflicts": {"a-0": ConflictCount(lost=1), "b-0": ConflictCount(differs=1)}},
-            "copies contradict each other: b-0",
+        *(
+            (
+                {"conflicts": {"a-0": ConflictCount(lost=1), "b-0": ConflictCount(**{kind: 1})}},
+                "copies contradict each other: b-0",
+            )
+            for kind in ConflictCount._fields
+            if kind != "lost"
         ),
     ],
 )
@@ -71,6 +76,7 @@ _STUCK = {
 
 
 _SAMPLES: dict[str, object] = {
+    "unread_files": [UnreadEntry("loose_segment", "/data", "/data", 1, 69, "0.log")],
     "stuck": [_STUCK],
     "blocked": [{"partition": "a-0", "reason": "no entry"}],
 }
@@ -86,8 +92,7 @@ def test_no_cause_of_exit_code_three_is_forgotten() -> None:
             made = summary(**{field.name: sample})
             if made.exit_code == ExitCode.LOOK:
                 causes.append(field.name)
-                read = Outcome(ExitCode.LOOK, {field.name: sample})
-                assert read.look_at(), field.name
+                assert told(made)["look_at"], field.name
     assert {"refused", "left_out", "limits_crossed"} <= set(causes)
 
 

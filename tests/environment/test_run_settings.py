@@ -40,7 +40,11 @@ def test_nothing_given_is_the_defaults() -> None:
         (["--set", "read.split_bytes=5_000_000"], lambda s: s.read.split_bytes, 5_000_000),
         (["--set", "spark.master=yarn"], lambda s: s.spark.master, "yarn"),
         (["--set", 'select.topics=["a", "b"]'], lambda s: s.select.topics, ("a", "b")),
-        (["--set", "limits.fail_on_quarantine=true"], lambda s: s.limits.fail_on_quarantine, True),
+        (
+            ["--set", "limits.fail_on_quarantine=false"],
+            lambda s: s.limits.fail_on_quarantine,
+            False,
+        ),
         (
             ["--set", "spark.properties.spark.sql.shuffle.partitions=2"],
             lambda s: s.spark.properties,
