@@ -88,7 +88,15 @@ def test_a_cleaner_leaves_its_traces_in_a_wrapper(case: int) -> None:
     _, old, new, expected = _WRAPPERS[case]
     taken = _taken(old[0], old[1], magic=1, wrapper=True, whole=old[2])
     found = _found(new[0], new[1], magic=1, wrapper=True, whole=new[2])
-    assert may_be_cleaned(taken, found, None, lake_is_compacted=False) is expected
+    assert may_be_cleaned(taken, found, None, lake_is_compacted=True) is expected
+    assert may_be_cleaned(taken, found, 0, lake_is_compacted=False) is expected
+
+
+def test_whole_wrappers_of_different_lengths_are_no_cleaners_where_there_is_none() -> None:
+    whole = _taken(10, 19, magic=1, wrapper=True), _found(10, 15, magic=1, wrapper=True)
+    assert not may_be_cleaned(*whole, None, lake_is_compacted=False)
+    thinned = _found(10, 15, magic=1, wrapper=True, whole=False)
+    assert may_be_cleaned(whole[0], thinned, None, lake_is_compacted=False)
 
 
 def test_a_batch_of_another_format_may_be_the_cleaners_if_there_is_one() -> None:

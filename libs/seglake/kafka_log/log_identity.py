@@ -64,16 +64,17 @@ def may_be_cleaned(
     """
     if cleaner_offset is not None and found.header.base_offset < cleaner_offset:
         return True
+    is_cleaned = cleaner_offset is not None or lake_is_compacted
     if taken.magic != found.magic:  # a broker from 4.0 on cleans old formats into the new one
-        return cleaner_offset is not None or lake_is_compacted or not taken.is_whole
+        return is_cleaned or not taken.is_whole
+    are_whole = taken.is_whole and found.is_whole
     one, other = ((batch.first_offset, batch.last_offset) for batch in (taken, found))
     if one == other:
-        return not (taken.is_whole and found.is_whole)
+        return not are_whole
     # A batch keeps its first and last offset, and a message that stays is not rewritten at all.
     is_part = (max(one[0], other[0]), min(one[1], other[1])) in (one, other)
-    is_cleaned = cleaner_offset is not None or lake_is_compacted
-    is_whole = taken.is_whole and found.is_whole and not is_cleaned
-    return is_part and (taken.is_wrapper or found.is_wrapper) and not is_whole
+    is_wrapper = taken.is_wrapper or found.is_wrapper
+    return is_part and is_wrapper and (is_cleaned or not are_whole)
 
 
 class ShorterLog(NamedTuple):
