@@ -123,6 +123,7 @@ def test_segments_outside_of_a_partition_folder_are_named(log_dir: Path, lake: P
     (log_dir / "server.log").write_text("what the application says")
     (line,) = _named(log_dir, lake)
     assert "1 segment outside of a partition folder" in line
+    assert ingested(log_dir, lake).to_text().startswith("nothing ingested in 1 partition")
 
 
 def test_a_folder_of_renamed_segments_alone_is_named(log_dir: Path, lake: Path) -> None:

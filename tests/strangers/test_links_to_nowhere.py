@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from seglake.log_dirs.errors import WrongSourceError
-from seglake.storage.errors import RefusedError
+from seglake.storage.errors import RefusedError, StorageError
 from seglake.storage.local_storage import LocalStorage
-from seglake.storage.storage import Reader
+from seglake.storage.storage import FileInfo, Reader
 from seglake.task_engine.engine import Engine
 from support.audits import checked
 from support.lakes import ingested
@@ -181,3 +181,26 @@ def test_a_file_beside_a_segment_that_may_not_be_read_is_named(
     summary = ingested(log_dir, lake)
     assert (summary.exit_code, offsets_taken(lake)) == (3, [*range(30)])
     assert f"left out: cannot open {closed}: Permission denied" in summary.to_text()
+
+
+@pytest.mark.parametrize("kind", [RefusedError, StorageError])
+def test_a_source_that_refuses_or_fails_is_left_out_beside_others(
+    kind: type[StorageError],
+    log_dir: Path,
+    lake: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sick = make_log_dir(tmp_path / "sick", {("users", 0): [0, 5]}, broker_id=1)
+    really_list = LocalStorage.list_folder
+
+    def list_folder(storage: LocalStorage, path: str) -> list[FileInfo]:
+        if path == str(sick):
+            raise kind(action="list", path=path, reason="Input/output error")
+        return really_list(storage, path)
+
+    monkeypatch.setattr(LocalStorage, "list_folder", list_folder)
+    summary = ingested([sick, log_dir], lake)
+    assert (summary.exit_code, list(summary.left_out), summary.records) == (3, [str(sick)], 40)
+    with pytest.raises(WrongSourceError if kind is RefusedError else StorageError):
+        ingested(sick, lake)

@@ -294,7 +294,7 @@ class IngestSummary:
         left = shown_left(findings.left_on_disk)
         if left:
             return f"nothing ingested in {places}: {left}"
-        if findings.left_out or findings.refused:
+        if findings.left_out or findings.refused or need_a_look(findings.unread_files):
             return f"nothing ingested in {places}"
         return f"nothing new in {places}"
 
