@@ -204,3 +204,32 @@ def test_a_source_that_refuses_or_fails_is_left_out_beside_others(
     assert (summary.exit_code, list(summary.left_out), summary.records) == (3, [str(sick)], 40)
     with pytest.raises(WrongSourceError if kind is RefusedError else StorageError):
         ingested(sick, lake)
+
+
+@pytest.mark.parametrize(
+    ("name", "left_out", "records"),
+    [
+        (f"orders-0/{_LAST}.log", "orders-0", 10),
+        (f"orders-0/{30:020}.log", "orders-0", 10),
+        ("orders-0/leader-epoch-checkpoint", "orders-0", 10),
+        (f"orders-0/{_LAST}.index", f"{_LAST}.index", 40),
+    ],
+)
+def test_a_folder_in_the_place_of_a_file_is_named(
+    name: str, left_out: str, records: int, log_dir: Path, lake: Path
+) -> None:
+    (log_dir / name).unlink(missing_ok=True)
+    (log_dir / name).mkdir()
+    summary = ingested(log_dir, lake)
+    (place,) = summary.left_out
+    assert (summary.exit_code, summary.records) == (3, records)
+    assert (place.endswith(left_out), "it is a folder" in summary.to_text()) == (True, True)
+
+
+def test_a_folder_in_the_place_of_a_log_dir_s_own_file_is_refused(
+    log_dir: Path, lake: Path
+) -> None:
+    (log_dir / "meta.properties").unlink()
+    (log_dir / "meta.properties").mkdir()
+    with pytest.raises(WrongSourceError, match=r"meta.properties: it is a folder"):
+        ingested(log_dir, lake)

@@ -10,7 +10,12 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from seglake.kafka_log.replica import Checkpoints
-from seglake.log_dirs.small_files import OversizedFileError, check_readable, check_small
+from seglake.log_dirs.small_files import (
+    OversizedFileError,
+    check_readable,
+    check_small,
+    files_by_name,
+)
 from seglake.segment_codec.checkpoint_files import (
     CheckpointFileError,
     EpochStart,
@@ -19,6 +24,7 @@ from seglake.segment_codec.checkpoint_files import (
     parse_offset_checkpoint,
     parse_partition_metadata,
 )
+from seglake.segment_codec.known_names import Place
 from seglake.segment_codec.log_dir import SideFile, TopicPartition
 from seglake.storage.errors import NotFoundError, StorageError
 from seglake.storage.storage import FileInfo, Storage
@@ -75,7 +81,7 @@ def read_log_dir_files(
         StorageError: a file is there and cannot be read.
     """
     listed = list(entries)
-    by_name = {entry.name: entry for entry in listed if not entry.is_folder}
+    by_name = files_by_name(Place.LOG_DIR, listed)
 
     def read(file: SideFile, parse: Callable[[bytes], T]) -> T | None:
         return _read(storage, by_name.get(file), parse, notes, tolerated)

@@ -13,8 +13,9 @@ from seglake.log_dirs.batch_walk import LogHeads
 from seglake.log_dirs.errors import SourceVanishedError
 from seglake.log_dirs.header_scan import survey_segment
 from seglake.log_dirs.scan_request import SurveyRequest
-from seglake.log_dirs.small_files import check_readable
+from seglake.log_dirs.small_files import check_readable, files_by_name
 from seglake.segment_codec.errors import SegmentCodecError
+from seglake.segment_codec.known_names import Place
 from seglake.segment_codec.log_dir import (
     OFFSET_MAX,
     FileKind,
@@ -65,7 +66,7 @@ def partition_files(
             read.
         TwoSpellingsError: two files to read have one number.
     """
-    by_name = {entry.name: entry for entry in listing if not entry.is_folder}
+    by_name = files_by_name(Place.PARTITION, listing)
     plan = plan_swaps(by_name, _swap_ends(storage, by_name, notes))
     beside = [by_name[file.name] for file in plan.read if file.kind is not FileKind.LOG]
     return PartitionFiles(

@@ -62,7 +62,8 @@ def read_folder(
         for segment in content.segments:
             check_readable(content.by_name[segment.path.rpartition("/")[2]])
         unknown = [name for name in content.unknown if not is_recognised(Place.PARTITION, name)]
-        unknown += [f"{entry.name}/" for entry in listing if entry.is_folder]
+        folders = (entry.name for entry in listing if entry.is_folder)
+        unknown += [f"{name}/" for name in folders if name not in content.by_name]
         notes += not_kafkas(path, unknown)
         topic_id = read_topic_id(storage, content.by_name, notes)
         epochs = read_epochs(storage, content.by_name, notes)

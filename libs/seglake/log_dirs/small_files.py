@@ -1,8 +1,12 @@
 """Files that are small beside any segment, and are read whole. Effect."""
 
+from collections.abc import Iterable
+
+from seglake.segment_codec.known_names import Place, known_name
 from seglake.storage.errors import RefusedError, StorageError
 from seglake.storage.storage import FileInfo, Storage
 
+_A_FOLDER = "it is a folder"
 MOST_BYTES = 32 << 20  # a checkpoint of half a million partitions; three times the largest index
 
 
@@ -33,6 +37,15 @@ def check_readable(entry: FileInfo) -> None:
     """
     if entry.problem:
         raise RefusedError(action="open", path=entry.path, reason=entry.problem)
+
+
+def files_by_name(place: Place, listing: Iterable[FileInfo]) -> dict[str, FileInfo]:
+    """Return the files of a folder, and folders under names of Kafka's files as unreadable ones."""
+    return {
+        entry.name: entry._replace(is_folder=False, problem=_A_FOLDER) if entry.is_folder else entry
+        for entry in listing
+        if not entry.is_folder or known_name(place, entry.name) is not None
+    }
 
 
 def read_small(storage: Storage, path: str) -> bytes:
