@@ -1,4 +1,4 @@
-"""Replicas of formats v0 and v1 that parted at an unclean election: there are no leader epochs."""
+"""Replicas that parted at an unclean election, in formats and of brokers without leader epochs."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,13 +12,22 @@ from support.accounts import imbalances_of
 from support.audits import audited, checked
 from support.conflicting_logs import conflict_rows
 from support.elected_logs import current
-from support.encoder import Codec, EncodedBatch, Partition, Record, Segment, messages, wrapper
+from support.encoder import (
+    Codec,
+    EncodedBatch,
+    Header,
+    Partition,
+    Record,
+    Segment,
+    messages,
+    record_batch,
+    wrapper,
+)
 from support.lakes import ingested, retaken, versions
 from support.made_logs import FIRST_MS, write_over
 
-_BOTH = range(30)
 _PLAIN = None
-_FORMATS = [(0, _PLAIN), (1, _PLAIN), (0, Codec.GZIP), (1, Codec.SNAPPY)]
+_FORMATS = [(0, _PLAIN), (1, _PLAIN), (0, Codec.GZIP), (1, Codec.SNAPPY), (2, Codec.NONE)]
 
 Sizes = Sequence[int]
 
@@ -30,7 +39,9 @@ def _batches(
     for size in sizes:
         offsets = range(start, start + size)
         records = [Record(None, b"%s-%d" % (text.encode(), n), FIRST_MS + n) for n in offsets]
-        if codec is None:
+        if magic == 2:  # of a broker that writes no leader epochs yet
+            found.append(record_batch(start, records, Header(leader_epoch=-1)))
+        elif codec is None:
             found += messages(start, records, magic)
         else:
             found.append(wrapper(start, records, magic, codec))

@@ -96,7 +96,6 @@ def ingest(
     )
     scan.reporter.step("opening the lake")
     added, recovered = _opened(context) if discovery.replicas and not dry_run else ([], ())
-    check_source(discovery, known, context)
     joined = _joined(discovery, known, context)
     with Announcement(context, {replica.key.topic for replica in discovery.replicas}) as announced:
         rounds, unread, short = _ingested(sources, discovery, announced.context)
@@ -129,7 +128,12 @@ def _opened(context: RunContext) -> tuple[list[str], tuple[str, ...]]:
 
 
 def _joined(discovery: Discovery, known: LakeSources, context: RunContext) -> list[str]:
-    """Remember that a cluster id and a name are one source, and say so."""
+    """See whose disks they are. Remember that a cluster id and a name are one source, and say so.
+
+    Raises:
+        WrongSourceError: the lake has their logs under another name, or others under theirs.
+    """
+    check_source(discovery, known, context)
     cluster_id, source_id = discovery.cluster_id, discovery.source_id
     if cluster_id is None or not is_unjoined(discovery, known):
         return []

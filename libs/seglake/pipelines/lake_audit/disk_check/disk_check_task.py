@@ -200,7 +200,7 @@ class _Check:
             ceiling = max(
                 (stop for _, stop in piece.covered if stop <= unit.last_offset), default=0
             )
-            if isinstance(unit, RecordBatch) or start >= ceiling:
+            if _has_leader(unit) or start >= ceiling:
                 return  # without leader epochs, what it shares with the lake tells another log
         if isinstance(unit, RecordBatch) and (
             unit.header.is_control or not unit.header.record_count
@@ -261,6 +261,11 @@ class _Check:
             why = why_different(different, batches)
             report.different = report.different.and_more(why.unexplained)
             report.explained_differences += why.counts
+
+
+def _has_leader(unit: Unit) -> bool:
+    """Whether a batch says in which leader epoch it was written."""
+    return isinstance(unit, RecordBatch) and unit.header.partition_leader_epoch >= 0
 
 
 def _as_kept(topic: str, disk: pa.Table) -> pa.Table:

@@ -74,6 +74,7 @@ class _Case:
     is_named: bool  # the topic id is known on the disk and in the ledger, so it is this log
     shorter: ShorterLog  # what to say if it ends below what was taken; no `end` where it does not
     has_news: bool
+    is_changed: bool  # since the run before
 
 
 class FoundLog(NamedTuple):
@@ -132,7 +133,7 @@ def check_logs(
         if taken is not None and (is_changed or not is_named):
             request = _request_at(replica, taken.base_offset, context)
             if request is not None:
-                case = _Case(replica, taken, is_named, shorter, has_news=has_news)
+                case = _Case(replica, taken, is_named, shorter, has_news, is_changed)
                 doubts.append((case, request))
     lake = IngestedBatches(context.tables, context.source_id, coverage)
     answers = _answers([request for _, request in doubts], context)
@@ -255,26 +256,31 @@ def _is_refused(
 ) -> bool:
     """Refuse the second log of a broker, and a log that differs where no leader epoch decides."""
     replica = case.replica
-    if differ and case.is_named and replica.broker_id is not None:
-        first = _first_pair(replica, lake, context)
-        is_other = first is not None and _differ(first, replica, lake)
-        if first is not None and is_other:
-            found = first.found.header
-            if _is_of_same_broker(replica, first.taken, found, lake, check):
-                return True
-    has_epochs = not {pair.taken.leader_epoch, pair.found.header.leader_epoch} & {None}
-    if has_epochs:
+    if differ and case.is_named and _is_other_log(replica, lake, context, check):
+        return True
+    if None not in (pair.taken.leader_epoch, pair.found.header.leader_epoch):
         return False
     if differ and (case.is_named or _begins_alike(replica, lake, context)):
         why = undecided_refusal(replica, difference(pair.taken, pair.found.header))
     else:
-        offset = None if differ else _other_message(replica, pair, lake, context)
+        is_asked = case.is_changed and not differ
+        offset = _other_message(replica, pair, lake, context) if is_asked else None
         if offset is None:
             return False
         why = undecided_refusal(replica, f"the message at offset {offset} is not the lake's")
     check.undecided.add(replica.key)
     check.refused[replica.key] = why
     return True
+
+
+def _is_other_log(
+    replica: Replica, lake: IngestedBatches, context: RunContext, check: LogCheck
+) -> bool:
+    """Refuse a log whose broker has another one, which the lake has."""
+    first = _first_pair(replica, lake, context)
+    if first is None or replica.broker_id is None or not _differ(first, replica, lake):
+        return False
+    return _is_of_same_broker(replica, first.taken, first.found.header, lake, check)
 
 
 def _is_empty_second_log(
