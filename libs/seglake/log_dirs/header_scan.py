@@ -11,7 +11,7 @@ from seglake.log_dirs.scan_request import SurveyRequest
 from seglake.log_dirs.segment_side_files import read_transaction_files
 from seglake.segment_codec.errors import SegmentCodecError
 from seglake.segment_codec.window import Window
-from seglake.storage.errors import StorageError
+from seglake.storage.errors import StorageError, is_broken
 from seglake.task_engine.task_progress import advance
 
 _HEADER_READ_BYTES = 4096  # one page: a header, and the next ones where batches are small
@@ -24,8 +24,17 @@ _MOST_PASSED_BYTES = 32 << 10
 def survey_segments(requests: tuple[SurveyRequest, ...]) -> list[SegmentSurvey]:
     """Survey several segments, one after the other; the task function of the survey stage."""
     surveys = []
+    broken: dict[str, str] = {}  # why a folder cannot be read
     for request in requests:
-        surveys.append(survey_segment(request))
+        folder = request.file.path.rpartition("/")[0]
+        try:
+            reason = broken.get(folder)
+            survey = _missing(request, reason) if reason else _surveyed(request)
+        except (StorageError, SegmentCodecError) as error:
+            survey = _missing(request, str(error))
+            if is_broken(error):  # a disk that dies may take minutes over each bad place
+                broken[folder] = str(error)
+        surveys.append(survey)
         advance(request.file.size_bytes)  # at most: a walk may begin behind the start
     return surveys
 
@@ -33,25 +42,29 @@ def survey_segments(requests: tuple[SurveyRequest, ...]) -> list[SegmentSurvey]:
 def survey_segment(request: SurveyRequest) -> SegmentSurvey:
     """Survey one segment. A file that is gone or cut is an answer, not an error."""
     try:
-        file = request.file
-        with request.storage.open_reader(file.path) as reader:
-            if reader.size_bytes != file.size_bytes and not request.is_last:
-                return _missing(request, f"{file.path} changed its size after it was listed")
-            size_bytes = min(reader.size_bytes, file.size_bytes)
-            headers = Window(
-                reader,
-                _HEADER_READ_BYTES,
-                size_bytes,
-                most_read_bytes=_MOST_READ_BYTES,
-                most_passed_bytes=_MOST_PASSED_BYTES,
-            )
-            found = walk_segment(request, headers, headers_only=True)
-            if not can_be_believed(found, headers):
-                full = Window(reader, request.window_bytes, size_bytes)
-                found = walk_segment(request, full, headers_only=False)
-            return _survey(request, size_bytes, found)
+        return _surveyed(request)
     except (StorageError, SegmentCodecError) as error:
         return _missing(request, str(error))
+
+
+def _surveyed(request: SurveyRequest) -> SegmentSurvey:
+    file = request.file
+    with request.storage.open_reader(file.path) as reader:
+        if reader.size_bytes != file.size_bytes and not request.is_last:
+            return _missing(request, f"{file.path} changed its size after it was listed")
+        size_bytes = min(reader.size_bytes, file.size_bytes)
+        headers = Window(
+            reader,
+            _HEADER_READ_BYTES,
+            size_bytes,
+            most_read_bytes=_MOST_READ_BYTES,
+            most_passed_bytes=_MOST_PASSED_BYTES,
+        )
+        found = walk_segment(request, headers, headers_only=True)
+        if not can_be_believed(found, headers):
+            full = Window(reader, request.window_bytes, size_bytes)
+            found = walk_segment(request, full, headers_only=False)
+        return _survey(request, size_bytes, found)
 
 
 def _missing(request: SurveyRequest, reason: str) -> SegmentSurvey:

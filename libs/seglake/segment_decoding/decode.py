@@ -10,9 +10,14 @@ from seglake.log_dirs.segment_files import check_size
 from seglake.segment_codec.errors import SegmentCodecError
 from seglake.segment_decoding.split_decoder import SplitDecoder
 from seglake.segment_decoding.table_files import TableFiles
-from seglake.segment_decoding.tasks import DecodeTask, PartitionSplit, SplitReport, TaskReport
-from seglake.storage.errors import OutputError, StorageError
-from seglake.storage.storage import Storage
+from seglake.segment_decoding.tasks import (
+    DecodeSettings,
+    DecodeTask,
+    PartitionSplit,
+    SplitReport,
+    TaskReport,
+)
+from seglake.storage.errors import OutputError, StorageError, is_broken
 
 
 def decode(task: DecodeTask) -> TaskReport:
@@ -35,7 +40,7 @@ def decode(task: DecodeTask) -> TaskReport:
                 except OutputError:
                     raise  # the lake's doing: no other split could be taken either
                 except _UNREADABLE as error:
-                    failures |= {index: str(error), **_unreadable_behind(index, task)}
+                    failures |= _unreadable_splits(index, error, task)
                     break
             else:
                 return TaskReport(tuple(reports), files.finish(), tuple(sorted(failures.items())))
@@ -48,19 +53,39 @@ def decode(task: DecodeTask) -> TaskReport:
 _UNREADABLE = (StorageError, SegmentCodecError, SourceVanishedError)
 
 
-def _unreadable_behind(index: int, task: DecodeTask) -> dict[int, str]:
-    """Which of the splits that follow cannot be read either: not found out one by one."""
-    behind = enumerate(task.splits[index + 1 :], start=index + 1)
-    reasons = ((later, _unreadable(split, task.settings.storage)) for later, split in behind)
-    return {later: reason for later, reason in reasons if reason is not None}
+def _unreadable_splits(index: int, error: Exception, task: DecodeTask) -> dict[int, str]:
+    """Name the split that failed and those after it that cannot be read either, with the reasons.
+
+    A disk that dies may take minutes over each bad place. So one failed read leaves out all splits
+    of a folder, and the others are read to their end once, before the task begins again.
+    """
+    found: dict[int, str] = {}
+    broken: dict[str, str] = {}  # reasons, by folder
+    for number, split in enumerate(task.splits):
+        fault = error if number == index else None
+        if number > index and _folder(split) not in broken:
+            fault = _fault(split, task.settings)
+        if fault is not None:
+            found[number] = str(fault)
+            if is_broken(fault):
+                broken[_folder(split)] = str(fault)
+    folders = enumerate(map(_folder, task.splits))
+    return {number: broken[folder] for number, folder in folders if folder in broken} | found
 
 
-def _unreadable(split: PartitionSplit, source: Storage) -> str | None:
-    """Why a split cannot be read, found by opening its files; None when it can."""
+def _folder(split: PartitionSplit) -> str:
+    return split.segment_splits[0].file.path.rpartition("/")[0]
+
+
+def _fault(split: PartitionSplit, settings: DecodeSettings) -> Exception | None:
+    """Why a split cannot be read, found by reading its bytes; None when it can."""
+    step = settings.window_bytes
     try:
         for piece in split.segment_splits:
-            with source.open_reader(piece.file.path) as reader:
+            with settings.storage.open_reader(piece.file.path) as reader:
                 check_size(piece.file, reader.size_bytes, is_last=piece.is_last)
+                for position in range(piece.start, piece.stop, step):
+                    reader.read(position, min(step, piece.stop - position))
     except (StorageError, SourceVanishedError) as error:
-        return str(error)
+        return error
     return None

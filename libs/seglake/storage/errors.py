@@ -56,6 +56,12 @@ class FileShrankError(StorageError):
         )
 
 
+def is_broken(error: Exception) -> bool:
+    """Whether a file is there as before, but cannot be read: the next read may fail as slowly."""
+    is_gone = isinstance(error, NotFoundError | FileShrankError)
+    return isinstance(error, StorageError) and not is_gone
+
+
 class OutputError(StorageError):
     """The lake's storage refused a data file: nothing that was to go into it is to blame."""
 

@@ -1,7 +1,7 @@
 """The order of an ingest run, and nothing else. Effect."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -99,7 +99,7 @@ def ingest(
     joined = _joined(discovery, known, context)
     with Announcement(context, {replica.key.topic for replica in discovery.replicas}) as announced:
         rounds, unread, short = _ingested(sources, discovery, announced.context)
-        repairs = _repaired(discovery.replicas, rounds, announced.context)
+        repairs = _repaired(discovery.replicas, rounds, unread, announced.context)
     facts = RunFacts(
         context=context,
         discovery=discovery,
@@ -297,10 +297,9 @@ def _executed(
 def _unread(partitions: Sequence[SurveyedPartition]) -> dict[str, str]:
     """The partitions with a segment that could not be read, with the reason."""
     return {
-        str(partition.key): f"{partition.key}: {survey.missing}"
+        str(partition.key): f"{partition.key}: {partition.unread_reason}"
         for partition in partitions
-        for survey in reversed(partition.surveys)  # the first of several is the one that is named
-        if survey.missing is not None
+        if partition.unread_reason is not None
     }
 
 
@@ -323,18 +322,22 @@ def _shorter_notes(
 
 
 def _repaired(
-    replicas: Iterable[Replica], rounds: Iterable[RoundResult], context: RunContext
+    replicas: Iterable[Replica],
+    rounds: Sequence[RoundResult],
+    unread: Container[str],
+    context: RunContext,
 ) -> RepairResult:
-    """Fill gaps from logs that no round refused, or say what would be filled."""
+    """Fill gaps from logs that no round refused or failed to read, or say what would be filled."""
     if not context.tables.exists():
         return RepairResult()
     looks = [done.look for done in rounds]
     refused = {name for look in looks for name in look.refused}
     second = {of.other.folder for look in looks for of in look.duplicates if not of.is_same_log}
+    failed = {of.replica.folder for look in looks for of in look.wanted if str(of.key) in unread}
     readable = [
         replica
         for replica in replicas
-        if str(replica.key) not in refused and replica.folder not in second
+        if str(replica.key) not in refused and replica.folder not in second | failed
     ]
     if not context.is_dry_run:
         return repair(readable, context)

@@ -46,17 +46,25 @@ def retryable_replicas(
 
 def _is_unchanged(before: Replica, now: Replica) -> bool:
     """Whether all segments are what they were; the last may have grown."""
-    sizes = [(file.base_offset, file.size_bytes) for file in before.segments]
-    now_sizes = [(file.base_offset, file.size_bytes) for file in now.segments[: len(sizes)]]
+    sizes = _sizes(before)
+    now_sizes = _sizes(now)[: len(sizes)]
     if not sizes or len(now_sizes) < len(sizes):
         return len(sizes) == len(now_sizes)
     return sizes[:-1] == now_sizes[:-1] and sizes[-1] <= now_sizes[-1]
 
 
 def _is_explained(before: Replica, now: Replica) -> bool:
+    """Whether the cleaner or retention changed the segments; a file that is as before stays
+    unreadable."""
+    if not (before.segments and now.segments):
+        return False
     is_compacted = now.checkpoints.cleaner_offset is not None
-    has_both = bool(before.segments and now.segments)
-    return has_both and (is_compacted or _has_lost_its_oldest(before, now))
+    is_cleaned = is_compacted and _sizes(now) != _sizes(before)
+    return is_cleaned or _has_lost_its_oldest(before, now)
+
+
+def _sizes(replica: Replica) -> list[tuple[int, int]]:
+    return [(file.base_offset, file.size_bytes) for file in replica.segments]
 
 
 def _has_lost_its_oldest(before: Replica, now: Replica) -> bool:

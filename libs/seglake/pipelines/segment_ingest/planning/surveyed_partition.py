@@ -32,6 +32,12 @@ class SurveyedPartition:
         return self.choice.surveys
 
     @property
+    def unread_reason(self) -> str | None:
+        """Why the replica cannot be read; of several segments, the reason of the first."""
+        reasons = (survey.missing for survey in self.surveys)
+        return next((reason for reason in reasons if reason is not None), None)
+
+    @property
     def surveyed_segments(self) -> tuple[SegmentFile, ...]:
         return self.replica.segments[len(self.replica.segments) - len(self.surveys) :]
 

@@ -110,12 +110,12 @@ def check_logs(
     check = LogCheck()
     doubts: list[tuple[_Case, BatchRequest]] = []
     for replica in replicas:
-        frontier = coverage.frontier(replica.key)
-        if frontier is None:
-            continue
+        frontier, partition = coverage.frontier(replica.key), surveyed.get(replica.key)
+        if frontier is None or (partition is not None and partition.unread_reason is not None):
+            continue  # nothing to compare, or a copy that is left out since it cannot be read
         is_id_known = replica.key.topic_id is not None and not replica.takes_id_of_lake
         is_named = is_id_known and frontier.has_topic_id
-        partition, taken = surveyed.get(replica.key), frontier.last_batch
+        taken = frontier.last_batch
         counted_until = _counted_until(replica.key, frontier, coverage)
         behind = _epochs_behind(replica, taken)
         has_older_epoch = behind is not None and behind > 0

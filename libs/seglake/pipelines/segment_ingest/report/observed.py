@@ -113,9 +113,9 @@ def _seen(
 
 
 def _surveyed(partition: SurveyedPartition, context: RunContext, now: datetime) -> Observation:
-    missing = [survey.missing for survey in partition.surveys if survey.missing is not None]
-    if missing:
-        return _by_checkpoints(partition.replica, StoppedBy.UNREAD, missing[0], context, now)
+    unread = partition.unread_reason
+    if unread is not None:
+        return _by_checkpoints(partition.replica, StoppedBy.UNREAD, unread, context, now)
     bounds, settings = partition.bounds, context.settings
     has_tail = bool(partition.surveys) and partition.surveys[-1].tail is not None
     why = stopped_by(bounds, settings.read_policy, has_tail=has_tail)
