@@ -103,7 +103,10 @@ def test_record_compacted_away_is_said(tmp_path: Path, json_look: Any) -> None:
     *_, batch, summary = json_look(tmp_path / LOG, offset=2)
     assert batch["last_offset"] == 4
     assert not summary["found"]
-    assert summary["notes"] == ["the batch spans the offset but has no such record: compacted away"]
+    assert summary["notes"] == [
+        "the batch spans the offset but has no such record: compacted away "
+        "(record before it: 0, after it: 4)"
+    ]
 
 
 def test_control_record_is_named(tmp_path: Path, json_look: Any) -> None:
@@ -120,7 +123,37 @@ def test_offset_beyond_the_log_is_not_found(tmp_path: Path, json_look: Any) -> N
     (tmp_path / LOG).write_bytes(record_batch(0, records(5)).data)
     (summary,) = json_look(tmp_path / LOG, offset=5)
     assert not summary["found"]
-    assert "between offset 4 and the end" in summary["notes"][0]
+    assert summary["notes"] == [
+        "offset 5 is above the segment's last batch, which ends with offset 4"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("offset", "said"),
+    [
+        (11, "no batch is before it in the segment, the next one begins with offset 12"),
+        (15, "the batch before it ends with offset 13, the next one begins with offset 17"),
+        (19, "the batch before it ends with offset 18, the next one begins with offset 21"),
+    ],
+)
+@pytest.mark.parametrize("index_interval_bytes", [1, 1 << 20])
+def test_offset_in_a_gap_is_shown_with_its_neighbours(
+    offset: int, said: str, index_interval_bytes: int, tmp_path: Path, json_look: Any
+) -> None:
+    first = [record_batch(12, records(2)), record_batch(17, records(2))]
+    segments = [
+        Segment(10, first, index_interval_bytes=index_interval_bytes),
+        Segment(21, [record_batch(21, records(2))]),
+    ]
+    (written,) = write_log_dir(tmp_path, [Partition("t", 0, segments)])
+    summary = json_look(written.folder, offset=offset)[-1]
+    assert (summary["found"], summary["notes"]) == (False, [f"offset {offset} is in a gap: {said}"])
+
+
+def test_segment_without_a_batch_has_no_offset(tmp_path: Path, json_look: Any) -> None:
+    (tmp_path / LOG).write_bytes(b"")
+    (summary,) = json_look(tmp_path / LOG, offset=5)
+    assert summary["notes"] == ["offset 5 is not there: the segment has no batch"]
 
 
 def test_offset_below_the_first_segment_is_not_found(tmp_path: Path, json_look: Any) -> None:
@@ -158,6 +191,10 @@ def test_index_that_misleads_does_not_hide_the_offset(
     lines = json_look(path, offset=2)
     assert [line["offset"] for line in of_type(lines, "record")] == [2]
     assert lines[-1]["found"]
+    assert lines[-1]["notes"] == [
+        "no sound batch of offset 2 or below begins at position "
+        f"{entries[0].position}, where the index points: read from position 0"
+    ]
 
 
 def test_damage_of_the_index_is_said_though_its_entries_lead_to_the_offset(

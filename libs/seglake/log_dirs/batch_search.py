@@ -13,16 +13,18 @@ from seglake.kafka_log.replica import Replica, SegmentFile
 from seglake.log_dirs.segment_side_files import read_index
 from seglake.segment_codec.errors import DefectError, SegmentCodecError
 from seglake.segment_codec.message_set import MessageRun, Wrapper
+from seglake.segment_codec.offset_index import OffsetIndex
 from seglake.segment_codec.offset_order import OffsetOrder, Unit
 from seglake.segment_codec.offset_places import first_offset_of
-from seglake.segment_codec.record_batch import RecordBatch
+from seglake.segment_codec.record_batch import LENGTH_STOP, RecordBatch
 from seglake.segment_codec.reference_decoder import decode
+from seglake.segment_codec.resync import PREFIX, PREFIX_BYTES, smallest_length
 from seglake.segment_codec.segment import MOST_OFFSETS, Defect, SegmentBounds, SegmentWalk, Tail
 from seglake.segment_codec.window import Window
 from seglake.storage.errors import StorageError
 from seglake.storage.storage import Storage
 
-_HEADER_READ_BYTES = 4096
+HEADER_READ_BYTES = 4096
 MOST_WRAPPED_BYTES = 64 << 20
 _ANYWHERE = SegmentBounds(0, 1 << 62, False, 0)
 
@@ -81,7 +83,7 @@ def find_batch(request: BatchRequest) -> Answer:
     try:
         with request.storage.open_reader(request.file.path) as reader:
             size_bytes = min(reader.size_bytes, request.file.size_bytes)
-            headers = Window(reader, _HEADER_READ_BYTES, size_bytes)
+            headers = Window(reader, HEADER_READ_BYTES, size_bytes)
             found = _walk(request, headers, headers_only=True)
             if found is None:
                 full = Window(reader, request.window_bytes, size_bytes)
@@ -127,21 +129,41 @@ def _walk(request: BatchRequest, window: Window, *, headers_only: bool) -> Answe
             if headers_only:
                 return None
         elif not isinstance(item, Tail) and item.last_offset >= offset:
-            is_proved = not headers_only or unit_at(window, item.position) is not None
-            return _found(item) if is_proved else None
+            return _found(item) if not headers_only or is_proved(window, item) else None
     return LogEnd(order.next_offset)
 
 
 def walk_start(storage: Storage, file: SegmentFile, offset: int, window: Window) -> tuple[int, int]:
     """Position and offset of a sound batch at or before an offset, as the offset index has it; the
     segment's start where that does not help."""
-    entry = read_index(storage, file).lookup(offset)
-    if entry is not None and entry.position < window.size_bytes:
-        unit = unit_at(window, entry.position)
+    return indexed_start(read_index(storage, file), offset, window)
+
+
+def indexed_start(index: OffsetIndex, offset: int, window: Window) -> tuple[int, int]:
+    """Position and offset of a sound batch at or before an offset, by the entries of an index.
+
+    A wrong entry costs a look at a header: an earlier one is tried, in the end the segment's start.
+    """
+    for entry in index.lookups(offset):
+        unit = _indexed_unit(window, entry.position, index.base_offset)
         first_offset = None if unit is None else first_offset_of(unit)
-        if first_offset is not None and file.base_offset <= first_offset <= offset:
+        if first_offset is not None and index.base_offset <= first_offset <= offset:
             return entry.position, first_offset
-    return 0, file.base_offset
+    return 0, index.base_offset
+
+
+def _indexed_unit(window: Window, position: int, base_offset: int) -> Unit | None:
+    """The batch that begins where an index points; only a plausible header is read further."""
+    left = window.size_bytes - position
+    if left < PREFIX_BYTES:
+        return None
+    offset, length, _, magic = PREFIX.unpack_from(window.view(position, PREFIX_BYTES))
+    size_bytes = LENGTH_STOP + length
+    if magic not in (0, 1, 2) or length < smallest_length(magic) or size_bytes > left:
+        return None
+    if not base_offset <= offset < base_offset + MOST_OFFSETS:
+        return None
+    return unit_at(window, position, position + size_bytes)
 
 
 def is_proved(window: Window, unit: Unit) -> bool:
@@ -150,13 +172,13 @@ def is_proved(window: Window, unit: Unit) -> bool:
         return True
     bounds = SegmentBounds(unit.first_offset, unit.last_offset + 1, False, 0)
     stop = unit.position + unit.size_bytes
-    return unit_at(window, unit.position, bounds, stop) is not None
+    return unit_at(window, unit.position, stop, bounds) is not None
 
 
 def unit_at(
-    window: Window, position: int, bounds: SegmentBounds = _ANYWHERE, stop: int | None = None
+    window: Window, position: int, stop: int, bounds: SegmentBounds = _ANYWHERE
 ) -> Unit | None:
-    """The batch whose first byte is there, if its checksum holds."""
+    """Return the batch at a position if its checksum holds; nothing is read beyond `stop`."""
     order = OffsetOrder(bounds.base_offset)
     walk = SegmentWalk(window, bounds, order, stop=stop, compares_neighbours=False)
     item = next(walk.items(position))

@@ -86,7 +86,7 @@ class LogHeads:
         """Return the batch that was given last, an old wrapper with what its messages tell."""
         if self._window is None or head.magic == 2 or head.codec_id == 0:
             return head
-        unit = unit_at(self._window, head.position)
+        unit = unit_at(self._window, head.position, head.position + head.size_bytes)
         try:
             records = [] if unit is None else decode(unit, MOST_WRAPPED_BYTES)
         except DefectError:

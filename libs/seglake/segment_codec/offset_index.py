@@ -18,6 +18,7 @@ Source: apache/kafka 1eb7644, OffsetIndex.java, AbstractIndex.java.
 
 import struct
 from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import NamedTuple
@@ -48,8 +49,17 @@ class OffsetIndex:
 
     def lookup(self, offset: int) -> OffsetPosition | None:
         """The last entry at or below the offset; None when the search begins at position 0."""
-        after = bisect_right(self.entries, offset, key=attrgetter("offset"))
-        return self.entries[after - 1] if after else None
+        return next(self.lookups(offset), None)
+
+    def lookups(self, offset: int) -> Iterator[OffsetPosition]:
+        """Entries at or below the offset, the last first: for each that is wrong, try the next.
+
+        Each lies twice as far back as the one before it, so many wrong entries cost few tries.
+        """
+        place, step = bisect_right(self.entries, offset, key=attrgetter("offset")) - 1, 1
+        while place >= 0:
+            yield self.entries[place]
+            place, step = place - step, 2 * step
 
 
 def parse(data: bytes | memoryview, base_offset: int) -> OffsetIndex:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from seglake.log_dirs.batch_search import HEADER_READ_BYTES, indexed_start
 from seglake.log_dirs.segment_side_files import read_index
 from seglake.pipelines.segment_inspect.batch_facts import BatchFound, DefectFound, Origin, damage
 from seglake.pipelines.segment_inspect.findings import (
@@ -68,7 +69,7 @@ def inspect_offset(
                 yield from _Segment(storage, place, reader, origin, durable_offset).find(search)
         except (StorageError, SegmentCodecError) as error:
             notes.append(f"{name} was not read to its end: {error}")
-        yield from _answer(search, origin)
+        yield from _answer(search, origin, place)
     entry, batch = search.entry, search.batch
     yield SearchSummary(
         path=path,
@@ -105,11 +106,11 @@ class _Segment:
         start = 0
         if entry is not None:
             yield EntryFound({"index": file.index_path, **entry._asdict()})
-            if entry.position < self.reader.size_bytes:
-                start = entry.position
-            else:
+            start, _ = indexed_start(index, search.offset, Window(self.reader, HEADER_READ_BYTES))
+            if start != entry.position:
                 search.notes.append(
-                    f"the entry's position {entry.position} lies behind the file's end"
+                    f"no sound batch of offset {search.offset} or below begins at position "
+                    f"{entry.position}, where the index points: read from position {start}"
                 )
         is_spanned = self._walk(search, start)
         if not is_spanned and start:
@@ -160,15 +161,10 @@ class _Segment:
         return False
 
 
-def _answer(search: _Search, origin: Origin) -> Iterator[Finding]:
+def _answer(search: _Search, origin: Origin, place: SegmentPlace) -> Iterator[Finding]:
     batch = search.batch
     if batch is None:
-        before = "the start" if search.before is None else f"offset {search.before}"
-        after = "the end" if search.after is None else f"offset {search.after}"
-        search.notes.append(
-            f"no sound batch of the segment spans offset {search.offset}: "
-            f"it lies between {before} and {after}"
-        )
+        search.notes.append(_absence(search, place))
         for claims, defect in search.damage:
             if claims is not None:
                 yield claims
@@ -180,9 +176,42 @@ def _answer(search: _Search, origin: Origin) -> Iterator[Finding]:
         search.is_found = batch.record_count > 0
         search.notes.append(f"it is a control record: {found.control_type}")
         return
+    before: int | None = None
+    after: int | None = None
     for record in decode(batch.unit, MOST_DECOMPRESSED_BYTES):
         if record.offset == search.offset:
             search.is_found = True
             yield RecordFound(record, found.header.timestamp_type, origin)
+        elif record.offset < search.offset:
+            before = record.offset
+        elif after is None:
+            after = record.offset
     if not search.is_found:
-        search.notes.append("the batch spans the offset but has no such record: compacted away")
+        lower = "none" if before is None else before
+        upper = "none" if after is None else after
+        search.notes.append(
+            "the batch spans the offset but has no such record: compacted away "
+            f"(record before it: {lower}, after it: {upper})"
+        )
+
+
+def _absence(search: _Search, place: SegmentPlace) -> str:
+    """Say what is where no batch of the segment spans the offset: damage, a gap or the end."""
+    offset, before, after = search.offset, search.before, search.after
+    if search.damage:
+        lower = "the start" if before is None else f"offset {before}"
+        upper = "the end" if after is None else f"offset {after}"
+        return (
+            f"no sound batch of the segment spans offset {offset}: "
+            f"there are damaged bytes between {lower} and {upper}"
+        )
+    if after is None and not place.is_last:
+        after = place.limit_offset  # where the next segment begins
+    if after is not None:
+        lower = "no batch is before it in the segment"
+        if before is not None:
+            lower = f"the batch before it ends with offset {before}"
+        return f"offset {offset} is in a gap: {lower}, the next one begins with offset {after}"
+    if before is None:
+        return f"offset {offset} is not there: the segment has no batch"
+    return f"offset {offset} is above the segment's last batch, which ends with offset {before}"

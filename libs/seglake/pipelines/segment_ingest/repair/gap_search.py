@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from seglake.kafka_log.batch_headers import last_batch_of
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import SegmentFile
-from seglake.log_dirs.batch_search import walk_start
+from seglake.log_dirs.batch_search import indexed_start
 from seglake.log_dirs.segment_side_files import anchors_of, read_index
 from seglake.pipelines.segment_ingest.repair.gap_search_values import (
     Crossing,
@@ -71,7 +71,7 @@ def _search_file(
         window = Window(CountedReads(reader), request.window_bytes, size_bytes)
         for number in gaps:
             start, stop = request.gaps[number]
-            proved, _ = walk_start(request.storage, file, start - 1, window)
+            proved, _ = indexed_start(index, start - 1, window)
             position = max(position, proved)
             bounds = SegmentBounds(
                 base_offset=file.base_offset,
