@@ -189,7 +189,7 @@ _CASES = [
         "gaps",
         _with("start_offset", 1, start_offset=lambda row: row["start_offset"] - 1),
         {"overlap", "equation"},
-        "gap 77 to 128 and batch",
+        "gap [77, 129) and batch",
     ),
     Case(
         "a gap reaches beyond what is covered",

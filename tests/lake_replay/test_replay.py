@@ -122,7 +122,7 @@ def test_dry_run_says_what_would_be_filled_and_commits_nothing(tmp_path: Path) -
         "dry run: 5 offsets in 1 gap in orders-0 [5, 10) would be filled in; nothing was "
         "committed ("
     )
-    assert "would be filled: orders-0: 5 offsets of 5 to 9" in summary.to_text().splitlines()
+    assert "would be filled: orders-0 [5, 10): 5 offsets" in summary.to_text().splitlines()
     assert "offsets that are not there: 5 quarantined in orders-0 [5, 10)" in summary.to_text()
     assert versions(lake) == before
     assert list((lake / "records" / "_seglake").rglob("*.log")) == []

@@ -166,8 +166,8 @@ def test_a_dry_run_lists_the_offsets_of_each_partition(data: Path, lake: Path) -
     assert found == [("orders-0", 5, 30), ("orders-2", 5, 6)]
     assert sum(each.size_bytes for each in planned) == summary.planned.planned_bytes
     assert summary.planned.tasks > 2
-    assert "would be ingested: orders-0: offsets 5 to 29 (" in summary.to_text()
-    assert "would be ingested: orders-2: offset 5 (" in summary.to_text()
+    assert "would be ingested: orders-0 [5, 30) (" in summary.to_text()
+    assert "would be ingested: orders-2 [5, 6) (" in summary.to_text()
     assert json.loads(summary.to_json())["planned_ranges"][1]["partition"] == "orders-2"
     assert ingested(data, lake).planned.planned_ranges == []
 

@@ -107,7 +107,7 @@ def test_a_dry_run_lists_ten_partitions_and_all_with_v() -> None:
     summary = made_summary(is_dry_run=True, planned_ranges=ranges)
     lines = summary.to_text().splitlines()
     assert lines[10:] == [
-        "would be ingested: orders-9: offsets 0 to 8 (100 B)",
+        "would be ingested: orders-9 [0, 9) (100 B)",
         "would be ingested: … and 2 more (all of them with -v or --json)",
     ]
     assert len(summary.to_text(is_verbose=True).splitlines()) == 13
@@ -134,7 +134,7 @@ def test_everything_a_person_should_know_has_a_line() -> None:
         },
         odd_rows={"open_rows": {"a-0": 2, "b-0": 3}, "replaced_header_names": {"a-0": 1}},
         not_ingested_yet=[UnreadRange("a-0", "it waits", 5, 9)],
-        lost_elections=[UnreadRange("a-0", "offsets 9 to 12", 9, 13)],
+        lost_elections=[UnreadRange("a-0", "offsets [9, 13)", 9, 13)],
         concurrent_ranges=[
             ConcurrentRange("a-0", 10, 72, RangeKind.INGEST, "other"),
             ConcurrentRange("a-0", 2, 3, RangeKind.REPAIR, "other"),
@@ -154,7 +154,7 @@ def test_everything_a_person_should_know_has_a_line() -> None:
         "rows of transactions that have not ended: 5 in b-0 (3), a-0 (2)",
         "header names that are not UTF-8: 1 in a-0 (1)",
         "not ingested yet: a-0: it waits",
-        "lost an election: a-0: offsets 9 to 12",
+        "lost an election: a-0: offsets [9, 13)",
         "a concurrent run ingested: a-0 [10, 72) (run id other)",
         "a concurrent run filled: a-0 [2, 3) (run id other)",
         "left out: a-1: it is gone",

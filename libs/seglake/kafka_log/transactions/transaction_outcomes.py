@@ -185,4 +185,4 @@ def _first_offset(step: Damage | Event) -> int:
 def _shown(damage: Damage) -> str:
     if len(damage.offsets) == 1:
         return f"offset {damage.start_offset}"
-    return f"offsets {damage.start_offset} to {damage.next_offset - 1}"
+    return f"offsets [{damage.start_offset}, {damage.next_offset})"

@@ -60,5 +60,5 @@ def span_problems(spans: Spans, covered: Blocks, cell: tuple[int, int]) -> list[
 
 
 def _named(spans: Spans, index: int) -> str:
-    what = "gap" if spans.is_gap[index] else "batch"
-    return f"{what} {spans.starts[index]} to {spans.stops[index] - 1}"
+    start, stop = spans.starts[index], spans.stops[index]
+    return f"gap [{start}, {stop})" if spans.is_gap[index] else f"batch {start} to {stop - 1}"

@@ -48,7 +48,7 @@ class PlannedFill:
 
     def __str__(self) -> str:
         filled = show_count(self.filled_offsets, "offset")
-        return f"{self.partition}: {filled} of {self.start_offset} to {self.next_offset - 1}"
+        return f"{self.partition} [{self.start_offset}, {self.next_offset}): {filled}"
 
 
 class FoundRepairs(NamedTuple):

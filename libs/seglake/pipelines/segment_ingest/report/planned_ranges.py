@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from seglake.pipelines.progress import show_bytes
 from seglake.pipelines.segment_ingest.planning.plan import RangePlan
+from seglake.pipelines.segment_ingest.report.places import shown_range
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,11 +18,10 @@ class PlannedRange:
     size_bytes: int
 
     def __str__(self) -> str:
-        first, last = self.start_offset, self.next_offset - 1
-        offsets = f"offset {last}" if first == last else f"offsets {first} to {last}"
-        if first > last:
-            offsets = "damage at the end of the log, which hides no known offset"
-        return f"{self.partition}: {offsets} ({show_bytes(self.size_bytes)})"
+        where = f" {shown_range(self.start_offset, self.next_offset)}"
+        if self.start_offset >= self.next_offset:
+            where = ": damage at the end of the log, which hides no known offset"
+        return f"{self.partition}{where} ({show_bytes(self.size_bytes)})"
 
 
 def planned_ranges(plans: Iterable[RangePlan]) -> list[PlannedRange]:

@@ -8,6 +8,7 @@ from seglake.kafka_log.read_policy import Isolation
 from seglake.kafka_log.transactions.hanging_transactions import age_ms
 from seglake.pipelines.progress import show_count, show_duration
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
+from seglake.pipelines.segment_ingest.report.places import shown_range
 from seglake.pipelines.settings.settings import Settings
 from seglake.segment_codec.errors import TailKind
 
@@ -118,7 +119,7 @@ def lost_tails(partition: SurveyedPartition) -> list[UnreadRange]:
         start, stop = max(other.divergence_offset, covered_offset), other.log_end_offset
         if start < stop:
             reason = (
-                f"offsets {start} to {stop - 1} in {other.replica.folder}, which are not in the log"
+                f"offsets {shown_range(start, stop)} in {other.replica.folder}, which are not in the log"
                 " that won; quarantine lists them once that log reaches these offsets"
             )
             found.append(UnreadRange(str(partition.replica.key), reason, start, stop))
