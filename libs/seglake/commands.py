@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from seglake.environment.run_settings import SettingOptions
@@ -229,17 +228,19 @@ def check_report_place(output: str, settings: Settings) -> None:
     Raises:
         WrongCallError: there is a folder, the URI is none that is known, or access is refused.
     """
+    from seglake.environment.output_places import may_be_written
     from seglake.environment.storages import open_storages
     from seglake.storage.errors import RefusedError
 
     storage = open_storages(settings.spark.properties)
+    path = storage.locate(output)
     try:
-        found = storage.info(storage.locate(output))
+        found = storage.info(path)
     except RefusedError as error:
         raise WrongCallError(f"the report cannot be written to {output}: {error}") from error
     if found is not None and found.is_folder:
         raise WrongCallError(f"the report cannot be written to {output}: it is a folder")
-    if found is not None and "://" not in found.path and not Path(found.path).is_file():
+    if "://" not in path and not may_be_written(path):
         raise WrongCallError(f"the report cannot be written to {output}: it is no regular file")
 
 

@@ -1,6 +1,7 @@
 """What a command leaves for machines: events on stderr, a metrics file, lineage."""
 
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -134,6 +135,42 @@ def test_a_record_that_cannot_be_is_a_wrong_call(
     assert _run("ingest", lake, option, str(tmp_path / "nowhere" / "x"), "--log-format=json") == 2
     assert _events(capsys)[-1]["event"] == "failed"
     assert not lake.exists()
+
+
+@pytest.mark.parametrize("option", ["--metrics", "--openlineage"])
+@pytest.mark.parametrize("kind", ["fifo", "pipe", "stdout in a file", "device", "link to a fifo"])
+def test_a_record_replaces_no_pipe_and_waits_for_none(
+    option: str, kind: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    lake, fifo, link = tmp_path / "lake", tmp_path / "fifo", tmp_path / "link"
+    os.mkfifo(fifo)
+    link.symlink_to(fifo)
+    reading, writing = os.pipe()  # as a shell's >(cat)
+    held = os.open(tmp_path / "kept.txt", os.O_WRONLY | os.O_CREAT)
+    place = {
+        "fifo": str(fifo),
+        "pipe": f"/dev/fd/{writing}",
+        "stdout in a file": f"/dev/fd/{held}",
+        "device": "/dev/null",
+        "link to a fifo": str(link),
+    }[kind]
+    try:
+        assert _run("ingest", lake, option, place) == 2
+    finally:
+        for number in (reading, writing, held):
+            os.close(number)
+    said = f"{option} {place} must name a regular file: pipes and devices are not written to"
+    assert said in capfd.readouterr().err
+    assert (fifo.is_fifo(), link.is_symlink(), lake.exists()) == (True, True, False)
+    assert Path("/dev/null").is_char_device()
+
+
+def test_metrics_go_to_the_file_that_a_link_names(tmp_path: Path) -> None:
+    link, file = tmp_path / "link.prom", tmp_path / "file.prom"
+    link.symlink_to(file)
+    assert _run("ingest", tmp_path / "lake", "--metrics", str(link)) == 3
+    assert (link.is_symlink(), file.is_symlink()) == (True, False)
+    assert _metrics(file)["last_run_exit_code"] == 3
 
 
 class _Service(BaseHTTPRequestHandler):

@@ -134,3 +134,7 @@ def test_a_page_replaces_no_pipe_and_no_device(
     assert ingest_command.main(options) == 2
     assert "it is no regular file" in capsys.readouterr().err
     assert (page.is_fifo(), lake.exists()) == (True, False)
+    with (tmp_path / "kept.txt").open("w") as held:
+        options[5] = f"/dev/fd/{held.fileno()}"
+        assert ingest_command.main(options) == 2
+    assert "it is no regular file" in capsys.readouterr().err

@@ -96,6 +96,7 @@ def test_parquet_file_is_whole_or_as_it_was(lake: str, tmp_path: Path) -> None:
         (["-f", "/no/such.sql"], "cannot read /no/such.sql: No such file or directory"),
         (["--parquet", "x", "SELECT 1; SELECT 2"], "--parquet takes one statement, got 2"),
         (["--parquet", "/no/x", "SELECT 1"], "cannot write /no/x: there is no such folder"),
+        (["--parquet", "/dev/null", "SELECT 1"], "cannot write /dev/null: it is no regular file"),
         (["--engine", "duckdb", "--master", "local[1]", "SELECT 1"], "duckdb runs no Spark"),
         (["SELECT * FROM recrods"], "no table or view recrods; did you mean records?"),
     ],

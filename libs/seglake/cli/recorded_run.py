@@ -16,6 +16,7 @@ from seglake.cli import report_option
 from seglake.cli.arguments import settings_of
 from seglake.cli.outcome import run_job
 from seglake.cli.streams import write_out
+from seglake.environment.output_places import may_be_written
 from seglake.errors import WrongCallError
 from seglake.printable import on_one_line
 
@@ -163,6 +164,12 @@ def _asked_for(arguments: argparse.Namespace, log: "EventLog | None") -> "Iterat
         WrongCallError: one cannot be.
     """
     tell = partial(_tell, log)
+    for option, target in (("metrics", arguments.metrics), ("openlineage", arguments.openlineage)):
+        if target and "://" not in target and not may_be_written(target):
+            raise WrongCallError(
+                f"--{option} {target} must name a regular file: "
+                "pipes and devices are not written to"
+            )
     if arguments.metrics:
         from seglake.run_records.metrics_file import MetricsFile
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from seglake.cli.arguments import settings_of, sql_parser
 from seglake.cli.outcome import run_job
 from seglake.cli.streams import write_as_utf_8
+from seglake.environment.output_places import may_be_written
 from seglake.errors import ExitCode, WrongCallError
 from seglake.pipelines.lake_query.statements import require_query, split_statements
 
@@ -86,6 +87,8 @@ def _statements(text: str, parquet: str | None) -> list[str]:
         raise WrongCallError(f"--parquet takes one statement, got {len(statements)}")
     if parquet is not None and not Path(parquet).parent.is_dir():
         raise WrongCallError(f"cannot write {parquet}: there is no such folder")
+    if parquet is not None and not may_be_written(parquet):
+        raise WrongCallError(f"cannot write {parquet}: it is no regular file")
     return statements
 
 

@@ -57,7 +57,7 @@ class MetricsFile:
     """
 
     def __init__(self, path: str, tell: Callable[[str], None]) -> None:
-        self._path = Path(path)
+        self._path = Path(path).resolve() if Path(path).is_symlink() else Path(path)
         self._tell = tell
         if not self._path.parent.is_dir() or self._path.is_dir():
             raise WrongCallError(f"--metrics {path} must name a file in a folder that is there")

@@ -119,8 +119,8 @@ def lost_tails(partition: SurveyedPartition) -> list[UnreadRange]:
         start, stop = max(other.divergence_offset, covered_offset), other.log_end_offset
         if start < stop:
             reason = (
-                f"offsets {shown_range(start, stop)} in {other.replica.folder}, which are not in the log"
-                " that won; quarantine lists them once that log reaches these offsets"
+                f"offsets {shown_range(start, stop)} in {other.replica.folder}, which are not in "
+                "the log that won; quarantine lists them once that log reaches these offsets"
             )
             found.append(UnreadRange(str(partition.replica.key), reason, start, stop))
     return found

@@ -1,0 +1,28 @@
+"""Which places of this machine a file may be written to. Effect: looks at them."""
+
+from pathlib import Path
+
+_OPEN_FILES = Path("/proc")  # what /dev/stdout and /dev/fd lead to on Linux
+
+
+def may_be_written(place: str) -> bool:
+    """Whether nothing or a regular file is there.
+
+    Pipes, devices and what this process has open are refused: a file that is put in their place
+    removes their name, and a pipe that nobody reads would be waited for without an end.
+    """
+    path = Path(place)
+    try:
+        if not path.exists():
+            return not path.is_symlink() or may_be_written(str(path.resolve()))
+        if not path.is_file():
+            return False
+        while path.is_symlink() and not _is_of_open_files(path):
+            path = path.parent / path.readlink()
+        return not _is_of_open_files(path)
+    except (OSError, RuntimeError):  # a link to itself
+        return False
+
+
+def _is_of_open_files(path: Path) -> bool:
+    return path.parent.resolve().is_relative_to(_OPEN_FILES)
