@@ -110,6 +110,57 @@ def test_a_limit_ends_the_reading_before_later_partitions(tmp_path: Path) -> Non
     assert cat("--source", data, "--limit", "11").err != ""
 
 
+def _damaged_at(data: Path, *bases: int) -> Path:
+    """A log of 40 records in batches of 5, of which some batches are damaged."""
+    batches = made_batches("orders", 0, range(40))
+    for number, batch in enumerate(batches):
+        if batch.base_offset in bases:
+            batches[number] = batch._replace(data=batch.data[:-1] + b"?")
+    first = Segment(0, batches[:6])
+    segments = [first, Segment(30, batches[6:])]
+    return write_over(data, [Partition("orders", 0, segments, high_watermark=40)])
+
+
+@pytest.mark.parametrize(
+    ("options", "offsets", "damaged"),
+    [
+        (["--limit", "2"], [0, 1], []),
+        (["--limit", "10"], [*range(10)], []),
+        (["--limit", "11"], [*range(10), 15], [10]),
+        (["--limit", "16"], [*range(10), *range(15, 20), 25], [10, 20]),
+        (["--offsets", "25:", "--limit", "6"], [*range(25, 31)], []),
+        (["--offsets", "25:", "--limit", "11"], [*range(25, 35)], [35]),
+        ([], [*range(10), *range(15, 20), *range(25, 35)], [10, 20, 35]),
+    ],
+)
+def test_damage_behind_the_last_record_of_a_limit_is_not_named(
+    options: list[str], offsets: list[int], damaged: list[int], tmp_path: Path
+) -> None:
+    printed = cat("--source", _damaged_at(tmp_path / "data", 10, 20, 35), *options)
+    assert [line["offset"] for line in printed.lines] == offsets
+    named = [line for line in printed.err.splitlines() if "crc_mismatch" in line]
+    assert (printed.code, len(named)) == (3 if damaged else 0, len(damaged))
+    assert bool(printed.err) == bool(damaged)
+
+
+def test_damage_before_the_first_record_of_a_limit_is_named(tmp_path: Path) -> None:
+    data = _damaged_at(tmp_path / "data", 10, 20, 35)
+    printed = cat("--source", data, "--offsets", "12:", "--limit", "5")
+    assert [line["offset"] for line in printed.lines] == [*range(15, 20)]
+    said = "seglake: damage: orders-0: the offsets [12, 15) have no readable record\n"
+    assert (printed.code, printed.err) == (3, said)
+
+
+def test_files_that_are_missing_behind_the_last_record_of_a_limit_are_not_named(
+    tmp_path: Path,
+) -> None:
+    data = make_log_dir(tmp_path / "data", {("orders", 0): [0, 10, 20, 30]})
+    (data / "orders-0" / "00000000000000000010.log").unlink()
+    few, more = (cat("--source", data, "--limit", count) for count in ("10", "11"))
+    assert (few.code, few.err) == (0, "")
+    assert (more.code, "no segment has the offsets [10, 20)" in more.err) == (3, True)
+
+
 def test_offsets_that_are_not_asked_for_may_be_damaged(tmp_path: Path) -> None:
     data = make_log_dir(tmp_path / "data", {("orders", 0): [0, 10, 20]})
     segment = data / "orders-0" / "00000000000000000000.log"

@@ -5,6 +5,7 @@ the headers of one.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -31,7 +32,7 @@ from seglake.pipelines.segment_query.read_plan import (
     query_decoding,
     unreadable,
 )
-from seglake.pipelines.segment_query.record_stream import SCHEMA, records_in
+from seglake.pipelines.segment_query.record_stream import SCHEMA, Damage, records_in
 from seglake.pipelines.settings.settings import Settings
 from seglake.segment_codec.log_dir import (
     OFFSET_MAX,
@@ -99,12 +100,36 @@ def _records(
     plan: QueryPlan, decoding: DecodeSettings, told: Told, columns: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
     schema = pa.schema([SCHEMA.field(name) for name in columns])
-    for reason in plan.losses:
-        told.damage(reason)
+    found = [*plan.losses]
     for planned in plan.ranges:
         for split in planned.splits:
-            found = records_in(split, decoding, lambda damage: told.damage(damage.text), schema)
-            yield from map(_by_offset, found)
+            for rows in records_in(split, decoding, found.append, schema):
+                yield from _between_damage(_by_offset(rows), found, told)
+    for damage in found:
+        told.damage(damage.text)
+
+
+def _between_damage(
+    rows: pa.RecordBatch, found: list[Damage], told: Told
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows in parts, and tell of damage between them: who wants no more is not told.
+
+    Args:
+        found: damage that was not told; what lies behind all of these rows is kept.
+    """
+    offsets: NDArray[np.int64] = rows.column("offset").to_numpy()
+    start, waiting = 0, sorted(found, key=attrgetter("after_offset"))
+    found.clear()
+    for damage in waiting:
+        stop = int(np.searchsorted(offsets, damage.after_offset, side="right"))
+        if stop == len(offsets):
+            found.append(damage)
+            continue
+        if stop > start:
+            yield rows.slice(start, stop - start)
+            start = stop
+        told.damage(damage.text)
+    yield rows.slice(start)
 
 
 def _by_offset(rows: pa.RecordBatch) -> pa.RecordBatch:

@@ -32,6 +32,7 @@ from seglake.pipelines.segment_ingest.run_context import (
     list_selected,
 )
 from seglake.pipelines.segment_query.errors import DataLossError
+from seglake.pipelines.segment_query.record_stream import Damage
 from seglake.pipelines.settings.settings import Settings
 from seglake.segment_codec.log_dir import OFFSET_MAX, parse_folder_name
 from seglake.segment_decoding.tasks import DecodeSettings, DecodeTask
@@ -103,7 +104,8 @@ def plan_reads(
         plan = plan_logs(replicas_by_partition(apart.replicas), offsets, scan)
     if fails_on_loss:
         second = (duplicate.reason for duplicate in apart.duplicates)
-        for reason in [*unreadable(discovery, wanted), *second, *plan.losses]:
+        losses = (loss.text for loss in plan.losses)
+        for reason in [*unreadable(discovery, wanted), *second, *losses]:
             raise DataLossError(reason)
     decoding = query_decoding(scan, discovery.source_id)
     waves = plan_waves(plan.ranges, settings.write.wave_bytes, settings.read.split_bytes, decoding)
@@ -132,7 +134,7 @@ class QueryPlan(NamedTuple):
 
     partitions: Sequence[SurveyedPartition]
     ranges: Sequence[RangePlan]
-    losses: Sequence[str]
+    losses: Sequence[Damage]
 
 
 def plan_logs(
@@ -183,9 +185,10 @@ def unreadable(discovery: Discovery, wanted: Wanted) -> Iterator[str]:
             yield reason
 
 
-def _compressed(log: CompressedLog) -> str:
+def _compressed(log: CompressedLog) -> Damage:
     count = show_count(len(log.names), "compressed segment", "compressed segments")
-    return f"{log.key}: {count} ({log.names[0]}) in {log.folder}: decompress there and run again"
+    text = f"{log.key}: {count} ({log.names[0]}) in {log.folder}: decompress there and run again"
+    return Damage(text, after_offset=min((start for start, _ in log.ranges), default=0) - 1)
 
 
 def _cut_to_fit(plan: RangePlan) -> RangePlan:
@@ -194,7 +197,7 @@ def _cut_to_fit(plan: RangePlan) -> RangePlan:
     return replace(plan, splits=splits)
 
 
-def _losses(partition: SurveyedPartition, wanted: Sequence[OffsetRange]) -> Iterator[str]:
+def _losses(partition: SurveyedPartition, wanted: Sequence[OffsetRange]) -> Iterator[Damage]:
     """What no task would notice: files that cannot be read, and offsets missing between files."""
     key = partition.replica.key
     offsets = min(start for start, _ in wanted), max(stop for _, stop in wanted)
@@ -202,9 +205,10 @@ def _losses(partition: SurveyedPartition, wanted: Sequence[OffsetRange]) -> Iter
     reached: int | None = None
     for file, survey in zip(partition.surveyed_segments, partition.surveys, strict=True):
         if survey.missing is not None:
-            yield f"{key}: {survey.missing}"
+            yield Damage(f"{key}: {survey.missing}", after_offset=file.base_offset - 1)
         # A segment is named by where the one before it ended; its first batch may not say so.
         stop = min(file.base_offset, offsets[1], partition.bounds.next_offset)
         if reached is not None and max(reached, cleaner_offset, offsets[0]) < stop:
-            yield f"{key}: no segment has the offsets [{reached}, {file.base_offset})"
+            text = f"{key}: no segment has the offsets [{reached}, {file.base_offset})"
+            yield Damage(text, after_offset=reached - 1)
         reached = max(reached or 0, survey.next_offset)

@@ -27,7 +27,10 @@ SCHEMA: pa.Schema = pa.schema([field for field in RECORDS.schema if field.name n
 _NO_EVIDENCE = frozenset({GapCause.QUARANTINED, GapCause.MISSING})
 _GAP = itemgetter(*map(GAPS.schema.names.index, ("cause", "start_offset", "next_offset")))
 _DEFECT = itemgetter(
-    *map(QUARANTINE.schema.names.index, ("defect_code", "segment", "position", "defect_detail"))
+    *map(
+        QUARANTINE.schema.names.index,
+        ("defect_code", "segment", "position", "defect_detail", "previous_offset"),
+    )
 )
 
 
@@ -36,10 +39,12 @@ class Damage(NamedTuple):
 
     Attributes:
         is_lost: records may be missing for it; else what is damaged was met before, whole.
+        after_offset: it lies behind the records up to this offset; -1 if it lies before them all.
     """
 
     text: str
     is_lost: bool = True
+    after_offset: int = -1
 
 
 def records_of(task: DecodeTask, *, fails_on_loss: bool) -> Iterator[pa.RecordBatch]:
@@ -63,7 +68,8 @@ def records_in(
     """Yield the records of a split in offset order.
 
     Args:
-        on_damage: told of damage when it is met; of offsets that it took, at the split's end.
+        on_damage: told of damage before the rows that follow it; of offsets that it took between
+            batches, at the split's end.
         schema: those of the columns that are wanted.
 
     Raises:
@@ -75,13 +81,18 @@ def records_in(
             on_damage(damage._replace(text=f"{split.key}: {damage.text}"))
 
     decoder = SplitDecoder(split, settings)
+    is_first, is_start_damaged = True, False
     for table, rows in decoder.rows():
-        if isinstance(rows, pa.RecordBatch):
-            if table is RECORDS:  # a query reads records as they are, not interpreted
-                yield _in_query_columns(rows, split.key.topic, schema)
-        else:
+        if not isinstance(rows, pa.RecordBatch):
             tell(_damage(table, rows))
-    tell(_leading_loss(split, decoder.report()))
+        elif table is RECORDS:  # a query reads records as they are, not interpreted
+            if is_first:
+                report = decoder.report()
+                is_first, is_start_damaged = False, report.has_leading_defect
+                tell(_leading_loss(split, report) if is_start_damaged else ())
+            yield _in_query_columns(rows, split.key.topic, schema)
+    if not is_start_damaged:
+        tell(_leading_loss(split, decoder.report()))
 
 
 def _refuse(damage: Damage) -> None:
@@ -93,10 +104,11 @@ def _damage(table: Table, rows: Iterable[Row]) -> Iterator[Damage]:
     """What rows of `quarantine` and `gaps` say is damaged or lost."""
     for row in rows:
         if table is QUARANTINE:
-            code, segment, position, detail = _DEFECT(row)
+            code, segment, position, detail, previous_offset = _DEFECT(row)
             yield Damage(
                 f"{code} in {segment} at position {position}: {detail}",
                 is_lost=code != DefectCode.OFFSET_OUT_OF_ORDER,  # these offsets were met before
+                after_offset=-1 if previous_offset is None else previous_offset,
             )
         elif table is GAPS:
             cause, start, stop = _GAP(row)
@@ -118,7 +130,8 @@ def _leading_loss(split: PartitionSplit, report: SplitReport) -> Iterator[Damage
 
 
 def _missing(start: int, stop: int) -> Damage:
-    return Damage(f"the offsets [{start}, {stop}) have no readable record")
+    text = f"the offsets [{start}, {stop}) have no readable record"
+    return Damage(text, after_offset=start - 1)
 
 
 def _in_query_columns(rows: pa.RecordBatch, topic: str, schema: pa.Schema) -> pa.RecordBatch:
