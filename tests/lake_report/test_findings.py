@@ -64,7 +64,7 @@ def test_bound_that_stands_still_longer_than_the_limit_needs_a_look() -> None:
         (StoppedBy.UNREAD, Need.LEFT_OUT, Level.LOOK),
         (StoppedBy.NO_SEGMENT, Need.NOT_ON_DISK, Level.LOOK),
         (StoppedBy.OPEN_TRANSACTION, Need.OPEN_TRANSACTION, Level.KNOWN),
-        (StoppedBy.NO_HIGH_WATERMARK, Need.NO_HIGH_WATERMARK, Level.KNOWN),
+        (StoppedBy.NO_HIGH_WATERMARK, Need.NO_HIGH_WATERMARK, Level.LOOK),
         (StoppedBy.LOST_ELECTION, Need.LOST_ELECTION, Level.KNOWN),
         (StoppedBy.TAIL, Need.TAIL, Level.KNOWN),
     ],
@@ -73,9 +73,18 @@ def test_what_stopped_a_run_is_told_with_its_level(
     stop: StoppedBy, need: Need, level: Level
 ) -> None:
     left = (LeftRange("why", 100, 150),)
-    (found,) = _found(replace(_SEEN, stopped_by=stop, detail="what", not_ingested=left))
+    detail = "what" if stop in (StoppedBy.REFUSED, StoppedBy.UNREAD) else None
+    (found,) = _found(replace(_SEEN, stopped_by=stop, detail=detail, not_ingested=left))
     assert (found.need, level_of(found.need)) == (need, level)
-    assert found.text in ("what; why", "50 offsets in [100, 150)")
+    assert found.text in ("what; why", "why", "50 offsets in [100, 150)")
+
+
+def test_what_is_proved_and_not_on_the_disk_is_told_beside_what_stopped_a_run() -> None:
+    seen = replace(_SEEN, stopped_by=StoppedBy.TAIL, detail="[9, 12): the recovery point says 12")
+    assert [(found.need, found.text) for found in _found(seen)] == [
+        (Need.NOT_ON_DISK, "[9, 12): the recovery point says 12"),
+        (Need.TAIL, ""),
+    ]
 
 
 def test_partition_without_a_segment_of_which_nothing_is_proved_is_fine() -> None:

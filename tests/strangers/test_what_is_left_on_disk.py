@@ -1,13 +1,18 @@
 """Disks of which a run ingests nothing or not all: "nothing new" is said of none of them."""
 
+import json
 from pathlib import Path
 
 import pytest
 
+from seglake.cli import ingest_command
+from seglake.pipelines.lake_report.model import Need
 from seglake.task_engine.engine import Engine
+from support.audits import audited
 from support.encoder import Partition, Segment
 from support.lakes import ingested
 from support.made_logs import made_batches, write_over
+from support.reports import reported
 from support.taken import offsets_taken
 
 _CHECKPOINTS = (
@@ -21,6 +26,15 @@ _LOG_END = {"upper_bound": "log_end"}
 def _disk(folder: Path, *, watermark: int = 16, end: int = 16, topic: str = "orders") -> Path:
     segments = [Segment(0, made_batches(topic, 0, range(end)))]
     return write_over(folder, [Partition(topic, 0, segments, high_watermark=watermark)])
+
+
+def _needs(lake: Path) -> dict[str, set[Need]]:
+    """What the report says that somebody should look at, by partition."""
+    return {
+        str(partition.key): {finding.need for finding in partition.findings}
+        for partition in reported(lake).partitions
+        if partition.findings
+    }
 
 
 def _emptied(disk: Path) -> Path:
@@ -45,6 +59,38 @@ def test_empty_checkpoints_beside_a_log_are_said_first(
     assert offsets_taken(lake) == [*range(16)]
     whole = ingested(disk, lake, engine=engine)  # the lake has what the disk has
     assert (whole.exit_code, whole.to_text().startswith("nothing new in 1 partition")) == (0, True)
+
+
+def test_audit_and_report_name_a_log_without_a_high_watermark(tmp_path: Path, lake: Path) -> None:
+    ingested(_disk(tmp_path / "other", topic="payments"), lake)
+    disk = _emptied(_disk(tmp_path / "disk"))
+    ingested([disk, tmp_path / "other"], lake)
+    assert audited(lake).problems == ("orders-0: [0, 16) lie on the disk without a high watermark",)
+    assert _needs(lake) == {"orders-0": {Need.NO_HIGH_WATERMARK}}
+    ingested(disk, lake, read=_LOG_END)
+    assert audited(lake).exit_code == 0
+
+
+def test_a_short_log_is_named_by_every_command(
+    tmp_path: Path, lake: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    disk = _disk(tmp_path / "disk", watermark=16, end=10)
+    options = ["--lake", str(lake), "--engine", "local", "--set", "limits.local_processes=1"]
+    options += ["--isolation", "read_uncommitted", "--source", str(disk)]
+    assert ingest_command.main(["--log-format", "json", *options]) == 3
+    events = map(json.loads, capsys.readouterr().err.splitlines())
+    (event,) = (event for event in events if event["event"] == "not_on_disk")
+    assert (event["topic"], event["partition"], event["ranges"]) == ("orders", 0, [[10, 16]])
+    said = "[10, 16): replication-offset-checkpoint says 16, the log in "
+    for _ in range(2):
+        (problem,) = audited(lake).problems
+        assert problem.startswith(f"not on disk: orders-0: {said}")
+        assert audited(lake).exit_code == 3
+        assert _needs(lake) == {"orders-0": {Need.NOT_ON_DISK}}
+        ingested(disk, lake)
+    whole = _disk(tmp_path / "whole")
+    ingested([disk, whole], lake)
+    assert (audited(lake).problems, _needs(lake)) == ((), {})
 
 
 @pytest.mark.parametrize("is_emptied", [True, False], ids=["no entries", "another's entry"])

@@ -49,7 +49,7 @@ class Observation:
     Attributes:
         log_end_offset, last_stable_offset: None where the log could not be read.
         next_offset: up to where its bounds let a run ingest, None where nothing can be.
-        detail: what else there is to say of `stopped_by`.
+        detail: why the log was refused or not read; of others what is proved and not on the disk.
         first_log_end_offset: the lowest log end since `next_offset` has not advanced.
         waiting_since: since when offsets have lain above this `next_offset`, None where none do.
         listing: what told that the log had moved, see `listing_of`; None where it must be looked
@@ -71,6 +71,11 @@ class Observation:
     listing: str | None = None
     observed_at: datetime
     run_id: str
+
+    @property
+    def says_why_unread(self) -> bool:
+        """Whether `detail` is why nothing is known of the log's end."""
+        return self.stopped_by in (StoppedBy.REFUSED, StoppedBy.UNREAD)
 
     @property
     def moved_offsets(self) -> int:

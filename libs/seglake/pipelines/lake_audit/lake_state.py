@@ -29,6 +29,7 @@ _AUDITED = (RECORDS, BATCHES, QUARANTINE, GAPS, CHECKPOINTS)
 _OBSERVED = (
     *("source_id", "topic_id", "topic", "partition", "log_start_offset", "high_watermark"),
     *("last_stable_offset", "log_end_offset", "next_offset", "run_id", "observed_at"),
+    *("stopped_by", "detail"),
 )
 
 Topic = tuple[str, str]  # source id and name

@@ -1,7 +1,8 @@
 """The order of an audit, and nothing else. Effect: reads the lake, writes nothing."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from seglake.kafka_log.offset_ranges import merged
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.lake_folder import opening
 from seglake.lake.snapshots import Snapshot
@@ -11,6 +12,7 @@ from seglake.pipelines.lake_audit.cells import Cell, TopicFile, cells_of
 from seglake.pipelines.lake_audit.lake_audit import LakeAudit
 from seglake.pipelines.lake_audit.lake_state import LakeState, read_state
 from seglake.pipelines.lake_audit.ledger import LakePartition, PartitionLedger, partition_ledger
+from seglake.pipelines.lake_audit.left_logs import left_logs
 from seglake.pipelines.lake_audit.partition_audit import PartitionAudit, audit_partition
 from seglake.pipelines.lake_audit.topic_files import files_by_topic, look, look_tasks
 from seglake.pipelines.progress import RunReporter, Unit
@@ -58,17 +60,21 @@ def audit(
     )
     findings = [finding for of_task in found for finding in of_task]
     unreadable += [reason for finding in findings for reason in finding.unreadable]
-    return LakeAudit(
-        path,
-        tuple(_partitions(state, findings)),
-        (
-            *dict.fromkeys(unreadable),
-            *state.broken.values(),
-            *_empty_lake(state),
-            *([] if unreadable else _hidden_rows(state.snapshots, findings)),
-        ),
-        tuple(state.unsettled.values()),
-    )
+    partitions = tuple(_partitions(state, findings))
+    problems = [*dict.fromkeys(unreadable), *_lake_problems(state, partitions)]
+    if not unreadable:
+        problems += _hidden_rows(state.snapshots, findings)
+    return LakeAudit(path, partitions, tuple(problems), tuple(state.unsettled.values()))
+
+
+def _lake_problems(state: LakeState, partitions: Iterable[PartitionAudit]) -> Iterator[str]:
+    """What is wrong with the lake as a whole, and with logs that it does not have."""
+    covered = {
+        audit.partition: merged([*audit.covered, *audit.superseded.ranges]) for audit in partitions
+    }
+    yield from state.broken.values()
+    yield from _empty_lake(state)
+    yield from left_logs(state.seen, covered)
 
 
 def _topic_files(

@@ -98,11 +98,16 @@ def _of_log(
     if since is not None and stuck_after is not None and seen.is_stuck(now, stuck_after):
         standing = show_duration(int((now - since) / timedelta(milliseconds=1)))
         yield Finding(Need.STUCK, f"{standing}, {show_count(seen.moved_offsets, 'offset')}")
+    if seen.detail and not seen.says_why_unread:
+        yield Finding(Need.NOT_ON_DISK, seen.detail)
     if seen.stopped_by is StoppedBy.NO_SEGMENT and left is not None:
         yield Finding(Need.NOT_ON_DISK, _shown(left))
     need = _STOPPED.get(seen.stopped_by)
+    if need is Need.NO_HIGH_WATERMARK and left is None:
+        return  # an earlier run went to the end of the log
     if need is not None:
-        reasons = [seen.detail, *(each.reason for each in seen.not_ingested)]
+        detail = seen.detail if seen.says_why_unread else None
+        reasons = [detail, *(each.reason for each in seen.not_ingested)]
         yield Finding(need, "; ".join(text for text in reasons if text))
 
 

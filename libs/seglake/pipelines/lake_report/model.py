@@ -52,9 +52,7 @@ class Level(IntEnum):
     LOOK = 2
 
 
-_KNOWN = frozenset(
-    {Need.REMOTE, Need.NO_HIGH_WATERMARK, Need.OPEN_TRANSACTION, Need.LOST_ELECTION, Need.TAIL}
-)
+_KNOWN = frozenset({Need.REMOTE, Need.OPEN_TRANSACTION, Need.LOST_ELECTION, Need.TAIL})
 RANKS = {need: rank for rank, need in enumerate(Need)}
 
 

@@ -110,7 +110,7 @@ def ingest(
         notes=(*upgrade_notes(added), *joined, *announced.notes),
         short_logs=short,
         now=(now := datetime.now(UTC)),  # not before anything was committed
-        observations=(seen := _recorded(rounds, context, now)),
+        observations=(seen := _recorded(rounds, short, context, now)),
         coverage=_coverage_of_left(seen, context),
         seconds=round(time.monotonic() - started, 3),
     )
@@ -146,11 +146,11 @@ def _joined(discovery: Discovery, known: LakeSources, context: RunContext) -> li
 
 
 def _recorded(
-    rounds: Sequence[RoundResult], context: RunContext, now: datetime
+    rounds: Sequence[RoundResult], short: Sequence[ShortLog], context: RunContext, now: datetime
 ) -> tuple[Observation, ...]:
     """What the run saw of each partition; what is new of that is in the lake then."""
     context.reporter.step("recording what was observed")
-    seen = observed(rounds, context, now)
+    seen = observed(rounds, short, context, now)
     if context.is_dry_run:
         return seen.every
     if seen.to_record:

@@ -15,6 +15,7 @@ from seglake.kafka_log.observation import (
 )
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.kafka_log.replica_selection import likely
+from seglake.kafka_log.short_logs import ShortLog
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.segment_ingest.report.round_result import RoundResult
 from seglake.pipelines.segment_ingest.report.unread import unread_ranges
@@ -40,7 +41,12 @@ class RunObservations:
     to_record: tuple[Observation, ...]
 
 
-def observed(rounds: Iterable[RoundResult], context: RunContext, now: datetime) -> RunObservations:
+def observed(
+    rounds: Iterable[RoundResult],
+    short_logs: Iterable[ShortLog],
+    context: RunContext,
+    now: datetime,
+) -> RunObservations:
     """What the rounds of a run saw; a later one speaks of the partitions that it took up again.
 
     What differs from the newest earlier observation is to be recorded. Where those came from many
@@ -53,6 +59,11 @@ def observed(rounds: Iterable[RoundResult], context: RunContext, now: datetime) 
         file_count = max(file_count, done.look.earlier.file_count)
         row_count = max(row_count, done.look.earlier.row_count)
         found |= _of_round(done, context, now)
+    short = {log.key: log.reason for log in short_logs}
+    found = {
+        key: (_with_short(seen, short.get(key), context, now), earlier)
+        for key, (seen, earlier) in found.items()
+    }
     every = tuple(seen for seen, _ in found.values())
     is_whole = file_count >= _MOST_FILES or row_count > max(_MOST_ROWS, _MOST_FILES * len(every))
     to_record = [
@@ -64,6 +75,15 @@ def observed(rounds: Iterable[RoundResult], context: RunContext, now: datetime) 
     newer = max([now, *before])
     stamped = (replace(seen, observed_at=newer, run_id=context.run_id) for seen in to_record)
     return RunObservations(every, tuple(stamped))
+
+
+def _with_short(
+    seen: Observation, reason: str | None, context: RunContext, now: datetime
+) -> Observation:
+    """The same with what is proved of the log and not on the disk, or no longer so."""
+    if seen.says_why_unread or seen.detail == reason:
+        return seen
+    return replace(seen, detail=reason, observed_at=now, run_id=context.run_id)
 
 
 def _of_round(
