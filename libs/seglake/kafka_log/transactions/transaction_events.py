@@ -1,5 +1,6 @@
 """What a walk through a segment learns of transactions: their data, markers, and damage. Pure."""
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from operator import attrgetter
 
@@ -113,9 +114,8 @@ class TransactionEvents:
             self._end_damage(start)
             self._reached = stop
         else:
-            late = range(start, stop)
-            self._damage = list(_without(self._damage, late))
-            self._skipped = list(_without(self._skipped, late))
+            _take_out(self._damage, range(start, stop))
+            _take_out(self._skipped, range(start, stop))
 
     def _end_damage(self, next_offset: int | None) -> None:
         defects, self._defects = self._defects, []
@@ -139,8 +139,17 @@ def _data_span(offset: int, producer_id: int, newest_ms: int) -> DataSpan:
     return DataSpan(offset, producer_id, newest_ms if newest_ms >= 0 else None)
 
 
+def _take_out(spans: list[DamagedSpan], late: range) -> None:
+    """Remove offsets that came late from spans that rise; only those around them are looked at."""
+    first = bisect_right(spans, late.start, key=attrgetter("start_offset")) - 1
+    start = stop = max(0, first)
+    while stop < len(spans) and spans[stop].start_offset < late.stop:
+        stop += 1
+    spans[start:stop] = _without(spans[start:stop], late)
+
+
 def _without(spans: Iterable[DamagedSpan], late: range) -> Iterator[DamagedSpan]:
-    """The spans less what came late; it lies in one of them."""
+    """Yield the spans less what came late."""
     for span in spans:
         stop = late.stop if span.next_offset is None else span.next_offset
         if late.stop <= span.start_offset or stop <= late.start:
