@@ -155,6 +155,17 @@ def test_a_second_name_for_the_logs_of_a_lake_is_refused(
         ingested(old, data / "by id", source=_NAMED)
 
 
+def test_a_log_does_not_come_again_when_a_new_topic_came_under_the_id(
+    old: Path, data: Path, lake: Path
+) -> None:
+    ingested(old, lake, source=_NAMED)
+    ingested(make_log_dir(data / "one", {("payments", 0): [0, 10]}, cluster_id=_ID), lake)
+    both = make_log_dir(data / "two", {("payments", 0): [0, 10, 20], _ORDERS: [0, 20, 40]})
+    with pytest.raises(WrongSourceError, match="leave the topic out with --topics '!orders'"):
+        ingested(both, lake)
+    assert ingested(both, lake, select={"topics": ["!orders"]}).records == 10
+
+
 def test_two_clusters_with_ids_of_their_own_are_two_even_with_the_same_logs(
     new: Path, data: Path, lake: Path
 ) -> None:

@@ -61,6 +61,11 @@ class LedgerDigest:
         self.read()
         return [row for row in self._known.rows if row["source_id"] == source_id]
 
+    def sources(self) -> set[str]:
+        """Return the sources of which the newest version has rows."""
+        self.read()
+        return {row["source_id"] for row in self._known.rows}
+
     def store(self, *, if_due: bool) -> None:
         """Put what was read into the lake, for the runs to come.
 

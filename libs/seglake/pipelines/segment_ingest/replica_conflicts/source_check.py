@@ -11,7 +11,7 @@ from seglake.kafka_log.replica_selection import likely, replicas_by_partition
 from seglake.log_dirs.discovery import Discovery
 from seglake.log_dirs.errors import WrongSourceError
 from seglake.log_tables.batch_lookup import IngestedBatches
-from seglake.log_tables.coverage import with_known_id
+from seglake.log_tables.coverage import Coverage, with_known_id
 from seglake.log_tables.known_sources import LakeSources
 from seglake.pipelines.segment_ingest.replica_conflicts.log_check import FoundLog, found_logs
 from seglake.pipelines.segment_ingest.run_context import RunContext, is_unjoined, published
@@ -39,9 +39,8 @@ def check_source(discovery: Discovery, known: LakeSources, context: RunContext) 
     if is_unjoined(discovery, known):
         _check_name(discovery, context)
         return
-    is_new = context.tables.exists() and not context.ledger.rows(discovery.source_id)
     is_told = discovery.cluster_id is not None and context.settings.source.source_id is not None
-    if is_new and not is_told:
+    if context.tables.exists() and not is_told:
         _check_others(discovery, known, context)
 
 
@@ -64,27 +63,43 @@ def _check_name(discovery: Discovery, context: RunContext) -> None:
 
 
 def _check_others(discovery: Discovery, known: LakeSources, context: RunContext) -> None:
-    """See that no other source has these logs; two clusters with ids of their own are two."""
-    is_named = discovery.cluster_id is not None
-    for name in sorted(known.sources):
-        if is_named and (_CLUSTER_ID.fullmatch(name) or name in known.joined.values()):
-            continue
-        found = _compared(discovery.replicas, name, context).same
+    """See that no other source has the logs of which this one has nothing.
+
+    Two clusters with ids of their own are two.
+    """
+    source_id, is_named = discovery.source_id, discovery.cluster_id is not None
+    others = [
+        name
+        for name in sorted(context.ledger.sources() - {source_id})
+        if not (is_named and (_CLUSTER_ID.fullmatch(name) or name in known.joined.values()))
+    ]
+    if not others:
+        return
+    own = Coverage(context.ledger.rows(source_id))
+    fresh = [
+        replica for replica in discovery.replicas if not own.ranges(with_known_id(replica, own).key)
+    ]
+    for name in others:
+        found = _compared(fresh, name, context).same
         if found is not None:
             raise WrongSourceError(
-                f"{discovery.source_id} is new in this lake, and {found.replica.folder} is a log "
-                f"that it has as {name}: both have the batch at offset {found.found.base_offset} "
-                f"with checksum {found.found.crc:#010x}. Give --source-id {name}"
-                f"{_once(discovery)}"
+                f"{found.replica.folder} is a log that this lake has as {name}, and nothing of it "
+                f"as {source_id}: both have the batch at offset {found.found.base_offset} with "
+                f"checksum {found.found.crc:#010x}. {_advice(discovery, name, found, own)}"
             )
 
 
-def _once(discovery: Discovery) -> str:
+def _advice(discovery: Discovery, name: str, found: FoundLog, own: Coverage) -> str:
+    if own.topics():
+        return (
+            "The lake has rows of both, which cannot be joined: leave the topic out with --topics "
+            f"'!{found.replica.key.topic}', or begin another lake"
+        )
     if discovery.cluster_id is None:
-        return ", as in the runs before"
+        return f"Give --source-id {name}, as in the runs before"
     return (
-        ", which joins the two; later runs need no --source-id. If it is another cluster, say so "
-        f"with --source-id {discovery.cluster_id}"
+        f"Give --source-id {name}, which joins the two; later runs need no --source-id. If it is "
+        f"another cluster, say so with --source-id {discovery.cluster_id}"
     )
 
 
