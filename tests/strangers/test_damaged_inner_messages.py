@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from seglake.cli import cat_command
 from seglake.task_engine.engine import Engine
 from support.accounts import imbalances_of
 from support.encoder import EncodedBatch, Partition, Segment
@@ -200,3 +201,31 @@ def test_behind_damage_nothing_tells_the_offsets_of_a_set_without_its_end(tmp_pa
     ingested(_written(tmp_path / "data", log), tmp_path / "lake")
     assert _values(tmp_path / "lake") == {offset: value_of(offset) for offset in (10, 11, 12)}
     assert imbalances_of(tmp_path / "lake") == []
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+@pytest.mark.parametrize("damaged_broker", [0, 1])
+def test_another_replica_fills_it_in_the_same_run(
+    magic: int, damaged_broker: int, engine: Engine, tmp_path: Path
+) -> None:
+    bad = with_bad_crc(sound_set(5, 10, magic)[2])
+    disks = [
+        _disk(tmp_path / "a", _with_bad(2, bad, magic), magic, broker_id=damaged_broker),
+        _disk(tmp_path / "b", sound_set(5, 10, magic), magic, broker_id=1 - damaged_broker),
+    ]
+    ingested(disks, tmp_path / "lake", engine=engine)
+    assert _values(tmp_path / "lake") == _expected()
+    assert imbalances_of(tmp_path / "lake") == []
+
+
+def test_records_printed_from_the_disk_are_those_of_the_lake(
+    tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    bad = with_bad_crc(sound_set(5, 10, 1)[2])
+    disk = _disk(tmp_path / "data", _with_bad(2, bad, 1), 1)
+    arguments = ["--source", str(disk), "--topics", "orders", "--format", "value"]
+    assert cat_command.main(arguments) == 3
+    ingested(disk, tmp_path / "lake")
+    values = _values(tmp_path / "lake")
+    lines = capsysbinary.readouterr().out.splitlines()
+    assert lines == [values[offset] for offset in sorted(values)]
