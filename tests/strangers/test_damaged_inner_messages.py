@@ -229,3 +229,15 @@ def test_records_printed_from_the_disk_are_those_of_the_lake(
     values = _values(tmp_path / "lake")
     lines = capsysbinary.readouterr().out.splitlines()
     assert lines == [values[offset] for offset in sorted(values)]
+
+
+def test_a_set_with_thousands_of_damaged_messages_is_one_defect(tmp_path: Path) -> None:
+    """Else a small disk could make a row of each few bytes that it decompresses to."""
+    messages = sound_set(5, 10_005, 1)
+    messages[::2] = [with_bad_crc(message) for message in messages[::2]]
+    log = [wrapped(4, sound_set(0, 5, 1), 1), wrapped(10_004, messages, 1)]
+    ingested(_written(tmp_path / "data", log, high_watermark=10_005), tmp_path / "lake")
+    (row,) = _quarantine(tmp_path / "lake")
+    assert (row["defect_code"], row["length_bytes"]) == ("inner_crc_mismatch", len(log[1].data))
+    assert gaps_taken(tmp_path / "lake") == [(5, 10_005, "quarantined")]
+    assert imbalances_of(tmp_path / "lake") == []
