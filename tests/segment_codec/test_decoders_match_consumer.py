@@ -13,7 +13,7 @@ import pytest
 from seglake.segment_codec.offset_order import OffsetOrder, Unit
 from seglake.segment_codec.record import Record
 from seglake.segment_codec.record_batch import RecordBatch
-from seglake.segment_codec.segment import MOST_OFFSETS, Defect, SegmentBounds, SegmentWalk, Tail
+from seglake.segment_codec.segment import Defect, SegmentBounds, SegmentWalk, Tail, limit_after
 from seglake.segment_codec.window import BytesSource, Window
 from support import broker_disks, oracle
 from support.broker_disks import SCENARIOS, PartitionFacts
@@ -60,7 +60,7 @@ def units_in(folder: Path) -> list[Unit]:
         content = path.read_bytes()
         base = int(path.stem)
         is_last = number == len(logs)
-        bounds = SegmentBounds(base, base + MOST_OFFSETS, is_last, durable_offset=0)
+        bounds = SegmentBounds(base, limit_after(base), is_last, durable_offset=0)
         items = list(SegmentWalk(Window(BytesSource(content)), bounds, order).items())
         check_tiling(items, 0, len(content))
         for item in items:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from seglake.segment_codec.offset_order import OffsetOrder
-from seglake.segment_codec.segment import MOST_OFFSETS, SegmentBounds, SegmentWalk
+from seglake.segment_codec.segment import SegmentBounds, SegmentWalk, limit_after
 from seglake.segment_codec.window import BytesSource, Window
 from torture.hostile.bombs import (
     batches_that_lead_nowhere,
@@ -82,7 +82,7 @@ def test_messages_that_claim_nearly_the_window_do_not_move_it_each() -> None:
 def _walked(content: bytes, window_bytes: int) -> _Counted:
     """The source, after a walk that accounts for each of its bytes."""
     source = _Counted(content)
-    bounds = SegmentBounds(0, MOST_OFFSETS, is_last=False, durable_offset=0)
+    bounds = SegmentBounds(0, limit_after(0), is_last=False, durable_offset=0)
     walk = SegmentWalk(Window(source, window_bytes), bounds, OffsetOrder(0))
     assert sum(item.size_bytes for item in walk.items()) == len(content)
     return source

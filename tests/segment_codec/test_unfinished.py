@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from seglake.segment_codec.segment import MOST_OFFSETS
+from seglake.segment_codec.segment import limit_after
 from seglake.segment_codec.unfinished import UnfinishedEnd
 from seglake.segment_codec.window import BytesSource, Window
 from support.encoder import Codec, Record, message, record_batch
@@ -15,7 +15,7 @@ _MESSAGES = {magic: message(10, Record(b"k", b"value"), magic).data for magic in
 
 def _claims(head: bytes, low_offset: int = 10) -> tuple[int | None, int | None] | None:
     """The offsets that are claimed, from which to which; None for no batch at all."""
-    found = UnfinishedEnd(Window(BytesSource(head)), MOST_OFFSETS).claims(0, low_offset)
+    found = UnfinishedEnd(Window(BytesSource(head)), limit_after(0)).claims(0, low_offset)
     return None if found is None else (found.base_offset, found.next_offset)
 
 
@@ -35,7 +35,7 @@ def test_a_whole_header_claims_all_its_offsets() -> None:
 
 _IMPOSSIBLE_V2 = {
     "offset below": (0, ">q", 9),
-    "offset of no segment": (0, ">q", MOST_OFFSETS),
+    "offset of no segment": (0, ">q", limit_after(0)),
     "negative offset": (0, ">q", -1),
     "length": (8, ">i", 48),
     "length of no file": (8, ">i", (1 << 31) - 1),

@@ -13,16 +13,20 @@ from seglake.task_engine.engine import Engine
 from support import written_lake
 from support.audits import audited, checked
 from support.encoder import (
+    ControlType,
     EncodedBatch,
+    Header,
     Partition,
+    Producer,
     Record,
     Segment,
+    end_marker,
     message,
     record_batch,
     write_checkpoint,
     write_log_dir,
 )
-from support.lakes import Row, ingested, read_table, retaken
+from support.lakes import Row, ingested, read_table, replayed, retaken
 from support.reports import reported
 from support.views import viewed
 
@@ -77,6 +81,86 @@ def test_sums_of_offsets_beyond_64_bits_are_those_of_the_ledger(
     }
     assert audited(lake, engine=engine).problem_count == 0
     assert [check.has_problem for check in checked(disk, lake, engine=engine)] == [False] * 3
+
+
+def in_transaction(*offsets: int) -> EncodedBatch:
+    records = [Record(b"k", b"v", 1000, offset=offset) for offset in offsets]
+    return record_batch(
+        offsets[0], records, Header(producer=Producer(7, 0, 0), is_transactional=True)
+    )
+
+
+def marker(offset: int, control_type: ControlType) -> EncodedBatch:
+    return end_marker(offset, control_type, producer_id=7)
+
+
+def far_disk(folder: Path, segments: list[Segment]) -> Path:
+    write_log_dir(folder, [Partition("far", 0, segments)])
+    write_checkpoint(folder / "cleaner-offset-checkpoint", {("far", 0): segments[-1].next_offset})
+    return folder
+
+
+DATA = [batch(0), in_transaction(FAR + 5, FAR + 6)]
+# Each log with the markers of its transaction: data and markers lie further than an index reaches.
+FAR_LOGS = {
+    "in_the_last_segment": lambda kind: [
+        Segment(0, [*DATA, marker(FAR + 7, kind), batch(FAR + 8)])
+    ],
+    "before_another": lambda kind: [
+        Segment(0, [*DATA, marker(FAR + 7, kind)]),
+        Segment(FAR + 8, [batch(FAR + 8)]),
+    ],
+    "ended_in_another": lambda kind: [
+        Segment(0, DATA),
+        Segment(FAR + 7, [marker(FAR + 7, kind), batch(FAR + 8)]),
+    ],
+}
+
+
+@pytest.mark.parametrize("log", FAR_LOGS)
+@pytest.mark.parametrize("kind", [ControlType.COMMIT, ControlType.ABORT])
+def test_transactions_beyond_the_reach_of_an_index_are_read_to_their_end(
+    engine: Engine, tmp_path: Path, log: str, kind: ControlType
+) -> None:
+    disk, lake = far_disk(tmp_path / "disk", FAR_LOGS[log](kind)), tmp_path / "lake"
+    summary = ingested(disk, lake, engine=engine, isolation="read_committed")
+    assert (summary.exit_code, read_table(lake, "quarantine")) == (0, [])
+    data = [FAR + 5, FAR + 6] if kind is ControlType.COMMIT else []
+    assert offsets_of(lake) == {"far": [0, *data, FAR + 8]}
+    assert audited(lake, engine=engine).problem_count == 0
+    assert [check.has_problem for check in checked(disk, lake, engine=engine)] == [False]
+
+
+def test_a_log_that_grows_beyond_the_reach_of_an_index_goes_on(tmp_path: Path) -> None:
+    lake, batches = tmp_path / "lake", [batch(0), batch(FAR + 5)]
+    steps = [in_transaction(FAR + 6), marker(FAR + 7, ControlType.COMMIT), batch(FAR + 8)]
+    for number, step in enumerate(steps):
+        batches.append(step)
+        disk = far_disk(tmp_path / f"disk{number}", [Segment(0, batches)])
+        assert ingested(disk, lake, isolation="read_committed").exit_code == 0
+    assert offsets_of(lake) == {"far": [0, FAR + 5, FAR + 6, FAR + 8]}
+
+
+def test_damage_beyond_the_reach_of_an_index_is_filled_from_a_replica(tmp_path: Path) -> None:
+    sound = [batch(0), *(batch(FAR + number) for number in range(5, 9))]
+    broken = sound[2].data[:-1] + bytes([sound[2].data[-1] ^ 1])
+    damaged = [*sound[:2], sound[2]._replace(data=broken), *sound[3:]]
+    lake = tmp_path / "lake"
+    assert ingested(far_disk(tmp_path / "d0", [Segment(0, damaged)]), lake).exit_code == 3
+    replayed(lake, far_disk(tmp_path / "d1", [Segment(0, sound)]))
+    assert offsets_of(lake) == {"far": [0, FAR + 5, FAR + 6, FAR + 7, FAR + 8]}
+
+
+def test_an_offset_beyond_the_reach_of_an_index_counts_only_if_something_proves_it(
+    tmp_path: Path,
+) -> None:
+    disk, lake = far_disk(tmp_path / "disk", [Segment(0, [batch(0), batch(FAR + 5)])]), tmp_path
+    for name in ("replication-offset-checkpoint", "recovery-point-offset-checkpoint"):
+        (disk / name).unlink()
+    assert ingested(disk, lake / "lake", read={"upper_bound": "log_end"}).exit_code == 3
+    (row,) = read_table(lake / "lake", "quarantine")
+    assert (row["defect_code"], row["base_offset"]) == ("offset_out_of_segment", FAR + 5)
+    assert offsets_of(lake / "lake") == {"far": [0]}
 
 
 @pytest.fixture(params=["duckdb", pytest.param("spark", marks=pytest.mark.spark)])

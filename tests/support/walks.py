@@ -4,12 +4,12 @@ from collections.abc import Iterable, Sequence
 
 from seglake.segment_codec.offset_order import OffsetOrder, Unit
 from seglake.segment_codec.segment import (
-    MOST_OFFSETS,
     Defect,
     Item,
     SegmentBounds,
     SegmentWalk,
     Tail,
+    limit_after,
 )
 from seglake.segment_codec.window import BytesSource, Window
 from support.encoder import EncodedBatch
@@ -42,7 +42,7 @@ def walked(
     """All items of a segment; they tile [start, stop), or this fails."""
     bounds = SegmentBounds(
         base_offset=base_offset,
-        limit_offset=base_offset + MOST_OFFSETS if limit_offset is None else limit_offset,
+        limit_offset=limit_after(base_offset) if limit_offset is None else limit_offset,
         is_last=is_last,
         durable_offset=durable_offset,
         anchors=lambda: tuple(anchors),

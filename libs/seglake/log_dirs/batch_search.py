@@ -19,7 +19,7 @@ from seglake.segment_codec.offset_places import first_offset_of
 from seglake.segment_codec.record_batch import LENGTH_STOP, RecordBatch
 from seglake.segment_codec.reference_decoder import decode
 from seglake.segment_codec.resync import PREFIX, PREFIX_BYTES, smallest_length
-from seglake.segment_codec.segment import MOST_OFFSETS, Defect, SegmentBounds, SegmentWalk, Tail
+from seglake.segment_codec.segment import Defect, SegmentBounds, SegmentWalk, Tail, limit_after
 from seglake.segment_codec.window import Window
 from seglake.storage.errors import StorageError
 from seglake.storage.storage import Storage
@@ -33,7 +33,7 @@ _ANYWHERE = SegmentBounds(0, 1 << 62, False, 0)
 class BatchRequest:
     """A segment, and the offset that the wanted batch begins at or before.
 
-    `is_last` says that no later segment exists.
+    `is_last` says that no later segment exists, `proved_offset` is as of `limit_after`.
     """
 
     storage: Storage
@@ -41,6 +41,7 @@ class BatchRequest:
     offset: int
     is_last: bool
     window_bytes: int
+    proved_offset: int = 0
 
 
 class LogEnd(NamedTuple):
@@ -66,9 +67,14 @@ def request_for(
     files = [file for file in replica.segments if file.base_offset <= offset]
     if not files:
         return None
-    is_last = files[-1] is replica.segments[-1]
+    following = replica.segments[len(files) : len(files) + 1]
     return BatchRequest(
-        storage=storage, file=files[-1], offset=offset, is_last=is_last, window_bytes=window_bytes
+        storage=storage,
+        file=files[-1],
+        offset=offset,
+        is_last=not following,
+        window_bytes=window_bytes,
+        proved_offset=following[0].base_offset if following else replica.durable_offset,
     )
 
 
@@ -103,7 +109,7 @@ def find_message(request: BatchRequest) -> Message | None:
         size_bytes = min(reader.size_bytes, file.size_bytes)
         window = Window(reader, request.window_bytes, size_bytes)
         position, base_offset = walk_start(request.storage, file, offset, window)
-        limit = file.base_offset + MOST_OFFSETS
+        limit = limit_after(file.base_offset, request.proved_offset)
         bounds = SegmentBounds(file.base_offset, limit, True, 0, run_breaks=(offset, offset + 1))
         for item in SegmentWalk(window, bounds, OffsetOrder(base_offset)).items(position):
             if isinstance(item, Defect | Tail) or item.last_offset < offset:
@@ -120,9 +126,8 @@ def _walk(request: BatchRequest, window: Window, *, headers_only: bool) -> Answe
     """None when headers alone do not tell."""
     file, offset = request.file, request.offset
     position, base_offset = walk_start(request.storage, file, offset, window)
-    bounds = SegmentBounds(
-        file.base_offset, file.base_offset + MOST_OFFSETS, True, 0, run_breaks=(offset,)
-    )
+    limit = limit_after(file.base_offset, request.proved_offset)
+    bounds = SegmentBounds(file.base_offset, limit, True, 0, run_breaks=(offset,))
     order = OffsetOrder(base_offset)
     for item in SegmentWalk(window, bounds, order, headers_only=headers_only).items(position):
         if isinstance(item, Defect):
@@ -161,7 +166,7 @@ def _indexed_unit(window: Window, position: int, base_offset: int) -> Unit | Non
     size_bytes = LENGTH_STOP + length
     if magic not in (0, 1, 2) or length < smallest_length(magic) or size_bytes > left:
         return None
-    if not base_offset <= offset < base_offset + MOST_OFFSETS:
+    if not base_offset <= offset < limit_after(base_offset):
         return None
     return unit_at(window, position, position + size_bytes)
 

@@ -13,7 +13,7 @@ from seglake.segment_codec.message_set import MessageRun, Wrapper
 from seglake.segment_codec.offset_order import OffsetOrder, Unit
 from seglake.segment_codec.record_batch import RecordBatch
 from seglake.segment_codec.reference_decoder import decode
-from seglake.segment_codec.segment import MOST_OFFSETS, Defect, SegmentBounds, SegmentWalk, Tail
+from seglake.segment_codec.segment import Defect, SegmentBounds, SegmentWalk, Tail, limit_after
 from seglake.segment_codec.window import Window
 from seglake.storage.storage import Storage
 
@@ -47,8 +47,15 @@ class BatchHead(NamedTuple):
 class LogHeads:
     """Walks the segments of a copy; asked for bytes, it answers for the segment it is in."""
 
-    def __init__(self, storage: Storage, files: Sequence[SegmentFile], cleaner_offset: int) -> None:
+    def __init__(
+        self,
+        storage: Storage,
+        files: Sequence[SegmentFile],
+        cleaner_offset: int,
+        proved_offset: int = 0,
+    ) -> None:
         self._storage = storage
+        self._proved_offset = proved_offset
         self._files = files
         self._cleaner_offset = cleaner_offset
         self._window: Window | None = None
@@ -61,7 +68,7 @@ class LogHeads:
         """
         start, stop = offsets
         limits = [file.base_offset for file in self._files[1:]]
-        limits += [file.base_offset + MOST_OFFSETS for file in self._files[-1:]]
+        limits += [limit_after(file.base_offset, self._proved_offset) for file in self._files[-1:]]
         reached = start
         for file, limit in zip(self._files, limits, strict=True):
             if limit <= start or file.base_offset >= stop:

@@ -20,12 +20,12 @@ from seglake.segment_codec.offset_order import OffsetOrder, Unit
 from seglake.segment_codec.offset_places import first_offset_of
 from seglake.segment_codec.record_batch import RecordBatch
 from seglake.segment_codec.segment import (
-    MOST_OFFSETS,
     Defect,
     Item,
     SegmentBounds,
     SegmentWalk,
     Tail,
+    limit_after,
 )
 from seglake.segment_codec.window import Window
 
@@ -90,7 +90,7 @@ def walk_segment(request: SurveyRequest, window: Window, *, headers_only: bool) 
     file = request.file
     bounds = SegmentBounds(
         base_offset=file.base_offset,
-        limit_offset=file.base_offset + MOST_OFFSETS,
+        limit_offset=limit_after(file.base_offset, request.proved_offset),
         is_last=request.is_last,
         durable_offset=request.durable_offset,
         anchors=lambda: anchors_of(read_index(request.storage, file)),

@@ -17,6 +17,7 @@ class SurveyRequest:
         run_breaks: offsets at which runs of messages shall end.
         from_ms, to_ms: where a time window begins and ends, None without one.
         walk_offset: the walk may leave out what lies below.
+        proved_offset: as of `limit_after`.
         snapshots: producer snapshots to read with this segment, the best first.
     """
 
@@ -32,5 +33,6 @@ class SurveyRequest:
     from_ms: int | None = None
     to_ms: int | None = None
     walk_offset: int = 0
+    proved_offset: int = 0
     snapshots: tuple[SnapshotFile, ...] = ()
     is_final: bool = False

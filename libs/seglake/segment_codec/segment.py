@@ -23,16 +23,16 @@ from seglake.segment_codec.resync import PREFIX, PREFIX_BYTES, Resync
 from seglake.segment_codec.run_finder import RunFinder
 from seglake.segment_codec.segment_items import (
     HIGHEST_OFFSET,
-    MOST_OFFSETS,
     Defect,
     SegmentBounds,
     Tail,
+    limit_after,
 )
 from seglake.segment_codec.unfinished import UnfinishedEnd
 from seglake.segment_codec.window import Window
 from seglake.segment_codec.zero_bytes import is_zero
 
-__all__ = ["MOST_OFFSETS", "Defect", "Item", "SegmentBounds", "SegmentWalk", "Tail"]
+__all__ = ["Defect", "Item", "SegmentBounds", "SegmentWalk", "Tail", "limit_after"]
 
 Item = Unit | Defect | Tail
 
@@ -68,7 +68,7 @@ class SegmentWalk:
         self._stop = window.size_bytes if stop is None else stop
         self._headers_only = headers_only
         # A log may end in a torn batch that begins right at the limit of a run.
-        last_limit = min(bounds.base_offset + MOST_OFFSETS, HIGHEST_OFFSET)
+        last_limit = min(limit_after(bounds.base_offset, bounds.limit_offset), HIGHEST_OFFSET)
         limit_offset = last_limit if bounds.is_last else bounds.limit_offset
         self._resync = Resync(window, self._stop, limit_offset, bounds.anchors)
         self._end = UnfinishedEnd(window, last_limit)

@@ -6,8 +6,21 @@ from typing import Self
 
 from seglake.segment_codec.errors import DefectCode, TailKind
 
-MOST_OFFSETS = 1 << 31  # an index entry holds a 31-bit offset, so no segment spans more
+MOST_OFFSETS = 1 << 31  # an index entry holds a 31-bit offset
 HIGHEST_OFFSET = (1 << 63) - 1  # no record has it: the offset behind the last one must be one too
+
+
+def limit_after(base_offset: int, proved_offset: int = 0) -> int:
+    """Return where the offsets of a segment end at the latest.
+
+    An index reaches 2^31 offsets, and brokers begin a new segment before. The log itself reaches
+    further where they did not (KAFKA-6264), as far as offsets are proved.
+
+    Args:
+        proved_offset: the next segment's first offset; of the last one a high watermark, a recovery
+            point, or what a lake has.
+    """
+    return max(base_offset + MOST_OFFSETS, proved_offset)
 
 
 @dataclass(frozen=True, slots=True)

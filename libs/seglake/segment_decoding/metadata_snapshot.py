@@ -13,7 +13,7 @@ from seglake.segment_codec.offset_order import OffsetOrder
 from seglake.segment_codec.record import Record
 from seglake.segment_codec.record_batch import RecordBatch
 from seglake.segment_codec.reference_decoder import decode
-from seglake.segment_codec.segment import MOST_OFFSETS, Defect, SegmentBounds, SegmentWalk, Tail
+from seglake.segment_codec.segment import Defect, SegmentBounds, SegmentWalk, Tail, limit_after
 from seglake.segment_codec.window import Window
 from seglake.segment_decoding.tasks import DecodeSettings, PartitionSplit
 from seglake.storage.storage import FileInfo, Storage
@@ -42,7 +42,7 @@ def snapshot_pieces(path: str, settings: DecodeSettings) -> Iterator[list[Record
         StorageError: it cannot be opened or read.
         SegmentCodecError: it changed while it was read.
     """
-    bounds = SegmentBounds(0, MOST_OFFSETS, False, 0)
+    bounds = SegmentBounds(0, limit_after(0), False, 0)
     with settings.storage.open_reader(path) as reader:
         walk = SegmentWalk(Window(reader, settings.window_bytes), bounds, OffsetOrder(0))
         for item in walk.items():

@@ -14,7 +14,7 @@ import lz4.frame
 import zstandard
 
 from seglake.segment_codec.offset_order import OffsetOrder
-from seglake.segment_codec.segment import MOST_OFFSETS, SegmentBounds, SegmentWalk
+from seglake.segment_codec.segment import SegmentBounds, SegmentWalk, limit_after
 from seglake.segment_codec.window import BytesSource, Window
 from support.encoder import (
     Codec,
@@ -352,7 +352,7 @@ def check(content: bytes) -> int:
     for is_last, compares, headers_only in product((False, True), repeat=3):
         bounds = SegmentBounds(
             base_offset=0,
-            limit_offset=MOST_OFFSETS,
+            limit_offset=limit_after(0),
             is_last=is_last,
             durable_offset=0,
         )

@@ -44,7 +44,7 @@ def inspect_partition_folder(
         return
     segments = partition_files(storage, path, entries, notes).segments
     below = [index for index, file in enumerate(segments) if file.base_offset <= offset]
-    place = place_in(storage, segments, below[-1]) if below else None
+    place = place_in(storage, partition, segments, below[-1]) if below else None
     kind = PathKind.PARTITION_FOLDER
     yield from inspect_offset(storage, path, kind, place, partition, offset, notes)
 
@@ -127,7 +127,7 @@ def _walk_folder(
         wants_records=records,
     )
     for index in range(len(files.segments)):
-        yield from scan.segment(place_in(storage, files.segments, index))
+        yield from scan.segment(place_in(storage, partition, files.segments, index))
     yield from scan.finish()
     yield scan.summary(path, kind, log_start_offset, notes)
     return scan.totals

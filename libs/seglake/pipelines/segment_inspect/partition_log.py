@@ -20,7 +20,7 @@ from seglake.segment_codec.log_dir import (
     parse_file_name,
     parse_folder_name,
 )
-from seglake.segment_codec.segment import MOST_OFFSETS
+from seglake.segment_codec.segment import limit_after
 from seglake.storage.errors import StorageError
 from seglake.storage.storage import FileInfo, Storage
 
@@ -47,16 +47,19 @@ class SegmentPlace:
     is_last: bool
 
 
-def last_place(file: SegmentFile) -> SegmentPlace:
+def last_place(file: SegmentFile, partition: Partition = UNKNOWN_PARTITION) -> SegmentPlace:
     """Where a segment stands that no other follows."""
-    return SegmentPlace(file, file.base_offset + MOST_OFFSETS, is_last=True)
+    limit_offset = limit_after(file.base_offset, partition.checkpoints.durable_offset)
+    return SegmentPlace(file, limit_offset, is_last=True)
 
 
-def place_in(storage: Storage, segments: Sequence[SegmentFile], index: int) -> SegmentPlace:
+def place_in(
+    storage: Storage, partition: Partition, segments: Sequence[SegmentFile], index: int
+) -> SegmentPlace:
     """Where the segment with this index stands among those of its log."""
     file = segments[index]
     if index + 1 == len(segments):
-        return last_place(file)
+        return last_place(file, partition)
     return SegmentPlace(file, first_offset_of(storage, segments[index + 1]), is_last=False)
 
 
@@ -121,7 +124,7 @@ def log_start_of(
     claimed = partition.checkpoints.log_start_offset
     first = segments[0].base_offset if segments else 0
     if claimed is not None and segments and claimed > segments[-1].base_offset:
-        end = find_batch(BatchRequest(storage, segments[-1], claimed, True, WINDOW_BYTES))
+        end = find_batch(BatchRequest(storage, segments[-1], claimed, True, WINDOW_BYTES, claimed))
         if isinstance(end, LogEnd) and claimed > end.next_offset:
             notes.append(
                 f"the log start offset {claimed} lies above the log's end {end.next_offset}: "

@@ -76,8 +76,8 @@ def _place_of(
     found = partition_files(storage, folder_path, entries, notes)
     for index, segment in enumerate(found.segments):
         if segment.path == path:
-            return partition, place_in(storage, found.segments, index)
+            return partition, place_in(storage, partition, found.segments, index)
     reason = next((skipped.reason for skipped in found.skipped if str(skipped.file) == name), None)
     notes.append(f"a conversion passes over this file: {reason}")
     folder_name = folder_path.rsplit("/", 1)[-1]
-    return partition, last_place(replace(file, name=f"{folder_name}/{name}"))
+    return partition, last_place(replace(file, name=f"{folder_name}/{name}"), partition)

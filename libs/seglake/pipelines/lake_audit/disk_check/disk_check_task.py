@@ -38,7 +38,7 @@ from seglake.segment_codec.offset_order import OffsetOrder, Unit
 from seglake.segment_codec.offset_places import first_offset_of
 from seglake.segment_codec.outcomes import PiecesOutcome, UnitOutcome
 from seglake.segment_codec.record_batch import RecordBatch
-from seglake.segment_codec.segment import MOST_OFFSETS, Defect, SegmentBounds, SegmentWalk, Tail
+from seglake.segment_codec.segment import Defect, SegmentBounds, SegmentWalk, Tail, limit_after
 from seglake.segment_codec.transactions import TransactionState
 from seglake.segment_codec.window import Window
 from seglake.storage.errors import StorageError
@@ -164,11 +164,12 @@ class _Check:
     def _read(self, index: int) -> None:
         piece, file = self._piece, self._piece.files[index]
         is_last = piece.is_end and index + 1 == len(piece.files)
+        durable_offset = piece.checkpoints.durable_offset
         bounds = SegmentBounds(
             base_offset=file.base_offset,
-            limit_offset=file.base_offset + MOST_OFFSETS,
+            limit_offset=limit_after(file.base_offset, durable_offset),
             is_last=is_last,
-            durable_offset=piece.checkpoints.durable_offset,
+            durable_offset=durable_offset,
             anchors=lambda: anchors_of(read_index(piece.source, file)),
             run_breaks=tuple(edge for offsets in piece.covered for edge in offsets),
             may_have_holes=file.base_offset < (piece.checkpoints.cleaner_offset or 0),

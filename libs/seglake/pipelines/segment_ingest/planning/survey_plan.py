@@ -1,6 +1,7 @@
 """Which segments need a look at their headers. Pure."""
 
 from collections.abc import Sequence
+from itertools import zip_longest
 
 from seglake.kafka_log.leader_epochs import leader_epochs_of
 from seglake.kafka_log.read_policy import UpperBound
@@ -72,6 +73,7 @@ def survey_requests(
     high_watermark = replica.checkpoints.high_watermark
     breaks = {start, replica.log_start_offset, high_watermark or 0}
     snapshots = _snapshots(replica, walk_offset, settings)
+    segments = _segments_from(replica, walk_offset)
     return [
         SurveyRequest(
             storage=storage,
@@ -86,10 +88,11 @@ def survey_requests(
             from_ms=settings.select.from_timestamp_ms,
             to_ms=settings.select.to_timestamp_ms,
             walk_offset=walk_offset,
+            proved_offset=replica.durable_offset if following is None else following.base_offset,
             snapshots=() if index else snapshots,  # with the first segment
             is_final=settings.read.upper_bound is UpperBound.LOG_END,
         )
-        for index, file in enumerate(_segments_from(replica, walk_offset))
+        for index, (file, following) in enumerate(zip_longest(segments, segments[1:]))
     ]
 
 

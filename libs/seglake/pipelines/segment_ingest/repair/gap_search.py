@@ -25,7 +25,7 @@ from seglake.segment_codec.message_set import Wrapper
 from seglake.segment_codec.offset_order import OffsetOrder, Unit
 from seglake.segment_codec.record_batch import RecordBatch
 from seglake.segment_codec.reference_decoder import decode
-from seglake.segment_codec.segment import MOST_OFFSETS, Defect, SegmentBounds, SegmentWalk, Tail
+from seglake.segment_codec.segment import Defect, SegmentBounds, SegmentWalk, Tail, limit_after
 from seglake.segment_codec.window import Window
 from seglake.storage.errors import NotFoundError, StorageError
 from seglake.task_engine.task_progress import CountedReads
@@ -37,7 +37,10 @@ def search(request: SearchRequest) -> Searched:
     unread = ""
     for index, file in enumerate(request.files):
         following = request.files[index + 1] if index + 1 < len(request.files) else None
-        limit = file.base_offset + MOST_OFFSETS if following is None else following.base_offset
+        proved = max((stop for _, stop in request.gaps), default=0)
+        limit = limit_after(file.base_offset, proved)
+        if following is not None:
+            limit = following.base_offset
         gaps = [
             number
             for number, (start, stop) in enumerate(request.gaps)

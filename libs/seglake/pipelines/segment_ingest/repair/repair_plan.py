@@ -14,7 +14,7 @@ from seglake.log_tables.ledger_layers import RangeKind
 from seglake.pipelines.segment_ingest.planning.plan import RangePlan, RemainingGap
 from seglake.pipelines.segment_ingest.repair.gap_search_values import FoundSpan
 from seglake.pipelines.segment_ingest.repair.repair_sources import RepairSource
-from seglake.segment_codec.segment import MOST_OFFSETS
+from seglake.segment_codec.segment import limit_after
 from seglake.segment_codec.transactions import Marker, Markers
 from seglake.segment_decoding.tasks import PartitionSplit, SegmentSplit
 
@@ -185,7 +185,9 @@ def _split(gap: CurrentGap, choice: _Choice, markers: tuple[Marker, ...]) -> Par
     file = copy.files[span.file_index]
     is_last = span.file_index + 1 == len(copy.files)
     limit = (
-        file.base_offset + MOST_OFFSETS if is_last else copy.files[span.file_index + 1].base_offset
+        limit_after(file.base_offset, max(gap.next_offset, copy.replica.durable_offset))
+        if is_last
+        else copy.files[span.file_index + 1].base_offset
     )
     cleaner_offset = copy.replica.checkpoints.cleaner_offset or 0
     begun = gap.start_offset if span.base_offset is None else span.base_offset

@@ -215,7 +215,9 @@ def _by_kind(kinds: Counter[ConflictKind]) -> ConflictCount:
 
 
 def _log_of(storage: Storage, replica: Replica) -> LogHeads:
-    return LogHeads(storage, replica.segments, replica.checkpoints.cleaner_offset or 0)
+    return LogHeads(
+        storage, replica.segments, replica.checkpoints.cleaner_offset or 0, replica.durable_offset
+    )
 
 
 def _conflicts(request: CompareRequest, log: LogHeads) -> Iterator[_Conflict]:
