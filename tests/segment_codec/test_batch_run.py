@@ -186,8 +186,8 @@ def test_part_of_a_run_is_a_run_of_its_batches() -> None:
 
 
 def test_records_are_those_of_the_batches_up_to_one_that_claims_too_many() -> None:
-    lying = payload_batch(6, b"\0" * 9, Header(record_count=9))
-    parts = [batch(0), batch(2), batch(4), lying, batch(7)]
+    lying = payload_batch(6, b"\0" * 9, Header(record_count=9, last_offset_delta=8))
+    parts = [batch(0), batch(2), batch(4), lying, batch(15)]
     (run,) = _runs(laid_out(*parts))
     assert isinstance(run, BatchRun)
     plain = plain_run_of(run)

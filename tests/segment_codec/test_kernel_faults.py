@@ -1,11 +1,11 @@
 """What the kernels report has a code."""
 
-from seglake.segment_codec._kernel_faults import FAULTS
+from seglake.segment_codec._kernel_faults import CONTRADICTED, FAULTS
 from seglake.segment_codec.errors import DefectCode
 
 
 def test_every_fault_of_the_kernels_has_a_code() -> None:
-    assert sorted(FAULTS) == list(range(1, len(FAULTS) + 1))
+    assert sorted([*FAULTS, CONTRADICTED]) == list(range(1, len(FAULTS) + 2))
     assert {code for code, _ in FAULTS.values()} == {
         DefectCode.MALFORMED_RECORD,
         DefectCode.RECORD_COUNT_MISMATCH,

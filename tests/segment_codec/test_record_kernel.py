@@ -2,8 +2,12 @@
 
 import pytest
 
+from seglake.segment_codec.columns import ColumnBuilder
 from seglake.segment_codec.errors import DefectCode
-from support.decoders import code_of
+from seglake.segment_codec.outcomes import UnitOutcome
+from seglake.segment_codec.record_batch import RecordBatch
+from seglake.segment_codec.reference_decoder import given_records
+from support.decoders import ANY_SIZE, HIGHEST, LOWEST, by_both, code_of, records_of
 from support.encoder import (
     Codec,
     EncodedBatch,
@@ -14,6 +18,7 @@ from support.encoder import (
     record_bytes,
     varint,
 )
+from support.walks import sound_unit
 
 FAILED = DefectCode.DECOMPRESSION_FAILED
 
@@ -37,6 +42,7 @@ def batch_of(payload: bytes, count: int, codec: int = 0, last_delta: int = 9) ->
 
 ONE = record_bytes(PLAIN, 0, 0)
 TWO = record_bytes(PLAIN, 1, 0)
+SMALLEST = record_bytes(Record(None, None), 0, 0)
 START = varint(0) + varint(0)  # timestamp and offset delta
 BROKEN_RECORDS: dict[str, bytes] = {
     "length_endless": ENDLESS,
@@ -49,8 +55,6 @@ BROKEN_RECORDS: dict[str, bytes] = {
     "timestamp_cut": raw_record(b"\x80" * 6),
     "offset_endless": raw_record(varint(0), ENDLESS),
     "offset_cut": raw_record(b"\0", b"\x80" * 4),
-    "offset_negative": raw_record(varint(0), varint(-1), NULL, NULL, varint(0)),
-    "offset_above_last": raw_record(varint(0), varint(10), NULL, NULL, varint(0)),
     "key_endless": raw_record(START, ENDLESS),
     "key_too_long": raw_record(START, varint(4), NULL, varint(0)),
     "key_huge": raw_record(START, varint(2**31 - 1), NULL, varint(0)),
@@ -78,14 +82,62 @@ BROKEN_RECORDS: dict[str, bytes] = {
 def test_record_that_does_not_parse_is_malformed(record: bytes) -> None:
     assert code_of(batch_of(record, 1)) is MALFORMED
     # After a valid one, and before one whose bytes a wrong length would run into.
-    behind = record if record != BROKEN_RECORDS["offset_negative"] else ONE
-    assert code_of(batch_of(ONE + behind + ONE, 3)) is MALFORMED
+    assert code_of(batch_of(ONE + record + ONE, 3)) is MALFORMED
 
 
-@pytest.mark.parametrize("deltas", [(0, 0), (3, 2), (0, 5, 5), (1, 2, 10)], ids=str)
-def test_offsets_that_do_not_rise_within_the_batch_are_malformed(deltas: tuple[int, ...]) -> None:
+@pytest.mark.parametrize(
+    ("deltas", "given"),
+    [
+        ((0, 0), [0]),
+        ((3, 2), [3]),
+        ((0, 5, 5, 6), [0, 5, 6]),
+        ((1, 2, 10), [1, 2, 10]),
+        ((-2, -1, 0), [-2, -1, 0]),
+        ((4, -1, 3, 5), [4, 5]),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("last_delta", [0, 9, -1, -(2**31)])
+def test_record_at_an_offset_that_was_given_is_skipped(
+    deltas: tuple[int, ...], given: list[int], last_delta: int
+) -> None:
     payload = b"".join(record_bytes(PLAIN, delta, 0) for delta in deltas)
-    assert code_of(batch_of(payload, len(deltas))) is MALFORMED
+    records = by_both(sound_unit(batch_of(payload, len(deltas), last_delta=last_delta)))
+    assert isinstance(records, list)
+    assert [record.offset for record in records] == given
+
+
+@pytest.mark.parametrize(
+    ("count", "deltas", "given", "next_offset"),
+    [
+        (4, (0, 1, 2), [0, 1, 2], 10),
+        (2**31 - 1, (0, 1, 2), [0, 1, 2], 10),
+        (9, (0, 12), [0, 12], 13),
+        (2, (0, 1, 2), [0], 1),
+        (3, (5, 5, 6, 7), [5], 6),
+        (1, (0, 1, 2), [], None),
+        (0, (0, 1, 2), [], None),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
+def test_rows_before_a_wrong_count_are_given(
+    count: int, deltas: tuple[int, ...], given: list[int], next_offset: int | None, codec: Codec
+) -> None:
+    payload = b"".join(record_bytes(PLAIN, delta, 0) for delta in deltas)
+    unit = sound_unit(batch_of(compressed(payload, codec), count, codec))
+    assert isinstance(unit, RecordBatch)
+    records, error = given_records(unit, ANY_SIZE)
+    assert (error is None, [record.offset for record in records]) == (False, given)
+    builder = ColumnBuilder(ANY_SIZE)
+    builder.add(unit, LOWEST, HIGHEST)
+    columns, (outcome,) = builder.flush()
+    assert isinstance(outcome, UnitOutcome)
+    assert outcome.fault is not None
+    assert outcome.fault[0] is MISCOUNTED
+    assert records_of(columns) == records
+    assert (outcome.is_kept, outcome.row_stop) == (bool(given), len(given))
+    assert next_offset is None or outcome.next_offset == next_offset
 
 
 @pytest.mark.parametrize(
@@ -97,11 +149,12 @@ def test_offsets_that_do_not_rise_within_the_batch_are_malformed(deltas: tuple[i
         (ONE + TWO, 3),
         (ONE + b"\0", 1),
         (b"", 1),
+        (b"", -1),
         (b"", 2**31 - 1),
         (ONE, -1),
         (ONE, 2**31 - 1),
         (ONE, -(2**31)),
-        (bytes(6), 1),
+        (SMALLEST, 2),
     ],
 )
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.ZSTD])

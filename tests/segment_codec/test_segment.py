@@ -182,7 +182,7 @@ def test_headers_only_is_the_full_walk_on_valid_data() -> None:
     [
         bad_crc(end_marker(2, ControlType.ABORT, producer_id=3)),
         bad_crc(record_batch(2, [Record()], Header(producer=Producer(3, 0, base_sequence=0)))),
-        record_batch(2, [Record()], Header(last_offset_delta=-1)),
+        bad_crc(record_batch(2, [Record()], Header(last_offset_delta=-1))),
     ],
     ids=["marker", "maybe_marker", "last_delta"],
 )

@@ -76,9 +76,6 @@ CASES: dict[str, Case] = {
     "record": Case(
         payload_batch(2, b"\1" * 9, Header(record_count=1)), DefectCode.MALFORMED_RECORD
     ),
-    "last_delta": Case(
-        record_batch(2, [Record()], Header(last_offset_delta=-1)), DefectCode.MALFORMED_RECORD
-    ),
     "message_lengths": Case(
         EncodedBatch(message_bytes(2, Record(None, b"v"), 0)[:-1], 2, 2, -1),
         DefectCode.TRUNCATED_BATCH,
@@ -220,10 +217,6 @@ ORDER: dict[str, tuple[EncodedBatch, DefectCode]] = {
         DefectCode.CRC_MISMATCH,
     ),
     "crc_before_place": (bad_crc(batch(0)), DefectCode.CRC_MISMATCH),
-    "delta_before_place": (
-        record_batch(0, [Record()], Header(last_offset_delta=-1)),
-        DefectCode.MALFORMED_RECORD,
-    ),
     "segment_before_order": (batch(-5), DefectCode.OFFSET_OUT_OF_SEGMENT),
     "message_crc_before_place": (
         bad_crc(message(0, Record(None, b"val"), 1)),

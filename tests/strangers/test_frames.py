@@ -18,6 +18,9 @@ MORE_THAN_KAFKA = {
     "snappy_second_version_0",
 }
 
+# All but the last record, where the consumer finds that bytes are left.
+ALL_BUT_ONE = {"gzip_record_bytes_behind", "zstd_more_in_a_frame_without_end"}
+
 
 @pytest.mark.parametrize("magic", [0, 1, 2])
 def test_each_frame_is_read_as_kafkas_consumer_reads_it(
@@ -40,6 +43,8 @@ def test_each_frame_is_read_as_kafkas_consumer_reads_it(
     for row in read_table(tmp_path / "lake", "records"):
         values[names[row["partition"]]][row["offset"]] = row["value"]
     expected = dict(enumerate(frames.values()))
-    assert values == dict.fromkeys(read, expected)
+    before = {offset: value for offset, value in expected.items() if offset < len(expected) - 1}
+    partial = dict.fromkeys(ALL_BUT_ONE if magic == 2 else (), before)
+    assert values == dict.fromkeys(read, expected) | partial
     quarantined = [names[row["partition"]] for row in read_table(tmp_path / "lake", "quarantine")]
     assert sorted(quarantined) == sorted(set(names) - read)

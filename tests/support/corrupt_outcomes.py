@@ -131,6 +131,7 @@ def _made(batch: dict[str, int], headers: Sequence[dict[str, Any]]) -> list[Orac
             pairs.get(index, ()),
         )
         for index, offset in enumerate(range(batch["start"], batch["next"]))
+        if offset != batch.get("without")
     ]
 
 

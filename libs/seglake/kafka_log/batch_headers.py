@@ -50,6 +50,11 @@ def markers_of(run: BatchRun) -> list[Marker]:
     return list(map(Marker, *(field[places].tolist() for field in fields)))
 
 
+def counted_offset(unit: Unit) -> int:
+    """Return where a batch ends if each record that its header counts has an offset."""
+    return unit.first_offset + (unit.header.record_count if isinstance(unit, RecordBatch) else 0)
+
+
 def last_batch_of(unit: Unit) -> LastBatch:
     """What the ledger keeps of the last batch of a range."""
     epoch = unit.header.partition_leader_epoch if isinstance(unit, RecordBatch) else -1

@@ -54,6 +54,7 @@ class SplitPoints:
         self._in_order = 0  # sound batches since anything odd
         self._is_explained = False  # damage is why the next offsets are missing
         self._has_learned = False  # of holes
+        self._told_offset = base_offset  # records of the batches so far reach up to here
 
     def splits(self) -> tuple[SplitPoint, ...]:
         """What was found; what must not be parted is one piece."""
@@ -89,6 +90,7 @@ class SplitPoints:
         else:
             due = self._points[-1].split.position + self._request.split_bytes
             is_due = unit.position >= due and (is_safe or not self._is_full)
+            is_due = is_due and first >= self._told_offset
             is_due = is_due and (self._is_full or is_proved(self._window, unit))
         if is_due:
             self._add(SplitPoint(unit.position, self._reached, first, unit.crc), self._has_learned)
@@ -96,6 +98,8 @@ class SplitPoints:
         self._has_learned |= has_hole or not isinstance(unit, RecordBatch) or unit.is_sparse
         self._is_explained = False
         self._in_order = self._in_order + 1 if isinstance(unit, RecordBatch) else 0
+        if isinstance(unit, RecordBatch):  # more records than its header has offsets for
+            self._told_offset = max(self._told_offset, first + unit.header.record_count)
         self._reached = unit.last_offset + 1
         if isinstance(unit, Wrapper) and unit.is_resolved:
             self._odd()  # only a walk that compares knows its offsets
@@ -110,7 +114,8 @@ class SplitPoints:
         is_new_before = np.logical_or.accumulate(np.concatenate(([False], is_new[:-1])))
         is_safe = first == ends_before
         is_safe[: max(_FEWEST_BEFORE - self._in_order, 0)] = False
-        places = np.flatnonzero(is_safe) if self._is_full else np.arange(len(run))
+        is_apart = first >= self._told_offset
+        places = np.flatnonzero(is_apart & is_safe if self._is_full else is_apart)
 
         def add(index: int) -> None:
             batch = run.batch(index)

@@ -82,6 +82,8 @@ def _kind_of(data: Array, p: Int, header: Array, size_bytes: Int) -> Int:
     attributes, record_count = header[5], header[12]
     if header[6] < 0 or attributes & CODEC_MASK > _LAST_CODEC:
         return _ODD
+    if record_count > header[6] + 1:
+        return _ODD  # its records reach above the offsets that it claims
     if attributes & CONTROL != 0:
         return _marker_kind(data, p, header, size_bytes)
     if record_count > 0:

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 class BatchArrays(NamedTuple):
     """Batches of magic 2; the plain records of batch i are data[starts[i] : stops[i]].
 
-    Records with offsets outside [floors[i], ceilings[i]) are checked, but give no rows.
+    Records with offsets outside [floors[i], ceilings[i]) are checked, but give no rows. A late
+    batch lies in a hole of those before it. Offsets below lows[i] are those of other batches.
     """
 
     starts: NDArray[np.int64]
@@ -18,8 +19,10 @@ class BatchArrays(NamedTuple):
     ceilings: NDArray[np.int64]
     base_offsets: NDArray[np.int64]
     base_timestamps: NDArray[np.int64]
-    last_deltas: NDArray[np.int64]
+    next_offsets: NDArray[np.int64]
     counts: NDArray[np.int64]
+    is_late: NDArray[np.bool_]
+    lows: NDArray[np.int64]
 
 
 class MessageSetArrays(NamedTuple):
@@ -41,12 +44,31 @@ class MessageSetArrays(NamedTuple):
 
 
 class UnitResults(NamedTuple):
-    """What a kernel writes per unit; a unit whose status is not OK has no rows."""
+    """What a kernel writes per unit; one that is not kept has no rows.
+
+    The last three are of batches of magic 2. They tell those from the header that have rows though
+    their status is not OK: where their records really end, and how many are skipped.
+    """
 
     statuses: NDArray[np.int32]
     row_stops: NDArray[np.int64]
     first_offsets: NDArray[np.int64]
     record_counts: NDArray[np.int64]
+    is_kept: NDArray[np.bool_]
+    next_offsets: NDArray[np.int64]
+    skipped_counts: NDArray[np.int64]
+
+    def part(self, start: int, stop: int) -> "UnitResults":
+        """The results of the units [start, stop)."""
+        return UnitResults(
+            statuses=self.statuses[start:stop],
+            row_stops=self.row_stops[start:stop],
+            first_offsets=self.first_offsets[start:stop],
+            record_counts=self.record_counts[start:stop],
+            is_kept=self.is_kept[start:stop],
+            next_offsets=self.next_offsets[start:stop],
+            skipped_counts=self.skipped_counts[start:stop],
+        )
 
 
 class RowArrays(NamedTuple):
@@ -95,6 +117,9 @@ def unit_results(count: int) -> UnitResults:
         row_stops=np.zeros(count, np.int64),
         first_offsets=np.zeros(count, np.int64),
         record_counts=np.zeros(count, np.int64),
+        is_kept=np.zeros(count, np.bool_),
+        next_offsets=np.zeros(count, np.int64),
+        skipped_counts=np.zeros(count, np.int64),
     )
 
 

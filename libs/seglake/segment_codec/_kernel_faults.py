@@ -9,7 +9,7 @@ from seglake.segment_codec.errors import DefectCode
 OK = 0
 VARINT = 1
 RECORD_LENGTH = 2
-OFFSET_DELTA = 3
+CONTRADICTED = 3  # no fault: sound records, at other offsets than their header claims
 KEY_LENGTH = 4
 VALUE_LENGTH = 5
 HEADER_COUNT = 6
@@ -26,6 +26,7 @@ INNER_MAGIC = 16
 MESSAGE_LENGTHS = 17
 INNER_OFFSETS = 18
 WRAPPER_OFFSET = 19
+REPEATED_OFFSETS = 20
 
 _MALFORMED = DefectCode.MALFORMED_RECORD
 _MISCOUNTED = DefectCode.RECORD_COUNT_MISMATCH
@@ -33,7 +34,6 @@ _MISCOUNTED = DefectCode.RECORD_COUNT_MISMATCH
 FAULTS: dict[int, tuple[DefectCode, str]] = {
     VARINT: (_MALFORMED, "a varint is cut off or too long"),
     RECORD_LENGTH: (_MALFORMED, "a record's length does not fit"),
-    OFFSET_DELTA: (_MALFORMED, "an offset delta does not rise, or is above the last one"),
     KEY_LENGTH: (_MALFORMED, "a key is longer than its record"),
     VALUE_LENGTH: (_MALFORMED, "a value is longer than its record"),
     HEADER_COUNT: (_MALFORMED, "a header count is negative or too large"),
@@ -53,4 +53,5 @@ FAULTS: dict[int, tuple[DefectCode, str]] = {
         "the offsets of inner messages do not rise from 0 on",
     ),
     WRAPPER_OFFSET: (_MALFORMED, "the wrapper's offset is below that of its last message"),
+    REPEATED_OFFSETS: (DefectCode.OFFSET_OUT_OF_ORDER, "its offsets were read before"),
 }

@@ -26,21 +26,27 @@ from seglake.segment_codec._kernel_arrays import (
     row_arrays,
     unit_results,
 )
-from seglake.segment_codec._kernel_faults import FAULTS
+from seglake.segment_codec._kernel_faults import FAULTS, OK
 from seglake.segment_codec.batch_run import BatchRun, plain_records_of, plain_run_of
 from seglake.segment_codec.damaged_wrapper import InnerPart, InnerPiece, pieces_of
 from seglake.segment_codec.errors import DefectError
-from seglake.segment_codec.message_set import PREFIX_BYTES, MessageRun, Wrapper, wrapped_messages
+from seglake.segment_codec.message_set import PREFIX_BYTES, Wrapper
 from seglake.segment_codec.offset_order import Unit
 from seglake.segment_codec.outcomes import Outcome, PiecesOutcome, RunOutcome, UnitOutcome
-from seglake.segment_codec.record_batch import LOG_APPEND_TIME, RecordBatch, plain_records
+from seglake.segment_codec.record_batch import (
+    LOG_APPEND_TIME,
+    SMALLEST_RECORD_BYTES,
+    RecordBatch,
+)
 from seglake.segment_codec.segment_items import Defect
+from seglake.segment_codec.unit_bytes import plain_bytes
 
 _SMALLEST_MESSAGE_BYTES = PREFIX_BYTES + 8  # two lengths, both null
 
 _RECORD_BATCHES = (RecordBatch, BatchRun)
 
 _FIRST_BYTES = 1 << 20
+LOWEST_OFFSET = -(1 << 63)
 _MOST_ROOM_BYTES = 256 << 20
 
 
@@ -71,9 +77,16 @@ class ColumnBuilder:
         max_decompressed_batch_bytes: a batch that is larger is a defect.
         full_bytes: how much is collected before a flush, where that is known. With more than a
             little of it, room for all is made.
+        reached_offset: where the first records may begin. Each later one lies above those before
+            it, or gives no row. None: that holds only within each batch.
     """
 
-    def __init__(self, max_decompressed_batch_bytes: int, full_bytes: int = 0) -> None:
+    def __init__(
+        self,
+        max_decompressed_batch_bytes: int,
+        full_bytes: int = 0,
+        reached_offset: int | None = None,
+    ) -> None:
         self._max_bytes = max_decompressed_batch_bytes
         # The last run goes beyond it. What is not filled costs nothing, but must be had.
         self._full_bytes = min(full_bytes + full_bytes // 4, _MOST_ROOM_BYTES)
@@ -85,6 +98,12 @@ class ColumnBuilder:
         self._stops: list[int] = []
         self._floors: list[int] = []
         self._ceilings: list[int] = []
+        self._late: set[int] = set()  # places of batches
+        self._lows: list[int] = []
+        self._passed_offset = LOWEST_OFFSET
+        is_followed = reached_offset is not None
+        low_offset = LOWEST_OFFSET if reached_offset is None else reached_offset
+        self._reach = np.array([low_offset, 0, is_followed], np.int64)
         self.plain_bytes = 0
 
     def accepts(self, unit: Unit | BatchRun) -> bool:
@@ -93,27 +112,49 @@ class ColumnBuilder:
             return True
         return isinstance(unit, _RECORD_BATCHES) == isinstance(self._units[0], _RECORD_BATCHES)
 
-    def add(self, unit: Unit, floor_offset: int, ceiling_offset: int) -> None:
+    def passed(self, next_offset: int) -> None:
+        """Let no record of the batches that follow lie below the end of one that is not added."""
+        self._passed_offset = max(self._passed_offset, next_offset)
+
+    def add(
+        self, unit: Unit, floor_offset: int, ceiling_offset: int, *, is_late: bool = False
+    ) -> None:
         """Decompress the unit; only rows in [floor_offset, ceiling_offset) will be written.
+
+        Args:
+            is_late: it lies in a hole of the batches before it, so no row is beside its header.
 
         Raises:
             DefectError: the unit cannot be decompressed; the builder is unchanged.
         """
         start = self.plain_bytes
-        self._append(_plain_bytes(unit, self._max_bytes))
+        self._append(plain_bytes(unit, self._max_bytes))
+        if is_late and isinstance(unit, RecordBatch):
+            self._late.add(len(self._starts))
+            floor_offset = max(floor_offset, unit.first_offset)
+            ceiling_offset = min(ceiling_offset, unit.last_offset + 1)
         self._units.append(unit)
         self._starts.append(start)
         self._stops.append(self.plain_bytes)
         self._floors.append(floor_offset)
+        self._lows.append(self._passed_offset)
         self._ceilings.append(ceiling_offset)
 
     def add_run(
-        self, run: BatchRun, floor_offset: int, ceiling_offset: int, most_plain_bytes: int
+        self,
+        run: BatchRun,
+        floor_offset: int,
+        ceiling_offset: int,
+        most_plain_bytes: int,
+        lows: NDArray[np.int64] | None = None,
     ) -> int:
         """Decompress the batches of a run, and return how many were added.
 
         They are fewer than all where `most_plain_bytes` wait, and in front of a batch that cannot
         be decompressed.
+
+        Args:
+            lows: where the batch before each of them ends, if others lie between them.
         """
         before, start = len(self._stops), self.plain_bytes
         if run.is_compressed:
@@ -132,6 +173,8 @@ class ColumnBuilder:
         if count:
             self._units.append(run.part(0, count).without_data())
             self._floors += [floor_offset] * count
+            ends = np.full(count, LOWEST_OFFSET) if lows is None else lows[:count]
+            self._lows += np.maximum(ends, self._passed_offset).tolist()
             self._ceilings += [ceiling_offset] * count
         return count
 
@@ -167,13 +210,17 @@ class ColumnBuilder:
             stops=np.array(self._stops, np.int64),
             floors=np.array(self._floors, np.int64),
             ceilings=np.array(self._ceilings, np.int64),
+            is_late=np.isin(np.arange(len(self._stops)), list(self._late)),
+            lows=np.array(self._lows, np.int64),
             kept=self._kept,
+            reach=self._reach,
             results=unit_results(len(self._stops)),
         )
         is_record_batch = bool(self._units) and isinstance(self._units[0], _RECORD_BATCHES)
         units, self._units = self._units, []
         self._starts, self._stops, self._floors, self._ceilings = [], [], [], []
         self.plain_bytes = 0
+        self._late, self._lows = set(), []
         if is_record_batch:
             rows, headers = _decode_records(flush)
             return flush.columns(rows, headers), flush.outcomes()
@@ -183,18 +230,6 @@ class ColumnBuilder:
             flush = flush.in_parts(pieces)
             rows, headers = _decode_messages(flush)
         return flush.columns(rows, headers), list(flush.message_outcomes(units, pieces))
-
-
-def _plain_bytes(unit: Unit, max_bytes: int) -> bytes | memoryview:
-    match unit:
-        case RecordBatch():
-            return plain_records(unit, max_bytes)
-        case Wrapper():
-            return wrapped_messages(unit, max_bytes)
-        case MessageRun():
-            return unit.data
-        case _:
-            raise TypeError(f"no unit of a log: {unit!r}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,7 +242,10 @@ class _Flush:
     stops: NDArray[np.int64]
     floors: NDArray[np.int64]
     ceilings: NDArray[np.int64]
+    is_late: NDArray[np.bool_]
+    lows: NDArray[np.int64]
     kept: KeptArrays
+    reach: NDArray[np.int64]
     results: UnitResults
 
     def columns(self, rows: RowArrays, headers: HeaderArrays) -> Columns:
@@ -292,32 +330,48 @@ class _Flush:
             row_stops=results.row_stops[start:stop],
             statuses=results.statuses[start:stop],
             plain_bytes=self.stops[start:stop] - self.starts[start:stop],
+            results=results.part(start, stop),
         )
 
     def _of_unit(self, unit: Unit, start: int) -> UnitOutcome:
         results = self.results
+        status = int(results.statuses[start])
+        record_count, next_offset = int(results.record_counts[start]), unit.last_offset + 1
+        if isinstance(unit, RecordBatch):
+            record_count = unit.header.record_count  # of any size; the kernel's has a bound
+            next_offset = int(results.next_offsets[start])
         return UnitOutcome(  # per batch: by position, for speed
             unit,
             int(results.row_stops[start]),
-            FAULTS.get(int(results.statuses[start])),
+            FAULTS.get(status),
             int(results.first_offsets[start]),
-            int(results.record_counts[start]),
+            record_count,
             int(self.stops[start] - self.starts[start]),
+            status == OK or bool(results.is_kept[start]),
+            next_offset,
+            int(results.skipped_counts[start]),
         )
 
 
 def _decode_records(flush: _Flush) -> tuple[RowArrays, HeaderArrays]:
     from seglake.segment_codec._record_kernel import decode_records  # numba takes 0.2 s
 
+    base_offsets = _of_headers(flush.units, "base_offset")
+    # A count may be any number: one record more than there is room for shows that it is wrong.
+    most_records = (flush.stops - flush.starts) // SMALLEST_RECORD_BYTES + 1
     batches = BatchArrays(
         starts=flush.starts,
         stops=flush.stops,
         floors=flush.floors,
         ceilings=flush.ceilings,
-        base_offsets=_of_headers(flush.units, "base_offset"),
+        base_offsets=base_offsets,
         base_timestamps=_of_headers(flush.units, "base_timestamp_ms"),
-        last_deltas=_of_headers(flush.units, "last_offset_delta"),
-        counts=_of_headers(flush.units, "record_count"),
+        next_offsets=base_offsets
+        + np.maximum(_of_headers(flush.units, "last_offset_delta"), 0)
+        + 1,
+        counts=np.minimum(_of_headers(flush.units, "record_count"), most_records),
+        is_late=flush.is_late,
+        lows=flush.lows,
     )
     row_capacity = int(batches.counts.sum())
     header_capacity = 2 * row_capacity + 16
@@ -329,7 +383,9 @@ def _decode_records(flush: _Flush) -> tuple[RowArrays, HeaderArrays]:
             header_capacity=header_capacity,
             byte_capacity=len(flush.data),
         )
-        if decode_records(flush.data, batches, flush.results, rows, record_headers):
+        reach = flush.reach.copy()
+        if decode_records(flush.data, batches, flush.results, rows, record_headers, reach):
+            flush.reach[:] = reach
             _stamp_records(flush, rows.timestamps)
             return rows, record_headers
         header_capacity *= 4

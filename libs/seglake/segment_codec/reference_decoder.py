@@ -28,14 +28,17 @@ _SMALLEST_RECORD_BODY_BYTES = 6
 
 
 def decode(unit: Unit, max_decompressed_bytes: int) -> list[Record]:
-    """All records of one unit, control records included.
+    """The records of one unit that Kafka's consumer gives, control records included.
 
     Raises:
         DefectError: with the code under which the unit is quarantined.
     """
     match unit:
         case RecordBatch():
-            return _batch_records(unit, plain_records(unit, max_decompressed_bytes))
+            records, error = given_records(unit, max_decompressed_bytes)
+            if error is not None:
+                raise error
+            return records
         case Wrapper():
             return _wrapper_records(
                 unit, memoryview(wrapped_messages(unit, max_decompressed_bytes))
@@ -46,29 +49,43 @@ def decode(unit: Unit, max_decompressed_bytes: int) -> list[Record]:
             raise TypeError(f"no unit of a log: {unit!r}")
 
 
-def _batch_records(batch: RecordBatch, data: bytes | memoryview) -> list[Record]:
+def given_records(
+    batch: RecordBatch, max_decompressed_bytes: int
+) -> tuple[list[Record], DefectError | None]:
+    """The records that Kafka's consumer gives before it finds that their count is wrong.
+
+    Offsets rise: a record at an offset that was given before is skipped, wherever it stands.
+
+    Raises:
+        DefectError: of any other defect; then no record is believed.
+    """
+    data = plain_records(batch, max_decompressed_bytes)
     records: list[Record] = []
-    position, last_delta = 0, -1
-    header = batch.header
-    for _ in range(header.record_count):
+    position = 0
+    for _ in range(batch.header.record_count):
         if position == len(data):
-            raise _miscounted("the payload holds fewer records than the header says")
+            return _rising(records), _miscounted("there are fewer records than the header says")
         length, position = read_varint(data, position, len(data))
         if not _SMALLEST_RECORD_BODY_BYTES <= length <= len(data) - position:
             raise malformed(f"a record of {length} bytes in the {len(data) - position} left")
-        delta, record = _record(data, position, position + length, batch)
-        if not last_delta < delta <= header.last_offset_delta:
-            raise malformed(f"offset delta {delta} after {last_delta}")
-        records.append(record)
-        position, last_delta = position + length, delta
+        records.append(_record(data, position, position + length, batch))
+        position += length
     if position != len(data):
-        raise _miscounted(f"{len(data) - position} bytes are left after the last record")
-    return records
+        error = _miscounted(f"{len(data) - position} bytes are left after the last record")
+        return _rising(records[:-1]), error
+    return _rising(records), None
 
 
-def _record(
-    data: bytes | memoryview, position: int, end: int, batch: RecordBatch
-) -> tuple[int, Record]:
+def _rising(records: list[Record]) -> list[Record]:
+    """The records whose offsets are above those of all records before them."""
+    found: list[Record] = []
+    for record in records:
+        if not found or record.offset > found[-1].offset:
+            found.append(record)
+    return found
+
+
+def _record(data: bytes | memoryview, position: int, end: int, batch: RecordBatch) -> Record:
     timestamp_delta, position = read_varlong(data, position + 1, end)
     delta, position = read_varint(data, position, end)
     key, position = _field(data, position, end, "key")
@@ -91,8 +108,8 @@ def _record(
         if header.is_log_append_time
         else _wrapped_int64(header.base_timestamp_ms + timestamp_delta)
     )
-    return delta, Record(
-        offset=header.base_offset + delta,
+    return Record(
+        offset=_wrapped_int64(header.base_offset + delta),
         timestamp_ms=timestamp_ms,
         key=key,
         value=value,

@@ -183,17 +183,6 @@ class SegmentWalk:
             return self._bad_checksum(
                 position, size_bytes, header.base_offset, 2, header.crc, computed
             )
-        if header.last_offset_delta < 0:
-            return self._defect(
-                position,
-                size_bytes,
-                DefectCode.MALFORMED_RECORD,
-                f"last offset delta is {header.last_offset_delta}",
-                base_offset=header.base_offset,
-                record_count=header.record_count,
-                magic=2,
-                codec_id=header.codec_id,
-            )
         data = self._window.view(position, size_bytes)
         return RecordBatch(position, size_bytes, header, data[record_batch.HEADER_BYTES :])
 

@@ -20,13 +20,17 @@ _DECODED = BATCH_STATES.index(BatchState.DECODED)
 
 
 class PendingUnit(NamedTuple):
-    """A sound batch waiting for its turn; `segment_index` is where it lies."""
+    """A sound batch waiting for its turn; `segment_index` is where it lies.
+
+    A late one lies in a hole of the batches before it.
+    """
 
     unit: Unit
     segment_index: int
     state: BatchState
     transaction_state: TransactionState
     control_type: ControlType | None
+    is_late: bool = False
 
 
 class PendingDefect(NamedTuple):

@@ -22,6 +22,7 @@ class SplitCounts:
         faulty_bytes: of batches that turned out to be damaged inside.
         inner_bytes: by how much the rows count more bytes than the disk has: a wrapper once for
             each of its parts, and what is damaged inside of it.
+        kept_bytes: of batches in quarantine that have rows all the same.
     """
 
     def __init__(self) -> None:
@@ -31,6 +32,7 @@ class SplitCounts:
         self.open_rows = 0
         self.faulty_bytes = 0
         self.inner_bytes = 0
+        self.kept_bytes = 0
         self.times_ms: tuple[int, int] | None = None
 
     def count_defect(self, defect: Defect) -> None:

@@ -341,6 +341,7 @@ class SplitDecoder:
             state=state,
             transaction_state=transaction,
             control_type=control,
+            is_late=unit.first_offset < self._reached and isinstance(unit, RecordBatch),
         )
 
     def _control(self, batch: RecordBatch) -> ControlType:

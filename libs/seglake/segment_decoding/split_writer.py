@@ -11,8 +11,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from seglake.kafka_log.batch_headers import defect_of, last_batch_of
+from seglake.kafka_log.batch_headers import counted_offset, defect_of, last_batch_of
 from seglake.kafka_log.offset_gaps import GapCause, Hole, HoleFinder, cause_of
+from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS
 from seglake.log_tables.batch_rows import BatchOutcome, BatchState, Place, batch_row
 from seglake.log_tables.internal_columns import INTERPRETERS
@@ -23,14 +24,15 @@ from seglake.log_tables.quarantine_rows import (
     most_raw_bytes,
     quarantine_row,
 )
-from seglake.log_tables.record_rows import SharedColumns, UnitRows, record_rows
+from seglake.log_tables.record_rows import SharedColumns, record_rows
 from seglake.segment_codec.batch_run import BatchRun
-from seglake.segment_codec.columns import ColumnBuilder, Columns
+from seglake.segment_codec.columns import LOWEST_OFFSET, ColumnBuilder, Columns
 from seglake.segment_codec.offset_order import Unit
-from seglake.segment_codec.outcomes import PiecesOutcome, RunOutcome, UnitOutcome
+from seglake.segment_codec.outcomes import REPEATED, PiecesOutcome, RunOutcome, UnitOutcome
 from seglake.segment_codec.record_batch import RecordBatch
 from seglake.segment_codec.segment import Defect, Tail
 from seglake.segment_codec.transactions import Marker
+from seglake.segment_decoding.batch_facts import facts_of, rows_of
 from seglake.segment_decoding.decoded_rows import DecodedRows, Row
 from seglake.segment_decoding.flushed_rows import FlushedRows
 from seglake.segment_decoding.internal_rows import InternalRows
@@ -55,7 +57,9 @@ class SplitWriter:
     def __init__(self, split: PartitionSplit, settings: DecodeSettings) -> None:
         self._split = split
         self._settings = settings
-        self._builder = ColumnBuilder(settings.max_decompressed_batch_bytes, settings.decoded_bytes)
+        self._builder = ColumnBuilder(
+            settings.max_decompressed_batch_bytes, settings.decoded_bytes, split.range_start
+        )
         self._pending: list[PendingUnit | PendingRun | PendingDefect] = []
         self._pending_count = 0  # of batches and damage
         self._quarantined: list[PendingDefect] = []  # until the next sound offset is known
@@ -81,6 +85,7 @@ class SplitWriter:
         self._counts = SplitCounts()
         self._last: PendingUnit | None = None
         self._is_forgotten = False
+        self._is_stretched = False  # a batch has records above its header's last offset
         self._has_trailing_defect = False
 
     def sound_below(self) -> None:
@@ -113,7 +118,11 @@ class SplitWriter:
             DefectError: it cannot be decompressed; nothing was queued.
         """
         if pending.state is BatchState.DECODED:
-            self._builder.add(pending.unit, self._split.floor_offset, self._split.range_next)
+            unit, split = pending.unit, self._split
+            ceiling_offset = split.ceiling(unit.last_offset, counted_offset(unit))
+            self._builder.add(unit, split.floor_offset, ceiling_offset, is_late=pending.is_late)
+        elif not pending.is_late:
+            self._builder.passed(pending.unit.last_offset + 1)
         self._pending.append(pending)
         self._pending_count += 1
 
@@ -122,17 +131,20 @@ class SplitWriter:
 
         Fewer than all where what waits is to be flushed first, or the next one is damaged.
         """
-        places = pending.decoded_places
-        count = len(pending.run)
+        places, run = pending.decoded_places, pending.run
+        count = len(run)
         if len(places):
+            ends = np.concatenate(([LOWEST_OFFSET], run.next_offsets[:-1]))
             decoded = self._builder.add_run(
-                pending.run.chosen(places),
+                run.chosen(places),
                 self._split.floor_offset,
-                self._split.range_next,
+                self._split.ceiling(run.last_offset),
                 self._settings.decoded_bytes,
+                None if len(places) == len(run) else ends[places],
             )
             count = int(places[decoded]) if decoded < len(places) else count
         if count:
+            self._builder.passed(int(run.next_offsets[count - 1]))
             self._pending.append(pending.part(0, count).without_data())
             self._pending_count += count
         return count
@@ -175,7 +187,9 @@ class SplitWriter:
             is_compacted_at_end=self._is_compacted[0 if last is None else last.segment_index],
             cut_offset=cut_offset,
             bytes=counted._replace(
-                sound=counted.sound - moved, quarantined=counted.quarantined + moved
+                sound=counted.sound - moved,
+                quarantined=counted.quarantined + moved,
+                kept=counts.kept_bytes,
             ),
             totals=Totals(**counts.totals),
             times_ms=counts.times_ms,
@@ -219,21 +233,52 @@ class SplitWriter:
         self, pending: PendingUnit, outcome: UnitOutcome | None, flushed: FlushedRows
     ) -> Iterator[DecodedRows]:
         """Say what became of a batch, and yield the damage in front of it."""
-        records: UnitRows | None = None
+        unit, rows = pending.unit, 0
         if outcome is not None:
             rows = outcome.row_stop - flushed.row_stop
             flushed.row_stop = outcome.row_stop
-            if outcome.fault is not None:
-                defect = defect_of(pending.unit, *outcome.fault)
-                self._counts.faulty_bytes += pending.unit.size_bytes
-                self._meet_defect(PendingDefect(defect, pending.segment_index))
-                return
-            base_offset, _ = self._split.cut(outcome.first_offset, pending.unit.last_offset)
-            records = _unit_rows(pending, base_offset, rows)
-        row, first_offset = self._batch_row(pending, outcome, records)
-        yield from self._quarantine_rows(first_offset)
-        self._previous_offset = pending.unit.last_offset
+        start, stop = self._offsets(pending, outcome)
+        fault = None if outcome is None else outcome.fault
+        fault = REPEATED if start >= stop and fault is None else fault
+        is_kept = start < stop and (outcome is None or outcome.is_kept)
+        if not is_kept and fault is not None:
+            self._counts.faulty_bytes += unit.size_bytes
+            add = self._name if fault == REPEATED else self._meet_defect
+            add(PendingDefect(defect_of(unit, *fault), pending.segment_index))
+            return
+        records = None if outcome is None else rows_of(pending, start, rows)
+        row = self._batch_row(pending, outcome, start, stop, rows)
+        yield from self._quarantine_rows(start)
+        self._previous_offset = stop - 1
         flushed.add_batch(row, records)
+        if outcome is not None:
+            self._name_the_rest(pending, outcome)
+
+    def _offsets(self, pending: PendingUnit, outcome: UnitOutcome | None) -> OffsetRange:
+        """The offsets of a batch that nothing before it has; start and stop cross without any."""
+        unit, split = pending.unit, self._split
+        first, stop = unit.first_offset, unit.last_offset + 1
+        if outcome is not None:
+            first = outcome.first_offset
+            stop = outcome.next_offset if outcome.is_kept else stop
+        ceiling_offset = split.ceiling(unit.last_offset, counted_offset(unit))
+        start, stop = split.cut(first, stop - 1, ceiling_offset)
+        if pending.is_late:
+            is_unknown = outcome is None and self._is_stretched
+            return (stop, stop) if is_unknown else (start, stop)
+        self._is_stretched |= stop > unit.last_offset + 1
+        if isinstance(unit, RecordBatch) and self._holes.next_offset is not None:
+            start = max(start, self._holes.next_offset)
+        return start, stop
+
+    def _name_the_rest(self, pending: PendingUnit, outcome: UnitOutcome) -> None:
+        """Add damage for the records of a batch that are in no row though others are."""
+        unit, fault = pending.unit, outcome.fault_of_rest
+        if outcome.fault is not None and outcome.next_offset <= unit.last_offset:
+            self._holes.defect()  # it may hold what is missing after its rows
+        if fault is not None:
+            self._counts.kept_bytes += unit.size_bytes
+            self._name(PendingDefect(defect_of(unit, *fault), pending.segment_index))
 
     def _settle_pieces(
         self, pending: PendingUnit, outcome: PiecesOutcome, flushed: FlushedRows
@@ -269,8 +314,9 @@ class SplitWriter:
 
         One with damage inside goes batch by batch.
         """
-        if outcome is not None and not outcome.is_sound:
-            of_batches = outcome.of_batches()
+        is_after = (self._holes.next_offset or 0) <= pending.run.first_offset
+        if not is_after or (outcome is not None and not outcome.is_sound):
+            of_batches = iter(()) if outcome is None else outcome.of_batches()
             for unit in pending.units():
                 is_decoded = unit.state is BatchState.DECODED
                 yield from self._settle(unit, next(of_batches) if is_decoded else None, flushed)
@@ -302,12 +348,16 @@ class SplitWriter:
         yield DecodedRows(RECORDS, rows)
 
     def _batch_row(
-        self, pending: PendingUnit, outcome: UnitOutcome | None, records: UnitRows | None
-    ) -> tuple[Row, int]:
-        """The row of a batch, and its first offset in the range."""
-        unit, split = pending.unit, self._split
-        first, count, plain_bytes = _facts(unit, outcome)
-        start, stop = split.cut(first, unit.last_offset)
+        self,
+        pending: PendingUnit,
+        outcome: UnitOutcome | None,
+        start: int,
+        stop: int,
+        row_count: int,
+    ) -> Row:
+        """The row of a batch with the offsets [start, stop)."""
+        unit = pending.unit
+        first, count, plain_bytes = facts_of(unit, outcome)
         self._holes.batch(start, stop, pending.segment_index)
         if outcome is not None and count < unit.last_offset - first + 1:
             self._is_compacted[pending.segment_index] = True
@@ -319,15 +369,19 @@ class SplitWriter:
             first_offset=start,
             last_offset=stop - 1,
             record_count=count,
-            row_count=0 if records is None else records.row_count,
+            row_count=row_count,
             uncompressed_bytes=plain_bytes,
         )
         self._counts.count_batches(1, stop - start)
         self._last = pending
-        return batch_row(row, self._places[pending.segment_index]), start
+        return batch_row(row, self._places[pending.segment_index])
 
     def _meet_defect(self, pending: PendingDefect) -> None:
         self._holes.defect()
+        self._name(pending)
+
+    def _name(self, pending: PendingDefect) -> None:
+        """Quarantine bytes that do not explain why offsets are missing."""
         self._quarantined.append(pending)
         self._counts.count_defect(pending.defect)
 
@@ -373,23 +427,3 @@ class SplitWriter:
         settings = self._settings
         stamp = RowStamp(settings.source_id, settings.run_id, settings.attempt_id)
         return gap_row(self._split.key, start, stop, cause, None, stamp)
-
-
-def _facts(unit: Unit, outcome: UnitOutcome | None) -> tuple[int, int, int | None]:
-    """First offset, record count and uncompressed bytes of a sound batch.
-
-    Those of the formats before magic 2 are all decoded.
-    """
-    if outcome is not None:
-        return outcome.first_offset, outcome.record_count, outcome.plain_bytes
-    count = unit.header.record_count if isinstance(unit, RecordBatch) else 0
-    return unit.first_offset, count, None
-
-
-def _unit_rows(pending: PendingUnit, base_offset: int, rows: int) -> UnitRows:
-    unit = pending.unit
-    if isinstance(unit, RecordBatch):
-        timestamp_type = int(unit.header.is_log_append_time)
-    else:
-        timestamp_type = -1 if unit.magic == 0 else int(unit.is_log_append_time)
-    return UnitRows(rows, timestamp_type, pending.transaction_state, base_offset)

@@ -27,6 +27,7 @@ class SegmentSplit:
         is_compacted: the cleaner has been here, so missing offsets are no loss.
         is_plain: the survey met nothing odd in it.
         next_offset: the end of the offsets before `stop`, as surveyed; 0 where that is in doubt.
+        first_offset: of the batch at `start`, as surveyed; 0 unknown.
     """
 
     file: SegmentFile
@@ -40,6 +41,7 @@ class SegmentSplit:
     is_compacted: bool
     is_plain: bool
     next_offset: int = 0
+    first_offset: int = 0
 
     @property
     def size_bytes(self) -> int:
@@ -64,6 +66,8 @@ class PartitionSplit:
             offsets that had.
         leaves_end: an empty range stands for the damage at the end of the log, copies among it.
         is_final: nobody will write on; see `SegmentBounds`.
+        limit_offset: records from here on belong to others, also those of a batch whose header
+            ends before. None: from the range's end on. Above that, nothing follows the split.
     """
 
     key: PartitionKey
@@ -80,6 +84,7 @@ class PartitionSplit:
     takes_end: bool = False
     leaves_end: bool = False
     is_final: bool = False
+    limit_offset: int | None = None
 
     @property
     def size_bytes(self) -> int:
@@ -90,15 +95,32 @@ class PartitionSplit:
         """Data below is not taken."""
         return max(self.range_start, self.log_start_offset)
 
-    def cut(self, first_offset: int, last_offset: int) -> OffsetRange:
-        """What of a batch lies in the range, and of one across the log start in the log."""
-        if self.range_start <= first_offset >= self.log_start_offset and (
-            last_offset < self.range_next
-        ):
+    def ceiling(self, last_offset: int, counted_offset: int = 0) -> int:
+        """The end of what is taken of a batch that, by its header, ends with an offset.
+
+        Args:
+            counted_offset: where it ends if each record that its header counts has an offset. So
+                far it may reach above the end of the log, and no further: a record with any other
+                offset there would hide what is written later.
+        """
+        if last_offset >= self.range_next or self.limit_offset is None:
+            return self.range_next
+        return min(self.limit_offset, max(self.range_next, counted_offset))
+
+    def cut(
+        self, first_offset: int, last_offset: int, ceiling_offset: int | None = None
+    ) -> OffsetRange:
+        """What of a batch lies in the range, and of one across the log start in the log.
+
+        Args:
+            ceiling_offset: as `ceiling` says; None: the range's end.
+        """
+        ceiling = self.range_next if ceiling_offset is None else ceiling_offset
+        if self.range_start <= first_offset >= self.log_start_offset and last_offset < ceiling:
             return first_offset, last_offset + 1  # nearly every batch, of which there are many
         is_below = last_offset < self.log_start_offset
         floor = self.range_start if is_below else self.floor_offset
-        return max(first_offset, floor), min(last_offset + 1, self.range_next)
+        return max(first_offset, floor), min(last_offset + 1, ceiling)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,17 +171,27 @@ class DecodeTask:
 
 
 class ByteCount(NamedTuple):
-    """Where the bytes of a split went; each lies in exactly one of these."""
+    """Where the bytes of a split went; each lies in exactly one of these but for `kept`."""
 
     sound: int = 0  # in batches, whatever came of their records
     quarantined: int = 0
     tail: int = 0
     below: int = 0  # taken by an earlier run
     above: int = 0  # left for a later one
+    kept: int = 0  # sound, and in quarantine too: in batches that have rows of some records only
 
     @property
     def total(self) -> int:
-        return sum(self)
+        return sum(self) - self.kept
+
+    @property
+    def in_tables(self) -> int:
+        """The bytes of all rows of `batches` and `quarantine`."""
+        return self.sound + self.in_quarantine
+
+    @property
+    def in_quarantine(self) -> int:
+        return self.quarantined + self.kept
 
 
 class Totals(NamedTuple):

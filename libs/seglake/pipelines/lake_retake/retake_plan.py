@@ -256,5 +256,7 @@ def _with_kind(plan: RangePlan, *, cuts_end: bool) -> RangePlan:
     Args:
         cuts_end: behind the range lie rows that count, though a batch may reach across its end.
     """
-    splits = tuple(replace(split, cuts_end=cuts_end) for split in plan.splits)
+    splits = plan.splits
+    if cuts_end:
+        splits = tuple(replace(split, cuts_end=True, limit_offset=None) for split in splits)
     return replace(plan, splits=splits, kind=RangeKind.RETAKE)

@@ -122,7 +122,7 @@ class RetakeSummary:
         self.defects = Counter(self.defects) + Counter(defect_counts(both))
         self.damaged = Counter(self.damaged) + Counter(damaged_spans(both))
         reports = [report for result in both for report in result.reports]
-        self.quarantined_bytes += sum(report.bytes.quarantined for report in reports)
+        self.quarantined_bytes += sum(report.bytes.in_quarantine for report in reports)
         self.findings.ingested_unknown_outcomes += doubts_of(
             (result.plan, result.next_offset) for result in committed
         )

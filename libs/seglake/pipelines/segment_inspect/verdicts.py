@@ -6,8 +6,8 @@ Batches are decoded in groups, without keeping rows, so that small ones cost lit
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from seglake.kafka_log.batch_headers import defect_of
-from seglake.segment_codec.columns import ColumnBuilder
+from seglake.kafka_log.batch_headers import counted_offset, defect_of
+from seglake.segment_codec.columns import LOWEST_OFFSET, ColumnBuilder
 from seglake.segment_codec.control_record import ControlType, control_type
 from seglake.segment_codec.damaged_wrapper import false_offset_defect
 from seglake.segment_codec.errors import DefectError
@@ -17,6 +17,7 @@ from seglake.segment_codec.outcomes import PiecesOutcome, UnitOutcome
 from seglake.segment_codec.record_batch import RecordBatch
 from seglake.segment_codec.reference_decoder import decode
 from seglake.segment_codec.segment import Defect, Item, Tail
+from seglake.segment_codec.segment_items import HIGHEST_OFFSET
 
 MOST_DECOMPRESSED_BYTES = 64 << 20  # of one batch; what lies above is a defect, as in a conversion
 
@@ -39,8 +40,8 @@ def judged(items: Iterable[Item]) -> Iterator[ValidBatch | Defect | Tail]:
 
     Reads ahead by one group: at most _GROUP_UNITS batches or about _GROUP_BYTES decompressed.
     """
-    builder = ColumnBuilder(MOST_DECOMPRESSED_BYTES)
-    waiting = 0
+    builder = ColumnBuilder(MOST_DECOMPRESSED_BYTES, reached_offset=LOWEST_OFFSET)
+    waiting, highest = 0, LOWEST_OFFSET
     for item in items:
         fault: Defect | Tail | None = None
         if isinstance(item, Defect | Tail):
@@ -50,7 +51,11 @@ def judged(items: Iterable[Item]) -> Iterator[ValidBatch | Defect | Tail]:
                 yield from _flushed(builder)
                 waiting = 0
             try:
-                builder.add(item, 0, 0)  # no row is wanted, only the verdict
+                # No row is wanted, only the verdict.
+                ceiling_offset = max(item.last_offset + 1, counted_offset(item))
+                is_late = item.first_offset < highest
+                builder.add(item, HIGHEST_OFFSET, ceiling_offset, is_late=is_late)
+                highest = max(highest, item.last_offset + 1)
             except DefectError as error:
                 fault = defect_of(item, error.code, error.detail)
         waiting += 1

@@ -12,9 +12,10 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from seglake.kafka_log.batch_headers import counted_offset
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
 from seglake.kafka_log.replica import Checkpoints, SegmentFile
-from seglake.lake.parquet_rows import HIGHEST, NULL_NUMBER
+from seglake.lake.parquet_rows import NULL_NUMBER
 from seglake.lake.tables import CLUSTER_METADATA
 from seglake.log_dirs.errors import SourceVanishedError
 from seglake.log_dirs.segment_files import check_size
@@ -32,7 +33,7 @@ from seglake.pipelines.lake_audit.disk_check.lake_rows import LakeRows
 from seglake.pipelines.lake_audit.disk_check.record_compare import PAYLOAD_COLUMNS, match
 from seglake.pipelines.lake_audit.ledger import Offsets
 from seglake.pipelines.settings.settings import ReadSettings
-from seglake.segment_codec.columns import ColumnBuilder, Columns
+from seglake.segment_codec.columns import LOWEST_OFFSET, ColumnBuilder, Columns
 from seglake.segment_codec.errors import DefectError, SegmentCodecError
 from seglake.segment_codec.offset_order import OffsetOrder, Unit
 from seglake.segment_codec.offset_places import first_offset_of
@@ -146,8 +147,11 @@ class _Check:
         self._piece = piece
         self._report = PieceReport()
         self._quarantined: frozenset[tuple[str, int]] = frozenset()
-        self._builder = ColumnBuilder(piece.max_decompressed_batch_bytes, piece.read.decoded_bytes)
+        self._builder = ColumnBuilder(
+            piece.max_decompressed_batch_bytes, piece.read.decoded_bytes, LOWEST_OFFSET
+        )
         self._is_quarantined: list[bool] = []  # of each batch in the builder
+        self._highest = LOWEST_OFFSET  # the end of the batches so far, by their headers
         self._origin = Origin(*piece.lake.partition, run_id="", generation=0)
 
     def run(self) -> PieceReport:
@@ -189,7 +193,7 @@ class _Check:
         piece = self._piece
         if unit.last_offset < piece.log_start_offset:
             return
-        ceiling = HIGHEST
+        ceiling = self._ceiling(unit)
         if not any(start <= unit.last_offset < stop for start, stop in piece.covered):
             first = first_offset_of(unit)
             start = max(unit.last_offset if first is None else first, piece.log_start_offset)
@@ -210,13 +214,21 @@ class _Check:
         if not self._builder.accepts(unit):
             self._flush()
         try:
-            self._builder.add(unit, piece.log_start_offset, ceiling)
+            is_late = unit.first_offset < self._highest and isinstance(unit, RecordBatch)
+            self._builder.add(unit, piece.log_start_offset, ceiling, is_late=is_late)
         except DefectError:
             self._report.damaged_spans += 1
             return
         self._is_quarantined.append(is_quarantined)
+        self._highest = max(self._highest, unit.last_offset + 1)
         if self._builder.plain_bytes >= piece.read.decoded_bytes:
             self._flush()
+
+    def _ceiling(self, unit: Unit) -> int:
+        """Where the records of a batch end that an ingest takes; see `PartitionSplit.ceiling`."""
+        covered_stop = max((stop for _, stop in self._piece.covered), default=0)
+        end = max(covered_stop, unit.last_offset + 1)
+        return max(end, counted_offset(unit))
 
     def _flush(self) -> None:
         columns, found = self._builder.flush()
@@ -230,6 +242,7 @@ class _Check:
             for piece in pieces:
                 if isinstance(piece, Defect) or piece.fault is not None:
                     self._report.damaged_spans += 1
+                if isinstance(piece, Defect) or not piece.is_kept:
                     continue
                 timestamp_type = header_columns(piece.unit).timestamp_type
                 count = piece.row_stop - start

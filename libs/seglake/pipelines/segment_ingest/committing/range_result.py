@@ -145,7 +145,7 @@ def ledger_row(result: RangeResult) -> dict[str, Any]:
         "records": totals.records,
         "batches": totals.batches,
         "quarantined_batches": totals.quarantined_batches,
-        "bytes": sum(r.bytes.sound + r.bytes.quarantined + r.inner_bytes for r in result.reports),
+        "bytes": sum(r.bytes.in_tables + r.inner_bytes for r in result.reports),
         "min_timestamp_ms": min((oldest for oldest, _ in times), default=None),
         "max_timestamp_ms": max((newest for _, newest in times), default=None),
         "log_start_offset": None if bounds is None else bounds.log_start_offset,

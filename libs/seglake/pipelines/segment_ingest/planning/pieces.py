@@ -169,4 +169,5 @@ def _pieces(
             expected_offset=max(split.expected_offset, whole.expected_offset, reached),
             start_crc=split.crc,
             is_plain=split.is_plain,
+            first_offset=split.first_offset,
         )

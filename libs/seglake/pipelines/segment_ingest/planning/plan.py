@@ -25,6 +25,7 @@ from seglake.pipelines.segment_ingest.planning.pieces import (
 )
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.settings.settings import Settings
+from seglake.segment_codec.segment_items import HIGHEST_OFFSET
 from seglake.segment_codec.transactions import Marker
 from seglake.segment_decoding.tasks import DecodeSettings, DecodeTask, PartitionSplit, SegmentSplit
 from seglake.task_engine.packing import packed
@@ -105,6 +106,7 @@ def wanted_ranges(partition: SurveyedPartition, settings: Settings) -> list[Offs
 def plan_ranges(partition: SurveyedPartition, settings: Settings) -> list[RangePlan]:
     """The partition's ranges with their splits; a long one is cut so that a wave can end."""
     plans: list[RangePlan] = []
+    taken = max((end for _, end in (*partition.covered, *partition.waiting_ranges)), default=0)
     for start, stop in wanted_ranges(partition, settings):
         pieces = pieces_of(partition, start, stop)
         waves = [pieces]
@@ -116,11 +118,14 @@ def plan_ranges(partition: SurveyedPartition, settings: Settings) -> list[RangeP
             groups = grouped(wave, settings.read.split_bytes)
             starts = [first, *(group[0].expected_offset for group in groups[1:])]
             markers = markers_by_piece(partition.bounds.markers, starts)
+            is_end = following == partition.bounds.next_offset >= taken
+            begins = [max(group[0].expected_offset, group[0].first_offset) for group in groups[1:]]
+            limits = [*begins, HIGHEST_OFFSET if is_end else following]
             splits = tuple(
                 _partition_split(
-                    partition, tuple(group), (first, following), group_markers, settings
+                    partition, tuple(group), (first, following), group_markers, settings, limit
                 )
-                for group, group_markers in zip(groups, markers, strict=False)
+                for group, limit, group_markers in zip(groups, limits, markers, strict=False)
             )
             plans.append(_range_plan(partition, first, following, splits))
     return plans
@@ -212,6 +217,7 @@ def _partition_split(
     offsets: OffsetRange,
     markers: tuple[Marker, ...],
     settings: Settings,
+    limit_offset: int | None = None,
 ) -> PartitionSplit:
     bounds = partition.bounds
     return PartitionSplit(
@@ -226,4 +232,5 @@ def _partition_split(
         markers=markers,
         leaves_end=_has_end(partition, settings),
         is_final=settings.read.upper_bound is UpperBound.LOG_END,
+        limit_offset=limit_offset,
     )

@@ -140,9 +140,9 @@ def _counts(
     repairs = facts.repairs
     totals = [result.totals for result in both]
     reports = [report for result in both for report in result.reports]
-    quarantined_bytes = sum(report.bytes.quarantined for report in reports)
+    quarantined_bytes = sum(report.bytes.in_quarantine for report in reports)
     return RunCounts(
-        read_bytes=sum(report.bytes.sound for report in reports) + quarantined_bytes,
+        read_bytes=sum(report.bytes.sound + report.bytes.quarantined for report in reports),
         written_bytes=sum(done.written_bytes for done in facts.rounds) + repairs.written_bytes,
         records=sum(total.records for total in totals),
         batches=sum(total.batches for total in totals),
