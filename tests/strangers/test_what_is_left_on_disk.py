@@ -93,6 +93,16 @@ def test_a_short_log_is_named_by_every_command(
     assert (audited(lake).problems, _needs(lake)) == ((), {})
 
 
+def test_a_log_that_is_short_no_longer_is_not_named_for_ever(tmp_path: Path, lake: Path) -> None:
+    disk = _disk(tmp_path / "disk")
+    (disk / "recovery-point-offset-checkpoint").write_bytes(b"0\n1\norders 0 20\n")
+    ingested(disk, lake)
+    assert len(audited(lake).problems) == 1
+    (disk / "recovery-point-offset-checkpoint").write_bytes(b"0\n1\norders 0 16\n")
+    assert ingested(disk, lake).exit_code == 0
+    assert audited(lake).problems == ()
+
+
 @pytest.mark.parametrize("is_emptied", [True, False], ids=["no entries", "another's entry"])
 def test_a_log_that_grows_without_a_high_watermark_is_blocked(
     tmp_path: Path, lake: Path, is_emptied: bool
