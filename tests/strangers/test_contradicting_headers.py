@@ -14,7 +14,13 @@ import pytest
 
 from seglake.task_engine.engine import Engine
 from support.audits import audited, checked, kinds
-from support.contradictions import CONTRADICTIONS, PLACES, write_contradictions
+from support.contradictions import (
+    CONTRADICTIONS,
+    PLACES,
+    Contradiction,
+    log_of,
+    write_contradictions,
+)
 from support.encoder import (
     Codec,
     ControlType,
@@ -294,3 +300,17 @@ def plain_batches(base: int, values: str) -> list[EncodedBatch]:
         record_batch(offset, [Record(None, value.encode())])
         for offset, value in enumerate(values, start=base)
     ]
+
+
+@pytest.mark.parametrize("place", [0, 1])
+@pytest.mark.parametrize("last_delta", [3, 5, 900, 2**31 - 1])
+def test_batch_that_claims_offsets_of_the_next_one_has_those_of_its_records(
+    tmp_path: Path, engine: Engine, place: int, last_delta: int
+) -> None:
+    batches = log_of(Contradiction(last_offset_delta=last_delta), place)
+    disk, lake = written(tmp_path / "disk", batches, 9), tmp_path / "lake"
+    ingested(disk, lake, engine=engine)
+    assert shown(read_table(lake, "records")) == "0a0 1a1 2a2 3b0 4b1 5b2 6c0 7c1 8c2"
+    assert not read_table(lake, "quarantine")
+    assert not kinds(audited(lake))
+    assert not [check for check in checked(disk, lake) if check.has_problem]

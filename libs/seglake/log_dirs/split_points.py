@@ -95,6 +95,8 @@ class SplitPoints:
         if is_due:
             self._add(SplitPoint(unit.position, self._reached, first, unit.crc), self._has_learned)
         has_hole = first > self._reached and not self._is_explained
+        if isinstance(unit, RecordBatch) and unit.is_corrected:
+            self._odd()
         self._has_learned |= has_hole or not isinstance(unit, RecordBatch) or unit.is_sparse
         self._is_explained = False
         self._in_order = self._in_order + 1 if isinstance(unit, RecordBatch) else 0

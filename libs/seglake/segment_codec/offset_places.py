@@ -116,6 +116,7 @@ class _ComparedPlaces(OffsetPlaces):
         self._items = items
         self._is_end_known = is_end_known
         self._headers_only = headers_only
+        self._may_have_holes = bounds.may_have_holes
         self._sparse_runs = 0
 
     @property
@@ -149,10 +150,32 @@ class _ComparedPlaces(OffsetPlaces):
             return unit, self._compared(unit, claim)
         if first != chain.next_offset:
             return unit, self._compared(unit, next(claims_of(unit)))
+        if isinstance(unit, RecordBatch) and unit.is_sparse:
+            unit = self._corrected(unit)
         fault = self._judged(unit, None)
         if fault is None:
             self._accept(unit, first)
         return unit, fault
+
+    def _corrected(self, batch: RecordBatch) -> RecordBatch:
+        """Return the batch with the last offset of its records, on which the next batch follows.
+
+        A log that was never cleaned has no batch with fewer records than offsets. So one that
+        claims offsets of the next batch is wrong, if that follows on its records.
+        """
+        if self._may_have_holes or self._headers_only:
+            return batch
+        behind = next(self._following(batch), None)
+        if behind is None or not behind.is_adjacent or behind.first_offset > batch.last_offset:
+            return batch
+        try:
+            records = decode(batch, _MOST_WRAPPED_BYTES)
+        except DefectError:
+            return batch
+        if not records or records[-1].offset + 1 != behind.first_offset:
+            return batch
+        header = batch.header._replace(last_offset_delta=records[-1].offset - batch.first_offset)
+        return replace(batch, header=header, is_corrected=True)
 
     def _compared(self, unit: Unit, claim: Claim) -> Fault | None:
         reason: str | None = None

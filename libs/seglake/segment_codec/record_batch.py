@@ -97,13 +97,17 @@ def is_surely_data(header: BatchHeader, size_bytes: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RecordBatch:
-    """A batch whose checksum holds; `payload` is a view, still compressed."""
+    """A batch whose checksum holds; `payload` is a view, still compressed.
+
+    Where `is_corrected`, the last offset delta is that of the records, and not the header's.
+    """
 
     magic: ClassVar[int] = 2
     position: int
     size_bytes: int
     header: BatchHeader
     payload: memoryview
+    is_corrected: bool = False
 
     @property
     def first_offset(self) -> int:

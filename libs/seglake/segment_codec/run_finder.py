@@ -116,8 +116,9 @@ class RunFinder:
         return count
 
     def _is_last_unproved(self, count: int) -> bool:
-        """Whether a hole lies before the last one: only what follows a batch proves its offset."""
+        """Whether only the batch that follows proves the last one's offsets, at or with a hole."""
         if not self._compares_neighbours or count < 2:
             return False
         before, last = self._headers[count - 2], self._headers[count - 1]
-        return bool(last[0] != before[0] + before[6] + 1)
+        is_sparse = last[12] <= last[6] and not self._bounds.may_have_holes
+        return bool(is_sparse or last[0] != before[0] + before[6] + 1)
