@@ -24,10 +24,9 @@ from seglake.pipelines.segment_inspect.partition_log import WINDOW_BYTES, Partit
 from seglake.pipelines.segment_inspect.path_kinds import PathKind
 from seglake.pipelines.segment_inspect.shown_part import RecordChoice
 from seglake.pipelines.segment_inspect.totals import Totals
-from seglake.pipelines.segment_inspect.verdicts import MOST_DECOMPRESSED_BYTES, ValidBatch, judged
+from seglake.pipelines.segment_inspect.verdicts import ValidBatch, judged, records_in
 from seglake.segment_codec.errors import SegmentCodecError, TailKind
 from seglake.segment_codec.offset_order import OffsetOrder
-from seglake.segment_codec.reference_decoder import decode
 from seglake.segment_codec.segment import Defect, SegmentBounds, SegmentWalk, Tail
 from seglake.segment_codec.window import Window
 from seglake.storage.errors import StorageError
@@ -132,7 +131,7 @@ class LogScan:
         self._previous_offset = batch.unit.last_offset
         header = found.header
         if not header.is_control and self._wants_records(found):
-            for record in decode(batch.unit, MOST_DECOMPRESSED_BYTES):
+            for record in records_in(batch.unit):
                 if record.offset >= self._log_start_offset:
                     yield RecordFound(record, header.timestamp_type, self._origin)
 
@@ -149,7 +148,8 @@ class LogScan:
         return tuple(marks)
 
     def _defect(self, defect: Defect, reader: Reader) -> Iterator[Finding]:
-        self.totals.defect(defect)
+        is_in_batch = (self._origin.segment, defect.position) == self._place
+        self.totals.defect(defect, is_in_batch=is_in_batch)
         claims, found = damage(defect, self._origin, self._previous_offset, reader)
         if claims is not None:
             yield from self._show(claims)

@@ -14,11 +14,10 @@ from seglake.pipelines.segment_inspect.findings import (
 )
 from seglake.pipelines.segment_inspect.partition_log import WINDOW_BYTES, Partition, SegmentPlace
 from seglake.pipelines.segment_inspect.path_kinds import PathKind
-from seglake.pipelines.segment_inspect.verdicts import MOST_DECOMPRESSED_BYTES, ValidBatch, judged
+from seglake.pipelines.segment_inspect.verdicts import ValidBatch, judged, records_in
 from seglake.segment_codec.errors import SegmentCodecError
 from seglake.segment_codec.offset_index import OffsetPosition
 from seglake.segment_codec.offset_order import OffsetOrder
-from seglake.segment_codec.reference_decoder import decode
 from seglake.segment_codec.segment import Defect, SegmentBounds, SegmentWalk
 from seglake.segment_codec.window import Window
 from seglake.storage.errors import StorageError
@@ -178,7 +177,7 @@ def _answer(search: _Search, origin: Origin, place: SegmentPlace) -> Iterator[Fi
         return
     before: int | None = None
     after: int | None = None
-    for record in decode(batch.unit, MOST_DECOMPRESSED_BYTES):
+    for record in records_in(batch.unit):
         if record.offset == search.offset:
             search.is_found = True
             yield RecordFound(record, found.header.timestamp_type, origin)

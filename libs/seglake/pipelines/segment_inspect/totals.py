@@ -58,10 +58,10 @@ class Totals:
             self.offsets_not_there -= last_offset + 1 - batch.first_offset
         return None
 
-    def defect(self, defect: Defect) -> None:
-        """Count damage."""
+    def defect(self, defect: Defect, *, is_in_batch: bool) -> None:
+        """Count damage; its bytes are those of a valid batch if records of that are skipped."""
         self.defects[defect.code] += 1
-        if defect.content is None:
+        if defect.content is None and not is_in_batch:
             self.defect_bytes += defect.size_bytes
 
     def tail(self, tail: Tail) -> None:

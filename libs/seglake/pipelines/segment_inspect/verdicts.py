@@ -14,8 +14,9 @@ from seglake.segment_codec.errors import DefectError
 from seglake.segment_codec.message_set import Wrapper
 from seglake.segment_codec.offset_order import Unit
 from seglake.segment_codec.outcomes import PiecesOutcome, UnitOutcome
+from seglake.segment_codec.record import Record
 from seglake.segment_codec.record_batch import RecordBatch
-from seglake.segment_codec.reference_decoder import decode
+from seglake.segment_codec.reference_decoder import decode, given_records
 from seglake.segment_codec.segment import Defect, Item, Tail
 from seglake.segment_codec.segment_items import HIGHEST_OFFSET
 
@@ -67,19 +68,29 @@ def judged(items: Iterable[Item]) -> Iterator[ValidBatch | Defect | Tail]:
     yield from _flushed(builder)
 
 
+def records_in(unit: Unit) -> list[Record]:
+    """Return the records of a valid batch: those before a wrong count, if its count is wrong."""
+    if isinstance(unit, RecordBatch):
+        return given_records(unit, MOST_DECOMPRESSED_BYTES)[0]
+    return decode(unit, MOST_DECOMPRESSED_BYTES)
+
+
 def _flushed(builder: ColumnBuilder) -> Iterator[ValidBatch | Defect]:
     _, outcomes = builder.flush()
     for outcome in outcomes:
         pieces = outcome.pieces if isinstance(outcome, PiecesOutcome) else (outcome,)
         for piece in pieces:
             yield piece if isinstance(piece, Defect) else _verdict(piece)
+            rest = None if isinstance(piece, Defect) else piece.fault_of_rest
+            if rest is not None and isinstance(piece, UnitOutcome) and piece.is_kept:
+                yield defect_of(piece.unit, *rest)
         if isinstance(outcome.unit, Wrapper) and outcome.unit.false_offset is not None:
             yield false_offset_defect(outcome.unit)
 
 
 def _verdict(outcome: UnitOutcome) -> ValidBatch | Defect:
     unit = outcome.unit
-    if outcome.fault is not None:
+    if outcome.fault is not None and not outcome.is_kept:
         return defect_of(unit, *outcome.fault)
     control: ControlType | None = None
     if isinstance(unit, RecordBatch) and unit.header.is_control:
