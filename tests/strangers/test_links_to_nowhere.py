@@ -15,7 +15,7 @@ from support.audits import checked
 from support.lakes import ingested
 from support.made_logs import make_log_dir
 from support.printed import cat
-from support.taken import offsets_taken
+from support.taken import gaps_taken, is_nothing_new, offsets_taken
 
 _ORDERS, _PAYMENTS = ("orders", 0), ("payments", 0)
 _LAST = f"{20:020}"
@@ -40,8 +40,6 @@ def _lost(path: Path) -> str:
 @pytest.mark.parametrize(
     "name",
     [
-        f"orders-0/{_LAST}.log",
-        f"orders-0/{10:020}.log",
         f"orders-0/{10:020}.log.swap",
         "orders-0/leader-epoch-checkpoint",
         "orders-0/partition.metadata",
@@ -56,6 +54,81 @@ def test_a_partition_whose_files_are_on_a_lost_volume_is_left_out_and_named(
     assert (summary.exit_code, list(summary.left_out)) == (3, ["orders-0"])
     assert f"{lost}: it is a link to /mnt/vol2/" in summary.to_text()
     assert (offsets_taken(lake), offsets_taken(lake, "payments")) == ([], [*range(10)])
+
+
+@pytest.mark.parametrize(
+    ("lost", "ranges"),
+    [
+        ([0], [(0, 10)]),
+        ([10], [(10, 20)]),
+        ([20], [(20, 30)]),
+        ([0, 20], [(0, 10), (20, 30)]),
+        ([0, 10, 20], [(0, 30)]),
+    ],
+)
+def test_a_lost_segment_costs_only_its_offsets_until_it_is_back(
+    lost: list[int], ranges: list[tuple[int, int]], log_dir: Path, lake: Path, engine: Engine
+) -> None:
+    paths = [log_dir / "orders-0" / f"{base:020}.log" for base in lost]
+    content = {path: path.read_bytes() for path in paths}
+    for path in paths:
+        _lost(path)
+    found = [n for n in range(30) if not any(start <= n < stop for start, stop in ranges)]
+    for _ in range(2):
+        summary = ingested(log_dir, lake, engine=engine)
+        assert (summary.exit_code, offsets_taken(lake), gaps_taken(lake)) == (3, found, [])
+        assert summary.findings.not_on_disk == []
+        (files,) = summary.findings.unread_files
+        assert (files.kind, list(files.ranges)) == ("unreadable_segment", ranges)
+        count = "1 segment" if len(lost) == 1 else f"{len(lost)} segments"
+        shown = ", ".join(f"[{start}, {stop})" for start, stop in ranges)
+        said = summary.left_out["orders-0"]
+        assert said.startswith(f"orders-0: {shown} in {count} ({paths[0].name}")
+        assert said.endswith(f"it is a link to /mnt/vol2/{paths[0].name}, which is not there")
+    for path in paths:
+        path.unlink()
+        path.write_bytes(content[path])
+    assert ingested(log_dir, lake, engine=engine).exit_code == 0
+    assert (offsets_taken(lake), gaps_taken(lake)) == ([*range(30)], [])
+    assert is_nothing_new(ingested(log_dir, lake, engine=engine))
+
+
+def test_a_log_without_a_segment_that_leads_to_a_file_is_named(log_dir: Path, lake: Path) -> None:
+    for proof in ("replication-offset-checkpoint", "recovery-point-offset-checkpoint"):
+        (log_dir / proof).unlink()
+    for path in (log_dir / "orders-0").iterdir():
+        if path.suffix == ".log":
+            _lost(path)
+        else:
+            path.unlink()
+    summary = ingested(log_dir, lake)
+    assert (summary.exit_code, offsets_taken(lake)) == (3, [])
+    assert summary.left_out["orders-0"].startswith("orders-0: [0, …) in 3 segments")
+
+
+def test_a_lost_segment_and_a_compressed_one_are_named_together(log_dir: Path, lake: Path) -> None:
+    _lost(log_dir / "orders-0" / f"{10:020}.log")
+    packed = log_dir / "orders-0" / f"{_LAST}.log"
+    packed.rename(f"{packed}.gz")
+    said = ingested(log_dir, lake).left_out["orders-0"]
+    assert said.startswith("orders-0: [10, 30) in 2 segments")
+    assert said.endswith("which is not there; decompress there and run again for the others")
+
+
+def test_the_same_segment_lost_on_two_disks_waits_for_either(
+    log_dir: Path, lake: Path, tmp_path: Path
+) -> None:
+    other = make_log_dir(tmp_path / "other", {_ORDERS: [0, 10, 20, 30]}, broker_id=1)
+    back = (other / "orders-0" / f"{10:020}.log").read_bytes()
+    for disk in (log_dir, other):
+        _lost(disk / "orders-0" / f"{10:020}.log")
+    summary = ingested([log_dir, other], lake)
+    assert (summary.exit_code, len(summary.left_out), gaps_taken(lake)) == (3, 2, [])
+    (other / "orders-0" / f"{10:020}.log").unlink()
+    (other / "orders-0" / f"{10:020}.log").write_bytes(back)
+    summary = ingested([log_dir, other], lake)
+    assert (summary.exit_code, list(summary.left_out)) == (3, ["orders-0"])
+    assert offsets_taken(lake) == [*range(30)]
 
 
 @pytest.mark.parametrize("kind", ["index", "timeindex", "txnindex", "snapshot"])
@@ -159,9 +232,14 @@ def test_the_audit_and_cat_name_what_they_cannot_read(log_dir: Path, lake: Path)
     ingested(log_dir, lake)
     lost = _lost(log_dir / "orders-0" / f"{_LAST}.log")
     (failed,) = [check for check in checked(log_dir, lake) if check.failures]
-    assert (failed.partition, lost in failed.failures[0]) == ("orders-0", True)
-    printed = cat("--source", log_dir)
-    assert (printed.code, lost in printed.err) == (3, True)
+    name = Path(lost).name
+    assert (failed.partition, failed.failures) == (
+        "orders-0",
+        [f"1 segment ({name}): it is a link to /mnt/vol2/{name}, which is not there"],
+    )
+    printed = cat("--source", log_dir, "--topics", "orders")
+    said = f"1 segment ({name}) in {log_dir}/orders-0: it is a link"
+    assert (printed.code, said in printed.err, printed.out.count(b"\n")) == (3, True, 20)
 
 
 @pytest.mark.parametrize("kind", ["txnindex", "snapshot"])
@@ -209,8 +287,8 @@ def test_a_source_that_refuses_or_fails_is_left_out_beside_others(
 @pytest.mark.parametrize(
     ("name", "left_out", "records"),
     [
-        (f"orders-0/{_LAST}.log", "orders-0", 10),
-        (f"orders-0/{30:020}.log", "orders-0", 10),
+        (f"orders-0/{_LAST}.log", "orders-0", 30),
+        (f"orders-0/{30:020}.log", "orders-0", 40),
         ("orders-0/leader-epoch-checkpoint", "orders-0", 10),
         (f"orders-0/{_LAST}.index", f"{_LAST}.index", 40),
     ],

@@ -46,12 +46,13 @@ class SnapshotFile(NamedTuple):
     path: str
 
 
-class CompressedSegment(NamedTuple):
-    """A segment that somebody compressed: it is not read as it is."""
+class UnreadSegment(NamedTuple):
+    """A segment that is not read as it is: `problem` says why, or somebody compressed it."""
 
     base_offset: int
     name: str
     size_bytes: int
+    problem: str = ""
 
 
 class EndClaim(NamedTuple):
@@ -92,7 +93,7 @@ class Replica:
 
     Attributes:
         takes_id_of_lake: no folder names the topic id, so the key has the lake's newest.
-        compressed: segments that are there in a compressed form only, by base offset.
+        unread: segments that are compressed, or lead to no file, by base offset.
         last_side_file: the one with the highest offset in its name.
         directory_id: of the log dir, by its meta.properties; None before Kafka 3.7.
         planned_start_offset: where the log began when this run planned to read what has gone since.
@@ -106,7 +107,7 @@ class Replica:
     epochs: tuple[EpochStart, ...]  # of leader-epoch-checkpoint, none when it says nothing
     segments: tuple[SegmentFile, ...]
     snapshots: tuple[SnapshotFile, ...] = ()  # by offset
-    compressed: tuple[CompressedSegment, ...] = ()
+    unread: tuple[UnreadSegment, ...] = ()
     last_side_file: EndClaim | None = None
     takes_id_of_lake: bool = False
     planned_start_offset: int | None = None

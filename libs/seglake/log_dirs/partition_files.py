@@ -7,7 +7,7 @@ Segments are opened only for their headers.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from seglake.kafka_log.replica import SegmentFile, SnapshotFile
+from seglake.kafka_log.replica import SegmentFile, SnapshotFile, UnreadSegment
 from seglake.kafka_log.segment_survey import SegmentSurvey
 from seglake.log_dirs.batch_walk import LogHeads
 from seglake.log_dirs.errors import SourceVanishedError
@@ -37,6 +37,7 @@ class PartitionFiles:
 
     Attributes:
         segments: the log, by base offset.
+        lost: segments of the log that lead to no file; they are in `segments`, too.
         snapshots: the producer snapshots, by offset, without those that name no producer.
         side_files: names of the other files that are Kafka's.
         skipped: segment files that are not read.
@@ -46,6 +47,7 @@ class PartitionFiles:
 
     by_name: dict[str, FileInfo]
     segments: tuple[SegmentFile, ...]
+    lost: tuple[UnreadSegment, ...]
     snapshots: tuple[SnapshotFile, ...]
     side_files: tuple[str, ...]
     skipped: tuple[SkippedFile, ...]
@@ -72,6 +74,11 @@ def partition_files(
     return PartitionFiles(
         by_name=by_name,
         segments=_segments(path.rsplit("/", 1)[-1], plan.read, by_name),
+        lost=tuple(
+            UnreadSegment(file.base_offset, file.name, 0, by_name[file.name].problem)
+            for file in plan.read
+            if file.kind is FileKind.LOG and by_name[file.name].problem
+        ),
         snapshots=tuple(
             SnapshotFile(file.base_offset, by_name[file.name].path)
             for file in plan.read

@@ -7,7 +7,7 @@ from seglake.kafka_log.replica import EndClaim, PartitionKey, Replica
 from seglake.log_dirs.errors import SourceVanishedError
 from seglake.log_dirs.log_dir_files import LogDirFiles, read_epochs, read_topic_id
 from seglake.log_dirs.partition_files import PartitionFiles, partition_files
-from seglake.log_dirs.small_files import MOST_BYTES, check_readable
+from seglake.log_dirs.small_files import MOST_BYTES
 from seglake.log_dirs.unread_files import (
     UnreadFiles,
     UnreadKind,
@@ -59,8 +59,6 @@ def read_folder(
     notes: list[str] = []
     try:
         content = partition_files(storage, path, listing)
-        for segment in content.segments:
-            check_readable(content.by_name[segment.path.rpartition("/")[2]])
         unknown = [name for name in content.unknown if not is_recognised(Place.PARTITION, name)]
         folders = (entry.name for entry in listing if entry.is_folder)
         unknown += [f"{name}/" for name in folders if name not in content.by_name]
@@ -73,6 +71,8 @@ def read_folder(
     except (SourceVanishedError, StorageError) as error:
         return ReadFolder(error, notes, [], {})
     topic_partition = TopicPartition(folder.topic, folder.partition)
+    lost = {segment.base_offset: segment for segment in content.lost}
+    packed = {segment.base_offset: segment for segment in compressed_segments(content.by_name)}
     replica = Replica(
         key=PartitionKey(folder.topic, folder.partition, topic_id),
         broker_id=files.broker_id,
@@ -80,9 +80,9 @@ def read_folder(
         is_future=folder.kind is FolderKind.FUTURE,
         checkpoints=files.checkpoints_of(topic_partition, _committed_end(content.by_name)),
         epochs=epochs,
-        segments=content.segments,
+        segments=tuple(each for each in content.segments if each.base_offset not in lost),
         snapshots=content.snapshots,
-        compressed=compressed_segments(content.by_name),
+        unread=tuple(segment for _, segment in sorted((packed | lost).items())),
         last_side_file=last,
         directory_id=files.directory_id,
     )
@@ -107,8 +107,11 @@ def _last_side_file(storage: Storage, content: PartitionFiles) -> EndClaim | Non
     Beside an empty log, an index of the size that a broker makes in advance is not worth a look.
     """
     sizes = {segment.base_offset: segment.size_bytes for segment in content.segments}
+    for segment in content.lost:
+        del sizes[segment.base_offset]
     last_base = max((base for base, size_bytes in sizes.items() if size_bytes), default=-1)
     claims = [claim for claim in (last_side_file(content.by_name),) if claim is not None]
+    claims += [EndClaim(segment.base_offset, segment.name) for segment in content.lost]
     for entry in content.by_name.values():
         file = parse_file_name(entry.name)
         if file is None or file.state is not FileState.LIVE or file.base_offset <= last_base:

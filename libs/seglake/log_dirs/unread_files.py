@@ -4,7 +4,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from seglake.kafka_log.replica import CompressedSegment, EndClaim
+from seglake.kafka_log.replica import EndClaim, UnreadSegment
 from seglake.segment_codec.known_names import Place
 from seglake.segment_codec.log_dir import (
     FileKind,
@@ -149,9 +149,9 @@ def segments_of(folder: str, kind: UnreadKind, segments: Sequence[FileInfo]) -> 
     return [_files(_place(folder), folder, kind, segments)] if segments else []
 
 
-def compressed_segments(by_name: Mapping[str, FileInfo]) -> tuple[CompressedSegment, ...]:
+def compressed_segments(by_name: Mapping[str, FileInfo]) -> tuple[UnreadSegment, ...]:
     """The segments of a partition folder that are there in a compressed form only."""
-    found: dict[int, CompressedSegment] = {}
+    found: dict[int, UnreadSegment] = {}
     plain = {
         file.base_offset
         for file in map(parse_file_name, by_name)
@@ -160,7 +160,7 @@ def compressed_segments(by_name: Mapping[str, FileInfo]) -> tuple[CompressedSegm
     for name in sorted(name for name in by_name if parse_file_name(name) is None):
         file = parse_compressed_name(name)
         if file is not None and file.base_offset not in plain:
-            segment = CompressedSegment(file.base_offset, name, by_name[name].size_bytes)
+            segment = UnreadSegment(file.base_offset, name, by_name[name].size_bytes)
             found.setdefault(file.base_offset, segment)
     return tuple(found[base_offset] for base_offset in sorted(found))
 

@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
-from seglake.kafka_log.replica import CompressedSegment, Replica
+from seglake.kafka_log.replica import Replica, UnreadSegment
 from seglake.log_tables.coverage import Coverage
 from seglake.pipelines.segment_ingest.planning.unread_data import UnreadData, unread_data
 from support.planned import KEY, replica, surveyed
 
-_GZ = CompressedSegment(100, "100.log.gz", 7)
+_GZ = UnreadSegment(100, "100.log.gz", 7)
 
 
 def _of(*log: Replica, covered: tuple[int, int] = (0, 0)) -> UnreadData:
@@ -18,18 +18,18 @@ def test_a_surveyed_log_is_short_of_what_its_files_prove() -> None:
     partition = surveyed(high_watermark=170)
     found = unread_data([(partition.replica,)], [partition], (), Coverage([]), {})
     assert [short.ranges for short in found.short] == [((100, 170),)]
-    assert found.compressed == ()
+    assert found.unread == ()
     assert unread_data([(partition.replica,)], [partition], {KEY}, Coverage([]), {}).short == ()
 
 
 def test_what_is_compressed_is_not_gone() -> None:
     partition = surveyed(high_watermark=170)
-    copy = replace(partition.replica, compressed=(_GZ,))
+    copy = replace(partition.replica, unread=(_GZ,))
     partition = replace(partition, choice=replace(partition.choice, chosen=copy))
     found = unread_data([(copy,)], [partition], (), Coverage([]), {})
     assert found.short == ()
-    (log,) = found.compressed
-    assert (log.ranges, log.names, log.size_bytes) == (((100, 170),), ("100.log.gz",), 7)
+    (log,) = found.unread
+    assert (log.ranges, log.segments) == (((100, 170),), (_GZ,))
 
 
 def test_a_log_without_a_segment_is_looked_at_without_a_survey() -> None:

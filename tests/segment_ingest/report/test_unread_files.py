@@ -1,7 +1,8 @@
 """What a person is told of files that are recognised and not read."""
 
+from seglake.kafka_log.replica import UnreadSegment
 from seglake.log_dirs.unread_files import UnreadFiles, UnreadKind
-from seglake.pipelines.segment_ingest.planning.unread_data import CompressedLog
+from seglake.pipelines.segment_ingest.planning.unread_data import UnreadLog
 from seglake.pipelines.segment_ingest.report.unread_files import left_out, unread_files
 from seglake.segment_codec.log_dir import OFFSET_MAX
 from support.planned import KEY
@@ -10,7 +11,8 @@ from support.summaries import made_summary
 _ARCHIVE = UnreadFiles("a-0", "/d", UnreadKind.ARCHIVE, 1, 2048, "a-0.tar")
 _TIER = UnreadFiles("t-0", "/t/t-0", UnreadKind.TIER_OBJECT, 12, 4096, "0-x.log")
 _RANGES = ((0, 5), (7, 9), (11, 12), (20, OFFSET_MAX))
-_COMPRESSED = CompressedLog(KEY, "/d/orders-0", _RANGES, ("0.log.gz", "7.log.gz"), 1024)
+_GZS = (UnreadSegment(0, "0.log.gz", 1000), UnreadSegment(7, "7.log.gz", 24))
+_COMPRESSED = UnreadLog(KEY, "/d/orders-0", _RANGES, _GZS)
 
 
 def test_each_kind_says_what_to_do_and_the_largest_comes_first() -> None:
@@ -42,6 +44,8 @@ def test_a_log_with_compressed_segments_is_left_out() -> None:
         "(1.0 KiB, 0.log.gz, …) in /d/orders-0: decompress there and run again"
     }
     (last,) = left_out(
-        unread_files([], [CompressedLog(KEY, "/d", _RANGES[3:], ("20.log.gz",), 1)], ())
+        unread_files(
+            [], [UnreadLog(KEY, "/d", _RANGES[3:], (UnreadSegment(20, "20.log.gz", 1),))], ()
+        )
     ).values()
     assert last.startswith("orders-0: [20, …) in 1 compressed segment (1 B, 20.log.gz) in /d:")

@@ -5,9 +5,9 @@ import uuid
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
-from seglake.kafka_log.compressed_segments import compressed_ranges
 from seglake.kafka_log.read_policy import Isolation
 from seglake.kafka_log.replica import Replica
+from seglake.kafka_log.unread_segments import unread_offsets
 from seglake.lake.delta_commit import recover
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.foreign_changes import refuse_foreign_changes
@@ -16,7 +16,7 @@ from seglake.lake.tables import REQUIRED_TABLES
 from seglake.pipelines.lake_replay.quarantined_bytes import quarantined_sources
 from seglake.pipelines.lake_replay.replay_summary import ReplaySummary
 from seglake.pipelines.segment_ingest.announcement import Announcement
-from seglake.pipelines.segment_ingest.planning.unread_data import compressed_log
+from seglake.pipelines.segment_ingest.planning.unread_data import unread_log
 from seglake.pipelines.segment_ingest.repair.repair import expected_repairs, repair, repair_from
 from seglake.pipelines.segment_ingest.repair.repair_state import repair_state
 from seglake.pipelines.segment_ingest.report.too_large import too_large
@@ -96,12 +96,10 @@ def _replicas(
     discovery = list_of_lake(sources, scan, tables)
     summary.notes += discovery.notes
     summary.left_out |= discovery.unreadable
-    compressed = (
-        compressed_log(replica, compressed_ranges(replica), ()) for replica in discovery.replicas
-    )
+    logs = (unread_log(replica, unread_offsets(replica), ()) for replica in discovery.replicas)
     summary.unread_files = unread_files(
         discovery.unread_files,
-        [log for log in compressed if log is not None],
+        [log for log in logs if log is not None],
         discovery.partitions,
     )
     return {discovery.source_id: discovery.replicas}

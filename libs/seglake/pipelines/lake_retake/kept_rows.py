@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from seglake.kafka_log.leader_epochs import OPEN_END
 from seglake.kafka_log.offset_ranges import OffsetRange, common, merged
+from seglake.kafka_log.unread_segments import why_unread
 from seglake.log_tables.coverage import Coverage
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.segment_ingest.replica_conflicts.elections import current_batches, spans_of
@@ -24,7 +25,7 @@ def kept_rows(
     coverage: Coverage,
     context: RunContext,
 ) -> KeptRows:
-    """What lies below the log start, in compressed segments or above what may be read.
+    """What lies below the log start, in unread segments or above what may be read.
 
     A row that reaches across an edge is kept whole.
 
@@ -45,7 +46,8 @@ def kept_rows(
     above = of([(bounds.next_offset, OPEN_END)])
     reasons = []
     if waiting:
-        reasons.append(f"{_shown(waiting)} stays as it is: {folder} has it compressed")
+        why = why_unread(partition.replica.unread)
+        reasons.append(f"{_shown(waiting)} stays as it is: not read in {folder}: {why}")
     if above:
         reasons.append(
             f"{_shown(above)} stays as it is: the log in {folder} may be read up to "

@@ -13,9 +13,10 @@ from typing import NamedTuple, Self
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.kafka_log.replica_selection import replicas_by_partition
+from seglake.kafka_log.unread_segments import described
 from seglake.log_dirs.discovery import Discovery
 from seglake.log_tables.coverage import Coverage
-from seglake.pipelines.progress import RunReporter, show_count
+from seglake.pipelines.progress import RunReporter
 from seglake.pipelines.segment_ingest.planning.plan import (
     RangePlan,
     plan_end,
@@ -24,7 +25,7 @@ from seglake.pipelines.segment_ingest.planning.plan import (
 )
 from seglake.pipelines.segment_ingest.planning.replica_survey import survey_partitions
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
-from seglake.pipelines.segment_ingest.planning.unread_data import CompressedLog, unread_data
+from seglake.pipelines.segment_ingest.planning.unread_data import UnreadLog, unread_data
 from seglake.pipelines.segment_ingest.replica_conflicts.duplicate_logs import separated
 from seglake.pipelines.segment_ingest.run_context import (
     ScanContext,
@@ -154,9 +155,9 @@ def plan_logs(
     )
     coverage = Coverage.of(others)
     partitions = survey_partitions(logs, coverage, scan)
-    compressed = unread_data(logs, partitions, (), coverage, {}).compressed
+    unread = unread_data(logs, partitions, (), coverage, {}).unread
     ranges: list[RangePlan] = []
-    losses = [*map(_compressed, compressed)]
+    losses = [_unread(log) for log in unread if log.ranges]
     for partition in partitions:
         end = plan_end(partition, scan.settings)
         planned = [*plan_ranges(partition, scan.settings), *([] if end is None else [end])]
@@ -185,10 +186,9 @@ def unreadable(discovery: Discovery, wanted: Wanted) -> Iterator[str]:
             yield reason
 
 
-def _compressed(log: CompressedLog) -> Damage:
-    count = show_count(len(log.names), "compressed segment", "compressed segments")
-    text = f"{log.key}: {count} ({log.names[0]}) in {log.folder}: decompress there and run again"
-    return Damage(text, after_offset=min((start for start, _ in log.ranges), default=0) - 1)
+def _unread(log: UnreadLog) -> Damage:
+    text = f"{log.key}: {described(log.segments, f' in {log.folder}')}"
+    return Damage(text, after_offset=log.ranges[0][0] - 1)
 
 
 def _cut_to_fit(plan: RangePlan) -> RangePlan:

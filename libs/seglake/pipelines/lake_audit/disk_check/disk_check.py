@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from seglake.kafka_log.internal_topics import is_internal_topic
 from seglake.kafka_log.offset_ranges import OffsetRange, subtracted, without
 from seglake.kafka_log.replica import PartitionKey, Replica
+from seglake.kafka_log.unread_segments import described
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.parquet_rows import Within
 from seglake.lake.snapshots import Snapshot, read_snapshots
@@ -25,7 +26,7 @@ from seglake.pipelines.lake_audit.disk_check.disk_check_task import (
 )
 from seglake.pipelines.lake_audit.disk_check.lake_rows import LakeRows
 from seglake.pipelines.lake_audit.ledger import LakePartition, Row, partition_ledger
-from seglake.pipelines.progress import RunReporter, show_count
+from seglake.pipelines.progress import RunReporter
 from seglake.pipelines.settings.settings import Settings
 from seglake.pipelines.settings.topic_selection import check_selection, unmatched_globs
 from seglake.segment_codec.log_dir import parse_folder_name
@@ -180,10 +181,7 @@ def _compare(
 
 def _not_read(replica: Replica) -> list[str]:
     """What lies in the folder and cannot be compared as it is."""
-    if not replica.compressed:
-        return []
-    count = show_count(len(replica.compressed), "compressed segment", "compressed segments")
-    return [f"{count} ({replica.compressed[0].name}): decompress there and run again"]
+    return [described(replica.unread)] if replica.unread else []
 
 
 def _absent(disks: Discovery, coverage: Coverage) -> Iterable[CopyCheck]:

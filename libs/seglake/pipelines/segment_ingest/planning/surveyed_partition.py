@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from seglake.kafka_log.compressed_segments import compressed_ranges
 from seglake.kafka_log.log_bounds import LogBounds
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
 from seglake.kafka_log.replica import PartitionKey, Replica, SegmentFile
 from seglake.kafka_log.replica_selection import OtherReplica, PartitionChoice, sound_end
 from seglake.kafka_log.segment_survey import EndDamage, SegmentSurvey
+from seglake.kafka_log.unread_segments import unread_offsets
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +57,9 @@ class SurveyedPartition:
 
     @property
     def waiting_ranges(self) -> tuple[OffsetRange, ...]:
-        """What waits for somebody to decompress segments: their offsets, and those of transactions
-        that may have ended there, which nobody has to guess. Merged."""
-        compressed = compressed_ranges(self.replica, self.other_replicas)
+        """What waits for segments that cannot be read as they are: their offsets, and those of
+        transactions that may have ended there, which nobody has to guess. Merged."""
+        unread = unread_offsets(self.replica, self.other_replicas)
         doubts = ((found.start_offset, found.next_offset) for found in self.bounds.unknown_outcomes)
-        unsettled = [doubt for doubt in doubts if subtracted(doubt, compressed) != [doubt]]
-        return tuple(merged([*compressed, *unsettled]))
+        unsettled = [doubt for doubt in doubts if subtracted(doubt, unread) != [doubt]]
+        return tuple(merged([*unread, *unsettled]))

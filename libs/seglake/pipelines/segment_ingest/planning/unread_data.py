@@ -4,30 +4,28 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from seglake.kafka_log.compressed_segments import compressed_ranges, spans
 from seglake.kafka_log.observation import Observation, copy_seen
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, without
-from seglake.kafka_log.replica import PartitionKey, Replica
+from seglake.kafka_log.replica import PartitionKey, Replica, UnreadSegment
 from seglake.kafka_log.replica_selection import leading
 from seglake.kafka_log.short_logs import ShortLog, end_claim, short_log
+from seglake.kafka_log.unread_segments import spans, unread_offsets
 from seglake.log_tables.coverage import Coverage
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 
 
 @dataclass(frozen=True, slots=True)
-class CompressedLog:
-    """Segments of a log that nothing was read of, since somebody compressed them.
+class UnreadLog:
+    """Segments of a log that cannot be read as they are.
 
     Attributes:
         ranges: their offsets, as far as the lake does not have them; the last may have no end.
-        size_bytes: of the compressed files.
     """
 
     key: PartitionKey
     folder: str
     ranges: tuple[OffsetRange, ...]
-    names: tuple[str, ...]
-    size_bytes: int
+    segments: tuple[UnreadSegment, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +37,7 @@ class UnreadData:
     """
 
     short: tuple[ShortLog, ...]
-    compressed: tuple[CompressedLog, ...]
+    unread: tuple[UnreadLog, ...]
 
 
 class _Look(NamedTuple):
@@ -48,11 +46,11 @@ class _Look(NamedTuple):
     replica: Replica
     log_end_offset: int
     covered: tuple[OffsetRange, ...]
-    compressed: tuple[OffsetRange, ...]
+    unread: tuple[OffsetRange, ...]
 
 
 def unread_data(
-    logs: Iterable[Sequence[Replica]],
+    logs: Sequence[Sequence[Replica]],
     partitions: Iterable[SurveyedPartition],
     refused: Container[PartitionKey],
     coverage: Coverage,
@@ -72,13 +70,21 @@ def unread_data(
         for look in _looks_at(log, surveyed.get(log[0].key), earlier.get(log[0].key), coverage)
     ]
     short = (
-        short_log(look.replica, look.log_end_offset, merged([*look.covered, *look.compressed]))
+        short_log(look.replica, look.log_end_offset, merged([*look.covered, *look.unread]))
         for look in looks
     )
-    compressed = (compressed_log(look.replica, look.compressed, look.covered) for look in looks)
+    seen = {look.replica.folder for look in looks}
+    unread = [unread_log(look.replica, look.unread, look.covered) for look in looks]
+    unread += [
+        unread_log(copy, (), ())
+        for log in logs
+        if log[0].key not in refused
+        for copy in log
+        if copy.folder not in seen
+    ]
     return UnreadData(
         tuple(found for found in short if found is not None),
-        tuple(found for found in compressed if found is not None),
+        tuple(found for found in unread if found is not None),
     )
 
 
@@ -93,40 +99,33 @@ def _looks_at(
     if blank:
         covered = tuple(coverage.ranges(log[0].key))
         for copy in blank:
-            yield _Look(copy, 0, covered, compressed_ranges(copy))
+            yield _Look(copy, 0, covered, unread_offsets(copy))
     elif partition is not None:
         end = partition.bounds.log_end_offset
         yield _Look(partition.replica, end, partition.covered, partition.waiting_ranges)
     elif seen is not None and seen.log_end_offset is not None:
         copy = copy_seen(seen, log)
-        if copy.compressed or end_claim(copy).offset > seen.log_end_offset:
+        if copy.unread or end_claim(copy).offset > seen.log_end_offset:
             covered = tuple(coverage.ranges(copy.key))
-            yield _Look(copy, seen.log_end_offset, covered, compressed_ranges(copy))
+            yield _Look(copy, seen.log_end_offset, covered, unread_offsets(copy))
 
 
 def _without_segments(log: Sequence[Replica]) -> Iterator[Replica]:
     """The copy that would be read if it had a segment, of those whose files prove most."""
     copies = [copy for copy in leading(log) if not copy.is_future]
     if copies and not any(copy.segments for copy in copies):
-        yield max(copies, key=lambda copy: (end_claim(copy).offset, len(copy.compressed)))
+        yield max(copies, key=lambda copy: (end_claim(copy).offset, len(copy.unread)))
 
 
-def compressed_log(
+def unread_log(
     replica: Replica, ranges: Iterable[OffsetRange], covered: Sequence[OffsetRange]
-) -> CompressedLog | None:
-    """What of these compressed ranges the lake does not have; None for nothing."""
+) -> UnreadLog | None:
+    """Which segments hold ranges that the lake does not have or lead to no file; None for none."""
     left = tuple(without(ranges, *covered))
-    if not left:
-        return None
-    segments = [
+    segments = tuple(
         segment
         for segment, (start, stop) in spans(replica).items()
-        if any(start < left_stop and left_start < stop for left_start, left_stop in left)
-    ]
-    return CompressedLog(
-        key=replica.key,
-        folder=replica.folder,
-        ranges=left,
-        names=tuple(segment.name for segment in segments),
-        size_bytes=sum(segment.size_bytes for segment in segments),
+        if segment.problem
+        or any(start < left_stop and left_start < stop for left_start, left_stop in left)
     )
+    return UnreadLog(replica.key, replica.folder, left, segments) if segments else None

@@ -249,7 +249,7 @@ class IngestSummary:
         lines += _listed("superseded", findings.superseded)
         lines += shown_concurrent(findings.concurrent_ranges)
         lines += _listed("not on disk", [short.reason for short in findings.not_on_disk])
-        unread = [files for files in findings.unread_files if not files.is_compressed]
+        unread = [files for files in findings.unread_files if not files.is_left_out]
         lines += _listed("not read", unread)
         lines += _listed("left out", list(findings.left_out.values()))
         lines += _listed("refused", list(findings.refused.values()))

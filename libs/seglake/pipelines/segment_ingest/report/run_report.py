@@ -200,10 +200,8 @@ def _findings(facts: RunFacts, limits: list[str]) -> Findings:
         for partition in done.look.same
         if last[str(partition.replica.key)] is done
     ]
-    compressed = (
-        log for done in rounds for log in done.left.compressed if last[str(log.key)] is done
-    )
-    files = unread_files(facts.discovery.unread_files, compressed, facts.discovery.partitions)
+    logs = (log for done in rounds for log in done.left.unread if last[str(log.key)] is done)
+    files = unread_files(facts.discovery.unread_files, logs, facts.discovery.partitions)
     waiting, blocked = _left_ranges(facts)
     has_window = settings.select.has_window
     return Findings(
@@ -262,7 +260,7 @@ def _left_ranges(facts: RunFacts) -> tuple[list[UnreadRange], list[UnreadRange]]
 
 
 def _doubts(rounds: Iterable[RoundResult]) -> list[str]:
-    """Transactions of which damage hides the end; not where what may tell it is compressed."""
+    """Transactions of which damage hides the end; not where it may be in an unread segment."""
     return [
         doubt.text
         for done in rounds

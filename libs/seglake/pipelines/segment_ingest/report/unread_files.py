@@ -4,22 +4,27 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
 from seglake.kafka_log.offset_ranges import OffsetRange
+from seglake.kafka_log.replica import UnreadSegment
+from seglake.kafka_log.unread_segments import are_compressed, why_unread
 from seglake.log_dirs.unread_files import UNREAD_NAMES, UnreadFiles, UnreadKind
 from seglake.pipelines.progress import show_bytes, show_count
-from seglake.pipelines.segment_ingest.planning.unread_data import CompressedLog
+from seglake.pipelines.segment_ingest.planning.unread_data import UnreadLog
 from seglake.segment_codec.log_dir import OFFSET_MAX
 
-_COMPRESSED = "compressed_segment"
+_COMPRESSED, _UNREADABLE = "compressed_segment", "unreadable_segment"
 _MOST_RANGES = 3
-_COMPRESSED_NAMES = ("compressed segment", "compressed segments")
-_DECOMPRESS = "decompress there and run again"
+_SEGMENT_NAMES = {
+    _COMPRESSED: ("compressed segment", "compressed segments"),
+    _UNREADABLE: ("segment", "segments"),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class UnreadEntry:
     """Files of one kind in one folder, as JSON has them; `ranges` are known of segments only.
 
-    `is_accounted` where the log of their partition says by gaps what they hold.
+    `is_accounted` where the log of their partition says by gaps what they hold. `reason` is why
+    segments are not read, or what to do.
     """
 
     kind: str
@@ -30,16 +35,18 @@ class UnreadEntry:
     example: str
     ranges: tuple[OffsetRange, ...] = ()
     is_accounted: bool = False
+    reason: str = ""
 
     @property
-    def is_compressed(self) -> bool:
-        """Whether these are segments that can be read as soon as they are decompressed."""
-        return self.kind == _COMPRESSED
+    def is_left_out(self) -> bool:
+        """Whether these are segments of a log that is read as far as the others go."""
+        return self.kind in _SEGMENT_NAMES
 
     def __str__(self) -> str:
         ranges = f"{_ranges(self.ranges)} in " if self.ranges else ""
-        names, advice = _COMPRESSED_NAMES, _DECOMPRESS
-        if not self.is_compressed:
+        if self.is_left_out:
+            names, advice = _SEGMENT_NAMES[self.kind], self.reason
+        else:
             names, advice = UNREAD_NAMES[UnreadKind(self.kind)]
         what = show_count(self.files, *names)
         size = f"{show_bytes(self.size_bytes)}, " if self.size_bytes else ""
@@ -50,7 +57,7 @@ class UnreadEntry:
 
 def unread_files(
     recognised: Iterable[UnreadFiles],
-    compressed: Iterable[CompressedLog],
+    logs: Iterable[UnreadLog],
     partitions: Container[str],
 ) -> list[UnreadEntry]:
     """Return all of them, the largest first.
@@ -73,15 +80,16 @@ def unread_files(
     ]
     found += [
         UnreadEntry(
-            kind=_COMPRESSED,
+            kind=_kind(log.segments),
             place=str(log.key),
             folder=log.folder,
-            files=len(log.names),
-            size_bytes=log.size_bytes,
-            example=log.names[0],
+            files=len(log.segments),
+            size_bytes=sum(segment.size_bytes for segment in log.segments),
+            example=log.segments[0].name,
             ranges=log.ranges,
+            reason=why_unread(log.segments),
         )
-        for log in compressed
+        for log in logs
     ]
     return sorted(found, key=lambda entry: (-entry.size_bytes, entry.folder, entry.kind))
 
@@ -92,8 +100,16 @@ def need_a_look(entries: Iterable[UnreadEntry]) -> bool:
 
 
 def left_out(entries: Iterable[UnreadEntry]) -> dict[str, str]:
-    """The partitions with compressed segments, and what to do."""
-    return {entry.place: str(entry) for entry in entries if entry.is_compressed}
+    """The partitions with segments that cannot be read as they are, and why or what to do."""
+    found: dict[str, str] = {}
+    for entry in entries:
+        if entry.is_left_out:
+            found[entry.folder if entry.place in found else entry.place] = str(entry)
+    return found
+
+
+def _kind(segments: Iterable[UnreadSegment]) -> str:
+    return _COMPRESSED if are_compressed(segments) else _UNREADABLE
 
 
 def _ranges(ranges: Sequence[OffsetRange]) -> str:

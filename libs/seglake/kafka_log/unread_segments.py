@@ -1,0 +1,78 @@
+"""Which offsets of a log lie in segments that cannot be read as they are. Pure.
+
+They are there, so they are no gap: they wait until they can be read.
+"""
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+from seglake.kafka_log.offset_ranges import OffsetRange, merged, without
+from seglake.kafka_log.replica import Replica, UnreadSegment
+from seglake.kafka_log.replica_selection import OtherReplica
+from seglake.kafka_log.short_logs import end_claim
+from seglake.segment_codec.log_dir import OFFSET_MAX
+
+_DECOMPRESS = "decompress there and run again"
+
+
+def unread_offsets(
+    replica: Replica, others: Iterable[OtherReplica] = ()
+) -> tuple[OffsetRange, ...]:
+    """Where a replica's log cannot be read before somebody mends its segments, merged.
+
+    A segment ends where the next one begins, the last one where the log is proved to have reached;
+    or it has no end that is known.
+
+    Args:
+        others: what they have readable fills the gap that it leaves.
+    """
+    if not replica.unread:
+        return ()
+    readable = merged(
+        part
+        for other in others
+        if other.replica.segments
+        for part in without(
+            [(other.replica.segments[0].base_offset, other.log_end_offset)],
+            *merged(spans(other.replica).values()),
+        )
+    )
+    log_start = replica.checkpoints.log_start_offset or 0
+    wanted = ((max(start, log_start), stop) for start, stop in merged(spans(replica).values()))
+    return tuple(without(wanted, *readable))
+
+
+def spans(replica: Replica) -> dict[UnreadSegment, OffsetRange]:
+    """The offsets of each segment that cannot be read."""
+    plain = {segment.base_offset for segment in replica.segments}
+    bases = sorted({*plain, *(segment.base_offset for segment in replica.unread), OFFSET_MAX})
+    proved = end_claim(replica).offset
+    if len(bases) > 1 and proved > bases[-2]:
+        bases[-1] = proved
+    following = dict(pairwise(bases))
+    return {
+        segment: (segment.base_offset, following[segment.base_offset])
+        for segment in replica.unread
+        if segment.base_offset < OFFSET_MAX
+    }
+
+
+def are_compressed(segments: Iterable[UnreadSegment]) -> bool:
+    """Say whether all that these segments need is to be decompressed."""
+    return not any(segment.problem for segment in segments)
+
+
+def why_unread(segments: Sequence[UnreadSegment]) -> str:
+    """Return why segments cannot be read or what to do; the first problem stands for all."""
+    problems = [segment.problem for segment in segments if segment.problem]
+    if not problems:
+        return _DECOMPRESS
+    rest = "" if len(problems) == len(segments) else f"; {_DECOMPRESS} for the others"
+    return f"{problems[0]}{rest}"
+
+
+def described(segments: Sequence[UnreadSegment], where: str = "") -> str:
+    """Say how many segments cannot be read as they are, and why."""
+    kind = "compressed segment" if are_compressed(segments) else "segment"
+    plural = "" if len(segments) == 1 else "s"
+    return f"{len(segments)} {kind}{plural} ({segments[0].name}){where}: {why_unread(segments)}"
