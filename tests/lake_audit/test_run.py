@@ -13,6 +13,7 @@ from support.broker_disks import CORRUPT_CASES
 from support.cases import cases, every, shared
 from support.conversions import DISK_COPIES, TELLING_DAMAGE, Conversions, DiskCopy
 from support.corrupt_cases import corrupt_case
+from support.corrupt_outcomes import corrupt_outcome
 from support.encoder import Partition
 from support.lakes import ingested, read_arrow
 from support.made_logs import TOPIC_IDS, made_segments, make_log_dir, write_over
@@ -75,8 +76,10 @@ def test_damage_is_explained_unless_it_left_no_trace(name: str, conversions: Con
     lake = conversions.of_damaged(name).lake
     found = audited(lake)
     is_lost = name in _LOST_WITHOUT_TRACE
+    is_cut_off = name.startswith("truncated_") and corrupt_outcome(name).is_more_left
     assert kinds(found) == ({"missing"} if is_lost else set())
-    assert found.exit_code == (3 if is_lost else 0)
+    assert found.exit_code == (3 if is_lost or is_cut_off else 0)
+    assert any("not on disk" in problem for problem in found.problems) == is_cut_off
     assert_agrees(lake)
     case = corrupt_case(name)
     doubled = sum(map(len, case.duplicated_offsets))

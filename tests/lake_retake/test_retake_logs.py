@@ -111,10 +111,14 @@ def test_a_leader_that_has_written_nothing_yet_has_won_all_the_same(lake: Path, 
 def test_a_shorter_log_that_lost_nothing_has_won_nothing(
     lake: Path, disk: Path, epochs: list[tuple[int, int]]
 ) -> None:
+    """What its files prove above the lake is a loss of its own."""
     ingested(write_elected(disk, LOSER), lake, read=TO_LOG_END)
     write_elected(disk, ElectedLog.of(*BEFORE), broker_id=1, epochs=epochs)
     assert ingested(disk, lake).findings.superseded == []
-    assert audited(lake).exit_code == 0
+    found = audited(lake)
+    is_proved = epochs[-1][1] > LOSER.end
+    assert (kinds(found), found.exit_code) == (set(), 3 if is_proved else 0)
+    assert any("not on disk: orders-0: [40, 45)" in said for said in found.problems) == is_proved
 
 
 def test_offsets_below_rows_that_count_are_not_released(lake: Path, disk: Path, lost: Lost) -> None:

@@ -5,6 +5,7 @@ argument. Memory: one window of the file, the decompressed bytes of one flush tw
 rows of the same offsets.
 """
 
+from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -152,6 +153,7 @@ class _Check:
         )
         self._is_quarantined: list[bool] = []  # of each batch in the builder
         self._highest = LOWEST_OFFSET  # the end of the batches so far, by their headers
+        self._covered_stops = [stop for _, stop in piece.covered]  # they rise
         self._origin = Origin(*piece.lake.partition, run_id="", generation=0)
 
     def run(self) -> PieceReport:
@@ -194,17 +196,17 @@ class _Check:
         if unit.last_offset < piece.log_start_offset:
             return
         ceiling = self._ceiling(unit)
-        if not any(start <= unit.last_offset < stop for start, stop in piece.covered):
+        place = bisect_right(self._covered_stops, unit.last_offset)
+        if not any(start <= unit.last_offset for start, _ in piece.covered[place : place + 1]):
             first = first_offset_of(unit)
             start = max(unit.last_offset if first is None else first, piece.log_start_offset)
-            rest = subtracted((start, unit.last_offset + 1), merged(piece.covered))
+            shared = piece.covered[bisect_right(self._covered_stops, start) : place]
+            rest = subtracted((start, unit.last_offset + 1), shared)
             if is_quarantined:  # no run will ingest it
                 self._report.left_out[IN_QUARANTINE] += sum(stop - start for start, stop in rest)
             else:
                 self._report.not_taken += rest  # may begin before the lake ends: of another leader
-            ceiling = max(
-                (stop for _, stop in piece.covered if stop <= unit.last_offset), default=0
-            )
+            ceiling = self._covered_stops[place - 1] if place else 0
             if _has_leader(unit) or start >= ceiling:
                 return  # without leader epochs, what it shares with the lake tells another log
         if isinstance(unit, RecordBatch) and (
@@ -226,9 +228,7 @@ class _Check:
 
     def _ceiling(self, unit: Unit) -> int:
         """Where the records of a batch end that an ingest takes; see `PartitionSplit.ceiling`."""
-        covered_stop = max((stop for _, stop in self._piece.covered), default=0)
-        end = max(covered_stop, unit.last_offset + 1)
-        return max(end, counted_offset(unit))
+        return max([*self._covered_stops[-1:], unit.last_offset + 1, counted_offset(unit)])
 
     def _flush(self) -> None:
         columns, found = self._builder.flush()
