@@ -6,24 +6,17 @@ be damaged inside.
 """
 
 from collections.abc import Iterator
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seglake.kafka_log.batch_headers import counted_offset, defect_of, last_batch_of
-from seglake.kafka_log.offset_gaps import GapCause, Hole, HoleFinder, cause_of
+from seglake.kafka_log.offset_gaps import Hole, HoleFinder
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS
 from seglake.log_tables.batch_rows import BatchOutcome, BatchState, Place, batch_row
 from seglake.log_tables.internal_columns import INTERPRETERS
-from seglake.log_tables.quarantine_rows import (
-    RawBytes,
-    RowStamp,
-    gap_row,
-    most_raw_bytes,
-    quarantine_row,
-)
+from seglake.log_tables.quarantine_rows import RowStamp, gap_row, quarantine_row
 from seglake.log_tables.record_rows import SharedColumns, record_rows
 from seglake.segment_codec.batch_run import BatchRun
 from seglake.segment_codec.columns import LOWEST_OFFSET, ColumnBuilder, Columns
@@ -33,6 +26,7 @@ from seglake.segment_codec.record_batch import RecordBatch
 from seglake.segment_codec.segment import Defect, Tail
 from seglake.segment_codec.transactions import Marker
 from seglake.segment_decoding.batch_facts import facts_of, rows_of
+from seglake.segment_decoding.damage_facts import causes_in, damaged_bytes
 from seglake.segment_decoding.decoded_rows import DecodedRows, Row
 from seglake.segment_decoding.flushed_rows import FlushedRows
 from seglake.segment_decoding.internal_rows import InternalRows
@@ -69,6 +63,7 @@ class SplitWriter:
         self._holes = HoleFinder()
         self._is_compacted = [piece.is_compacted for piece in split.segment_splits]
         self._origin = settings.origin(split.key)
+        self._stamp = RowStamp(settings.source_id, settings.run_id, settings.attempt_id)
         self._places = [
             Place(
                 origin=self._origin,
@@ -389,41 +384,15 @@ class SplitWriter:
         """Yield the damage that waited for the next sound offset, a row at a time: it has bytes."""
         for defect, segment_index in self._quarantined:
             place = self._places[segment_index]
-            raw = self._raw_bytes(self._split.segment_splits[segment_index].file.path, defect)
+            path = self._split.segment_splits[segment_index].file.path
+            raw = damaged_bytes(defect, path, self._split.key.topic, self._settings)
             row = quarantine_row(defect, raw, place, self._previous_offset, next_offset)
             yield DecodedRows(QUARANTINE, [row])
         self._quarantined.clear()
 
-    def _raw_bytes(self, path: str, defect: Defect) -> RawBytes:
-        most_bytes = most_raw_bytes(self._split.key.topic, self._settings.max_raw_bytes)
-        kept = min(defect.size_bytes, most_bytes)
-        if defect.content is not None:
-            return RawBytes(defect.content[:kept], kept == defect.size_bytes)
-        with self._settings.storage.open_reader(path) as reader:
-            content = reader.read(defect.position, kept)
-        return RawBytes(content, kept == defect.size_bytes)
-
-    def _gap_rows(self, hole: Hole) -> list[Row]:
-        """The rows of a hole; one across the log start is two gaps, since the causes differ."""
-        if self._split.gap_cause is not None:
-            return [self._gap_row(hole.start_offset, hole.next_offset, self._split.gap_cause)]
+    def _gap_rows(self, hole: Hole) -> Iterator[Row]:
         before = max(hole.segment_index - 1, 0)
         is_compacted = self._is_compacted[hole.segment_index] or self._is_compacted[before]
-        log_start = self._split.log_start_offset
-        inside = [log_start] if hole.start_offset < log_start < hole.next_offset else []
-        rows = []
-        for start, stop in pairwise([hole.start_offset, *inside, hole.next_offset]):
-            cause = cause_of(
-                is_behind_defect=hole.is_behind_defect,
-                is_compacted=is_compacted,
-                next_offset=stop,
-                log_start_offset=log_start,
-            )
-            rows.append(self._gap_row(start, stop, cause))
-        return rows
-
-    def _gap_row(self, start: int, stop: int, cause: GapCause) -> Row:
-        self._counts.count_gap(cause, start, stop)
-        settings = self._settings
-        stamp = RowStamp(settings.source_id, settings.run_id, settings.attempt_id)
-        return gap_row(self._split.key, start, stop, cause, None, stamp)
+        for start, stop, cause in causes_in(hole, self._split, is_compacted=is_compacted):
+            self._counts.count_gap(cause, start, stop)
+            yield gap_row(self._split.key, start, stop, cause, None, self._stamp)

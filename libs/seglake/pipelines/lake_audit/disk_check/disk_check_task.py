@@ -183,7 +183,7 @@ class _Check:
         with piece.source.open_reader(file.path) as reader:
             check_size(file, reader.size_bytes, is_last=is_last)
             window = Window(CountedReads(reader), piece.read.window_bytes, file.size_bytes)
-            walk = SegmentWalk(window, bounds, _AnyOrder(0), compares_neighbours=False)
+            walk = SegmentWalk(window, bounds, _AnyOrder(0))
             for item in walk.items():
                 if isinstance(item, Defect):
                     self._report.damaged_spans += 1
