@@ -117,12 +117,7 @@ def discover(
             storage, log_dir, files[log_dir.path], takes_topic, notes, unread, unreadable
         )
     ]
-    unreadable |= {
-        name: reason
-        for log_dir in found
-        for name, reason in log_dir.unreadable.items()
-        if _is_selected(name, takes_topic)
-    }
+    unreadable |= _unreadable_folders(found, takes_topic)
     return Discovery(
         source_id=source.source_id,
         cluster_id=source.cluster_id,
@@ -131,11 +126,7 @@ def discover(
         notes=tuple(notes),
         unreadable=unreadable,
         topics=_topics(found),
-        unread_files=tuple(  # once, for sources may overlap
-            files
-            for files in dict.fromkeys(unread)
-            if parse_folder_name(files.place) is None or _is_selected(files.place, takes_topic)
-        ),
+        unread_files=_selected_files(unread, takes_topic),
         absent=tuple(absent_partitions(found, files, takes_topic)),
     )
 
@@ -162,6 +153,29 @@ def check_apart(discovery: Discovery, storage: Storage, lake_path: str) -> None:
 def _topics(found: Iterable[FoundLogDir]) -> frozenset[str]:
     names = (name for each in found for name in (*each.partition_folders, *each.unreadable))
     return frozenset(folder.topic for folder in map(parse_folder_name, names) if folder is not None)
+
+
+def _unreadable_folders(
+    log_dirs: Iterable[FoundLogDir], takes_topic: TopicFilter
+) -> dict[str, str]:
+    """Name the selected partition folders that cannot be listed, and why."""
+    return {
+        name: reason
+        for log_dir in log_dirs
+        for name, reason in log_dir.unreadable.items()
+        if _is_selected(name, takes_topic)
+    }
+
+
+def _selected_files(
+    unread: Iterable[UnreadFiles], takes_topic: TopicFilter
+) -> tuple[UnreadFiles, ...]:
+    """Return each once, for sources may overlap; those of partitions only if they are selected."""
+    return tuple(
+        files
+        for files in dict.fromkeys(unread)
+        if parse_folder_name(files.place) is None or _is_selected(files.place, takes_topic)
+    )
 
 
 def _is_selected(name: str, takes_topic: TopicFilter) -> bool:

@@ -86,11 +86,9 @@ def ingest(
         SeglakeError: the lake or a worker failed; what was committed stays, run again.
     """
     started = time.monotonic()
-    scan.reporter.step("listing the sources")
     tables = LakeTables(scan.storage.locate(lake), scan.storage)
     known = LakeSources(tables)
-    discovery = list_selected(sources, scan, known=known)
-    check_apart(discovery, scan.storage, tables.lake_path)
+    discovery = _listed(sources, scan, known, tables)
     context = RunContext.begun(
         scan, tables, discovery.source_id, run_id=run_id, after=after, is_dry_run=dry_run
     )
@@ -115,6 +113,16 @@ def ingest(
         seconds=round(time.monotonic() - started, 3),
     )
     return summarize(facts)
+
+
+def _listed(
+    sources: Sequence[str], scan: ScanContext, known: LakeSources, tables: LakeTables
+) -> Discovery:
+    """List the selected logs of the sources, and see that the lake lies in none of them."""
+    scan.reporter.step("listing the sources")
+    discovery = list_selected(sources, scan, known=known)
+    check_apart(discovery, scan.storage, tables.lake_path)
+    return discovery
 
 
 def _opened(context: RunContext) -> tuple[list[str], tuple[str, ...]]:
