@@ -6,8 +6,9 @@ turned back into records. Where it tells a time as -1 because there is none, so 
 
 from collections.abc import Callable, Iterable
 
-from seglake.segment_codec.columns import ColumnBuilder, Columns
+from seglake.segment_codec.columns import ColumnBuilder
 from seglake.segment_codec.errors import DefectCode, DefectError
+from seglake.segment_codec.flush import Columns
 from seglake.segment_codec.offset_order import Unit
 from seglake.segment_codec.outcomes import PiecesOutcome, UnitOutcome
 from seglake.segment_codec.record import Record, RecordHeader

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from seglake.kafka_log.replica import PartitionKey
 from seglake.lake.tables import HEADERS_TYPE, RECORDS
-from seglake.segment_codec.columns import Columns
+from seglake.segment_codec.flush import Columns
 from seglake.segment_codec.transactions import TransactionState
 
 STATES = tuple(TransactionState)

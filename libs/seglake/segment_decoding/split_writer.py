@@ -19,7 +19,8 @@ from seglake.log_tables.internal_columns import INTERPRETERS
 from seglake.log_tables.quarantine_rows import RowStamp, gap_row, quarantine_row
 from seglake.log_tables.record_rows import SharedColumns, record_rows
 from seglake.segment_codec.batch_run import BatchRun
-from seglake.segment_codec.columns import LOWEST_OFFSET, ColumnBuilder, Columns
+from seglake.segment_codec.columns import LOWEST_OFFSET, ColumnBuilder
+from seglake.segment_codec.flush import Columns
 from seglake.segment_codec.offset_order import Unit
 from seglake.segment_codec.outcomes import REPEATED, PiecesOutcome, RunOutcome, UnitOutcome
 from seglake.segment_codec.record_batch import RecordBatch

@@ -34,8 +34,9 @@ from seglake.pipelines.lake_audit.disk_check.lake_rows import LakeRows
 from seglake.pipelines.lake_audit.disk_check.record_compare import PAYLOAD_COLUMNS, match
 from seglake.pipelines.lake_audit.ledger import Offsets
 from seglake.pipelines.settings.settings import ReadSettings
-from seglake.segment_codec.columns import LOWEST_OFFSET, ColumnBuilder, Columns
+from seglake.segment_codec.columns import LOWEST_OFFSET, ColumnBuilder
 from seglake.segment_codec.errors import DefectError, SegmentCodecError
+from seglake.segment_codec.flush import Columns
 from seglake.segment_codec.offset_order import OffsetOrder, Unit
 from seglake.segment_codec.offset_places import first_offset_of
 from seglake.segment_codec.outcomes import PiecesOutcome, UnitOutcome
