@@ -318,9 +318,8 @@ def decode_records(
             next_offset=batches.next_offsets[i],
             count=batches.counts[i],
         )
-        is_late = batches.is_late[i]
+        start, is_late = batches.starts[i], batches.is_late[i]
         low = batch.base_offset if is_late else max(reach[_REACHED], batches.lows[i])
-        start = batches.starts[i]
         status, after, given = _given_batch(data, start, batch, rows, headers, at, low)
         if status == _NO_ROOM:
             return False
