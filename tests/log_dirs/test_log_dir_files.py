@@ -48,11 +48,16 @@ def log_dir(data: Path) -> Path:
 
 
 def _read(
-    folder: Path, storage: LocalStorage | None = None, **facts: type[StorageError]
+    folder: Path,
+    storage: LocalStorage | None = None,
+    tolerated: type[StorageError] = NotFoundError,
+    implausible: dict[str, str] | None = None,
 ) -> tuple[LogDirFiles, list[str]]:
     notes: list[str] = []
     entries = LocalStorage().list_folder(str(folder))
-    return read_log_dir_files(storage or LocalStorage(), entries, notes, **facts), notes
+    return read_log_dir_files(
+        storage or LocalStorage(), entries, notes, tolerated, implausible
+    ), notes
 
 
 def test_the_files_of_a_broker_are_read_by_partition(log_dir: Path) -> None:
@@ -81,6 +86,9 @@ def test_a_file_that_is_not_what_kafka_writes_is_ignored_with_a_note(
     files, (note,) = _read(log_dir)
     assert note.startswith(f"{log_dir / _MARKS} is ignored as implausible: ")
     assert (files.high_watermarks, files.recovery_points) == (None, {_ORDERS: 5})
+    implausible: dict[str, str] = {}
+    assert _read(log_dir, implausible=implausible)[1] == []
+    assert implausible == {str(log_dir / _MARKS): note}
 
 
 def test_a_file_that_would_fill_the_memory_is_ignored_as_implausible(log_dir: Path) -> None:

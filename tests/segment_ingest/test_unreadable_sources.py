@@ -206,18 +206,20 @@ def test_a_log_dir_with_a_file_of_its_own_that_cannot_be_read_is_left_out(
 
 
 @pytest.mark.parametrize("name", _OWN_FILES)
-def test_if_it_is_the_only_one_its_error_ends_the_run(
+def test_if_it_is_the_only_one_it_is_left_out_unless_another_time_may_do_better(
     name: str, rescue: Path, lake: Path, faults: _Faults
 ) -> None:
     source = rescue / "broker1"
     (source / name).touch()
-    faults.add(source / name)
-    with pytest.raises(WrongSourceError, match=f"refused: cannot open .*{name}"):
-        ingested(source, lake, source={"source_id": "mine"})
     faults.add(source / name, _failed)
     with pytest.raises(StorageError, match="503"):
         ingested(source, lake)
     assert not lake.exists()
+    faults.add(source / name)
+    given = {"source_id": "mine"} if name == "meta.properties" else {}
+    summary = ingested(source, lake, source=given)
+    assert (summary.exit_code, list(summary.left_out)) == (3, [str(source)])
+    assert f"cannot open {source / name}" in summary.to_text()
 
 
 def test_no_id_is_asked_for_where_a_file_that_cannot_be_read_may_name_it(

@@ -40,9 +40,14 @@ def _copy(log_dir: Path, to: str) -> Path:
 
 
 def _named(log_dir: Path, lake: Path, engine: Engine | None = None) -> list[str]:
-    """Ingest a disk that has the partition orders-0 and more, and return what is not read."""
+    """Ingest a disk that has the partition orders-0 and more, and return what is not read.
+
+    What is named so is not noted as well.
+    """
     summary = ingested(log_dir, lake, engine=engine)
     assert (summary.exit_code, offsets_taken(lake)) == (3, [*range(20)])
+    noted = [note for note in summary.notes if "not Kafka's" in note]
+    assert [note for note in noted if not note.endswith("server.log")] == []
     return [line for line in summary.to_text().splitlines() if line.startswith("not read:")]
 
 
@@ -142,6 +147,7 @@ def test_what_lies_deeper_than_the_search_goes_is_named(log_dir: Path, lake: Pat
     summary = ingested(log_dir, lake)
     assert summary.exit_code == 3
     assert "more than 8 folders below: give it as a source" in summary.to_text()
+    assert summary.notes == []
 
 
 def test_what_is_not_read_is_named_by_every_command_that_has_sources(

@@ -152,6 +152,30 @@ def test_a_link_that_may_have_been_a_log_dir_is_named(
     assert offsets_taken(lake) == [*range(30)]
 
 
+@pytest.mark.parametrize("kind", ["link", "folder"])
+def test_the_only_log_dir_without_its_checkpoint_is_left_out_if_its_cluster_is_known(
+    kind: str, log_dir: Path, lake: Path, engine: Engine
+) -> None:
+    lost = Path(_lost(log_dir / "replication-offset-checkpoint"))
+    if kind == "folder":
+        lost.unlink()
+        lost.mkdir()
+    summary = ingested(log_dir, lake, engine=engine)
+    assert (summary.exit_code, list(summary.left_out)) == (3, [str(log_dir)])
+    assert summary.to_text().startswith("nothing ingested in 0 partitions")
+    assert f"left out: cannot open {lost}: it is a {kind}" in summary.to_text()
+
+
+def test_the_only_log_dir_without_its_cluster_is_refused_unless_it_is_given(
+    log_dir: Path, lake: Path
+) -> None:
+    _lost(log_dir / "meta.properties")
+    with pytest.raises(WrongSourceError, match=r"meta.properties: it is a link"):
+        ingested(log_dir, lake)
+    summary = ingested(log_dir, lake, source={"source_id": "rescued"})
+    assert (summary.exit_code, list(summary.left_out)) == (3, [str(log_dir)])
+
+
 @pytest.mark.parametrize("name", ["meta.properties", "cleaner-offset-checkpoint"])
 def test_a_log_dir_without_its_own_files_is_left_out_beside_others(
     name: str, log_dir: Path, lake: Path, tmp_path: Path

@@ -4,17 +4,17 @@ Lists, and reads only the small files; segments are opened for nothing but the e
 The source is never written to.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from seglake.kafka_log.replica import Replica
 from seglake.log_dirs.absent_partitions import AbsentPartition, absent_partitions
 from seglake.log_dirs.errors import WrongSourceError
-from seglake.log_dirs.log_dir_files import LogDirFiles, read_log_dir_files
-from seglake.log_dirs.log_dir_search import FoundLogDir, find_sources, refused_or_failed
+from seglake.log_dirs.log_dir_files import LogDirFiles, read_cluster_id, read_log_dir_files
+from seglake.log_dirs.log_dir_search import FoundLogDir, find_sources, is_refused, refused_or_failed
 from seglake.log_dirs.partition_replica import ReadFolder, not_kafkas, read_folder
 from seglake.log_dirs.source_ids import KnownSources, NoSources, SourceId, source_id_of
-from seglake.log_dirs.unread_files import UnreadFiles, is_recognised
+from seglake.log_dirs.unread_files import UnreadFiles, UnreadKind, is_recognised
 from seglake.segment_codec.known_names import Place, known_name
 from seglake.segment_codec.log_dir import (
     FolderKind,
@@ -75,7 +75,9 @@ class Discovery:
         """Whether every folder that may hold a topic could be listed."""
         names = (place.rpartition("/")[2] for place in self.unreadable)
         return all(
-            parse_folder_name(place) is not None or parse_file_name(name) is not None
+            parse_folder_name(place) is not None
+            or parse_file_name(name) is not None
+            or name in frozenset(SideFile)
             for place, name in zip(self.unreadable, names, strict=True)
         )
 
@@ -106,15 +108,17 @@ def discover(
     unreadable: dict[str, str] = {}
     unread: list[UnreadFiles] = []
     found = find_sources(sources, storage, notes, unreadable, unread)
-    files, failed = _log_dir_files(found, storage, notes)
+    named = _named_folders(unread, unreadable)
+    files, failed = _log_dir_files(found, storage, notes, unreadable, named)
     unreadable |= {path: str(error) for path, error in failed.items()}
-    source = _source_id(files, failed, source_id, unnamed_id, known)
+    named_ids = _cluster_ids(found, files, storage)
+    source = _source_id(named_ids, files, failed, source_id, unnamed_id, known)
     replicas = [
         replica
         for log_dir in found
         if log_dir.path in files
         for replica in _replicas(
-            storage, log_dir, files[log_dir.path], takes_topic, notes, unread, unreadable
+            storage, log_dir, files[log_dir.path], takes_topic, notes, unread, unreadable, named
         )
     ]
     unreadable |= _unreadable_folders(found, takes_topic)
@@ -184,7 +188,11 @@ def _is_selected(name: str, takes_topic: TopicFilter) -> bool:
 
 
 def _log_dir_files(
-    found: Iterable[FoundLogDir], storage: Storage, notes: list[str]
+    found: Iterable[FoundLogDir],
+    storage: Storage,
+    notes: list[str],
+    unreadable: dict[str, str],
+    named: Container[str],
 ) -> tuple[dict[str, LogDirFiles], dict[str, StorageError]]:
     """The own files of each log dir, and the log dirs with one that cannot be read, by path."""
     files: dict[str, LogDirFiles] = {}
@@ -192,12 +200,12 @@ def _log_dir_files(
     for log_dir in found:
         said: list[str] = []
         try:
-            read = read_log_dir_files(storage, log_dir.entries, said)
+            read = read_log_dir_files(storage, log_dir.entries, said, implausible=unreadable)
         except StorageError as error:
             failed[log_dir.path] = error
         else:
             files[log_dir.path] = read
-            notes += [*said, *not_kafkas(log_dir.path, _unknown_entries(log_dir))]
+            notes += [*said, *not_kafkas(log_dir.path, _unknown_entries(log_dir, named))]
             if read.high_watermarks is None:
                 names = [entry.name for entry in log_dir.entries]
                 which = "no usable" if SideFile.HIGH_WATERMARKS in names else "no"
@@ -208,31 +216,59 @@ def _log_dir_files(
     return files, failed
 
 
-def _unknown_entries(log_dir: FoundLogDir) -> list[str]:
-    """Return the names in a whole log dir that no broker gives and that hold no segment."""
+def _unknown_entries(log_dir: FoundLogDir, named: Container[str]) -> list[str]:
+    """Return the names in a whole log dir that no broker gives and of which nothing is said."""
     names = [
         f"{entry.name}/" if entry.is_folder else entry.name
         for entry in log_dir.entries
         if known_name(Place.LOG_DIR, entry.name, is_folder=entry.is_folder) is None
         and not (log_dir.has(entry.name) or is_recognised(Place.LOG_DIR, entry.name))
-        and not entry.problem
+        and not (entry.problem or entry.path in named)
     ]
     return names if log_dir.is_whole else []
 
 
+def _named_folders(unread: Iterable[UnreadFiles], unreadable: Iterable[str]) -> frozenset[str]:
+    """Return the folders in or below which something is named as not read."""
+    named: set[str] = set()
+    places = (
+        f"{files.folder}/{files.example}" if files.kind is UnreadKind.LOG_DIR else files.folder
+        for files in unread
+    )
+    for place in (*places, *unreadable):
+        while place and place not in named:
+            named.add(place)
+            place = place.rpartition("/")[0]
+    return frozenset(named)
+
+
+def _cluster_ids(
+    found: Iterable[FoundLogDir], files: Mapping[str, LogDirFiles], storage: Storage
+) -> dict[str, str]:
+    """Return the cluster ids that log dirs name, by path; also of those with unreadable files."""
+    ids = {
+        log_dir.path: files[log_dir.path].cluster_id
+        if log_dir.path in files
+        else read_cluster_id(storage, log_dir.entries)
+        for log_dir in found
+    }
+    return {path: cluster_id for path, cluster_id in ids.items() if cluster_id}
+
+
 def _source_id(
+    named: dict[str, str],
     files: dict[str, LogDirFiles],
     failed: dict[str, StorageError],
     given: str | None,
     unnamed: str | None,
     known: KnownSources,
 ) -> SourceId:
-    named = {path: read.cluster_id for path, read in files.items() if read.cluster_id}
     # A file that cannot be read may name the cluster: an id made up instead would take all of it
-    # once more.
-    if failed and (not files or not (named or given or unnamed)):
-        first = next(iter(failed.values()))
-        raise refused_or_failed(first) from first
+    # once more. Where nothing can be read now, another time may do better.
+    is_known = named or given or (files and unnamed)
+    passing = [error for error in failed.values() if not (files or is_refused(error))]
+    for error in [*passing, *([] if is_known else failed.values())]:
+        raise refused_or_failed(error) from error
     return source_id_of(named, files, given=given, unnamed=unnamed, known=known)
 
 
@@ -244,6 +280,7 @@ def _replicas(
     notes: list[str],
     unread: list[UnreadFiles],
     unreadable: dict[str, str],
+    named: Container[str],
 ) -> list[Replica]:
     wanted: list[tuple[str, PartitionFolder]] = []
     given_up: list[str] = []
@@ -259,7 +296,7 @@ def _replicas(
     def read(of: tuple[str, PartitionFolder]) -> ReadFolder:
         name, folder = of
         path = storage.join(log_dir.path, name)
-        return read_folder(storage, path, folder, log_dir.partition_folders[name], files)
+        return read_folder(storage, path, folder, log_dir.partition_folders[name], files, named)
 
     replicas: list[Replica] = []
     answers = each(read, wanted, storage=storage, path=log_dir.path)

@@ -1,6 +1,6 @@
 """Reads the small files beside the segments. Effect.
 
-A file that is not what Kafka writes is ignored as implausible, with a note; the partitions are
+A file that is not what Kafka writes is ignored as implausible, and named; the partitions are
 ingested by what the segments themselves say. A file that exists and cannot be read is an error,
 since what would be ingested without it may be wrong.
 """
@@ -71,11 +71,14 @@ def read_log_dir_files(
     entries: Iterable[FileInfo],
     notes: list[str],
     tolerated: type[StorageError] = NotFoundError,
+    implausible: dict[str, str] | None = None,
 ) -> LogDirFiles:
     """Read what a log dir says of itself; a file that is ignored is added to the notes.
 
     Args:
         tolerated: a file that cannot be read for this reason counts as missing.
+        implausible: gets files that are ignored as such, by path and with why, instead of the
+            notes.
 
     Raises:
         StorageError: a file is there and cannot be read.
@@ -84,7 +87,7 @@ def read_log_dir_files(
     by_name = files_by_name(Place.LOG_DIR, listed)
 
     def read(file: SideFile, parse: Callable[[bytes], T]) -> T | None:
-        return _read(storage, by_name.get(file), parse, notes, tolerated)
+        return _read(storage, by_name.get(file), parse, notes, tolerated, implausible)
 
     broker = read(SideFile.META_PROPERTIES, parse_meta_properties)
     return LogDirFiles(
@@ -99,35 +102,49 @@ def read_log_dir_files(
     )
 
 
+def read_cluster_id(storage: Storage, entries: Iterable[FileInfo]) -> str | None:
+    """Return what meta.properties names, None where it names nothing or cannot be read."""
+    entry = files_by_name(Place.LOG_DIR, entries).get(SideFile.META_PROPERTIES)
+    broker = _read(storage, entry, parse_meta_properties, [], StorageError, None)
+    return None if broker is None else broker.cluster_id
+
+
 def read_topic_id(
     storage: Storage,
     by_name: Mapping[str, FileInfo],
     notes: list[str],
     tolerated: type[StorageError] = NotFoundError,
+    implausible: dict[str, str] | None = None,
 ) -> str | None:
     """The topic id of a partition folder; brokers before 2.8 wrote none.
 
     Args:
-        tolerated: as for `read_log_dir_files`.
+        tolerated, implausible: as for `read_log_dir_files`.
 
     Raises:
         StorageError: the file is there and cannot be read.
     """
     entry = by_name.get(SideFile.PARTITION_METADATA)
-    metadata = _read(storage, entry, parse_partition_metadata, notes, tolerated)
+    metadata = _read(storage, entry, parse_partition_metadata, notes, tolerated, implausible)
     return None if metadata is None else metadata.topic_id
 
 
 def read_epochs(
-    storage: Storage, by_name: Mapping[str, FileInfo], notes: list[str]
+    storage: Storage,
+    by_name: Mapping[str, FileInfo],
+    notes: list[str],
+    implausible: dict[str, str] | None = None,
 ) -> tuple[EpochStart, ...]:
     """The leader epochs that the folder's checkpoint knows of; none before Kafka 0.11.
+
+    Args:
+        implausible: as for `read_log_dir_files`.
 
     Raises:
         StorageError: the file is there and cannot be read.
     """
     entry = by_name.get(SideFile.LEADER_EPOCHS)
-    return _read(storage, entry, parse_leader_epochs, notes, NotFoundError) or ()
+    return _read(storage, entry, parse_leader_epochs, notes, NotFoundError, implausible) or ()
 
 
 def _read(
@@ -136,6 +153,7 @@ def _read(
     parse: Callable[[bytes], T],
     notes: list[str],
     tolerated: type[StorageError],
+    implausible: dict[str, str] | None,
 ) -> T | None:
     if entry is None:
         return None
@@ -143,10 +161,13 @@ def _read(
         check_readable(entry)
         check_small(entry.path, entry.size_bytes)
         return parse(storage.read_bytes(entry.path))
-    except CheckpointFileError as error:
-        notes.append(f"{entry.path} is ignored as implausible: {error}")
-    except OversizedFileError as error:
-        notes.append(f"{entry.path} is ignored as implausible: {error.reason}")
+    except (CheckpointFileError, OversizedFileError) as error:
+        why = error.reason if isinstance(error, OversizedFileError) else error
+        said = f"{entry.path} is ignored as implausible: {why}"
+        if implausible is None:
+            notes.append(said)
+        else:
+            implausible[entry.path] = said
     except tolerated as error:  # at least a file that went since the folder was listed
         notes.append(f"{error}; it counts as missing")
     return None

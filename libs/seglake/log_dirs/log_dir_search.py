@@ -114,9 +114,14 @@ def find_sources(
     return list(found.values())
 
 
+def is_refused(error: StorageError) -> bool:
+    """Whether it will be the same another time."""
+    return isinstance(error, RefusedError | NotFoundError)
+
+
 def refused_or_failed(error: StorageError) -> Exception:
     """The error as that of the whole call: a wrong one where it will be the same another time."""
-    if isinstance(error, RefusedError | NotFoundError):
+    if is_refused(error):
         return WrongSourceError(f"the source is refused: {error}")
     return error
 

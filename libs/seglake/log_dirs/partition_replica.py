@@ -1,6 +1,6 @@
 """A partition folder to a replica: its segments, and what lies beside them. Effect: reads."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import NamedTuple
 
 from seglake.kafka_log.replica import EndClaim, PartitionKey, Replica
@@ -54,17 +54,27 @@ def read_folder(
     folder: PartitionFolder,
     listing: tuple[FileInfo, ...],
     files: LogDirFiles,
+    named: Container[str],
 ) -> ReadFolder:
-    """Read the small files of a partition folder, and say what else lies in it."""
+    """Read the small files of a partition folder, and say what else lies in it.
+
+    Args:
+        named: folders of which something is said already.
+    """
     notes: list[str] = []
+    unreadable: dict[str, str] = {}
     try:
         content = partition_files(storage, path, listing)
         unknown = [name for name in content.unknown if not is_recognised(Place.PARTITION, name)]
         folders = (entry.name for entry in listing if entry.is_folder)
-        unknown += [f"{name}/" for name in folders if name not in content.by_name]
+        unknown += [
+            f"{name}/"
+            for name in folders
+            if name not in content.by_name and storage.join(path, name) not in named
+        ]
         notes += not_kafkas(path, unknown)
-        topic_id = read_topic_id(storage, content.by_name, notes)
-        epochs = read_epochs(storage, content.by_name, notes)
+        topic_id = read_topic_id(storage, content.by_name, notes, implausible=unreadable)
+        epochs = read_epochs(storage, content.by_name, notes, unreadable)
         last = _last_side_file(storage, content)
     except TwoSpellingsError as error:
         return ReadFolder(StorageError(action="read", path=path, reason=str(error)), notes, [], {})
@@ -93,7 +103,7 @@ def read_folder(
         *unread_files(path, listing),
         *segments_of(path, UnreadKind.RENAMED_SEGMENT, renamed),
     ]
-    unreadable = {entry.path: _why_not(entry) for entry in content.unreadable}
+    unreadable |= {entry.path: _why_not(entry) for entry in content.unreadable}
     return ReadFolder(replica, notes, unread if is_live else [], unreadable)
 
 
