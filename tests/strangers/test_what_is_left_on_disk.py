@@ -93,6 +93,17 @@ def test_a_short_log_is_named_by_every_command(
     assert (audited(lake).problems, _needs(lake)) == ((), {})
 
 
+def test_an_older_copy_does_not_tell_that_nothing_is_lost(tmp_path: Path, lake: Path) -> None:
+    ingested(_disk(tmp_path / "disk", watermark=16, end=10), lake)
+    lost = audited(lake).problems
+    older = _disk(tmp_path / "older", watermark=5, end=5)
+    for _ in range(2):
+        ingested(older, lake)
+        assert (audited(lake).problems, audited(lake).exit_code) == (lost, 3)
+    ingested(_disk(tmp_path / "whole"), lake)
+    assert audited(lake).problems == ()
+
+
 def test_a_log_that_is_short_no_longer_is_not_named_for_ever(tmp_path: Path, lake: Path) -> None:
     disk = _disk(tmp_path / "disk")
     (disk / "recovery-point-offset-checkpoint").write_bytes(b"0\n1\norders 0 20\n")

@@ -42,7 +42,7 @@ class RunObservations:
 
 
 def observed(
-    rounds: Iterable[RoundResult],
+    rounds: Sequence[RoundResult],
     short_logs: Iterable[ShortLog],
     context: RunContext,
     now: datetime,
@@ -59,9 +59,12 @@ def observed(
         file_count = max(file_count, done.look.earlier.file_count)
         row_count = max(row_count, done.look.earlier.row_count)
         found |= _of_round(done, context, now)
-    short = {log.key: log.reason for log in short_logs}
+    short: dict[PartitionKey, str | None] = dict.fromkeys(found)
+    for done in rounds:  # a copy that knows less of a log does not tell that nothing is lost of it
+        short |= {key: found[key][0].detail for key in done.look.check.stale if key in found}
+    short |= {log.key: log.reason for log in short_logs if log.key in found}
     found = {
-        key: (_with_short(seen, short.get(key), context, now), earlier)
+        key: (_with_short(seen, short[key], context, now), earlier)
         for key, (seen, earlier) in found.items()
     }
     every = tuple(seen for seen, _ in found.values())
