@@ -242,5 +242,6 @@ def test_links_lead_out_of_a_source_and_what_is_no_file_is_not_opened(
         *(("far", offset, b"far") for offset in range(20)),
         *(("near", offset, b"nea") for offset in range(10)),
         *(("near", offset, b"far") for offset in range(10, 20)),
+        *(("orders", offset, b"ord") for offset in range(5)),
     }
     assert (summary.exit_code, list(summary.left_out)) == (3, ["orders-0"])
