@@ -11,7 +11,7 @@ from seglake.pipelines.segment_ingest.ingest import ingest
 from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
 from seglake.pipelines.segment_ingest.run_context import ScanContext
 from seglake.pipelines.settings.settings import Settings
-from seglake.storage.errors import StorageError
+from seglake.storage.errors import NotFoundError, StorageError
 from seglake.storage.local_storage import LocalStorage
 from seglake.storage.storage import Reader
 from seglake.task_engine.engine import Engine, LocalEngine
@@ -130,3 +130,38 @@ def _ingested(data: Path, lake: Path, disk: _Disk, engine: Engine | None = None)
             reporter=RunReporter(io.StringIO()),
         )
         return ingest([str(data)], str(lake), scan)
+
+
+class _NoIndexes(LocalStorage):
+    """Cannot read an offset index."""
+
+    def __init__(self, *, is_gone: bool) -> None:
+        super().__init__()
+        self._is_gone = is_gone
+
+    def read_bytes(self, path: str) -> bytes:
+        if not path.endswith(".index"):
+            return super().read_bytes(path)
+        if self._is_gone:
+            raise NotFoundError(action="read", path=path)
+        raise StorageError(action="read", path=path, reason="Input/output error")
+
+
+@pytest.mark.parametrize("is_gone", [True, False], ids=["deleted_meanwhile", "dead"])
+def test_an_index_beside_an_empty_segment_costs_no_records(
+    is_gone: bool, data: Path, lake: Path
+) -> None:
+    folder = make_log_dir(data, {("a", 0): _EDGES}) / "a-0"
+    (folder / f"{60:020}.log").touch()
+    (index := folder / f"{60:020}.index").write_bytes(bytes(8))
+    with LocalEngine(1) as engine:
+        scan = ScanContext(
+            storage=_NoIndexes(is_gone=is_gone),
+            settings=Settings(),
+            engine=engine,
+            reporter=RunReporter(io.StringIO()),
+        )
+        summary = ingest([str(data)], str(lake), scan)
+    named = [] if is_gone else [str(index)]
+    assert (summary.counts.records, [*summary.findings.left_out]) == (60, named)
+    assert summary.exit_code == (0 if is_gone else 3)

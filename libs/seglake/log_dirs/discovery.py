@@ -110,7 +110,6 @@ def discover(
     found = find_sources(sources, storage, notes, unreadable, unread)
     named = _named_folders(unread, unreadable)
     files, failed = _log_dir_files(found, storage, notes, unreadable, named)
-    unreadable |= {path: str(error) for path, error in failed.items()}
     named_ids = _cluster_ids(found, files, storage)
     source = _source_id(named_ids, files, failed, source_id, unnamed_id, known)
     replicas = [
@@ -203,6 +202,7 @@ def _log_dir_files(
             read = read_log_dir_files(storage, log_dir.entries, said, implausible=unreadable)
         except StorageError as error:
             failed[log_dir.path] = error
+            unreadable[log_dir.path] = str(error)
         else:
             files[log_dir.path] = read
             notes += [*said, *not_kafkas(log_dir.path, _unknown_entries(log_dir, named))]

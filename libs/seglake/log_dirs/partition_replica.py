@@ -31,7 +31,7 @@ from seglake.segment_codec.log_dir import (
     parse_metadata_snapshot_name,
 )
 from seglake.segment_codec.unread_names import is_renamed_segment
-from seglake.storage.errors import StorageError
+from seglake.storage.errors import NotFoundError, StorageError
 from seglake.storage.storage import FileInfo, Storage
 
 _MOST_NAMED = 3
@@ -65,17 +65,12 @@ def read_folder(
     unreadable: dict[str, str] = {}
     try:
         content = partition_files(storage, path, listing)
-        unknown = [name for name in content.unknown if not is_recognised(Place.PARTITION, name)]
-        folders = (entry.name for entry in listing if entry.is_folder)
-        unknown += [
-            f"{name}/"
-            for name in folders
-            if name not in content.by_name and storage.join(path, name) not in named
-        ]
-        notes += not_kafkas(path, unknown)
+        strange = {entry.name for entry in listing if entry.is_folder} - content.by_name.keys()
+        folders = [name for name in strange if storage.join(path, name) not in named]
+        notes += not_kafkas(path, _unknown(content.unknown, folders))
         topic_id = read_topic_id(storage, content.by_name, notes, implausible=unreadable)
         epochs = read_epochs(storage, content.by_name, notes, unreadable)
-        last = _last_side_file(storage, content)
+        last = _last_side_file(storage, content, unreadable)
     except TwoSpellingsError as error:
         return ReadFolder(StorageError(action="read", path=path, reason=str(error)), notes, [], {})
     except (SourceVanishedError, StorageError) as error:
@@ -99,22 +94,31 @@ def read_folder(
     # Of another than a live folder they may be what its broker is about to drop.
     is_live = folder.kind is FolderKind.LIVE
     renamed = [e for e in content.by_name.values() if is_renamed_segment(Place.PARTITION, e.name)]
-    unread = [
-        *unread_files(path, listing),
-        *segments_of(path, UnreadKind.RENAMED_SEGMENT, renamed),
-    ]
-    unreadable |= {entry.path: _why_not(entry) for entry in content.unreadable}
+    kind = UnreadKind.RENAMED_SEGMENT
+    unread = [*unread_files(path, listing), *segments_of(path, kind, renamed)]
+    unreadable |= {entry.path: _without(entry, entry.problem) for entry in content.unreadable}
     return ReadFolder(replica, notes, unread if is_live else [], unreadable)
 
 
-def _why_not(entry: FileInfo) -> str:
-    return f"{entry.path}: {entry.problem}; the log is read without this file"
+def _unknown(names: Iterable[str], folders: Iterable[str]) -> list[str]:
+    """Return the names of files that may have no records, and of folders."""
+    files = (name for name in names if not is_recognised(Place.PARTITION, name))
+    return [*files, *(f"{name}/" for name in folders)]
 
 
-def _last_side_file(storage: Storage, content: PartitionFiles) -> EndClaim | None:
+def _without(entry: FileInfo, reason: str) -> str:
+    return f"{entry.path}: {reason}; the log is read without this file"
+
+
+def _last_side_file(
+    storage: Storage, content: PartitionFiles, unreadable: dict[str, str]
+) -> EndClaim | None:
     """Return the file that proves most, by its name or as an index whose log is gone or empty.
 
     Beside an empty log, an index of the size that a broker makes in advance is not worth a look.
+
+    Args:
+        unreadable: indexes that cannot be read, and why; added to.
     """
     sizes = {segment.base_offset: segment.size_bytes for segment in content.segments}
     for segment in content.lost:
@@ -128,7 +132,12 @@ def _last_side_file(storage: Storage, content: PartitionFiles) -> EndClaim | Non
             continue
         most_bytes = _MOST_TRIMMED_BYTES if file.base_offset in sizes else MOST_BYTES
         if 0 < entry.size_bytes <= most_bytes and not entry.problem:
-            claims += _index_end(storage, entry, file)
+            try:
+                claims += _index_end(storage, entry, file)
+            except NotFoundError:
+                continue  # a broker deletes an index with its segment
+            except StorageError as error:
+                unreadable[entry.path] = _without(entry, error.reason)
     return max(claims, default=None)
 
 
