@@ -78,6 +78,6 @@ def gaps_joined(parts: Iterable[Mapping[Cause, GapRanges]]) -> dict[Cause, GapRa
 
 
 def _near(offsets: OffsetRange, covered: Sequence[OffsetRange]) -> Iterable[OffsetRange]:
-    """Those of many ranges that share an offset with this one."""
+    """Return the ranges, of many, that share an offset with this one."""
     first = bisect_right(covered, offsets[0], key=lambda found: found[1])
     return takewhile(lambda found: found[0] < offsets[1], covered[first:])

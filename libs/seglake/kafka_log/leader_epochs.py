@@ -60,7 +60,7 @@ class LeaderEpochs:
 
     @property
     def without_end(self) -> "LeaderEpochs":
-        """The same epochs of a log that may go on."""
+        """Return the epochs of a log that may go on."""
         return LeaderEpochs(self.epochs)
 
     def divergence_offset(self, other: "LeaderEpochs") -> int:

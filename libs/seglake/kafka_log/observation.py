@@ -83,7 +83,7 @@ class Observation:
         return (self.log_end_offset or 0) - (self.first_log_end_offset or 0)
 
     def after(self, earlier: Self | None) -> Self:
-        """The same, with what only the observation before it tells: since when it has been so."""
+        """Return the observation with what only the one before it tells: since when it is so."""
         first_end, since = self.log_end_offset, None
         if earlier is not None and self._stands_since(earlier):
             ends = (self.log_end_offset, earlier.first_log_end_offset)

@@ -18,7 +18,7 @@ def merged(ranges: Iterable[OffsetRange], *, joins_touching: bool = True) -> lis
 
 
 def subtracted(wanted: OffsetRange, covered: Iterable[OffsetRange]) -> list[OffsetRange]:
-    """What of a range no covered range holds; `covered` is merged."""
+    """Return the parts of a range that no covered range holds; `covered` is merged."""
     start, stop = wanted
     rest: list[OffsetRange] = []
     for covered_start, covered_stop in covered:

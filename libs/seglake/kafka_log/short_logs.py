@@ -38,7 +38,7 @@ class ShortLog:
         return f"{self.key}: {ranges}: {said}, {self.found}"
 
     def below(self, offset: int) -> "ShortLog | None":
-        """The same, as far as an offset; None where nothing is left of it."""
+        """Return what is lost below an offset, None for nothing."""
         left = tuple(common(self.ranges, (0, offset)))
         return replace(self, ranges=left) if left else None
 
@@ -64,7 +64,7 @@ def end_claim(replica: Replica) -> EndClaim:
 def short_log(
     replica: Replica, log_end_offset: int, known: Sequence[OffsetRange]
 ) -> ShortLog | None:
-    """What is proved of a replica's log above its end; None where nothing more is.
+    """Return what is proved of a replica's log above its end, None for nothing.
 
     Args:
         log_end_offset: behind its last batch; of no account where it has no segment.
@@ -84,7 +84,7 @@ def short_log(
 def absent_log(
     key: PartitionKey, folder: str, offsets: OffsetRange, covered: Sequence[OffsetRange]
 ) -> ShortLog | None:
-    """The same of a partition without a folder, of which the high watermark is known."""
+    """Return what is lost of a partition that has a high watermark and no folder."""
     claim = EndClaim(offsets[1], SideFile.HIGH_WATERMARKS)
     ranges = subtracted(offsets, covered)
     found = f"there is no folder {folder}"

@@ -102,11 +102,11 @@ class Coverage:
         return merged([*layers.current, *layers.superseded])
 
     def current_ranges(self, key: PartitionKey) -> list[OffsetRange]:
-        """Those of which the tables have rows that no election went against."""
+        """Return the ranges of which the tables have rows that lost no election."""
         return layers_of(self._rows_of(key)).current
 
     def superseded_ranges(self, key: PartitionKey) -> list[OffsetRange]:
-        """Those of which they have only rows that lost an election, and that wait for a retake."""
+        """Return the ranges that wait for a retake: all their rows lost an election."""
         return layers_of(self._rows_of(key)).superseded if self._elections(key) else []
 
     def is_current(self, key: PartitionKey, offset: int, generation: int) -> bool:
@@ -116,7 +116,7 @@ class Coverage:
     def are_current(
         self, key: PartitionKey, offsets: NDArray[np.int64], generations: NDArray[np.int64]
     ) -> NDArray[np.bool_]:
-        """The same of many rows."""
+        """Say of each of many rows whether no election went against it."""
         result = np.ones(len(offsets), np.bool_)
         for row in self._elections(key):
             is_inside = (offsets >= row["start_offset"]) & (offsets < row["next_offset"])

@@ -306,7 +306,7 @@ class SplitWriter:
         outcome: RunOutcome | None,
         flushed: FlushedRows,
     ) -> Iterator[DecodedRows]:
-        """The same of a run, of which some batches were decoded.
+        """Say what became of a run, of which some batches were decoded.
 
         One with damage inside goes batch by batch.
         """

@@ -83,7 +83,7 @@ def observed(
 def _with_short(
     seen: Observation, reason: str | None, context: RunContext, now: datetime
 ) -> Observation:
-    """The same with what is proved of the log and not on the disk, or no longer so."""
+    """Return the observation with what is proved and not on the disk, or without it."""
     if seen.says_why_unread or seen.detail == reason:
         return seen
     return replace(seen, detail=reason, observed_at=now, run_id=context.run_id)
