@@ -130,6 +130,22 @@ def test_casts_of_other_types_are_as_they_were(answered: Answered) -> None:
     assert _column(answer) == ["7|true|2026-01-02|né|orders"]
 
 
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("SELECT CAST(max(offset) - max(offset) AS STRING) FROM records", "0"),
+        (
+            "SELECT topic FROM records GROUP BY topic HAVING CAST(max(offset) AS STRING) > '0'",
+            "orders",
+        ),
+        ("SELECT topic FROM records GROUP BY topic ORDER BY CAST(topic AS STRING)", "orders"),
+        ("SELECT CAST(sum(partition) OVER () AS STRING) FROM records WHERE offset = 0", "0"),
+    ],
+)
+def test_what_is_added_up_is_cast_too(answered: Answered, query: str, expected: str) -> None:
+    assert _column(answered(query)) == [expected]
+
+
 @pytest.mark.spark
 @pytest.mark.parametrize("form", OutputFormat)
 def test_no_form_of_a_spark_answer_fails_or_alters_bytes(

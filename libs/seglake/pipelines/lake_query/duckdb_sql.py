@@ -14,7 +14,8 @@ SYNTAX_TREE = "SELECT json_serialize_sql(?)"
 TEXT_OF_TREE = "SELECT json_deserialize_sql(?)"
 
 TEXT_MACROS = tuple(
-    f"CREATE MACRO {name}(bytes BLOB) AS {UTF8_TEXT}, (other) AS other::VARCHAR"
+    f"CREATE MACRO {name}(given) AS CASE WHEN typeof(given) = 'BLOB' THEN"
+    f" {UTF8_TEXT.format(bytes='try_cast(given AS BLOB)')} ELSE given::VARCHAR END"
     for name in ("try_validate_utf8", "string")
 )
 """Spark's functions that make text of bytes: null where these are not UTF-8."""

@@ -64,8 +64,8 @@ FROM known LEFT JOIN outcomes
 
 
 # As the element of a list, because TRY takes no aggregate and no subquery.
-UTF8_TEXT = "list_transform([bytes], lambda each: try(decode(each)))[1]"
-"""DuckDB's expression for the text of `bytes`, null where they are not UTF-8."""
+UTF8_TEXT = "list_transform([{bytes}], lambda each: try(decode(each)))[1]"
+"""DuckDB's expression for the text of `{bytes}`, null where they are not UTF-8."""
 
 
 class Dialect(Enum):

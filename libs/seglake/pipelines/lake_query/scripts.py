@@ -28,7 +28,7 @@ _DUCKDB_HEAD = f"""\
 SET TimeZone = 'UTC';
 
 -- Spark has this function, too. It gives null for bytes that are not UTF-8.
-CREATE OR REPLACE MACRO try_validate_utf8(bytes) AS {UTF8_TEXT};
+CREATE OR REPLACE MACRO try_validate_utf8(bytes) AS {UTF8_TEXT.format(bytes="bytes")};
 """
 
 
