@@ -36,6 +36,10 @@ def test_commands_name_the_topics_quoted_for_a_shell() -> None:
     assert command_for(Need.SUPERSEDED, "l", internal) == (
         "seglake retake --source LOG_DIR --lake l --topics __consumer_offsets --internal-topics"
     )
+    blocked = [PartitionKey("orders", 0, None)]
+    assert command_for(Need.NO_HIGH_WATERMARK, "l", blocked) == (
+        "seglake ingest --source LOG_DIR --lake l --topics orders --upper-bound log_end"
+    )
     assert command_for(Need.TAIL, "l", keys) is None
 
 

@@ -111,17 +111,39 @@ def test_what_the_run_says_goes_before_what_the_tables_say() -> None:
 
 @pytest.mark.parametrize(("verb", "needs"), [("differs from", 1), ("lost an election to", 0)])
 def test_replicas_that_differ_need_a_look_and_lost_elections_do_not(verb: str, needs: int) -> None:
-    place = DamagedPlace(
+    detail = f"leader epoch 1, offsets 0 to 4 {verb} leader epoch 1, offsets 0 to 4"
+    place = _place("replica_conflict", detail)
+    found = _found(damage=Damage((place,), 1))
+    assert [finding.need for finding in found] == [Need.REPLICAS_DIFFER] * needs
+
+
+@pytest.mark.parametrize(
+    ("codes", "needs"),
+    [
+        (["decompression_limit"], [Need.TOO_LARGE]),
+        (["decompression_limit", "crc_mismatch"], [Need.TOO_LARGE, Need.QUARANTINED]),
+        (["crc_mismatch"], [Need.QUARANTINED]),
+    ],
+)
+def test_sound_batches_above_the_limit_need_no_other_replica(
+    codes: list[str], needs: list[Need]
+) -> None:
+    places = tuple(_place(code) for code in codes)
+    offsets = {OffsetState.QUARANTINED: Offsets(1, ((7, 8),))}
+    found = _found(offsets=offsets, damage=Damage(places, len(places)))
+    assert [finding.need for finding in found] == needs
+
+
+def _place(code: str, detail: str = "") -> DamagedPlace:
+    return DamagedPlace(
         broker_id=1,
         segment="s",
         position=0,
         size_bytes=1,
-        code="replica_conflict",
-        detail=f"leader epoch 1, offsets 0 to 4 {verb} leader epoch 1, offsets 0 to 4",
+        code=code,
+        detail=detail,
         previous_offset=None,
         next_offset=None,
         run_id="r",
         is_resolved=False,
     )
-    found = _found(damage=Damage((place,), 1))
-    assert [finding.need for finding in found] == [Need.REPLICAS_DIFFER] * needs

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from seglake.cli.cat_command import main as cat
+from seglake.pipelines.lake_report.model import Need
 from seglake.pipelines.lake_retake.retake_plan import Selection
 from seglake.task_engine.engine import Engine
 from support.accounts import imbalances_of
@@ -14,6 +15,7 @@ from support.elected_logs import current
 from support.encoder import Partition
 from support.lakes import ingested, read_table, retaken, versions
 from support.made_logs import TOPIC_IDS, write_over
+from support.reports import by_name, reported
 
 
 def _log_dir(
@@ -230,3 +232,12 @@ def test_another_broker_wins_an_election_as_before(data: Path, lake: Path) -> No
     summary = ingested(_log_dir(data / "b2", "new", 10, epoch=1, broker_id=2), lake)
     assert (summary.exit_code, bool(summary.findings.superseded)) == (3, True)
     assert summary.findings.refused == {}
+
+
+def test_report_of_two_logs_says_so_though_each_offset_is_explained(tmp_path: Path) -> None:
+    disks = tmp_path / "disks"
+    _log_dir(disks / "d0", "old", 20, epoch=0)
+    _log_dir(disks / "d1", "new", 10, epoch=1)
+    ingested(disks, tmp_path / "lake")
+    found = by_name(reported(tmp_path / "lake"))["orders-0"]
+    assert [finding.need for finding in found.findings] == [Need.TWO_LOGS]

@@ -67,6 +67,7 @@ def ledger_row(start: int, stop: int, generation: int = 1, **other: object) -> R
 
 def ledger_of(*rows: Row) -> tuple[Ledger, LogName]:
     """A ledger of one partition, and its name."""
-    ledger = Ledger(rows)
+    newest = max(row["generation"] for row in rows)
+    ledger = Ledger(rows, lambda *_: newest)
     (log,) = ledger.rows
     return ledger, log

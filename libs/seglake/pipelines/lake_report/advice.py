@@ -44,9 +44,9 @@ ADVICE = {
         "see what it says; the section Audit of docs/messages.md says what to do",
     ),
     Need.REFUSED: Advice(
-        "Refused: not the log that this lake has",
-        "… is not the log that this lake has: …",
-        "ingest it into another lake, or leave it out with `--topics '!name'`",
+        "Refused",
+        "refused: …",
+        "do what the line says; another log of the same partition belongs into another lake",
     ),
     Need.LEFT_OUT: Advice(
         "Left out",
@@ -64,6 +64,11 @@ ADVICE = {
         "look at the cluster: replicas that are not in sync, a transaction that never ends"
         " (hanging transactions)",
     ),
+    Need.TWO_LOGS: Advice(
+        "One broker has two logs of it",
+        "batches are of a second log of the same broker",
+        "find out which is right; take the other into another lake",
+    ),
     Need.REPLICAS_DIFFER: Advice(
         "Replicas differ though the same leader wrote them",
         "differs from",
@@ -72,7 +77,7 @@ ADVICE = {
     Need.TOO_LARGE: Advice(
         "Batches above limits.max_decompressed_batch_bytes",
         "too large: …",
-        "run the command that the line ends with",
+        "`seglake replay` with the highest limit, in the command here",
     ),
     Need.QUARANTINED: Advice(
         "Damaged bytes hide offsets",
@@ -87,7 +92,8 @@ ADVICE = {
     Need.NO_HIGH_WATERMARK: Advice(
         "No high watermark",
         "blocked: …",
-        "for a dead cluster, use that option; a running broker writes the file every 5 s",
+        "for a dead cluster, `seglake ingest` with `--upper-bound log_end`; a running broker writes"
+        " the file every 5 s",
     ),
     Need.OPEN_TRANSACTION: Advice(
         "A transaction is open",
@@ -120,6 +126,9 @@ def command_for(need: Need, lake: str, keys: Iterable[PartitionKey]) -> str | No
             return replay_with_highest_limit(lake)
         case Need.SUPERSEDED:
             words = ("seglake", "retake", "--source", "LOG_DIR", "--lake", lake, *named)
+        case Need.NO_HIGH_WATERMARK:
+            words = ("seglake", "ingest", "--source", "LOG_DIR", "--lake", lake, *named)
+            words += ("--upper-bound", "log_end")
         case _:
             return None
     return shlex.join(words)

@@ -32,7 +32,10 @@ _STOPPED = {
     StoppedBy.TAIL: Need.TAIL,
 }
 # How the details of two batches read that one leader wrote, or one broker has.
-_DIFFERS = (" differs from ", " is of a second log of the same broker; ")
+_CONFLICTS = {
+    " differs from ": Need.REPLICAS_DIFFER,
+    " is of a second log of the same broker; ": Need.TWO_LOGS,
+}
 
 
 def findings_of(
@@ -52,22 +55,31 @@ def findings_of(
     """
     found: dict[Need, Finding] = {}
     of_log = () if seen is None else _of_log(seen, offsets, now, stuck_after)
-    for finding in (*told, *_of_offsets(offsets), *_of_damage(damage, seen), *of_log):
+    of_offsets = _of_offsets(offsets, damage)
+    for finding in (*told, *of_offsets, *_of_damage(damage, seen), *of_log):
         found.setdefault(finding.need, finding)
     return tuple(sorted(found.values(), key=lambda finding: RANKS[finding.need]))
 
 
-def _of_offsets(offsets: Mapping[OffsetState, Offsets]) -> Iterator[Finding]:
+def _of_offsets(offsets: Mapping[OffsetState, Offsets], damage: Damage) -> Iterator[Finding]:
     for state, need in _NEEDS.items():
-        if state in offsets:
+        if state in offsets and not (need is Need.QUARANTINED and _is_only_too_large(damage)):
             yield Finding(need, _shown(offsets[state]))
+
+
+def _is_only_too_large(damage: Damage) -> bool:
+    """Whether all that stands in quarantine is sound, and no other replica is needed for it."""
+    codes = {place.code for place in damage.places if not place.is_resolved}
+    is_all = damage.place_count == len(damage.places)
+    return is_all and codes - {DefectCode.REPLICA_CONFLICT} == {DefectCode.DECOMPRESSION_LIMIT}
 
 
 def _of_damage(damage: Damage, seen: Observation | None) -> Iterator[Finding]:
     for place in damage.places:
         if place.code == DefectCode.REPLICA_CONFLICT:
-            if any(text in place.detail for text in _DIFFERS):
-                yield Finding(Need.REPLICAS_DIFFER, place.detail)
+            for text, need in _CONFLICTS.items():
+                if text in place.detail:
+                    yield Finding(need, place.detail)
             continue
         if place.is_resolved:
             continue

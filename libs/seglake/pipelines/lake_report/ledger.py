@@ -1,6 +1,7 @@
 """The ledger of all sources of a lake, ready to be asked for a report. Pure."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 from seglake.kafka_log.offset_ranges import OffsetRange
@@ -23,25 +24,26 @@ class LogName(NamedTuple):
 class Ledger:
     """The rows of `checkpoints`.
 
+    Args:
+        generation_of: newest generation that `checkpoints` has of a topic of a source. A commit
+            of batches in quarantine alone adds no row.
+
     Attributes:
         rows: by partition; those without a topic id belong to the first that is known.
     """
 
-    def __init__(self, rows: Iterable[Row]) -> None:
+    def __init__(self, rows: Iterable[Row], generation_of: Callable[[str, str], int]) -> None:
+        self._generation_of = cache(generation_of)
         by_source: dict[str, list[Row]] = {}
         for row in rows:
             by_source.setdefault(row["source_id"], []).append(row)
         self._coverages = {source: Coverage(own) for source, own in by_source.items()}
         self.rows: dict[LogName, list[Row]] = {}
         self._run_ids: dict[str, str] = {}
-        self._generations: dict[tuple[str, str], int] = {}
         for source, own in by_source.items():
             for row in own:
                 self.rows.setdefault(self.name_of(source, row), []).append(row)
                 self._run_ids[row["attempt_id"]] = row["run_id"]
-                place = source, row["topic"]
-                newest = max(self._generations.get(place, 0), row["generation"])
-                self._generations[place] = newest
 
     def coverage(self, source_id: str) -> Coverage:
         """Of one source, that of nothing where the ledger has no row of it."""
@@ -58,7 +60,7 @@ class Ledger:
 
     def has_generation(self, source_id: str, topic: str, generation: int) -> bool:
         """Whether a commit of a topic is in the ledger: what is not, is still being committed."""
-        return generation <= self._generations.get((source_id, topic), 0)
+        return generation <= self._generation_of(source_id, topic)
 
     def gap_ends(self, log: LogName) -> list[OffsetRange]:
         """Where a repair or an election may have ended gaps."""

@@ -34,6 +34,7 @@ class Need(StrEnum):
     LEFT_OUT = "left_out"
     NOT_ON_DISK = "not_on_disk"
     STUCK = "stuck"
+    TWO_LOGS = "two_logs"
     REPLICAS_DIFFER = "replicas_differ"
     TOO_LARGE = "too_large"
     QUARANTINED = "quarantined"

@@ -53,7 +53,8 @@ def report(
     with opening(path):
         tables.require()
         snapshots = read_snapshots(tables, (QUARANTINE, GAPS, CHECKPOINTS))
-    ledger = Ledger(_rows(storage, snapshots, CHECKPOINTS, _LEDGER_COLUMNS))
+    rows = _rows(storage, snapshots, CHECKPOINTS, _LEDGER_COLUMNS)
+    ledger = Ledger(rows, snapshots[CHECKPOINTS.name].generation)
     gaps = gap_pieces(storage, snapshots[GAPS.name].files, ledger)
     runs = RunTally()
     seen = _newest(tables, ledger, runs)
