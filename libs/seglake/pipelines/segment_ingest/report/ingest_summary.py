@@ -221,8 +221,11 @@ class IngestSummary:
         """A few lines, the most important first; if verbose, all that a dry run plans."""
         findings = self.findings
         planned = self.planned.planned_ranges
+        damage = [range_ for range_ in planned if range_.is_damage]
+        offsets = [range_ for range_ in planned if not range_.is_damage]
         lines = [self._headline()]
-        lines += shown_plan("would be ingested", planned, is_verbose=is_verbose)
+        lines += shown_plan("would be ingested", offsets, is_verbose=is_verbose)
+        lines += shown_plan("would be quarantined", damage, is_verbose=is_verbose)
         if self.recovered_topics:
             topics = ", ".join(self.recovered_topics)
             lines.append(f"completed the commit of an earlier run for {topics}")

@@ -17,19 +17,25 @@ class PlannedRange:
     next_offset: int
     size_bytes: int
 
+    @property
+    def is_damage(self) -> bool:
+        """Whether it holds no offset, only damage at the end of the log."""
+        return self.start_offset >= self.next_offset
+
     def __str__(self) -> str:
         where = f" {shown_range(self.start_offset, self.next_offset)}"
-        if self.start_offset >= self.next_offset:
+        if self.is_damage:
             where = ": damage at the end of the log, which hides no known offset"
         return f"{self.partition}{where} ({show_bytes(self.size_bytes)})"
 
 
 def planned_ranges(plans: Iterable[RangePlan]) -> list[PlannedRange]:
-    """By partition, with what was cut to fit into commits put together again."""
+    """By partition, with what was cut to fit into commits put together again, damage apart."""
     found: list[PlannedRange] = []
     for plan in sorted(plans, key=lambda plan: (*plan.key[:2], plan.start_offset)):
         name, start, size_bytes = str(plan.key), plan.start_offset, plan.size_bytes
-        if found and (found[-1].partition, found[-1].next_offset) == (name, start):
+        is_next = found and (found[-1].partition, found[-1].next_offset) == (name, start)
+        if is_next and not plan.is_end:
             before = found.pop()
             start, size_bytes = before.start_offset, before.size_bytes + size_bytes
         found.append(PlannedRange(name, start, plan.next_offset, size_bytes))

@@ -79,17 +79,17 @@ def summarize(facts: RunFacts) -> IngestSummary:
     if context.is_dry_run:
         gaps = expected_gaps(plan for done in rounds for plan in done.ranges)
     odd_rows, damaged = _odd_rows(committed), damaged_spans(both)
-    defects = defect_counts(both)
-    findings = _findings(
-        facts, limits_crossed(context.settings.limits, damaged, gaps, facts.short_logs)
-    )
+    defects, planned = defect_counts(both), _planned(facts)
+    expected = {range_.partition: 1 for range_ in planned.planned_ranges if range_.is_damage}
+    limits = context.settings.limits
+    findings = _findings(facts, limits_crossed(limits, damaged or expected, gaps, facts.short_logs))
     return IngestSummary(
         run_id=context.run_id,
         source_id=context.source_id,
         lake=context.tables.lake_path,
         is_dry_run=context.is_dry_run,
         seconds=facts.seconds,
-        planned=_planned(facts),
+        planned=planned,
         counts=_counts(facts, both, gaps, odd_rows),
         findings=replace(findings, too_large=_too_large(facts, defects, damaged)),
         defects=defects,
