@@ -86,6 +86,8 @@ def test_any_white_space_parts_the_fields_and_any_line_end_the_lines() -> None:
             3,
             "expected partition from 0 to 2147483647, found '2147483648'",
         ),
+        (bytes(40), 1, "expected version from 0 to 2147483647, found 40 zero bytes"),
+        (bytes(1), 1, "expected version from 0 to 2147483647, found 1 zero byte"),
         (b"0\n1\na/b 0 1\n", 3, "'a/b' is not a legal topic name"),
         (b"0\n1\n\xff 0 1\n", 3, "'\ufffd' is not a legal topic name"),
         (b"0\n2\na 0 1\na 0 1\n", 4, "a-0 comes a second time"),

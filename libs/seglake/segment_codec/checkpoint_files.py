@@ -211,5 +211,7 @@ def _text_property(properties: dict[str, Property], key: str) -> str | None:
 
 def _shown(raw: bytes) -> str:
     """Bytes for a message: cut short, and printable whatever they are."""
+    if raw and not any(raw):
+        return f"{len(raw)} zero byte{'s' * (len(raw) > 1)}"
     text = raw.decode("utf-8", errors="replace")
     return repr(text if len(text) <= 60 else f"{text[:60]}…")

@@ -184,8 +184,8 @@ class TwoSpellingsError(SegmentCodecError):
     def __init__(self, *, first: SegmentFileName, second: SegmentFileName) -> None:
         self.names = (first.name, second.name)
         super().__init__(
-            f"{first} and {second} are the same number in two scripts: leave the one that belongs"
-            " to the log"
+            f"{first} and {second} are the same number in two scripts: move away the one that does "
+            "not belong to the log"
         )
 
 

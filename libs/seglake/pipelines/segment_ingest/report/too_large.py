@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from seglake.kafka_log.replica import Replica
 from seglake.pipelines.progress import show_bytes, show_count
-from seglake.pipelines.settings.raised_limit import HIGHEST_LIMIT, replay_with_highest_limit
+from seglake.pipelines.settings.raised_limit import replay_with_highest_limit
 from seglake.pipelines.settings.settings import MOST_DECOMPRESSED_BATCH_BYTES
 from seglake.segment_codec.errors import DefectCode
 
@@ -28,7 +28,11 @@ def too_large(
     if limit_bytes >= MOST_DECOMPRESSED_BATCH_BYTES:
         return [f"{said}, which is the highest limit"]
     command = replay_with_highest_limit(lake, log_dirs)
-    return [f"{said}; up to {HIGHEST_LIMIT}, this decodes them: {command}"]
+    how = "to decode it, if it is not above"
+    if count > 1:
+        how = "to decode them, if they are not above"
+    highest = show_bytes(MOST_DECOMPRESSED_BATCH_BYTES)
+    return [f"{said}; {how} {highest}, run: {command}"]
 
 
 def log_dirs_of(replicas: Iterable[Replica]) -> list[str]:
