@@ -44,7 +44,7 @@ def test_second_replay_does_nothing(tmp_path: Path) -> None:
     summary = replayed(lake, limits={"max_decompressed_batch_bytes": LARGE_LIMIT})
     assert summary.repaired_gaps == 0
     assert versions(lake) == before
-    assert "nothing could be filled in" in summary.to_text()
+    assert summary.to_text().startswith("nothing to fill (")
 
 
 def test_replay_with_the_same_limit_says_what_is_left_and_writes_nothing(tmp_path: Path) -> None:
@@ -123,11 +123,12 @@ def test_dry_run_says_what_would_be_filled_and_commits_nothing(tmp_path: Path) -
         "committed ("
     )
     assert "would be filled: orders-0 [5, 10): 5 offsets" in summary.to_text().splitlines()
-    assert "offsets that are not there: 5 quarantined in orders-0 [5, 10)" in summary.to_text()
+    assert (summary.left_gaps, "offsets that are not there" in summary.to_text()) == ({}, False)
     assert versions(lake) == before
     assert list((lake / "records" / "_seglake").rglob("*.log")) == []
     nothing = replayed(lake, dry_run=True, limits={"max_decompressed_batch_bytes": SMALL_LIMIT})
     assert (nothing.planned_gaps, nothing.planned_offsets) == (0, 0)
+    assert "offsets that are not there: 5 quarantined in orders-0 [5, 10)" in nothing.to_text()
 
 
 def test_dry_run_is_an_option_of_the_command(

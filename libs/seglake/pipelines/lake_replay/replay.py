@@ -126,8 +126,10 @@ def _replay_topics(
 ) -> None:
     kept = partial(quarantined_sources, context.tables, context.source_id)
     if summary.is_dry_run:
-        summary.add(expected_repairs(topics, replicas, context, kept=kept))
+        found = [expected_repairs(topics, replicas, context, kept=kept)]
     else:
         filled = repair(replicas, context, is_replay=True)
-        summary.add(filled, repair_from(kept, topics, context))
-    summary.add_left(repair_state(context, topics))
+        found = [filled, repair_from(kept, topics, context)]
+    summary.add(*found)
+    fills = [fill for search in found for fill in search.planned_fills]
+    summary.add_left(repair_state(context, topics), fills)

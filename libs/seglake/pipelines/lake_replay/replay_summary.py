@@ -1,6 +1,7 @@
 """What a replay did, for a person and for a machine. Pure."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 
 from seglake.errors import ExitCode
@@ -35,7 +36,8 @@ class ReplaySummary:
         left_damaged: the same by partition.
         cut_spans: those of which the lake has not all bytes.
         too_large: those that expand above the limit, and the command that decodes them.
-        left_gaps: gaps that still stand, by cause and partition; not those the cleaner took.
+        left_gaps: gaps that still stand, or would after what a dry run plans, by cause and
+            partition; not those the cleaner took.
         contradicted: transactions that earlier runs took otherwise than what came now says.
         concurrent_ranges: gaps that another run filled first.
     """
@@ -75,7 +77,7 @@ class ReplaySummary:
 
     @property
     def left_offsets(self) -> dict[str, int]:
-        """Offsets of gaps that still stand, by cause."""
+        """Offsets of gaps that still stand, or would after what a dry run plans, by cause."""
         return {cause: offset_count(found) for cause, found in self.left_gaps.items()}
 
     def add(self, *searches: RepairResult) -> None:
@@ -90,13 +92,26 @@ class ReplaySummary:
             self.concurrent_ranges += found.concurrent
         self.notes += dict.fromkeys(note for found in searches for note in found.notes)
 
-    def add_left(self, left: RepairState) -> None:
-        """Count what is left: spans by partition and defect code, and gaps."""
+    def add_left(self, left: RepairState, fills: Iterable[PlannedFill] = ()) -> None:
+        """Count what is left: spans by partition and defect code, and gaps.
+
+        Args:
+            fills: gaps that a dry run would fill; those that it would fill whole are not left.
+        """
         for (partition, code), count in left.left_spans.items():
             self.left_spans[code] = self.left_spans.get(code, 0) + count
             self.left_damaged[partition] = self.left_damaged.get(partition, 0) + count
         self.cut_spans += left.cut_spans
-        self.left_gaps = joined_places(self.left_gaps, standing_gaps(left.gaps))
+        whole = {
+            (fill.partition, fill.start_offset)
+            for fill in fills
+            if fill.filled_offsets == fill.next_offset - fill.start_offset
+        }
+        gaps = {
+            key: [gap for gap in of_key if (str(key), gap.start_offset) not in whole]
+            for key, of_key in left.gaps.items()
+        }
+        self.left_gaps = joined_places(self.left_gaps, standing_gaps(gaps))
 
     def to_json(self) -> str:
         """One line."""
@@ -148,7 +163,8 @@ class ReplaySummary:
                 "committed"
             )
         if not self.repaired_gaps:
-            return "nothing could be filled in"
+            is_left = self.left_spans or self.left_gaps or self.left_out or self.unread_files
+            return "nothing could be filled in" if is_left else "nothing to fill"
         return (
             f"{show_count(self.repaired_records, 'record')} came into "
             f"{show_count(self.repaired_gaps, 'gap')}{places}"
