@@ -125,6 +125,18 @@ def test_a_segment_that_is_gone_ends_the_query(tmp_path: Path) -> None:
     assert {row["offset"] for row in _read(data, fails_on_loss=False)}.isdisjoint(range(50, 100))
 
 
+def test_offsets_that_a_damaged_segment_hides_are_not_said_to_have_no_segment(
+    tmp_path: Path,
+) -> None:
+    first, last = (
+        Segment(start, made_batches("orders", 0, range(start, start + 10))) for start in (0, 50)
+    )
+    log = Partition("orders", 0, [first, Segment(10, [], b"\xee" * 1000), last])
+    write_log_dir(tmp_path / "data", [log])
+    with pytest.raises(DataLossError, match=r"orders-0: bad_length in orders-0/0{18}10\.log"):
+        _read(tmp_path / "data")
+
+
 def test_one_offset_that_is_missing_between_two_segments_ends_the_query(tmp_path: Path) -> None:
     segments = [
         Segment(each.start, made_batches("orders", 0, each)) for each in (range(10), range(11, 20))

@@ -203,12 +203,15 @@ def _losses(partition: SurveyedPartition, wanted: Sequence[OffsetRange]) -> Iter
     offsets = min(start for start, _ in wanted), max(stop for _, stop in wanted)
     cleaner_offset = partition.replica.checkpoints.cleaner_offset or 0
     reached: int | None = None
+    is_damaged = False  # then the task that reads the damage tells what it hides
     for file, survey in zip(partition.surveyed_segments, partition.surveys, strict=True):
         if survey.missing is not None:
             yield Damage(f"{key}: {survey.missing}", after_offset=file.base_offset - 1)
         # A segment is named by where the one before it ended; its first batch may not say so.
         stop = min(file.base_offset, offsets[1], partition.bounds.next_offset)
-        if reached is not None and max(reached, cleaner_offset, offsets[0]) < stop:
-            text = f"{key}: no segment has the offsets [{reached}, {file.base_offset})"
-            yield Damage(text, after_offset=reached - 1)
+        start = None if is_damaged else reached
+        if start is not None and max(start, cleaner_offset, offsets[0]) < stop:
+            text = f"{key}: no segment has the offsets [{start}, {file.base_offset})"
+            yield Damage(text, after_offset=start - 1)
         reached = max(reached or 0, survey.next_offset)
+        is_damaged = survey.is_cut_open
