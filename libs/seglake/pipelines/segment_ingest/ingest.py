@@ -41,7 +41,6 @@ from seglake.pipelines.segment_ingest.replica_conflicts.conflicts import (
     commit_conflicts,
 )
 from seglake.pipelines.segment_ingest.replica_conflicts.elections import lost_elections
-from seglake.pipelines.segment_ingest.replica_conflicts.log_check import LogCheck
 from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import ConflictCount
 from seglake.pipelines.segment_ingest.replica_conflicts.source_check import check_source
 from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
@@ -49,7 +48,7 @@ from seglake.pipelines.segment_ingest.report.left_on_disk import may_be_left
 from seglake.pipelines.segment_ingest.report.observed import observed
 from seglake.pipelines.segment_ingest.report.round_result import RoundResult, short_logs
 from seglake.pipelines.segment_ingest.report.run_report import RunFacts, summarize
-from seglake.pipelines.segment_ingest.round_look import looked
+from seglake.pipelines.segment_ingest.round_look import RoundLook, looked
 from seglake.pipelines.segment_ingest.run_context import (
     RunContext,
     ScanContext,
@@ -255,7 +254,7 @@ def _round(replicas: Sequence[Replica], context: RunContext) -> RoundResult:
     notes = (
         *notes_of(logs, [partition.choice for partition in look.same]),
         *look.check.notes,
-        *_shorter_notes(look.check, old, {of.key for of in superseded}, coverage),
+        *_shorter_notes(look, old, {of.key for of in superseded}, coverage),
         *other_clusters_notes(ranges, coverage, context),
     )
     keys = [log[0].key for log in logs]
@@ -312,17 +311,20 @@ def _unread(partitions: Sequence[SurveyedPartition]) -> dict[str, str]:
 
 
 def _shorter_notes(
-    check: LogCheck, conflicts: ConflictRows, won: set[PartitionKey], coverage: Coverage
+    look: RoundLook, conflicts: ConflictRows, won: set[PartitionKey], coverage: Coverage
 ) -> list[str]:
-    """What to say of logs that end below what was ingested.
+    """What to say of logs that end below what was ingested, and are not refused.
 
     Args:
         won: those that have won an election against it.
     """
     expected = conflicts.expected()
+    refused = {*look.check.refused, *(duplicate.kept.key for duplicate in look.duplicates)}
     notes = []
-    for shorter in check.shorter:
+    for shorter in look.check.shorter:
         key = shorter.replica.key
+        if key in refused:
+            continue
         count = expected.get(key, ConflictCount())
         has_won = count.contradicts > 0 or key in won or bool(coverage.superseded_ranges(key))
         notes.append(shorter.note(has_won=has_won, has_lost=count.lost > 0))
