@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
+from seglake.lake.errors import NotALakeError
 from seglake.pipelines.lake_audit.text_report import to_text
 from support.audits import audited, kinds
 from support.lakes import ingested
@@ -68,6 +69,18 @@ def test_a_lake_without_a_row_is_not_proved(tmp_path: Path) -> None:
     assert to_text(found).splitlines()[0] == (f"{lake}: NOTHING WAS INGESTED, so nothing is proved")
 
 
+def test_a_lake_of_damage_alone_says_which_partitions_are_damaged(tmp_path: Path) -> None:
+    data = make_log_dir(tmp_path / "data", {("orders", 0): [0, 20]})
+    for checkpoint in data.glob("*-checkpoint"):
+        checkpoint.unlink()
+    for segment in (data / "orders-0").glob("*.log"):
+        segment.write_bytes(b"no batch of Kafka's" * 20)
+    ingested(data, tmp_path / "lake", read={"upper_bound": "log_end"})
+    found = audited(tmp_path / "lake")
+    assert found.problems == ("no record was ingested: all of orders-0 is damaged",)
+    assert (found.exit_code, found.is_empty) == (3, True)
+
+
 @pytest.mark.parametrize("step", ["redo", "records", "batches", "gaps"])
 def test_a_run_that_died_before_its_first_commit_was_complete_is_not_green(
     step: str, tmp_path: Path
@@ -105,3 +118,8 @@ def test_a_first_commit_of_one_topic_that_is_not_finished_is_a_note_beside_other
     found = audited(lake)
     assert (kinds(found), found.problems, found.exit_code) == (set(), (), 0)
     assert [note.partition(":")[0] for note in found.notes] == ["payments"]
+
+
+def test_a_place_that_no_run_has_written_to_says_so(tmp_path: Path) -> None:
+    with pytest.raises(NotALakeError, match="no run has written to it yet: see what the last"):
+        audited(tmp_path / "none")

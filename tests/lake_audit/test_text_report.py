@@ -15,7 +15,7 @@ def _lines(*partitions: PartitionAudit, notes: tuple[str, ...] = ()) -> list[str
 
 def test_a_plain_partition_takes_two_lines() -> None:
     assert _lines(partition_audit(3)) == [
-        "/lake: 10 offsets covered in 1 partitions, 10 records: every offset is explained",
+        "/lake: 10 offsets covered in 1 partition, 10 records: every offset is explained",
         "orders-3  covered  [0, 10): 10 offsets = 10 records",
         "          log      log start 0, high watermark 10, last stable offset 10, log end 10",
     ]

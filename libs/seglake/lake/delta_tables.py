@@ -107,6 +107,8 @@ class LakeTables:
                 is_conversion = self.entries() and holds_conversion(self.storage, self.lake_path)
                 conversion = "it holds a conversion to Parquet, for readers of Parquet"
                 reason = conversion if is_conversion else f"it has no table {missing[0]}"
+                if not self.entries():
+                    reason += "; no run has written to it yet: see what the last ingest said"
                 raise NotALakeError(path=self.lake_path, reason=reason)
         self._are_there = True
 

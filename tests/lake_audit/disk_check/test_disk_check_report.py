@@ -72,9 +72,9 @@ def test_a_problem_comes_first_with_its_first_offsets_and_how_many_more() -> Non
     assert [line.split()[0] for line in lines[1::2]] == ["x-0", "y-0", "z-0", "a-0"]
     assert [line.strip() for line in lines[2::2]] == [
         "PROBLEM  not compared: cannot open it",
-        "PROBLEM  1 records at offset 5 are on the disk, and not in the lake",
-        "PROBLEM  12 records at offset 30, 31, 32, 33, 34, 35, 36, 37, 38, 39 and 2 more differ "
-        "from the lake",
+        "PROBLEM  on the disk, and not in the lake: 1 record at offset 5",
+        "PROBLEM  not as in the lake: 12 records at offset 30, 31, 32, 33, 34, 35, 36, 37, 38, 39 "
+        "and 2 more",
     ]
 
 
@@ -92,7 +92,7 @@ def test_what_is_not_ingested_yet_is_due_unless_it_lies_above_the_high_watermark
     ranges = [(10, 20), (30, 31), (40, 41), (50, 51)]
     (_, _, due) = _lines(_check(PieceReport(not_taken=ranges), high_watermark=11))
     assert due.strip() == (
-        "13 offsets are not ingested yet, [10, 20), [30, 31), [40, 41) and 1 more ranges: an "
+        "13 offsets are not ingested yet, [10, 20), [30, 31), [40, 41) and 1 more range: an "
         "ingest without a time window reads them or says why not"
     )
     (_, _, above) = _lines(_check(PieceReport(not_taken=ranges[:1]), high_watermark=10))

@@ -43,7 +43,7 @@ def test_a_record_with_another_payload_is_found_and_named(
     assert check.report.equal == 39
     assert check.report.different == (1, (CHANGED_OFFSET,))
     assert exit_code([check]) == 3
-    assert "PROBLEM  1 records at offset 17 differ from the lake" in to_text([check])
+    assert "PROBLEM  not as in the lake: 1 record at offset 17" in to_text([check])
     assert to_mapping([check])["copies"][0]["different"]["first_offsets"] == (CHANGED_OFFSET,)
 
 

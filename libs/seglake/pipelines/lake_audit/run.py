@@ -1,6 +1,6 @@
 """The order of an audit, and nothing else. Effect: reads the lake, writes nothing."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from seglake.kafka_log.offset_ranges import merged
 from seglake.lake.delta_tables import LakeTables
@@ -21,6 +21,7 @@ from seglake.task_engine.engine import Engine
 from seglake.task_engine.packing import packed
 
 _MOST_ROWS = 1_000_000  # of records, batches and gaps in a task: some 100 MB
+_MOST_NAMES = 3
 
 
 def audit(
@@ -67,13 +68,13 @@ def audit(
     return LakeAudit(path, partitions, tuple(problems), tuple(state.unsettled.values()))
 
 
-def _lake_problems(state: LakeState, partitions: Iterable[PartitionAudit]) -> Iterator[str]:
+def _lake_problems(state: LakeState, partitions: Collection[PartitionAudit]) -> Iterator[str]:
     """What is wrong with the lake as a whole, and with logs that it does not have."""
     covered = {
         audit.partition: merged([*audit.covered, *audit.superseded.ranges]) for audit in partitions
     }
     yield from state.broken.values()
-    yield from _empty_lake(state)
+    yield from _empty_lake(state, partitions)
     yield from left_logs(state.seen, covered)
 
 
@@ -131,9 +132,14 @@ def _partitions(state: LakeState, findings: Iterable[CellFinding]) -> Iterable[P
         yield audit_partition(partition, rows, found, seen, is_settled=is_settled)
 
 
-def _empty_lake(state: LakeState) -> Iterable[str]:
-    """A lake without a row in its ledger is not proved."""
+def _empty_lake(state: LakeState, partitions: Collection[PartitionAudit]) -> Iterable[str]:
+    """Say why a lake without a covered offset is not proved."""
     if state.rows:
+        names = [str(each.partition) for each in partitions if each.quarantine.by_code]
+        if names and not any(each.covered for each in partitions):
+            more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+            shown = ", ".join(names[:_MOST_NAMES])
+            yield f"no record was ingested: all of {shown}{more} is damaged"
         return
     begun = state.begun or any(snapshot.files for snapshot in state.snapshots.values())
     yield "nothing was ingested: the ledger has no row; " + (

@@ -7,6 +7,7 @@ from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.pipelines.lake_audit.lake_audit import LakeAudit
 from seglake.pipelines.lake_audit.partition_audit import LogMarks, PartitionAudit
+from seglake.pipelines.progress import show_count
 from seglake.pipelines.settings.raised_limit import HIGHEST_LIMIT, replay_with_highest_limit
 from seglake.printable import as_lines
 from seglake.segment_codec.errors import DefectCode
@@ -38,7 +39,8 @@ def to_text(audit: LakeAudit) -> str:
     if rest:
         wrong = sum(bool(partition.problems) for partition in rest)
         said = f"{wrong} of them with problems" if wrong else "all explained"
-        lines.append(f"and {len(rest)} more partitions, {said} (--json has them all)")
+        more = show_count(len(rest), "more partition")
+        lines.append(f"and {more}, {said} (--json has them all)")
     return as_lines(lines)
 
 
@@ -56,12 +58,13 @@ def _headline(audit: LakeAudit) -> str:
     verdict = "every offset is explained"
     verdict += f", {remote} of them are in the remote tier only" if remote else ""
     if audit.problem_count:
-        places = [f"{wrong} of {len(audit.partitions)} partitions"] if wrong else []
+        places = [f"{wrong} of {show_count(len(audit.partitions), 'partition')}"] if wrong else []
         places += ["the lake as a whole"] if audit.problems else []
         verdict = f"NOT EXPLAINED: see {' and '.join(places)}"
     return (
-        f"{audit.lake}: {covered} offsets covered in {len(audit.partitions)} partitions, "
-        f"{records} records: {verdict}"
+        f"{audit.lake}: {show_count(covered, 'offset')} covered in "
+        f"{show_count(len(audit.partitions), 'partition')}, "
+        f"{show_count(records, 'record')}: {verdict}"
     )
 
 
@@ -87,7 +90,7 @@ def _lines(audit: PartitionAudit, lake: str) -> Iterator[Line]:
         yield "PROBLEM", str(problem)
     if audit.gaps:
         counts = (
-            f"{count.gaps} {cause} ({count.offsets} offsets)"
+            f"{count.gaps} {cause} ({show_count(count.offsets, 'offset')})"
             for cause, count in sorted(audit.gaps.items())
         )
         yield "gaps", ", ".join(counts)
@@ -95,7 +98,7 @@ def _lines(audit: PartitionAudit, lake: str) -> Iterator[Line]:
             yield "", line
     if audit.quarantine.by_code:
         counts = (
-            f"{count.spans} {code} ({count.size_bytes} bytes)"
+            f"{count.spans} {code} ({show_count(count.size_bytes, 'byte')})"
             for code, count in sorted(audit.quarantine.by_code.items())
         )
         resolved = audit.quarantine.resolved
@@ -105,14 +108,15 @@ def _lines(audit: PartitionAudit, lake: str) -> Iterator[Line]:
             command = replay_with_highest_limit(lake)
             yield "", f"above limits.max_decompressed_batch_bytes, up to {HIGHEST_LIMIT}: {command}"
     if audit.superseded.records or audit.superseded.batches:
-        records, batches = audit.superseded.records, audit.superseded.batches
-        yield "history", f"{records} superseded records in {batches} batches"
+        records = show_count(audit.superseded.records, "superseded record")
+        batches = show_count(audit.superseded.batches, "batch", "batches")
+        yield "history", f"{records} in {batches}"
     if audit.marks is not None:
         yield "log", _marks(audit.marks)
     if audit.left is not None:
         count = audit.left.next_offset - audit.left.start_offset
         span = f"[{audit.left.start_offset}, {audit.left.next_offset})"
-        yield "left", f"{count} offsets above, {span}: {audit.left.reason}"
+        yield "left", f"{show_count(count, 'offset')} above, {span}: {audit.left.reason}"
     if audit.not_covered:
         yield "untaken", f"{_ranges(audit.not_covered)} between or below what is covered"
 
@@ -120,14 +124,14 @@ def _lines(audit: PartitionAudit, lake: str) -> Iterator[Line]:
 def _equation(audit: PartitionAudit) -> str:
     totals = audit.totals
     parts = (
-        (totals.records, "records"),
+        (totals.records, "record" if totals.records == 1 else "records"),
         (totals.other_span, "in control, aborted or empty batches"),
         (totals.lacking, "lacking in other batches"),
         (totals.gap_span, "in gaps"),
     )
     sign = "=" if totals.accounted == audit.covered_offsets else "is not"
     added = " + ".join(f"{count} {what}" for count, what in parts if count) or "0 records"
-    return f"{audit.covered_offsets} offsets {sign} {added}"
+    return f"{show_count(audit.covered_offsets, 'offset')} {sign} {added}"
 
 
 def _gap_lines(audit: PartitionAudit) -> Iterator[str]:
@@ -156,7 +160,8 @@ def _marks(marks: LogMarks) -> str:
 def _ranges(ranges: Sequence[OffsetRange]) -> str:
     shown = ", ".join(f"[{start}, {stop})" for start, stop in ranges[:_MOST_RANGES])
     rest = len(ranges) - _MOST_RANGES
-    return f"{shown} and {rest} more ranges" if rest > 0 else shown
+    more = show_count(rest, "more range")
+    return f"{shown} and {more}" if rest > 0 else shown
 
 
 def _cut(lines: list[str], most: int) -> list[str]:

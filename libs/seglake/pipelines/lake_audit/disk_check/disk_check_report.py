@@ -62,7 +62,8 @@ def to_text(checks: Sequence[CopyCheck]) -> str:
     if rest:
         wrong = sum(check.has_problem for check in rest)
         said = f"{wrong} of them with problems" if wrong else "none with a problem"
-        lines.append(f"and {len(rest)} more replicas, {said} (--json has them all)")
+        more = show_count(len(rest), "more replica")
+        lines.append(f"and {more}, {said} (--json has them all)")
     return as_lines(lines)
 
 
@@ -74,19 +75,24 @@ def _headline(checks: Sequence[CopyCheck]) -> str:
     )
     if wrong:
         verdict = f"NOT EXPLAINED: see {wrong} of them"
-    copies = "copy" if len(checks) == 1 else "copies"
-    return f"compared with {len(checks)} {copies} on disk: {equal} records are equal: {verdict}"
+    copies = show_count(len(checks), "copy", "copies")
+    return f"compared with {copies} on disk: {_equal(equal)}: {verdict}"
+
+
+def _equal(count: int) -> str:
+    return show_count(count, "record is equal", "records are equal")
 
 
 def _not_equal(checks: Sequence[CopyCheck]) -> Iterator[str]:
     """Give all that the lines below have besides equal records, as one sum each."""
     reports = [check.report for check in checks]
     ranges = [offsets for check in checks for offsets in check.not_taken]
+    left = sum(stop - start for start, stop in ranges)
     for count, what in (
         (sum(report.explained_differences.total() for report in reports), "differ, each explained"),
         (sum(report.left_out.total() for report in reports), "on the disk only, each explained"),
         (sum(check.only_in_lake for check in checks), "in the lake only"),
-        (sum(stop - start for start, stop in ranges), "offsets not ingested yet"),
+        (left, "offset not ingested yet" if left == 1 else "offsets not ingested yet"),
     ):
         if count:
             yield f"{count} {what}"
@@ -97,7 +103,7 @@ def _not_equal(checks: Sequence[CopyCheck]) -> Iterator[str]:
 
 def _lines(check: CopyCheck) -> Iterator[str]:
     report = check.report
-    facts = [f"{report.equal} records are equal"]
+    facts = [_equal(report.equal)]
     facts += [
         f"{count} differ, {reason}"
         for reason, count in sorted(report.explained_differences.items())
@@ -111,9 +117,9 @@ def _lines(check: CopyCheck) -> Iterator[str]:
         facts.append(show_count(report.damaged_spans, "damaged span"))
     yield ", ".join(facts)
     if report.different.records:
-        yield f"PROBLEM  {_places(report.different)} differ from the lake"
+        yield f"PROBLEM  not as in the lake: {_places(report.different)}"
     if report.only_on_disk.records:
-        yield f"PROBLEM  {_places(report.only_on_disk)} are on the disk, and not in the lake"
+        yield f"PROBLEM  on the disk, and not in the lake: {_places(report.only_on_disk)}"
     for failure in check.failures:
         yield f"PROBLEM  not compared: {failure}"
     if check.superseded:
@@ -126,17 +132,20 @@ def _lines(check: CopyCheck) -> Iterator[str]:
 def _places(places: Places) -> str:
     rest = places.records - len(places.first_offsets)
     more = f" and {rest} more" if rest else ""
-    return f"{places.records} records at offset {', '.join(map(str, places.first_offsets))}{more}"
+    records = show_count(places.records, "record")
+    return f"{records} at offset {', '.join(map(str, places.first_offsets))}{more}"
 
 
 def _not_taken(ranges: Sequence[OffsetRange], high_watermark: int | None) -> str:
     count = sum(stop - start for start, stop in ranges)
     shown = ", ".join(f"[{start}, {stop})" for start, stop in ranges[:_MOST_RANGES])
-    more = f" and {len(ranges) - _MOST_RANGES} more ranges" if len(ranges) > _MOST_RANGES else ""
+    rest = len(ranges) - _MOST_RANGES
+    more = f" and {show_count(rest, 'more range')}" if rest > 0 else ""
     above = high_watermark is not None and ranges[0][0] >= high_watermark
     why = (
         f"above the high watermark {high_watermark}"
         if above
         else "an ingest without a time window reads them or says why not"
     )
-    return f"{count} offsets are not ingested yet, {shown}{more}: {why}"
+    offsets = show_count(count, "offset is", "offsets are")
+    return f"{offsets} not ingested yet, {shown}{more}: {why}"
