@@ -165,7 +165,8 @@ def report(lake: Place, output: Place, **options: Unpack[SettingOptions]) -> "La
         output: the file, a local path or a URI; an older one is replaced.
 
     Raises:
-        WrongCallError: there is no lake, its storage refuses access, or the output is a folder.
+        WrongCallError: there is no lake, its storage refuses access, or the output
+            is a folder or in none that exists.
         SeglakeError: a table cannot be read, or the page cannot be written.
     """
     _check(options, SettingOptions)

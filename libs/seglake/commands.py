@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from seglake.environment.run_settings import SettingOptions
@@ -240,6 +241,8 @@ def check_report_place(output: str, settings: Settings) -> None:
         raise WrongCallError(f"the report cannot be written to {output}: {error}") from error
     if found is not None and found.is_folder:
         raise WrongCallError(f"the report cannot be written to {output}: it is a folder")
+    if "://" not in path and not Path(path).parent.is_dir():
+        raise WrongCallError(f"the report {output} must name a file in a folder that is there")
     if "://" not in path and not may_be_written(path):
         raise WrongCallError(f"the report cannot be written to {output}: it is no regular file")
 

@@ -12,7 +12,7 @@ def test_report_prints_the_answer_and_writes_the_page(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_wide_lake(tmp_path / "lake", 12)
-    page = tmp_path / "new" / "page.html"
+    page = tmp_path / "page.html"
     assert report_command.main(["--lake", str(tmp_path / "lake"), "--output", str(page)]) == 0
     said = f"4 of 12 partitions need a look: {page}\n"
     assert (capsys.readouterr().out, page.read_text("utf-8")[:15]) == (said, "<!DOCTYPE html>")
@@ -39,6 +39,10 @@ def test_place_that_is_a_folder_or_no_lake_ends_with_2(
     lake = ["--lake", str(tmp_path / "lake")]
     assert report_command.main([*lake, "--output", str(tmp_path)]) == 2
     assert "it is a folder" in capsys.readouterr().err
+    nowhere = tmp_path / "nowhere" / "page.html"
+    assert report_command.main([*lake, "--output", str(nowhere)]) == 2
+    assert "must name a file in a folder that is there" in capsys.readouterr().err
+    assert not nowhere.parent.exists()
     no_lake = ["--lake", str(tmp_path / "none"), "--output", str(tmp_path / "page.html")]
     assert report_command.main(no_lake) == 2
     assert "is not a lake" in capsys.readouterr().err
