@@ -74,7 +74,8 @@ def _lake_problems(state: LakeState, partitions: Collection[PartitionAudit]) -> 
         audit.partition: merged([*audit.covered, *audit.superseded.ranges]) for audit in partitions
     }
     yield from state.broken.values()
-    yield from _empty_lake(state, partitions)
+    yield from _empty_lake(state)
+    yield from _damage_alone(partitions) if state.rows else ()
     yield from left_logs(state.seen, covered)
 
 
@@ -132,14 +133,18 @@ def _partitions(state: LakeState, findings: Iterable[CellFinding]) -> Iterable[P
         yield audit_partition(partition, rows, found, seen, is_settled=is_settled)
 
 
-def _empty_lake(state: LakeState, partitions: Collection[PartitionAudit]) -> Iterable[str]:
-    """Say why a lake without a covered offset is not proved."""
+def _damage_alone(partitions: Collection[PartitionAudit]) -> Iterable[str]:
+    """Name the partitions of a lake whose bytes are all in quarantine, with no offset known."""
+    names = [str(each.partition) for each in partitions if each.quarantine.by_code]
+    if names and not any(each.covered for each in partitions):
+        more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+        shown = ", ".join(names[:_MOST_NAMES])
+        yield f"no record was ingested: all of {shown}{more} is damaged"
+
+
+def _empty_lake(state: LakeState) -> Iterable[str]:
+    """A lake without a row in its ledger is not proved."""
     if state.rows:
-        names = [str(each.partition) for each in partitions if each.quarantine.by_code]
-        if names and not any(each.covered for each in partitions):
-            more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-            shown = ", ".join(names[:_MOST_NAMES])
-            yield f"no record was ingested: all of {shown}{more} is damaged"
         return
     begun = state.begun or any(snapshot.files for snapshot in state.snapshots.values())
     yield "nothing was ingested: the ledger has no row; " + (
