@@ -314,3 +314,10 @@ def test_batch_that_claims_offsets_of_the_next_one_has_those_of_its_records(
     assert not read_table(lake, "quarantine")
     assert not kinds(audited(lake))
     assert not [check for check in checked(disk, lake) if check.has_problem]
+
+
+def test_offsets_that_only_a_header_leaves_out_are_not_said_to_be_missing(tmp_path: Path) -> None:
+    batches = [last_delta_zero(0, "abc"), last_delta_zero(3, "def"), last_delta_zero(6, "ghi")]
+    write_over(tmp_path / "disk", [Partition("orders", 0, [Segment(0, batches)])])
+    summary = ingested(tmp_path / "disk", tmp_path / "lake")
+    assert (summary.records, summary.gaps, summary.notes) == (9, {}, [])

@@ -82,7 +82,8 @@ def summarize(facts: RunFacts) -> IngestSummary:
     defects, planned = defect_counts(both), _planned(facts)
     expected = {range_.partition: 1 for range_ in planned.planned_ranges if range_.is_damage}
     limits = context.settings.limits
-    findings = _findings(facts, limits_crossed(limits, damaged or expected, gaps, facts.short_logs))
+    crossed = limits_crossed(limits, damaged or expected, gaps, facts.short_logs)
+    findings = _findings(facts, crossed, gaps)
     return IngestSummary(
         run_id=context.run_id,
         source_id=context.source_id,
@@ -190,7 +191,7 @@ def damaged_spans(results: Iterable[RangeResult]) -> dict[str, int]:
     return dict(counts)
 
 
-def _findings(facts: RunFacts, limits: list[str]) -> Findings:
+def _findings(facts: RunFacts, limits: list[str], gaps: GapsByPlace) -> Findings:
     settings, rounds, repairs = facts.context.settings, facts.rounds, facts.repairs
     # A later round speaks only of the topics that it took up again.
     last = {str(log[0].key): done for done in rounds for log in done.look.logs}
@@ -226,7 +227,7 @@ def _findings(facts: RunFacts, limits: list[str]) -> Findings:
         refused=_refused(rounds),
         conflicts=_conflicts(rounds),
         superseded=[*_superseded(rounds), *_waiting(rounds)],
-        notes=_notes(facts),
+        notes=_notes(facts, gaps),
         limits_crossed=limits,
     )
 
@@ -310,7 +311,7 @@ def _waiting(rounds: Sequence[RoundResult]) -> list[str]:
     ]
 
 
-def _notes(facts: RunFacts) -> list[str]:
+def _notes(facts: RunFacts, gaps: GapsByPlace) -> list[str]:
     notes = [*facts.notes, *facts.discovery.notes]
     if not any(map(facts.context.settings.select.takes_topic, facts.discovery.topics)):
         notes.append(_nothing_selected(facts.context.settings))
@@ -318,16 +319,22 @@ def _notes(facts: RunFacts) -> list[str]:
         notes += done.notes
         notes += [note for partition in done.look.same for note in partition.bounds.notes]
         notes += [note for result in done.committed for note in _zero_tails(result)]
-    return _once([*notes, *_unproved_offsets(facts.rounds), *facts.repairs.notes])
+    unproved = _unproved_offsets(facts.rounds, None if facts.context.is_dry_run else gaps)
+    return _once([*notes, *unproved, *facts.repairs.notes])
 
 
-def _unproved_offsets(rounds: Iterable[RoundResult]) -> list[str]:
-    """Of batches beside holes, each of which may have moved there."""
+def _unproved_offsets(rounds: Iterable[RoundResult], gaps: GapsByPlace | None) -> list[str]:
+    """Of batches beside holes, each of which may have moved there.
+
+    Args:
+        gaps: what the run recorded, without which a header only claims a hole; None for a dry run.
+    """
     found = {
         partition.key
         for done in rounds
         for partition in done.look.same
         if any(survey.hole_count for survey in partition.surveys)
+        if gaps is None or any(str(partition.key) in of_cause for of_cause in gaps.values())
     }
     if not found:
         return []
