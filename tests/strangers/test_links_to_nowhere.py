@@ -52,6 +52,7 @@ def test_a_partition_whose_files_are_on_a_lost_volume_is_left_out_and_named(
     lost = _lost(log_dir / name)
     summary = ingested(log_dir.parent, lake, engine=engine)
     assert (summary.exit_code, list(summary.left_out)) == (3, ["orders-0"])
+    assert " from 1 of 2 partitions of " in summary.to_text()
     assert f"{lost}: it is a link to /mnt/vol2/" in summary.to_text()
     assert (offsets_taken(lake), offsets_taken(lake, "payments")) == ([], [*range(10)])
 

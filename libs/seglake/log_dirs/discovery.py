@@ -59,6 +59,16 @@ class Discovery:
         return {str(replica.key) for replica in self.replicas}
 
     @property
+    def left_out_partitions(self) -> set[str]:
+        """Name the partitions of which there is a folder that cannot be read, and no log."""
+        folders = map(parse_folder_name, self.unreadable)
+        return {
+            f"{folder.topic}-{folder.partition}"
+            for folder in folders
+            if folder is not None and folder.kind is FolderKind.LIVE
+        } - self.partitions
+
+    @property
     def not_read(self) -> dict[str, str]:
         """Name all that cannot be read or is not, and why."""
         found = {f"{files.folder}/{files.example}": files.reason for files in self.unaccounted}

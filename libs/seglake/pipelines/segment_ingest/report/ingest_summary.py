@@ -183,7 +183,7 @@ class IngestSummary:
 
     @property
     def partitions(self) -> int:
-        """How many partitions the run looked at."""
+        """How many partitions there are in the sources, also those that cannot be read."""
         return self.planned.partitions
 
     @property

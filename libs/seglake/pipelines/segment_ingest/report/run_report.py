@@ -120,7 +120,8 @@ def _planned(facts: RunFacts) -> PlannedWork:
     ranges = [plan for done in rounds for plan in done.ranges]
     waves = [wave for done in rounds for wave in done.waves]
     return PlannedWork(
-        partitions=max(len(done.look.logs) for done in rounds),
+        partitions=max(len(done.look.logs) for done in rounds)
+        + len(facts.discovery.left_out_partitions),
         partitions_with_news=sum(len({plan.key for plan in done.ranges}) for done in rounds),
         tasks=sum(len(wave.tasks) for wave in waves),
         planned_bytes=sum(wave.size_bytes for wave in waves),
