@@ -14,7 +14,7 @@ import pytest
 from seglake.errors import WrongCallError
 from seglake.pipelines.segment_inspect.run import inspect, inspected
 from seglake.pipelines.segment_inspect.shown_part import Part
-from seglake.segment_codec.reference_decoder import decode
+from seglake.pipelines.segment_inspect.verdicts import records_in
 from seglake.storage.local_storage import LocalStorage
 from support.looks import LOG, Line, of_type
 
@@ -78,11 +78,11 @@ def test_markers_are_not_among_the_records_that_a_limit_leaves() -> None:
 def test_records_behind_a_limit_are_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
     decoded: Counter[int] = Counter()
 
-    def counting(unit: Any, most_bytes: int) -> Any:
+    def counting(unit: Any) -> Any:
         decoded[unit.first_offset] += 1
-        return decode(unit, most_bytes)
+        return records_in(unit)
 
-    monkeypatch.setattr("seglake.pipelines.segment_inspect.log_scan.decode", counting)
+    monkeypatch.setattr("seglake.pipelines.segment_inspect.log_scan.records_in", counting)
     _lines(_DAMAGED, records=True, from_offset=30, limit=2)
     assert len(decoded) == 1
 

@@ -151,7 +151,7 @@ class LogScan:
         is_in_batch = (self._origin.segment, defect.position) == self._place
         self.totals.defect(defect, is_in_batch=is_in_batch)
         claims, found = damage(defect, self._origin, self._previous_offset, reader)
-        if claims is not None:
+        if claims is not None and not is_in_batch:  # it is shown already, with its records
             yield from self._show(claims)
         yield from self._show(found)
 

@@ -1,6 +1,6 @@
 """Whether the batches of a walk can be decoded: the checks that no checksum makes.
 
-Batches are decoded in groups, without keeping rows, so that small ones cost little each.
+Batches are decoded in groups, whose rows are dropped, so that small ones cost little each.
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,7 +18,6 @@ from seglake.segment_codec.record import Record
 from seglake.segment_codec.record_batch import RecordBatch
 from seglake.segment_codec.reference_decoder import decode, given_records
 from seglake.segment_codec.segment import Defect, Item, Tail
-from seglake.segment_codec.segment_items import HIGHEST_OFFSET
 
 MOST_DECOMPRESSED_BYTES = 64 << 20  # of one batch; what lies above is a defect, as in a conversion
 
@@ -52,10 +51,9 @@ def judged(items: Iterable[Item]) -> Iterator[ValidBatch | Defect | Tail]:
                 yield from _flushed(builder)
                 waiting = 0
             try:
-                # No row is wanted, only the verdict.
                 ceiling_offset = max(item.last_offset + 1, counted_offset(item))
                 is_late = item.first_offset < highest
-                builder.add(item, HIGHEST_OFFSET, ceiling_offset, is_late=is_late)
+                builder.add(item, LOWEST_OFFSET, ceiling_offset, is_late=is_late)
                 highest = max(highest, item.last_offset + 1)
             except DefectError as error:
                 fault = defect_of(item, error.code, error.detail)
