@@ -241,9 +241,10 @@ def check_report_place(output: str, settings: Settings) -> None:
         raise WrongCallError(f"the report cannot be written to {output}: {error}") from error
     if found is not None and found.is_folder:
         raise WrongCallError(f"the report cannot be written to {output}: it is a folder")
-    if "://" not in path and not Path(path).parent.is_dir():
+    is_local = "://" not in path
+    if is_local and not Path(path).parent.is_dir():
         raise WrongCallError(f"the report {output} must name a file in a folder that is there")
-    if "://" not in path and not may_be_written(path):
+    if is_local and not may_be_written(path):
         raise WrongCallError(f"the report cannot be written to {output}: it is no regular file")
 
 
@@ -354,11 +355,7 @@ def _registrable(lake: str, settings: Settings) -> "tuple[LakeTables, list[str]]
 
 
 def _with_all_tables(lake: str, settings: Settings) -> "LakeTables":
-    """A lake that an earlier version has not made.
-
-    Raises:
-        LakeFolderError: it is none, or lacks a table.
-    """
+    """Open a lake that lacks no table; LakeFolderError where there is none, or one is missing."""
     from seglake.environment.storages import open_storages
     from seglake.lake.errors import OlderLakeError
     from seglake.lake.tables import TABLES

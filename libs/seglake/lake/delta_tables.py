@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from seglake.lake.errors import NotALakeError, TableRefusedError, UnsafeStoreError, in_one_line
-from seglake.lake.lake_folder import entries_of, holds_conversion, opening, unusable_name
+from seglake.lake.lake_folder import entries_of, opening, unusable_name, why_no_lake
 from seglake.lake.lake_format import refuse_newer, refuse_older
 from seglake.lake.parquet_rows import naming_what_is_no_parquet, with_added
 from seglake.lake.table_checks import check_whole, foreign_features
@@ -94,21 +94,17 @@ class LakeTables:
         return self._are_there
 
     def require(self) -> None:
-        """See that all tables are there that a lake cannot be without.
+        """Require all mandatory tables.
 
         Raises:
-            NotALakeError: they are not.
+            NotALakeError: one is not there.
             LakeRefusedError: the storage does not let us look.
         """
         self.check_path()
         with opening(self.lake_path):
             missing = [table.name for table in REQUIRED_TABLES if not self.has(table)]
             if missing:
-                is_conversion = self.entries() and holds_conversion(self.storage, self.lake_path)
-                conversion = "it holds a conversion to Parquet, for readers of Parquet"
-                reason = conversion if is_conversion else f"it has no table {missing[0]}"
-                if not self.entries():
-                    reason += "; no run has written to it yet: see what the last ingest said"
+                reason = why_no_lake(self.storage, self.lake_path, missing[0])
                 raise NotALakeError(path=self.lake_path, reason=reason)
         self._are_there = True
 

@@ -38,6 +38,16 @@ def holds_conversion(storage: Storage, path: str) -> bool:
     return all(info is not None for info in named)
 
 
+def why_no_lake(storage: Storage, path: str, missing: str) -> str:
+    """Say why a folder without a table that each lake has is none."""
+    if holds_conversion(storage, path):
+        return "it holds a conversion to Parquet, for readers of Parquet"
+    reason = f"it has no table {missing}"
+    if entries_of(storage, path):
+        return reason
+    return f"{reason}; no run has written to it yet: see what the last ingest said"
+
+
 def entries_of(storage: Storage, folder: str) -> list[FileInfo]:
     """What lies in a folder, files and folders; nothing where there is none."""
     try:
