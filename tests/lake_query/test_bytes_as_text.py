@@ -170,7 +170,9 @@ def test_a_statement_with_a_cast_is_otherwise_the_same(lake_path: Path, tmp_path
                 pa.Table.from_batches(answer.batches, answer.schema)
                 for answer in map(queries.answer, (query, cast))
             )
-            assert rewritten.equals(plain)
+            assert rewritten.schema == plain.schema
+            # Rows that are alike in the order asked for may change places.
+            assert sorted(map(str, rewritten.to_pylist())) == sorted(map(str, plain.to_pylist()))
 
 
 @pytest.mark.parametrize("text", ["decode(value, 'utf-8')", "value = 'né'", "value LIKE 'n%'"])
