@@ -64,7 +64,7 @@ def _link_problem(path: str) -> str:
     except OSError:
         return ""
     try:
-        os.stat(path)  # noqa: PTH116
+        Path(path).stat()
     except OSError as error:
         reason = ", which is not there" if error.errno == errno.ENOENT else f": {error.strerror}"
         return f"it is a link to {target}{reason}"
