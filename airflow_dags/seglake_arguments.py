@@ -34,6 +34,8 @@ def ingest_arguments(
         arguments.append(f"--isolation={params['isolation']}")
     if params["upper_bound"]:
         arguments.append(f"--upper-bound={params['upper_bound']}")
+    if params["rescue"]:
+        arguments.append("--rescue")
     if window is not None:
         arguments.append(f"--from-timestamp={window.start.isoformat()}")
         arguments.append(f"--to-timestamp={window.stop.isoformat()}")

@@ -92,6 +92,11 @@ def run_params(lake: Lake, *, audits: bool) -> dict[str, Param]:
             enum=["", "high_watermark", "log_end"],
             description="empty: as the settings say; log_end: for the disks of a dead cluster",
         ),
+        "rescue": Param(
+            lake.rescue,
+            type="boolean",
+            description="disks of a dead cluster: everything that any of them still has",
+        ),
         "audit": Param(audits, type="boolean", description="prove the whole lake afterwards"),
         **_record_params(lake),
     }

@@ -39,6 +39,7 @@ class Lake:
     topics: tuple[str, ...] = ()
     isolation: str = ""
     upper_bound: str = ""
+    rescue: bool = False
     arguments: tuple[str, ...] = ()
     audit: bool = True
     audit_arguments: tuple[str, ...] = ()

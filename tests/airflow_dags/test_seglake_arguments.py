@@ -18,6 +18,7 @@ PARAMS: dict[str, Any] = {
     "topics": [],
     "isolation": "",
     "upper_bound": "",
+    "rescue": False,
     "metrics_folder": "",
     "openlineage": "",
 }
@@ -48,6 +49,13 @@ def test_params_become_settings() -> None:
     assert found.select.topics == ("a*", "!ab", "-x")
     assert found.read.isolation is Isolation.READ_UNCOMMITTED
     assert found.read.upper_bound is UpperBound.LOG_END
+
+
+def test_a_rescue_sets_what_the_option_sets() -> None:
+    assert settings_of(parsed(rescue=True)) == settings_of(
+        ingest_parser().parse_args(["--source=/disk", "--lake=/lake", "--rescue"])
+    )
+    assert settings_of(parsed(rescue=True, upper_bound="high_watermark")).read == Settings().read
 
 
 def test_a_data_interval_becomes_a_window_whose_neighbours_touch() -> None:

@@ -91,3 +91,32 @@ def test_refused_value_names_its_option() -> None:
 def test_master_without_spark_is_a_contradiction() -> None:
     with pytest.raises(WrongCallError, match="--engine local runs no Spark"):
         settings("--engine", "local", "--master", "local[2]")
+
+
+def test_rescue_sets_what_disks_need_that_nobody_writes() -> None:
+    found = settings("--rescue")
+    assert found.read.upper_bound is UpperBound.LOG_END
+    assert found.select.internal_topics
+
+
+def test_rescue_wins_over_a_file_and_loses_against_what_is_set_beside_it(tmp_path: Path) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text('[read]\nupper_bound = "high_watermark"\n[select]\ninternal_topics = false\n')
+    rescued = settings("--rescue", "--config", str(file))
+    assert rescued.read.upper_bound is UpperBound.LOG_END
+    assert rescued.select.internal_topics
+    by_option = settings("--rescue", "--upper-bound", "high_watermark")
+    assert by_option.read.upper_bound is UpperBound.HIGH_WATERMARK
+    assert by_option.select.internal_topics
+    by_key = settings("--set", "select.internal_topics=false", "--rescue")
+    assert by_key.read.upper_bound is UpperBound.LOG_END
+    assert not by_key.select.internal_topics
+
+
+def test_the_page_of_settings_has_what_rescue_sets() -> None:
+    page = (Path(__file__).parents[2] / "conf" / "README.md").read_text("utf-8")
+    section = page.partition("## What `--rescue` sets")[2].partition("\n## ")[0]
+    rows = [line.split(" | ")[:2] for line in section.splitlines() if line.startswith("| `")]
+    documented = [f"{key.strip('| `')}={value.strip('`')}" for key, value in rows]
+    by_hand = [option for row in documented for option in ("--set", row)]
+    assert settings(*by_hand) == settings("--rescue") != settings()

@@ -112,7 +112,7 @@ def test_maintenance_comes_once_a_week_and_takes_a_place_in_the_pool(facts: Fact
 def test_params_are_closed_and_begin_with_what_the_file_says(facts: Facts) -> None:
     dag = facts["dags"]["seglake_ingest_eu"]
     assert sorted(dag["params"]) == [
-        *("audit", "isolation", "metrics_folder", "openlineage", "sources", "topics"),
+        *("audit", "isolation", "metrics_folder", "openlineage", "rescue", "sources", "topics"),
         "upper_bound",
     ]
     assert dag["params"]["isolation"]["enum"] == ["", *Isolation]
@@ -122,6 +122,7 @@ def test_params_are_closed_and_begin_with_what_the_file_says(facts: Facts) -> No
         "topics": ["orders*"],
         "isolation": "",
         "upper_bound": "",
+        "rescue": False,
         "metrics_folder": "",
         "openlineage": "",
         "audit": False,

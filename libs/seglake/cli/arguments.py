@@ -61,6 +61,12 @@ def ingest_parser() -> argparse.ArgumentParser:
     add("--to-timestamp", metavar="TIME", help="the first time not ingested")
     add_read_policy_options(parser)
     add(
+        "--rescue",
+        action="store_const",
+        const=True,
+        help="disks of a dead cluster: everything that any of them still has",
+    )
+    add(
         "--format",
         choices=[str(choice) for choice in LakeFormat],
         metavar="FORMAT",

@@ -22,18 +22,27 @@ _KEYS = {
     "stuck_after": "limits.stuck_after",
 }
 
+RESCUE = {
+    "select.internal_topics": True,
+    "read.upper_bound": "log_end",
+    "quarantine.max_raw_bytes": "64MiB",
+}
+"""Settings that `rescue` stands for; conf/README.md has the table."""
+
 _WITHOUT_SPARK = frozenset({"local", "duckdb"})
 
 
 class SettingOptions(TypedDict, total=False):
-    """Options that add up to settings: files, then assignments, then options of their own name.
+    """Options that add up to settings: files, `rescue`, assignments, options of their own name.
 
     Attributes:
         config: settings files, later ones on top.
+        rescue: the settings for disks that nobody writes any more, see `RESCUE`.
         set: single settings, as `section.key=value`.
     """
 
     config: Sequence[str]
+    rescue: bool | None
     set: Sequence[str]
     master: str | None
     topics: Sequence[str] | None
@@ -70,7 +79,15 @@ def settings_of(
         if options.get(name) is not None
     ]
     files, assignments = _texts(options, "config"), _texts(options, "set")
-    return Settings.from_mappings([*file_layers(files), *assignment_layers(assignments), *layers])
+    preset = RESCUE.items() if options.get("rescue") else ()
+    return Settings.from_mappings(
+        [
+            *file_layers(files),
+            *(option_layer(shown("rescue"), key, value) for key, value in preset),
+            *assignment_layers(assignments),
+            *layers,
+        ]
+    )
 
 
 def _texts(options: Mapping[str, object], name: str) -> list[str]:
