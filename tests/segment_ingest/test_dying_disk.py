@@ -140,8 +140,16 @@ class _NoIndexes(LocalStorage):
         self._is_gone = is_gone
 
     def read_bytes(self, path: str) -> bytes:
+        self._refuse(path)
+        return super().read_bytes(path)
+
+    def open_reader(self, path: str) -> Reader:
+        self._refuse(path)
+        return super().open_reader(path)
+
+    def _refuse(self, path: str) -> None:
         if not path.endswith(".index"):
-            return super().read_bytes(path)
+            return
         if self._is_gone:
             raise NotFoundError(action="read", path=path)
         raise StorageError(action="read", path=path, reason="Input/output error")
@@ -165,3 +173,27 @@ def test_an_index_beside_an_empty_segment_costs_no_records(
     named = [] if is_gone else [str(index)]
     assert (summary.counts.records, [*summary.findings.left_out]) == (60, named)
     assert summary.exit_code == (0 if is_gone else 3)
+
+
+@pytest.mark.parametrize("is_gone", [True, False], ids=["deleted_meanwhile", "dead"])
+def test_an_index_that_is_needed_beside_damage_is_named_if_it_cannot_be_read(
+    is_gone: bool, data: Path, lake: Path
+) -> None:
+    folder = make_log_dir(data, {("a", 0): _EDGES}) / "a-0"
+    log, index = (folder / f"{20:020}.{ending}" for ending in ("log", "index"))
+    content = bytearray(log.read_bytes())
+    content[8:30] = bytes(22)  # the length of the first batch, and its checksum
+    log.write_bytes(content)
+    index.write_bytes(b"")
+    with LocalEngine(1) as engine:
+        scan = ScanContext(
+            storage=_NoIndexes(is_gone=is_gone),
+            settings=Settings.from_mappings([("test", {"limits": {"fail_on_quarantine": False}})]),
+            engine=engine,
+            reporter=RunReporter(io.StringIO()),
+        )
+        summary = ingest([str(data)], str(lake), scan)
+    reason = f"cannot read {index}: Input/output error; the segment is read without its index"
+    named = [] if is_gone else [reason]
+    assert (len(summary.defects), [*summary.left_out.values()]) == (1, named)
+    assert summary.exit_code == (3 if named else 0)

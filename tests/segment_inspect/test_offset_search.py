@@ -8,6 +8,7 @@ import pytest
 
 from seglake.pipelines.segment_inspect.errors import WrongPathError
 from support import broker_disks, oracle
+from support.contradictions import Contradiction, log_of
 from support.encoder import (
     Codec,
     ControlType,
@@ -107,6 +108,55 @@ def test_record_compacted_away_is_said(tmp_path: Path, json_look: Any) -> None:
         "the batch spans the offset but has no such record: compacted away "
         "(record before it: 0, after it: 4)"
     ]
+
+
+SKIPPED = "the batch has a record at the offset, which Kafka's consumer skips"
+NO_RECORD = "the batch spans the offset but has no such record"
+
+
+@pytest.mark.parametrize(
+    ("odd", "offset", "said"),
+    [
+        (Contradiction(deltas=(2, 1, 0)), 3, f"{SKIPPED} (record before it: none, after it: 5)"),
+        (Contradiction(deltas=(2, 1, 0)), 4, f"{SKIPPED} (record before it: none, after it: 5)"),
+        (Contradiction(record_count=2), 4, f"{SKIPPED} (record before it: 3, after it: none)"),
+        (
+            Contradiction(record_count=2),
+            5,
+            f"{NO_RECORD} among those that its header counts, and the count is wrong "
+            "(record before it: 3, after it: none)",
+        ),
+        (
+            Contradiction(deltas=(0, 1, 1)),
+            5,
+            f"{NO_RECORD}, though its header counts one for each offset "
+            "(record before it: 4, after it: none)",
+        ),
+    ],
+)
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.ZSTD])
+def test_record_that_is_not_given_is_not_said_to_be_compacted(
+    odd: Contradiction, offset: int, said: str, codec: Codec, tmp_path: Path, json_look: Any
+) -> None:
+    (tmp_path / LOG).write_bytes(b"".join(batch.data for batch in log_of(odd, 1, codec)))
+    *_, batch, summary = json_look(tmp_path / LOG, offset=offset)
+    assert (batch["base_offset"], batch["last_offset"]) == (3, 5)
+    assert (summary["found"], summary["notes"]) == (False, [said])
+
+
+@pytest.mark.parametrize("last_delta", [0, 1, -1])
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_records_above_their_header_are_found_and_are_no_hole(
+    last_delta: int, place: int, tmp_path: Path, json_look: Any
+) -> None:
+    log = log_of(Contradiction(last_offset_delta=last_delta), place)
+    (tmp_path / LOG).write_bytes(b"".join(batch.data for batch in log))
+    for offset in range(9):
+        lines = json_look(tmp_path / LOG, offset=offset)
+        assert [record["offset"] for record in of_type(lines, "record")] == [offset]
+    lines = json_look(tmp_path / LOG)
+    assert [batch["last_offset"] for batch in of_type(lines, "batch")] == [2, 5, 8]
+    assert (lines[-1]["next_offset"], lines[-1]["offsets_not_there"]) == (9, 0)
 
 
 def test_control_record_is_named(tmp_path: Path, json_look: Any) -> None:

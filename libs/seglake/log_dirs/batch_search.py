@@ -138,10 +138,21 @@ def _walk(request: BatchRequest, window: Window, *, headers_only: bool) -> Answe
     return LogEnd(order.next_offset)
 
 
-def walk_start(storage: Storage, file: SegmentFile, offset: int, window: Window) -> tuple[int, int]:
-    """Position and offset of a sound batch at or before an offset, as the offset index has it; the
-    segment's start where that does not help."""
-    return indexed_start(read_index(storage, file), offset, window)
+def walk_start(
+    storage: Storage,
+    file: SegmentFile,
+    offset: int,
+    window: Window,
+    notes: list[str] | None = None,
+) -> tuple[int, int]:
+    """Find position and offset of a sound batch at or before an offset by the offset index.
+
+    The segment's start is returned if the index does not help.
+
+    Args:
+        notes: gets why an index that is there cannot be read.
+    """
+    return indexed_start(read_index(storage, file, notes), offset, window)
 
 
 def indexed_start(index: OffsetIndex, offset: int, window: Window) -> tuple[int, int]:

@@ -5,6 +5,8 @@ walks the segment again in full, checksums included. Only what a checksum proves
 work: a split point is a batch whose checksum holds.
 """
 
+from dataclasses import replace
+
 from seglake.kafka_log.segment_survey import SegmentSurvey, SegmentTransactions
 from seglake.log_dirs.header_walk import Collected, can_be_believed, walk_segment
 from seglake.log_dirs.scan_request import SurveyRequest
@@ -82,12 +84,14 @@ def _missing(request: SurveyRequest, reason: str) -> SegmentSurvey:
 def _survey(request: SurveyRequest, size_bytes: int, found: Collected) -> SegmentSurvey:
     file, last, order = request.file, found.last, found.order
     is_cleaned = request.is_cleaned or found.has_compacted_batch
+    files = read_transaction_files(
+        request.storage, file.transaction_index_path, file.base_offset, request.snapshots
+    )
+    unreadable = tuple(dict.fromkeys((*found.unreadable, *files.unreadable)))
     transactions = SegmentTransactions(
         found.transactions.events(),
         found.transactions.damage(is_cleaned=is_cleaned),
-        read_transaction_files(
-            request.storage, file.transaction_index_path, file.base_offset, request.snapshots
-        ),
+        replace(files, unreadable=unreadable),
     )
     return SegmentSurvey(
         size_bytes=size_bytes,

@@ -83,29 +83,34 @@ class Collected:
     newest_ms: int | None = None
     newest: RecordBatch | None = None  # until it is proved
     epochs: EpochRuns = field(default_factory=EpochRuns)
+    unreadable: list[str] = field(default_factory=list)  # why the index was not read
 
 
 def walk_segment(request: SurveyRequest, window: Window, *, headers_only: bool) -> Collected:
     """Walk the segment; by its headers only up to the first fault."""
     file = request.file
+    unreadable: list[str] = []
     bounds = SegmentBounds(
         base_offset=file.base_offset,
         limit_offset=limit_after(file.base_offset, request.proved_offset),
         is_last=request.is_last,
         durable_offset=request.durable_offset,
-        anchors=lambda: anchors_of(read_index(request.storage, file)),
+        anchors=lambda: anchors_of(read_index(request.storage, file, unreadable)),
         run_breaks=request.run_breaks,
         may_have_holes=request.is_cleaned,
         is_final=request.is_final,
     )
     position, base_offset = 0, file.base_offset
     if headers_only and request.walk_offset > base_offset:  # a proved batch below what is wanted
-        position, base_offset = walk_start(request.storage, file, request.walk_offset - 1, window)
+        offset = request.walk_offset - 1
+        position, base_offset = walk_start(request.storage, file, offset, window, unreadable)
     order = OffsetOrder(base_offset)
     walk = SegmentWalk(window, bounds, order, headers_only=headers_only)
     transactions = TransactionEvents(base_offset, is_in_order=headers_only)
     splits = SplitPoints(request, window, base_offset, is_full=not headers_only)
-    found = Collected(base_offset, not headers_only, order, transactions, splits)
+    found = Collected(
+        base_offset, not headers_only, order, transactions, splits, unreadable=unreadable
+    )
     for item in walk.runs(position):
         if isinstance(item, BatchRun):
             _collect_run(found, item, request)

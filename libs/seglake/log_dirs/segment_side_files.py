@@ -16,7 +16,7 @@ from seglake.storage.storage import Storage
 
 
 def read_index(storage: Storage, file: SegmentFile, notes: list[str] | None = None) -> OffsetIndex:
-    """A segment's offset index; an empty one where there is none to be read.
+    """Read a segment's offset index: an empty one if there is none, or none that can be read.
 
     Args:
         notes: gets why an index that is there cannot be read.
@@ -24,6 +24,8 @@ def read_index(storage: Storage, file: SegmentFile, notes: list[str] | None = No
     if file.index_path is not None:
         try:
             return parse_offset_index(read_small(storage, file.index_path), file.base_offset)
+        except NotFoundError:
+            pass  # deleted since it was listed
         except StorageError as error:
             if notes is not None:
                 notes.append(f"{error}; the segment is read without its index")

@@ -52,9 +52,24 @@ def decode(unit: Unit, max_decompressed_bytes: int) -> list[Record]:
 def given_records(
     batch: RecordBatch, max_decompressed_bytes: int
 ) -> tuple[list[Record], DefectError | None]:
-    """The records that Kafka's consumer gives before it finds that their count is wrong.
+    """Return the records that Kafka's consumer gives before it finds that their count is wrong.
 
     Offsets rise: a record at an offset that was given before is skipped, wherever it stands.
+
+    Raises:
+        DefectError: of any other defect; then no record is believed.
+    """
+    records, error = stored_records(batch, max_decompressed_bytes)
+    has_rest = error is not None and len(records) == batch.header.record_count
+    return _rising(records[:-1] if has_rest else records), error
+
+
+def stored_records(
+    batch: RecordBatch, max_decompressed_bytes: int
+) -> tuple[list[Record], DefectError | None]:
+    """Return the counted records of a batch in the order of its bytes, also the skipped ones.
+
+    The error says that their count is wrong.
 
     Raises:
         DefectError: of any other defect; then no record is believed.
@@ -64,7 +79,7 @@ def given_records(
     position = 0
     for _ in range(batch.header.record_count):
         if position == len(data):
-            return _rising(records), _miscounted("there are fewer records than the header says")
+            return records, _miscounted("there are fewer records than the header says")
         length, position = read_varint(data, position, len(data))
         if not _SMALLEST_RECORD_BODY_BYTES <= length <= len(data) - position:
             raise malformed(f"a record of {length} bytes in the {len(data) - position} left")
@@ -72,8 +87,8 @@ def given_records(
         position += length
     if position != len(data):
         error = _miscounted(f"{len(data) - position} bytes are left after the last record")
-        return _rising(records[:-1]), error
-    return _rising(records), None
+        return records, error
+    return records, None
 
 
 def _rising(records: list[Record]) -> list[Record]:

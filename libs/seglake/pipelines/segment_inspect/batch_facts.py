@@ -63,6 +63,11 @@ class BatchFound(NamedTuple):
         return None if isinstance(self.unit, Wrapper) else self.unit.first_offset
 
     @property
+    def last_offset(self) -> int:
+        """The last offset, as the header of a damaged batch claims it."""
+        return self.unit.last_offset if self.decoded is None else self.decoded.last_offset
+
+    @property
     def record_count(self) -> int | None:
         """How many records it has; None for a damaged wrapper."""
         if self.decoded is not None:
@@ -86,7 +91,7 @@ class BatchFound(NamedTuple):
             **self.origin._asdict(),
             **self.header._asdict(),
             "base_offset": self.base_offset,
-            "last_offset": self.unit.last_offset,
+            "last_offset": self.last_offset,
             "record_count": self.record_count,
             "magic": self.unit.magic,
             "codec": self.codec,

@@ -128,7 +128,7 @@ class LogScan:
         if hole_start is not None:
             yield HoleFound(hole_start, batch.first_offset)
         yield found
-        self._previous_offset = batch.unit.last_offset
+        self._previous_offset = batch.last_offset
         header = found.header
         if not header.is_control and self._wants_records(found):
             for record in records_in(batch.unit):
@@ -136,7 +136,7 @@ class LogScan:
                     yield RecordFound(record, header.timestamp_type, self._origin)
 
     def _marks(self, batch: ValidBatch) -> tuple[str, ...]:
-        last_offset = batch.unit.last_offset
+        last_offset = batch.last_offset
         high_watermark = self._partition.checkpoints.high_watermark
         marks = []
         if last_offset < self._log_start_offset:

@@ -14,7 +14,7 @@ from seglake.pipelines.segment_inspect.findings import (
 )
 from seglake.pipelines.segment_inspect.partition_log import WINDOW_BYTES, Partition, SegmentPlace
 from seglake.pipelines.segment_inspect.path_kinds import PathKind
-from seglake.pipelines.segment_inspect.verdicts import ValidBatch, judged, records_in
+from seglake.pipelines.segment_inspect.verdicts import ValidBatch, judged, records_in, why_not_given
 from seglake.segment_codec.errors import SegmentCodecError
 from seglake.segment_codec.offset_index import OffsetPosition
 from seglake.segment_codec.offset_order import OffsetOrder
@@ -140,7 +140,7 @@ class _Segment:
                 if len(defects) < _MOST_DEFECTS:
                     defects.append(damage(item, self.origin, previous, self.reader))
             elif isinstance(item, ValidBatch):
-                first, last = item.first_offset, item.unit.last_offset
+                first, last = item.first_offset, item.last_offset
                 if first <= offset <= last:
                     search.batch = item
                     return True
@@ -188,10 +188,8 @@ def _answer(search: _Search, origin: Origin, place: SegmentPlace) -> Iterator[Fi
     if not search.is_found:
         lower = "none" if before is None else before
         upper = "none" if after is None else after
-        search.notes.append(
-            "the batch spans the offset but has no such record: compacted away "
-            f"(record before it: {lower}, after it: {upper})"
-        )
+        why = why_not_given(batch.unit, search.offset)
+        search.notes.append(f"{why} (record before it: {lower}, after it: {upper})")
 
 
 def _absence(search: _Search, place: SegmentPlace) -> str:

@@ -153,7 +153,7 @@ class ShownPart:
                 is_kept = finding.damage is not None or finding.kind in FOLDER_KINDS
                 return not only_defects or is_kept
             case BatchFound():
-                return not only_defects and finding.unit.last_offset >= first
+                return not only_defects and finding.last_offset >= first
             case HoleFound():
                 return not only_defects and finding.next_offset > first
             case DefectFound():

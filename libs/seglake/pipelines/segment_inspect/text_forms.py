@@ -43,7 +43,7 @@ def rest_text(counts: Mapping[str, int]) -> str:
 
 def offsets_text(found: BatchFound) -> str:
     """First and last offset; a wrapper's first is not known before it is decoded."""
-    first, last = found.base_offset, found.unit.last_offset
+    first, last = found.base_offset, found.last_offset
     if first is None:
         return f"?-{last}"
     return str(last) if first == last else f"{first}-{last}"

@@ -40,7 +40,7 @@ class Totals:
         Args:
             is_first: it is no further part of a compressed batch that is damaged inside.
         """
-        header, last_offset = found.header, batch.unit.last_offset
+        header, last_offset = found.header, batch.last_offset
         self.batches += 1
         self.control_batches += header.is_control
         self.records += 0 if header.is_control else batch.record_count
