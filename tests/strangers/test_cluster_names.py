@@ -8,12 +8,14 @@ import shutil
 from pathlib import Path
 
 import pytest
+from deltalake import DeltaTable
 
 from seglake.cli.cat_command import main as cat
 from seglake.lake.delta_tables import LakeTables
 from seglake.log_dirs.errors import WrongSourceError
-from seglake.log_tables.known_sources import LakeSources
+from seglake.log_tables.known_sources import LakeSources, join_source
 from seglake.pipelines.lake_retake.retake_plan import Selection
+from seglake.pipelines.segment_ingest.errors import IsolationConflictError
 from seglake.storage.local_storage import LocalStorage
 from seglake.task_engine.engine import Engine
 from support.accounts import imbalances_of
@@ -191,3 +193,71 @@ def test_replay_and_retake_need_no_name_where_the_lake_has_one_source(
     whole = Selection(is_whole=True)
     again = retaken(lake, two, selection=whole, select={"topics": ["orders"]})
     assert (again.exit_code, again.records) == (0, 40)
+
+
+_JOIN = ("our-kafka", _ID)
+
+
+@pytest.mark.parametrize(
+    ("other", "is_refused"),
+    [(("elsewhere", _ID), True), (("our-kafka", _OTHER_ID), True), (_JOIN, False)],
+    ids=["the_id_with_another_name", "the_name_with_another_id", "the_same"],
+)
+def test_of_two_runs_that_join_at_once_the_second_is_refused_and_ingests_nothing(
+    other: tuple[str, str],
+    is_refused: bool,
+    old: Path,
+    new: Path,
+    lake: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ingested(old, lake, source=_NAMED)
+    tables = LakeTables(str(lake), LocalStorage())
+    sound = DeltaTable.alter.fget  # type: ignore[attr-defined]
+
+    def late(table: DeltaTable) -> object:
+        monkeypatch.setattr(DeltaTable, "alter", property(sound))
+        join_source(tables, other[1], other[0], lambda joined: None)
+        return sound(table)
+
+    monkeypatch.setattr(DeltaTable, "alter", property(late))
+    if is_refused:
+        with pytest.raises(WrongSourceError, match="another run has joined cluster"):
+            ingested(new, lake, source=_NAMED)
+        assert offsets_taken(lake) == list(range(20))
+    else:
+        assert ingested(new, lake, source=_NAMED).records == 20
+    assert LakeSources(tables).joined == {other[1]: other[0]}
+
+
+def test_a_call_that_is_refused_for_its_name_writes_nothing(
+    old: Path, new: Path, data: Path, lake: Path
+) -> None:
+    ingested(old, lake, source=_NAMED)
+    left = _die_before_publishing(data, lake)
+    with pytest.raises(WrongSourceError, match="Give --source-id our-kafka"):
+        ingested(new, lake)
+    with pytest.raises(IsolationConflictError):
+        ingested(new, lake, source=_NAMED, isolation="read_committed")
+    assert versions(lake) == left
+    assert LakeSources(LakeTables(str(lake), LocalStorage())).joined == {}
+
+
+def _die_before_publishing(data: Path, lake: Path) -> dict[str, int]:
+    """Ingest another disk up to a commit that only a recovery completes; the tables' versions."""
+
+    class Died(Exception):
+        pass
+
+    def after(step: str) -> None:
+        if step == "records":
+            raise Died
+
+    with pytest.raises(Died):
+        ingested(
+            make_log_dir(data / "more", {("payments", 0): [0, 10]}, cluster_id=None),
+            lake,
+            source=_NAMED,
+            after=after,
+        )
+    return versions(lake)

@@ -5,7 +5,7 @@ then the mark that earlier versions refuse, then columns. One that dies is compl
 """
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -170,20 +170,34 @@ def _alter(tables: LakeTables, table: Table, handle: Handle) -> None:
             )
 
 
-def set_property(tables: LakeTables, table: Table, name: str, value: str, *, said: str) -> None:
+def set_property(
+    tables: LakeTables,
+    table: Table,
+    name: str,
+    value: str,
+    *,
+    said: str,
+    check: Callable[[Mapping[str, str]], None],
+) -> None:
     """Set a property of a table, which changes no row; durable on return.
+
+    Of two drivers that set properties at once the second builds on what the first has set.
 
     Args:
         said: what the commit says that it is for.
+        check: raises if the value may not be set beside the properties that the table has.
 
     Raises:
         PlaceError: it could not be committed, also not when it was tried again.
     """
     from deltalake.transaction import CommitProperties, PostCommitHookProperties
 
+    changed = RuntimeError("another program changes it at the same time")
+    refused = tables.failure("set a property of", table, changed)
     for pause_s in tables.storage.pauses_s(tables.lake_path):
         time.sleep(pause_s)
         handle = tables.unchecked(table)
+        check(state_of(handle).settings)
         try:
             with tables.named("set a property of", table):
                 handle.alter.set_table_properties(
@@ -196,7 +210,9 @@ def set_property(tables: LakeTables, table: Table, name: str, value: str, *, sai
                 )
         except PlaceError as error:
             refused = error
-        state = tables.unchecked_state(table)
+        with tables.named("open the table", table):
+            handle.update_incremental()
+        state = state_of(handle)
         if state.settings.get(name) == value:
             sync_log(tables, table, state.version)
             return

@@ -1,6 +1,6 @@
 """Sources that a lake has rows of, and the cluster ids that it has joined with them. Effect."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
 
 from seglake.lake.delta_tables import LakeTables
@@ -26,12 +26,7 @@ class LakeSources:
         """The source of a cluster id, where that is not the id itself."""
         if not self._tables.exists():
             return {}
-        settings = self._tables.unchecked_state(CHECKPOINTS).settings
-        return {
-            name.removeprefix(_JOINED): source
-            for name, source in settings.items()
-            if name.startswith(_JOINED)
-        }
+        return _joined_in(self._tables.unchecked_state(CHECKPOINTS).settings)
 
     @property
     def only(self) -> str | None:
@@ -40,6 +35,31 @@ class LakeSources:
         return found[0] if len(found) == 1 else None
 
 
-def join_source(tables: LakeTables, cluster_id: str, source_id: str) -> None:
-    """Remember in the lake that the rows of a cluster are those of a source, from now on."""
-    set_property(tables, CHECKPOINTS, f"{_JOINED}{cluster_id}", source_id, said="join")
+def join_source(
+    tables: LakeTables,
+    cluster_id: str,
+    source_id: str,
+    check: Callable[[Mapping[str, str]], None],
+) -> None:
+    """Remember in the lake that the rows of a cluster are those of a source, from now on.
+
+    Args:
+        check: raises if the two may not be joined beside what the lake has joined by then.
+    """
+    set_property(
+        tables,
+        CHECKPOINTS,
+        f"{_JOINED}{cluster_id}",
+        source_id,
+        said="join",
+        check=lambda settings: check(_joined_in(settings)),
+    )
+
+
+def _joined_in(settings: Mapping[str, str]) -> dict[str, str]:
+    """Return the source of each cluster id that properties of the table join with one."""
+    return {
+        name.removeprefix(_JOINED): source
+        for name, source in settings.items()
+        if name.startswith(_JOINED)
+    }

@@ -5,6 +5,7 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 
 from seglake.kafka_log.observation import Observation
 from seglake.kafka_log.replica import PartitionKey, Replica
@@ -42,7 +43,10 @@ from seglake.pipelines.segment_ingest.replica_conflicts.conflicts import (
 )
 from seglake.pipelines.segment_ingest.replica_conflicts.elections import lost_elections
 from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import ConflictCount
-from seglake.pipelines.segment_ingest.replica_conflicts.source_check import check_source
+from seglake.pipelines.segment_ingest.replica_conflicts.source_check import (
+    check_joined,
+    check_source,
+)
 from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
 from seglake.pipelines.segment_ingest.report.left_on_disk import may_be_left
 from seglake.pipelines.segment_ingest.report.observed import observed
@@ -92,6 +96,7 @@ def ingest(
         scan, tables, discovery.source_id, run_id=run_id, after=after, is_dry_run=dry_run
     )
     scan.reporter.step("opening the lake")
+    check_source(discovery, known, context)
     added, recovered = _opened(context) if discovery.replicas and not dry_run else ([], ())
     joined = _joined(discovery, known, context)
     with Announcement(context, {replica.key.topic for replica in discovery.replicas}) as announced:
@@ -135,17 +140,17 @@ def _opened(context: RunContext) -> tuple[list[str], tuple[str, ...]]:
 
 
 def _joined(discovery: Discovery, known: LakeSources, context: RunContext) -> list[str]:
-    """See whose disks they are. Remember that a cluster id and a name are one source, and say so.
+    """Remember that a cluster id and a name are one source, and say so.
 
     Raises:
-        WrongSourceError: the lake has their logs under another name, or others under theirs.
+        WrongSourceError: another run has joined one of the two otherwise meanwhile.
     """
-    check_source(discovery, known, context)
     cluster_id, source_id = discovery.cluster_id, discovery.source_id
     if cluster_id is None or not is_unjoined(discovery, known):
         return []
     if not context.is_dry_run:
-        join_source(context.tables, cluster_id, source_id)
+        check = partial(check_joined, cluster_id, source_id)
+        join_source(context.tables, cluster_id, source_id, check)
     return [
         f"cluster {cluster_id} has the logs that this lake has as {source_id}: it goes on under "
         "that name, and later runs need no --source-id"

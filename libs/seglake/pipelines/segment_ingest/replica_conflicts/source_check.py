@@ -1,7 +1,7 @@
 """Whether disks are those of a source that the lake has under another name. Effect: reads."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -13,6 +13,7 @@ from seglake.log_dirs.errors import WrongSourceError
 from seglake.log_tables.batch_lookup import IngestedBatches
 from seglake.log_tables.coverage import Coverage, with_known_id
 from seglake.log_tables.known_sources import LakeSources
+from seglake.pipelines.segment_ingest.planning.isolation import check_isolation
 from seglake.pipelines.segment_ingest.replica_conflicts.log_check import FoundLog, found_logs
 from seglake.pipelines.segment_ingest.run_context import RunContext, is_unjoined, published
 
@@ -35,13 +36,34 @@ def check_source(discovery: Discovery, known: LakeSources, context: RunContext) 
 
     Raises:
         WrongSourceError: with a batch that both have, or that differs.
+        IsolationConflictError: the lake has a topic under that name with another isolation.
     """
     if is_unjoined(discovery, known):
         _check_name(discovery, context)
+        topics = {replica.key.topic for replica in discovery.replicas}
+        check_isolation(sorted(topics), published(context, [])[1], context.settings)
         return
     is_told = discovery.cluster_id is not None and context.settings.source.source_id is not None
     if context.tables.exists() and not is_told:
         _check_others(discovery, known, context)
+
+
+def check_joined(cluster_id: str, source_id: str, joined: Mapping[str, str]) -> None:
+    """Refuse to join a cluster and a name of which another run has joined one meanwhile.
+
+    Args:
+        joined: what the lake has joined by now.
+
+    Raises:
+        WrongSourceError: with what the other run has joined.
+    """
+    pairs = [pair for pair in joined.items() if cluster_id == pair[0] or source_id == pair[1]]
+    for other_id, name in pairs:
+        if (other_id, name) != (cluster_id, source_id):
+            raise WrongSourceError(
+                f"another run has joined cluster {other_id} with {name}: cluster {cluster_id} "
+                f"cannot be joined with {source_id}. Leave --source-id out"
+            )
 
 
 def _check_name(discovery: Discovery, context: RunContext) -> None:
