@@ -367,7 +367,13 @@ SELECT texts.topic, texts.partition, texts.offset, texts.timestamp, texts.key_te
 FROM texts;
 
 CREATE OR REPLACE VIEW group_offsets AS
-WITH current_rows AS (
+WITH first_ids AS (
+  SELECT source_id, topic, min_by(topic_id, generation) AS first_id
+  FROM checkpoints
+  WHERE topic_id IS NOT NULL
+  GROUP BY source_id, topic
+),
+current_rows AS (
 SELECT /*+ BROADCAST(superseded_ranges) */ consumer_offsets.*
 FROM consumer_offsets ANTI JOIN superseded_ranges
   ON superseded_ranges.source_id = consumer_offsets.source_id
@@ -380,10 +386,12 @@ FROM consumer_offsets ANTI JOIN superseded_ranges
  AND superseded_ranges.generation > consumer_offsets.generation
 ),
 ranked AS (
-  SELECT *, row_number() OVER (
-    PARTITION BY source_id, record_topic_id, group_id, topic, partition
+  SELECT current_rows.*, row_number() OVER (
+    PARTITION BY current_rows.source_id, coalesce(record_topic_id, first_id), group_id,
+                 current_rows.topic, partition
     ORDER BY record_offset DESC) AS place
-  FROM current_rows
+  FROM current_rows LEFT JOIN first_ids
+    ON first_ids.source_id = current_rows.source_id AND first_ids.topic = '__consumer_offsets'
   WHERE kind = 'offset_commit' AND unread_reason IS NULL
 )
 SELECT source_id, group_id, topic, partition, ranked.offset, leader_epoch, metadata,
@@ -391,6 +399,93 @@ SELECT source_id, group_id, topic, partition, ranked.offset, leader_epoch, metad
        record_offset
 FROM ranked
 WHERE place = 1 AND NOT is_tombstone;
+
+CREATE OR REPLACE VIEW group_lag AS
+WITH current_rows AS (
+  SELECT /*+ BROADCAST(superseded_ranges) */ consumer_offsets.*
+  FROM consumer_offsets ANTI JOIN superseded_ranges
+    ON superseded_ranges.source_id = consumer_offsets.source_id
+   AND superseded_ranges.topic = '__consumer_offsets'
+   AND superseded_ranges.partition = consumer_offsets.record_partition
+   AND (superseded_ranges.topic_id = consumer_offsets.record_topic_id
+        OR consumer_offsets.record_topic_id IS NULL AND superseded_ranges.holds_null_ids)
+   AND superseded_ranges.start_offset <= consumer_offsets.record_offset
+   AND superseded_ranges.next_offset > consumer_offsets.record_offset
+   AND superseded_ranges.generation > consumer_offsets.generation
+),
+ranked AS (
+  SELECT source_id, group_id, kind, detail, is_tombstone, row_number() OVER (
+    PARTITION BY source_id, group_id, kind, member_id ORDER BY record_offset DESC) AS place
+  FROM current_rows
+  WHERE kind IN ('streams_group', 'streams_group_member')
+     OR kind IN ('classic_group', 'consumer_group', 'consumer_group_member')
+    AND unread_reason IS NULL
+),
+groups AS (
+  SELECT source_id, group_id,
+         max(CASE WHEN kind LIKE '%_group' THEN replace(kind, '_group', '') END) AS group_kind,
+         CAST(sum(CASE WHEN kind = 'classic_group' THEN json_array_length(get_json_object(detail, '$.members'))
+                       WHEN kind LIKE '%_member' THEN 1 ELSE 0 END) AS BIGINT) AS members
+  FROM ranked
+  WHERE place = 1 AND NOT is_tombstone
+  GROUP BY source_id, group_id
+),
+lost AS (
+  SELECT source_id, topic_id, topic, partition, max(next_offset) AS lost_to
+  FROM superseded_ranges
+  GROUP BY source_id, topic_id, topic, partition
+),
+ends AS (
+  SELECT seen.source_id, seen.topic_id, seen.topic, seen.partition, seen.high_watermark,
+         CASE WHEN lost_to > max_covered_offset THEN seen.log_end_offset
+              ELSE greatest(seen.log_end_offset, max_covered_offset + 1) END AS log_end_offset,
+         row_number() OVER (
+           PARTITION BY seen.source_id, seen.topic, seen.partition
+           ORDER BY seen.observed_at DESC, seen.topic_id DESC) AS age
+  FROM last_observations AS seen
+  LEFT JOIN last_offsets AS taken
+    ON taken.source_id = seen.source_id
+   AND taken.topic_id IS NOT DISTINCT FROM seen.topic_id
+   AND taken.topic = seen.topic
+   AND taken.partition = seen.partition
+  LEFT JOIN lost
+    ON lost.source_id = seen.source_id
+   AND lost.topic_id IS NOT DISTINCT FROM seen.topic_id
+   AND lost.topic = seen.topic
+   AND lost.partition = seen.partition
+),
+committed AS (
+  SELECT commits.source_id, group_id, commits.topic, commits.partition,
+         commits.offset AS current_offset, ends.log_end_offset, ends.high_watermark,
+         leader_epoch, metadata, commit_timestamp, commits.topic_id
+  FROM group_offsets AS commits LEFT JOIN ends
+    ON ends.source_id = commits.source_id
+   AND ends.topic = commits.topic
+   AND ends.partition = commits.partition
+   AND CASE WHEN commits.topic_id IS NULL OR ends.topic_id IS NULL THEN ends.age = 1
+            ELSE ends.topic_id = commits.topic_id END
+),
+reading AS (
+  SELECT DISTINCT source_id, group_id, topic FROM group_offsets
+),
+everything AS (
+  SELECT * FROM committed
+  UNION ALL
+  SELECT ends.source_id, reading.group_id, ends.topic, ends.partition,
+         NULL, ends.log_end_offset, ends.high_watermark, NULL, NULL, NULL, ends.topic_id
+  FROM reading JOIN ends ON ends.source_id = reading.source_id AND ends.topic = reading.topic
+  ANTI JOIN committed
+    ON committed.source_id = ends.source_id
+   AND committed.group_id = reading.group_id
+   AND committed.topic = ends.topic
+   AND committed.partition = ends.partition
+  WHERE ends.age = 1
+)
+SELECT everything.source_id, everything.group_id, topic, partition, current_offset, log_end_offset,
+       log_end_offset - current_offset AS lag,
+       group_kind, members, leader_epoch, metadata, commit_timestamp, high_watermark, topic_id
+FROM everything LEFT JOIN groups
+  ON groups.source_id = everything.source_id AND groups.group_id = everything.group_id;
 
 CREATE OR REPLACE VIEW settled_metadata AS
 WITH current_rows AS (
@@ -425,3 +520,136 @@ FROM placed
 WHERE marker_offset IS NULL AND record_type IS NOT NULL
   AND (coalesce(marker_before, '') <> 'begin_transaction'
        OR coalesce(marker_behind, '') = 'end_transaction');
+
+CREATE OR REPLACE VIEW topic_configs AS
+WITH positioned AS (
+  SELECT *,
+         CASE WHEN snapshot IS NULL THEN record_offset + 1
+              ELSE CAST(substr(snapshot, 1, 20) AS BIGINT) END AS position
+  FROM settled_metadata
+),
+whole_snapshots AS (
+  SELECT source_id, snapshot, max(position) AS end_offset
+  FROM positioned
+  WHERE snapshot IS NOT NULL
+  GROUP BY source_id, snapshot
+  HAVING count(*) = count(record_offset)
+),
+starts AS (
+  SELECT source_id, max(end_offset) AS start_offset FROM whole_snapshots GROUP BY source_id
+),
+state AS (
+  SELECT positioned.*, row_number() OVER (
+    PARTITION BY positioned.source_id
+    ORDER BY position, snapshot NULLS FIRST, record_offset) AS place
+  FROM positioned LEFT JOIN starts ON starts.source_id = positioned.source_id
+  WHERE start_offset IS NULL OR position > start_offset
+     OR position = start_offset AND snapshot IS NOT NULL
+),
+topics AS (
+  SELECT source_id, topic_id, max(topic) AS topic,
+         max(CASE WHEN record_type = 'remove_topic' THEN place END) AS removed_at
+  FROM state
+  WHERE record_type IN ('topic', 'remove_topic')
+  GROUP BY source_id, topic_id
+),
+removals AS (
+  SELECT source_id, topic, max(removed_at) AS removed_at FROM topics GROUP BY source_id, topic
+),
+ranked AS (
+  SELECT *, row_number() OVER (
+    PARTITION BY source_id, topic, name ORDER BY place DESC) AS age
+  FROM state
+  WHERE record_type = 'config' AND resource_type = 'topic'
+)
+SELECT ranked.source_id, ranked.topic, topics.topic_id, name, value,
+       record_timestamp AS changed_at
+FROM ranked
+JOIN topics
+  ON topics.source_id = ranked.source_id
+ AND topics.topic = ranked.topic
+ AND topics.removed_at IS NULL
+JOIN removals ON removals.source_id = ranked.source_id AND removals.topic = ranked.topic
+WHERE age = 1 AND value IS NOT NULL
+  AND (removals.removed_at IS NULL OR place > removals.removed_at);
+
+CREATE OR REPLACE VIEW partition_leaders AS
+WITH positioned AS (
+  SELECT *,
+         CASE WHEN snapshot IS NULL THEN record_offset + 1
+              ELSE CAST(substr(snapshot, 1, 20) AS BIGINT) END AS position
+  FROM settled_metadata
+),
+whole_snapshots AS (
+  SELECT source_id, snapshot, max(position) AS end_offset
+  FROM positioned
+  WHERE snapshot IS NOT NULL
+  GROUP BY source_id, snapshot
+  HAVING count(*) = count(record_offset)
+),
+starts AS (
+  SELECT source_id, max(end_offset) AS start_offset FROM whole_snapshots GROUP BY source_id
+),
+state AS (
+  SELECT positioned.*, row_number() OVER (
+    PARTITION BY positioned.source_id
+    ORDER BY position, snapshot NULLS FIRST, record_offset) AS place
+  FROM positioned LEFT JOIN starts ON starts.source_id = positioned.source_id
+  WHERE start_offset IS NULL OR position > start_offset
+     OR position = start_offset AND snapshot IS NOT NULL
+),
+topics AS (
+  SELECT source_id, topic_id, max(topic) AS topic,
+         max(CASE WHEN record_type = 'remove_topic' THEN place END) AS removed_at
+  FROM state
+  WHERE record_type IN ('topic', 'remove_topic')
+  GROUP BY source_id, topic_id
+),
+changes AS (
+  SELECT state.*, record_type = 'partition_change' AS is_change, topics.topic AS topic_name,
+         get_json_object(detail, '$.eligibleLeaderReplicas') AS elr_text, get_json_object(detail, '$.lastKnownElr') AS last_text,
+         max(CASE WHEN record_type = 'partition' THEN place END) OVER (
+           PARTITION BY state.source_id, state.topic_id, state.partition) AS begun_at
+  FROM state JOIN topics
+    ON topics.source_id = state.source_id
+   AND topics.topic_id = state.topic_id
+   AND topics.removed_at IS NULL
+  WHERE record_type IN ('partition', 'partition_change')
+),
+newest AS (
+  SELECT source_id, topic_name, topic_id, partition,
+         max_by(leader, CASE WHEN leader IS NOT NULL THEN place END) AS leader,
+         max_by(leader, CASE WHEN leader >= 0 THEN place END) AS last_leader,
+         CAST(max(leader_epoch) + count(CASE WHEN is_change THEN leader END) AS INT)
+           AS leader_epoch,
+         CAST(max(partition_epoch) + count(CASE WHEN is_change THEN 1 END) AS INT)
+           AS partition_epoch,
+         max_by(replicas, CASE WHEN replicas IS NOT NULL THEN place END) AS replicas,
+         max_by(isr, CASE WHEN isr IS NOT NULL THEN place END) AS isr,
+         max_by(elr_text, CASE WHEN elr_text IS NOT NULL THEN place END) AS elr_text,
+         max(CASE WHEN elr_text IS NOT NULL THEN place END) AS elr_at,
+         max_by(last_text, CASE WHEN last_text IS NOT NULL THEN place END) AS last_text,
+         max(CASE WHEN last_text IS NOT NULL THEN place END) AS last_at,
+         max(record_timestamp) AS changed_at
+  FROM changes
+  WHERE begun_at IS NULL OR place >= begun_at
+  GROUP BY source_id, topic_name, topic_id, partition
+),
+cleared AS (
+  SELECT newest.source_id, newest.topic_id, newest.partition, max(place) AS cleared_at
+  FROM newest JOIN state
+    ON state.source_id = newest.source_id
+   AND state.record_type = 'clear_elr'
+   AND coalesce(nullif(state.topic, ''), topic_name) = topic_name
+  GROUP BY newest.source_id, newest.topic_id, newest.partition
+)
+SELECT newest.source_id, topic_name AS topic, newest.topic_id, newest.partition,
+       CASE WHEN leader >= 0 THEN leader END AS leader, last_leader, leader_epoch, replicas, isr,
+       from_json(CASE WHEN elr_at > coalesce(cleared_at, 0) THEN elr_text ELSE '[]' END, 'array<int>') AS elr,
+       from_json(CASE WHEN last_at > coalesce(cleared_at, 0) THEN last_text ELSE '[]' END, 'array<int>')
+         AS last_known_elr,
+       partition_epoch, changed_at
+FROM newest LEFT JOIN cleared
+  ON cleared.source_id = newest.source_id
+ AND cleared.topic_id = newest.topic_id
+ AND cleared.partition = newest.partition;

@@ -50,7 +50,7 @@ def test_names_that_could_mean_two_topics_are_dropped_and_views_say_their_topic(
     ingested(make_log_dir(tmp_path / "disk", edges), tmp_path / "lake")
     printed = _printed(capsys, tmp_path / "lake", "--database", "kafka", "--print")
     assert [each for each in printed if "DROP" in each] == ["DROP VIEW IF EXISTS topic_orders"]
-    comments = [each.splitlines()[1] for each in printed if "VIEW topic_" in each]
+    comments = [each.splitlines()[1] for each in printed if "COMMENT" in each]
     assert comments == [
         f"COMMENT 'records of the topic {t}'" for t in ("Orders", "it.is", "orders")
     ]

@@ -116,7 +116,7 @@ def test_misspelled_table_or_view_leads_to_the_one_that_is_meant(
     name = text.rpartition(" ")[2]
     expected = f"the lake has no table or view {name}{near} There are records, batches, "
     assert str(caught.value).startswith(expected)
-    assert "settled_metadata, and topic_<name> for each topic" in str(caught.value)
+    assert "partition_leaders, and topic_<name> for each topic" in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seglake.lake.tables import TABLES
-from seglake.pipelines.lake_query.topic_views import confused_names, confusion, topic_views
+from seglake.pipelines.lake_query.topic_views import (
+    TAKEN,
+    confused_names,
+    confusion,
+    topic_views,
+)
 from seglake.pipelines.lake_query.views import VIEWS
 
 _LIKE = ["orders", "Orders", "ORDERS", "pay_ments", "pay.ments", "pay-ments", "Pay.ments"]
@@ -65,4 +70,11 @@ def test_a_name_fits_into_a_metastore() -> None:
 
 def test_no_table_or_other_view_has_a_name_that_a_topic_may_have() -> None:
     names = [*(table.name for table in TABLES), *VIEWS]
-    assert not [name for name in names if name.startswith("topic_")]
+    assert {name for name in names if name.startswith("topic_")} == TAKEN
+
+
+def test_topics_that_are_called_like_a_view_have_marks() -> None:
+    for topic in ("configs", "Configs"):
+        ((name, found),) = topic_views([topic]).items()
+        assert found == topic
+        assert name.startswith(f"topic_{topic}_")

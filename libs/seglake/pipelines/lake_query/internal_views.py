@@ -1,20 +1,24 @@
 """The views over the tables of internal topics: what holds now, of what was written over time."""
 
 from seglake.lake.tables import CLUSTER_METADATA
-from seglake.pipelines.lake_query.current_views import current, internal
+from seglake.pipelines.lake_query.current_views import FIRST_IDS, current, internal
 
 _METADATA_COLUMNS = ", ".join(CLUSTER_METADATA.schema.names)
 
-# A group's records all lie in one partition, so their offsets tell the newest.
+# A group's records all lie in one partition, so their offsets tell the newest. Rows written before
+# the id of the internal topic was known belong to the first id that is known.
 GROUP_OFFSETS = f"""\
-WITH current_rows AS (
+{FIRST_IDS},
+current_rows AS (
 {current("consumer_offsets", internal("__consumer_offsets"))}
 ),
 ranked AS (
-  SELECT *, row_number() OVER (
-    PARTITION BY source_id, record_topic_id, group_id, topic, partition
+  SELECT current_rows.*, row_number() OVER (
+    PARTITION BY current_rows.source_id, coalesce(record_topic_id, first_id), group_id,
+                 current_rows.topic, partition
     ORDER BY record_offset DESC) AS place
-  FROM current_rows
+  FROM current_rows LEFT JOIN first_ids
+    ON first_ids.source_id = current_rows.source_id AND first_ids.topic = '__consumer_offsets'
   WHERE kind = 'offset_commit' AND unread_reason IS NULL
 )
 SELECT source_id, group_id, topic, partition, ranked.offset, leader_epoch, metadata,

@@ -69,7 +69,10 @@ UTF8_TEXT = "list_transform([{bytes}], lambda each: try(decode(each)))[1]"
 
 
 class Dialect(Enum):
-    """How an engine tells text, of bytes in `{column}`, and JSON, in `value_text`."""
+    """How an engine tells text, of bytes in `{column}`, and JSON, in `value_text`.
+
+    Behind them: a member of JSON as text, null where it is null, and an array of integers in text.
+    """
 
     # Spark's JSON parser stops behind the first value. Only what is one value and nothing more
     # parses both as the element of an array and as the value of an object.
@@ -77,8 +80,15 @@ class Dialect(Enum):
         "try_validate_utf8(CAST({column} AS STRING))",
         "try_parse_json(concat('[', value_text, ']')) IS NOT NULL\n"
         "          AND try_parse_json(concat('{\"value\":', value_text, '}')) IS NOT NULL",
+        "get_json_object({column}, '$.{name}')",
+        "from_json({text}, 'array<int>')",
     )
-    DUCKDB = ("try(decode({column}))", "json_valid(value_text)")
+    DUCKDB = (
+        "try(decode({column}))",
+        "json_valid(value_text)",
+        "json_extract_string({column}, '$.{name}')",
+        "CAST({text} AS INTEGER[])",
+    )
 
     @property
     def texts(self) -> str:
@@ -95,6 +105,14 @@ class Dialect(Enum):
         names = [f"texts.{name}" for name in (*_PLACE, "key_text", "value_text")]
         rest = (f"texts.{name}" for name in _COLUMNS if name not in _PLACE)
         return _INDENT.join((", ".join(names), json, *rest))
+
+    def json_text(self, column: str, name: str) -> str:
+        """Return the text of a member of JSON; null where there is none, or it is null."""
+        return self.value[2].format(column=column, name=name)
+
+    def ints(self, text: str) -> str:
+        """Return the array of integers that JSON is."""
+        return self.value[3].format(text=text)
 
 
 def readable_records(dialect: Dialect) -> str:

@@ -14,7 +14,8 @@ _MOST_CHARACTERS = 255  # of a table's name in Hive's metastore
 _MARK_CHARACTERS = 8
 
 PREFIX = "topic_"
-"""No table and no other view has a name that begins so."""
+TAKEN = frozenset({"topic_configs"})
+"""Names of other views that begin so; no topic's view has one of them."""
 
 
 def topic_views(topics: Iterable[str]) -> dict[str, str]:
@@ -55,7 +56,8 @@ def _names(topic: str) -> list[str]:
     name = f"{PREFIX}{_NOT_IN_NAMES.sub('_', topic)}"
     mark = sha256(topic.encode()).hexdigest()[:_MARK_CHARACTERS]
     marked = f"{name[: _MOST_CHARACTERS - _MARK_CHARACTERS - 1]}_{mark}"
-    return [name, marked] if len(name) <= _MOST_CHARACTERS else [marked]
+    is_free = len(name) <= _MOST_CHARACTERS and name.casefold() not in TAKEN
+    return [name, marked] if is_free else [marked]
 
 
 def _claims(topics: Iterable[str]) -> Mapping[str, set[str]]:

@@ -7,8 +7,10 @@ from seglake.pipelines.lake_query.current_views import (
     SUPERSEDED_RANGES,
     SUPERSEDED_RECORDS,
 )
+from seglake.pipelines.lake_query.group_views import group_lag
 from seglake.pipelines.lake_query.internal_views import GROUP_OFFSETS, SETTLED_METADATA
 from seglake.pipelines.lake_query.ledger_views import COMPLETENESS, CURRENT_GAPS, LAST_OFFSETS
+from seglake.pipelines.lake_query.metadata_views import TOPIC_CONFIGS, partition_leaders
 from seglake.pipelines.lake_query.observation_views import LAST_OBSERVATIONS
 from seglake.pipelines.lake_query.record_views import (
     SETTLED_RECORDS,
@@ -29,13 +31,18 @@ VIEWS = {
     "readable_records": readable_records(Dialect.SPARK),
     "latest_records": latest_records(Dialect.SPARK),
     "group_offsets": GROUP_OFFSETS,
+    "group_lag": group_lag(Dialect.SPARK),
     "settled_metadata": SETTLED_METADATA,
+    "topic_configs": TOPIC_CONFIGS,
+    "partition_leaders": partition_leaders(Dialect.SPARK),
 }
 """In Spark's SQL; one asks tables and views before it, and no others."""
 
 DUCKDB_VIEWS = VIEWS | {
     "readable_records": readable_records(Dialect.DUCKDB),
     "latest_records": latest_records(Dialect.DUCKDB),
+    "group_lag": group_lag(Dialect.DUCKDB),
+    "partition_leaders": partition_leaders(Dialect.DUCKDB),
 }
 """The same in DuckDB's."""
 
