@@ -308,8 +308,8 @@ def sql_parser() -> argparse.ArgumentParser:
         " cluster_metadata."
         "\nViews: current_records superseded_records superseded_ranges last_observations"
         " last_offsets\ncurrent_gaps completeness settled_records readable_records latest_records"
-        " group_offsets\ngroup_lag settled_metadata topic_configs partition_leaders, and one topic_<name> for each"
-        "\ntopic."
+        " group_lag\ngroup_offsets topic_configs partition_leaders settled_metadata,"
+        " and one topic_<name>\nfor each topic."
         "\nWithout a statement, a terminal gets a prompt; otherwise stdin is read.",
         example='--lake /data/lake "SELECT topic, count(*) FROM current_records GROUP BY topic"',
     )
