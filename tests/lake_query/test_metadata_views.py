@@ -17,8 +17,7 @@ DAMAGED = "00000000000000000900-0000000001.checkpoint"
 
 
 def record(offset: int | None, record_type: str, **other: object) -> Row:
-    row: Row = {"source_id": "c1", "record_type": record_type, "record_offset": offset}
-    return row | other
+    return {"source_id": "c1", "record_type": record_type, "record_offset": offset, **other}
 
 
 def topic(offset: int, name: str, topic_id: str, **other: object) -> Row:
@@ -32,8 +31,8 @@ def config(offset: int, name: str, value: str | None, topic: str = "a", **other:
 
 def partition(offset: int, topic_id: str, leader: int, **other: object) -> Row:
     facts = {"replicas": [1, 2, 3], "isr": [1, 2, 3], "leader_epoch": 4, "partition_epoch": 8}
-    row = record(offset, "partition", topic_id=topic_id, partition=0, leader=leader, **facts)
-    return row | other
+    named = {"topic_id": topic_id, "partition": 0, "leader": leader}
+    return record(offset, "partition", **(named | facts | other))
 
 
 def change(offset: int, topic_id: str, **other: object) -> Row:

@@ -87,7 +87,7 @@ class _Metadata:
         elif kind == "CONFIG_RECORD" and data["resourceType"] == 2:
             self.configs[data["resourceName"], data["name"]] = data["value"]
         elif kind == "PARTITION_RECORD":
-            self.partitions[data["topicId"], data["partitionId"]] = {"elr": []} | _known(data)
+            self.partitions[data["topicId"], data["partitionId"]] = {"elr": [], **_known(data)}
         elif kind == "PARTITION_CHANGE_RECORD":
             self.partitions[data["topicId"], data["partitionId"]] |= _known(data)
         elif kind == "REMOVE_TOPIC_RECORD":
