@@ -6,7 +6,6 @@ from seglake.log_dirs.unread_files import (
     UnreadFiles,
     UnreadKind,
     compressed_segments,
-    last_side_file,
     unread_files,
 )
 from seglake.storage.local_storage import LocalStorage
@@ -50,12 +49,3 @@ def test_a_compressed_segment_counts_once_and_not_beside_its_log(tmp_path: Path)
     names = (f"{0:020}.log.gz", f"{0:020}.log.zst", f"{5:020}.log.gz", f"{5:020}.log")
     (found,) = compressed_segments(_folder(tmp_path, *names))
     assert (found.base_offset, found.size_bytes) == (0, 1)
-
-
-def test_the_last_file_beside_the_segments_is_the_one_with_the_highest_offset(
-    tmp_path: Path,
-) -> None:
-    names = (f"{9:020}.snapshot", f"{5:020}.index", f"{70:020}.log", f"{80:020}.index.deleted")
-    assert last_side_file(_folder(tmp_path, *names)) == (9, f"{9:020}.snapshot")
-    assert last_side_file(_folder(tmp_path, f"{90:020}.log.gz")) == (90, f"{90:020}.log.gz")
-    assert last_side_file({}) is None

@@ -76,6 +76,32 @@ def test_offsets_that_a_file_proves_are_named_as_not_on_disk_in_each_run(
     assert offsets_taken(lake) == [*range(lost[0])]
 
 
+def _garbage_in_an_index(folder: Path) -> None:
+    _lose_all_but_an_index(folder)
+    (folder / f"{10:020}.index").write_bytes(bytes.fromhex("7fffffe000000fff") + bytes(80))
+
+
+@pytest.mark.parametrize(
+    ("change", "garbage"),
+    [
+        (_empty(f"{2**31:020}.snapshot"), f"{2**31:020}.snapshot"),
+        (_garbage_in_an_index, f"{10:020}.index"),
+    ],
+)
+def test_garbage_beside_a_log_is_named_and_proves_no_billions_of_offsets(
+    change: Callable[[Path], None],
+    garbage: str,
+    folder: Path,
+    lake: Path,
+    engine: Engine,
+) -> None:
+    change(folder)
+    for _ in range(2):
+        summary = ingested(folder.parent, lake, engine=engine)
+        assert (summary.exit_code, [*summary.left_out]) == (3, [str(folder / garbage)])
+        assert summary.findings.not_on_disk == []
+
+
 def test_an_empty_segment_where_the_log_ends_proves_nothing(folder: Path, lake: Path) -> None:
     for kind in ("log", "index", "timeindex"):
         (folder / f"{20:020}.{kind}").touch()

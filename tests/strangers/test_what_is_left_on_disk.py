@@ -128,10 +128,38 @@ def test_a_log_that_grows_without_a_high_watermark_is_blocked(
     assert summary.exit_code == 3
 
 
+@pytest.mark.parametrize(
+    ("marks", "is_blocked"),
+    [
+        ({"replication": 0, "recovery-point": 16}, True),
+        ({"replication": 0, "recovery-point": 1}, True),
+        ({"replication": 3, "recovery-point": 9, "log-start": 5}, True),
+        ({"replication": 0, "recovery-point": 5, "log-start": 5}, False),
+        ({"replication": 5, "recovery-point": 9, "log-start": 5}, False),
+        ({"replication": 0, "recovery-point": 0}, False),
+    ],
+)
+def test_a_high_watermark_that_the_recovery_point_disproves_counts_as_missing(
+    marks: dict[str, int], is_blocked: bool, tmp_path: Path, lake: Path, engine: Engine
+) -> None:
+    disk = _disk(tmp_path / "disk")
+    for name, offset in marks.items():
+        (disk / f"{name}-offset-checkpoint").write_text(f"0\n1\norders 0 {offset}\n")
+    for dry_run in (True, False, False):
+        summary = ingested(disk, lake, engine=engine, dry_run=dry_run)
+        assert summary.exit_code == (3 if is_blocked else 0)
+        assert ("blocked: orders-0: " in summary.to_text()) == is_blocked
+        assert any("is ignored as implausible" in note for note in summary.notes) == is_blocked
+    assert any("without a high watermark" in of for of in audited(lake).problems) == is_blocked
+    assert ingested(disk, lake, engine=engine, read=_LOG_END).exit_code == 0
+    assert offsets_taken(lake) == [*range(marks.get("log-start", 0), 16)]
+
+
 def test_what_a_running_broker_leaves_above_its_bounds_is_said_and_green(
     tmp_path: Path, lake: Path
 ) -> None:
     disk = _disk(tmp_path / "disk", watermark=0)  # as of a follower before its first checkpoint
+    (disk / "recovery-point-offset-checkpoint").write_text("0\n1\norders 0 0\n")
     summary = ingested(disk, lake)
     assert summary.to_text().startswith("nothing ingested in 1 partition")
     assert "16 offsets above the high watermark in orders-0 [0, 16)" in summary.to_text()

@@ -1,42 +1,36 @@
 """A partition folder to a replica: its segments, and what lies beside them. Effect: reads."""
 
 from collections.abc import Container, Iterable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
-from seglake.kafka_log.replica import EndClaim, PartitionKey, Replica
+from seglake.kafka_log.replica import Checkpoints, PartitionKey, Replica
 from seglake.log_dirs.errors import SourceVanishedError
 from seglake.log_dirs.log_dir_files import LogDirFiles, read_epochs, read_topic_id
 from seglake.log_dirs.partition_files import PartitionFiles, partition_files
-from seglake.log_dirs.small_files import MOST_BYTES
+from seglake.log_dirs.side_file_ends import side_file_ends, without
 from seglake.log_dirs.unread_files import (
     UnreadFiles,
     UnreadKind,
     compressed_segments,
     is_recognised,
-    last_side_file,
     segments_of,
     unread_files,
 )
-from seglake.segment_codec import offset_index, time_index
 from seglake.segment_codec.known_names import Place
 from seglake.segment_codec.log_dir import (
-    FileKind,
-    FileState,
     FolderKind,
     PartitionFolder,
-    SegmentFileName,
     TopicPartition,
     TwoSpellingsError,
-    parse_file_name,
     parse_metadata_snapshot_name,
 )
 from seglake.segment_codec.unread_names import is_renamed_segment
-from seglake.storage.errors import NotFoundError, StorageError
+from seglake.storage.errors import StorageError
 from seglake.storage.storage import FileInfo, Storage
 
 _MOST_NAMED = 3
 _MOST_UNKNOWN = 20
-_MOST_TRIMMED_BYTES = 2 << 20  # an index is made with 10 MiB, and trimmed when it is closed
 
 
 class ReadFolder(NamedTuple):
@@ -70,20 +64,23 @@ def read_folder(
         notes += not_kafkas(path, _unknown(content.unknown, folders))
         topic_id = read_topic_id(storage, content.by_name, notes, implausible=unreadable)
         epochs = read_epochs(storage, content.by_name, notes, unreadable)
-        last = _last_side_file(storage, content, unreadable)
+        key = PartitionKey(folder.topic, folder.partition, topic_id)
+        checkpoints = _checkpoints(files, key, content, notes)
+        proved = (checkpoints.durable_offset, *(epoch.start_offset for epoch in epochs[-1:]))
+        last, ignored = side_file_ends(storage, content, proved)
+        unreadable |= ignored
     except TwoSpellingsError as error:
         return ReadFolder(StorageError(action="read", path=path, reason=str(error)), notes, [], {})
     except (SourceVanishedError, StorageError) as error:
         return ReadFolder(error, notes, [], {})
-    topic_partition = TopicPartition(folder.topic, folder.partition)
     lost = {segment.base_offset: segment for segment in content.lost}
     packed = {segment.base_offset: segment for segment in compressed_segments(content.by_name)}
     replica = Replica(
-        key=PartitionKey(folder.topic, folder.partition, topic_id),
+        key=key,
         broker_id=files.broker_id,
         folder=path,
         is_future=folder.kind is FolderKind.FUTURE,
-        checkpoints=files.checkpoints_of(topic_partition, _committed_end(content.by_name)),
+        checkpoints=checkpoints,
         epochs=epochs,
         segments=tuple(each for each in content.segments if each.base_offset not in lost),
         snapshots=content.snapshots,
@@ -96,7 +93,7 @@ def read_folder(
     renamed = [e for e in content.by_name.values() if is_renamed_segment(Place.PARTITION, e.name)]
     kind = UnreadKind.RENAMED_SEGMENT
     unread = [*unread_files(path, listing), *segments_of(path, kind, renamed)]
-    unreadable |= {entry.path: _without(entry, entry.problem) for entry in content.unreadable}
+    unreadable |= {entry.path: without(entry, entry.problem) for entry in content.unreadable}
     return ReadFolder(replica, notes, unread if is_live else [], unreadable)
 
 
@@ -106,50 +103,29 @@ def _unknown(names: Iterable[str], folders: Iterable[str]) -> list[str]:
     return [*files, *(f"{name}/" for name in folders)]
 
 
-def _without(entry: FileInfo, reason: str) -> str:
-    return f"{entry.path}: {reason}; the log is read without this file"
+def _checkpoints(
+    files: LogDirFiles, key: PartitionKey, content: PartitionFiles, notes: list[str]
+) -> Checkpoints:
+    """Return what the checkpoints say, without a high watermark that the recovery point disproves.
 
-
-def _last_side_file(
-    storage: Storage, content: PartitionFiles, unreadable: dict[str, str]
-) -> EndClaim | None:
-    """Return the file that proves most, by its name or as an index whose log is gone or empty.
-
-    Beside an empty log, an index of the size that a broker makes in advance is not worth a look.
+    A high watermark of 0, or below the log, lets nothing be ingested. A broker that starts without
+    the file writes 0.
 
     Args:
-        unreadable: indexes that cannot be read, and why; added to.
+        notes: added to.
     """
-    sizes = {segment.base_offset: segment.size_bytes for segment in content.segments}
-    for segment in content.lost:
-        del sizes[segment.base_offset]
-    last_base = max((base for base, size_bytes in sizes.items() if size_bytes), default=-1)
-    claims = [claim for claim in (last_side_file(content.by_name),) if claim is not None]
-    claims += [EndClaim(segment.base_offset, segment.name) for segment in content.lost]
-    for entry in content.by_name.values():
-        file = parse_file_name(entry.name)
-        if file is None or file.state is not FileState.LIVE or file.base_offset <= last_base:
-            continue
-        most_bytes = _MOST_TRIMMED_BYTES if file.base_offset in sizes else MOST_BYTES
-        if 0 < entry.size_bytes <= most_bytes and not entry.problem:
-            try:
-                claims += _index_end(storage, entry, file)
-            except NotFoundError:
-                continue  # a broker deletes an index with its segment
-            except StorageError as error:
-                unreadable[entry.path] = _without(entry, error.reason)
-    return max(claims, default=None)
-
-
-def _index_end(storage: Storage, entry: FileInfo, file: SegmentFileName) -> list[EndClaim]:
-    """Return up to where the entries of an index prove its log; nothing of other files."""
-    if file.kind is FileKind.INDEX:
-        found = offset_index.parse(storage.read_bytes(entry.path), file.base_offset).entries
-        return [EndClaim(last.offset + 1, entry.name) for last in found[-1:]]
-    if file.kind is FileKind.TIMEINDEX:
-        times = time_index.parse(storage.read_bytes(entry.path), file.base_offset).entries
-        return [EndClaim(last.offset + 1, entry.name) for last in times[-1:]]
-    return []
+    partition = TopicPartition(key.topic, key.partition)
+    checkpoints = files.checkpoints_of(partition, _committed_end(content.by_name))
+    mark, flushed = checkpoints.high_watermark, checkpoints.recovery_point or 0
+    first_offset = content.segments[0].base_offset if content.segments else 0
+    start = max(first_offset, checkpoints.log_start_offset or 0)
+    if mark is None or flushed <= start or 0 < mark >= start:
+        return checkpoints
+    notes.append(
+        f"{key}: the high watermark {mark} is ignored as implausible: the recovery point says that "
+        f"the log was flushed up to {flushed}"
+    )
+    return replace(checkpoints, high_watermark=None)
 
 
 def _committed_end(names: Iterable[str]) -> int | None:

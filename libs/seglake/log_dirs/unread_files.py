@@ -4,14 +4,13 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from seglake.kafka_log.replica import EndClaim, UnreadSegment
+from seglake.kafka_log.replica import UnreadSegment
 from seglake.segment_codec.known_names import Place
 from seglake.segment_codec.log_dir import (
     FileKind,
     FileState,
     parse_file_name,
     parse_folder_name,
-    parse_metadata_snapshot_name,
 )
 from seglake.segment_codec.unread_names import (
     is_renamed_segment,
@@ -163,24 +162,6 @@ def compressed_segments(by_name: Mapping[str, FileInfo]) -> tuple[UnreadSegment,
             segment = UnreadSegment(file.base_offset, name, by_name[name].size_bytes)
             found.setdefault(file.base_offset, segment)
     return tuple(found[base_offset] for base_offset in sorted(found))
-
-
-def last_side_file(by_name: Mapping[str, FileInfo]) -> EndClaim | None:
-    """Return the file beside the segments with the highest offset in its name: the log reached so
-    far.
-    """
-    ends = [
-        EndClaim(file.base_offset, file.name)
-        for file in map(parse_file_name, by_name)
-        if file is not None and file.kind is not FileKind.LOG and file.state is FileState.LIVE
-    ]
-    ends += [
-        EndClaim(snapshot.end_offset, name)
-        for name in by_name
-        if (snapshot := parse_metadata_snapshot_name(name)) is not None
-    ]
-    ends += [EndClaim(packed.base_offset, packed.name) for packed in compressed_segments(by_name)]
-    return max(ends, default=None)
 
 
 def _place(folder: str) -> str:

@@ -45,7 +45,7 @@ _TAILS: dict[TailKind | None, str] = {  # zeros are no end: nothing of them is t
 
 
 _NO_HIGH_WATERMARK = (
-    "replication-offset-checkpoint has no entry for it, so nothing counts as replicated;"
+    "replication-offset-checkpoint has no usable entry for it, so nothing counts as replicated;"
     " --upper-bound log_end would ingest it"
 )
 

@@ -1,0 +1,150 @@
+"""Which file beside the segments of a log proves most of its end. Effect: reads indexes.
+
+A broker gives a file the offset at which the log ends, and writes an entry of an index every few
+KiB. A name or an entry far above all else that the disk says is no proof: a few bytes of garbage
+would stand for billions of lost offsets.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby, pairwise
+from typing import NamedTuple
+
+from seglake.kafka_log.replica import EndClaim
+from seglake.log_dirs.partition_files import PartitionFiles
+from seglake.log_dirs.small_files import MOST_BYTES
+from seglake.log_dirs.unread_files import compressed_segments
+from seglake.segment_codec import offset_index, time_index
+from seglake.segment_codec.log_dir import (
+    FileKind,
+    FileState,
+    SegmentFileName,
+    parse_file_name,
+    parse_metadata_snapshot_name,
+)
+from seglake.storage.errors import NotFoundError, StorageError
+from seglake.storage.storage import FileInfo, Storage
+
+_MOST_TRIMMED_BYTES = 2 << 20  # an index is made with 10 MiB, and trimmed when it is closed
+_MOST_STEP = 1 << 27  # offsets or bytes from one proof to the next that nothing else supports
+
+
+class SideFileEnds(NamedTuple):
+    """What the files beside the segments prove of a log's end.
+
+    Attributes:
+        last: the file that proves most, None if there is none.
+        ignored: why a file proves nothing, by path: it cannot be read, or is implausible.
+    """
+
+    last: EndClaim | None
+    ignored: dict[str, str]
+
+
+def side_file_ends(
+    storage: Storage, content: PartitionFiles, proved: Iterable[int]
+) -> SideFileEnds:
+    """Find the file that proves most, by its name or as an index whose log is gone or empty.
+
+    Beside an empty log, an index of the size that a broker makes in advance is not worth a look.
+
+    Args:
+        proved: up to where the checkpoints prove the log.
+    """
+    ignored: dict[str, str] = {}
+    sizes = {segment.base_offset: segment.size_bytes for segment in content.segments}
+    for segment in content.lost:
+        del sizes[segment.base_offset]
+    last_base = max((base for base, size_bytes in sizes.items() if size_bytes), default=-1)
+    claims = [EndClaim(segment.base_offset, segment.name) for segment in content.lost]
+    claims += [
+        EndClaim(each.base_offset, each.name) for each in compressed_segments(content.by_name)
+    ]
+    claims += _metadata_snapshots(content.by_name)
+    reached = [*proved, *(claim.offset for claim in claims)]
+    reached += [base + size_bytes for base, size_bytes in sizes.items()]
+    for file in _plausible(content.by_name, max(reached, default=0), ignored):
+        claims.append(EndClaim(file.base_offset, file.name))
+        entry = content.by_name[file.name]
+        most_bytes = _MOST_TRIMMED_BYTES if file.base_offset in sizes else MOST_BYTES
+        if (
+            file.base_offset > last_base
+            and 0 < entry.size_bytes <= most_bytes
+            and not entry.problem
+        ):
+            claims += _index_ends(storage, entry, file, ignored)
+    return SideFileEnds(max(claims, default=None), ignored)
+
+
+def _metadata_snapshots(names: Iterable[str]) -> Iterator[EndClaim]:
+    for name in names:
+        if (snapshot := parse_metadata_snapshot_name(name)) is not None:
+            yield EndClaim(snapshot.end_offset, name)
+
+
+def _plausible(
+    by_name: Mapping[str, FileInfo], reached: int, ignored: dict[str, str]
+) -> Iterator[SegmentFileName]:
+    """Return the files beside segments but those that are far above all else.
+
+    Several files of one offset support each other, and a file that is all there is needs none.
+
+    Args:
+        reached: up to where the log is proved otherwise; 0 if nothing proves it.
+        ignored: gets the others, and why.
+    """
+    parsed = filter(None, map(parse_file_name, by_name))
+    live = [f for f in parsed if f.kind is not FileKind.LOG and f.state is FileState.LIVE]
+    live.sort(key=lambda file: file.base_offset)
+    for offset, files in groupby(live, key=lambda file: file.base_offset):
+        found = list(files)
+        if reached and len(found) == 1 and offset - reached > _MOST_STEP:
+            path = by_name[found[0].name].path
+            ignored[path] = (
+                f"{path} is ignored as implausible: by its name the log reached offset {offset}, "
+                f"and nothing else says more than {reached}"
+            )
+            continue
+        reached = max(reached, offset)
+        yield from found
+
+
+def _index_ends(
+    storage: Storage, entry: FileInfo, file: SegmentFileName, ignored: dict[str, str]
+) -> list[EndClaim]:
+    """Return up to where the entries of an index prove its log; nothing of other files."""
+    if file.kind not in (FileKind.INDEX, FileKind.TIMEINDEX):
+        return []
+    try:
+        content = storage.read_bytes(entry.path)
+    except NotFoundError:
+        return []  # a broker deletes an index with its segment
+    except StorageError as error:
+        ignored[entry.path] = without(entry, error.reason)
+        return []
+    offsets, damage = _entries(content, file)
+    if damage is not None:
+        ignored[entry.path] = f"{entry.path} is ignored as implausible: {damage}"
+        return []
+    return [EndClaim(offset + 1, entry.name) for offset in offsets[-1:]]
+
+
+def _entries(content: bytes, file: SegmentFileName) -> tuple[list[int], str | None]:
+    """Return the offsets of an index's entries, and what is wrong with it."""
+    base_offset = file.base_offset
+    if file.kind is FileKind.TIMEINDEX:
+        times = time_index.parse(content, base_offset)
+        offsets, positions, damage = [each.offset for each in times.entries], [0], times.damage
+    else:
+        index = offset_index.parse(content, base_offset)
+        offsets, damage = [each.offset for each in index.entries], index.damage
+        positions = [0, *(each.position for each in index.entries)]
+    steps = [*pairwise([base_offset, *offsets]), *pairwise(positions)]
+    far = next((step for step in steps if step[1] - step[0] > _MOST_STEP), None)
+    if damage is None and far is not None:
+        damage = f"one of its entries leads from {far[0]} to {far[1]}"
+    return offsets, damage
+
+
+def without(entry: FileInfo, reason: str) -> str:
+    """Say why a log is read without a file beside it."""
+    return f"{entry.path}: {reason}; the log is read without this file"
