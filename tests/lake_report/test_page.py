@@ -9,6 +9,7 @@ from pathlib import Path
 
 from seglake.pipelines.lake_report.model import Finding, Need, ThisRun
 from seglake.pipelines.lake_report.page import to_html
+from support.internal_logs import INTERNAL, OFFSETS, commits, write_topic
 from support.lakes import ingested
 from support.made_logs import make_log_dir, value_of
 from support.reports import reported
@@ -84,3 +85,17 @@ def test_this_run_is_said_with_its_exit_code_and_what_to_do(tmp_path: Path) -> N
     assert "a person should look" in this_run
     assert this_run.count("What to do: ") == 1
     assert "2026-11-01 00:00:00 UTC" in text
+
+
+def test_command_for_groups_is_on_the_page_of_a_lake_without_them(tmp_path: Path) -> None:
+    disk, lake = tmp_path / "disk", tmp_path / "lake"
+    make_log_dir(disk, {("orders", 0): [0, 20]})
+    ingested(disk, lake, read={"upper_bound": "log_end"})
+    command = (
+        f"seglake ingest --source LOG_DIR --lake {lake} --topics __cluster_metadata"
+        " __consumer_offsets --internal-topics --upper-bound log_end"
+    )
+    assert f"<pre>{command}</pre>" in to_html(reported(lake)).decode()
+    write_topic(disk, OFFSETS, [commits(0, 1)])
+    ingested(disk, lake, select=INTERNAL)
+    assert "group_lag" not in to_html(reported(lake)).decode()

@@ -105,3 +105,4 @@ def _write_parquet(queries: "LakeQueries", statement: str, target: Path) -> None
     finally:
         unfinished.unlink(missing_ok=True)
     print(f"{rows} rows in {target}", file=sys.stderr)
+    queries.note_what_is_lacking(statement)

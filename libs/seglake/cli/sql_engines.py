@@ -53,7 +53,9 @@ def lake_queries(arguments: argparse.Namespace, settings: Settings) -> Iterator[
             hadoop=storage.hadoop_properties(tables.lake_path),
         )
         spark = cache(lambda: stack.enter_context(session()))
-        yield LakeQueries(duckdb, None if wanted is QueryEngine.DUCKDB else spark, _note)
+        yield LakeQueries(
+            duckdb, None if wanted is QueryEngine.DUCKDB else spark, _note, arguments.lake
+        )
 
 
 def _only_spark(settings: Settings, *, is_on_hdfs: bool) -> str | None:

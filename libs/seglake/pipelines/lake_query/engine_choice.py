@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
-from typing import Protocol, TextIO
+from typing import Any, Protocol, TextIO
 
 from seglake.pipelines.lake_query.answers import Answer, OutputFormat, write
 from seglake.pipelines.lake_query.errors import NotForDuckDBError
+from seglake.pipelines.lake_query.internal_notes import internal_notes
 
 
 class QueryEngine(StrEnum):
@@ -34,7 +35,8 @@ class LakeQueries:
     Args:
         duckdb: None leaves everything to Spark.
         spark: starts it, or gives the one that runs; None leaves everything to DuckDB.
-        note: is told why, where Spark answers in DuckDB's place.
+        note: is told why, where Spark answers in DuckDB's place, and what an answer lacks.
+        lake: as the person named it.
 
     Attributes:
         may_go_on: whether another statement may be asked. Not after Ctrl-C met Spark: it may have
@@ -46,7 +48,10 @@ class LakeQueries:
         duckdb: DuckDB | None,
         spark: Callable[[], Spark] | None,
         note: Callable[[str], None],
+        lake: str = "",
     ) -> None:
+        self._lake = lake
+        self._noted: set[str] = set()
         self._duckdb = duckdb
         self._spark = spark
         self._note = note
@@ -57,9 +62,10 @@ class LakeQueries:
         answer = self._by_duckdb(statement)
         if answer is not None:
             write(answer, form, out)
-            return
-        with self._asking_spark() as spark:
-            spark.write(statement, form, out)
+        else:
+            with self._asking_spark() as spark:
+                spark.write(statement, form, out)
+        self.note_what_is_lacking(statement)
 
     def answer(self, statement: str) -> Answer:
         """The answer to a statement; from Spark, all of it."""
@@ -68,6 +74,17 @@ class LakeQueries:
             return answer
         with self._asking_spark() as spark:
             return spark.answer(statement)
+
+    def note_what_is_lacking(self, statement: str) -> None:
+        """Note once what the answer to a statement lacks, after it was read to the end."""
+        for text in internal_notes(statement, self._lake, self._rows):
+            if text not in self._noted:
+                self._noted.add(text)
+                self._note(text)
+
+    def _rows(self, statement: str) -> Iterator[dict[str, Any]]:
+        for batch in self.answer(statement).batches:
+            yield from batch.to_pylist()
 
     def _by_duckdb(self, statement: str) -> Answer | None:
         """None where Spark is to answer."""

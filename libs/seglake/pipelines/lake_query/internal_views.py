@@ -1,4 +1,4 @@
-"""The views over the tables of internal topics: what holds now, of what was written over time."""
+"""Views and queries over internal topics: what holds now, of what was written over time."""
 
 from seglake.lake.tables import CLUSTER_METADATA
 from seglake.pipelines.lake_query.current_views import FIRST_IDS, current, internal
@@ -56,3 +56,20 @@ FROM placed
 WHERE marker_offset IS NULL AND record_type IS NOT NULL
   AND (coalesce(marker_before, '') <> 'begin_transaction'
        OR coalesce(marker_behind, '') = 'end_transaction')"""
+
+NEWEST_BOUND = "SELECT max_by(upper_bound, committed_at) AS upper_bound FROM checkpoints"
+"""How far the newest run that committed was to read."""
+
+INTERNAL_LOGS = """\
+SELECT seen.topic, seen.partition, seen.next_offset, seen.log_end_offset,
+       count(damage.cause) AS gaps
+FROM last_observations AS seen LEFT JOIN current_gaps AS damage
+  ON damage.source_id = seen.source_id
+ AND damage.topic = seen.topic
+ AND damage.partition = seen.partition
+ AND damage.cause IN ('quarantined', 'missing')
+WHERE seen.topic IN ({topics})
+GROUP BY seen.source_id, seen.topic_id, seen.topic, seen.partition, seen.next_offset,
+         seen.log_end_offset
+ORDER BY seen.topic, seen.partition"""
+"""How the logs of some `{topics}` were seen last, and how many gaps damage has left in each."""

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from seglake.kafka_log.internal_topics import is_internal_topic
 from seglake.kafka_log.replica import PartitionKey
-from seglake.pipelines.lake_report.model import Need
+from seglake.pipelines.lake_report.model import LakeReport, Need
+from seglake.pipelines.settings.internal_command import ingest_internal
 from seglake.pipelines.settings.raised_limit import replay_with_highest_limit
 
 _MOST_TOPICS = 5
@@ -132,3 +133,11 @@ def command_for(need: Need, lake: str, keys: Iterable[PartitionKey]) -> str | No
         case _:
             return None
     return shlex.join(words)
+
+
+def command_for_groups(report: LakeReport) -> str | None:
+    """The command that ingests what brokers keep of groups and topics; None if the lake has it."""
+    if not report.lacks_groups:
+        return None
+    topics = ("__cluster_metadata", "__consumer_offsets")
+    return ingest_internal(report.lake, topics, report.upper_bound)

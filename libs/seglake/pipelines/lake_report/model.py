@@ -164,13 +164,24 @@ class ThisRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LakeReport:
-    """Everything that the page shows; partitions with the most urgent needs come first."""
+    """Everything that the page shows; partitions with the most urgent needs come first.
+
+    Attributes:
+        upper_bound: of the newest run that committed, None if no run says it.
+    """
 
     lake: str
     made_at: datetime
     partitions: tuple[PartitionReport, ...]
     runs: tuple[RunReport, ...]
     this_run: ThisRun | None
+    upper_bound: str | None = None
+
+    @property
+    def lacks_groups(self) -> bool:
+        """Whether the lake has other topics, and nothing that brokers keep of consumer groups."""
+        topics = {each.key.topic for each in self.partitions}
+        return bool(topics) and "__consumer_offsets" not in topics
 
     @property
     def headline(self) -> str:

@@ -12,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from seglake.errors import ExitCode
-from seglake.pipelines.lake_report.advice import ADVICE, command_for
+from seglake.pipelines.lake_report.advice import ADVICE, command_for, command_for_groups
 from seglake.pipelines.lake_report.model import (
     LakeReport,
     Level,
@@ -59,6 +59,7 @@ def to_html(report: LakeReport) -> bytes:
         level=max((each.level for each in report.partitions), default=Level.FINE),
         totals=[(state, report.count(state)) for state in OffsetState],
         needs=_needs(report),
+        groups_command=command_for_groups(report),
         lines=[(line, _advice_for(line)) for line in report.this_run.lines]
         if report.this_run
         else [],

@@ -69,7 +69,14 @@ def report(
         partitions=partition_reports(facts, told, now=made_at, stuck_after=stuck_after),
         runs=runs.runs(),
         this_run=this_run,
+        upper_bound=_newest_bound(ledger),
     )
+
+
+def _newest_bound(ledger: Ledger) -> str | None:
+    rows = [row for of_log in ledger.rows.values() for row in of_log if row["upper_bound"]]
+    newest = max(rows, key=lambda row: row["committed_at"], default=None)
+    return None if newest is None else newest["upper_bound"]
 
 
 def _rows(

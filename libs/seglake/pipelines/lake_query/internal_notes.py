@@ -1,0 +1,88 @@
+"""What an answer over internal topics lacks, because the lake has them in part or not at all. Pure.
+
+An empty view would say that there is no group, and an old offset that a group lags.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from seglake.pipelines.lake_query.internal_views import INTERNAL_LOGS, NEWEST_BOUND
+from seglake.pipelines.lake_query.named import tables_in
+from seglake.pipelines.lake_query.statements import shows_names
+from seglake.pipelines.settings.internal_command import ingest_internal
+
+# Any: the columns of a row have many types.
+Rows = Iterable[Mapping[str, Any]]
+
+_METADATA = "__cluster_metadata"
+_MOST_NUMBERS = 5
+
+
+def internal_notes(statement: str, lake: str, ask: Callable[[str], Rows]) -> Iterator[str]:
+    """Yield what a person should know of the answer to a statement.
+
+    Args:
+        ask: answers a query over the same lake.
+    """
+    topics = _topics_in(statement)
+    if not topics:
+        return
+    listed = ", ".join(f"'{topic}'" for topic in topics)
+    logs = [*ask(INTERNAL_LOGS.format(topics=listed))]
+    for topic in topics:
+        found = [row for row in logs if row["topic"] == topic]
+        parts = [*_parts(found)]
+        if not found:
+            bounds = [row["upper_bound"] for row in ask(NEWEST_BOUND)]
+            yield _left_out(topic, ingest_internal(lake, [topic], bounds[0] if bounds else None))
+        elif parts:
+            yield f"the lake has {topic} in part, so the answer may be old: {'; '.join(parts)}"
+
+
+def _topics_in(statement: str) -> list[str]:
+    """Return the internal topics whose decoded tables a statement reads, by itself or by views."""
+    if shows_names(statement):
+        return []
+    return sorted(topic for table in tables_in(statement) for topic in table.topics or ())
+
+
+def _left_out(topic: str, command: str) -> str:
+    where = "the brokers' disks"
+    if topic == _METADATA:
+        where = (
+            "the disks of KRaft's brokers or controllers (those of ZooKeeper clusters have none)"
+        )
+    return (
+        f"the lake has no {topic}, so its table and views are empty; this ingests it from {where}:"
+        f" {command}"
+    )
+
+
+def _parts(logs: Rows) -> Iterator[str]:
+    """Yield what of a topic's logs is not in the lake."""
+    rows = [*logs]
+    numbers = {row["partition"] for row in rows}
+    unseen = [number for number in range(max(numbers, default=0)) if number not in numbers]
+    if unseen:
+        yield f"no disk had {_numbered(unseen)}"
+    waiting = [row["partition"] for row in rows if _is_waiting(row)]
+    if waiting:
+        yield (
+            f"{_numbered(waiting)} not ingested to the log's end (of a dead cluster, ingest with"
+            " --upper-bound log_end)"
+        )
+    damaged = [row["partition"] for row in rows if row["gaps"]]
+    if damaged:
+        yield f"offsets of {_numbered(damaged)} missing or quarantined"
+
+
+def _is_waiting(row: Mapping[str, Any]) -> bool:
+    reached, end = row["next_offset"], row["log_end_offset"]
+    return reached is None or end is None or reached < end
+
+
+def _numbered(partitions: Iterable[int]) -> str:
+    numbers = sorted(set(partitions))
+    more = ", …" if len(numbers) > _MOST_NUMBERS else ""
+    shown = ", ".join(map(str, numbers[:_MOST_NUMBERS]))
+    return f"partition{'s' * (len(numbers) > 1)} {shown}{more}"
