@@ -327,21 +327,36 @@ def run_register_iceberg(
 
 
 def statements_of(
-    lake: str, database: str, dialect: "CatalogDialect", settings: Settings
+    lake: str, database: str | None, dialect: "CatalogDialect", settings: Settings
 ) -> "Iterator[str]":
-    """What `register --print` prints."""
+    """Return the statements that `register --print` prints, without semicolons."""
+    from seglake.pipelines.lake_query import duckdb_script, scripts
+    from seglake.pipelines.lake_query.asked_lake import is_on_hdfs
     from seglake.pipelines.lake_query.registration import CatalogDialect
-    from seglake.pipelines.lake_query.scripts import catalog_of, check_database, statements_for
 
-    check_database(database)
+    if database is not None:
+        scripts.check_database(database)
     found, topics = _registrable(lake, settings)
     path = found.lake_path
-    if dialect is CatalogDialect.ATHENA and not path.startswith("s3://"):
+    if dialect.is_duckdb and is_on_hdfs(found):
+        raise WrongCallError(f"DuckDB alone reads no lake on HDFS, as {path}: use seglake sql")
+    match dialect:
+        case CatalogDialect.DUCKDB:
+            return duckdb_script.live_statements(path, database, topics)
+        case CatalogDialect.DUCKDB_FILES:
+            return duckdb_script.file_statements(found, database, topics)
+        case CatalogDialect.SPARK:
+            # Spark by itself knows S3 under Hadoop's name for it; a catalog as Amazon does.
+            is_own = database is None or scripts.catalog_of(database) is None
+            place = found.storage.hadoop_uri(path) if is_own else path
+            return scripts.spark_statements(database, place, topics)
+    if database is None:
+        raise WrongCallError(f"--print {dialect} needs --database NAME")
+    if dialect is CatalogDialect.TRINO:
+        return scripts.trino_statements(database, path)
+    if not path.startswith("s3://"):
         raise WrongCallError(f"Athena reads lakes on S3 only, and {path} is none")
-    # Spark by itself knows S3 under Hadoop's name for it; a catalog knows it as Amazon does.
-    if dialect is CatalogDialect.SPARK and catalog_of(database) is None:
-        path = found.storage.hadoop_uri(path)
-    return statements_for(dialect, database=database, lake=path, topics=topics)
+    return scripts.athena_statements(database, path)
 
 
 def _registrable(lake: str, settings: Settings) -> "tuple[LakeTables, list[str]]":

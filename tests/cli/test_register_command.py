@@ -8,8 +8,7 @@ import pytest
 from seglake import commands
 from seglake.cli import register_command
 from seglake.lake.tables import TABLES
-from seglake.pipelines.lake_query.registration import CatalogDialect
-from seglake.pipelines.lake_query.scripts import statements_for
+from seglake.pipelines.lake_query.scripts import athena_statements
 from seglake.pipelines.lake_query.views import VIEWS
 from support.lakes import ingested
 from support.made_logs import make_log_dir
@@ -41,6 +40,23 @@ def test_spark_s_statements_have_the_tables_and_all_views(
     names = [view.split()[4] for view in views]
     assert names == [*VIEWS, "topic_dead_letters", "topic_orders"]
     assert all(f"TBLPROPERTIES ('seglake.lake' = '{lake}') AS\n" in view for view in views)
+
+
+def test_spark_s_statements_need_no_database(
+    lake: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _printed(capsys, lake, "--database", "kafka", "--print")[2:] == _printed(
+        capsys, lake, "--print", "spark"
+    )
+
+
+@pytest.mark.parametrize("options", [["--print", "trino"], ["--print", "athena"], []])
+def test_what_needs_a_database_says_so(
+    lake: Path, capsys: pytest.CaptureFixture[str], options: list[str]
+) -> None:
+    assert register_command.main(["--lake", str(lake), *options]) == 2
+    out, errors = capsys.readouterr()
+    assert (out, "--database" in errors, len(errors.splitlines())) == ("", True, 1)
 
 
 def test_names_that_could_mean_two_topics_are_dropped_and_views_say_their_topic(
@@ -87,9 +103,7 @@ def test_athena_gets_no_lake_that_it_cannot_read(
     command = ["--lake", str(lake), "--database", "kafka", "--print", "athena"]
     assert register_command.main(command) == 2
     assert "Athena reads lakes on S3 only" in capsys.readouterr().err
-    first, *_ = statements_for(
-        CatalogDialect.ATHENA, database="kafka", lake="s3://bucket/it's", topics=[]
-    )
+    first, *_ = athena_statements("kafka", "s3://bucket/it's")
     assert first == (
         "CREATE EXTERNAL TABLE kafka.records LOCATION 's3://bucket/it''s/records/'"
         " TBLPROPERTIES ('table_type' = 'DELTA')"

@@ -27,6 +27,7 @@ _SAID_ELSEWHERE = {
     "run_records/metrics_file.py": "docs/operations.md",
     "pipelines/lake_report/advice.py": "the page says the same: tests/lake_report/test_advice.py",
     "pipelines/lake_query/current_views.py": "SQL",
+    "pipelines/lake_query/duckdb_script.py": "SQL",
     "pipelines/lake_query/duckdb_sql.py": "SQL",
     "pipelines/lake_query/group_views.py": "SQL",
     "pipelines/lake_query/internal_views.py": "SQL",

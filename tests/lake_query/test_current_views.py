@@ -14,7 +14,7 @@ from support.encoder import Header, Partition, Record, Segment, record_batch
 from support.encoder.internal import offset_key, offset_value
 from support.lakes import content, ingested, retaken
 from support.made_logs import FIRST_MS, write_over
-from support.page_readers import by_deltalake, by_duckdb, by_polars, by_views
+from support.page_readers import by_duckdb, by_parquet, by_views
 from support.query_answers import Answers
 from support.query_page import in_checkout
 from support.views import viewed
@@ -41,7 +41,7 @@ def _records(answers: Answers) -> list[tuple[object, bytes]]:
     return [(row["offset"], str(row["value_text"]).encode()) for row in answers.records]
 
 
-@pytest.mark.parametrize("reader", [by_polars, by_duckdb, by_deltalake])
+@pytest.mark.parametrize("reader", [by_parquet, by_duckdb])
 def test_readers_of_the_page_get_what_a_consumer_gets(
     tmp_path: Path, elected: Path, reader: Callable[..., Answers]
 ) -> None:

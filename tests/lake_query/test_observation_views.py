@@ -4,7 +4,6 @@ import shutil
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -12,7 +11,7 @@ from pyspark.sql import SparkSession
 from support.encoder import Partition
 from support.lakes import ingested
 from support.made_logs import TOPIC_IDS, made_segments, write_over
-from support.query_page import blocks, in_checkout, ran
+from support.views import viewed
 from support.written_lake import ask
 
 _LAST = (
@@ -70,10 +69,7 @@ def seen_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _by_duckdb(lake: Path, text: str) -> list[tuple[object, ...]]:
-    _, load, register, *_ = blocks("DuckDB", "python")
-    connection: Any = ran([load, register])["con"]
-    rows: list[tuple[object, ...]] = connection.sql(text).fetchall()
-    return rows
+    return [tuple(row.values()) for row in viewed(lake, text)]
 
 
 def _check(asked: Asked, lake: Path) -> None:
@@ -89,9 +85,8 @@ def _check(asked: Asked, lake: Path) -> None:
     assert asked(lake, _LEFT) == [(0, 390), (1, 5)]
 
 
-def test_duckdb_shows_each_partition_as_it_was_seen_last(seen_lake: Path, tmp_path: Path) -> None:
-    with in_checkout(tmp_path, seen_lake):
-        _check(_by_duckdb, seen_lake)
+def test_duckdb_shows_each_partition_as_it_was_seen_last(seen_lake: Path) -> None:
+    _check(_by_duckdb, seen_lake)
 
 
 def _by_spark(session: SparkSession, lake: Path, text: str) -> list[tuple[object, ...]]:

@@ -16,7 +16,7 @@ import pytest
 
 from seglake.cli import register_command, sql_command
 from support.lakes import ingested, read_table
-from support.page_readers import by_deltalake, by_duckdb, by_polars
+from support.page_readers import by_duckdb, by_duckdb_s_script, by_parquet, run_commands
 from support.query_answers import Answers, expected, likened
 from support.query_page import PAGE, blocks, in_checkout, ran
 
@@ -41,25 +41,33 @@ def test_the_page_shows_the_questions_as_the_file_has_them() -> None:
     assert "\n".join(blocks("The questions", "sql")) == file
 
 
-@pytest.mark.parametrize("reader", [by_polars, by_duckdb, by_deltalake])
+@pytest.mark.parametrize("reader", [by_parquet, by_duckdb])
 def test_reader_answers_what_is_so(checkout: Path, reader: Callable[[], Answers]) -> None:
     answers, right = reader(), expected()
     for question, answer, truth in zip(Answers._fields, answers, right, strict=True):
         assert answer == truth, question
 
 
-@pytest.mark.parametrize("reader", [by_polars, by_duckdb, by_deltalake])
-def test_lines_of_json_are_the_records(checkout: Path, reader: Callable[[], Answers]) -> None:
-    reader()
+def test_lines_of_json_are_the_records(checkout: Path) -> None:
+    by_duckdb()
     lines = (checkout / "build" / "records.jsonl").read_text("utf-8").splitlines()
     assert likened(map(json.loads, lines)) == expected().records
+
+
+def test_parquet_files_are_written_and_read_as_shown(checkout: Path) -> None:
+    run_commands("Parquet files")
+    names: Mapping[str, Any] = ran(blocks("Parquet files", "python"))
+    assert [row["offset"] for row in names["latest"].sort("partition", "offset").to_dicts()] == [
+        row["offset"] for row in expected().latest
+    ]
+    assert names["completeness"].height == len(expected().completeness)
 
 
 def test_duckdb_installs_the_extension_as_shown(
     checkout: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _install_from_packages(checkout, monkeypatch, "delta")
-    assert by_duckdb(offline=False).last_offsets == expected().last_offsets
+    assert by_duckdb_s_script("build/lake.sql") == expected()
     assert list((checkout / "installed").rglob("delta.duckdb_extension"))
 
 
@@ -124,12 +132,11 @@ def test_every_block_is_in_a_section_that_a_test_runs() -> None:
     assert found == {
         "The questions": {"sql"},
         "seglake sql": {"bash"},
+        "Parquet files": {"bash", "python"},
+        "DuckDB": {"bash", "python"},
+        "PySpark": {"bash", "python"},
         "Catalogs": set(),  # of servers, see test_catalog_entries
         "Iceberg": {"bash", "python"},
         "JDBC": {"bash"},
-        "PySpark": {"python"},
-        "DuckDB": {"python"},
-        "Polars": {"python"},
-        "deltalake": {"python"},
         "What to know": set(),
     }

@@ -3,15 +3,16 @@
 import csv
 import io
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import delta
 import pytest
 from pyspark.sql import SparkSession
 
 from support.lakes import ingested
-from support.page_readers import by_pyspark, by_views
+from support.page_readers import by_pyspark, by_views, run_commands
 from support.query_answers import Answers, Likened, expected, likened
 from support.query_page import PAGE, blocks, in_checkout
 from support.servers.thrift_server import answer_of, thrift_server
@@ -61,12 +62,21 @@ def test_seglake_sql_answers_what_is_so(spark_session: SparkSession, checkout: P
 
 @pytest.mark.matrix  # DuckDB answers the same questions, and test_readers_agree asks Spark's views
 @pytest.mark.usefixtures("no_names")
-def test_pyspark_answers_what_is_so(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(delta, "configure_spark_with_delta_pip", lambda builder: builder)
+def test_pyspark_answers_what_is_so(checkout: Path) -> None:
     _check(by_pyspark())
     lines = (checkout / "build" / "records.jsonl").read_text("utf-8").splitlines()
     filled = [dict.fromkeys(expected().records[0]) | json.loads(line) for line in lines]
     assert likened(filled) == expected().records
+
+
+@pytest.mark.own_spark
+@pytest.mark.timeout(600)
+def test_pyspark_finds_its_jars_when_the_block_is_pasted(checkout: Path) -> None:
+    run_commands("PySpark")
+    (block,) = blocks("PySpark", "python")
+    pasted = [sys.executable, "-c", f"{block}\nprint('rows', latest.count())"]
+    done = subprocess.run(pasted, capture_output=True, text=True, check=False, cwd=checkout)
+    assert f"rows {len(expected().latest)}\n" in done.stdout, done.stderr
 
 
 @pytest.mark.own_spark

@@ -15,7 +15,7 @@ from support import broker_disks
 from support.cases import cases
 from support.lakes import ingested
 from support.oracle import expected_records
-from support.page_readers import by_deltalake, by_duckdb, by_polars, by_views
+from support.page_readers import by_duckdb, by_parquet, by_views
 from support.query_answers import Answers, Likened
 from support.query_page import in_checkout
 
@@ -23,7 +23,7 @@ Row = Mapping[str, object]
 Reader = Callable[..., Answers]
 
 _TOPIC = "orders"
-_READERS: list[Reader] = [by_duckdb, by_polars, by_deltalake]
+_READERS: list[Reader] = [by_duckdb, by_parquet]
 _BY_NAME = {reader.__name__: reader for reader in _READERS}
 _COMPACTED = ["cmp-tombs", "cmp-v2", "cmp-v0-lz4"]
 
@@ -200,7 +200,7 @@ def test_views_are_right_of_windows_repairs_and_topics_made_again(
     ("reader", "topic"),
     cases(
         [*product(_BY_NAME, _COMPACTED)],
-        telling=[*zip(_BY_NAME, _COMPACTED, strict=True)],
+        telling=[*zip(_BY_NAME, _COMPACTED, strict=False)],
     ),
 )
 def test_tombstones_remove_their_keys(

@@ -9,12 +9,12 @@ from pathlib import Path
 import duckdb
 
 from seglake.lake.tables import TABLES, Table
-from seglake.pipelines.lake_query.scripts import duckdb_script
+from seglake.pipelines.lake_query.duckdb_script import live_statements
 from support.lakes import read_arrow
 
 
 def over(lake: Path, tables: tuple[Table, ...] = TABLES) -> duckdb.DuckDBPyConnection:
-    """Where the tables of the lake have their names, and the views of conf/duckdb.sql theirs.
+    """Where the tables of the lake have their names, and the views for DuckDB theirs.
 
     Args:
         tables: those that are asked; what the others hold is not said.
@@ -36,8 +36,8 @@ def _connection() -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect(":memory:", config={"threads": 1})
     for table in TABLES:
         connection.register(table.name, table.schema.empty_table())
-    for statement in duckdb_script().split(";\n"):
-        if statement.strip() and "delta_scan" not in statement:
+    for statement in live_statements("/of/another/test", None, []):
+        if "delta" not in statement:
             connection.execute(statement)
     connection.execute("pragma disable_optimizer")
     return connection

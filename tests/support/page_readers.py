@@ -2,17 +2,23 @@
 
 import io
 import json
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
+from seglake.cli import register_command, sql_command
 from support.query_answers import Answers, likened
-from support.query_page import blocks, questions, ran
+from support.query_page import LAKE, blocks, questions, ran
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 # Any: frames and relations of libraries that this package does not import.
-_CAUSES = ("compacted", "deleted", "remote", "quarantined", "missing")
+_COMMANDS = {"sql": sql_command.main, "register": register_command.main}
 
 
 def by_views(session: "SparkSession", lake: str, topic: str | None = None) -> Answers:
@@ -29,54 +35,53 @@ def by_views(session: "SparkSession", lake: str, topic: str | None = None) -> An
 
 
 def by_pyspark() -> Answers:
-    """In the session of the tests, which has the JARs and needs none fetched."""
+    """In the session of the tests, which has the JARs already."""
+    run_commands("PySpark")
     names: Mapping[str, Any] = ran(blocks("PySpark", "python"))
     return Answers(*(likened(names[name].toArrow().to_pylist()) for name in Answers._fields))
 
 
-def by_polars(topic: str | None = None) -> Answers:
-    """`topic` takes the place of the page's own."""
-    names: Mapping[str, Any] = ran(_of_topic(blocks("Polars", "python"), topic))
-    picked = names["last_offsets"].select("topic", "partition", "next_offset")
-    frames = (picked, *(names[name] for name in Answers._fields[1:]))
-    return Answers(*(likened(frame.to_dicts()) for frame in frames))
+def by_parquet(topic: str | None = None) -> Answers:
+    """The file of each question, as Polars reads it; `topic` takes the place of the page's own."""
+    file = Path("build/answer.parquet")
+    answers = []
+    for question in _of_topic(questions(), topic):
+        _, said = _printed(sql_command.main, ["--lake", LAKE, "--parquet", str(file), question])
+        assert "rows in" in said
+        answers.append(likened(pl.read_parquet(file).to_dicts()))
+    return Answers(*answers)
 
 
-def by_duckdb(*, offline: bool = True, topic: str | None = None) -> Answers:
-    """With the extension from its package, or as DuckDB installs it."""
-    install, load, *rest = blocks("DuckDB", "python")
-    names: Mapping[str, Any] = ran([load if offline else install, *rest])
-    questions = _of_topic(names["questions"], topic)
-    return Answers(*(_of_relation(names["con"].sql(question)) for question in questions))
+def by_duckdb(topic: str | None = None) -> Answers:
+    """Over the files, without an extension."""
+    return by_duckdb_s_script("build/files.sql", topic)
 
 
-def by_deltalake(topic: str | None = None) -> Answers:
-    """What the page has as dictionaries, made rows."""
-    names: Mapping[str, Any] = ran(_of_topic(blocks("deltalake", "python"), topic))
-    reached = [
-        {"topic": log[0], "partition": log[1], "next_offset": names["last_offsets"].get(log)}
-        for log in names["completeness"]
-    ]
-    damage = [
-        {**dict(zip(names["COLUMNS"], place, strict=True)), "resolution": resolution}
-        for place, resolution in sorted(names["quarantined"].items())
-    ]
-    sums = [
-        {"topic": log[0], "partition": log[1], **dict.fromkeys(_CAUSES, 0), **row}
-        for log, row in names["completeness"].items()
-    ]
-    latest = sorted(names["latest"], key=lambda row: (row["partition"], row["offset"]))
-    shown = [
-        {
-            "partition": row["partition"],
-            "key_text": names["text"](row["key"]),
-            "value_text": names["text"](row["value"]),
-            "offset": row["offset"],
-            "timestamp": row["timestamp"],
-        }
-        for row in latest
-    ]
-    return Answers(*map(likened, (reached, names["records"], damage, sums, shown)))
+def by_duckdb_s_script(script: str, topic: str | None = None) -> Answers:
+    """By one of the two scripts that the page prints."""
+    run_commands("DuckDB")
+    (block,) = blocks("DuckDB", "python")
+    names: Mapping[str, Any] = ran([block.replace("build/lake.sql", script)])
+    asked = _of_topic(names["questions"], topic)
+    return Answers(*(_of_relation(names["con"].sql(question)) for question in asked))
+
+
+def run_commands(section: str) -> None:
+    """Run the lines of the block of a section that are seglake's, and write what they print."""
+    (block,) = blocks(section, "bash")
+    for line in block.splitlines():
+        command, _, target = line.partition(" > ")
+        _, name, *arguments = shlex.split(command)
+        printed, _ = _printed(_COMMANDS[name], arguments)
+        if target:
+            Path(target).write_text(printed, "utf-8")
+
+
+def _printed(main: Callable[[Sequence[str]], int], arguments: Sequence[str]) -> tuple[str, str]:
+    out, errors = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(errors):
+        assert main(arguments) == 0, errors.getvalue()
+    return out.getvalue(), errors.getvalue()
 
 
 def _of_topic(sources: Sequence[str], topic: str | None) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 
 _ROOT = Path(__file__).resolve().parents[2]
 PAGE = _ROOT / "docs" / "query.md"
-_LAKE = "build/demo"
+LAKE = "build/demo"
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 # Any: a block's own variables, of any type.
@@ -38,10 +38,9 @@ def ran(sources: list[str]) -> Names:
 @contextmanager
 def in_checkout(folder: Path, lake: Path) -> Iterator[Path]:
     """Be in a folder that has what the page takes for granted, with another lake for its own."""
-    for name in ("conf", "docs"):
-        (folder / name).symlink_to(_ROOT / name)
-    (folder / _LAKE).parent.mkdir()
-    (folder / _LAKE).symlink_to(lake)
+    (folder / "docs").symlink_to(_ROOT / "docs")
+    (folder / LAKE).parent.mkdir()
+    (folder / LAKE).symlink_to(lake)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         yield folder

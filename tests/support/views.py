@@ -1,4 +1,4 @@
-"""Asks the views of the product, as conf/duckdb.sql has them, over the tables of a lake."""
+"""Asks the views for DuckDB, as `register` prints them, over the tables of a lake."""
 
 import re
 from pathlib import Path

@@ -212,11 +212,12 @@ def register_parser() -> argparse.ArgumentParser:
     """Arguments of `seglake register`."""
     parser = new_parser(
         "register",
-        usage="--lake URI --database NAME (--metastore URI | --print [DIALECT] | --iceberg FOLDER)"
-        " [options]",
+        usage="--lake URI [--database NAME] (--metastore URI | --print [DIALECT] |"
+        " --iceberg FOLDER) [options]",
         description="Make the tables and views of a lake known to a catalog, under their names. No"
         " data is copied.\nRun it again after new topics: each has a view.",
         example="--lake /data/lake --database kafka --metastore thrift://metastore:9083\n"
+        "--lake /data/lake --print duckdb > lake.sql\n"
         "--lake s3://bucket/lake --database unity.kafka --print\n"
         "--lake s3://bucket/lake --database kafka --iceberg s3://bucket/iceberg",
     )
@@ -225,8 +226,7 @@ def register_parser() -> argparse.ArgumentParser:
     add(
         "--database",
         metavar="NAME",
-        required=True,
-        help="where they go; Spark makes it when it is missing",
+        help="where they go; --print spark and duckdb can do without",
     )
     add = parser.add_mutually_exclusive_group().add_argument
     add("--metastore", metavar="URI", help="a Hive metastore, as thrift://HOST:PORT")

@@ -7,7 +7,7 @@ from functools import partial
 
 from seglake.cli.arguments import register_parser, settings_of
 from seglake.cli.outcome import run_job
-from seglake.errors import ExitCode
+from seglake.errors import ExitCode, WrongCallError
 from seglake.pipelines.lake_query.registration import CatalogDialect
 
 
@@ -27,6 +27,8 @@ def _register(arguments: argparse.Namespace) -> int:
         for statement in statements_of(arguments.lake, arguments.database, dialect, settings):
             sys.stdout.write(f"{statement};\n")
         return ExitCode.DONE
+    if arguments.database is None:
+        raise WrongCallError("name the database with --database; only --print can do without")
     verbosity = arguments.verbose - arguments.quiet
     place = arguments.lake, arguments.database
     if arguments.iceberg is not None:

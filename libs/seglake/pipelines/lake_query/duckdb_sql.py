@@ -45,7 +45,7 @@ def below(path: str, folder: str) -> str:
 
 def settings(folder: str) -> list[str]:
     """Statements after which nothing but the folder can be read, and nothing written."""
-    allowed = f"allowed_directories = [{_literal(folder)}]"
+    allowed = f"allowed_directories = [{literal(folder)}]"
     return [f"SET {setting}" for setting in (*_AS_SPARK, allowed, *_LOCKS)]
 
 
@@ -66,9 +66,9 @@ def view_of_files(table: Table, paths: Iterable[str]) -> str:
     folders = f", hive_partitioning = true, hive_types = {{{types}}}" if types else ""
     selects = []
     for value, files in _by_reading(table, paths).items():
-        said = {} if value is None else dict.fromkeys(table.partition_by, f"{_literal(value)} AS ")
+        said = {} if value is None else dict.fromkeys(table.partition_by, f"{literal(value)} AS ")
         columns = ", ".join(f'{said.get(name, "")}"{name}"' for name in table.schema.names)
-        listed = ", ".join(map(_literal, files))
+        listed = ", ".join(map(literal, files))
         files_sql = f"FROM read_parquet([{listed}]{folders}{by_name})"
         selects.append(f"SELECT {columns} {f'FROM ({added}{files_sql})' if added else files_sql}")
     return view(table.name, " UNION ALL ".join(selects))
@@ -79,7 +79,8 @@ def no_rows(table: Table) -> str:
     return f"no_rows_of_{table.name}"
 
 
-def _literal(text: str) -> str:
+def literal(text: str) -> str:
+    """Return a text as SQL writes it."""
     return "'{}'".format(text.replace("'", "''"))
 
 

@@ -8,11 +8,22 @@ from enum import StrEnum
 
 
 class CatalogDialect(StrEnum):
-    """Spark's statements are Unity Catalog's and Databricks' too."""
+    """Whose SQL `--print` prints; Spark's is Unity Catalog's and Databricks' too.
+
+    `DUCKDB` reads the newest state by the extension delta; `DUCKDB_FILES` reads the files of the
+    lake as it is now, and needs no extension.
+    """
 
     SPARK = "spark"
+    DUCKDB = "duckdb"
+    DUCKDB_FILES = "duckdb-files"
     TRINO = "trino"
     ATHENA = "athena"
+
+    @property
+    def is_duckdb(self) -> bool:
+        """Whether DuckDB runs the statements."""
+        return self in (CatalogDialect.DUCKDB, CatalogDialect.DUCKDB_FILES)
 
 
 @dataclass(frozen=True, slots=True)
