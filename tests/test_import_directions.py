@@ -24,6 +24,7 @@ _COMMON = frozenset(
     {
         *("errors", "near_names", "printable"),
         *("pipelines.progress", "pipelines.progress_views", "pipelines.settings"),
+        *("pipelines.offset_places", "pipelines.recovery"),
     }
 )
 _INGEST = "pipelines.segment_ingest"
@@ -52,6 +53,8 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
     "pipelines.progress": frozenset({"pipelines.progress_views", "task_engine"}),
     "pipelines.progress_views": frozenset({"printable"}),
     "pipelines.settings": frozenset({"errors", "kafka_log", "near_names"}),
+    "pipelines.offset_places": frozenset({"kafka_log", "pipelines.progress"}),
+    "pipelines.recovery": frozenset({"kafka_log", "pipelines.offset_places", "pipelines.progress"}),
     **dict.fromkeys(_PIPELINES, _LIBRARIES | _COMMON | {"segment_codec"}),
     **dict.fromkeys(_OF_ITS_STEPS, _LIBRARIES | _COMMON | {"segment_codec", _INGEST}),
     "environment": frozenset({"storage", "task_engine", "segment_codec"} | _COMMON),

@@ -1,10 +1,13 @@
 """What needs a look, from what was seen of a log and what the tables have of it."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
 
 import pytest
 
+from seglake.kafka_log.gap_ranges import GapRanges
 from seglake.kafka_log.observation import LeftRange, Observation, StoppedBy
 from seglake.kafka_log.replica import PartitionKey
 from seglake.pipelines.lake_report.damage import Damage
@@ -14,10 +17,9 @@ from seglake.pipelines.lake_report.model import (
     Finding,
     Level,
     Need,
-    Offsets,
-    OffsetState,
     level_of,
 )
+from seglake.pipelines.recovery import LOSS_ABOVE, Loss
 
 _NOW = datetime(2026, 11, 2, tzinfo=UTC)
 _SEEN = Observation(
@@ -34,21 +36,25 @@ _SEEN = Observation(
     observed_at=_NOW,
     run_id="r",
 )
-_LEFT = {OffsetState.NOT_INGESTED: Offsets(50, ((100, 150),))}
+_RANGES = GapRanges(1, 50, ((100, 150),))
 
 
 def _found(
     seen: Observation | None = None,
-    offsets: dict[OffsetState, Offsets] = _LEFT,
+    lost: Mapping[Loss, GapRanges] = MappingProxyType({}),
     damage: Damage | None = None,
     told: tuple[Finding, ...] = (),
     stuck_after: timedelta | None = None,
 ) -> tuple[Finding, ...]:
-    return findings_of(offsets, seen, damage or Damage(), told, now=_NOW, stuck_after=stuck_after)
+    return findings_of(lost, seen, damage or Damage(), told, now=_NOW, stuck_after=stuck_after)
 
 
-def test_offsets_above_the_high_watermark_are_routine() -> None:
-    assert _found(_SEEN) == ()
+@pytest.mark.parametrize("loss", Loss)
+def test_a_partition_with_loss_is_never_fine(loss: Loss) -> None:
+    (found,) = _found(lost={loss: _RANGES})
+    assert found.text == "50 offsets in [100, 150)"
+    is_known = loss.waits or loss is Loss.NEVER_INGESTED
+    assert level_of(found.need) is (Level.KNOWN if is_known else Level.LOOK)
 
 
 def test_bound_that_stands_still_longer_than_the_limit_needs_a_look() -> None:
@@ -73,32 +79,35 @@ def test_what_stopped_a_run_is_told_with_its_level(
     stop: StoppedBy, need: Need, level: Level
 ) -> None:
     left = (LeftRange("why", 100, 150),)
+    lost = {LOSS_ABOVE[stop]: _RANGES} if stop in LOSS_ABOVE and stop is not StoppedBy.TAIL else {}
     detail = "what" if stop in (StoppedBy.REFUSED, StoppedBy.UNREAD) else None
-    (found,) = _found(replace(_SEEN, stopped_by=stop, detail=detail, not_ingested=left))
+    (found,) = _found(replace(_SEEN, stopped_by=stop, detail=detail, not_ingested=left), lost)
     assert (found.need, level_of(found.need)) == (need, level)
     assert found.text in ("what; why", "why", "50 offsets in [100, 150)")
 
 
 def test_what_is_proved_and_not_on_the_disk_is_told_beside_what_stopped_a_run() -> None:
-    seen = replace(_SEEN, stopped_by=StoppedBy.TAIL, detail="[9, 12): the recovery point says 12")
-    assert [(found.need, found.text) for found in _found(seen)] == [
-        (Need.NOT_ON_DISK, "[9, 12): the recovery point says 12"),
+    left = (LeftRange("not on disk: the recovery point says 12", 9, 12),)
+    seen = replace(_SEEN, stopped_by=StoppedBy.TAIL, not_ingested=left)
+    lost = {Loss.NOT_ON_DISK: GapRanges(1, 3, ((9, 12),))}
+    assert [(found.need, found.text) for found in _found(seen, lost)] == [
+        (Need.NOT_ON_DISK, "3 offsets in [9, 12): the recovery point says 12"),
         (Need.TAIL, ""),
     ]
+    assert [found.need for found in _found(seen)] == [Need.TAIL]  # the lake has them by now
 
 
 def test_partition_without_a_segment_of_which_nothing_is_proved_is_fine() -> None:
-    assert _found(replace(_SEEN, stopped_by=StoppedBy.NO_SEGMENT), offsets={}) == ()
+    assert _found(replace(_SEEN, stopped_by=StoppedBy.NO_SEGMENT)) == ()
 
 
 def test_lost_offsets_are_told_with_the_first_places_the_most_urgent_need_first() -> None:
     ranges = tuple((start, start + 2) for start in range(0, 50, 10))
-    offsets = {
-        OffsetState.QUARANTINED: Offsets(1, ((7, 8),)),
-        OffsetState.MISSING: Offsets(10, ranges),
-        OffsetState.COMPACTED: Offsets(3, ((60, 63),)),
+    lost = {
+        Loss.QUARANTINED: GapRanges(1, 1, ((7, 8),)),
+        Loss.MISSING: GapRanges(5, 10, ranges),
     }
-    assert _found(offsets=offsets) == (
+    assert _found(lost=lost) == (
         Finding(Need.MISSING, "10 offsets in [0, 2), [10, 12), [20, 22), …"),
         Finding(Need.QUARANTINED, "1 offset in [7, 8)"),
     )
@@ -109,12 +118,20 @@ def test_what_the_run_says_goes_before_what_the_tables_say() -> None:
     assert _found(replace(_SEEN, stopped_by=StoppedBy.REFUSED), told=told) == told
 
 
-@pytest.mark.parametrize(("verb", "needs"), [("differs from", 1), ("lost an election to", 0)])
-def test_replicas_that_differ_need_a_look_and_lost_elections_do_not(verb: str, needs: int) -> None:
+@pytest.mark.parametrize(
+    ("verb", "need", "level"),
+    [
+        ("differs from", Need.REPLICAS_DIFFER, Level.LOOK),
+        ("lost an election to", Need.LOST_TAIL, Level.KNOWN),
+    ],
+)
+def test_replicas_that_differ_need_a_look_and_lost_elections_are_worth_knowing(
+    verb: str, need: Need, level: Level
+) -> None:
     detail = f"leader epoch 1, offsets 0 to 4 {verb} leader epoch 1, offsets 0 to 4"
     place = _place("replica_conflict", detail)
     found = _found(damage=Damage((place,), 1))
-    assert [finding.need for finding in found] == [Need.REPLICAS_DIFFER] * needs
+    assert [(finding.need, level_of(finding.need)) for finding in found] == [(need, level)]
 
 
 @pytest.mark.parametrize(
@@ -129,8 +146,8 @@ def test_sound_batches_above_the_limit_need_no_other_replica(
     codes: list[str], needs: list[Need]
 ) -> None:
     places = tuple(_place(code) for code in codes)
-    offsets = {OffsetState.QUARANTINED: Offsets(1, ((7, 8),))}
-    found = _found(offsets=offsets, damage=Damage(places, len(places)))
+    lost = {Loss.QUARANTINED: GapRanges(1, 1, ((7, 8),))}
+    found = _found(lost=lost, damage=Damage(places, len(places)))
     assert [finding.need for finding in found] == needs
 
 

@@ -10,7 +10,11 @@ from seglake.kafka_log.observation import LeftRange, Observation, StoppedBy
 from seglake.kafka_log.replica import PartitionKey
 from seglake.log_tables import observation_rows as observation_rows_module
 from seglake.log_tables.coverage import Coverage
-from seglake.log_tables.observation_rows import append_observations, newest_observations
+from seglake.log_tables.observation_rows import (
+    NewestPlaces,
+    append_observations,
+    newest_observations,
+)
 from support.lake_rows import Lake, new_lake
 
 _T0 = datetime(2026, 11, 1, tzinfo=UTC)
@@ -45,7 +49,8 @@ def _seen(key: PartitionKey, hours: int, log_end: int) -> Observation:
 
 
 def _record(lake: Lake, *seen: Observation, source_id: str = _SOURCE) -> None:
-    append_observations(lake.tables, seen, source_id=source_id, run_id="run")
+    places = NewestPlaces(max(each.observed_at for each in seen))
+    append_observations(lake.tables, seen, places, source_id=source_id, run_id="run")
 
 
 def test_what_was_seen_comes_back_as_it_was(lake: Lake) -> None:

@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import NamedTuple, Self
 
 from seglake.kafka_log.log_bounds import LogBounds
+from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.read_policy import Isolation, ReadPolicy, UpperBound
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.kafka_log.replica_selection import likely
@@ -29,17 +30,42 @@ class StoppedBy(StrEnum):
     UNREAD = "unread"  # something of it could not be read
 
 
+NOT_ON_DISK = "not on disk: "
+"""How the reason begins for offsets that are proved and not there."""
+
 _BOUNDS = frozenset(
     {StoppedBy.HIGH_WATERMARK, StoppedBy.NO_HIGH_WATERMARK, StoppedBy.OPEN_TRANSACTION}
 )
 
 
 class LeftRange(NamedTuple):
-    """Offsets of a log that are not ingested yet, and why."""
+    """Offsets of a log that are not ingested, and why."""
 
     reason: str
     from_offset: int
     log_end_offset: int
+
+    @property
+    def is_on_disk(self) -> bool:
+        """Whether the offsets are there; else the broker's own files prove that they were."""
+        return not self.reason.startswith(NOT_ON_DISK)
+
+    def names(self, folder: str) -> bool:
+        """Say whether the reason tells of the copy in a folder."""
+        return f"{self.reason} ".find(f" {folder} ") >= 0
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadPlace:
+    """A file or folder of a source that was not read, and that the log of no partition explains.
+
+    Attributes:
+        ranges: the offsets that are proved to have been there, as far as any are.
+    """
+
+    path: str
+    reason: str
+    ranges: tuple[OffsetRange, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +75,8 @@ class Observation:
     Attributes:
         log_end_offset, last_stable_offset: None where the log could not be read.
         next_offset: up to where its bounds let a run ingest, None where nothing can be.
-        detail: why the log was refused or not read; of others what is proved and not on the disk.
+        detail: why the log was refused or not read.
+        not_ingested: what is on the disk above `next_offset`, and what is proved and not there.
         first_log_end_offset: the lowest log end since `next_offset` has not advanced.
         waiting_since: since when offsets have lain above this `next_offset`, None where none do.
         listing: what told that the log had moved, see `listing_of`; None where it must be looked
@@ -76,6 +103,16 @@ class Observation:
     def says_why_unread(self) -> bool:
         """Whether `detail` is why nothing is known of the log's end."""
         return self.stopped_by in (StoppedBy.REFUSED, StoppedBy.UNREAD)
+
+    @property
+    def not_on_disk(self) -> tuple[LeftRange, ...]:
+        """What the broker's own files prove, and its disk does not have."""
+        return tuple(left for left in self.not_ingested if not left.is_on_disk)
+
+    @property
+    def waiting(self) -> tuple[LeftRange, ...]:
+        """What is on the disk, and no run could ingest yet."""
+        return tuple(left for left in self.not_ingested if left.is_on_disk)
 
     @property
     def moved_offsets(self) -> int:

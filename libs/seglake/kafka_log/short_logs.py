@@ -34,8 +34,12 @@ class ShortLog:
     @property
     def reason(self) -> str:
         ranges = ", ".join(f"[{start}, {stop})" for start, stop in self.ranges)
-        said = f"{self.claim.said_by} says {self.claim.offset}"
-        return f"{self.key}: {ranges}: {said}, {self.found}"
+        return f"{self.key}: {ranges}: {self.proof}"
+
+    @property
+    def proof(self) -> str:
+        """Say which file proves the offsets, and what there is."""
+        return f"{self.claim.said_by} says {self.claim.offset}, {self.found}"
 
     def below(self, offset: int) -> "ShortLog | None":
         """Return what is lost below an offset, None for nothing."""

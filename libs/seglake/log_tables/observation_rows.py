@@ -1,12 +1,14 @@
 """What runs saw of each partition, as rows of `observations` and back. Effect."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from datetime import datetime
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from seglake.kafka_log.observation import LeftRange, Observation, StoppedBy
+from seglake.kafka_log.observation import LeftRange, Observation, StoppedBy, UnreadPlace
 from seglake.kafka_log.replica import PartitionKey
 from seglake.lake.blind_append import append_file, newest_rows
 from seglake.lake.delta_tables import LakeTables
@@ -26,11 +28,23 @@ _PLAIN = tuple(
 )
 
 
+class NewestPlaces(NamedTuple):
+    """What a run left unread beside the partitions' logs, and when it recorded anything."""
+
+    observed_at: datetime
+    places: tuple[UnreadPlace, ...] = ()
+
+
 @dataclass(slots=True)
 class NewestObservations:
-    """The newest observation of each partition that was asked for, and what was read for them."""
+    """The newest observation of each partition that was asked for, and what was read for them.
+
+    Attributes:
+        places: what the newest run left unread beside the partitions' logs.
+    """
 
     by_key: dict[PartitionKey, Observation] = field(default_factory=dict)
+    places: tuple[UnreadPlace, ...] = ()
     file_count: int = 0
     row_count: int = 0
 
@@ -49,8 +63,12 @@ def newest_observations(
     missing = set(keys)
     if not missing or not tables.has(OBSERVATIONS):
         return newest
+    has_places = False
     for rows in newest_rows(tables, OBSERVATIONS, _NAMES):
         newest.file_count += 1
+        last = None if has_places else places_of(rows).get(source_id)
+        if last is not None:
+            newest.places, has_places = last.places, True
         newest.row_count += rows.num_rows
         found = {
             observation.key: observation
@@ -67,16 +85,20 @@ def newest_observations(
 
 
 def every_observation(
-    tables: LakeTables, coverage_of: Callable[[str], Coverage]
+    tables: LakeTables, coverage_of: Callable[[str], Coverage], places: dict[str, NewestPlaces]
 ) -> Iterator[tuple[str, Observation]]:
     """Yield all that runs saw of all partitions, each with its source, in no order.
 
     Args:
         coverage_of: of a source, tells which topic id rows belong to that have none.
+        places: what the newest run of each source left unread; added to.
     """
     if not tables.has(OBSERVATIONS):
         return
     for rows in newest_rows(tables, OBSERVATIONS, _NAMES):
+        for source_id, found in places_of(rows).items():
+            before = places.setdefault(source_id, found)
+            places[source_id] = max(before, found, key=attrgetter("observed_at"))
         sources = rows.column("source_id").unique().to_pylist()
         for source_id in filter(None, sources):
             for observation in _observations(rows, source_id, coverage_of(source_id)):
@@ -84,19 +106,69 @@ def every_observation(
 
 
 def append_observations(
-    tables: LakeTables, observations: Sequence[Observation], *, source_id: str, run_id: str
+    tables: LakeTables,
+    observations: Sequence[Observation],
+    places: NewestPlaces,
+    *,
+    source_id: str,
+    run_id: str,
 ) -> None:
-    """Write at least one observation, as one file.
+    """Write at least one observation or place, as one file.
+
+    Args:
+        places: all that are unread, each time: only those of the newest run count.
 
     Raises:
         SeglakeError: they are not recorded, or may be; a later run sees what this one saw.
     """
+    rows = [_row(seen, source_id) for seen in observations]
+    rows += _place_rows(places, source_id, run_id)
     with ParquetFile(tables.storage, tables.lake_path, OBSERVATIONS, topic="") as output:
-        output.write(OBSERVATIONS.to_arrow(_row(seen, source_id) for seen in observations))
+        output.write(OBSERVATIONS.to_arrow(rows))
         file = output.close()
-    now_ms = int(max(seen.observed_at for seen in observations).timestamp() * 1000)
+    times = [places.observed_at, *(seen.observed_at for seen in observations)]
     if file is not None:
+        now_ms = int(max(times).timestamp() * 1000)
         append_file(tables, OBSERVATIONS, file, run_id=run_id, now_ms=now_ms)
+
+
+def places_of(rows: pa.Table) -> dict[str, NewestPlaces]:
+    """Return what the newest run of each source left unread: its rows that name no partition."""
+    newest: dict[str, datetime] = {}
+    # Any: the columns have many types.
+    columns: list[list[Any]] = [rows.column(n).to_pylist() for n in ("source_id", "observed_at")]
+    for source_id, time in zip(*columns, strict=True):
+        newest[source_id] = max(time, newest.get(source_id, time))
+    found = {source_id: NewestPlaces(time) for source_id, time in newest.items()}
+    if rows.column("partition").null_count:
+        for row in rows.to_pylist():
+            of_source = found[row["source_id"]]
+            if row["partition"] is None and row["observed_at"] == of_source.observed_at:
+                places = (*of_source.places, _place(row))
+                found[row["source_id"]] = of_source._replace(places=places)
+    return found
+
+
+def _place(row: Mapping[str, Any]) -> UnreadPlace:
+    left = row["not_ingested"] or ()
+    ranges = tuple((each["from_offset"], each["log_end_offset"]) for each in left)
+    return UnreadPlace(row["listing"], row["detail"], ranges)
+
+
+def _place_rows(places: NewestPlaces, source_id: str, run_id: str) -> Iterator[tuple[Any, ...]]:
+    """Yield a row for each place."""
+    for place in places.places:
+        left = [LeftRange(place.reason, *offsets)._asdict() for offsets in place.ranges]
+        values = {
+            "source_id": source_id,
+            "stopped_by": str(StoppedBy.UNREAD),
+            "detail": place.reason,
+            "not_ingested": left or None,
+            "listing": place.path,
+            "run_id": run_id,
+            "observed_at": places.observed_at,
+        }
+        yield tuple(values.get(name) for name in _NAMES)
 
 
 def _row(observation: Observation, source_id: str) -> tuple[Any, ...]:
@@ -119,7 +191,7 @@ def _observations(rows: pa.Table, source_id: str, coverage: Coverage) -> Iterabl
     # In the order of their times, so that the newest comes last, whoever wrote the file.
     for index in sorted(range(len(times)), key=times.__getitem__):
         source = columns["source_id"][index]
-        if source != source_id:
+        if source != source_id or columns["partition"][index] is None:
             continue
         key = PartitionKey(
             columns["topic"][index], columns["partition"][index], columns["topic_id"][index]

@@ -19,6 +19,7 @@ from seglake.pipelines.lake_audit.ledger import (
     first_topic_ids,
     newest_by_partition,
     rows_by_partition,
+    unread_places,
 )
 
 _MOST_READINGS = 5
@@ -29,7 +30,7 @@ _AUDITED = (RECORDS, BATCHES, QUARANTINE, GAPS, CHECKPOINTS)
 _OBSERVED = (
     *("source_id", "topic_id", "topic", "partition", "log_start_offset", "high_watermark"),
     *("last_stable_offset", "log_end_offset", "next_offset", "run_id", "observed_at"),
-    *("stopped_by", "detail"),
+    *("stopped_by", "detail", "not_ingested", "listing"),
 )
 
 Topic = tuple[str, str]  # source id and name
@@ -42,6 +43,7 @@ class LakeState:
     Attributes:
         rows: the ledger's, by partition.
         seen: the newest row of `observations`.
+        unread: its rows of what was left unread beside the partitions.
         unsettled: topics with a commit that is begun and not in every table, and what to say.
         begun: topics with a commit that is written down and not complete, or was given up.
         broken: topics whose tables cannot come from our commits, and what to say.
@@ -50,6 +52,7 @@ class LakeState:
     snapshots: Mapping[str, Snapshot]
     rows: Mapping[LakePartition, tuple[Row, ...]]
     seen: Mapping[LakePartition, Row]
+    unread: tuple[Row, ...]
     first_ids: Mapping[Topic, str]
     unsettled: Mapping[Topic, str]
     broken: Mapping[Topic, str]
@@ -109,10 +112,12 @@ def _read_once(tables: LakeTables) -> LakeState:
                 f"{topic[1]}: a commit is begun and not in every table yet (generations: {said}); "
                 "its rows are not audited, and if no run is going on the next ingest completes it"
             )
+    observations = [*_observations(tables)]
     return LakeState(
         snapshots=snapshots,
         rows={partition: tuple(found) for partition, found in by_partition.items()},
-        seen=newest_by_partition(_observations(tables), first_ids),
+        seen=newest_by_partition(observations, first_ids),
+        unread=tuple(unread_places(observations)),
         first_ids=first_ids,
         unsettled=unsettled,
         broken=broken,

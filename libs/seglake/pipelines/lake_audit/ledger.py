@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
@@ -212,10 +213,26 @@ def rows_by_partition(rows: Iterable[Row], first_ids: FirstIds) -> dict[LakePart
     return found
 
 
+def unread_places(rows: Iterable[Row]) -> list[Row]:
+    """The rows of `observations` that name no partition, of the newest run of each source."""
+    listed = [*rows]
+    newest: dict[str, datetime] = {}
+    for row in listed:
+        time, source_id = row["observed_at"], row["source_id"]
+        newest[source_id] = max(time, newest.get(source_id, time))
+    return [
+        row
+        for row in listed
+        if row["partition"] is None and row["observed_at"] == newest[row["source_id"]]
+    ]
+
+
 def newest_by_partition(rows: Iterable[Row], first_ids: FirstIds) -> dict[LakePartition, Row]:
     """The row of `observations` of each partition that is the newest."""
     found: dict[LakePartition, Row] = {}
     for row in rows:
+        if row["partition"] is None:
+            continue
         partition = _partition_of(row, first_ids)
         newest = found.setdefault(partition, row)
         if row["observed_at"] > newest["observed_at"]:

@@ -12,7 +12,7 @@ from seglake.pipelines.lake_audit.cells import Cell, TopicFile, cells_of
 from seglake.pipelines.lake_audit.lake_audit import LakeAudit
 from seglake.pipelines.lake_audit.lake_state import LakeState, read_state
 from seglake.pipelines.lake_audit.ledger import LakePartition, PartitionLedger, partition_ledger
-from seglake.pipelines.lake_audit.left_logs import left_logs
+from seglake.pipelines.lake_audit.left_logs import left_logs, unread
 from seglake.pipelines.lake_audit.partition_audit import PartitionAudit, audit_partition
 from seglake.pipelines.lake_audit.topic_files import files_by_topic, look, look_tasks
 from seglake.pipelines.progress import RunReporter, Unit
@@ -77,6 +77,7 @@ def _lake_problems(state: LakeState, partitions: Collection[PartitionAudit]) -> 
     yield from _empty_lake(state)
     yield from _damage_alone(partitions) if state.rows else ()
     yield from left_logs(state.seen, covered)
+    yield from unread(state.unread)
 
 
 def _topic_files(

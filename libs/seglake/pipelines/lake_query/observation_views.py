@@ -34,6 +34,7 @@ seen AS (
          {_SEEN},
          NULL AS generation
   FROM observations
+  WHERE partition IS NOT NULL
   UNION ALL
   SELECT source_id, topic_id, topic, partition,
          {_INGESTED},

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field
 
 from seglake.errors import ExitCode
 from seglake.kafka_log.gap_ranges import GapRanges, gaps_joined
+from seglake.pipelines.offset_places import GapsByPartition, named_counts, named_gaps
 from seglake.pipelines.progress import show_count
 from seglake.pipelines.segment_ingest.committing.concurrent_ranges import ConcurrentRange
 from seglake.pipelines.segment_ingest.repair.repair import RepairResult
@@ -19,7 +20,6 @@ from seglake.pipelines.segment_ingest.report.gap_report import (
     standing_gaps,
 )
 from seglake.pipelines.segment_ingest.report.ingest_summary import shown_concurrent, shown_plan
-from seglake.pipelines.segment_ingest.report.places import GapsByPartition, named_counts, named_gaps
 from seglake.pipelines.segment_ingest.report.unread_files import UnreadEntry, need_a_look
 from seglake.printable import as_lines
 

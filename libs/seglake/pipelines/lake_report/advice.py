@@ -106,6 +106,21 @@ ADVICE = {
         "An election has gone against …: nothing more is ingested from it",
         "nothing",
     ),
+    Need.LOST_TAIL: Advice(
+        "Batches of a replica that lost an election are in quarantine",
+        "batches of a replica lost an election",
+        "nothing",
+    ),
+    Need.NEVER_INGESTED: Advice(
+        "Never ingested",
+        "never ingested: outside of the chosen times",
+        "nothing, if these times were left out; else run `seglake ingest` again without them",
+    ),
+    Need.WAITING: Advice(
+        "Above the high watermark",
+        "not ingested yet: …",
+        "a later run ingests it; see the next rows",
+    ),
     Need.TAIL: Advice(
         "The last segment ends in something that is not a whole batch",
         "the last segment ends in …",

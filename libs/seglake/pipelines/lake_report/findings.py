@@ -3,25 +3,33 @@
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 
-from seglake.kafka_log.observation import Observation, StoppedBy
+from seglake.kafka_log.gap_ranges import GapRanges
+from seglake.kafka_log.observation import NOT_ON_DISK, Observation, StoppedBy, UnreadPlace
 from seglake.pipelines.lake_report.damage import Damage
 from seglake.pipelines.lake_report.model import (
     RANKS,
     DamagedPlace,
     Finding,
     Need,
-    Offsets,
-    OffsetState,
 )
 from seglake.pipelines.progress import show_count, show_duration
+from seglake.pipelines.recovery import Loss
 from seglake.segment_codec.errors import DefectCode
+from seglake.segment_codec.log_dir import parse_folder_name
 
 _MOST_RANGES = 3
 _NEEDS = {
-    OffsetState.MISSING: Need.MISSING,
-    OffsetState.SUPERSEDED: Need.SUPERSEDED,
-    OffsetState.QUARANTINED: Need.QUARANTINED,
-    OffsetState.REMOTE: Need.REMOTE,
+    Loss.MISSING: Need.MISSING,
+    Loss.QUARANTINED: Need.QUARANTINED,
+    Loss.SUPERSEDED: Need.SUPERSEDED,
+    Loss.REFUSED: Need.REFUSED,
+    Loss.LEFT_OUT: Need.LEFT_OUT,
+    Loss.NOT_ON_DISK: Need.NOT_ON_DISK,
+    Loss.REMOTE: Need.REMOTE,
+    Loss.NO_HIGH_WATERMARK: Need.NO_HIGH_WATERMARK,
+    Loss.NEVER_INGESTED: Need.NEVER_INGESTED,
+    Loss.OPEN_TRANSACTION: Need.OPEN_TRANSACTION,
+    Loss.HIGH_WATERMARK: Need.WAITING,
 }
 _STOPPED = {
     StoppedBy.REFUSED: Need.REFUSED,
@@ -31,15 +39,16 @@ _STOPPED = {
     StoppedBy.LOST_ELECTION: Need.LOST_ELECTION,
     StoppedBy.TAIL: Need.TAIL,
 }
-# How the details of two batches read that one leader wrote, or one broker has.
+# How the details of batches of other replicas read.
 _CONFLICTS = {
+    " lost an election": Need.LOST_TAIL,
     " differs from ": Need.REPLICAS_DIFFER,
     " is of a second log of the same broker; ": Need.TWO_LOGS,
 }
 
 
 def findings_of(
-    offsets: Mapping[OffsetState, Offsets],
+    lost: Mapping[Loss, GapRanges],
     seen: Observation | None,
     damage: Damage,
     told: Iterable[Finding],
@@ -50,21 +59,33 @@ def findings_of(
     """All needs of a partition, the most urgent first, each once.
 
     Args:
+        lost: what was not recovered; each cause is a need.
         told: what the run says of it that the report was asked of; it knows best.
         stuck_after: for how long a bound may stand still while the log grows; None for ever.
     """
     found: dict[Need, Finding] = {}
-    of_log = () if seen is None else _of_log(seen, offsets, now, stuck_after)
-    of_offsets = _of_offsets(offsets, damage)
-    for finding in (*told, *of_offsets, *_of_damage(damage, seen), *of_log):
+    of_log = () if seen is None else _of_log(seen, lost, now, stuck_after)
+    of_losses = [*_of_losses(lost, damage)]
+    for finding in (*told, *of_log, *of_losses, *_of_damage(damage, seen)):
         found.setdefault(finding.need, finding)
     return tuple(sorted(found.values(), key=lambda finding: RANKS[finding.need]))
 
 
-def _of_offsets(offsets: Mapping[OffsetState, Offsets], damage: Damage) -> Iterator[Finding]:
-    for state, need in _NEEDS.items():
-        if state in offsets and not (need is Need.QUARANTINED and _is_only_too_large(damage)):
-            yield Finding(need, _shown(offsets[state]))
+def unread_findings(places: Iterable[UnreadPlace]) -> Iterator[tuple[str, Finding]]:
+    """Yield what is not read of folders whose name is a partition's, by that name."""
+    for place in places:
+        for name in reversed(place.path.split("/")):
+            folder = parse_folder_name(name)
+            if folder is not None:
+                need = Need.NOT_ON_DISK if place.ranges else Need.LEFT_OUT
+                yield f"{folder.topic}-{folder.partition}", Finding(need, place.reason)
+                break
+
+
+def _of_losses(lost: Mapping[Loss, GapRanges], damage: Damage) -> Iterator[Finding]:
+    for loss, gaps in lost.items():
+        if not (loss is Loss.QUARANTINED and _is_only_too_large(damage)):
+            yield Finding(_NEEDS[loss], _shown(gaps))
 
 
 def _is_only_too_large(damage: Damage) -> bool:
@@ -101,30 +122,28 @@ def _is_at_end(place: DamagedPlace, seen: Observation | None) -> bool:
 
 def _of_log(
     seen: Observation,
-    offsets: Mapping[OffsetState, Offsets],
+    lost: Mapping[Loss, GapRanges],
     now: datetime,
     stuck_after: timedelta | None,
 ) -> Iterator[Finding]:
-    left = offsets.get(OffsetState.NOT_INGESTED)
     since = seen.waiting_since
     if since is not None and stuck_after is not None and seen.is_stuck(now, stuck_after):
         standing = show_duration(int((now - since) / timedelta(milliseconds=1)))
         yield Finding(Need.STUCK, f"{standing}, {show_count(seen.moved_offsets, 'offset')}")
-    if seen.detail and not seen.says_why_unread:
-        yield Finding(Need.NOT_ON_DISK, seen.detail)
-    if seen.stopped_by is StoppedBy.NO_SEGMENT and left is not None:
-        yield Finding(Need.NOT_ON_DISK, _shown(left))
+    if seen.not_on_disk and Loss.NOT_ON_DISK in lost:
+        why = dict.fromkeys(left.reason.removeprefix(NOT_ON_DISK) for left in seen.not_on_disk)
+        yield Finding(Need.NOT_ON_DISK, f"{_shown(lost[Loss.NOT_ON_DISK])}: {'; '.join(why)}")
     need = _STOPPED.get(seen.stopped_by)
-    if need is Need.NO_HIGH_WATERMARK and left is None:
+    if need is Need.NO_HIGH_WATERMARK and Loss.NO_HIGH_WATERMARK not in lost:
         return  # an earlier run went to the end of the log
     if need is not None:
         detail = seen.detail if seen.says_why_unread else None
-        reasons = [detail, *(each.reason for each in seen.not_ingested)]
+        reasons = [detail, *(each.reason for each in seen.waiting)]
         yield Finding(need, "; ".join(text for text in reasons if text))
 
 
-def _shown(found: Offsets) -> str:
+def _shown(found: GapRanges) -> str:
     """How many offsets, and where the first of them lie."""
     ranges = ", ".join(f"[{start}, {stop})" for start, stop in found.ranges[:_MOST_RANGES])
     more = ", …" if len(found.ranges) > _MOST_RANGES else ""
-    return f"{show_count(found.count, 'offset')} in {ranges}{more}"
+    return f"{show_count(found.offsets, 'offset')} in {ranges}{more}"

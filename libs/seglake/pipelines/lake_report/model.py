@@ -9,6 +9,7 @@ from seglake.kafka_log.observation import Observation
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import PartitionKey
 from seglake.pipelines.progress import show_count
+from seglake.pipelines.recovery import PartitionRecovery, Recovery
 
 
 class OffsetState(StrEnum):
@@ -42,6 +43,9 @@ class Need(StrEnum):
     NO_HIGH_WATERMARK = "no_high_watermark"
     OPEN_TRANSACTION = "open_transaction"
     LOST_ELECTION = "lost_election"
+    LOST_TAIL = "lost_tail"
+    NEVER_INGESTED = "never_ingested"
+    WAITING = "waiting"  # above the high watermark
     TAIL = "tail"
 
 
@@ -53,7 +57,12 @@ class Level(IntEnum):
     LOOK = 2
 
 
-_KNOWN = frozenset({Need.REMOTE, Need.OPEN_TRANSACTION, Need.LOST_ELECTION, Need.TAIL})
+_KNOWN = frozenset(
+    {
+        *(Need.OPEN_TRANSACTION, Need.LOST_ELECTION, Need.LOST_TAIL),
+        *(Need.NEVER_INGESTED, Need.WAITING, Need.TAIL),
+    }
+)
 RANKS = {need: rank for rank, need in enumerate(Need)}
 
 
@@ -106,17 +115,22 @@ class PartitionReport:
     Attributes:
         offsets: by state, as far as there are any.
         seen: the log as the newest run saw it, None where no run left a note of it.
+        recovery: what of it has records, and what has none and why.
         damage: the places that are listed, out of `damage_count`.
     """
 
     source_id: str
     key: PartitionKey
-    records: int
+    recovery: PartitionRecovery
     offsets: Mapping[OffsetState, Offsets]
     seen: Observation | None
     findings: tuple[Finding, ...]
     damage: tuple[DamagedPlace, ...]
     damage_count: int
+
+    @property
+    def records(self) -> int:
+        return self.recovery.records
 
     @property
     def level(self) -> Level:
@@ -168,11 +182,13 @@ class LakeReport:
 
     Attributes:
         upper_bound: of the newest run that committed, None if no run says it.
+        recovery: also of partitions that are known by an unread folder alone.
     """
 
     lake: str
     made_at: datetime
     partitions: tuple[PartitionReport, ...]
+    recovery: Recovery
     runs: tuple[RunReport, ...]
     this_run: ThisRun | None
     upper_bound: str | None = None
@@ -184,14 +200,25 @@ class LakeReport:
         return bool(topics) and "__consumer_offsets" not in topics
 
     @property
+    def level(self) -> Level:
+        """How much of the lake somebody must look at."""
+        of_lake = Level.LOOK if self.recovery.unread else Level.FINE
+        return max([of_lake, *(each.level for each in self.partitions)])
+
+    @property
     def headline(self) -> str:
         """The answer in one line."""
         count, need = len(self.partitions), len(self.at(Level.LOOK))
-        if not count:
+        if not self.recovery.partitions and not self.recovery.unread:
             return "Nothing was ingested"
-        if need:
-            return f"{need} of {show_count(count, 'partition')} need{'s' * (need == 1)} a look"
-        return f"Nothing to look at: every offset of {show_count(count, 'partition')} is explained"
+        look = f"{need} of {show_count(count, 'partition')} need{'s' * (need == 1)} a look"
+        having = [e for e in self.partitions if any(f.need is Need.LOST_TAIL for f in e.findings)]
+        tails = show_count(len(having), "partition")
+        said = [
+            f"{tails} with batches of losing replicas in quarantine" if having else "",
+            look if need else "",
+        ]
+        return "; ".join([self.recovery.headline, *filter(None, said)])
 
     def at(self, level: Level) -> tuple[PartitionReport, ...]:
         return tuple(each for each in self.partitions if each.level is level)

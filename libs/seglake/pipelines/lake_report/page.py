@@ -56,7 +56,7 @@ def to_html(report: LakeReport) -> bytes:
         style=Markup(style),
         data=Markup(to_json(report)),
         headline=report.headline,
-        level=max((each.level for each in report.partitions), default=Level.FINE),
+        level=report.level,
         totals=[(state, report.count(state)) for state in OffsetState],
         needs=_needs(report),
         groups_command=command_for_groups(report),

@@ -16,7 +16,9 @@ from seglake.pipelines.lake_report.model import (
     OffsetState,
     PartitionReport,
 )
+from seglake.pipelines.lake_report.recovered import partition_recovery
 from seglake.pipelines.lake_report.strips import offsets_by_state, within_budget
+from seglake.pipelines.recovery import Loss, PartitionRecovery
 
 _MOST_RANGES = 80_000  # of all strips: some 1.3 MB of the page
 _MOST_PLACES = 4_000  # of damage: some 0.6 MB
@@ -52,15 +54,16 @@ def partition_reports(
     listed = sum(len(damage.places) for damage in damages)
     # Fewer places of each partition where there are many in all.
     share = max(1, _MOST_PLACES * 50 // listed) if listed > _MOST_PLACES else None
+    recovered = [_recovery(log, strip, facts) for log, strip in zip(logs, strips, strict=True)]
     found = [
         PartitionReport(
             source_id=log.source_id,
             key=log.key,
-            records=facts.ledger.records(log),
+            recovery=recovery,
             offsets=strip,
             seen=facts.seen.get(log),
             findings=findings_of(
-                strip,
+                recovery.lost,
                 facts.seen.get(log),
                 damage,
                 by_name.get(str(log.key), ()),
@@ -70,7 +73,7 @@ def partition_reports(
             damage=damage.places[:share],
             damage_count=damage.place_count,
         )
-        for log, strip, damage in zip(logs, strips, damages, strict=True)
+        for log, strip, recovery, damage in zip(logs, strips, recovered, damages, strict=True)
     ]
     return tuple(sorted(found, key=_urgency))
 
@@ -81,6 +84,13 @@ def _strip(log: LogName, facts: LogFacts) -> dict[OffsetState, Offsets]:
     return offsets_by_state(log, coverage, gaps, facts.seen.get(log))
 
 
+def _recovery(
+    log: LogName, strip: Mapping[OffsetState, Offsets], facts: LogFacts
+) -> PartitionRecovery:
+    coverage, seen = facts.ledger.coverage(log.source_id), facts.seen.get(log)
+    return partition_recovery(log, facts.ledger.records(log), strip, coverage, seen)
+
+
 def _by_name(log: LogName) -> tuple[str, int, str, str]:
     key = log.key
     return key.topic, key.partition, log.source_id, key.topic_id or ""
@@ -89,9 +99,9 @@ def _by_name(log: LogName) -> tuple[str, int, str, str]:
 def _urgency(each: PartitionReport) -> tuple[int, int, int]:
     """The level, then the most urgent need, then how many offsets are lost; sorting is stable."""
     first = each.findings[0].need if each.findings else None
-    lost = (OffsetState.MISSING, OffsetState.QUARANTINED, OffsetState.SUPERSEDED)
+    lost = (Loss.MISSING, Loss.QUARANTINED, Loss.SUPERSEDED)
     return (
         -each.level,
         len(RANKS) if first is None else RANKS[first],
-        -sum(each.count(state) for state in lost),
+        -sum(gaps.offsets for cause, gaps in each.recovery.lost.items() if cause in lost),
     )

@@ -12,14 +12,17 @@ from seglake.lake.lake_folder import opening
 from seglake.lake.parquet_rows import read_rows
 from seglake.lake.snapshots import Snapshot, read_snapshots
 from seglake.lake.tables import CHECKPOINTS, GAPS, QUARANTINE, Table
-from seglake.log_tables.observation_rows import every_observation
+from seglake.log_tables.observation_rows import NewestPlaces, every_observation
 from seglake.pipelines.lake_report.damage import COLUMNS as DAMAGE_COLUMNS
 from seglake.pipelines.lake_report.damage import damage_by_log
+from seglake.pipelines.lake_report.findings import unread_findings
 from seglake.pipelines.lake_report.gap_pieces import gap_pieces
 from seglake.pipelines.lake_report.ledger import Ledger, LogName, Row
 from seglake.pipelines.lake_report.model import LakeReport, ThisRun
 from seglake.pipelines.lake_report.partitions import LogFacts, partition_reports
+from seglake.pipelines.lake_report.recovered import absent_partitions
 from seglake.pipelines.lake_report.runs import RunTally
+from seglake.pipelines.recovery import Recovery
 from seglake.storage.storage import Storage
 
 _LEDGER_COLUMNS = tuple(
@@ -57,16 +60,22 @@ def report(
     ledger = Ledger(rows, snapshots[CHECKPOINTS.name].generation)
     gaps = gap_pieces(storage, snapshots[GAPS.name].files, ledger)
     runs = RunTally()
-    seen = _newest(tables, ledger, runs)
+    places: dict[str, NewestPlaces] = {}
+    seen = _newest(tables, ledger, runs, places)
     runs.committed(ledger)
     runs.recorded(gaps, ledger)
     damage = damage_by_log(_rows(storage, snapshots, QUARANTINE, DAMAGE_COLUMNS), ledger)
     facts = LogFacts(ledger, gaps, seen, damage)
-    told = () if this_run is None else this_run.findings
+    unread = [place for newest in places.values() for place in newest.places]
+    told = [*(this_run.findings if this_run else ()), *unread_findings(unread)]
+    partitions = partition_reports(facts, told, now=made_at, stuck_after=stuck_after)
+    recovered = [each.recovery for each in partitions]
+    absent = absent_partitions(unread, (each.name for each in recovered))
     return LakeReport(
         lake=path,
         made_at=made_at,
-        partitions=partition_reports(facts, told, now=made_at, stuck_after=stuck_after),
+        partitions=partitions,
+        recovery=Recovery((*recovered, *absent), tuple(place.reason for place in unread)),
         runs=runs.runs(),
         this_run=this_run,
         upper_bound=_newest_bound(ledger),
@@ -87,10 +96,12 @@ def _rows(
             yield from found.to_pylist()
 
 
-def _newest(tables: LakeTables, ledger: Ledger, runs: RunTally) -> dict[LogName, Observation]:
+def _newest(
+    tables: LakeTables, ledger: Ledger, runs: RunTally, places: dict[str, NewestPlaces]
+) -> dict[LogName, Observation]:
     """Each partition as it was seen last, after all that was seen went into the tally."""
     found: dict[LogName, Observation] = {}
-    for source_id, observation in every_observation(tables, ledger.coverage):
+    for source_id, observation in every_observation(tables, ledger.coverage, places):
         log = LogName(source_id, observation.key)
         runs.saw(log, observation)
         before = found.setdefault(log, observation)

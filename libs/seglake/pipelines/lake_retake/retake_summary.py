@@ -9,6 +9,7 @@ from seglake.errors import ExitCode
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import Replica
 from seglake.pipelines.lake_retake.retake_plan import RetakePlan
+from seglake.pipelines.offset_places import GapsByPartition
 from seglake.pipelines.progress import show_count
 from seglake.pipelines.segment_ingest.committing.election_rows import ReleasedRange
 from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
@@ -22,7 +23,6 @@ from seglake.pipelines.segment_ingest.report.gap_report import (
 )
 from seglake.pipelines.segment_ingest.report.ingest_summary import shown_damage, shown_doubt
 from seglake.pipelines.segment_ingest.report.limits import limits_crossed
-from seglake.pipelines.segment_ingest.report.places import GapsByPartition
 from seglake.pipelines.segment_ingest.report.run_report import (
     damaged_spans,
     defect_counts,

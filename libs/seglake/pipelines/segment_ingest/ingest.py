@@ -14,11 +14,12 @@ from seglake.kafka_log.short_logs import ShortLog
 from seglake.lake.delta_commit import recover
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.table_creation import create_missing, upgrade_notes
+from seglake.lake.tables import OBSERVATIONS
 from seglake.log_dirs.discovery import Discovery, check_apart
 from seglake.log_dirs.errors import WrongSourceError
 from seglake.log_tables.coverage import Coverage, with_known_id
 from seglake.log_tables.known_sources import LakeSources, join_source
-from seglake.log_tables.observation_rows import append_observations
+from seglake.log_tables.observation_rows import NewestPlaces, append_observations
 from seglake.pipelines.segment_ingest.announcement import Announcement
 from seglake.pipelines.segment_ingest.committing.concurrent_ranges import concurrent_ranges
 from seglake.pipelines.segment_ingest.committing.wave import planned_waves, run_waves
@@ -49,6 +50,7 @@ from seglake.pipelines.segment_ingest.replica_conflicts.source_check import (
 )
 from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
 from seglake.pipelines.segment_ingest.report.left_on_disk import may_be_left
+from seglake.pipelines.segment_ingest.report.left_out import LeftOut, left_out_of
 from seglake.pipelines.segment_ingest.report.observed import observed
 from seglake.pipelines.segment_ingest.report.round_result import RoundResult, short_logs
 from seglake.pipelines.segment_ingest.report.run_report import RunFacts, summarize
@@ -102,17 +104,19 @@ def ingest(
     with Announcement(context, {replica.key.topic for replica in discovery.replicas}) as announced:
         rounds, unread, short = _ingested(sources, discovery, announced.context)
         repairs = _repaired(discovery.replicas, rounds, unread, announced.context)
+    located = map(scan.storage.locate, sources)
+    left = left_out_of(located, discovery, rounds, {**unread, **repairs.unread}, short)
     facts = RunFacts(
         context=context,
         discovery=discovery,
         recovered_topics=recovered,
         rounds=rounds,
         repairs=repairs,
-        unread={**unread, **repairs.unread},
+        left=left,
         notes=(*upgrade_notes(added), *joined, *announced.notes),
         short_logs=short,
         now=(now := datetime.now(UTC)),  # not before anything was committed
-        observations=(seen := _recorded(rounds, short, context, now)),
+        observations=(seen := _recorded(rounds, short, left, context, now)),
         coverage=_coverage_of_left(seen, context),
         seconds=round(time.monotonic() - started, 3),
     )
@@ -158,16 +162,29 @@ def _joined(discovery: Discovery, known: LakeSources, context: RunContext) -> li
 
 
 def _recorded(
-    rounds: Sequence[RoundResult], short: Sequence[ShortLog], context: RunContext, now: datetime
+    rounds: Sequence[RoundResult],
+    short: Sequence[ShortLog],
+    left: LeftOut,
+    context: RunContext,
+    now: datetime,
 ) -> tuple[Observation, ...]:
     """What the run saw of each partition; what is new of that is in the lake then."""
     context.reporter.step("recording what was observed")
     seen = observed(rounds, short, context, now)
     if context.is_dry_run:
         return seen.every
-    if seen.to_record:
+    earlier = rounds[0].look.earlier.places
+    places = left.standing_places(earlier, context.settings.select)
+    is_changed = places != earlier and context.tables.has(OBSERVATIONS)
+    # What was unread and is so no more is said by a newer row of any partition.
+    to_record = seen.to_record or (seen.renewed(context.run_id) if is_changed else ())
+    if to_record or is_changed:
         append_observations(
-            context.tables, seen.to_record, source_id=context.source_id, run_id=context.run_id
+            context.tables,
+            to_record,
+            NewestPlaces(seen.recorded_at, places),
+            source_id=context.source_id,
+            run_id=context.run_id,
         )
     context.ledger.store(if_due=True)
     return seen.every

@@ -88,7 +88,7 @@
   const routine = (partition) => {
     const left = partition.strip.find((drawn) => drawn.state === "not_ingested_yet");
     if (left) return [`${shown(left.count)} offsets not ingested yet`, ...(partition.seen?.reasons ?? []).slice(0, 1)].join(": ");
-    return partition.strip.length ? "every offset is explained" : "its log is empty, as far as runs saw";
+    return partition.strip.length ? "nothing of it is known to be lost" : "its log is empty, as far as runs saw";
   };
   const row = (partition, place) => {
     const seen = partition.seen, first = partition.findings[0];

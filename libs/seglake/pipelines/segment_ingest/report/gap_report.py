@@ -7,11 +7,11 @@ from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, merged
 from seglake.kafka_log.replica import PartitionKey
 from seglake.log_tables.current_gaps import CurrentGap
+from seglake.pipelines.offset_places import GapsByPartition, named_gaps
 from seglake.pipelines.progress import show_count
 from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
 from seglake.pipelines.segment_ingest.planning.plan import RangePlan
 from seglake.pipelines.segment_ingest.repair.repair import RepairResult
-from seglake.pipelines.segment_ingest.report.places import GapsByPartition, named_gaps
 
 GapsByPlace = Mapping[str, GapsByPartition]
 """By cause, the least explained first, and partition."""

@@ -8,13 +8,13 @@ from seglake.errors import ExitCode
 from seglake.kafka_log.gap_ranges import GapRanges
 from seglake.kafka_log.short_logs import ShortLog
 from seglake.log_tables.ledger_layers import INGESTED, RangeKind
+from seglake.pipelines.offset_places import GapsByPartition, named_counts, named_gaps
 from seglake.pipelines.progress import show_bytes, show_count
 from seglake.pipelines.segment_ingest.committing.concurrent_ranges import ConcurrentRange
 from seglake.pipelines.segment_ingest.repair.repair_candidates import PlannedFill
 from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import ConflictCount
 from seglake.pipelines.segment_ingest.report.gap_report import gap_lines, json_gaps
 from seglake.pipelines.segment_ingest.report.left_on_disk import LeftOnDisk, shown_left
-from seglake.pipelines.segment_ingest.report.places import GapsByPartition, named_counts, named_gaps
 from seglake.pipelines.segment_ingest.report.planned_ranges import PlannedRange
 from seglake.pipelines.segment_ingest.report.stuck import StuckPartition
 from seglake.pipelines.segment_ingest.report.unread import (

@@ -6,9 +6,9 @@ from seglake.kafka_log.gap_ranges import GapRanges
 from seglake.kafka_log.observation import Observation, StoppedBy
 from seglake.kafka_log.offset_ranges import subtracted
 from seglake.log_tables.coverage import Coverage
+from seglake.pipelines.offset_places import GapsByPartition, named_gaps
 from seglake.pipelines.progress import show_count
 from seglake.pipelines.segment_ingest.report.gap_report import offset_count
-from seglake.pipelines.segment_ingest.report.places import GapsByPartition, named_gaps
 
 # Why a log is not ingested to its end, the worst first; at the ends of others nothing is left.
 _REASONS = {

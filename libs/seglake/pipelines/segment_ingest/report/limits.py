@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from seglake.kafka_log.gap_ranges import GapRanges, gaps_joined
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.short_logs import ShortLog
+from seglake.pipelines.offset_places import GapsByPartition, named_counts, named_gaps
 from seglake.pipelines.progress import show_count
 from seglake.pipelines.segment_ingest.report.gap_report import GapsByPlace, offset_count
-from seglake.pipelines.segment_ingest.report.places import GapsByPartition, named_counts, named_gaps
 from seglake.pipelines.settings.settings import LimitsSettings
 
 

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from seglake.kafka_log.log_bounds import log_start_of
 from seglake.kafka_log.observation import (
+    NOT_ON_DISK,
     LeftRange,
     Observation,
     StoppedBy,
@@ -13,6 +14,7 @@ from seglake.kafka_log.observation import (
     listing_of,
     stopped_by,
 )
+from seglake.kafka_log.offset_ranges import merged, subtracted
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.kafka_log.replica_selection import likely
 from seglake.kafka_log.short_logs import ShortLog
@@ -35,10 +37,17 @@ _SEEN_WHOLE = frozenset(StoppedBy) - {
 
 @dataclass(frozen=True, slots=True)
 class RunObservations:
-    """What a run saw of every partition, and what of it is to be recorded."""
+    """What a run saw of every partition, and what of it is to be recorded, and as of when."""
 
     every: tuple[Observation, ...]
     to_record: tuple[Observation, ...]
+    recorded_at: datetime
+
+    def renewed(self, run_id: str) -> tuple[Observation, ...]:
+        """Return one observation as of this run, if there is any."""
+        return tuple(
+            replace(seen, observed_at=self.recorded_at, run_id=run_id) for seen in self.every[:1]
+        )
 
 
 def observed(
@@ -59,14 +68,16 @@ def observed(
         file_count = max(file_count, done.look.earlier.file_count)
         row_count = max(row_count, done.look.earlier.row_count)
         found |= _of_round(done, context, now)
-    short: dict[PartitionKey, str | None] = dict.fromkeys(found)
-    for done in rounds:  # a copy that knows less of a log does not tell that nothing is lost of it
-        short |= {key: found[key][0].detail for key in done.look.check.stale if key in found}
-    short |= {log.key: log.reason for log in short_logs if log.key in found}
-    found = {
-        key: (_with_short(seen, short[key], context, now), earlier)
-        for key, (seen, earlier) in found.items()
+    stale = {key for done in rounds for key in done.look.check.stale}
+    folders = {
+        log[0].key: [copy.folder for copy in log] for done in rounds for log in done.look.logs
     }
+    proved = {log.key: log for log in short_logs}
+    for key, (seen, earlier) in found.items():
+        # A copy that knows less of a log does not tell that nothing is lost of it.
+        read = () if key in stale else folders[key]
+        left = _not_on_disk(seen, earlier, proved.get(key), read)
+        found[key] = _with_short(seen, left, context, now), earlier
     every = tuple(seen for seen, _ in found.values())
     is_whole = file_count >= _MOST_FILES or row_count > max(_MOST_ROWS, _MOST_FILES * len(every))
     to_record = [
@@ -77,16 +88,42 @@ def observed(
     before = (earlier.observed_at + _TICK for _, earlier in found.values() if earlier is not None)
     newer = max([now, *before])
     stamped = (replace(seen, observed_at=newer, run_id=context.run_id) for seen in to_record)
-    return RunObservations(every, tuple(stamped))
+    return RunObservations(every, tuple(stamped), newer)
+
+
+def _not_on_disk(
+    seen: Observation, earlier: Observation | None, short: ShortLog | None, folders: Sequence[str]
+) -> tuple[LeftRange, ...]:
+    """What is proved and not on the disk: of the copies read now, and of others as they were seen.
+
+    Another copy that ends at the same offset and proves nothing does not make good what is lost.
+
+    Args:
+        folders: of the copies that this run has looked at.
+    """
+    now = (
+        []
+        if short is None
+        else [LeftRange(f"{NOT_ON_DISK}{short.proof}", start, stop) for start, stop in short.ranges]
+    )
+    known = merged((left.from_offset, left.log_end_offset) for left in now)
+    reached = max(seen.log_start_offset or 0, seen.log_end_offset or 0)
+    for left in () if earlier is None else earlier.not_on_disk:
+        if not any(left.names(folder) for folder in folders):
+            start = max(left.from_offset, reached)
+            rest = subtracted((start, left.log_end_offset), known)
+            now += [LeftRange(left.reason, *offsets) for offsets in rest]
+    return tuple(now)
 
 
 def _with_short(
-    seen: Observation, reason: str | None, context: RunContext, now: datetime
+    seen: Observation, left: tuple[LeftRange, ...], context: RunContext, now: datetime
 ) -> Observation:
     """Return the observation with what is proved and not on the disk, or without it."""
-    if seen.says_why_unread or seen.detail == reason:
+    if seen.not_on_disk == left:
         return seen
-    return replace(seen, detail=reason, observed_at=now, run_id=context.run_id)
+    not_ingested = (*seen.waiting, *left)
+    return replace(seen, not_ingested=not_ingested, observed_at=now, run_id=context.run_id)
 
 
 def _of_round(

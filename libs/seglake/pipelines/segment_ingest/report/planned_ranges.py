@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from seglake.pipelines.offset_places import shown_range
 from seglake.pipelines.progress import show_bytes
 from seglake.pipelines.segment_ingest.planning.plan import RangePlan
-from seglake.pipelines.segment_ingest.report.places import shown_range
 
 
 @dataclass(frozen=True, slots=True)

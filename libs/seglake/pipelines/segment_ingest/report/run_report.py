@@ -11,10 +11,10 @@ from seglake.kafka_log.offset_ranges import subtracted
 from seglake.kafka_log.short_logs import ShortLog
 from seglake.log_dirs.discovery import Discovery
 from seglake.log_tables.coverage import Coverage
+from seglake.pipelines.offset_places import shown_range
 from seglake.pipelines.progress import show_count
 from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
 from seglake.pipelines.segment_ingest.planning.plan import RangePlan
-from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.segment_ingest.repair.repair import RepairResult
 from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import (
     ConflictCount,
@@ -34,14 +34,13 @@ from seglake.pipelines.segment_ingest.report.ingest_summary import (
     RunCounts,
 )
 from seglake.pipelines.segment_ingest.report.left_on_disk import left_on_disk
+from seglake.pipelines.segment_ingest.report.left_out import LeftOut, final_partitions
 from seglake.pipelines.segment_ingest.report.limits import limits_crossed
-from seglake.pipelines.segment_ingest.report.places import shown_range
 from seglake.pipelines.segment_ingest.report.planned_ranges import planned_ranges
 from seglake.pipelines.segment_ingest.report.round_result import RoundResult
 from seglake.pipelines.segment_ingest.report.stuck import stuck_partitions
 from seglake.pipelines.segment_ingest.report.too_large import log_dirs_of, too_large
 from seglake.pipelines.segment_ingest.report.unread import UnreadRange, lost_tails, still_open
-from seglake.pipelines.segment_ingest.report.unread_files import left_out, unread_files
 from seglake.pipelines.segment_ingest.run_context import RunContext
 from seglake.pipelines.settings.settings import Settings
 
@@ -51,7 +50,7 @@ class RunFacts:
     """What is known of a run.
 
     Attributes:
-        unread: what no round and no repair could read, by name, with the reason.
+        left: what of the sources was not read.
         short_logs: logs of which more is proved than there is.
         coverage: what the lake has after the run; read if something may be left.
     """
@@ -61,7 +60,7 @@ class RunFacts:
     recovered_topics: Sequence[str]
     rounds: Sequence[RoundResult]
     repairs: RepairResult
-    unread: Mapping[str, str]
+    left: LeftOut
     notes: Sequence[str]
     short_logs: Sequence[ShortLog]
     observations: Sequence[Observation]
@@ -194,16 +193,7 @@ def damaged_spans(results: Iterable[RangeResult]) -> dict[str, int]:
 
 def _findings(facts: RunFacts, limits: list[str], gaps: GapsByPlace) -> Findings:
     settings, rounds, repairs = facts.context.settings, facts.rounds, facts.repairs
-    # A later round speaks only of the topics that it took up again.
-    last = {str(log[0].key): done for done in rounds for log in done.look.logs}
-    final = [
-        partition
-        for done in rounds
-        for partition in done.look.same
-        if last[str(partition.replica.key)] is done
-    ]
-    logs = (log for done in rounds for log in done.left.unread if last[str(log.key)] is done)
-    files = unread_files(facts.discovery.unread_files, logs, facts.discovery.partitions)
+    final = final_partitions(rounds)
     waiting, blocked = _left_ranges(facts)
     has_window = settings.select.has_window
     return Findings(
@@ -223,27 +213,14 @@ def _findings(facts: RunFacts, limits: list[str], gaps: GapsByPlace) -> Findings
             *repairs.concurrent,
         ],
         not_on_disk=sorted(facts.short_logs, key=lambda short: (-short.offsets, str(short.key))),
-        unread_files=files,
-        left_out={**left_out(files), **_unreadable_files(final), **facts.unread},
-        refused=_refused(rounds),
+        unread_files=list(facts.left.files),
+        left_out=dict(facts.left.reasons),
+        refused=dict(facts.left.refused),
         conflicts=_conflicts(rounds),
         superseded=[*_superseded(rounds), *_waiting(rounds)],
         notes=_notes(facts, gaps),
         limits_crossed=limits,
     )
-
-
-def _refused(rounds: Iterable[RoundResult]) -> dict[str, str]:
-    """Logs that are not the one that the lake has, and folders that Kafka would refuse."""
-    looks = [done.look for done in rounds]
-    second = {str(found.kept.key): found.reason for look in looks for found in look.duplicates}
-    return second | {name: why for look in looks for name, why in look.refused.items()}
-
-
-def _unreadable_files(final: Iterable[SurveyedPartition]) -> dict[str, str]:
-    """Return the files without which logs were read although they are there, and why."""
-    surveys = (survey for partition in final for survey in partition.surveys)
-    return {why: why for survey in surveys for why in survey.transactions.files.unreadable}
 
 
 def _left_ranges(facts: RunFacts) -> tuple[list[UnreadRange], list[UnreadRange]]:
@@ -252,7 +229,7 @@ def _left_ranges(facts: RunFacts) -> tuple[list[UnreadRange], list[UnreadRange]]
     blocked: list[UnreadRange] = []
     for seen in facts.observations:
         covered = facts.coverage.ranges(seen.key)
-        for left in seen.not_ingested:
+        for left in seen.waiting:
             offsets = left.from_offset, left.log_end_offset
             if offsets[0] < offsets[1] and not subtracted(offsets, covered):
                 continue  # an earlier run went to the end of the log

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from seglake.kafka_log.read_policy import Isolation
 from seglake.kafka_log.transactions.hanging_transactions import age_ms
+from seglake.pipelines.offset_places import shown_range
 from seglake.pipelines.progress import show_count, show_duration
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
-from seglake.pipelines.segment_ingest.report.places import shown_range
 from seglake.pipelines.settings.settings import Settings
 from seglake.segment_codec.errors import TailKind
 

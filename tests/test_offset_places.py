@@ -1,7 +1,7 @@
 """Partitions and ranges as a person reads them."""
 
 from seglake.kafka_log.gap_ranges import GapRanges
-from seglake.pipelines.segment_ingest.report.places import named_counts, named_gaps
+from seglake.pipelines.offset_places import named_counts, named_gaps
 
 
 def test_the_worst_come_first_and_the_others_are_counted() -> None:

@@ -1,0 +1,220 @@
+"""What of a lake's logs was recovered, and what was not and why: causes, words and sums. Pure.
+
+The only catalogue of causes: ingest, audit and report each count by themselves, and say it with it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Self
+
+from seglake.kafka_log.gap_ranges import GapRanges, gaps_joined
+from seglake.kafka_log.observation import StoppedBy
+from seglake.kafka_log.offset_gaps import GapCause
+from seglake.pipelines.offset_places import GapsByPartition, named_gaps
+from seglake.pipelines.progress import show_count
+
+_MOST_NAMED = 3
+
+
+class Loss(StrEnum):
+    """Why offsets of a log are not in the tables, in words; the worst first."""
+
+    words: str
+
+    def __new__(cls, name: str, words: str) -> Self:
+        cause = str.__new__(cls, name)
+        cause._value_, cause.words = name, words
+        return cause
+
+    MISSING = ("missing", "missing without a known cause")
+    QUARANTINED = ("quarantined", "hidden by damaged bytes (quarantined)")
+    SUPERSEDED = ("superseded", "of rows that lost an election (seglake retake)")
+    REFUSED = ("refused", "in logs that were refused")
+    LEFT_OUT = ("left_out", "in logs that could not be read (left out)")
+    NOT_ON_DISK = ("not_on_disk", "not on disk")
+    REMOTE = ("remote", "in the remote tier only")
+    NO_HIGH_WATERMARK = ("no_high_watermark", "in logs without a high watermark")
+    NEVER_INGESTED = ("never_ingested", "never ingested: outside of the chosen times")
+    OPEN_TRANSACTION = ("open_transaction", "behind an open transaction")
+    HIGH_WATERMARK = ("high_watermark", "above the high watermark")
+
+    @property
+    def waits(self) -> bool:
+        """Whether the next run ingests the offsets if the cluster lives."""
+        return self in (Loss.OPEN_TRANSACTION, Loss.HIGH_WATERMARK)
+
+
+class NoLoss(StrEnum):
+    """Why offsets rightly have no record, in words."""
+
+    words: str
+
+    def __new__(cls, name: str, words: str) -> Self:
+        cause = str.__new__(cls, name)
+        cause._value_, cause.words = name, words
+        return cause
+
+    COMPACTED = ("compacted", "compacted")
+    DELETED = ("deleted", "deleted")
+    WITHOUT_RECORD = (
+        "without_record",
+        "in batches without a record of theirs (transaction markers, aborted, compacted)",
+    )
+
+
+LOSS_OF_GAP: Mapping[GapCause, Loss] = {
+    GapCause.MISSING: Loss.MISSING,
+    GapCause.QUARANTINED: Loss.QUARANTINED,
+    GapCause.REMOTE: Loss.REMOTE,
+}
+NO_LOSS_OF_GAP: Mapping[GapCause, NoLoss] = {
+    GapCause.COMPACTED: NoLoss.COMPACTED,
+    GapCause.DELETED: NoLoss.DELETED,
+}
+LOSS_ABOVE: Mapping[StoppedBy, Loss] = {
+    StoppedBy.LOG_END: Loss.NEVER_INGESTED,
+    StoppedBy.TAIL: Loss.NEVER_INGESTED,
+    StoppedBy.HIGH_WATERMARK: Loss.HIGH_WATERMARK,
+    StoppedBy.NO_HIGH_WATERMARK: Loss.NO_HIGH_WATERMARK,
+    StoppedBy.OPEN_TRANSACTION: Loss.OPEN_TRANSACTION,
+    StoppedBy.NO_SEGMENT: Loss.NOT_ON_DISK,
+    StoppedBy.REFUSED: Loss.REFUSED,
+    StoppedBy.UNREAD: Loss.LEFT_OUT,
+}
+"""Why offsets of a log are not in the tables that lie above those that are; what lies above in a
+log that lost an election is not of the log that won."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionRecovery:
+    """One partition: records and offsets without one add up to the offsets of its log.
+
+    Attributes:
+        lost: by cause; no offsets where nobody knows how many there are.
+        no_loss: offsets by cause.
+    """
+
+    name: str
+    records: int
+    lost: Mapping[Loss, GapRanges] = field(default_factory=dict)
+    no_loss: Mapping[NoLoss, int] = field(default_factory=dict)
+
+    @property
+    def why_nothing(self) -> str:
+        """Say why no record is there."""
+        if self.lost:
+            return min(self.lost, key=[*Loss].index).words
+        return "compacted, deleted or markers only" if self.no_loss else "empty"
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """All partitions of a lake, or of the sources of a run.
+
+    Attributes:
+        unread: what lies in the sources and is not read, as texts; what it holds is not known.
+    """
+
+    partitions: Sequence[PartitionRecovery]
+    unread: Sequence[str] = ()
+
+    @property
+    def records(self) -> int:
+        return sum(each.records for each in self.partitions)
+
+    @property
+    def lost(self) -> dict[Loss, GapsByPartition]:
+        """By cause, the worst first, and partition."""
+        return {
+            cause: gaps_joined({each.name: each.lost[cause]} for each in having)
+            for cause in Loss
+            if (having := [each for each in self.partitions if cause in each.lost])
+        }
+
+    @property
+    def lost_offsets(self) -> int:
+        """How many offsets were not recovered, as far as that is known."""
+        return sum(gaps.offsets for each in self.partitions for gaps in each.lost.values())
+
+    @property
+    def no_loss(self) -> dict[NoLoss, int]:
+        counts = {
+            cause: sum(each.no_loss.get(cause, 0) for each in self.partitions) for cause in NoLoss
+        }
+        return {cause: count for cause, count in counts.items() if count}
+
+    @property
+    def nothing_from(self) -> dict[str, list[str]]:
+        """Name the partitions without a record by why, the worst first."""
+        found: dict[str, list[str]] = {}
+        for each in self.partitions:
+            if not each.records:
+                found.setdefault(each.why_nothing, []).append(each.name)
+        order = [*(cause.words for cause in Loss), *found]
+        return {why: sorted(found[why]) for why in sorted(found, key=order.index)}
+
+    @property
+    def headline(self) -> str:
+        """The answer in one line."""
+        places = show_count(len(self.partitions), "partition")
+        recovered = f"{show_count(self.records, 'record')} recovered from {places}"
+        said = [_of_cause(cause, found) for cause, found in self.lost.items() if not cause.waits]
+        waiting = [_of_cause(cause, found) for cause, found in self.lost.items() if cause.waits]
+        parts = [
+            f"NOT recovered: {', '.join(said)}" if said else "",
+            f"not recovered yet: {', '.join(waiting)}" if waiting else "",
+            f"{show_count(len(self.unread), 'place')} not read" if self.unread else "",
+        ]
+        found = [*filter(None, parts)] or ["no offset is known to be lost"]
+        return "; ".join([recovered, *found])
+
+    def lines(self) -> list[str]:
+        """What was not recovered, a line for each cause; what is no loss; who has nothing."""
+        lines = [
+            f"{'not recovered yet' if cause.waits else 'NOT recovered'}: {_of_cause(cause, found)} "
+            f"in {named_gaps(found)}"
+            for cause, found in self.lost.items()
+        ]
+        if self.no_loss:
+            counts = (
+                f"{show_count(count, 'offset')} {cause.words}"
+                for cause, count in self.no_loss.items()
+            )
+            lines.append(f"no loss: {'; '.join(counts)}")
+        nothing = self.nothing_from
+        if nothing:
+            count = sum(map(len, nothing.values()))
+            names = "; ".join(f"{why}: {_named(names)}" for why, names in nothing.items())
+            of = show_count(len(self.partitions), "partition")
+            lines.append(f"no record from {count} of {of}: {names}")
+        return lines
+
+    # Any: what JSON can hold.
+    def to_mapping(self) -> dict[str, Any]:
+        return {
+            "records": self.records,
+            "partitions": len(self.partitions),
+            "not_recovered_offsets": self.lost_offsets,
+            "not_recovered": {
+                str(cause): {name: gaps._asdict() for name, gaps in found.items()}
+                for cause, found in self.lost.items()
+            },
+            "no_loss": {str(cause): count for cause, count in self.no_loss.items()},
+            "no_record_from": self.nothing_from,
+            "not_read": list(self.unread),
+        }
+
+
+def _of_cause(cause: Loss, found: GapsByPartition) -> str:
+    """How many offsets; partitions where nobody knows how many."""
+    offsets = sum(gaps.offsets for gaps in found.values())
+    if not offsets:
+        return f"all {cause.words} of {show_count(len(found), 'partition')}"
+    return f"{show_count(offsets, 'offset')} {cause.words}"
+
+
+def _named(names: Iterable[str]) -> str:
+    listed = [*names]
+    more = len(listed) - _MOST_NAMED
+    return ", ".join(listed[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,138 @@
+"""What the sources hold and a run did not read: for its summary, and for the lake to keep. Pure."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+
+from seglake.kafka_log.observation import NOT_ON_DISK, UnreadPlace
+from seglake.kafka_log.short_logs import ShortLog
+from seglake.log_dirs.discovery import Discovery
+from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
+from seglake.pipelines.segment_ingest.report.round_result import RoundResult
+from seglake.pipelines.segment_ingest.report.unread_files import (
+    UnreadEntry,
+    left_out,
+    unread_files,
+)
+from seglake.pipelines.settings.settings import SelectSettings
+from seglake.segment_codec.log_dir import parse_folder_name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """What a run did not read.
+
+    Attributes:
+        files: those that are recognised and not read.
+        reasons: partitions, folders and files that could not be read this time, with why.
+        refused: partitions whose log is not the one that the lake has, or that one broker has
+            twice, with what differs.
+        places: what of all this the logs of partitions do not tell.
+        roots: the folders below which the run has looked.
+    """
+
+    files: tuple[UnreadEntry, ...]
+    reasons: Mapping[str, str]
+    refused: Mapping[str, str]
+    places: tuple[UnreadPlace, ...]
+    roots: tuple[str, ...]
+
+    def standing_places(
+        self, earlier: Iterable[UnreadPlace], select: SelectSettings
+    ) -> tuple[UnreadPlace, ...]:
+        """Return what is unread now: what this run found, and what earlier ones did elsewhere.
+
+        Args:
+            select: topics whose folders the run has looked into.
+        """
+        now = {place.path for place in self.places}
+        kept = (
+            place
+            for place in earlier
+            if place.path not in now and not _was_looked_at(place.path, self.roots, select)
+        )
+        return tuple(sorted([*self.places, *kept], key=attrgetter("path", "reason")))
+
+
+def left_out_of(
+    sources: Iterable[str],
+    discovery: Discovery,
+    rounds: Sequence[RoundResult],
+    unread: Mapping[str, str],
+    short: Iterable[ShortLog],
+) -> LeftOut:
+    """Put together what no round read.
+
+    Args:
+        sources: where they lie.
+        unread: what neither a round nor a repair could read, by name, with why.
+        short: logs of which more is proved than there is.
+    """
+    # A later round speaks only of the topics that it took up again.
+    last = {str(log[0].key): done for done in rounds for log in done.look.logs}
+    logs = (log for done in rounds for log in done.left.unread if last[str(log.key)] is done)
+    files = unread_files(discovery.unread_files, logs, discovery.partitions)
+    looks = [done.look for done in rounds]
+    second = {str(found.kept.key): found.reason for look in looks for found in look.duplicates}
+    places = [
+        *(UnreadPlace(f"{of.folder}/{of.example}", str(of)) for of in files if not of.is_accounted),
+        *_places_of_names(unread, discovery),
+        *(
+            UnreadPlace(found.other.folder, found.reason)
+            for look in looks
+            for found in look.duplicates
+            if not found.is_same_log
+        ),
+        *(
+            UnreadPlace(log.folder, f"{NOT_ON_DISK}{log.reason}", log.ranges)
+            for log in short
+            if str(log.key) not in last
+        ),
+    ]
+    return LeftOut(
+        files=tuple(files),
+        reasons={**left_out(files), **_unreadable_files(final_partitions(rounds)), **unread},
+        refused=second | {name: why for look in looks for name, why in look.refused.items()},
+        places=tuple(dict.fromkeys(places)),
+        roots=(*sources, *(log_dir.path for log_dir in discovery.log_dirs)),
+    )
+
+
+def final_partitions(rounds: Iterable[RoundResult]) -> list[SurveyedPartition]:
+    """Return the partitions with news as the last round that took them up saw them."""
+    done = [*rounds]
+    last = {str(log[0].key): each for each in done for log in each.look.logs}
+    return [
+        partition
+        for each in done
+        for partition in each.look.same
+        if last[str(partition.replica.key)] is each
+    ]
+
+
+def _was_looked_at(path: str, roots: Iterable[str], select: SelectSettings) -> bool:
+    if not any(f"{path}/".startswith(f"{root.rstrip('/')}/") for root in roots):
+        return False
+    folders = filter(None, map(parse_folder_name, path.split("/")))
+    return all(select.takes_topic(folder.topic) for folder in folders)
+
+
+def _places_of_names(unread: Mapping[str, str], discovery: Discovery) -> Iterator[UnreadPlace]:
+    """Yield what is named by its path, and the folders of partitions that have no readable log."""
+    there = discovery.partitions
+    for name, reason in unread.items():
+        if "/" in name:
+            yield UnreadPlace(name, reason)
+        elif name not in there:
+            for folder in _folders(name, discovery):
+                yield UnreadPlace(folder, reason)
+
+
+def _folders(name: str, discovery: Discovery) -> Iterable[str]:
+    return (f"{each.path}/{name}" for each in discovery.log_dirs if name in each.unreadable)
+
+
+def _unreadable_files(final: Iterable[SurveyedPartition]) -> dict[str, str]:
+    """Return the files without which logs were read although they are there, and why."""
+    surveys = (survey for partition in final for survey in partition.surveys)
+    return {why: why for survey in surveys for why in survey.transactions.files.unreadable}
