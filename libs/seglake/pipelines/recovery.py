@@ -9,10 +9,12 @@ from enum import StrEnum
 from typing import Any, Self
 
 from seglake.kafka_log.gap_ranges import GapRanges, gaps_joined
-from seglake.kafka_log.observation import StoppedBy
+from seglake.kafka_log.observation import Observation, StoppedBy, UnreadPlace
 from seglake.kafka_log.offset_gaps import GapCause
+from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted, without
 from seglake.pipelines.offset_places import GapsByPartition, named_gaps
 from seglake.pipelines.progress import show_count
+from seglake.segment_codec.log_dir import parse_folder_name
 
 _MOST_NAMED = 3
 
@@ -86,6 +88,9 @@ LOSS_ABOVE: Mapping[StoppedBy, Loss] = {
 log that lost an election is not of the log that won."""
 
 
+_UNKNOWN = GapRanges(1, 0, ())  # somewhere, nobody knows how many
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionRecovery:
     """One partition: records and offsets without one add up to the offsets of its log.
@@ -93,10 +98,12 @@ class PartitionRecovery:
     Attributes:
         lost: by cause; no offsets where nobody knows how many there are.
         no_loss: offsets by cause.
+        has_earlier: earlier runs ingested of it, which is not in `records`.
     """
 
     name: str
     records: int
+    has_earlier: bool = False
     lost: Mapping[Loss, GapRanges] = field(default_factory=dict)
     no_loss: Mapping[NoLoss, int] = field(default_factory=dict)
 
@@ -105,6 +112,8 @@ class PartitionRecovery:
         """Say why no record is there."""
         if self.lost:
             return min(self.lost, key=[*Loss].index).words
+        if self.has_earlier:
+            return "nothing new"
         return "compacted, deleted or markers only" if self.no_loss else "empty"
 
 
@@ -155,6 +164,11 @@ class Recovery:
         return {why: sorted(found[why]) for why in sorted(found, key=order.index)}
 
     @property
+    def is_whole(self) -> bool:
+        """Whether nothing is known to be lost, to wait or to be unread."""
+        return not (self.lost or self.unread)
+
+    @property
     def headline(self) -> str:
         """The answer in one line."""
         places = show_count(len(self.partitions), "partition")
@@ -171,19 +185,9 @@ class Recovery:
 
     def lines(self) -> list[str]:
         """What was not recovered, a line for each cause; what is no loss; who has nothing."""
-        lines = [
-            f"{'not recovered yet' if cause.waits else 'NOT recovered'}: {_of_cause(cause, found)} "
-            f"in {named_gaps(found)}"
-            for cause, found in self.lost.items()
-        ]
-        if self.no_loss:
-            counts = (
-                f"{show_count(count, 'offset')} {cause.words}"
-                for cause, count in self.no_loss.items()
-            )
-            lines.append(f"no loss: {'; '.join(counts)}")
+        lines = [*loss_lines(self.lost), *no_loss_lines(self.no_loss)]
         nothing = self.nothing_from
-        if nothing:
+        if {*nothing} - {"nothing new"}:
             count = sum(map(len, nothing.values()))
             names = "; ".join(f"{why}: {_named(names)}" for why, names in nothing.items())
             of = show_count(len(self.partitions), "partition")
@@ -204,6 +208,70 @@ class Recovery:
             "no_record_from": self.nothing_from,
             "not_read": list(self.unread),
         }
+
+
+def loss_lines(lost: Mapping[Loss, GapsByPartition]) -> list[str]:
+    """What was not recovered, a line for each cause."""
+    return [
+        f"{'not recovered yet' if cause.waits else 'NOT recovered'}: {_of_cause(cause, found)} "
+        f"in {named_gaps(found)}"
+        for cause, found in lost.items()
+    ]
+
+
+def no_loss_lines(counts: Mapping[NoLoss, int]) -> list[str]:
+    """What rightly has no record, in a line if there is any."""
+    said = (f"{show_count(count, 'offset')} {cause.words}" for cause, count in counts.items())
+    return [f"no loss: {'; '.join(said)}"] if counts else []
+
+
+def losses_of_log(seen: Observation, covered: Sequence[OffsetRange]) -> dict[Loss, GapRanges]:
+    """What a run saw of a log and the lake does not have: above what it has, below it, off the
+    disk.
+
+    Args:
+        covered: what the lake has of it, merged.
+    """
+    proved = [(left.from_offset, left.log_end_offset) for left in seen.not_on_disk]
+    found = {Loss.NOT_ON_DISK: without(proved, *covered)}
+    start = seen.log_start_offset or 0
+    end = seen.log_end_offset if seen.log_end_offset is not None else seen.high_watermark
+    frontier = max(start, covered[-1][1] if covered else 0)
+    found[Loss.NEVER_INGESTED] = subtracted((start, min(frontier, end or 0)), covered)
+    above = LOSS_ABOVE.get(seen.stopped_by)
+    if above is not None and end is not None:
+        rest = subtracted((frontier, end), merged([*covered, *proved]))
+        found[above] = [*found.get(above, ()), *rest]
+    result = {loss: gaps_in(ranges) for loss, ranges in found.items() if ranges}
+    if seen.says_why_unread and above is not None:
+        result.setdefault(above, _UNKNOWN)
+    return result
+
+
+def absent_partitions(
+    places: Iterable[UnreadPlace], known: Iterable[str]
+) -> list[PartitionRecovery]:
+    """Return the partitions that are known by an unread folder alone.
+
+    Args:
+        known: names of the others.
+    """
+    there = {*known}
+    found: dict[str, PartitionRecovery] = {}
+    for place in places:
+        folder = parse_folder_name(place.path.rpartition("/")[2])
+        name = "" if folder is None else f"{folder.topic}-{folder.partition}"
+        if folder is None or name in there:
+            continue
+        loss = Loss.NOT_ON_DISK if place.ranges else Loss.LEFT_OUT
+        gaps = gaps_in(merged(place.ranges)) if place.ranges else _UNKNOWN
+        found[name] = PartitionRecovery(name=name, records=0, lost={loss: gaps})
+    return list(found.values())
+
+
+def gaps_in(ranges: Sequence[OffsetRange]) -> GapRanges:
+    """Return ranges, merged and in order, with their sums."""
+    return GapRanges(len(ranges), sum(stop - start for start, stop in ranges), tuple(ranges))
 
 
 def _of_cause(cause: Loss, found: GapsByPartition) -> str:

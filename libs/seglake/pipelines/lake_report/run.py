@@ -20,9 +20,8 @@ from seglake.pipelines.lake_report.gap_pieces import gap_pieces
 from seglake.pipelines.lake_report.ledger import Ledger, LogName, Row
 from seglake.pipelines.lake_report.model import LakeReport, ThisRun
 from seglake.pipelines.lake_report.partitions import LogFacts, partition_reports
-from seglake.pipelines.lake_report.recovered import absent_partitions
 from seglake.pipelines.lake_report.runs import RunTally
-from seglake.pipelines.recovery import Recovery
+from seglake.pipelines.recovery import Recovery, absent_partitions
 from seglake.storage.storage import Storage
 
 _LEDGER_COLUMNS = tuple(

@@ -118,18 +118,13 @@ def _was_looked_at(path: str, roots: Iterable[str], select: SelectSettings) -> b
 
 
 def _places_of_names(unread: Mapping[str, str], discovery: Discovery) -> Iterator[UnreadPlace]:
-    """Yield what is named by its path, and the folders of partitions that have no readable log."""
-    there = discovery.partitions
+    """Yield what is named by its path, and the folders of partitions that cannot be listed."""
     for name, reason in unread.items():
         if "/" in name:
             yield UnreadPlace(name, reason)
-        elif name not in there:
-            for folder in _folders(name, discovery):
-                yield UnreadPlace(folder, reason)
-
-
-def _folders(name: str, discovery: Discovery) -> Iterable[str]:
-    return (f"{each.path}/{name}" for each in discovery.log_dirs if name in each.unreadable)
+        for log_dir in discovery.log_dirs:
+            if name in log_dir.unreadable:
+                yield UnreadPlace(f"{log_dir.path}/{name}", reason)
 
 
 def _unreadable_files(final: Iterable[SurveyedPartition]) -> dict[str, str]:

@@ -1,0 +1,136 @@
+"""What a run leaves unread beside the logs is said by audit and report, until nothing is left."""
+
+import gzip
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from seglake.pipelines.lake_report.model import Level, Need
+from seglake.pipelines.recovery import Loss
+from support.audits import audited
+from support.encoder import Partition, Segment
+from support.lakes import ingested, read_table
+from support.made_logs import made_batches, write_over
+from support.reports import by_name, reported
+
+_FIRST = "00000000000000000000.log"
+
+
+def _disk(folder: Path, *, watermark: int = 16, end: int = 16, broker_id: int = 0) -> Path:
+    segments = [Segment(0, made_batches("orders", 0, range(end)))]
+    partition = Partition("orders", 0, segments, high_watermark=watermark)
+    return write_over(folder, [partition], broker_id=broker_id)
+
+
+def _archive(disk: Path) -> Path:
+    place = disk / "orders-7.tar.gz"
+    place.write_bytes(gzip.compress(b"segments"))
+    return place
+
+
+def _link(disk: Path) -> Path:
+    place = disk / "orders-1"
+    place.symlink_to(disk / "nowhere", target_is_directory=True)
+    return place
+
+
+def _copy(disk: Path) -> Path:
+    place = disk / "orders-0 (copy)"
+    shutil.copytree(disk / "orders-0", place)
+    return place
+
+
+def _renamed(disk: Path) -> Path:
+    place = disk / "orders-0" / f"{_FIRST}.old"
+    shutil.copyfile(disk / "orders-0" / _FIRST, place)
+    return place
+
+
+def _packed(disk: Path) -> Path:
+    place = disk / "orders-3" / f"{_FIRST}.gz"
+    place.parent.mkdir()
+    place.write_bytes(gzip.compress((disk / "orders-0" / _FIRST).read_bytes()))
+    return place
+
+
+def _remove(place: Path) -> None:
+    if place.is_symlink() or place.is_file():
+        place.unlink()
+    else:
+        shutil.rmtree(place)
+
+
+@pytest.mark.parametrize("make", [_archive, _link, _copy, _renamed, _packed])
+def test_what_is_not_read_is_said_until_a_run_no_longer_finds_it(
+    make: Callable[[Path], Path], tmp_path: Path
+) -> None:
+    disk, lake = _disk(tmp_path / "disk"), tmp_path / "lake"
+    place = make(disk)
+    for _ in range(2):
+        assert ingested(disk, lake).exit_code == 3
+        (problem,) = audited(lake).problems
+        assert str(place.name if make is not _packed else "orders-3") in problem
+        report = reported(lake)
+        assert "no offset is known to be lost" not in report.headline
+        assert (report.level, "1 place not read" in report.headline) == (Level.LOOK, True)
+        assert problem.removeprefix("not read: ") in report.recovery.unread
+    count = len(read_table(lake, "observations"))
+    other = write_over(tmp_path / "other", [Partition("pay", 0, [Segment(0, [])])], broker_id=1)
+    ingested(other, lake)  # tells nothing of the first disk
+    assert len(audited(lake).problems) == 1
+    assert len(read_table(lake, "observations")) == count + 2
+    _remove(place)
+    ingested(disk, lake)
+    assert audited(lake).problems == ()
+    assert reported(lake).recovery.unread == ()
+
+
+def test_a_short_log_is_named_after_a_replica_that_proves_nothing(tmp_path: Path) -> None:
+    lake = tmp_path / "lake"
+    ingested(_disk(tmp_path / "disk", watermark=16, end=10), lake)
+    lost = audited(lake).problems
+    assert [*reported(lake).recovery.lost] == [Loss.NOT_ON_DISK]
+    other = _disk(tmp_path / "other", watermark=10, end=10, broker_id=1)
+    for _ in range(2):
+        ingested(other, lake)
+        assert (audited(lake).problems, len(lost)) == (lost, 1)
+        assert reported(lake).recovery.lost_offsets == 6
+    _disk(tmp_path / "other", watermark=13, end=13, broker_id=1)
+    ingested(other, lake)
+    assert "[13, 16)" in audited(lake).problems[0]
+    assert reported(lake).recovery.lost_offsets == 3
+    ingested(_disk(tmp_path / "whole", broker_id=2), lake)
+    assert (audited(lake).problems, reported(lake).recovery.lost) == ((), {})
+
+
+def test_a_partition_whose_folder_is_gone_is_named_by_audit_and_report(tmp_path: Path) -> None:
+    disk, lake = _disk(tmp_path / "disk"), tmp_path / "lake"
+    partitions = [
+        Partition(topic, 0, [Segment(0, made_batches(topic, 0, range(end)))], high_watermark=end)
+        for topic, end in (("pay", 9), ("orders", 16))
+    ]
+    write_over(disk, partitions)
+    shutil.copytree(disk, tmp_path / "copy")
+    shutil.rmtree(disk / "pay-0")
+    for _ in range(2):
+        ingested(disk, lake)
+        (problem,) = audited(lake).problems
+        assert problem.startswith("not on disk: pay-0: [0, 9): replication-offset-checkpoint says")
+        recovery = reported(lake).recovery
+        assert recovery.lost[Loss.NOT_ON_DISK]["pay-0"].ranges == ((0, 9),)
+        assert "no record from 1 of 2 partitions: not on disk: pay-0" in recovery.lines()
+    assert len({row["run_id"] for row in read_table(lake, "observations")}) == 1
+    shutil.copytree(tmp_path / "copy" / "pay-0", disk / "pay-0")
+    ingested(disk, lake)
+    assert (audited(lake).problems, reported(lake).recovery.lost) == ((), {})
+
+
+def test_a_folder_that_cannot_be_read_is_a_need_of_its_partition(tmp_path: Path) -> None:
+    disk, lake = _disk(tmp_path / "disk"), tmp_path / "lake"
+    ingested(disk, lake)
+    shutil.move(disk / "orders-0", tmp_path / "kept")
+    (disk / "orders-0").symlink_to(tmp_path / "nowhere", target_is_directory=True)
+    ingested([disk, _disk(tmp_path / "other", broker_id=1)], lake)
+    assert [found.need for found in by_name(reported(lake))["orders-0"].findings] == [Need.LEFT_OUT]
