@@ -54,7 +54,9 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
     "pipelines.progress_views": frozenset({"printable"}),
     "pipelines.settings": frozenset({"errors", "kafka_log", "near_names"}),
     "pipelines.offset_places": frozenset({"kafka_log", "pipelines.progress"}),
-    "pipelines.recovery": frozenset({"kafka_log", "pipelines.offset_places", "pipelines.progress"}),
+    "pipelines.recovery": frozenset(
+        {"kafka_log", "pipelines.offset_places", "pipelines.progress", "segment_codec"}
+    ),
     **dict.fromkeys(_PIPELINES, _LIBRARIES | _COMMON | {"segment_codec"}),
     **dict.fromkeys(_OF_ITS_STEPS, _LIBRARIES | _COMMON | {"segment_codec", _INGEST}),
     "environment": frozenset({"storage", "task_engine", "segment_codec"} | _COMMON),
