@@ -96,10 +96,10 @@ def _command(system: System, case: Case) -> Sequence[str]:
         case System.SPARK:
             return [*jobs, "seglake", "spark", str(broker.log_dir), topic]
         case System.KAFKA_SOURCE:
-            jars = [*delta_jars(os.environ, _SPARK), *_source_jars().glob("*.jar")]
+            jars = [*delta_jars(os.environ, _SPARK), *source_jars().glob("*.jar")]
             return [*jobs, "spark-kafka", broker.bootstrap, topic, ",".join(map(str, jars))]
         case System.JAVA:
-            class_path = f"{_source_jars()}/*:{_SPARK / 'jars'}/*"
+            class_path = f"{source_jars()}/*:{_SPARK / 'jars'}/*"
             class_path = f"{compiled('PlainWriter', class_path)}:{class_path}"
             threads = str(os.cpu_count() or 1)
             return ["java", "-cp", class_path, "PlainWriter", threads, *_files(case)]
@@ -122,7 +122,8 @@ def _files(case: Case) -> list[str]:
     return [str(path) for path in segments(case.topic, case.broker.log_dir)]
 
 
-def _source_jars() -> Path:
+def source_jars() -> Path:
+    """The folder with the JARs of Spark's Kafka source and sink."""
     return maven_jars(f"spark-kafka-{pyspark.__version__}", _ARTIFACTS, alone=True)
 
 

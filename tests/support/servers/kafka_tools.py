@@ -1,0 +1,70 @@
+"""Kafka's command-line tools as a distribution has them, and what its consumer gets of a topic."""
+
+import base64
+import os
+import subprocess
+from collections import defaultdict
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from support.oracle import LargeValue, folded_value
+from support.servers.maven_jars import maven_jars
+
+_ARTIFACTS = ("org.apache.kafka:kafka-tools:4.3.0",)
+_READER = Path(__file__).with_name("ConsumedRecords.java")
+_SCRIPTS = {
+    "kafka-topics.sh": "org.apache.kafka.tools.TopicCommand",
+    "kafka-consumer-groups.sh": "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand",
+}
+
+
+class ConsumedRecord(NamedTuple):
+    """A record as Kafka's consumer got it; a large value is folded as the oracle's are."""
+
+    offset: int
+    key: bytes | None
+    value: bytes | LargeValue | None
+    headers: tuple[tuple[str, bytes | None], ...]
+
+
+def add_scripts(folder: Path) -> None:
+    """Write the tools' scripts into a folder, for a PATH."""
+    for name, main_class in _SCRIPTS.items():
+        script = folder / name
+        script.write_text(f'#!/bin/sh\nexec java -cp "{_jars()}" {main_class} "$@"\n')
+        script.chmod(0o755)
+
+
+def consumed(
+    bootstrap: str, topic: str, folder: Path, *, group: str | None = None
+) -> dict[int, list[ConsumedRecord]]:
+    """Return the records that a consumer gets up to the end, in its order, by partition.
+
+    Args:
+        folder: for the compiled program.
+        group: reads on at its committed offsets, all of which must be there.
+    """
+    jars = _jars()
+    compiler = ["javac", "-nowarn", "-cp", jars, "-d", str(folder), str(_READER)]
+    subprocess.run(compiler, check=True)
+    java = ["java", "-cp", f"{jars}{os.pathsep}{folder}", _READER.stem, bootstrap, topic]
+    java += [] if group is None else [group]
+    printed = subprocess.run(java, stdout=subprocess.PIPE, text=True, check=True).stdout
+    found: dict[int, list[ConsumedRecord]] = defaultdict(list)
+    for line in printed.splitlines():
+        partition, offset, key, value, *headers = line.split("\t")
+        pairs = zip(map(_bytes, headers[::2]), map(_bytes, headers[1::2]), strict=True)
+        named = tuple(((name or b"").decode(), content) for name, content in pairs)
+        record = ConsumedRecord(int(offset), _bytes(key), folded_value(_bytes(value)), named)
+        found[int(partition)].append(record)
+    return found
+
+
+@cache
+def _jars() -> str:
+    return f"{maven_jars('kafka-tools-4.3.0', _ARTIFACTS)}/*"
+
+
+def _bytes(text: str) -> bytes | None:
+    return None if text == "-" else base64.b64decode(text)
