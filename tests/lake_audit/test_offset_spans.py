@@ -39,7 +39,10 @@ def test_holes_and_overlaps_are_found_as_by_counting_each_offset(
     }
     starts, stops = zip(*spans, strict=True) if spans else ((), ())
     table = Spans(
-        np.array(starts, np.int64), np.array(stops, np.int64), np.zeros(len(spans), np.bool_)
+        np.array(starts, np.int64),
+        np.array(stops, np.int64),
+        np.zeros(len(spans), np.bool_),
+        np.zeros(len(spans), np.int64),
     )
     kinds = {problem.kind for problem in span_problems(table, blocks, (low, high))}
     expected = set()
@@ -51,7 +54,20 @@ def test_holes_and_overlaps_are_found_as_by_counting_each_offset(
 
 
 def test_whole_log_is_one_cell_too() -> None:
-    table = Spans(np.array([0]), np.array([10]), np.array([False]))
+    table = Spans(np.array([0]), np.array([10]), np.array([False]), np.array([0]))
     assert span_problems(table, _ledger([(0, 10)]).covered(), (LOWEST, HIGHEST)) == []
     (problem,) = span_problems(table, _ledger([(0, 12)]).covered(), (LOWEST, HIGHEST))
     assert problem.examples == ("[10, 12)",)
+
+
+def test_batches_of_a_refill_lie_over_others_but_over_no_gap_and_not_over_each_other() -> None:
+    covered = _ledger([(0, 10)]).covered()
+
+    def found(*spans: tuple[int, int, bool, int]) -> set[ProblemKind]:
+        table = Spans(*map(np.array, zip((0, 6, False, 0), (6, 10, True, 0), *spans, strict=True)))
+        return {problem.kind for problem in span_problems(table, covered, (LOWEST, HIGHEST))}
+
+    assert found((0, 6, False, 2)) == found((2, 4, False, 2), (2, 4, False, 3)) == set()
+    assert found((4, 7, False, 2)) == {ProblemKind.OVERLAP}
+    assert found((0, 4, False, 2), (3, 6, False, 2)) == {ProblemKind.OVERLAP}
+    assert found((0, 4, False, 0)) == {ProblemKind.OVERLAP}

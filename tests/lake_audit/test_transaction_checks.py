@@ -93,7 +93,7 @@ def _checked(batches: Sequence[_Placed], edges: Sequence[int]) -> tuple[list[Pro
             name: pa.array([value], BATCHES.schema.field(name).type)
             for name, value in zip(_COLUMNS, each, strict=True)
         }
-        checks.add(pa.table(columns))
+        checks.add(pa.table({**columns, "state": pa.array(["decoded"])}))
     bases = np.array([each.base_offset for each in own], np.int64)
     lasts = np.array([each.last_offset for each in own], np.int64)
     checks.finish(BatchSpans(bases, lasts, (low, high)))

@@ -5,6 +5,7 @@ import argparse
 from seglake.cli.common_options import (
     add_engine_option,
     add_line_options,
+    add_older_copies_option,
     add_output_options,
     add_partition_option,
     add_read_policy_options,
@@ -60,6 +61,7 @@ def ingest_parser() -> argparse.ArgumentParser:
     add("--from-timestamp", metavar="TIME", help="ISO-8601; without a zone: UTC")
     add("--to-timestamp", metavar="TIME", help="the first time not ingested")
     add_read_policy_options(parser)
+    add_older_copies_option(parser)
     add(
         "--rescue",
         action="store_const",
@@ -104,6 +106,7 @@ def replay_parser() -> argparse.ArgumentParser:
         topics_help="look at these topics only",
         internal_help="look at Kafka's own topics too",
     )
+    add_older_copies_option(parser)
     add_source_id_and_engine(parser)
     add("--dry-run", action="store_true", help="say what would be filled, commit nothing")
     add("--run-id", metavar="ID", help="label of the run, written with every row")

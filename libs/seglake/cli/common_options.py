@@ -67,6 +67,16 @@ def add_upper_bound_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_older_copies_option(parser: argparse.ArgumentParser) -> None:
+    """Whether what the cleaner removed is taken from copies that still have it."""
+    parser.add_argument(
+        "--older-copies",
+        action="store_const",
+        const=True,
+        help="take what older copies still have and the cleaner has removed since",
+    )
+
+
 def add_line_options(parser: argparse.ArgumentParser) -> None:
     """How records are written as lines."""
     add = parser.add_argument

@@ -17,6 +17,7 @@ _KEYS = {
     "to_timestamp": "select.to_timestamp",
     "isolation": "read.isolation",
     "upper_bound": "read.upper_bound",
+    "older_copies": "read.older_copies",
     "format": "write.format",
     "source_id": "source.source_id",
     "stuck_after": "limits.stuck_after",
@@ -25,6 +26,7 @@ _KEYS = {
 RESCUE = {
     "select.internal_topics": True,
     "read.upper_bound": "log_end",
+    "read.older_copies": True,
     "quarantine.max_raw_bytes": "64MiB",
 }
 """Settings that `rescue` stands for; conf/README.md has the table."""
@@ -51,6 +53,7 @@ class SettingOptions(TypedDict, total=False):
     to_timestamp: datetime | str | None
     isolation: str | None
     upper_bound: str | None
+    older_copies: bool | None
     format: str | None
     source_id: str | None
     stuck_after: str | None

@@ -1,12 +1,10 @@
 """How many gaps have which cause, and where they lie. Pure."""
 
-from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import takewhile
 from typing import NamedTuple, TypeVar
 
 from seglake.kafka_log.offset_gaps import GapCause
-from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
+from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted_near
 
 
 class GapRanges(NamedTuple):
@@ -25,11 +23,7 @@ class GapRanges(NamedTuple):
         """What is left where a repair says something new; its ranges are merged."""
         if not self.ranges or not repaired:
             return self
-        left = [
-            piece
-            for offsets in self.ranges
-            for piece in subtracted(offsets, _near(offsets, repaired))
-        ]
+        left = [piece for offsets in self.ranges for piece in subtracted_near(offsets, repaired)]
         return GapRanges(len(left), sum(stop - start for start, stop in left), tuple(left))
 
 
@@ -75,9 +69,3 @@ def gaps_joined(parts: Iterable[Mapping[Cause, GapRanges]]) -> dict[Cause, GapRa
             found.setdefault(cause, []).append(gaps)
     joined = {cause: ranges_joined(gaps) for cause, gaps in found.items()}
     return {cause: gaps for cause, gaps in joined.items() if gaps.gaps}
-
-
-def _near(offsets: OffsetRange, covered: Sequence[OffsetRange]) -> Iterable[OffsetRange]:
-    """Return the ranges, of many, that share an offset with this one."""
-    first = bisect_right(covered, offsets[0], key=lambda found: found[1])
-    return takewhile(lambda found: found[0] < offsets[1], covered[first:])

@@ -1,6 +1,8 @@
 """Half-open ranges of offsets. Pure."""
 
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from itertools import takewhile
 
 OffsetRange = tuple[int, int]
 
@@ -32,6 +34,12 @@ def subtracted(wanted: OffsetRange, covered: Iterable[OffsetRange]) -> list[Offs
     return rest
 
 
+def subtracted_near(wanted: OffsetRange, covered: Sequence[OffsetRange]) -> list[OffsetRange]:
+    """Do as `subtracted` where the covered ranges are many, most of them elsewhere."""
+    first = bisect_right(covered, wanted[0], key=lambda found: found[1])
+    return subtracted(wanted, takewhile(lambda found: found[0] < wanted[1], covered[first:]))
+
+
 def without(ranges: Iterable[OffsetRange], *removed: OffsetRange) -> list[OffsetRange]:
     """The ranges as far as none that are removed, which are merged, holds them."""
     return [rest for offsets in ranges for rest in subtracted(offsets, removed)]
@@ -41,3 +49,19 @@ def common(ranges: Iterable[OffsetRange], limits: OffsetRange) -> list[OffsetRan
     """The ranges as far as they lie in another one; empty ones are left out."""
     cut = ((max(start, limits[0]), min(stop, limits[1])) for start, stop in ranges)
     return [(start, stop) for start, stop in cut if start < stop]
+
+
+def common_ranges(ones: Sequence[OffsetRange], others: Sequence[OffsetRange]) -> list[OffsetRange]:
+    """Return what two lists of ranges share; each list rises and its ranges are apart."""
+    found: list[OffsetRange] = []
+    one, other = 0, 0
+    while one < len(ones) and other < len(others):
+        start = max(ones[one][0], others[other][0])
+        stop = min(ones[one][1], others[other][1])
+        if start < stop:
+            found.append((start, stop))
+        if ones[one][1] <= others[other][1]:
+            one += 1
+        else:
+            other += 1
+    return found

@@ -12,9 +12,18 @@ from seglake.kafka_log.offset_ranges import OffsetRange, merged
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.kafka_log.segment_survey import LastBatch
 from seglake.kafka_log.transactions.hanging_transactions import EarlierRun
-from seglake.log_tables.ledger_layers import INGESTED, RangeKind, is_superseded, layers_of
+from seglake.log_tables.ledger_layers import (
+    ENDS_GAPS,
+    INGESTED,
+    RangeKind,
+    is_superseded,
+    layers_of,
+)
 
 _Rows = dict[tuple[str, int], list[Mapping[str, Any]]]  # by topic and partition
+
+
+_FILLS = (RangeKind.REPAIR, RangeKind.REFILL)
 
 
 class Frontier(NamedTuple):
@@ -156,7 +165,7 @@ class Coverage:
         with_batch = [
             row
             for row in self._rows_of(key)
-            if row["kind"] != RangeKind.REPAIR and self._has_current_batch(key, row)
+            if row["kind"] not in _FILLS and self._has_current_batch(key, row)
         ]
         if not with_batch:
             return Frontier(next_offset, None, any(row["topic_id"] is not None for row in rows))
@@ -239,9 +248,22 @@ class Coverage:
             if row["start_offset"] <= start_offset < row["next_offset"]:
                 if row["attempt_id"] == attempt_id:
                     written = row["generation"]
-                if row["kind"] in (RangeKind.REPAIR, RangeKind.SUPERSEDED):
+                if row["kind"] in ENDS_GAPS:
                     repaired = row["generation"]
         return repaired <= written
+
+    def are_current_gaps(
+        self, key: PartitionKey, starts: NDArray[np.int64], attempt_id: str
+    ) -> NDArray[np.bool_]:
+        """Say what `is_current_gap` says, of many gaps that one attempt wrote."""
+        written, ended = np.zeros((2, len(starts)), np.int64)
+        for row in self._rows_of(key):
+            is_inside = (starts >= row["start_offset"]) & (starts < row["next_offset"])
+            if row["attempt_id"] == attempt_id:
+                written[is_inside] = row["generation"]
+            if row["kind"] in ENDS_GAPS:
+                ended[is_inside] = row["generation"]
+        return ended <= written
 
     def _ingested(self, key: PartitionKey) -> list[Mapping[str, Any]]:
         """The rows of what was ingested, for the first time or anew."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from seglake.kafka_log.offset_gaps import GapCause
@@ -34,6 +35,8 @@ class CurrentGap(NamedTuple):
         return self.cause is not GapCause.QUARANTINED
 
 
+_EDGES = ("start_offset", "next_offset")
+_NUMBERS = (*_EDGES, "partition")
 _MOST_ROWS = 1 << 16  # in Python at a time
 
 
@@ -66,6 +69,33 @@ def fillable_gaps(
         if coverage.is_current_gap(key, row["start_offset"], row["attempt_id"]):
             gap = CurrentGap(key, row["start_offset"], row["next_offset"], cause)
             found.setdefault(key, []).append(gap)
+    for gaps in found.values():
+        gaps.sort(key=lambda gap: gap.start_offset)
+    return found
+
+
+def standing_gaps(rows: pa.Table, coverage: Coverage) -> dict[PartitionKey, list[CurrentGap]]:
+    """Return all gaps that stand, also those that the cleaner made, in the order of their offsets.
+
+    Args:
+        rows: of `gaps`, with GAP_COLUMNS.
+    """
+    names = [name for name in GAP_COLUMNS if name not in _EDGES]
+    texts = rows.cast(
+        pa.schema([(n, pa.int64() if n in _NUMBERS else pa.string()) for n in rows.schema.names])
+    )
+    grouped = texts.group_by(names, use_threads=False).aggregate([(e, "list") for e in _EDGES])
+    found: dict[PartitionKey, list[CurrentGap]] = {}
+    for group in grouped.to_pylist():
+        named = PartitionKey(group["topic"], group["partition"], group["topic_id"])
+        key, cause = coverage.joined_key(named), GapCause(group["cause"])
+        starts, stops = (group[f"{edge}_list"] for edge in _EDGES)
+        stands = coverage.are_current_gaps(key, np.array(starts, np.int64), group["attempt_id"])
+        found.setdefault(key, []).extend(
+            CurrentGap(key, start, stop, cause)
+            for start, stop, is_current in zip(starts, stops, stands.tolist(), strict=True)
+            if is_current
+        )
     for gaps in found.values():
         gaps.sort(key=lambda gap: gap.start_offset)
     return found

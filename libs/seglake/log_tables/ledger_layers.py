@@ -19,6 +19,7 @@ class RangeKind(StrEnum):
 
     INGEST = "ingest"  # offsets ingested for the first time
     REPAIR = "repair"  # a gap, filled as far as another copy could
+    REFILL = "refill"  # what the cleaner removed elsewhere, as far as another copy still had it
     SUPERSEDED = "superseded"  # what earlier generations have here lost an election
     RETAKE = "retake"  # superseded offsets, ingested again
     RELEASED = "released"  # superseded offsets that the log which won does not reach
@@ -26,6 +27,9 @@ class RangeKind(StrEnum):
 
 INGESTED = (RangeKind.INGEST, RangeKind.RETAKE)
 """Rows that cover offsets."""
+
+ENDS_GAPS = (RangeKind.REPAIR, RangeKind.REFILL, RangeKind.SUPERSEDED)
+"""Rows after which an earlier gap that starts in them no longer stands."""
 
 # Of one commit: what it supersedes it may retake, and release the rest of.
 _ORDER = {RangeKind.SUPERSEDED: -1, RangeKind.RELEASED: 1}

@@ -8,6 +8,7 @@ Memory: one window of the file, the decompressed bytes of one flush twice, one r
 from seglake.log_dirs.errors import SourceVanishedError
 from seglake.log_dirs.segment_files import check_size
 from seglake.segment_codec.errors import SegmentCodecError
+from seglake.segment_decoding.refill_decoder import RefillDecoder
 from seglake.segment_decoding.split_decoder import SplitDecoder
 from seglake.segment_decoding.table_files import TableFiles
 from seglake.segment_decoding.tasks import (
@@ -33,7 +34,7 @@ def decode(task: DecodeTask) -> TaskReport:
                     continue
                 files.begin(split.key.topic)
                 try:
-                    decoder = SplitDecoder(split, task.settings)
+                    decoder = _decoder(split, task.settings)
                     for rows in decoder.rows():
                         files.add(rows)
                     reports.append(decoder.report())
@@ -48,6 +49,12 @@ def decode(task: DecodeTask) -> TaskReport:
             files.abandon()
             raise
         files.abandon()  # rows of the failed split are among the others: begin again without it
+
+
+def _decoder(split: PartitionSplit, settings: DecodeSettings) -> SplitDecoder | RefillDecoder:
+    if split.wanted is None:
+        return SplitDecoder(split, settings)
+    return RefillDecoder(split, split.wanted, settings)
 
 
 _UNREADABLE = (StorageError, SegmentCodecError, SourceVanishedError)

@@ -4,6 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from seglake.kafka_log.gap_ranges import GapsByCause
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange
@@ -48,6 +51,51 @@ class SegmentSplit:
         return self.stop - self.start
 
 
+class WantedOffsets(NamedTuple):
+    """Offsets that a refill takes: those of which the lake has no row.
+
+    Attributes:
+        rows: ranges of offsets in the lake's gaps and of records that its batches lack, rising and
+            apart from each other; (n, 2), half-open.
+        gaps: those of them that no batch of the lake holds.
+    """
+
+    rows: NDArray[np.int64]
+    gaps: NDArray[np.int64]
+
+    def between(self, start: int, stop: int) -> "WantedOffsets":
+        """The ranges that share an offset with [start, stop)."""
+        return WantedOffsets(*(_between(ranges, start, stop) for ranges in self))
+
+    def hold(self, offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Say of each offset whether a row of it is wanted."""
+        return are_held(self.rows, offsets)
+
+    def have_gaps_in(
+        self, firsts: NDArray[np.int64], lasts: NDArray[np.int64]
+    ) -> NDArray[np.bool_]:
+        """Say of each batch, from its first to its last offset, whether it reaches into a gap."""
+        if not len(self.gaps):
+            return np.zeros(len(firsts), np.bool_)
+        place = np.searchsorted(self.gaps[:, 1], firsts, side="right")
+        nearest = np.minimum(place, len(self.gaps) - 1)
+        found: NDArray[np.bool_] = (place < len(self.gaps)) & (self.gaps[nearest, 0] <= lasts)
+        return found
+
+
+def are_held(ranges: NDArray[np.int64], offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Say of each offset whether one of the ranges, which are as in `WantedOffsets`, holds it."""
+    if not len(ranges):
+        return np.zeros(len(offsets), np.bool_)
+    place = np.searchsorted(ranges[:, 0], offsets, side="right") - 1
+    found: NDArray[np.bool_] = (place >= 0) & (offsets < ranges[np.maximum(place, 0), 1])
+    return found
+
+
+def _between(ranges: NDArray[np.int64], start: int, stop: int) -> NDArray[np.int64]:
+    return ranges[(ranges[:, 1] > start) & (ranges[:, 0] < stop)]
+
+
 @dataclass(frozen=True, slots=True)
 class PartitionSplit:
     """A piece of one partition's log: segment splits in order, and the offsets wanted from them.
@@ -68,6 +116,7 @@ class PartitionSplit:
         is_final: nobody will write on; see `SegmentBounds`.
         limit_offset: records from here on belong to others, also those of a batch whose header
             ends before. None: from the range's end on. Above that, nothing follows the split.
+        wanted: of a refill, the offsets of which rows are taken; None: all in the range.
     """
 
     key: PartitionKey
@@ -85,6 +134,7 @@ class PartitionSplit:
     leaves_end: bool = False
     is_final: bool = False
     limit_offset: int | None = None
+    wanted: WantedOffsets | None = None
 
     @property
     def size_bytes(self) -> int:
@@ -239,6 +289,7 @@ class SplitReport:
         open_rows: rows whose transaction has not ended.
         times_ms: least and greatest of the rows in `records`, None without one.
         inner_bytes: by how much its rows count more bytes than `bytes`; see `SplitCounts`.
+        refilled: of a refill, the offsets that its rows of `batches` span, merged.
     """
 
     first_offset: int | None
@@ -258,6 +309,7 @@ class SplitReport:
     open_rows: int
     tails: tuple[TailReport, ...]
     inner_bytes: int = 0
+    refilled: tuple[OffsetRange, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from seglake.pipelines.lake_audit.cells import Cell
 from seglake.pipelines.lake_audit.gap_checks import GapChecks, ShownGap
 from seglake.pipelines.lake_audit.gap_rows import GapCollector
 from seglake.pipelines.lake_audit.ledger import (
+    FIRST_LAYER,
     BlockKey,
     LakePartition,
     LedgerBlocks,
@@ -74,8 +75,9 @@ class _Collected:
     def __init__(self, ledger: PartitionLedger, cell: Cell) -> None:
         self.ledger = ledger
         self.blocks: LedgerBlocks = ledger.blocks()
-        self.records = PartitionRecords(self.blocks)
-        self.batches = PartitionBatches(self.blocks, *cell.offsets)
+        self.refills = ledger.refills
+        self.records = PartitionRecords(self.blocks, self.refills)
+        self.batches = PartitionBatches(self.blocks, *cell.offsets, self.refills)
         self.transactions = PartitionTransactions()
         self.gaps = GapCollector()
         self.damage = Damage()
@@ -123,10 +125,12 @@ def _judged(collected: _Collected, cell: Cell) -> PartitionFinding:
         np.concatenate((batches.bases, gaps.current.starts)),
         np.concatenate((batches.lasts + 1, gaps.current.stops)),
         np.arange(len(batches.bases) + len(gaps.current.starts)) >= len(batches.bases),
+        np.concatenate((batches.layers, np.zeros(len(gaps.current.starts), np.int64))),
     )
+    layers = (FIRST_LAYER, *sorted(collected.refills))
     problems = [
         *records.problems(),
-        *batches.problems(records.runs()),
+        *(met for layer in layers for met in batches.problems(records.runs(layer), layer)),
         *gaps.problems(damage),
         *transactions.problems(),
         *span_problems(spans, collected.ledger.covered(), cell.offsets),

@@ -27,6 +27,13 @@ class Superseded(NamedTuple):
 
 NOTHING_LOST = Superseded()
 
+_COVERS_NOTHING = (
+    RangeKind.SUPERSEDED,
+    RangeKind.RELEASED,
+    RangeKind.REPAIR,
+    RangeKind.REFILL,
+)
+
 
 class Coverage(NamedTuple):
     """What the ledger's rows of one partition come to.
@@ -57,7 +64,7 @@ def coverage_of(rows: Iterable[Row]) -> Coverage:
             else:
                 superseded = without(superseded, offsets)
             found = Coverage(current, superseded, doubles)
-        if kind not in (RangeKind.SUPERSEDED, RangeKind.RELEASED, RangeKind.REPAIR):
+        if kind not in _COVERS_NOTHING:
             waiting.append(offsets)
     return _with(found, waiting)
 

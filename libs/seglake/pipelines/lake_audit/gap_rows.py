@@ -14,7 +14,7 @@ from seglake.log_tables.ledger_layers import RangeKind
 from seglake.pipelines.lake_audit.ledger import Flags, LedgerRange, Offsets
 from seglake.pipelines.lake_audit.texts import text_values
 
-_ENDS_GAPS = (RangeKind.REPAIR, RangeKind.SUPERSEDED)
+_ENDS_GAPS = (RangeKind.REPAIR, RangeKind.REFILL, RangeKind.SUPERSEDED)
 
 NEVER = -1
 """The generation of a gap whose attempt the ledger does not have there."""

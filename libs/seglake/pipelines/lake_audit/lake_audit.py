@@ -68,6 +68,7 @@ def _partition(audit: PartitionAudit) -> dict[str, Any]:
         "marks": None if audit.marks is None else audit.marks._asdict(),
         "left_above": None if audit.left is None else audit.left._asdict(),
         "superseded": audit.superseded._asdict(),
+        "refilled_records": audit.refilled.records,
         "problems": [
             {"kind": str(problem.kind), "count": problem.count, "examples": list(problem.examples)}
             for problem in audit.problems

@@ -1,6 +1,6 @@
 """What the ledger says of each partition, ready to be compared with the tables. Pure."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby, pairwise
@@ -97,6 +97,17 @@ def _different(generations: Offsets) -> list[int]:
     return found
 
 
+FIRST_LAYER = 0
+"""The layer of all batches but those of refills."""
+
+
+def layers_of(generations: Offsets, refills: Collection[int]) -> Offsets:
+    """Return the layer of each row: the generation of its refill, FIRST_LAYER for other rows."""
+    if not refills:
+        return np.zeros(len(generations), np.int64)
+    return np.where(np.isin(generations, sorted(refills)), generations, FIRST_LAYER)
+
+
 def look_up(rising: Offsets, wanted: Offsets) -> tuple[Offsets, Flags]:
     """The first place of each wanted value, and whether it is there."""
     places = np.searchsorted(rising, wanted)
@@ -133,6 +144,11 @@ class PartitionLedger:
     def elections(self) -> tuple[LedgerRange, ...]:
         """The ranges that were taken away from smaller generations."""
         return tuple(each for each in self.ranges if each.kind == RangeKind.SUPERSEDED)
+
+    @property
+    def refills(self) -> frozenset[int]:
+        """The generations of refills, whose batches lie over those that lack their records."""
+        return frozenset(each.generation for each in self.ranges if each.kind == RangeKind.REFILL)
 
     @property
     def newest_generation(self) -> int:

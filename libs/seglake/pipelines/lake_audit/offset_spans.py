@@ -1,19 +1,31 @@
-"""Does each covered offset lie in exactly one batch or one current gap? One sweep. Pure."""
+"""Does each covered offset lie in exactly one batch or one current gap? One sweep. Pure.
+
+Batches of a refill may lie over others, whose records they complete, but over no gap.
+"""
 
 from typing import NamedTuple
 
 import numpy as np
 
-from seglake.pipelines.lake_audit.ledger import Blocks, Flags, Offsets
+from seglake.pipelines.lake_audit.ledger import FIRST_LAYER, Blocks, Flags, Offsets
 from seglake.pipelines.lake_audit.problems import Problem, ProblemKind, problem_at
 
 
 class Spans(NamedTuple):
-    """Half-open ranges of offsets, in any order; `is_gap` tells gaps from batches."""
+    """Half-open ranges of offsets, in any order; `is_gap` tells gaps from batches.
+
+    `layers` are those of the batches, see `layers_of`; a gap has the first.
+    """
 
     starts: Offsets
     stops: Offsets
     is_gap: Flags
+    layers: Offsets
+
+    def of_layer(self, layer: int) -> "Spans":
+        """The batches of a layer, and all gaps."""
+        chosen = self.is_gap | (self.layers == layer)
+        return Spans._make(column[chosen] for column in self)
 
 
 def span_problems(spans: Spans, covered: Blocks, cell: tuple[int, int]) -> list[Problem]:
@@ -32,31 +44,46 @@ def span_problems(spans: Spans, covered: Blocks, cell: tuple[int, int]) -> list[
     is_wanted = (block >= 0) & (spans.stops > first) & (spans.starts <= last)
     met = Spans._make(column[is_wanted] for column in spans)
     floors = np.maximum(covered.starts[block[is_wanted]], first)
-    starts, stops = np.maximum(met.starts, floors), np.minimum(met.stops - 1, last) + 1
+    met = met._replace(
+        starts=np.maximum(met.starts, floors), stops=np.minimum(met.stops - 1, last) + 1
+    )
+    doubles = [
+        problem
+        for layer in np.unique(np.append(met.layers, FIRST_LAYER)).tolist()
+        for problem in _doubles(met.of_layer(layer))
+    ]
+    return [*_holes(met, covered, edges_low, edges_high), *doubles]
+
+
+def _holes(met: Spans, covered: Blocks, edges_low: Offsets, edges_high: Offsets) -> list[Problem]:
+    """Offsets that no span accounts for."""
     # The ends of what is covered stand as empty spans, so that a hole beside them shows.
-    starts = np.concatenate((starts, edges_low, edges_high))
-    stops = np.concatenate((stops, edges_low, edges_high))
+    starts = np.concatenate((met.starts, edges_low, edges_high))
+    stops = np.concatenate((met.stops, edges_low, edges_high))
     order = np.lexsort((stops, starts))
-    starts, stops = starts[order], stops[order]
-    reached = np.maximum.accumulate(stops)
+    starts, reached = starts[order], np.maximum.accumulate(stops[order])
     holes = np.flatnonzero(starts[1:] > reached[:-1])
     holes = holes[covered.index_of(reached[holes]) >= 0]
-    is_real = stops > starts
-    doubles = 1 + np.flatnonzero((starts[1:] < reached[:-1]) & is_real[1:])
-    return [
-        *problem_at(
-            ProblemKind.NOT_ACCOUNTED,
-            holes,
-            lambda index: f"[{reached[index]}, {starts[index + 1]})",
+    return problem_at(
+        ProblemKind.NOT_ACCOUNTED,
+        holes,
+        lambda index: f"[{reached[index]}, {starts[index + 1]})",
+    )
+
+
+def _doubles(met: Spans) -> list[Problem]:
+    """Spans that begin inside of others."""
+    order = np.lexsort((met.stops, met.starts))
+    starts, stops = met.starts[order], met.stops[order]
+    reached = np.maximum.accumulate(stops)
+    doubles = 1 + np.flatnonzero((starts[1:] < reached[:-1]) & (stops > starts)[1:])
+    return problem_at(
+        ProblemKind.OVERLAP,
+        doubles,
+        lambda index: (
+            f"{_named(met, order[index])} and {_named(met, order[np.argmax(stops[:index])])}"
         ),
-        *problem_at(
-            ProblemKind.OVERLAP,
-            doubles,
-            lambda index: (
-                f"{_named(met, order[index])} and {_named(met, order[np.argmax(stops[:index])])}"
-            ),
-        ),
-    ]
+    )
 
 
 def _named(spans: Spans, index: int) -> str:

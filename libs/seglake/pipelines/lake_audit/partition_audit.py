@@ -1,6 +1,6 @@
 """What the tables hold of a partition against what the ledger says of it. Pure."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, NamedTuple
@@ -32,9 +32,10 @@ from seglake.pipelines.lake_audit.ledger import (
 )
 from seglake.pipelines.lake_audit.problems import Problem, ProblemKind, joined, problem
 from seglake.pipelines.lake_audit.quarantine_checks import QuarantineSums
-from seglake.pipelines.lake_audit.sums import RangeSums, sums_joined
+from seglake.pipelines.lake_audit.sums import NOTHING, RangeSums, sums_joined
 from seglake.pipelines.lake_audit.transaction_checks import across_cells
 
+_FILLS = (RangeKind.REPAIR, RangeKind.REFILL)
 # Columns of the ledger that are sums over the rows of other tables.
 _SUMMED = ("records", "batches", "offset_sum", "key_bytes", "value_bytes")
 # Any: the overloads of both are many.
@@ -86,6 +87,7 @@ class PartitionAudit:
     left: LeftAbove | None
     problems: tuple[Problem, ...]
     superseded: Superseded = NOTHING_LOST
+    refilled: RangeSums = NOTHING
 
     @property
     def covered_offsets(self) -> int:
@@ -128,6 +130,11 @@ def audit_partition(
     # Offsets of a gap that was repaired are in the sums of the repair.
     gap_span = sum(count.offsets for count in gaps.values())
     totals = _joined(blocks, sums, is_current=True)._replace(gap_span=gap_span)
+    refilled = _refilled(blocks, sums, ledger.refills)
+    if refilled.batches:
+        span = sum(stop - start for start, stop in coverage.current)
+        rest = span - totals.records - totals.other_span - gap_span
+        totals = totals._replace(lacking=rest)  # batches that lie over others have the same offsets
     problems = _cell_problems(findings, is_settled=is_settled)
     problems += [*_ledger_problems(rows, coverage), *_sum_problems(ledger, rows, sums)]
     problems += superseded_problems(partition, coverage.superseded)
@@ -147,7 +154,17 @@ def audit_partition(
         left=_left(marks, [*coverage.current, *coverage.superseded]),
         problems=tuple(joined(problems)),
         superseded=superseded,
+        refilled=refilled,
     )
+
+
+def _refilled(
+    blocks: LedgerBlocks, sums: Mapping[BlockKey, RangeSums], refills: Collection[int]
+) -> RangeSums:
+    """The sums over what copies from before a compaction brought, as far as it counts."""
+    keys = map(blocks.key, np.flatnonzero(blocks.is_current).tolist())
+    found = (sums.get(key, RangeSums()) for key in keys if key[0] in refills)
+    return reduce(RangeSums.joined, found, RangeSums())
 
 
 def _cell_problems(findings: Sequence[PartitionFinding], *, is_settled: bool) -> list[Problem]:
@@ -182,7 +199,7 @@ def _spans(rows: Iterable[Row]) -> list[OffsetRange]:
 def _ledger_problems(rows: Sequence[Row], coverage: Coverage) -> Iterator[Problem]:
     """Ranges of the ledger that contradict each other."""
     covered = merged(_spans(row for row in rows if row["kind"] in INGESTED))
-    repairs = _spans(row for row in rows if row["kind"] == RangeKind.REPAIR)
+    repairs = _spans(row for row in rows if row["kind"] in _FILLS)
     outside = [
         f"[{start}, {stop})"
         for start, stop in repairs
@@ -220,7 +237,9 @@ def _sum_problems(
     ):
         found = of_blocks.get(index, RangeSums())
         where = f"[{start}, {stop})"
-        if stop - start != found.accounted:
+        # The batches of a refill lie over others, and it has only the records that these lack.
+        is_refill = whole.key(index)[0] in ledger.refills
+        if stop - start != found.accounted and not is_refill:
             unequal.append(f"{where} {_equation(stop - start, found)}")
         differing += [
             f"{where} {name}: {said} in the ledger, {is_so} in the tables"

@@ -1,6 +1,6 @@
 """The records of one partition in one cell: their sums, and which offsets and batches they are of.
 
-Pure. Memory: 16 bytes a record, and the rows of one row group.
+Pure. Memory: 16 bytes a record (24 with refills), and the rows of one row group.
 """
 
 from typing import Any, NamedTuple
@@ -10,7 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seglake.lake.parquet_rows import HIGHEST, LOWEST, NULL_NUMBER, numbers
-from seglake.pipelines.lake_audit.ledger import BlockKey, LedgerBlocks, Offsets
+from seglake.pipelines.lake_audit.ledger import (
+    FIRST_LAYER,
+    BlockKey,
+    LedgerBlocks,
+    Offsets,
+    layers_of,
+)
 from seglake.pipelines.lake_audit.problems import Problem, ProblemKind, problem
 from seglake.pipelines.lake_audit.sums import RangeSums
 
@@ -37,8 +43,9 @@ class PartitionRecords:
     are in the sums of their block, and nowhere else.
     """
 
-    def __init__(self, blocks: LedgerBlocks) -> None:
+    def __init__(self, blocks: LedgerBlocks, refills: frozenset[int] = frozenset()) -> None:
         self._blocks = blocks
+        self._refills = refills
         count = len(blocks.starts)
         self._counts = np.zeros(count, np.int64)
         # The offsets' upper and lower halves: their sum may not fit 64 bits.
@@ -50,6 +57,7 @@ class PartitionRecords:
         self._newest_ms = np.full(count, LOWEST, np.int64)
         self._offsets: list[Offsets] = []
         self._base_offsets: list[Offsets] = []
+        self._layers: list[Offsets] = []  # none without refills
         self._outside: list[int] = []  # examples
         self._outside_count = 0
         self.row_count = 0
@@ -57,17 +65,20 @@ class PartitionRecords:
     def add(self, rows: pa.Table) -> None:
         self.row_count += rows.num_rows
         offsets = numbers(rows, "offset")
-        blocks = self._blocks.index_of(offsets, numbers(rows, "generation"))
+        generations = numbers(rows, "generation")
+        blocks = self._blocks.index_of(offsets, generations)
         is_inside = blocks >= 0
         if not is_inside.all():
             outside = offsets[~is_inside]
             self._outside_count += len(outside)
             self._outside += outside[:5].tolist()
             rows, offsets = rows.filter(pa.array(is_inside)), offsets[is_inside]
-            blocks = blocks[is_inside]
+            blocks, generations = blocks[is_inside], generations[is_inside]
         is_current = self._blocks.is_current[blocks]
         self._offsets.append(offsets[is_current])
         self._base_offsets.append(numbers(rows, "batch_base_offset")[is_current])
+        if self._refills:
+            self._layers.append(layers_of(generations, self._refills)[is_current])
         np.add.at(self._counts, blocks, 1)
         np.add.at(self._upper_sums, blocks, offsets >> 32)
         np.add.at(self._lower_sums, blocks, offsets & 0xFFFFFFFF)
@@ -93,9 +104,12 @@ class PartitionRecords:
             )
         return found
 
-    def runs(self) -> BatchRuns:
-        """What the covered rows that count say of the batches that they came from."""
+    def runs(self, layer: int = FIRST_LAYER) -> BatchRuns:
+        """What the covered rows of a layer that count say of the batches that they came from."""
         offsets, bases = _whole(self._offsets), _whole(self._base_offsets)
+        if self._refills:
+            is_of_layer = _whole(self._layers) == layer
+            offsets, bases = offsets[is_of_layer], bases[is_of_layer]
         order = np.lexsort((offsets, bases))
         offsets, bases = offsets[order], bases[order]
         firsts = np.flatnonzero(np.diff(bases, prepend=NULL_NUMBER - 1))

@@ -49,6 +49,9 @@ class RangeSums(NamedTuple):
         )
 
 
+NOTHING = RangeSums()
+
+
 def sums_joined(parts: Iterable[Mapping[BlockKey, RangeSums]]) -> dict[BlockKey, RangeSums]:
     found: dict[BlockKey, RangeSums] = {}
     for part in parts:

@@ -107,6 +107,9 @@ def _lines(audit: PartitionAudit, lake: str) -> Iterator[Line]:
         if has_gap and DefectCode.DECOMPRESSION_LIMIT in audit.quarantine.by_code:
             command = replay_with_highest_limit(lake)
             yield "", f"above limits.max_decompressed_batch_bytes, up to {HIGHEST_LIMIT}: {command}"
+    if audit.refilled.batches:
+        records = show_count(audit.refilled.records, "record")
+        yield "refilled", f"{records} from older copies, which the cleaner had removed elsewhere"
     if audit.superseded.records or audit.superseded.batches:
         records = show_count(audit.superseded.records, "superseded record")
         batches = show_count(audit.superseded.batches, "batch", "batches")

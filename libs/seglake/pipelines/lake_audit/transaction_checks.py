@@ -15,8 +15,9 @@ import pyarrow as pa
 from seglake.lake.parquet_rows import numbers
 from seglake.pipelines.lake_audit.ledger import Flags, Offsets
 from seglake.pipelines.lake_audit.problems import Problem, ProblemKind, problem
-from seglake.pipelines.lake_audit.texts import text_values
+from seglake.pipelines.lake_audit.texts import is_one_of, text_values
 
+_EMPTY = "empty"
 _MARKERS = ("commit", "abort")
 _COMMITTED = ("commit", "committed")
 _OUTCOMES = (*_COMMITTED, "abort", "aborted")
@@ -72,6 +73,8 @@ class PartitionTransactions:
     def add(self, rows: pa.Table) -> None:
         is_marker, commits = _ended(rows, "control_type", _MARKERS)
         has_outcome, is_committed = _ended(rows, "transaction_state", _OUTCOMES)
+        # The cleaner may leave a batch without records, and take the marker that ended it.
+        has_outcome &= ~is_one_of(rows, "state", (_EMPTY,))
         is_event = is_marker | has_outcome
         if not is_event.any():
             return

@@ -76,7 +76,7 @@ dated AS (
          found.next_offset, found.cause, found.detail, found.run_id, found.attempt_id,
          max(CASE WHEN ledger.attempt_id = found.attempt_id THEN ledger.generation END)
            AS generation,
-         max(CASE WHEN ledger.kind IN ('repair', 'superseded') THEN ledger.generation END)
+         max(CASE WHEN ledger.kind IN ('repair', 'refill', 'superseded') THEN ledger.generation END)
            AS repair_generation
   FROM found LEFT JOIN ledger
     ON ledger.source_id = found.source_id

@@ -1,6 +1,7 @@
 """What a replay did, for a person and for a machine. Pure."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 
@@ -20,6 +21,7 @@ from seglake.pipelines.segment_ingest.report.gap_report import (
     standing_gaps,
 )
 from seglake.pipelines.segment_ingest.report.ingest_summary import shown_concurrent, shown_plan
+from seglake.pipelines.segment_ingest.report.refills import refilled_records, shown_refills
 from seglake.pipelines.segment_ingest.report.unread_files import UnreadEntry, need_a_look
 from seglake.printable import as_lines
 
@@ -32,6 +34,8 @@ class ReplaySummary:
         planned_fills: the gaps that a dry run would fill.
         repaired: the gaps that were filled, or of a dry run would be, by partition; their offsets
             are those that came, or would.
+        refilled: records that older copies brought, by partition; of a dry run offsets of which
+            they may have some.
         left_spans: quarantined spans that nothing resolves yet, by defect code.
         left_damaged: the same by partition.
         cut_spans: those of which the lake has not all bytes.
@@ -49,6 +53,7 @@ class ReplaySummary:
     repaired_gaps: int = 0
     repaired_records: int = 0
     repaired: dict[str, GapRanges] = field(default_factory=dict)
+    refilled: dict[str, int] = field(default_factory=dict)
     left_spans: dict[str, int] = field(default_factory=dict)
     left_damaged: dict[str, int] = field(default_factory=dict)
     cut_spans: int = 0
@@ -87,6 +92,7 @@ class ReplaySummary:
             self.repaired = gaps_joined((self.repaired, repaired_gaps(found)))
             self.repaired_gaps += len(found.results)
             self.repaired_records += sum(result.totals.records for result in found.results)
+            self.refilled |= Counter(self.refilled) + Counter(refilled_records(found.refills))
             self.left_out |= found.unread
             self.contradicted += found.contradicted
             self.concurrent_ranges += found.concurrent
@@ -130,6 +136,7 @@ class ReplaySummary:
         """A few lines, the most important first; if verbose, all that a dry run plans."""
         lines = [f"{self._headline()} ({self.seconds:.1f} s)"]
         lines += shown_plan("would be filled", self.planned_fills, is_verbose=is_verbose)
+        lines += shown_refills(self.refilled, is_dry_run=self.is_dry_run)
         still = "" if self.is_dry_run else "still "
         spans = ", ".join(f"{count} {code}" for code, count in sorted(self.left_spans.items()))
         if spans:
@@ -162,6 +169,9 @@ class ReplaySummary:
                 f"{show_count(self.planned_gaps, 'gap')}{places} would be filled in; nothing was "
                 "committed"
             )
+        if not self.repaired_gaps and self.refilled:
+            records = show_count(sum(self.refilled.values()), "record")
+            return f"{records} came from older copies"
         if not self.repaired_gaps:
             is_left = self.left_spans or self.left_gaps or self.left_out or self.unread_files
             return "nothing could be filled in" if is_left else "nothing to fill"

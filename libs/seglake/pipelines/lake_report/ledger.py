@@ -7,11 +7,9 @@ from typing import Any, NamedTuple
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import PartitionKey
 from seglake.log_tables.coverage import Coverage
-from seglake.log_tables.ledger_layers import RangeKind
+from seglake.log_tables.ledger_layers import ENDS_GAPS, RangeKind
 
 Row = Mapping[str, Any]  # Any: the columns of a row have many types
-
-_ENDS_GAPS = (RangeKind.REPAIR, RangeKind.SUPERSEDED)
 
 
 class LogName(NamedTuple):
@@ -67,7 +65,7 @@ class Ledger:
         return [
             (row["start_offset"], row["next_offset"])
             for row in self.rows.get(log, ())
-            if row["kind"] in _ENDS_GAPS
+            if row["kind"] in ENDS_GAPS
         ]
 
     def records(self, log: LogName) -> int:

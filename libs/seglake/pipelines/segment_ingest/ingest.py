@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from functools import partial
 
 from seglake.kafka_log.observation import Observation
+from seglake.kafka_log.offset_ranges import OffsetRange, merged
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.kafka_log.replica_selection import notes_of
 from seglake.kafka_log.short_logs import ShortLog
@@ -372,5 +373,14 @@ def _repaired(
         if str(replica.key) not in refused and replica.folder not in second | failed
     ]
     if not context.is_dry_run:
-        return repair(readable, context)
+        return repair(readable, context, own=_own(rounds))
     return expected_repairs({replica.key.topic for replica in readable}, readable, context)
+
+
+def _own(rounds: Iterable[RoundResult]) -> dict[str, list[OffsetRange]]:
+    """Return the offsets that were ingested from each replica, by its folder, merged."""
+    folders = {of.key: of.replica.folder for done in rounds for of in done.look.wanted}
+    found: dict[str, list[OffsetRange]] = {}
+    for result in (result for done in rounds for result in done.committed):
+        found.setdefault(folders[result.key], []).append(result.offsets)
+    return {folder: merged(ranges) for folder, ranges in found.items()}

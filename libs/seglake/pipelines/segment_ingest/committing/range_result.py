@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 from seglake.kafka_log.gap_ranges import GapsByCause, GapTally, gaps_joined
 from seglake.kafka_log.leader_epochs import LeaderEpochs
 from seglake.kafka_log.offset_gaps import GapCause, cause_of
-from seglake.kafka_log.offset_ranges import OffsetRange
+from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted_near
 from seglake.kafka_log.replica import PartitionKey
 from seglake.kafka_log.segment_survey import LastBatch
+from seglake.log_tables.ledger_layers import RangeKind
 from seglake.pipelines.segment_ingest.planning.plan import RangePlan, RemainingGap
 from seglake.segment_decoding.tasks import SplitReport, Totals
 
@@ -57,6 +58,8 @@ class RangeResult:
 
 def combine_reports(plan: RangePlan, reports: Sequence[SplitReport]) -> RangeResult:
     """Put the pieces of a range together; `reports` are of its splits, in order."""
+    if plan.kind is RangeKind.REFILL:
+        return _refilled(plan, reports)
     cuts = [report.cut_offset for report in reports if report.cut_offset is not None]
     end = min([plan.next_offset, *cuts])
     cursor, is_behind_defect, is_compacted = plan.start_offset, False, False
@@ -92,13 +95,33 @@ def combine_reports(plan: RangePlan, reports: Sequence[SplitReport]) -> RangeRes
         is_behind_defect = report.has_trailing_defect
         is_compacted = report.is_compacted_at_end
     close(end, is_compacted)
-    totals = Totals(*(sum(values) for values in zip(*(r.totals for r in reports), strict=True)))
     return RangeResult(
         plan=plan,
         reports=tuple(reports),
         gaps=tuple(gaps),
         next_offset=max(end, cursor),
-        totals=totals,
+        totals=_totals(reports),
+    )
+
+
+def _totals(reports: Sequence[SplitReport]) -> Totals:
+    return Totals(*(sum(values) for values in zip(*(r.totals for r in reports), strict=True)))
+
+
+def _refilled(plan: RangePlan, reports: Sequence[SplitReport]) -> RangeResult:
+    """Put the pieces of a refill together; of the lake's gaps it states anew what it leaves."""
+    spans = merged(span for report in reports for span in report.refilled)
+    left = (
+        Gap(start, stop, gap.cause)
+        for gap in plan.standing_gaps
+        for start, stop in subtracted_near((gap.start_offset, gap.next_offset), spans)
+    )
+    return RangeResult(
+        plan=plan,
+        reports=tuple(reports),
+        gaps=tuple(left),
+        next_offset=plan.next_offset,
+        totals=_totals(reports),
     )
 
 

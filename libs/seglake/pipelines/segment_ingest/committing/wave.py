@@ -16,6 +16,7 @@ from seglake.lake.delta_commit import commit_wave
 from seglake.lake.parquet_files import DataFile, ParquetFile
 from seglake.lake.tables import CHECKPOINTS, GAPS, Table
 from seglake.lake.waves import TopicWave
+from seglake.log_tables.ledger_layers import RangeKind
 from seglake.log_tables.quarantine_rows import RowStamp, gap_row
 from seglake.pipelines.segment_ingest.committing.balance import failures_of
 from seglake.pipelines.segment_ingest.committing.range_result import (
@@ -150,6 +151,8 @@ def _results(
             continue
         result = combine_reports(plan, [piece for piece in pieces if not isinstance(piece, str)])
         is_empty = result.next_offset == plan.start_offset  # its bound lies in its first batch
+        if plan.kind is RangeKind.REFILL:
+            is_empty = not result.totals.batches  # the lake has all that the copy has
         if not is_empty or (plan.is_end and result.totals.quarantined_batches):
             results.append(result)
     return results, left_out

@@ -15,6 +15,7 @@ from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
 from seglake.kafka_log.read_policy import UpperBound
 from seglake.kafka_log.replica import PartitionKey
+from seglake.log_tables.current_gaps import CurrentGap
 from seglake.log_tables.ledger_layers import RangeKind
 from seglake.pipelines.segment_ingest.planning.pieces import (
     cost_bytes,
@@ -53,6 +54,8 @@ class RangePlan:
         bounds: the log's, as this run saw them; None for a repair, which says nothing new of them.
         leader_epochs: the log's; those of single batches may be false. None are told of a repair.
         remaining_gap: of a repair.
+        standing_gaps: of a refill, the lake's gaps in its offsets; what it leaves of them is
+            stated anew.
     """
 
     key: PartitionKey
@@ -66,6 +69,7 @@ class RangePlan:
     bounds: LogBounds | None = None
     leader_epochs: LeaderEpochs = UNKNOWN_EPOCHS
     remaining_gap: RemainingGap | None = None
+    standing_gaps: tuple[CurrentGap, ...] = ()
     kind: RangeKind = RangeKind.INGEST
 
     @property

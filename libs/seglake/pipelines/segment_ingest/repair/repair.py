@@ -6,7 +6,7 @@ no difference. Nothing is read unless the lake has a gap that a replica at hand 
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from seglake.kafka_log.offset_ranges import OffsetRange
@@ -18,6 +18,14 @@ from seglake.pipelines.segment_ingest.committing.concurrent_ranges import (
 )
 from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
 from seglake.pipelines.segment_ingest.committing.wave import WaveResult, planned_waves, run_waves
+from seglake.pipelines.segment_ingest.repair.refill import (
+    NO_REFILL,
+    NOTHING_OWN,
+    OwnRanges,
+    RefillResult,
+    expected_refill,
+    refill,
+)
 from seglake.pipelines.segment_ingest.repair.repair_candidates import (
     FoundRepairs,
     PlannedFill,
@@ -46,6 +54,7 @@ class RepairResult:
         contradicted: transactions that earlier runs took otherwise than repairs show they ended.
         concurrent: what another run committed first of topics that were to be repaired.
         planned_fills: of a dry run, what would be filled.
+        refills: what older copies had of what the cleaner removed.
     """
 
     rounds: tuple[tuple[RangeResult, ...], ...] = ()
@@ -55,6 +64,7 @@ class RepairResult:
     concurrent: tuple[ConcurrentRange, ...] = ()
     written_bytes: int = 0
     planned_fills: tuple[PlannedFill, ...] = ()
+    refills: RefillResult = NO_REFILL
 
     @property
     def results(self) -> tuple[RangeResult, ...]:
@@ -80,11 +90,16 @@ class _Filled(NamedTuple):
 
 
 def repair(
-    replicas: Iterable[Replica], context: RunContext, *, is_replay: bool = False
+    replicas: Iterable[Replica],
+    context: RunContext,
+    *,
+    is_replay: bool = False,
+    own: OwnRanges = NOTHING_OWN,
 ) -> RepairResult:
     """Fill from these replicas what the lake lacks of their partitions, as far as they have it.
 
     Args:
+        own: what this run ingested from them.
         is_replay: also look at batches where one was that failed inside, and take what decodes now.
     """
     listed = list(replicas)
@@ -99,7 +114,7 @@ def repair(
         rounds.append(_fill(found, state, context))
         if not rounds[-1].committed and not rounds[-1].lost:
             break
-    return _result(rounds, copies.notes, context)
+    return _with(_result(rounds, copies.notes, context), refill(listed, context, own))
 
 
 def repair_from(kept: KeptSources, topics: Iterable[str], context: RunContext) -> RepairResult:
@@ -130,7 +145,18 @@ def expected_repairs(
         both = [*copies.candidates, *more]
         found = found_repairs(both, state, context, is_replay=kept is not None)
     notes = (*copies.notes, *found.notes)
-    return RepairResult(notes=notes, unread=found.unread, planned_fills=found.fills)
+    planned = RepairResult(notes=notes, unread=found.unread, planned_fills=found.fills)
+    return _with(planned, expected_refill(listed, context))
+
+
+def _with(repaired: RepairResult, refills: RefillResult) -> RepairResult:
+    return replace(
+        repaired,
+        notes=(*repaired.notes, *refills.notes),
+        unread={**repaired.unread, **refills.unread},
+        written_bytes=repaired.written_bytes + refills.written_bytes,
+        refills=refills,
+    )
 
 
 def _fill(found: FoundRepairs, state: RepairState, context: RunContext) -> _Filled:

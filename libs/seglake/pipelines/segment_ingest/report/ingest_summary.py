@@ -16,6 +16,7 @@ from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import C
 from seglake.pipelines.segment_ingest.report.gap_report import gap_lines, json_gaps
 from seglake.pipelines.segment_ingest.report.left_on_disk import LeftOnDisk, shown_left
 from seglake.pipelines.segment_ingest.report.planned_ranges import PlannedRange
+from seglake.pipelines.segment_ingest.report.refills import shown_refills
 from seglake.pipelines.segment_ingest.report.stuck import StuckPartition
 from seglake.pipelines.segment_ingest.report.unread import (
     OpenTransactionAction,
@@ -70,6 +71,7 @@ class RunCounts:
     quarantined_bytes: int = 0
     repaired_gaps: int = 0
     repaired_records: int = 0
+    refilled_records: int = 0
     missing_offsets: int = 0
     open_rows: int = 0
     replaced_header_names: int = 0
@@ -154,6 +156,8 @@ class IngestSummary:
         gaps: those that this run recorded and did not fill, by cause and partition.
         repaired: gaps that it filled, or a dry run would fill, by partition; their offsets are
             those that came, or would.
+        refilled: records that older copies brought and the cleaner had removed where the others
+            were read, by partition; of a dry run offsets of which they may have some.
         odd_rows: the counts of `RunCounts` that say something of rows, by partition.
         internal_topics_left_out: those of the sources that nobody asked for.
         taken: partitions of which something was committed; `topics` theirs.
@@ -171,6 +175,7 @@ class IngestSummary:
     damaged: dict[str, int] = field(default_factory=dict)
     gaps: dict[str, GapsByPartition] = field(default_factory=dict)
     repaired: dict[str, GapRanges] = field(default_factory=dict)
+    refilled: dict[str, int] = field(default_factory=dict)
     odd_rows: dict[str, dict[str, int]] = field(default_factory=dict)
     internal_topics_left_out: list[str] = field(default_factory=list)
     recovered_topics: list[str] = field(default_factory=list)
@@ -315,7 +320,11 @@ class IngestSummary:
                 f"filled from another replica: {show_count(counts.repaired_records, 'record')} in "
                 f"{show_count(counts.repaired_gaps, 'gap')} in {named_gaps(self.repaired)}"
             )
-        return [*lines, *gap_lines(self.gaps)]
+        return [
+            *lines,
+            *shown_refills(self.refilled, is_dry_run=self.is_dry_run),
+            *gap_lines(self.gaps),
+        ]
 
     def _odd_rows(self) -> list[str]:
         return [

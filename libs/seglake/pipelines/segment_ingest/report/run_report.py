@@ -37,6 +37,7 @@ from seglake.pipelines.segment_ingest.report.left_on_disk import left_on_disk
 from seglake.pipelines.segment_ingest.report.left_out import LeftOut, final_partitions
 from seglake.pipelines.segment_ingest.report.limits import limits_crossed
 from seglake.pipelines.segment_ingest.report.planned_ranges import planned_ranges
+from seglake.pipelines.segment_ingest.report.refills import refilled_records, without_refilled
 from seglake.pipelines.segment_ingest.report.round_result import RoundResult
 from seglake.pipelines.segment_ingest.report.stuck import stuck_partitions
 from seglake.pipelines.segment_ingest.report.too_large import log_dirs_of, too_large
@@ -73,8 +74,8 @@ def summarize(facts: RunFacts) -> IngestSummary:
     """Put together what a person should know of a run."""
     context, rounds, repairs = facts.context, facts.rounds, facts.repairs
     committed = [result for done in rounds for result in done.committed]
-    both = [*committed, *repairs.results]
-    gaps = recorded_gaps(committed, repairs.rounds)
+    both = [*committed, *repairs.results, *repairs.refills.results]
+    gaps = without_refilled(recorded_gaps(committed, repairs.rounds), repairs.refills.results)
     if context.is_dry_run:
         gaps = expected_gaps(plan for done in rounds for plan in done.ranges)
     odd_rows, damaged = _odd_rows(committed), damaged_spans(both)
@@ -96,6 +97,7 @@ def summarize(facts: RunFacts) -> IngestSummary:
         damaged=damaged,
         gaps=gaps,
         repaired=repaired_gaps(repairs),
+        refilled=refilled_records(repairs.refills),
         odd_rows=odd_rows,
         internal_topics_left_out=sorted(
             filter(context.settings.select.leaves_out_internal, facts.discovery.topics)
@@ -151,6 +153,7 @@ def _counts(
         quarantined_bytes=quarantined_bytes,
         repaired_gaps=len(repairs.results),
         repaired_records=sum(result.totals.records for result in repairs.results),
+        refilled_records=sum(result.totals.records for result in repairs.refills.results),
         missing_offsets=offset_count(gaps.get(GapCause.MISSING, {})),
         **{name: sum(counts.values()) for name, counts in odd_rows.items()},
     )

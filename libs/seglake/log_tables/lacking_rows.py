@@ -1,0 +1,90 @@
+"""Offsets in the lake's batches that have no row, as the cleaner leaves them. Effect: reads.
+
+Memory: 16 bytes a batch and 8 a record of one partition.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from seglake.kafka_log.offset_ranges import OffsetRange, common_ranges, merged
+from seglake.kafka_log.replica import PartitionKey
+from seglake.lake.delta_tables import LakeTables
+from seglake.lake.parquet_rows import HIGHEST, LOWEST, Within, numbers, read_rows
+from seglake.lake.tables import BATCHES, RECORDS, Table
+from seglake.log_tables.batch_rows import BatchState
+from seglake.log_tables.coverage import Coverage
+
+_KEY_COLUMNS = ("source_id", "topic_id", "partition", "generation")
+_READ = (BatchState.DECODED, BatchState.EMPTY)
+
+
+def lacking_rows(
+    key: PartitionKey, tables: LakeTables, source_id: str, coverage: Coverage
+) -> list[OffsetRange]:
+    """Return the offsets in batches with rows, or that the cleaner emptied, that have no row.
+
+    Batches of markers and of aborted transactions lack nothing. The ranges rise and are apart.
+    """
+    rows = _Rows(key, tables, source_id, coverage)
+    spans, row_count = rows.batch_spans()
+    if row_count >= sum(stop - start for start, stop in spans):
+        return []
+    edges = np.concatenate(([LOWEST], rows.record_offsets(), [HIGHEST]))
+    is_hole = edges[1:] - 1 > edges[:-1]
+    starts, stops = edges[:-1][is_hole] + 1, edges[1:][is_hole]
+    return common_ranges(spans, list(zip(starts.tolist(), stops.tolist(), strict=True)))
+
+
+class _Rows:
+    """Rows of one partition that count."""
+
+    def __init__(
+        self, key: PartitionKey, tables: LakeTables, source_id: str, coverage: Coverage
+    ) -> None:
+        self._key = key
+        self._tables = tables
+        self._sources = pa.array([source_id])
+        self._coverage = coverage
+        has_null = coverage.joined_key(key._replace(topic_id=None)) == key
+        self._ids = pa.array([key.topic_id, *([None] if has_null else [])], pa.string())
+
+    def batch_spans(self) -> tuple[list[OffsetRange], int]:
+        """Return what batches with rows span, merged, and how many rows they have."""
+        spans: list[OffsetRange] = []
+        row_count = 0
+        states = pa.array([str(state) for state in _READ])
+        columns = ("base_offset", "last_offset", "row_count", "state")
+        for rows in self._read(BATCHES, "base_offset", columns):
+            read = rows.filter(pc.is_in(_texts(rows, "state"), value_set=states))
+            stops = numbers(read, "last_offset") + 1
+            spans += zip(numbers(read, "base_offset").tolist(), stops.tolist(), strict=True)
+            row_count += int(numbers(read, "row_count").sum())
+        return merged(spans), row_count
+
+    def record_offsets(self) -> NDArray[np.int64]:
+        """Return the offsets of all records, rising."""
+        parts = [numbers(rows, "offset") for rows in self._read(RECORDS, "offset", ())]
+        return np.sort(np.concatenate([*parts, np.zeros(0, np.int64)]))
+
+    def _read(self, table: Table, place: str, columns: Sequence[str]) -> Iterator[pa.Table]:
+        only = [Within("partition", self._key.partition, self._key.partition)]
+        names = tuple(dict.fromkeys((*_KEY_COLUMNS, place, *columns)))
+        for path in self._tables.file_paths(table, topic=self._key.topic):
+            for rows in read_rows(self._tables.storage, path, names, only):
+                is_own = pc.is_in(_texts(rows, "source_id"), value_set=self._sources)
+                is_of = pc.is_in(_texts(rows, "topic_id"), value_set=self._ids)
+                own = rows.filter(pc.and_(is_own, is_of))
+                offsets, generations = numbers(own, place), numbers(own, "generation")
+                yield own.filter(
+                    pa.array(self._coverage.are_current(self._key, offsets, generations))
+                )
+
+
+# Any: the stubs know no type of a column.
+def _texts(rows: pa.Table, name: str) -> Any:
+    return rows.column(name).cast(pa.string())

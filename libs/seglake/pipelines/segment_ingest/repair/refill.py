@@ -1,0 +1,228 @@
+"""Takes from copies what the cleaner had removed where the lake's rows were read. Effect.
+
+Only with `read.older_copies`: the headers of whole logs are read for it. One copy of each partition
+after the other, since each leaves less for the next.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from seglake.kafka_log.offset_gaps import GapCause
+from seglake.kafka_log.offset_ranges import OffsetRange, common_ranges
+from seglake.kafka_log.replica import PartitionKey, Replica
+from seglake.lake.tables import GAPS
+from seglake.log_tables.batch_lookup import IngestedBatches
+from seglake.log_tables.coverage import Coverage, with_known_id
+from seglake.log_tables.current_gaps import GAP_COLUMNS, CurrentGap, standing_gaps
+from seglake.log_tables.lacking_rows import lacking_rows
+from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
+from seglake.pipelines.segment_ingest.committing.wave import planned_waves, run_waves
+from seglake.pipelines.segment_ingest.planning.plan import RangePlan
+from seglake.pipelines.segment_ingest.planning.replica_survey import survey_logs
+from seglake.pipelines.segment_ingest.repair.gap_neighbours import is_contradicted
+from seglake.pipelines.segment_ingest.repair.refill_plan import (
+    LakeHoles,
+    refill_plans,
+    without_own,
+)
+from seglake.pipelines.segment_ingest.repair.repair_sources import RepairSource, repair_sources_of
+from seglake.pipelines.segment_ingest.run_context import RunContext, published
+
+_NOTHING = Coverage([])  # as if nothing of a copy was ingested
+_MOST_COMPARED = 8  # places at which a copy is compared with the lake
+
+OwnRanges = Mapping[str, Sequence[OffsetRange]]
+"""Offsets that this run read from copies, by their folder."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefillResult:
+    """What copies had that the cleaner had removed where the lake's rows were read.
+
+    Attributes:
+        unread: partitions that could not be read, and topics that another run took, with why.
+        expected: of a dry run, the offsets of each partition that a copy may still have.
+    """
+
+    results: tuple[RangeResult, ...] = ()
+    notes: tuple[str, ...] = ()
+    unread: Mapping[str, str] = field(default_factory=dict)
+    written_bytes: int = 0
+    expected: Mapping[str, int] = field(default_factory=dict)
+
+
+NO_REFILL = RefillResult()
+NOTHING_OWN: OwnRanges = {}
+
+
+def refill(replicas: Iterable[Replica], context: RunContext, own: OwnRanges) -> RefillResult:
+    """Take from these replicas the rows that the lake lacks since a compaction, if that is set.
+
+    Args:
+        own: what this run read from them; these offsets they do not have.
+    """
+    waiting = [*replicas] if context.settings.read.older_copies else []
+    done = NO_REFILL
+    while waiting:
+        state = _LakeState({replica.key.topic for replica in waiting}, context)
+        found, notes = state.sources(waiting, own)
+        planned = _planned([copies[0] for copies in found.values()], state, own)
+        done = _and(done, replace(planned.result, notes=(*notes, *planned.result.notes)))
+        done = _and(done, _committed(planned.ranges, state))
+        rest = {copy.replica.folder for copies in found.values() for copy in copies[1:]}
+        waiting = [replica for replica in waiting if replica.folder in rest]
+    return done
+
+
+def expected_refill(replicas: Iterable[Replica], context: RunContext) -> RefillResult:
+    """Return what `refill` may take, from the largest copy of each partition; commit nothing."""
+    listed = [*replicas] if context.settings.read.older_copies else []
+    if not listed:
+        return NO_REFILL
+    state = _LakeState({replica.key.topic for replica in listed}, context)
+    found, notes = state.sources(listed, NOTHING_OWN)
+    planned = _planned([copies[0] for copies in found.values()], state, NOTHING_OWN).result
+    return replace(planned, notes=(*notes, *planned.notes))
+
+
+class _Planned(NamedTuple):
+    """What one copy of each partition may have; `result` says of it what a person should know."""
+
+    ranges: tuple[RangePlan, ...]
+    result: RefillResult
+
+
+class _LakeState:
+    """The lake as it is before one round."""
+
+    def __init__(self, topics: Iterable[str], context: RunContext) -> None:
+        self.context = context
+        self.generations, self.coverage = published(context, sorted(topics))
+        rows = context.tables.rows(GAPS, context.source_id, GAP_COLUMNS)
+        self._gaps = standing_gaps(rows, self.coverage)
+        self._holes: dict[PartitionKey, LakeHoles] = {}
+        self.taken = IngestedBatches(context.tables, context.source_id, self.coverage)
+
+    def sources(
+        self, replicas: Iterable[Replica], own: OwnRanges
+    ) -> tuple[dict[PartitionKey, list[RepairSource]], tuple[str, ...]]:
+        """Find the copies that may have something, the largest of each partition first, and why
+        others are not read."""
+        listed = [with_known_id(replica, self.coverage) for replica in replicas]
+        keys = {self.coverage.joined_key(replica.key) for replica in listed}
+        spans = {key: [span] for key in keys if (span := self._span(key)) is not None}
+        found: dict[PartitionKey, list[RepairSource]] = {}
+        sources = repair_sources_of(listed, spans, self.coverage, self.context.settings)
+        for copy in sources.candidates:
+            key = copy.gaps[0].key
+            if self.holes(key, own.get(copy.replica.folder, ())).wanted:
+                found.setdefault(key, []).append(copy)
+        for copies in found.values():
+            copies.sort(key=lambda copy: (-_size_bytes(copy.replica), copy.replica.folder))
+        return found, sources.notes
+
+    def holes(self, key: PartitionKey, own: Sequence[OffsetRange]) -> LakeHoles:
+        """Return what the lake lacks of a partition, but for what the copy itself lacks."""
+        if key not in self._holes:
+            context = self.context
+            self._holes[key] = LakeHoles(
+                self._gaps.get(key, ()),
+                lacking_rows(key, context.tables, context.source_id, self.coverage),
+                self.coverage.current_ranges(key),
+            )
+        return without_own(self._holes[key], own) if own else self._holes[key]
+
+    def _span(self, key: PartitionKey) -> CurrentGap | None:
+        wanted = self.holes(key, ()).wanted
+        if not wanted:
+            return None
+        stop = max(stop for _, stop in wanted)
+        return CurrentGap(key, wanted[0][0], stop, GapCause.COMPACTED)
+
+
+def _planned(copies: Sequence[RepairSource], state: _LakeState, own: OwnRanges) -> _Planned:
+    """Survey one copy of each partition, and plan what is to be decoded of it."""
+    context = state.context
+    is_other = [_is_other(copy, state, own) for copy in copies]
+    notes = [
+        f"{copy.gaps[0].key}: nothing that the cleaner removed is taken from "
+        f"{copy.replica.folder}, which has other batches than the lake"
+        for copy, is_of_other in zip(copies, is_other, strict=True)
+        if is_of_other
+    ]
+    same = [copy for copy, is_of_other in zip(copies, is_other, strict=True) if not is_of_other]
+    logs = [(replace(copy.replica, key=copy.gaps[0].key),) for copy in same]
+    unread: dict[str, str] = {}
+    plans: list[RangePlan] = []
+    expected: dict[str, int] = {}
+    for copy, partition in zip(same, survey_logs(logs, _NOTHING, context.scan), strict=True):
+        name = str(partition.key)
+        if partition.unread_reason is not None:
+            unread[name] = f"{name}: {partition.unread_reason}"
+            continue
+        holes = state.holes(partition.key, own.get(copy.replica.folder, ()))
+        of_copy = refill_plans(partition, holes, copy.stop_offset, context.settings)
+        plans += of_copy
+        regions = [(plan.start_offset, plan.next_offset) for plan in of_copy]
+        offsets = sum(stop - start for start, stop in common_ranges(holes.wanted, regions))
+        if offsets:
+            expected[name] = offsets
+    result = RefillResult(notes=tuple(notes), unread=unread, expected=expected)
+    return _Planned(tuple(plans), result)
+
+
+def _committed(plans: Sequence[RangePlan], state: _LakeState) -> RefillResult:
+    context = state.context
+    if not plans:
+        return RefillResult()
+    context.reporter.step("taking what older copies still have")
+    done = RefillResult()
+    waves = planned_waves(plans, context)
+    for wave in run_waves(waves, state.generations, context, extra_files=lambda results: {}):
+        lost = {
+            topic: f"{topic}: a concurrent run committed first; run again for what older copies "
+            "have"
+            for topic in wave.lost
+        }
+        done = _and(
+            done,
+            RefillResult(
+                results=wave.committed,
+                unread={**wave.left_out, **lost},
+                written_bytes=wave.written_bytes,
+            ),
+        )
+    return done
+
+
+def _and(one: RefillResult, other: RefillResult) -> RefillResult:
+    return RefillResult(
+        results=(*one.results, *other.results),
+        notes=tuple(dict.fromkeys((*one.notes, *other.notes))),
+        unread={**one.unread, **other.unread},
+        written_bytes=one.written_bytes + other.written_bytes,
+        expected={**one.expected, **other.expected},
+    )
+
+
+def _is_other(copy: RepairSource, state: _LakeState, own: OwnRanges) -> bool:
+    """Say whether a copy has other batches than the lake beside some of what is lacking."""
+    key, context = copy.gaps[0].key, state.context
+    wanted = state.holes(key, own.get(copy.replica.folder, ())).wanted
+    inside = common_ranges(wanted, copy.wanted)
+    places = inside[:: max(1, len(inside) // _MOST_COMPARED)]
+    return any(
+        is_contradicted(
+            copy,
+            CurrentGap(key, start, stop, GapCause.COMPACTED),
+            state.taken,
+            context.storage,
+            context.settings.read.window_bytes,
+        )
+        for start, stop in places
+    )
+
+
+def _size_bytes(replica: Replica) -> int:
+    return sum(file.size_bytes for file in replica.segments)

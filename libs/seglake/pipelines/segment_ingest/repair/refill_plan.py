@@ -1,0 +1,143 @@
+"""Which segments of a copy are decoded for what the lake lacks since a compaction. Pure.
+
+A refill takes what an ingest of the copy alone would take, and of that what the lake does not have.
+So all copies of a log, in whatever order they come, end in the same rows.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seglake.kafka_log.leader_epochs import OPEN_END
+from seglake.kafka_log.offset_gaps import GapCause
+from seglake.kafka_log.offset_ranges import OffsetRange, common, common_ranges, merged, subtracted
+from seglake.kafka_log.replica import Replica
+from seglake.log_tables.current_gaps import CurrentGap
+from seglake.log_tables.ledger_layers import RangeKind
+from seglake.pipelines.segment_ingest.planning.plan import RangePlan, plan_ranges
+from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
+from seglake.pipelines.settings.settings import Settings
+from seglake.segment_decoding.tasks import PartitionSplit, WantedOffsets
+
+_ONE_WAVE = 1 << 62  # a gap of the lake must not be cut: its rest would be stated by a later commit
+
+
+@dataclass(frozen=True, slots=True)
+class LakeHoles:
+    """What the lake lacks of one partition.
+
+    Attributes:
+        gaps: all that stand, by offset.
+        lacking: offsets in batches of the lake that have no row, rising.
+        covered: what the ledger covers, merged.
+    """
+
+    gaps: Sequence[CurrentGap]
+    lacking: Sequence[OffsetRange]
+    covered: Sequence[OffsetRange]
+
+    @property
+    def compacted(self) -> list[OffsetRange]:
+        """The gaps that the cleaner made."""
+        return [_range(gap) for gap in self.gaps if gap.cause is GapCause.COMPACTED]
+
+    @property
+    def wanted(self) -> list[OffsetRange]:
+        """Offsets of which a copy from before a compaction may have records, rising."""
+        return sorted([*self.compacted, *self.lacking])
+
+
+def without_own(holes: LakeHoles, own: Sequence[OffsetRange]) -> LakeHoles:
+    """Return what else than offsets that this run read from the copy itself is lacking."""
+    lacking = [rest for hole in holes.lacking for rest in subtracted(hole, own)]
+    is_own = [common_ranges([_range(gap)], own) == [_range(gap)] for gap in holes.gaps]
+    gaps = [gap for gap, is_read in zip(holes.gaps, is_own, strict=True) if not is_read]
+    return replace(holes, gaps=gaps, lacking=lacking)
+
+
+def refill_plans(
+    partition: SurveyedPartition, holes: LakeHoles, stop_offset: int, settings: Settings
+) -> list[RangePlan]:
+    """Return the ranges of a copy, surveyed alone, that may hold something the lake lacks.
+
+    Args:
+        stop_offset: from here on the copy's log does not count, or is another's.
+    """
+    regions = _regions(partition.replica, holes, min(stop_offset, partition.bounds.next_offset))
+    if not regions:
+        return []
+    read = common_ranges(regions, [(0, stop_offset)])
+    others = subtracted((0, OPEN_END), read)
+    uncut = replace(settings, write=replace(settings.write, wave_bytes=_ONE_WAVE))
+    plans = plan_ranges(replace(partition, covered=tuple(others)), uncut)
+    wanted = WantedOffsets(_array(holes.wanted), _array(holes.compacted))
+    starts = [start for start, _ in regions]
+    return [
+        _refill(plan, regions[bisect_right(starts, plan.start_offset) - 1], holes, wanted)
+        for plan in plans
+        if plan.splits
+    ]
+
+
+def _regions(replica: Replica, holes: LakeHoles, stop_offset: int) -> list[OffsetRange]:
+    """Return the offsets of segments that may hold something, with whole gaps at their ends.
+
+    They lie in what the ledger covers, and hold no gap but those of the cleaner.
+    """
+    wanted = holes.wanted
+    files = replica.segments
+    stops = [*(file.base_offset for file in files[1:]), stop_offset]
+    segments = merged(
+        (file.base_offset, min(stop, stop_offset))
+        for file, stop in zip(files, stops, strict=True)
+        if file.base_offset < stop_offset and _shares(wanted, file.base_offset, stop)
+    )
+    reached = merged([*segments, *(gap for gap in holes.compacted if common(segments, gap))])
+    others = merged(_range(gap) for gap in holes.gaps if gap.cause is not GapCause.COMPACTED)
+    inside = common_ranges(reached, holes.covered)
+    return [rest for region in inside for rest in subtracted(region, others)]
+
+
+def _shares(ranges: Sequence[OffsetRange], start: int, stop: int) -> bool:
+    """Say whether one of the ranges, which rise and are apart, shares an offset with another."""
+    place = bisect_right(ranges, start, key=lambda found: found[1])
+    return place < len(ranges) and ranges[place][0] < stop
+
+
+def _refill(
+    plan: RangePlan, region: OffsetRange, holes: LakeHoles, wanted: WantedOffsets
+) -> RangePlan:
+    return replace(
+        plan,
+        start_offset=region[0],
+        next_offset=region[1],
+        splits=tuple(_wanting(plan.splits, wanted)),
+        bounds=None,
+        kind=RangeKind.REFILL,
+        standing_gaps=tuple(_within(holes.gaps, region)),
+    )
+
+
+def _wanting(splits: Sequence[PartitionSplit], wanted: WantedOffsets) -> Iterator[PartitionSplit]:
+    """Tell each split what is wanted of its segments."""
+    for split in splits:
+        low = min(piece.file.base_offset for piece in split.segment_splits)
+        high = max(piece.limit_offset for piece in split.segment_splits)
+        yield replace(split, cuts_end=True, wanted=wanted.between(low, high))
+
+
+def _within(gaps: Sequence[CurrentGap], region: OffsetRange) -> Sequence[CurrentGap]:
+    first = bisect_left(gaps, region[0], key=lambda gap: gap.start_offset)
+    last = bisect_left(gaps, region[1], key=lambda gap: gap.start_offset)
+    return gaps[first:last]
+
+
+def _range(gap: CurrentGap) -> OffsetRange:
+    return gap.start_offset, gap.next_offset
+
+
+def _array(ranges: Sequence[OffsetRange]) -> NDArray[np.int64]:
+    return np.array(ranges, np.int64).reshape(-1, 2)

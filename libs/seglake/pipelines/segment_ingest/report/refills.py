@@ -1,0 +1,56 @@
+"""What the summary says of records that older copies brought. Pure."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from seglake.kafka_log.gap_ranges import GapRanges
+from seglake.kafka_log.offset_gaps import GapCause
+from seglake.pipelines.offset_places import GapsByPartition, named_counts
+from seglake.pipelines.progress import show_count
+from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
+from seglake.pipelines.segment_ingest.repair.refill import RefillResult
+from seglake.pipelines.segment_ingest.report.gap_report import GapsByPlace
+
+
+def refilled_records(refills: RefillResult) -> dict[str, int]:
+    """Count the records that older copies brought, by partition.
+
+    Of a dry run, count the offsets that the lake lacks by compaction and a copy may have.
+    """
+    found = Counter({} if refills.results else refills.expected)
+    for result in refills.results:
+        found[str(result.key)] += result.totals.records
+    return {name: count for name, count in found.items() if count}
+
+
+def without_refilled(
+    gaps: GapsByPlace, refills: Iterable[RangeResult]
+) -> dict[str, GapsByPartition]:
+    """Take off from what a run recorded what it filled of the gaps that the cleaner made."""
+    left = dict(gaps.get(GapCause.COMPACTED, {}))
+    for result in refills:
+        name, before, after = str(result.key), result.plan.standing_gaps, result.gaps
+        if name in left:
+            filled = sum(gap.next_offset - gap.start_offset for gap in before)
+            filled -= sum(gap.next_offset - gap.start_offset for gap in after)
+            left[name] = GapRanges(
+                max(left[name].gaps - len(before) + len(after), 0),
+                max(left[name].offsets - filled, 0),
+            )
+    kept = {name: found for name, found in left.items() if found.offsets}
+    return {
+        cause: kept if cause == GapCause.COMPACTED else found
+        for cause, found in gaps.items()
+        if cause != GapCause.COMPACTED or kept
+    }
+
+
+def shown_refills(refilled: Mapping[str, int], *, is_dry_run: bool) -> list[str]:
+    """Return the line that says what older copies brought, or may bring."""
+    if not refilled:
+        return []
+    count, places = sum(refilled.values()), named_counts(refilled)
+    if is_dry_run:
+        offsets = show_count(count, "offset")
+        return [f"may be filled from older copies: {offsets} compacted in the lake in {places}"]
+    return [f"taken from older copies: {show_count(count, 'compacted record')} in {places}"]

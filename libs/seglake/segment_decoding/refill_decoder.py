@@ -1,0 +1,168 @@
+"""Decodes a split of a copy, and keeps the rows that the lake lacks. Effect: reads.
+
+A copy from before a compaction has what the lake's batches lack, and batches where the lake has
+gaps. It is decoded as if it was ingested alone, so that transactions and damage count as they do
+there. Then rows of offsets that the lake has are dropped, and so are batches that bring nothing.
+Damage of the copy is none of the lake's: it is not recorded.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from seglake.kafka_log.offset_ranges import OffsetRange, merged
+from seglake.lake.parquet_rows import NULL_NUMBER
+from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS
+from seglake.segment_codec.transactions import TransactionState
+from seglake.segment_decoding.decoded_rows import DecodedRows
+from seglake.segment_decoding.split_counts import exact_sum
+from seglake.segment_decoding.split_decoder import SplitDecoder
+from seglake.segment_decoding.tasks import (
+    ByteCount,
+    DecodeSettings,
+    PartitionSplit,
+    SplitReport,
+    Totals,
+    WantedOffsets,
+)
+
+_NO_TIME_MS = -1
+
+
+class RefillDecoder:
+    """Goes once over one split of a copy: first `rows`, then `report`."""
+
+    def __init__(
+        self, split: PartitionSplit, wanted: WantedOffsets, settings: DecodeSettings
+    ) -> None:
+        self._decoder = SplitDecoder(split, settings)
+        self._wanted = wanted
+        self._totals = dict.fromkeys(Totals._fields, 0)
+        self._size_bytes = 0
+        self._open_rows = 0
+        self._times_ms: list[int] = []
+        self._spans: list[OffsetRange] = []
+
+    def rows(self) -> Iterator[DecodedRows]:
+        """Yield the rows that the lake lacks; see `SplitDecoder.rows` for errors."""
+        batches: pa.RecordBatch | None = None  # until the rows of `records` that follow are known
+        for found in self._decoder.rows():
+            rows = found.rows
+            if found.table in (GAPS, QUARANTINE) or not isinstance(rows, pa.RecordBatch):
+                continue
+            if found.table is BATCHES:
+                yield from self._batches(batches, np.zeros(0, np.bool_))
+                batches = rows
+            elif found.table is RECORDS:
+                is_wanted = self._wanted.hold(_numbers(rows, "offset"))
+                yield from self._batches(batches, is_wanted)
+                batches = None
+                if is_wanted.any():
+                    yield DecodedRows(RECORDS, self._records(rows, is_wanted))
+            else:  # what records of an internal topic mean; a snapshot is no record
+                is_wanted = self._wanted.hold(_numbers(rows, "record_offset"))
+                if "snapshot" in rows.schema.names:
+                    is_wanted &= ~_is_valid(rows, "snapshot")
+                if is_wanted.any():
+                    yield DecodedRows(found.table, rows.filter(pa.array(is_wanted)))
+        yield from self._batches(batches, np.zeros(0, np.bool_))
+
+    def report(self) -> SplitReport:
+        """Return what was found and taken; complete when all rows were."""
+        report = self._decoder.report()
+        counted, taken = report.bytes, self._size_bytes
+        return replace(
+            report,
+            bytes=ByteCount(
+                sound=taken, tail=counted.tail, below=counted.total - counted.tail - taken
+            ),
+            # The offsets are those of the whole copy, by which a run sees that none was lost.
+            totals=Totals(**{**self._totals, "offsets": report.totals.offsets}),
+            times_ms=(min(self._times_ms), max(self._times_ms)) if self._times_ms else None,
+            last_batch=None,
+            defects=(),
+            gaps={},
+            open_rows=self._open_rows,
+            inner_bytes=0,
+            refilled=tuple(merged(self._spans)),
+        )
+
+    def _batches(
+        self, rows: pa.RecordBatch | None, is_wanted: NDArray[np.bool_]
+    ) -> Iterator[DecodedRows]:
+        """Yield the batches that have a row that is wanted, or reach into a gap.
+
+        Args:
+            is_wanted: of each of their records, in order; empty if none of them has any.
+        """
+        if rows is None:
+            return
+        row_stops = np.cumsum(_numbers(rows, "row_count"))
+        counted = np.concatenate(([0], np.cumsum(is_wanted)))
+        taken = counted[np.minimum(row_stops, len(is_wanted))]
+        counts = np.diff(taken, prepend=0)
+        firsts, lasts = _numbers(rows, "base_offset"), _numbers(rows, "last_offset")
+        is_kept = (counts > 0) | self._wanted.have_gaps_in(firsts, lasts)
+        if not is_kept.any():
+            return
+        place = rows.schema.get_field_index("row_count")
+        column = pa.array(counts).cast(rows.schema.field(place).type)
+        kept = rows.set_column(place, rows.schema.field(place), column).filter(pa.array(is_kept))
+        self._totals["batches"] += kept.num_rows
+        self._size_bytes += int(_numbers(kept, "size_bytes").sum())
+        self._spans += zip(firsts[is_kept].tolist(), (lasts[is_kept] + 1).tolist(), strict=True)
+        self._spans = merged(self._spans)
+        yield DecodedRows(BATCHES, kept)
+
+    def _records(self, rows: pa.RecordBatch, is_wanted: NDArray[np.bool_]) -> pa.RecordBatch:
+        """Return the rows that are wanted, and count them."""
+        kept = _filtered(rows, is_wanted)
+        offsets, times = _numbers(kept, "offset"), _numbers(kept, "timestamp_ms")
+        totals = self._totals
+        totals["records"] += len(offsets)
+        totals["offset_sum"] += exact_sum(offsets)
+        totals["key_bytes"] += _payload_bytes(kept, "key")
+        totals["value_bytes"] += _payload_bytes(kept, "value")
+        known = times[times != _NO_TIME_MS]
+        self._times_ms += [int(known.min()), int(known.max())] if len(known) else []
+        states = kept.column("transaction_state").to_pylist()
+        self._open_rows += states.count(str(TransactionState.OPEN))
+        return kept
+
+
+def _filtered(rows: pa.RecordBatch, is_wanted: NDArray[np.bool_]) -> pa.RecordBatch:
+    """Return some of the rows. Arrow takes none of a column of views, so these are copied."""
+    chosen = pa.array(is_wanted)
+
+    # Any: the stubs know no type of a column.
+    def some(column: Any) -> Any:
+        if not pa.types.is_binary_view(column.type):
+            return column.filter(chosen)
+        return column.cast(pa.binary()).filter(chosen).cast(column.type)
+
+    return pa.RecordBatch.from_arrays([some(each) for each in rows.columns], rows.schema.names)
+
+
+def _payload_bytes(rows: pa.RecordBatch, name: str) -> int:
+    # Any: as above.
+    column: Any = rows.column(name).cast(pa.binary())
+    return int(pc.sum(pc.binary_length(column)).as_py() or 0)
+
+
+def _numbers(rows: pa.RecordBatch, name: str) -> NDArray[np.int64]:
+    # Any: as above.
+    column: Any = rows.column(name).cast(pa.int64())
+    found: NDArray[np.int64] = column.fill_null(NULL_NUMBER).to_numpy(zero_copy_only=False)
+    return found
+
+
+def _is_valid(rows: pa.RecordBatch, name: str) -> NDArray[np.bool_]:
+    # Any: as above.
+    column: Any = rows.column(name)
+    found: NDArray[np.bool_] = column.is_valid().to_numpy(zero_copy_only=False)
+    return found

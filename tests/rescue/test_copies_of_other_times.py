@@ -1,0 +1,211 @@
+"""Copies of one disk from before and after a compaction: all orders end in the same rows."""
+
+import json
+from collections.abc import Iterator, Sequence
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+
+from seglake.pipelines.lake_audit.text_report import to_text
+from seglake.task_engine.engine import Engine
+from support.audits import audited, checked, falsified, kinds
+from support.broker_disks import log_dir, partitions
+from support.cases import cases
+from support.cleaned_logs import committed_rows, random_copies, write_disk
+from support.encoder import Partition, Record, Segment, record_batch, write_checkpoint
+from support.lakes import ingested, read_table, replayed
+from support.made_logs import FIRST_MS, TOPIC_IDS, made_batches, write_over
+from support.oracle import Isolation, OracleRecord, expected_records
+from support.views import records_in, viewed
+
+_OLDER = {"older_copies": True}
+_GAPS = "SELECT start_offset, next_offset, cause FROM current_gaps ORDER BY start_offset"
+
+
+def _gap_offsets(lake: Path) -> frozenset[tuple[int, str]]:
+    """The offsets in gaps, each with its cause: where a gap is cut depends on the runs."""
+    return frozenset(
+        (offset, row["cause"])
+        for row in viewed(lake, _GAPS)
+        for offset in range(row["start_offset"], row["next_offset"])
+    )
+
+
+def _orders(count: int) -> Iterator[list[list[int]]]:
+    """All ways to give copies: one call after the other, each with one copy or several."""
+    for order in permutations(range(count)):
+        for cuts in range(1 << (count - 1)):
+            calls = [[order[0]]]
+            for place, copy in enumerate(order[1:]):
+                if cuts >> place & 1:
+                    calls.append([copy])
+                else:
+                    calls[-1].append(copy)
+            if all(call == sorted(call) for call in calls):  # within one call all are alike
+                yield calls
+
+
+@pytest.mark.parametrize("seed", cases(range(40), telling={26, 27}))
+def test_all_orders_of_copies_of_a_log_end_in_the_same_rows_and_gaps(
+    tmp_path: Path, seed: int
+) -> None:
+    copies = random_copies(seed, 3)
+    disks = [write_disk(tmp_path / f"copy{index}", disk) for index, disk in enumerate(copies)]
+    expected = set[object]().union(*map(committed_rows, copies))
+    gaps = set()
+    for number, calls in enumerate(_orders(len(disks))):
+        lake = tmp_path / f"lake{number}"
+        for call in calls:
+            sources = [disks[index] for index in call]
+            summary = ingested(sources, lake, isolation="read_committed", read=_OLDER)
+            assert (summary.exit_code, summary.left_out) == (0, {}), (calls, summary.to_text())
+        rows = [(row["offset"], row["key"], row["value"]) for row in read_table(lake, "records")]
+        assert (len(rows), {*rows}) == (len(expected), expected), calls
+        gaps.add(_gap_offsets(lake))
+        audit = audited(lake)
+        assert audit.exit_code == 0, (calls, to_text(audit))
+    assert len(gaps) == 1
+
+
+def test_made_copies_have_what_a_compaction_leaves() -> None:
+    # Without which the test above would prove little.
+    copies = [disk for seed in range(40) for disk in random_copies(seed, 3)]
+    batches = [batch for disk in copies for batch in disk.batches]
+    assert {batch.magic for batch in batches} == {0, 1, 2}
+    thinned = [batch for batch in batches if 0 < len(batch.rows) <= batch.last - batch.first]
+    assert {batch.magic for batch in thinned} == {0, 1, 2}
+    assert any(not batch.rows and not batch.is_marker for batch in batches)
+    assert sum(disk.cleaner_offset is not None for disk in copies) > 60
+
+
+def _by_kafka(topic: str, partition: int) -> list[OracleRecord]:
+    """What Kafka's consumer got from either copy of the disk."""
+    found = {
+        record.offset: record
+        for copy in ("after", "before")
+        for record in expected_records(
+            "05_compacted", copy, topic, partition, Isolation.READ_COMMITTED
+        )
+    }
+    return [found[offset] for offset in sorted(found)]
+
+
+@pytest.mark.parametrize(
+    "calls", [["after", "before"], ["before", "after"], ["after before"]], ids=" then ".join
+)
+def test_a_real_disk_gives_what_kafkas_consumer_got_before_and_after_the_cleaner(
+    tmp_path: Path, engine: Engine, calls: Sequence[str]
+) -> None:
+    lake = tmp_path / "lake"
+    for call in calls:
+        sources = [log_dir("05_compacted", copy) for copy in call.split()]
+        ingested(sources, lake, isolation="read_committed", engine=engine, read=_OLDER)
+    for facts in partitions("05_compacted", "after"):
+        if not facts.topic.startswith("__"):
+            found = records_in(lake, "current_records", facts.partition, facts.topic)
+            assert found == _by_kafka(facts.topic, facts.partition), facts.topic
+    assert audited(lake, engine=engine).exit_code == 0
+    for copy in ("after", "before"):
+        reports = checked(log_dir("05_compacted", copy), lake, engine=engine)
+        assert not any(report.has_problem for report in reports)
+
+
+def _thinned(tmp_path: Path) -> tuple[Path, Path]:
+    """A disk as it was, and after the cleaner took a batch and three records of another one."""
+    whole = made_batches("orders", 0, range(20))
+    left = Record(b"k7", b"left", FIRST_MS, offset=7), Record(b"k9", b"left", FIRST_MS, offset=9)
+    whole[1] = record_batch(
+        5, [Record(f"k{at}".encode(), b"left", FIRST_MS, offset=at) for at in range(5, 10)]
+    )
+    thinned = [whole[0], record_batch(5, left), whole[3]]
+    paths = tmp_path / "before", tmp_path / "after"
+    for path, batches in zip(paths, (whole, thinned), strict=True):
+        segment = Segment(0, batches)
+        write_over(path, [Partition("orders", 0, [segment], topic_id=TOPIC_IDS["orders"])])
+    write_checkpoint(paths[1] / "cleaner-offset-checkpoint", {("orders", 0): 15})
+    return paths
+
+
+def test_a_thinned_batch_gets_its_records_back_and_says_so(tmp_path: Path) -> None:
+    before, after = _thinned(tmp_path)
+    lake = tmp_path / "lake"
+    ingested(after, lake)
+    planned = ingested(before, lake, read=_OLDER, dry_run=True)
+    assert planned.refilled == {"orders-0": 8}  # five in a gap, three in the thinned batch
+    summary = ingested(before, lake, read=_OLDER)
+    assert (summary.exit_code, summary.refilled) == (0, {"orders-0": 8})
+    assert "taken from older copies: 8 compacted records in orders-0 (8)" in summary.to_text()
+    offsets = [row["offset"] for row in viewed(lake, 'SELECT "offset" FROM current_records')]
+    assert sorted(offsets) == [*range(20)]
+    assert viewed(lake, _GAPS) == []
+    (refill,) = [row for row in read_table(lake, "checkpoints") if row["kind"] == "refill"]
+    assert (refill["records"], refill["batches"]) == (8, 2)
+    (found,) = audited(lake).partitions
+    assert (found.problems, found.refilled.records, found.totals.accounted) == ((), 8, 20)
+    assert "refilled 8 records from older copies" in to_text(audited(lake))
+
+
+def test_the_newer_copy_agrees_with_a_lake_that_has_more(tmp_path: Path) -> None:
+    before, after = _thinned(tmp_path)
+    lake = tmp_path / "lake"
+    ingested([after, before], lake, read=_OLDER)
+    for copy in (after, before):
+        (report,) = checked(copy, lake)
+        assert not report.has_problem
+
+
+def test_a_second_run_takes_nothing_more(tmp_path: Path) -> None:
+    before, after = _thinned(tmp_path)
+    lake = tmp_path / "lake"
+    for copy in (after, before):
+        ingested(copy, lake, read=_OLDER)
+    count = len(read_table(lake, "checkpoints"))
+    for copies in ([before], [after], [after, before]):
+        assert ingested(copies, lake, read=_OLDER).refilled == {}
+    assert len(read_table(lake, "checkpoints")) == count
+
+
+def test_a_replay_takes_from_an_older_copy_too(tmp_path: Path) -> None:
+    before, after = _thinned(tmp_path)
+    lake = tmp_path / "lake"
+    ingested(after, lake)
+    assert replayed(lake, before).refilled == {}
+    assert replayed(lake, before, read=_OLDER, dry_run=True).refilled == {"orders-0": 8}
+    assert len(read_table(lake, "records")) == 12
+    summary = replayed(lake, before, read=_OLDER)
+    assert (summary.exit_code, summary.refilled) == (0, {"orders-0": 8})
+    assert "8 records came from older copies" in summary.to_text()
+    assert json.loads(summary.to_json())["refilled"] == {"orders-0": 8}
+
+
+def test_a_lake_follows_its_log_unless_older_copies_are_wanted(tmp_path: Path) -> None:
+    before, after = _thinned(tmp_path)
+    lake = tmp_path / "lake"
+    ingested(after, lake)
+    ingested(before, lake)
+    assert len(read_table(lake, "records")) == 12
+
+
+def test_a_copy_of_another_log_fills_nothing_and_is_named(tmp_path: Path) -> None:
+    _, after = _thinned(tmp_path)
+    lake, other = tmp_path / "lake", tmp_path / "other"
+    ingested(after, lake)
+    batches = made_batches("payments", 0, range(20))
+    write_over(other, [Partition("orders", 0, [Segment(0, batches)], topic_id=TOPIC_IDS["orders"])])
+    summary = replayed(lake, other, read=_OLDER)
+    assert summary.refilled == {}
+    assert "which has other batches than the lake" in summary.to_text()
+
+
+def test_a_record_that_came_twice_by_a_refill_is_a_problem(tmp_path: Path) -> None:
+    before, after = _thinned(tmp_path)
+    lake = tmp_path / "lake"
+    for copy in (after, before):
+        ingested(copy, lake, read=_OLDER)
+    falsified(
+        lake,
+        "records",
+        lambda rows: [row | {"offset": 7} if row["offset"] == 6 else row for row in rows],
+    )
+    assert "offset_twice" in kinds(audited(lake))
