@@ -11,8 +11,10 @@ from typing import NamedTuple
 import pytest
 
 from seglake.cli import inspect_command
+from support import broker_disks
 from support.encoder import Partition, Record, Segment, record_batch, write_log_dir
 from support.lakes import ingested
+from support.made_logs import write_over
 
 LOG = "00000000000000000000.log"
 
@@ -163,3 +165,52 @@ def test_unknown_scheme_is_a_wrong_call() -> None:
 
 def test_negative_offset_is_a_wrong_call(log_dir: Path) -> None:
     assert run(log_dir / "t-0", "--offset", "-1").returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("scenario", "copy"),
+    [("05_compacted", "after"), ("07_delete_records", "stopped"), ("11_kraft", "stopped")],
+)
+def test_check_finds_nothing_on_the_disks_of_healthy_brokers(scenario: str, copy: str) -> None:
+    assert run(broker_disks.log_dir(scenario, copy), "--check").returncode == 0
+
+
+@pytest.mark.parametrize("path", ["", "t-0", f"t-0/{LOG}"])
+@pytest.mark.parametrize("shown", [[], ["--json"], ["--limit", "0"]])
+def test_check_ends_with_3_for_damage_shown_or_not(
+    log_dir: Path, path: str, shown: list[str]
+) -> None:
+    assert run(log_dir / path, "--check", *shown).returncode == 3
+
+
+def test_check_ends_with_3_for_side_files_torn_ends_and_offsets_that_are_not_there(
+    tmp_path: Path,
+) -> None:
+    batch = record_batch(0, [Record(b"k", b"v")])
+    torn = record_batch(1, [Record(b"k", b"w")])
+    cut = Segment(0, [batch, torn._replace(data=torn.data[:-1])])
+    disk = write_over(tmp_path / "torn", [Partition("t", 0, [cut])])
+    assert run(disk, "--check").returncode == 3
+    disk = write_over(tmp_path / "index", [Partition("t", 0, [Segment(0, [batch])])])
+    assert run(disk / "t-0", "--check").returncode == 0
+    assert run(disk / "t-0", "--offset", "0", "--check").returncode == 0
+    assert run(disk / "t-0", "--offset", "7", "--check").returncode == 3
+    (disk / "replication-offset-checkpoint").write_text("0\n1\nt zero 1\n")
+    assert run(disk, "--check").returncode == 3
+    assert run(disk / "replication-offset-checkpoint", "--check").returncode == 3
+
+
+def test_partition_with_a_hole_is_named_and_not_valid(tmp_path: Path) -> None:
+    batches = [record_batch(offset, [Record(b"k", b"v")]) for offset in (0, 1, 5, 9)]
+    parts = [
+        Partition("hole", 0, [Segment(0, batches)]),
+        Partition("t", 0, [Segment(0, batches[:2])]),
+    ]
+    disk = write_over(tmp_path / "data", parts)
+    done = run(disk, "--check")
+    lines = [line.split() for line in done.stdout.splitlines()]
+    at = next(index for index, line in enumerate(lines) if line[:1] == ["hole-0"])
+    assert done.returncode == 3
+    assert lines[at][-3:] == ["MISSING:", "6", "offsets"]
+    assert lines[at + 1 : at + 3] == [["2-4:", "not", "there"], ["6-8:", "not", "there"]]
+    assert (lines[at + 3][0], lines[at + 3][-1]) == ("t-0", "valid")

@@ -56,10 +56,32 @@ def test_a_source_that_is_missing_is_named(data: Path, lake: Path, tmp_path: Pat
 
 
 def test_a_file_is_no_source(data: Path, lake: Path) -> None:
+    message = _message([data / "meta.properties"], lake)
+    assert message.startswith(f"source {data / 'meta.properties'} is a file: give a broker's log")
+
+
+def test_segment_as_a_source_leads_to_the_commands_that_take_one(data: Path, lake: Path) -> None:
     segment = next((data / "orders-0").glob("*.log"))
     message = _message([segment], lake)
-    assert f"{segment} is a file" in message
-    assert "give a broker's log dir" in message
+    assert f"`seglake inspect {segment}`" in message
+    assert f"`seglake cat --source {segment}`" in message
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("disk 1.tar", "(mkdir DISK && tar -xf '{}' -C DISK)"),
+        ("disk.tar.gz", "(mkdir DISK && tar -xf {} -C DISK)"),
+        ("disk.tgz", "(mkdir DISK && tar -xf {} -C DISK)"),
+        ("disk.zip", "is an archive: unpack it, and give the folder"),
+        ("00000000000000000000.log.gz", "is a compressed segment: unpack it"),
+    ],
+)
+def test_archive_as_a_source_says_how_to_unpack_it(
+    tmp_path: Path, lake: Path, name: str, told: str
+) -> None:
+    (tmp_path / name).write_bytes(b"packed")
+    assert told.format(tmp_path / name) in _message([tmp_path / name], lake)
 
 
 def test_an_empty_folder_holds_no_log_dir(lake: Path, tmp_path: Path) -> None:

@@ -263,6 +263,7 @@ def inspect_parser() -> argparse.ArgumentParser:
     add("--from", metavar="N", type=number, dest="from_offset", help="the first offset shown")
     add("--limit", metavar="N", type=number, help="show at most N batches, records or partitions")
     add("--only-defects", action="store_true", help="show damage only")
+    add("--check", action="store_true", help="end with 3 if something needs a look")
     add_setting_options(parser)
     add_output_options(parser, json_help="one JSON object a line")
     return parser

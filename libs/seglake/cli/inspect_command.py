@@ -10,7 +10,7 @@ from seglake.cli.outcome import run_job
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the job; it ends with 0 whatever the bytes are."""
+    """Run the job; without --check it ends with 0 whatever the bytes are."""
     arguments = inspect_parser().parse_args(argv)
     return run_job(partial(_inspect, arguments), verbose=arguments.verbose > 0, writes=False)
 
@@ -29,6 +29,7 @@ def _inspect(arguments: argparse.Namespace) -> int:
         offset=arguments.offset,
         as_json=arguments.json,
         out=sys.stdout,
+        check=arguments.check,
         part=Part(
             from_offset=arguments.from_offset,
             limit=arguments.limit,

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from seglake.log_dirs.errors import WrongSourceError
+from seglake.log_dirs.file_sources import why_no_source
 from seglake.log_dirs.unread_files import (
     UnreadFiles,
     UnreadKind,
@@ -148,10 +149,7 @@ def _log_dirs_of(
                 raise RefusedError(action="open", path=path, reason=problem)
             raise WrongSourceError(f"source {source} does not exist: check the path")
         if not info.is_folder:
-            raise WrongSourceError(
-                f"source {source} is a file: give a broker's log dir, a partition folder, or a "
-                "folder above log dirs"
-            )
+            raise WrongSourceError(why_no_source(source))
         log_dirs = find_log_dirs(storage, path, parents, closed, unread)
     except (NotFoundError, UnsupportedUriError) as error:
         raise WrongSourceError(f"the source is refused: {error}") from error

@@ -32,10 +32,15 @@ class FileFound:
 
 
 class HoleFound(NamedTuple):
-    """Offsets that no valid batch spans, before the next batch."""
+    """Offsets that no valid batch spans, before the next batch.
+
+    `is_explained` says that compaction took them, that they lie below the log start, or that damage
+    found before the batch hides them.
+    """
 
     start_offset: int
     next_offset: int
+    is_explained: bool = False
 
 
 class TailFound(NamedTuple):

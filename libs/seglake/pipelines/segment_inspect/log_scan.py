@@ -27,6 +27,7 @@ from seglake.pipelines.segment_inspect.totals import Totals
 from seglake.pipelines.segment_inspect.verdicts import ValidBatch, judged, records_in
 from seglake.segment_codec.errors import SegmentCodecError, TailKind
 from seglake.segment_codec.offset_order import OffsetOrder
+from seglake.segment_codec.record_batch import RecordBatch
 from seglake.segment_codec.segment import Defect, SegmentBounds, SegmentWalk, Tail
 from seglake.segment_codec.window import Window
 from seglake.storage.errors import StorageError
@@ -64,6 +65,7 @@ class LogScan:
         self._previous_offset: int | None = None
         self._place: tuple[str | None, int] | None = None  # of the batch that was shown last
         self._origin = partition.origin
+        self._is_compacted, self._is_damaged_since = False, False
         self._waiting: list[Finding] = []
         self._waiting_bytes = 0
 
@@ -101,6 +103,7 @@ class LogScan:
     def _walk(self, place: SegmentPlace, reader: Reader) -> Iterator[Finding]:
         file, checkpoints = place.file, self._partition.checkpoints
         is_cleaned = file.base_offset < (checkpoints.cleaner_offset or 0)
+        self._is_compacted |= is_cleaned
         bounds = SegmentBounds(
             file.base_offset,
             place.limit_offset,
@@ -121,12 +124,16 @@ class LogScan:
 
     def _batch(self, batch: ValidBatch) -> Iterator[Finding]:
         yield from self._release(batch.first_offset)
+        self._is_compacted |= isinstance(batch.unit, RecordBatch) and batch.unit.is_sparse
         found = BatchFound(batch.unit, self._origin, batch, self._marks(batch))
         place = self._origin.segment, batch.unit.position
         hole_start = self.totals.batch(batch, found, is_first=place != self._place)
         self._place = place
         if hole_start is not None:
-            yield HoleFound(hole_start, batch.first_offset)
+            is_explained = self._is_compacted or self._is_damaged_since
+            is_deleted = batch.first_offset <= self._log_start_offset
+            yield HoleFound(hole_start, batch.first_offset, is_explained or is_deleted)
+        self._is_damaged_since = False
         yield found
         self._previous_offset = batch.last_offset
         header = found.header
@@ -148,6 +155,7 @@ class LogScan:
         return tuple(marks)
 
     def _defect(self, defect: Defect, reader: Reader) -> Iterator[Finding]:
+        self._is_damaged_since = True
         is_in_batch = (self._origin.segment, defect.position) == self._place
         self.totals.defect(defect, is_in_batch=is_in_batch)
         claims, found = damage(defect, self._origin, self._previous_offset, reader)

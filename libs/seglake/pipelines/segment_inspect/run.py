@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, TextIO
 
-from seglake.errors import WrongCallError
+from seglake.errors import ExitCode, WrongCallError
 from seglake.lake.lake_folder import holds_tables
 from seglake.log_dirs.log_dir_search import Closed, find_log_dirs, has_log_dir_files, list_folders
 from seglake.pipelines.segment_inspect.errors import WrongPathError
@@ -15,6 +15,7 @@ from seglake.pipelines.segment_inspect.folder_look import (
     inspect_partition_folder,
 )
 from seglake.pipelines.segment_inspect.json_report import json_line
+from seglake.pipelines.segment_inspect.need_of_look import NeedOfLook
 from seglake.pipelines.segment_inspect.partition_log import is_partition
 from seglake.pipelines.segment_inspect.path_kinds import (
     SEGMENT_KINDS,
@@ -42,26 +43,29 @@ def inspect(
     as_json: bool,
     out: TextIO,
     part: Part = _EVERYTHING,
-) -> int:
-    """Print what lies at a path; 0 whatever the bytes are.
+    check: bool = False,
+) -> ExitCode:
+    """Print what lies at a path.
 
     Args:
+        check: return LOOK if something needs a look, shown or not. Without it, return DONE.
         as_json: one object a line, as `inspected` yields them; otherwise text.
         out: borrowed; written to as findings come.
 
     Raises:
         As `inspected`.
     """
+    look = _Look(storage, offset, part)
+    findings = look.findings(path, records=records, is_text=not as_json)
     if as_json:
-        for line in inspected(path, storage, records=records, offset=offset, part=part):
+        for line in _lines(findings, records=records):
             # Escaped to ASCII, so that no name on a disk and no terminal can spoil a line.
             out.write(json.dumps(line) + "\n")
     else:
         report = TextReport(out, with_payload=records)
-        look = _Look(storage, offset, part)
-        for finding in look.findings(path, records=records, is_text=True):
+        for finding in findings:
             report.show(finding)
-    return 0
+    return ExitCode.LOOK if check and look.need.is_found else ExitCode.DONE
 
 
 def inspected(
@@ -89,19 +93,24 @@ def inspected(
         StorageError, StoreSilentError: it cannot be read now.
     """
     look = _Look(storage, offset, part)
-    for finding in look.findings(path, records=records, is_text=False):
+    yield from _lines(look.findings(path, records=records, is_text=False), records=records)
+
+
+def _lines(findings: Iterator[Finding], *, records: bool) -> Iterator[dict[str, Any]]:
+    for finding in findings:
         line = json_line(finding, with_payload=records)
         if line is not None:
             yield line
 
 
 class _Look:
-    """Chooses the look that a path gets."""
+    """Chooses the look that a path gets; `need` is complete after all findings."""
 
     def __init__(self, storage: Storage, offset: int | None, part: Part) -> None:
         self._storage = storage
         self._offset = offset
         self._part = part
+        self.need = NeedOfLook()
 
     def findings(self, path: str, *, records: bool, is_text: bool) -> Iterator[Finding]:
         """What is found, and shown."""
@@ -132,7 +141,7 @@ class _Look:
                 )
             else:
                 found = self._folder(found_path, entries, shown)
-            yield from shown.of(found)
+            yield from shown.of(self.need.watch(found))
         except (RefusedError, NotFoundError) as error:
             raise WrongPathError(path=error.path, reason=error.reason) from error
 

@@ -48,6 +48,7 @@ class TextReport:
         self._has_lines = False
         self._kept: list[str] = []
         self._left_out = 0
+        self._lost_offsets = 0
 
     def show(self, finding: findings.Finding) -> None:
         """Write what there is to say of the next finding."""
@@ -122,11 +123,14 @@ class TextReport:
         )
 
     def _hole(self, found: findings.HoleFound) -> None:
+        first, last = found.start_offset, found.next_offset - 1
+        line = f"{first}: not there" if last == first else f"{first}-{last}: not there"
         if not self._is_brief:
             self._headings(_HEADINGS)
-            first, last = found.start_offset, found.next_offset - 1
-            what = f"{first}" if last == first else f"{first}-{last}"
-            self._line(f"{'':>12}  {what}: not there")
+            self._line(f"{'':>12}  {line}")
+        elif not found.is_explained:
+            self._lost_offsets += last + 1 - first
+            self._keep(line)
 
     def _defect(self, found: DefectFound) -> None:
         defect, segment = found.defect, found.origin.segment
@@ -179,7 +183,11 @@ class TextReport:
         offsets = "-"
         if totals.first_offset is not None and totals.next_offset is not None:
             offsets = f"{totals.first_offset}-{totals.next_offset - 1}"
+        lost = min(self._lost_offsets, totals.offsets_not_there)  # a late batch may fill a hole
         state = f"DAMAGED: {counts_text(totals.defects)}" if totals.defects else "valid"
+        if lost:
+            missing = f"MISSING: {show_count(lost, 'offset')}"
+            state = f"{state}, {missing}" if totals.defects else missing
         if totals.tails:
             state = f"{state}, {counts_text(totals.tails)}"
         self._line(
@@ -198,7 +206,7 @@ class TextReport:
             self._line(f"      {line}")
         if self._left_out:
             self._line(f"      and {self._left_out} more: look into the folder itself")
-        self._kept, self._left_out = [], 0
+        self._kept, self._left_out, self._lost_offsets = [], 0, 0
 
     def _log_summary(self, found: findings.LogSummary) -> None:
         totals = found.totals

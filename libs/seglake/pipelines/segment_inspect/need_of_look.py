@@ -1,0 +1,59 @@
+"""Whether something was found that a person should look at. Pure."""
+
+from collections.abc import Iterable, Iterator
+
+from seglake.pipelines.segment_inspect.batch_facts import DefectFound
+from seglake.pipelines.segment_inspect.findings import (
+    FileFound,
+    Finding,
+    HoleFound,
+    LogSummary,
+    SearchSummary,
+    SideFileSummary,
+    TailFound,
+)
+from seglake.segment_codec.errors import TailKind
+from seglake.segment_codec.log_dir import FolderKind, parse_folder_name
+
+
+class NeedOfLook:
+    """Passes findings on, and remembers whether one of them needs a look.
+
+    Attributes:
+        is_found: damage, a hole without a cause, an end that is no padding, a file that could not
+            be read, or an offset that was looked up and is not there.
+    """
+
+    def __init__(self) -> None:
+        self.is_found = False
+
+    def watch(self, findings: Iterable[Finding]) -> Iterator[Finding]:
+        """Yield all findings as they are."""
+        for finding in findings:
+            self.is_found = self.is_found or _needs_look(finding)
+            yield finding
+
+
+def _needs_look(finding: Finding) -> bool:
+    match finding:
+        case DefectFound():
+            return True
+        case FileFound() | SideFileSummary(FileFound()):
+            file = finding if isinstance(finding, FileFound) else finding.file
+            return file.damage is not None
+        case HoleFound():
+            return not finding.is_explained
+        case TailFound():
+            return finding.tail.kind is not TailKind.ZERO
+        case SearchSummary():
+            return not finding.found
+        case LogSummary():
+            return bool(finding.notes) and not _is_given_up(finding.path)
+        case _:
+            return False
+
+
+def _is_given_up(path: str) -> bool:
+    """Whether a broker was to delete the folder."""
+    folder = parse_folder_name(path.rsplit("/", 1)[-1])
+    return folder is not None and folder.kind is not FolderKind.LIVE
