@@ -61,7 +61,12 @@ def test_audit_and_replay_of_a_lake(lake: Path) -> None:
 def test_audit_names_globs_that_select_nothing(lake: Path) -> None:
     globs = 'select.topics=["v2-none", "v2-lz5"]'
     found = seglake.audit(lake, _DISK, engine="local", set=[globs])
-    note = "v2-lz5 selects no topic of the sources; did you mean v2-lz4?"
+    assert (found.exit_code, found.lake.notes) == (3, ())
+    said = "v2-lz5 selects no topic of the sources; did you mean v2-lz4?"
+    assert f"PROBLEM  not compared: {said}" in found.to_text()
+    globs = 'select.topics=["v2-none", "v3-*"]'
+    found = seglake.audit(lake, _DISK, engine="local", set=[globs])
+    note = "v3-* selects no topic of the sources"
     assert (found.exit_code, found.lake.notes) == (0, (note,))
     assert f"note: {note}" in found.to_text().splitlines()
     assert found.to_mapping()["notes"] == [note]

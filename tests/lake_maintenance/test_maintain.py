@@ -299,6 +299,14 @@ def test_failure_is_told_and_is_not_nothing(lake: Path) -> None:
     assert summary.exit_code == 3
 
 
+def test_a_topic_that_is_named_and_not_there_needs_a_look() -> None:
+    summary = MaintainSummary(
+        "r", "l", left_out={"payment": "payment selects no topic of the lake"}
+    )
+    assert summary.exit_code == 3
+    assert "left out: payment selects no topic of the lake" in summary.to_text().splitlines()
+
+
 def test_only_what_is_named_is_compacted(lake: Path) -> None:
     maintained(lake, MaintenanceChoice(tables=("batches",)))
     assert [len(_paths(lake, table)) for table in _TABLES] == [12, 2, 12, 6]

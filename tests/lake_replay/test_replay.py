@@ -11,6 +11,7 @@ from seglake.cli.replay_command import main
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.errors import LakeRefusedError, NotALakeError
 from seglake.lake.tables import Table
+from seglake.log_dirs.errors import WrongSourceError
 from seglake.pipelines.settings.topic_selection import NothingSelectedError
 from seglake.storage.errors import RefusedError
 from support.accounts import imbalances_of, standing_gaps
@@ -75,6 +76,25 @@ def test_replay_of_topics_that_the_lake_does_not_have_is_a_wrong_call(tmp_path: 
     lake = lake_without_a_large_batch(tmp_path)
     with pytest.raises(NothingSelectedError, match=r"of the lake is selected by ordrs \(did you"):
         replayed(lake, select={"topics": ["ordrs"]})
+
+
+def test_a_topic_that_is_named_and_not_there_needs_a_look(tmp_path: Path) -> None:
+    lake = lake_without_a_large_batch(tmp_path)
+    summary = replayed(lake, dry_run=True, select={"topics": ["orders", "payment"]})
+    assert summary.left_out == {"payment": "payment selects no topic of the lake"}
+    assert summary.exit_code == 3
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_disks_of_a_cluster_that_the_lake_does_not_have_are_a_wrong_call(
+    dry_run: bool, tmp_path: Path
+) -> None:
+    lake = lake_without_a_large_batch(tmp_path)
+    before = versions(lake)
+    other = make_log_dir(tmp_path / "other", {("orders", 0): [0, 20]}, cluster_id="other")
+    with pytest.raises(WrongSourceError, match="has nothing of cluster other, which the sources"):
+        replayed(lake, other, dry_run=dry_run)
+    assert versions(lake) == before
 
 
 def test_damaged_bytes_are_not_replayed_but_a_sibling_fills_them(tmp_path: Path) -> None:

@@ -165,7 +165,8 @@ def test_a_name_that_selects_nothing_is_a_wrong_call(
 
 def test_a_glob_that_selects_nothing_is_named_beside_one_that_does(lost: Path) -> None:
     summary = retaken(lost, _disk("broker2"), dry_run=True, select={"topics": ["rep", "rpe"]})
-    assert summary.notes == ["rpe selects no topic of the lake; did you mean rep?"]
+    assert summary.findings.left_out["rpe"] == "rpe selects no topic of the lake; did you mean rep?"
+    assert summary.exit_code == 3
 
 
 def test_a_retake_says_that_it_is_at_work_until_its_end(lost: Path) -> None:

@@ -30,7 +30,8 @@ def test_a_lake_has_what_its_disks_have(copy: DiskCopy, conversions: Conversions
     options = ["--isolation", copy.isolation, "--internal-topics", "-q"]
     lake = conversions.of_copy(copy).lake
     of_lake, of_disks = cat("--lake", lake, *options), cat("--source", copy.disks, *options)
-    assert (of_lake.code, of_lake.out) == (0, of_disks.out)
+    has_holes = copy.scenario == "12_tiered"  # what is in the remote tier only
+    assert (of_lake.code, of_lake.out) == (3 if has_holes else 0, of_disks.out)
 
 
 @pytest.fixture(scope="module")
@@ -175,3 +176,51 @@ def test_wrong_calls_name_what_the_lake_has(tmp_path: Path) -> None:
         assert (printed.code, printed.out) == (2, b"")
         assert said in printed.err
     assert cat("--lake", tmp_path / "data").code == 2
+
+
+@pytest.fixture(scope="module")
+def holed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A lake with a damaged batch of [10, 15), and without [30, 40)."""
+    folder = tmp_path_factory.mktemp("holed")
+    disk = make_log_dir(folder / "disk", {("orders", 0): [0, 20, 30, 40, 50], ("sound", 0): [0, 9]})
+    log = disk / "orders-0" / f"{0:020}.log"
+    content = bytearray(log.read_bytes())
+    content[-200] ^= 1
+    log.write_bytes(content)
+    (disk / "orders-0" / f"{30:020}.log").unlink()
+    ingested(disk, folder / "lake")
+    return folder / "lake"
+
+
+_DAMAGED = "5 offsets quarantined in [10, 15), of which the lake has no record"
+_MISSING = "10 offsets missing in [30, 40), of which the lake has no record"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ([], [_DAMAGED, _MISSING]),
+        (["-q"], [_DAMAGED, _MISSING]),
+        (["--topics", "sound"], []),
+        (["--offsets", "12:31"], [_DAMAGED, _MISSING]),
+        (["--offsets", "15:30"], []),
+        (["--limit", "10"], []),
+        (["--limit", "11"], [_DAMAGED]),
+        (["--from-timestamp", "2023-11-14T22:13:38Z"], [_MISSING]),
+        (["--to-timestamp", "2023-11-14T22:13:37Z"], [_DAMAGED]),
+    ],
+)
+def test_offsets_of_which_a_lake_has_no_record_are_named_and_need_a_look(
+    holed: Path, options: list[str], said: list[str]
+) -> None:
+    printed = cat("--lake", holed, *options)
+    assert printed.code == (3 if said else 0)
+    assert printed.err.splitlines() == [f"seglake: orders-0: {text}" for text in said]
+
+
+def test_topics_that_were_named_and_are_not_there_need_a_look(holed: Path) -> None:
+    disk = holed.parent / "disk"
+    for option, place in (("--lake", holed), ("--source", disk)):
+        printed = cat(option, place, "--topics", "sound", "sonud", "-q")
+        assert (printed.code, len(printed.lines)) == (3, 9)
+        assert "seglake: sonud selects no topic of the " in printed.err

@@ -122,11 +122,12 @@ def test_each_glob_that_selects_nothing_is_noted_beside_one_that_does(
 ) -> None:
     make_log_dir(data, {_ORDERS: [0, 5], ("payments", 0): [0, 5]})
     summary = ingested(data, lake, select={"topics": ["orders", "paymnets", "!test-*"]})
-    assert (summary.exit_code, summary.topics) == (0, ["orders"])
-    assert summary.notes == [
-        "paymnets selects no topic of the sources; did you mean payments?",
-        "!test-* excludes no topic of the sources",
-    ]
+    assert (summary.exit_code, summary.topics) == (3, ["orders"])
+    said = "paymnets selects no topic of the sources; did you mean payments?"
+    assert summary.left_out == {"paymnets": said}
+    assert summary.notes == ["!test-* excludes no topic of the sources"]
+    globs = ["orders", "paymn*"]
+    assert ingested(data, lake, select={"topics": globs}).exit_code == 0
 
 
 def test_a_broker_without_topics_yet_is_no_wrong_call(data: Path, lake: Path) -> None:
@@ -151,7 +152,7 @@ def test_a_topic_may_be_in_a_folder_that_cannot_be_listed(
     monkeypatch.setattr(LocalStorage, "list_folder", listed)
     summary = ingested(data, lake, select={"topics": ["refunds"]})
     assert (summary.exit_code, summary.records) == (3, 0)
-    assert "refunds selects no topic of the sources" in summary.notes
+    assert summary.left_out["refunds"] == "refunds selects no topic of the sources"
 
 
 def test_a_dry_run_lists_the_offsets_of_each_partition(data: Path, lake: Path) -> None:

@@ -13,8 +13,10 @@ _TOPICS = ("__consumer_offsets", "orders", "orders.eu", "payments")
 
 
 def _notes(*globs: str, internal: bool = False, topics: tuple[str, ...] = _TOPICS) -> list[str]:
+    """All that is said of the globs; of topics that are named in full first."""
     select = SelectSettings(topics=globs, internal_topics=internal)
-    return check_selection(topics, select, place="sources")
+    missing, notes = check_selection(topics, select, place="sources")
+    return [*missing.values(), *notes]
 
 
 @pytest.mark.parametrize(
@@ -91,5 +93,12 @@ def test_where_no_topic_is_yet_none_is_missed(topics: tuple[str, ...]) -> None:
 
 def test_what_is_missed_in_folders_that_cannot_be_listed_is_only_noted() -> None:
     select = SelectSettings(topics=("refunds",))
-    notes = unmatched_globs(_TOPICS, select, place="sources")
-    assert notes == ["refunds selects no topic of the sources"]
+    found = unmatched_globs(_TOPICS, select, place="sources")
+    assert found == ({"refunds": "refunds selects no topic of the sources"}, [])
+
+
+@pytest.mark.parametrize("name", ["paymnets", "orders.e", "orders,payments"])
+def test_a_name_without_wildcards_that_is_not_there_is_missing(name: str) -> None:
+    select = SelectSettings(topics=("orders", name, "x*", "[x]", "x?", "!x"))
+    missing, notes = check_selection(_TOPICS, select, place="lake")
+    assert (list(missing), len(notes)) == ([name], 4)

@@ -31,15 +31,18 @@ def main(argv: Sequence[str]) -> int:
 
 
 class _Teller:
-    """Says on stderr what a person should know, and remembers whether it was damage."""
+    """Says on stderr what a person should know, and remembers whether it needs a look."""
 
     def __init__(self, *, is_quiet: bool) -> None:
         self._is_quiet = is_quiet
-        self.met_damage = False
+        self.needs_a_look = False
 
     def damage(self, text: str) -> None:
-        self.met_damage = True
-        print(f"seglake: damage: {on_one_line(text)}", file=sys.stderr)
+        self.look(f"damage: {text}")
+
+    def look(self, text: str) -> None:
+        self.needs_a_look = True
+        print(f"seglake: {on_one_line(text)}", file=sys.stderr)
 
     def note(self, text: str) -> None:
         if not self._is_quiet:
@@ -79,7 +82,7 @@ def _cat(arguments: argparse.Namespace) -> int:
             out.write(style.render(rows.slice(start, _MOST_ROWS)))
     if not count and arguments.limit != 0:
         teller.note("no record matches")
-    return ExitCode.LOOK if teller.met_damage else ExitCode.DONE
+    return ExitCode.LOOK if teller.needs_a_look else ExitCode.DONE
 
 
 def _check_delimiters(line_format: LineFormat, given: dict[str, bytes]) -> None:
@@ -108,7 +111,7 @@ def _of_sources(
         open_storages(settings.spark.properties),
         replace(settings, select=select, read=read),
         wanted,
-        Told(damage=teller.damage, note=teller.note),
+        Told(damage=teller.damage, note=teller.note, look=teller.look),
         columns=COLUMNS,
     )
 
@@ -124,4 +127,4 @@ def _of_lake(
         partitions=frozenset(arguments.partition) or None, offsets=(first, stop), records=choice
     )
     storage = open_storages(settings.spark.properties)
-    return lake_records(arguments.lake, storage, settings, wanted, teller.note)
+    return lake_records(arguments.lake, storage, settings, wanted, teller)

@@ -5,7 +5,7 @@ The source is never written to.
 """
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from seglake.kafka_log.replica import Replica
 from seglake.log_dirs.absent_partitions import AbsentPartition, absent_partitions
@@ -40,7 +40,8 @@ class Discovery:
     beside segments without which a log is read. `topics` are
     those of all partition folders, whether they are selected or not. `unread_files` are recognised,
     and not read. `absent` are partitions of which a log dir has a high watermark and no source a
-    folder. `cluster_id` is what meta.properties names.
+    folder. `cluster_id` is what meta.properties names. `missing_topics` are named in full by a
+    person and not there, with why.
     """
 
     source_id: str
@@ -52,6 +53,7 @@ class Discovery:
     unread_files: tuple[UnreadFiles, ...] = ()
     absent: tuple[AbsentPartition, ...] = ()
     cluster_id: str | None = None
+    missing_topics: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def partitions(self) -> set[str]:

@@ -99,7 +99,9 @@ def maintain(
         summary.notes = upgrade_notes(added)
     refuse_foreign_changes(tables, REQUIRED_TABLES)
     if settings.select.topics:
-        summary.notes += check_selection(tables.topics(), settings.select, place="lake")
+        found = check_selection(tables.topics(), settings.select, place="lake")
+        summary.left_out |= found.missing
+        summary.notes += found.notes
     if not choice.dry_run:
         reporter.step("completing what earlier runs began")
         summary.recovered = list(recover(tables, None))

@@ -46,6 +46,7 @@ class MaintainSummary:
 
     Attributes:
         recovered: topics that a run which died had begun to commit; they are complete now.
+        left_out: topics that were named in full and are not there, with why.
         scratch_files, scratch_bytes: deleted files of replays and probes that died, and their size.
     """
 
@@ -54,6 +55,7 @@ class MaintainSummary:
     is_dry_run: bool = False
     recovered: list[str] = field(default_factory=list)
     tables: list[TableMaintenance] = field(default_factory=list)
+    left_out: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     scratch_files: int = 0
     scratch_bytes: int = 0
@@ -61,7 +63,8 @@ class MaintainSummary:
 
     @property
     def exit_code(self) -> int:
-        return ExitCode.LOOK if any(table.failure for table in self.tables) else ExitCode.DONE
+        has_failed = any(table.failure for table in self.tables)
+        return ExitCode.LOOK if has_failed or self.left_out else ExitCode.DONE
 
     def to_json(self) -> str:
         """One line."""
@@ -76,6 +79,7 @@ class MaintainSummary:
             lines.append(f"left by replays and probes that died: {scratch}")
         if self.recovered:
             lines.append(f"completed what an earlier run began: {', '.join(self.recovered)}")
+        lines += [f"left out: {why}" for why in self.left_out.values()]
         lines += [f"note: {note}" for note in self.notes]
         return as_lines(lines)
 

@@ -13,6 +13,7 @@ from seglake.lake.delta_tables import LakeTables
 from seglake.lake.foreign_changes import refuse_foreign_changes
 from seglake.lake.lake_folder import opening
 from seglake.lake.tables import REQUIRED_TABLES
+from seglake.log_dirs.errors import WrongSourceError
 from seglake.pipelines.lake_replay.quarantined_bytes import quarantined_sources
 from seglake.pipelines.lake_replay.replay_summary import ReplaySummary
 from seglake.pipelines.segment_ingest.announcement import Announcement
@@ -29,7 +30,7 @@ from seglake.pipelines.segment_ingest.run_context import (
     published,
 )
 from seglake.pipelines.settings.settings import MOST_DECOMPRESSED_BATCH_BYTES, SelectSettings
-from seglake.pipelines.settings.topic_selection import check_selection
+from seglake.pipelines.settings.topic_selection import Unmatched, check_selection
 
 
 def replay(
@@ -56,14 +57,15 @@ def replay(
     """
     started = time.monotonic()
     tables = opened_lake(lake, scan, dry_run=dry_run)
-    source_ids, notes = _clusters(tables, scan.settings.select)
+    source_ids, (missing, notes) = _clusters(tables, scan.settings.select)
     summary = ReplaySummary(run_id or uuid.uuid4().hex, tables.lake_path, dry_run, notes=notes)
+    summary.left_out |= missing
     replicas = _replicas(sources, tables, scan, summary)
-    summary.notes += [
-        f"the lake has nothing of cluster {source_id}, so its disks fill no gap"
-        for source_id in replicas
-        if source_id not in source_ids
-    ]
+    for source_id in replicas.keys() - source_ids:
+        raise WrongSourceError(
+            f"the lake {tables.lake_path} has nothing of cluster {source_id}, which the sources "
+            "are of"
+        )
     for source_id in source_ids:
         if not dry_run:
             refuse_foreign_changes(tables, REQUIRED_TABLES)
@@ -79,8 +81,8 @@ def replay(
     return summary
 
 
-def _clusters(tables: LakeTables, select: SelectSettings) -> tuple[list[str], list[str]]:
-    """The clusters of the lake, and a note of each glob that selects none of its topics."""
+def _clusters(tables: LakeTables, select: SelectSettings) -> tuple[list[str], Unmatched]:
+    """Return the clusters of the lake, and which globs select none of its topics."""
     with opening(tables.lake_path):
         topics = tables.topics() if select.topics else []
         return tables.source_ids(), check_selection(topics, select, place="lake")

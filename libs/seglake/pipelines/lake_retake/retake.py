@@ -71,12 +71,12 @@ def retake(
         is_dry_run=dry_run,
     )
     _, coverage = published(context, [])
-    notes = check_selection(coverage.topics(), context.settings.select, place="lake")
+    missing, notes = check_selection(coverage.topics(), context.settings.select, place="lake")
     keys = selected_keys(coverage, selection, context)
     if not dry_run:
         recover(tables, context.source_id, sorted(_topics_of(keys)), after=context.after)
     summary = RetakeSummary(context.run_id, tables.lake_path, dry_run, len(keys))
-    summary.findings.left_out |= discovery.not_read
+    summary.findings.left_out |= {**discovery.not_read, **missing}
     with Announcement(context, _topics_of(keys)) as announced:
         for isolation in Isolation:
             own = {key for key in keys if coverage.isolation(key.topic) == isolation}

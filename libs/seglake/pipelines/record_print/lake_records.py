@@ -5,16 +5,17 @@ is read at a time, and kept only as long as another may have smaller offsets.
 """
 
 import heapq
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from seglake.errors import WrongCallError
+from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.read_policy import Isolation
 from seglake.kafka_log.replica import PartitionKey
 from seglake.lake.delta_tables import LakeTables
@@ -27,10 +28,17 @@ from seglake.lake.parquet_rows import (
     row_group_starts,
 )
 from seglake.lake.snapshots import StoredFile, read_snapshots
-from seglake.lake.tables import RECORDS
+from seglake.lake.tables import GAPS, RECORDS
 from seglake.log_tables.coverage import Coverage
+from seglake.log_tables.current_gaps import (
+    GAP_COLUMNS,
+    CurrentGap,
+    fillable_gaps,
+    not_compacted,
+)
 from seglake.log_tables.known_sources import LakeSources
 from seglake.near_names import did_you_mean
+from seglake.pipelines.progress import show_count
 from seglake.pipelines.record_print.line_style import COLUMNS
 from seglake.pipelines.record_print.record_choice import RecordChoice
 from seglake.pipelines.settings.settings import Settings
@@ -61,9 +69,35 @@ class LakeChoice:
             found.append(Within("timestamp_ms", least, _last(to_ms)))
         return found
 
+    @property
+    def is_of_times(self) -> bool:
+        """Whether a window of time is asked for."""
+        return self.records.from_ms is not None or self.records.to_ms is not None
+
+    def holes(self, gaps: Iterable[CurrentGap]) -> list[CurrentGap]:
+        """Return the gaps that are asked for, but what retention deleted."""
+        first, stop = self.offsets
+        return [
+            gap
+            for gap in gaps
+            if gap.cause is not GapCause.DELETED
+            and first < gap.next_offset
+            and gap.start_offset <= _last(stop)
+        ]
+
 
 def _last(stop: int | None) -> int:
     return HIGHEST if stop is None else stop - 1
+
+
+class Teller(Protocol):
+    """Whom to tell what a person should know."""
+
+    def note(self, text: str) -> None:
+        """Tell of records that are not shown."""
+
+    def look(self, text: str) -> None:
+        """Tell of what somebody should look at."""
 
 
 class _Ledger(NamedTuple):
@@ -101,7 +135,7 @@ def lake_records(
     storage: Storage,
     settings: Settings,
     choice: LakeChoice,
-    tell: Callable[[str], None],
+    tell: Teller,
 ) -> Iterator[pa.RecordBatch]:
     """Yield the records that no election went against, one partition at a time.
 
@@ -113,13 +147,17 @@ def lake_records(
     tables.require()
     ledgers = _ledgers(tables, settings.source.source_id)
     topics = {topic for ledger in ledgers for topic in ledger.generations}
-    for note in check_selection(topics, settings.select, place="lake"):
-        tell(note)
+    missing, notes = check_selection(topics, settings.select, place="lake")
+    for note in notes:
+        tell.note(note)
+    for why in missing.values():
+        tell.look(why)
     files: dict[str | None, list[StoredFile]] = {}
     # After the ledger: what that says is ingested is in there.
     for file in read_snapshots(tables, [RECORDS])[RECORDS.name].files:
         files.setdefault(file.topic, []).append(file)
     hidden: Counter[str] = Counter()
+    gaps = {ledger.source_id: _gaps(tables, ledger) for ledger in ledgers}
     for ledger, key in _keys(ledgers, choice.partitions, settings):
         conditions = choice.conditions(key.partition)
         part = _Part(
@@ -130,10 +168,11 @@ def lake_records(
             conditions=conditions,
             hidden=hidden if settings.read.isolation is Isolation.READ_COMMITTED else None,
         )
-        for rows in _in_order(part):
+        holes = choice.holes(gaps[ledger.source_id].get(key, ()))
+        for rows in _between_holes(part, holes, tell, is_of_times=choice.is_of_times):
             yield from _printed(rows, key)
     if unsettled := hidden[TransactionState.OPEN]:
-        tell(
+        tell.note(
             f"not shown: records whose transaction was open when they were ingested: {unsettled};"
             " the view settled_records says how it ended, --isolation read_uncommitted shows them"
         )
@@ -156,6 +195,11 @@ def _ledgers(tables: LakeTables, source_id: str | None) -> list[_Ledger]:
     return found
 
 
+def _gaps(tables: LakeTables, ledger: _Ledger) -> dict[PartitionKey, list[CurrentGap]]:
+    rows = tables.rows(GAPS, ledger.source_id, GAP_COLUMNS)
+    return fillable_gaps(not_compacted(rows), ledger.coverage)
+
+
 def _keys(
     ledgers: Iterable[_Ledger], partitions: frozenset[int] | None, settings: Settings
 ) -> list[tuple[_Ledger, PartitionKey]]:
@@ -176,6 +220,39 @@ def _keys(
 
 def _place(key: PartitionKey) -> tuple[str, int, str]:
     return key.topic, key.partition, key.topic_id or ""
+
+
+def _between_holes(
+    part: _Part, holes: Iterable[CurrentGap], tell: Teller, *, is_of_times: bool
+) -> Iterator[pa.Table]:
+    """Yield the rows in parts, and tell of holes between them: who wants no more is not told.
+
+    Args:
+        is_of_times: holes before the first row and after the last may lie outside of the window.
+    """
+    waiting, has_rows = deque(holes), False
+    for rows in _in_order(part):
+        offsets, start = numbers(rows, "offset"), 0
+        while waiting and waiting[0].start_offset < offsets[-1]:
+            hole = waiting.popleft()
+            stop = int(offsets.searchsorted(hole.start_offset))
+            if stop > start:
+                yield rows.slice(start, stop - start)
+            start = stop
+            if has_rows or start or not is_of_times:
+                tell.look(_hole(part.key, hole))
+        has_rows = True
+        yield rows.slice(start)
+    for hole in () if is_of_times else waiting:
+        tell.look(_hole(part.key, hole))
+
+
+def _hole(key: PartitionKey, hole: CurrentGap) -> str:
+    offsets = show_count(hole.next_offset - hole.start_offset, "offset")
+    return (
+        f"{key}: {offsets} {hole.cause} in [{hole.start_offset}, {hole.next_offset}), of which the "
+        "lake has no record"
+    )
 
 
 def _in_order(part: _Part) -> Iterator[pa.Table]:

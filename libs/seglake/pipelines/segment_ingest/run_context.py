@@ -151,7 +151,7 @@ def list_selected(
     unnamed_id: str | None = None,
     known: KnownSources = _NO_SOURCES,
 ) -> Discovery:
-    """The same, with a note of each glob that selects nothing.
+    """List the sources, and say of each glob that it selects nothing.
 
     Raises:
         NothingSelectedError: none of the topics that are there is selected.
@@ -160,8 +160,8 @@ def list_selected(
     select = scan.settings.select
     # A folder that cannot be listed may hold what is missed.
     check = check_selection if discovery.has_all_topics else unmatched_globs
-    notes = check(discovery.topics, select, place="sources")
-    return replace(discovery, notes=(*discovery.notes, *notes))
+    missing, notes = check(discovery.topics, select, place="sources")
+    return replace(discovery, notes=(*discovery.notes, *notes), missing_topics=missing)
 
 
 def opened_lake(lake: str, scan: ScanContext, *, dry_run: bool) -> LakeTables:

@@ -50,10 +50,15 @@ _Segments: TypeAlias = Mapping[str, Sequence[int]]  # base offsets, by partition
 
 
 class Told(NamedTuple):
-    """Whom to tell what a person should know: of damage, and of what else is not read."""
+    """Whom to tell what a person should know: of damage, and of what else is not read.
+
+    Attributes:
+        look: of what is no damage, and yet needs a look.
+    """
 
     damage: Callable[[str], None]
     note: Callable[[str], None]
+    look: Callable[[str], None]
 
 
 def ordered_records(
@@ -83,6 +88,8 @@ def ordered_records(
         apart = _chosen(discovery, wanted, storage)
         for note in discovery.notes:
             told.note(note)
+        for why in discovery.missing_topics.values():
+            told.look(why)
         for reason in unreadable(discovery, wanted):
             told.damage(reason)
         for duplicate in apart.duplicates:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from typing import NamedTuple
 
 from seglake.errors import WrongCallError
 from seglake.kafka_log.internal_topics import is_internal_topic
@@ -27,8 +28,20 @@ class NothingSelectedError(WrongCallError):
         super().__init__(f"no topic of the {place} is selected by {named}. There are {there}{more}")
 
 
-def check_selection(topics: Iterable[str], select: SelectSettings, *, place: str) -> list[str]:
-    """What to note of each glob that selects, or excludes, none of the topics that are there.
+class Unmatched(NamedTuple):
+    """What is wrong with globs that select, or exclude, none of the topics that are there.
+
+    Attributes:
+        missing: why a topic that was named in full is not there, by its name: exit code 3.
+        notes: of the other globs.
+    """
+
+    missing: dict[str, str]
+    notes: list[str]
+
+
+def check_selection(topics: Iterable[str], select: SelectSettings, *, place: str) -> Unmatched:
+    """Return what is wrong with globs that select, or exclude, none of the topics that are there.
 
     Where no topic is there yet that could be selected, none is missed.
 
@@ -42,14 +55,15 @@ def check_selection(topics: Iterable[str], select: SelectSettings, *, place: str
     selectable = _selectable(there, select)
     if selectable and not any(map(select.takes_topic, selectable)):
         raise NothingSelectedError(place=place, globs=select.topics, topics=selectable)
-    return unmatched_globs(there, select, place=place) if selectable else []
+    return unmatched_globs(there, select, place=place) if selectable else Unmatched({}, [])
 
 
-def unmatched_globs(topics: Iterable[str], select: SelectSettings, *, place: str) -> list[str]:
-    """The notes of `check_selection`, also where nothing is selected."""
+def unmatched_globs(topics: Iterable[str], select: SelectSettings, *, place: str) -> Unmatched:
+    """Return what `check_selection` does, also where nothing is selected."""
     there = sorted(topics)
     selectable = _selectable(there, select)
-    notes = []
+    notes: list[str] = []
+    missing: dict[str, str] = {}
     for glob in select.topics:
         if glob.startswith("!"):
             if not _matched(glob, there):
@@ -58,10 +72,14 @@ def unmatched_globs(topics: Iterable[str], select: SelectSettings, *, place: str
         elif not (matched := _matched(glob, selectable)):
             internal = [topic for topic in _matched(glob, there) if is_internal_topic(topic)]
             why = "; it matches internal topics" if internal else _near(glob, selectable)
-            notes.append(f"{glob} selects no topic of the {place}{why}")
+            said = f"{glob} selects no topic of the {place}{why}"
+            if _WILDCARDS.search(glob):
+                notes.append(said)
+            else:
+                missing[glob] = said
         elif not any(map(select.takes_topic, matched)):
             notes.append(f"{glob} selects no topic of the {place}: all that it matches is excluded")
-    return notes
+    return Unmatched(missing, notes)
 
 
 def _selectable(topics: Iterable[str], select: SelectSettings) -> list[str]:

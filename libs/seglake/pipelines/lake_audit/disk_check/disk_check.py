@@ -114,7 +114,8 @@ def find_disks(
     )
     # A folder that cannot be listed may hold what is missed.
     check = check_selection if found.has_all_topics else unmatched_globs
-    return replace(found, notes=tuple(check(found.topics, select, place="sources")))
+    missing, notes = check(found.topics, select, place="sources")
+    return replace(found, notes=tuple(notes), missing_topics=missing)
 
 
 def check_disks(
@@ -135,6 +136,8 @@ def check_disks(
     pieces: list[tuple[CopyCheck, DiskPiece]] = []
     ingested = set(known.coverage.topics())
     checks = [*_not_listed(disks.not_read, ingested), *_absent(disks, known.coverage)]
+    missing = disks.missing_topics.items()
+    checks += [CopyCheck(topic, folder="the sources", failures=[why]) for topic, why in missing]
     for replica in disks.replicas:
         if is_internal_topic(replica.key.topic) and replica.key.topic not in ingested:
             continue

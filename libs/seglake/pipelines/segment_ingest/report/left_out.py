@@ -91,7 +91,12 @@ def left_out_of(
     ]
     return LeftOut(
         files=tuple(files),
-        reasons={**left_out(files), **_unreadable_files(final_partitions(rounds)), **unread},
+        reasons={
+            **left_out(files),
+            **_unreadable_files(final_partitions(rounds)),
+            **unread,
+            **discovery.missing_topics,
+        },
         refused=second | {name: why for look in looks for name, why in look.refused.items()},
         places=tuple(dict.fromkeys(places)),
         roots=(*sources, *(log_dir.path for log_dir in discovery.log_dirs)),
