@@ -115,7 +115,7 @@ def test_rescue_wins_over_a_file_and_loses_against_what_is_set_beside_it(tmp_pat
 
 def test_the_page_of_settings_has_what_rescue_sets() -> None:
     page = (Path(__file__).parents[2] / "conf" / "README.md").read_text("utf-8")
-    section = page.partition("## What `--rescue` sets")[2].partition("\n## ")[0]
+    section = page.partition("## What a rescue sets")[2].partition("\n## ")[0]
     rows = [line.split(" | ")[:2] for line in section.splitlines() if line.startswith("| `")]
     documented = [f"{key.strip('| `')}={value.strip('`')}" for key, value in rows]
     by_hand = [option for row in documented for option in ("--set", row)]

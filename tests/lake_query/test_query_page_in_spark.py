@@ -21,7 +21,7 @@ pytestmark = pytest.mark.spark
 
 _NUMBERS = {"partition", "next_offset", "offset", "position", "length_bytes", "broker_id"}
 _NUMBERS |= {"covered", "records", "in_batches", "left_above"}
-_NUMBERS |= {"compacted", "deleted", "remote", "quarantined", "missing"}
+_NUMBERS |= {"compacted", "deleted", "remote", "undecided", "quarantined", "missing"}
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from support.views import viewed
 from support.wide_lake import write_wide_lake
 
 _SAMPLE = Path(__file__).parents[2] / "samples" / "broker-0"
-_CAUSES = ("compacted", "deleted", "remote", "quarantined", "missing")
+_CAUSES = ("compacted", "deleted", "remote", "undecided", "quarantined", "missing")
 
 
 def _same_as_the_audit(lake: Path) -> None:

@@ -120,7 +120,7 @@ def _answers(rows: list[Row], gaps: list[tuple[int, str]], epochs: list[int]) ->
         "won": [coverage.won_from(_KEY, epoch) for epoch in range(12)],
         "winner": coverage.winning_epoch(_KEY),
         "frontier": coverage.frontier(_KEY),
-        "before": [coverage.run_up_to(_KEY, stop) for _, stop in ranges],
+        "before": [coverage.stable_up_to(_KEY, stop) for _, stop in ranges],
         "same": [coverage.same_log_until(_KEY, copy, stop) for copy in copies],
         "lost": [coverage.lost_from(_KEY, copy) for copy in copies],
         "gaps": [coverage.is_current_gap(_KEY, *gap) for gap in gaps],

@@ -68,6 +68,7 @@ _SETTINGS = DecodeSettings(
     attempt_id="attempt",
     started_at_us=0,
     takes_aborted=False,
+    takes_undecided=False,
     window_bytes=1 << 16,
     decoded_bytes=1 << 20,
     max_decompressed_batch_bytes=1 << 20,

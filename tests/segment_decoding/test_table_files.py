@@ -57,6 +57,7 @@ def _table_files(storage: Storage, lake: Path) -> TableFiles:
         attempt_id="a",
         started_at_us=0,
         takes_aborted=False,
+        takes_undecided=False,
         window_bytes=_MIB,
         decoded_bytes=_MIB,
         max_decompressed_batch_bytes=_MIB,

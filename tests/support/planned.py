@@ -133,7 +133,9 @@ def surveyed(
 def decode_settings() -> DecodeSettings:
     """Settings of tasks that nobody runs."""
     sizes = (1 << 20, 1 << 20, 1 << 20, 1 << 20, 1 << 20)
-    return DecodeSettings(LocalStorage(), "/lake", "source", "run", "attempt", 0, True, *sizes, 1)
+    return DecodeSettings(
+        LocalStorage(), "/lake", "source", "run", "attempt", 0, True, False, *sizes, 1
+    )
 
 
 def beside(partition: SurveyedPartition, *others: OtherReplica) -> SurveyedPartition:

@@ -8,7 +8,7 @@ from seglake.kafka_log.log_bounds import LogBounds, bounds_of
 from seglake.log_dirs.discovery import discover
 from seglake.log_dirs.header_scan import survey_segments
 from seglake.log_tables.coverage import Coverage
-from seglake.pipelines.segment_ingest.planning.survey_plan import earlier_run, survey_requests
+from seglake.pipelines.segment_ingest.planning.survey_plan import survey_requests
 from seglake.pipelines.settings.settings import Settings
 from seglake.storage.local_storage import LocalStorage
 
@@ -34,6 +34,4 @@ def log_bounds(
     coverage = Coverage(ledger)
     requests = survey_requests(replica, coverage, settings, LocalStorage())
     surveys = survey_segments(tuple(requests))
-    return bounds_of(
-        replica, surveys, settings.read_policy, earlier_run(replica, coverage, settings)
-    )
+    return bounds_of(replica, surveys, settings.read_policy)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from seglake.kafka_log.read_policy import Isolation, ReadPolicy, UpperBound
 from seglake.kafka_log.replica import Replica
 from seglake.kafka_log.segment_survey import SegmentSurvey
-from seglake.kafka_log.transactions.hanging_transactions import EarlierRun, is_hanging, late_commits
+from seglake.kafka_log.transactions.hanging_transactions import is_hanging
 from seglake.kafka_log.transactions.replica_evidence import ReplicaEvidence
 from seglake.kafka_log.transactions.transaction_outcomes import UnknownOutcome, transactions_of
 from seglake.segment_codec.transactions import Marker, OpenTransaction
@@ -48,14 +48,12 @@ def bounds_of(
     replica: Replica,
     surveys: Sequence[SegmentSurvey],
     policy: ReadPolicy,
-    earlier: EarlierRun | None = None,
     evidence: Sequence[ReplicaEvidence] = (),
 ) -> LogBounds:
     """The bounds of one replica.
 
     Args:
         surveys: of its last segments, in order.
-        earlier: how the run before this one saw the log.
         evidence: other copies, for what damage hides in this one.
     """
     notes: list[str] = []
@@ -71,10 +69,12 @@ def bounds_of(
     passed: list[OpenTransaction] = []
     waiting: list[OpenTransaction] = []
     if policy.isolation is Isolation.READ_COMMITTED:
+        waits_for_none = policy.upper_bound is UpperBound.LOG_END
         for transaction in transactions.open:
-            is_passed = is_hanging(transaction, newest_ms, policy.hanging_after_ms)
+            is_passed = waits_for_none or is_hanging(
+                transaction, newest_ms, policy.hanging_after_ms
+            )
             (passed if is_passed else waiting).append(transaction)
-        notes += late_commits(replica.key, transactions.ended, earlier)
     return LogBounds(
         log_start_offset=log_start,
         remote_offset=_remote_start(replica, log_start),

@@ -11,6 +11,7 @@ class GapCause(StrEnum):
     COMPACTED = "compacted"
     DELETED = "deleted"
     REMOTE = "remote"
+    UNDECIDED = "undecided"  # of a transaction that has not ended
     QUARANTINED = "quarantined"
     MISSING = "missing"
 

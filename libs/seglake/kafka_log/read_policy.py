@@ -18,11 +18,20 @@ class UpperBound(StrEnum):
     LOG_END = "log_end"
 
 
+class UndecidedTransactions(StrEnum):
+    """What read_committed makes of open transactions that it does not wait for."""
+
+    GAPS = "gaps"
+    ROWS = "rows"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadPolicy:
-    """How far to read, and what to do about open transactions.
+    """How far to read, and for which open transactions to wait.
 
     Attributes:
+        upper_bound: up to the log's end, nobody will end a transaction: read_committed waits for
+            none.
         hanging_after_ms: read_committed does not wait for an open transaction that is older than
             this at the newest record; None waits for ever.
     """

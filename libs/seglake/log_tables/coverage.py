@@ -11,7 +11,6 @@ from seglake.kafka_log.leader_epochs import OPEN_END, LeaderEpochs
 from seglake.kafka_log.offset_ranges import OffsetRange, merged
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.kafka_log.segment_survey import LastBatch
-from seglake.kafka_log.transactions.hanging_transactions import EarlierRun
 from seglake.log_tables.ledger_layers import (
     ENDS_GAPS,
     INGESTED,
@@ -175,8 +174,8 @@ class Coverage:
         )
         return Frontier(next_offset, batch, last["topic_id"] is not None)
 
-    def run_up_to(self, key: PartitionKey, offset: int) -> EarlierRun | None:
-        """How the newest run that took a range which ends at an offset saw the partition's log."""
+    def stable_up_to(self, key: PartitionKey, offset: int) -> int | None:
+        """Return the last stable offset that the newest run saw which ingested up to an offset."""
         met = [row for row in self._ingested(key) if row["next_offset"] >= offset]
         rows = [
             row
@@ -186,12 +185,9 @@ class Coverage:
         if not rows:
             # An election cut what a run took: what was open there is looked for from the start.
             is_cut = any(row["start_offset"] < offset for row in met)
-            return EarlierRun(0, 0, 0) if is_cut else None
-        row = rows[-1]
-        upper = row["log_end_offset"]
-        if row["upper_bound"] != "log_end" and row["high_watermark"] is not None:
-            upper = min(upper, row["high_watermark"])
-        return EarlierRun(row["next_offset"], row["last_stable_offset"], upper)
+            return 0 if is_cut else None
+        found: int | None = rows[-1]["last_stable_offset"]
+        return found
 
     def joined_key(self, key: PartitionKey) -> PartitionKey:
         """The key with the topic id that rows without one belong to: the topic's first."""

@@ -32,7 +32,7 @@ class CurrentGap(NamedTuple):
     @property
     def lacks_evidence(self) -> bool:
         """Whether a copy that has the offsets in its log says more of them than the lake does."""
-        return self.cause is not GapCause.QUARANTINED
+        return self.cause not in (GapCause.QUARANTINED, GapCause.UNDECIDED)
 
 
 _EDGES = ("start_offset", "next_offset")

@@ -35,6 +35,7 @@ class Loss(StrEnum):
     REFUSED = ("refused", "in logs that were refused")
     LEFT_OUT = ("left_out", "in logs that could not be read (left out)")
     NOT_ON_DISK = ("not_on_disk", "not on disk")
+    UNDECIDED = ("undecided", "of transactions that have not ended")
     REMOTE = ("remote", "in the remote tier only")
     NO_HIGH_WATERMARK = ("no_high_watermark", "in logs without a high watermark")
     NEVER_INGESTED = ("never_ingested", "never ingested: outside of the chosen times")
@@ -68,6 +69,7 @@ class NoLoss(StrEnum):
 LOSS_OF_GAP: Mapping[GapCause, Loss] = {
     GapCause.MISSING: Loss.MISSING,
     GapCause.QUARANTINED: Loss.QUARANTINED,
+    GapCause.UNDECIDED: Loss.UNDECIDED,
     GapCause.REMOTE: Loss.REMOTE,
 }
 NO_LOSS_OF_GAP: Mapping[GapCause, NoLoss] = {

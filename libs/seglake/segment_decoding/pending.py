@@ -17,6 +17,8 @@ from seglake.segment_codec.segment import Defect
 from seglake.segment_codec.transactions import TransactionState
 
 _DECODED = BATCH_STATES.index(BatchState.DECODED)
+_ABORTED = BATCH_STATES.index(BatchState.ABORTED)
+_OPEN = STATES.index(TransactionState.OPEN)
 
 
 class PendingUnit(NamedTuple):
@@ -31,6 +33,12 @@ class PendingUnit(NamedTuple):
     transaction_state: TransactionState
     control_type: ControlType | None
     is_late: bool = False
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether nothing of it is taken, since its transaction has not ended."""
+        is_open = self.transaction_state is TransactionState.OPEN
+        return is_open and self.state is BatchState.ABORTED
 
 
 class PendingDefect(NamedTuple):
@@ -52,6 +60,12 @@ class PendingRun(NamedTuple):
     def decoded_places(self) -> NDArray[np.int64]:
         """Which of the batches are to be decoded."""
         return np.flatnonzero(self.states == _DECODED)
+
+    @property
+    def has_undecided(self) -> bool:
+        """Whether nothing of some batch is taken, since its transaction has not ended."""
+        is_undecided = (self.states == _ABORTED) & (self.transaction_states == _OPEN)
+        return bool(is_undecided.any())
 
     def part(self, start: int, stop: int) -> "PendingRun":
         """The batches [start, stop); at least one."""

@@ -23,6 +23,7 @@ class SplitCounts:
         inner_bytes: by how much the rows count more bytes than the disk has: a wrapper once for
             each of its parts, and what is damaged inside of it.
         kept_bytes: of batches in quarantine that have rows all the same.
+        undecided_bytes: of batches that are left out since their transaction has not ended.
     """
 
     def __init__(self) -> None:
@@ -33,6 +34,7 @@ class SplitCounts:
         self.faulty_bytes = 0
         self.inner_bytes = 0
         self.kept_bytes = 0
+        self.undecided_bytes = 0
         self.times_ms: tuple[int, int] | None = None
 
     def count_defect(self, defect: Defect) -> None:

@@ -39,10 +39,7 @@ from seglake.segment_decoding.tasks import (
 )
 from seglake.task_engine.task_progress import CountedReads
 
-# In read_committed a range has no open data but that of a transaction which is not waited for.
-_NOT_READABLE = (TransactionState.ABORTED, TransactionState.OPEN)
 _MOST_SINGLY = 64
-_NOT_READABLE_INDEXES = [STATES.index(state) for state in _NOT_READABLE]
 _ABORTED = BATCH_STATES.index(BatchState.ABORTED)
 _OF_KINDS = {BatchKind.DATA: BatchState.DECODED, BatchKind.EMPTY: BatchState.EMPTY}
 _STATES_OF_KINDS = np.array(
@@ -55,6 +52,18 @@ def _changed(piece: SegmentSplit, position: int) -> SourceVanishedError:
     return SourceVanishedError(
         f"{piece.file.path} changed at position {position} while it was read"
     )
+
+
+def _hidden_states(settings: DecodeSettings) -> tuple[TransactionState, ...]:
+    """Return the states of transactions whose records are left out.
+
+    In read_committed a range has no open data but that of a transaction which is not waited for.
+    """
+    if settings.takes_aborted:
+        return ()
+    if settings.takes_undecided:
+        return (TransactionState.ABORTED,)
+    return (TransactionState.ABORTED, TransactionState.OPEN)
 
 
 def _claimed_crc(item: Unit | BatchRun | Defect | Tail) -> int | None:
@@ -74,6 +83,7 @@ class SplitDecoder:
         self._split = split
         self._markers = Markers(split.markers)
         self._settings = settings
+        self._hidden = _hidden_states(settings)
         self._writer = SplitWriter(split, settings)
         self._order = OffsetOrder(split.segment_splits[0].expected_offset)
         self._reached = split.segment_splits[0].expected_offset
@@ -191,7 +201,11 @@ class SplitDecoder:
         if run.first_offset >= self._split.range_next:
             return True
         if run.last_offset >= self._floor:
-            yield from self._take_wanted_run(self._pending(run, index))
+            pending = self._pending(run, index)
+            if pending.has_undecided:
+                yield from self._take_singly(pending, 0, len(run))
+            else:
+                yield from self._take_wanted_run(pending)
         elif run.is_marker.any() and run.last_offset >= self._split.range_start:
             yield from self._take_singly(self._pending(run, index), 0, len(run))
         else:
@@ -231,10 +245,8 @@ class SplitDecoder:
         """What is to be done with the batches of a run; `_judged` says it of one."""
         transaction_states = self._transaction_states(run)
         states = _STATES_OF_KINDS[run.kinds]
-        if not self._settings.takes_aborted:
-            aborted, still_open = _NOT_READABLE_INDEXES
-            is_hidden = (transaction_states == aborted) | (transaction_states == still_open)
-            states[is_hidden & (run.kinds == BatchKind.DATA)] = _ABORTED
+        is_hidden = np.isin(transaction_states, [STATES.index(state) for state in self._hidden])
+        states[is_hidden & (run.kinds == BatchKind.DATA)] = _ABORTED
         return PendingRun(run, index, states, transaction_states)
 
     def _transaction_states(self, run: BatchRun) -> NDArray[np.int8]:
@@ -333,7 +345,7 @@ class SplitDecoder:
                 state, control = BatchState.CONTROL, self._control(unit)
             elif header.record_count == 0 and not len(unit.payload):
                 state = BatchState.EMPTY
-            elif transaction in _NOT_READABLE and not self._settings.takes_aborted:
+            elif transaction in self._hidden:
                 state = BatchState.ABORTED
         return PendingUnit(
             unit=unit,

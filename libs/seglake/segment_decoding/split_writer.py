@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seglake.kafka_log.batch_headers import counted_offset, defect_of, last_batch_of
-from seglake.kafka_log.offset_gaps import Hole, HoleFinder
+from seglake.kafka_log.offset_gaps import HoleFinder
 from seglake.kafka_log.offset_ranges import OffsetRange
-from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS
+from seglake.lake.tables import BATCHES, QUARANTINE, RECORDS
 from seglake.log_tables.batch_rows import BatchOutcome, BatchState, Place, batch_row
 from seglake.log_tables.internal_columns import INTERPRETERS
-from seglake.log_tables.quarantine_rows import RowStamp, gap_row, quarantine_row
+from seglake.log_tables.quarantine_rows import RowStamp, quarantine_row
 from seglake.log_tables.record_rows import SharedColumns, record_rows
 from seglake.segment_codec.batch_run import BatchRun
 from seglake.segment_codec.columns import LOWEST_OFFSET, ColumnBuilder
@@ -27,12 +27,13 @@ from seglake.segment_codec.record_batch import RecordBatch
 from seglake.segment_codec.segment import Defect, Tail
 from seglake.segment_codec.transactions import Marker
 from seglake.segment_decoding.batch_facts import facts_of, rows_of
-from seglake.segment_decoding.damage_facts import causes_in, damaged_bytes
+from seglake.segment_decoding.damage_facts import damaged_bytes
 from seglake.segment_decoding.decoded_rows import DecodedRows, Row
 from seglake.segment_decoding.flushed_rows import FlushedRows
 from seglake.segment_decoding.internal_rows import InternalRows
 from seglake.segment_decoding.pending import PendingDefect, PendingRun, PendingUnit
 from seglake.segment_decoding.split_counts import SplitCounts
+from seglake.segment_decoding.split_gaps import SplitGaps
 from seglake.segment_decoding.tasks import (
     ByteCount,
     DecodeSettings,
@@ -43,7 +44,6 @@ from seglake.segment_decoding.tasks import (
 )
 
 _MOST_PENDING = 32_768  # batches and damage; the last run may bring more
-_MOST_HOLES = 8192  # a row for each is in memory
 
 
 class SplitWriter:
@@ -64,7 +64,6 @@ class SplitWriter:
         self._holes = HoleFinder()
         self._is_compacted = [piece.is_compacted for piece in split.segment_splits]
         self._origin = settings.origin(split.key)
-        self._stamp = RowStamp(settings.source_id, settings.run_id, settings.attempt_id)
         self._places = [
             Place(
                 origin=self._origin,
@@ -79,6 +78,8 @@ class SplitWriter:
             InternalRows(split, self._origin, settings) if split.key.topic in INTERPRETERS else None
         )
         self._counts = SplitCounts()
+        stamp = RowStamp(settings.source_id, settings.run_id, settings.attempt_id)
+        self._gaps = SplitGaps(split, stamp, self._counts)
         self._last: PendingUnit | None = None
         self._is_forgotten = False
         self._is_stretched = False  # a batch has records above its header's last offset
@@ -154,10 +155,7 @@ class SplitWriter:
         yield from self.flush()
         self._has_trailing_defect = bool(self._quarantined) or self._holes.has_defect_since
         yield from self._quarantine_rows(None)
-        holes = self._holes.holes()
-        for start in range(0, len(holes), _MOST_HOLES):
-            few = holes[start : start + _MOST_HOLES]
-            yield DecodedRows(GAPS, [row for hole in few for row in self._gap_rows(hole)])
+        yield from self._gaps.rows(self._holes.holes(), self._is_compacted)
         if self._internal is not None and not self._is_forgotten:
             yield from self._internal.of_snapshot()
             self._counts.totals |= self._internal.counts
@@ -183,8 +181,9 @@ class SplitWriter:
             is_compacted_at_end=self._is_compacted[0 if last is None else last.segment_index],
             cut_offset=cut_offset,
             bytes=counted._replace(
-                sound=counted.sound - moved,
+                sound=counted.sound - moved - counts.undecided_bytes,
                 quarantined=counted.quarantined + moved,
+                undecided=counts.undecided_bytes,
                 kept=counts.kept_bytes,
             ),
             totals=Totals(**counts.totals),
@@ -241,6 +240,12 @@ class SplitWriter:
             self._counts.faulty_bytes += unit.size_bytes
             add = self._name if fault == REPEATED else self._meet_defect
             add(PendingDefect(defect_of(unit, *fault), pending.segment_index))
+            return
+        if pending.is_undecided and isinstance(unit, RecordBatch) and start < stop:
+            yield from self._quarantine_rows(start)
+            self._previous_offset = stop - 1
+            self._holes.batch(start, stop, pending.segment_index)
+            self._gaps.add_undecided((start, stop), unit.header.producer_id, unit.size_bytes)
             return
         records = None if outcome is None else rows_of(pending, start, rows)
         row = self._batch_row(pending, outcome, start, stop, rows)
@@ -390,10 +395,3 @@ class SplitWriter:
             row = quarantine_row(defect, raw, place, self._previous_offset, next_offset)
             yield DecodedRows(QUARANTINE, [row])
         self._quarantined.clear()
-
-    def _gap_rows(self, hole: Hole) -> Iterator[Row]:
-        before = max(hole.segment_index - 1, 0)
-        is_compacted = self._is_compacted[hole.segment_index] or self._is_compacted[before]
-        for start, stop, cause in causes_in(hole, self._split, is_compacted=is_compacted):
-            self._counts.count_gap(cause, start, stop)
-            yield gap_row(self._split.key, start, stop, cause, None, self._stamp)

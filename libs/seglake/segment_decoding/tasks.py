@@ -188,6 +188,7 @@ class DecodeSettings:
     attempt_id: str
     started_at_us: int
     takes_aborted: bool  # read_uncommitted
+    takes_undecided: bool  # records of open transactions in read_committed, too
     window_bytes: int
     decoded_bytes: int
     max_decompressed_batch_bytes: int
@@ -228,11 +229,17 @@ class ByteCount(NamedTuple):
     tail: int = 0
     below: int = 0  # taken by an earlier run
     above: int = 0  # left for a later one
+    undecided: int = 0  # in sound batches of transactions that have not ended
     kept: int = 0  # sound, and in quarantine too: in batches that have rows of some records only
 
     @property
     def total(self) -> int:
         return sum(self) - self.kept
+
+    @property
+    def read(self) -> int:
+        """The bytes of what is wanted."""
+        return self.sound + self.quarantined + self.undecided
 
     @property
     def in_tables(self) -> int:

@@ -42,14 +42,12 @@ class Transactions:
 
     Attributes:
         markers: in order; those that were not read are known from the small files or other copies.
-        ended: what of it was met in the log, each with its marker.
         open: without an end, the oldest first.
         notes: what the small files said.
         unknown_outcomes: ends that damage may hide.
     """
 
     markers: tuple[Marker, ...]
-    ended: tuple[tuple[OpenTransaction, Marker], ...]
     open: tuple[OpenTransaction, ...]
     notes: tuple[str, ...]
     unknown_outcomes: tuple[UnknownOutcome, ...]
@@ -78,7 +76,6 @@ def transactions_of(
     disagreement = _disagreement(replica.key, log, fold, damage)
     return Transactions(
         markers=tuple(fold.markers),
-        ended=tuple(fold.ended),
         open=fold.open_transactions(),
         notes=(
             *(note for survey in surveys for note in survey.transactions.files.notes),

@@ -125,6 +125,7 @@ lacking AS (
          CAST(sum(CASE WHEN cause = 'compacted' THEN width ELSE 0 END) AS BIGINT) AS compacted,
          CAST(sum(CASE WHEN cause = 'deleted' THEN width ELSE 0 END) AS BIGINT) AS deleted,
          CAST(sum(CASE WHEN cause = 'remote' THEN width ELSE 0 END) AS BIGINT) AS remote,
+         CAST(sum(CASE WHEN cause = 'undecided' THEN width ELSE 0 END) AS BIGINT) AS undecided,
          CAST(sum(CASE WHEN cause = 'quarantined' THEN width ELSE 0 END) AS BIGINT) AS quarantined,
          CAST(sum(CASE WHEN cause = 'missing' THEN width ELSE 0 END) AS BIGINT) AS missing,
          CAST(sum(width) AS BIGINT) AS in_gaps
@@ -136,6 +137,7 @@ SELECT taken.source_id, taken.topic_id, taken.topic, taken.partition, covered, r
        coalesce(compacted, 0) AS compacted,
        coalesce(deleted, 0) AS deleted,
        coalesce(remote, 0) AS remote,
+       coalesce(undecided, 0) AS undecided,
        coalesce(quarantined, 0) AS quarantined,
        coalesce(missing, 0) AS missing,
        covered_to,

@@ -85,6 +85,12 @@ ADVICE = {
         "quarantined: …",
         "`seglake replay --source` with another replica fills the gaps, if it has them",
     ),
+    Need.UNDECIDED: Advice(
+        "Transactions that have not ended",
+        "of transactions that have not ended: …",
+        "another disk may have their ends; `--set read.undecided_transactions=rows` ingests their"
+        " records, marked open",
+    ),
     Need.REMOTE: Advice(
         "In the remote tier only",
         "in the remote tier only, which is not read: …",
@@ -145,6 +151,9 @@ def command_for(need: Need, lake: str, keys: Iterable[PartitionKey]) -> str | No
         case Need.NO_HIGH_WATERMARK:
             words = ("seglake", "ingest", "--source", "LOG_DIR", "--lake", lake, *named)
             words += ("--upper-bound", "log_end")
+        case Need.UNDECIDED:
+            words = ("seglake", "ingest", "--source", "LOG_DIR", "--lake", lake, *named)
+            words += ("--set", "read.undecided_transactions=rows")
         case _:
             return None
     return shlex.join(words)

@@ -20,6 +20,7 @@ class OffsetState(StrEnum):
     COMPACTED = "compacted"
     DELETED = "deleted"
     REMOTE = "remote"
+    UNDECIDED = "undecided"
     QUARANTINED = "quarantined"
     SUPERSEDED = "superseded"  # lost an election, and nothing is in their place
     MISSING = "missing"
@@ -39,6 +40,7 @@ class Need(StrEnum):
     REPLICAS_DIFFER = "replicas_differ"
     TOO_LARGE = "too_large"
     QUARANTINED = "quarantined"
+    UNDECIDED = "undecided"
     REMOTE = "remote"
     NO_HIGH_WATERMARK = "no_high_watermark"
     OPEN_TRANSACTION = "open_transaction"

@@ -215,6 +215,7 @@ def decode_settings_of(
         attempt_id="",
         started_at_us=started_at_us,
         takes_aborted=settings.read.isolation is Isolation.READ_UNCOMMITTED,
+        takes_undecided=settings.takes_undecided,
         window_bytes=settings.read.window_bytes,
         decoded_bytes=settings.read.decoded_bytes,
         max_decompressed_batch_bytes=settings.limits.max_decompressed_batch_bytes,

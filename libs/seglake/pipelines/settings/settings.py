@@ -14,7 +14,12 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Self, get_type_hints
 
 from seglake.kafka_log.internal_topics import is_internal_topic
-from seglake.kafka_log.read_policy import Isolation, ReadPolicy, UpperBound
+from seglake.kafka_log.read_policy import (
+    Isolation,
+    ReadPolicy,
+    UndecidedTransactions,
+    UpperBound,
+)
 from seglake.pipelines.settings.layers import Layer, choose, keys_of
 from seglake.pipelines.settings.values import Properties, SettingsError
 
@@ -111,6 +116,7 @@ class ReadSettings:
     isolation: Isolation = Isolation.READ_COMMITTED
     upper_bound: UpperBound = UpperBound.HIGH_WATERMARK
     older_copies: bool = False
+    undecided_transactions: UndecidedTransactions = UndecidedTransactions.GAPS
     split_bytes: int = _number(64 * _MIB)
     window_bytes: int = _number(4 * _MIB, at_least=64 * 1024)
     decoded_bytes: int = _number(24 * _MIB, at_most=512 * _MIB)
@@ -198,6 +204,11 @@ class Settings:
         if self.read.split_bytes > self.write.wave_bytes:
             problem = f"{self.write.wave_bytes} is below read.split_bytes {self.read.split_bytes}"
             raise SettingsError("write.wave_bytes", problem, other_key="read.split_bytes")
+
+    @property
+    def takes_undecided(self) -> bool:
+        """Whether read_committed has records of open transactions, as far as it does not wait."""
+        return self.read.undecided_transactions is UndecidedTransactions.ROWS
 
     @property
     def read_policy(self) -> ReadPolicy:

@@ -13,7 +13,6 @@ from seglake.log_dirs.scan_request import SurveyRequest
 from seglake.log_tables.coverage import Coverage
 from seglake.pipelines.segment_ingest.planning.pieces import fewest_tasks
 from seglake.pipelines.segment_ingest.planning.survey_plan import (
-    earlier_run,
     is_due,
     survey_requests,
     walked_bytes,
@@ -50,9 +49,8 @@ def survey_logs(
 def _partition(
     choice: PartitionChoice, coverage: Coverage, settings: Settings
 ) -> SurveyedPartition:
-    earlier = earlier_run(choice.chosen, coverage, settings)
     evidence = [evidence_of(other) for other in choice.other_replicas]
-    bounds = bounds_of(choice.chosen, choice.surveys, settings.read_policy, earlier, evidence)
+    bounds = bounds_of(choice.chosen, choice.surveys, settings.read_policy, evidence)
     return SurveyedPartition(choice, bounds, tuple(coverage.ranges(choice.chosen.key)))
 
 

@@ -7,7 +7,6 @@ from seglake.kafka_log.leader_epochs import leader_epochs_of
 from seglake.kafka_log.read_policy import UpperBound
 from seglake.kafka_log.replica import Replica, SegmentFile, SnapshotFile
 from seglake.kafka_log.replica_selection import leading
-from seglake.kafka_log.transactions.hanging_transactions import EarlierRun
 from seglake.log_dirs.scan_request import SurveyRequest
 from seglake.log_tables.coverage import Coverage
 from seglake.pipelines.segment_ingest.planning.pieces import piece_bytes
@@ -69,7 +68,8 @@ def survey_requests(
 ) -> list[SurveyRequest]:
     """What to ask of a copy: of its last segments from the first that may hold something wanted."""
     start = start_offset(replica, coverage, settings)
-    walk_offset = _walk_offset(replica, start, earlier_run(replica, coverage, settings))
+    stable = coverage.stable_up_to(replica.key, start) if start > 0 else None
+    walk_offset = _walk_offset(replica, start, stable)
     high_watermark = replica.checkpoints.high_watermark
     breaks = {start, replica.log_start_offset, high_watermark or 0}
     snapshots = _snapshots(replica, walk_offset, settings)
@@ -111,12 +111,6 @@ def _segments_from(replica: Replica, offset: int) -> tuple[SegmentFile, ...]:
     return segments[-1:]
 
 
-def earlier_run(replica: Replica, coverage: Coverage, settings: Settings) -> EarlierRun | None:
-    """How the run saw the log that took it up to where this one begins, None for a first one."""
-    start = start_offset(replica, coverage, settings)
-    return coverage.run_up_to(replica.key, start) if start > 0 else None
-
-
 def start_offset(replica: Replica, coverage: Coverage, settings: Settings) -> int:
     """Below this nothing can be wanted; a time window needs the headers of the whole log."""
     select = settings.select
@@ -126,16 +120,19 @@ def start_offset(replica: Replica, coverage: Coverage, settings: Settings) -> in
     return covered[0][1] if covered and covered[0][0] == 0 else 0
 
 
-def _walk_offset(replica: Replica, start: int, earlier: EarlierRun | None) -> int:
+def _walk_offset(replica: Replica, start: int, stable_offset: int | None) -> int:
     """Where the headers must be read from, so that each open transaction is known.
 
     That is where something is wanted; or lower, if an earlier run left a transaction open below:
     there, or at a snapshot between, which has it.
+
+    Args:
+        stable_offset: the last stable offset that the earlier run saw; None for a first one.
     """
-    if earlier is None or earlier.last_stable_offset >= start:
+    if stable_offset is None or stable_offset >= start:
         return start
     snapshots = [file.offset for file in replica.snapshots if file.offset <= start]
-    return max([earlier.last_stable_offset, *snapshots[-1:]])
+    return max([stable_offset, *snapshots[-1:]])
 
 
 def _snapshots(replica: Replica, walk_offset: int, settings: Settings) -> tuple[SnapshotFile, ...]:

@@ -189,7 +189,8 @@ def _planned(
             copies = [candidate.copy for candidate in of_key if candidate.spans]
             lost = missing_markers(log, read_end_files(copies, log, context.storage))
             notes += lost.notes
-        plans = repair_plans(of_key, state.gaps[key], log, lost)
+        takes_open = context.settings.takes_undecided
+        plans = repair_plans(of_key, state.gaps[key], log, lost, takes_undecided=takes_open)
         ranges += plans.ranges
         fills += [
             PlannedFill(str(key), plan.start_offset, plan.next_offset, count)

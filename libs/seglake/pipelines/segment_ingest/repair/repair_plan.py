@@ -6,6 +6,7 @@ A repair covers a whole gap again: what was found becomes rows, the rest is stat
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
 from seglake.kafka_log.segment_survey import DataSpan
 from seglake.kafka_log.transactions.missing_markers import KnownLog, MissingMarkers
@@ -83,11 +84,16 @@ def repair_plans(
     gaps: Iterable[CurrentGap],
     log: KnownLog,
     lost: MissingMarkers,
+    *,
+    takes_undecided: bool,
 ) -> Plans:
     """The ranges that repair the gaps of one partition, in the order of their offsets.
 
     A batch of a transaction counts only if nothing is missing between it and the marker that ends
     the transaction, or if it is proved how that ended: else the one that really did may be gone.
+
+    Args:
+        takes_undecided: whether one that no known marker ends counts, too.
     """
     markers = tuple(sorted({*log.markers, *lost.markers}))
     by_gap: dict[CurrentGap, list[list[_Choice]]] = {}
@@ -95,9 +101,9 @@ def repair_plans(
     for candidate in candidates:
         by_candidate: dict[CurrentGap, list[_Choice]] = {}
         for choice in (_Choice(candidate.copy, span) for span in candidate.spans):
-            if _is_settled(choice.span, log, lost):
+            if _is_settled(choice.span, log, lost, takes_undecided=takes_undecided):
                 by_candidate.setdefault(choice.gap, []).append(choice)
-            else:
+            elif choice.gap.cause is not GapCause.UNDECIDED:
                 unsettled += choice.span.sound_offsets
         for gap, choices in by_candidate.items():
             by_gap.setdefault(gap, []).append(choices)
@@ -125,12 +131,15 @@ def _holes_left(
     return [hole for gap in gaps for hole in subtracted((gap.start_offset, gap.next_offset), found)]
 
 
-def _is_settled(span: FoundSpan, log: KnownLog, lost: MissingMarkers) -> bool:
+def _is_settled(
+    span: FoundSpan, log: KnownLog, lost: MissingMarkers, *, takes_undecided: bool
+) -> bool:
+    """Whether it is known of each transaction in a span how it ended, or that it need not be."""
     data = [event for event in span.events if isinstance(event, DataSpan)]
+    ends = [log.ends.next_marker(event.producer_id, event.offset) for event in data]
     return all(
-        event in lost.settled
-        or (not log.holes_behind(event) and log.ends.next_marker(event.producer_id, event.offset))
-        for event in data
+        event in lost.settled or (takes_undecided if end is None else not log.holes_behind(event))
+        for event, end in zip(data, ends, strict=True)
     )
 
 

@@ -130,6 +130,9 @@ def gap_lines(gaps: GapsByPlace) -> list[str]:
     if remote := gaps.get(GapCause.REMOTE):
         count = show_count(offset_count(remote), "offset")
         lines.append(f"in the remote tier only, which is not read: {count} in {named_gaps(remote)}")
+    if undecided := gaps.get(GapCause.UNDECIDED):
+        count = show_count(offset_count(undecided), "offset")
+        lines.append(f"of transactions that have not ended: {count} in {named_gaps(undecided)}")
     listed = [
         f"{show_count(offset_count(gaps[cause]), 'offset')} {cause} in {named_gaps(gaps[cause])}"
         for cause in _LISTED

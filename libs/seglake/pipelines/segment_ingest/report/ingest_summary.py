@@ -28,6 +28,9 @@ from seglake.printable import as_lines
 
 _MOST_LINES = 20
 _MOST_PLANNED = 10
+_LEFT_OUT = (
+    "its records are left out; --set read.undecided_transactions=rows ingests them, marked open"
+)
 _ODD_ROWS = {
     "open_rows": "rows of transactions that have not ended",
     "replaced_header_names": "header names that are not UTF-8",
@@ -98,6 +101,7 @@ class Findings:
             the reason.
         conflicts: batches of other replicas that are not those of the tables, by partition.
         superseded: ranges of rows that lost an election after they were ingested.
+        undecided_offsets: those of transactions without an end that this run left out.
         contradicted: transactions that earlier runs ingested otherwise than a repair shows.
         concurrent_ranges: what another run committed first of what this one had planned.
         refused: partitions whose log is not the one that the lake has, or that one broker has
@@ -113,6 +117,7 @@ class Findings:
     open_transactions: list[StillOpen] = field(default_factory=list)
     unknown_outcomes: list[str] = field(default_factory=list)
     ingested_unknown_outcomes: list[str] = field(default_factory=list)
+    undecided_offsets: int = 0
     contradicted: list[str] = field(default_factory=list)
     concurrent_ranges: list[ConcurrentRange] = field(default_factory=list)
     not_on_disk: list[ShortLog] = field(default_factory=list)
@@ -141,6 +146,7 @@ class Findings:
             or self.limits_crossed
             or self.stuck
             or self.superseded
+            or self.undecided_offsets
             or is_in_doubt
             or is_contradicted
         )
@@ -246,9 +252,7 @@ class IngestSummary:
         lines += _listed(
             "open", self._shown_open(OpenTransactionAction.INCLUDED, "its rows are marked open")
         )
-        lines += _listed(
-            "skipped", self._shown_open(OpenTransactionAction.SKIPPED, "its records are left out")
-        )
+        lines += _listed("undecided", self._shown_open(OpenTransactionAction.SKIPPED, _LEFT_OUT))
         lines += _listed("lost an election", findings.lost_elections)
         lines += _listed("unknown outcome", self._shown_unknown())
         lines += _listed("contradicted", findings.contradicted)

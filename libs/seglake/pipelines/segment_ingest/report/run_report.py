@@ -145,7 +145,7 @@ def _counts(
     reports = [report for result in both for report in result.reports]
     quarantined_bytes = sum(report.bytes.in_quarantine for report in reports)
     return RunCounts(
-        read_bytes=sum(report.bytes.sound + report.bytes.quarantined for report in reports),
+        read_bytes=sum(report.bytes.read for report in reports),
         written_bytes=sum(done.written_bytes for done in facts.rounds) + repairs.written_bytes,
         records=sum(total.records for total in totals),
         batches=sum(total.batches for total in totals),
@@ -210,6 +210,7 @@ def _findings(facts: RunFacts, limits: list[str], gaps: GapsByPlace) -> Findings
         ],
         unknown_outcomes=_once(_doubts(rounds)),
         ingested_unknown_outcomes=_once(_taken_doubts(rounds, is_dry_run=facts.context.is_dry_run)),
+        undecided_offsets=offset_count(gaps.get(GapCause.UNDECIDED, {})),
         contradicted=list(repairs.contradicted),
         concurrent_ranges=[
             *(range_ for done in rounds for range_ in done.concurrent),

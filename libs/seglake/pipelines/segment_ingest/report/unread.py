@@ -67,13 +67,16 @@ def still_open(partition: SurveyedPartition, settings: Settings) -> list[StillOp
     """The open transactions of a log, the oldest first."""
     bounds = partition.bounds
     is_committed = settings.read.isolation is Isolation.READ_COMMITTED
+    passed = OpenTransactionAction.SKIPPED
+    if settings.takes_undecided:
+        passed = OpenTransactionAction.INCLUDED
     return [
         StillOpen(
             partition=str(partition.replica.key),
             producer_id=transaction.producer_id,
             first_offset=transaction.first_offset,
             age_ms=age_ms(transaction, bounds.newest_ms),
-            action=OpenTransactionAction.SKIPPED
+            action=passed
             if transaction in bounds.passed
             else (OpenTransactionAction.BLOCKS if is_committed else OpenTransactionAction.INCLUDED),
         )

@@ -1,0 +1,73 @@
+"""Makes rows of the offsets of one split that no batch in the tables has. A value that grows."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from seglake.kafka_log.offset_gaps import GapCause, Hole
+from seglake.kafka_log.offset_ranges import OffsetRange
+from seglake.lake.tables import GAPS
+from seglake.log_tables.quarantine_rows import RowStamp, gap_row
+from seglake.segment_decoding.damage_facts import causes_in
+from seglake.segment_decoding.decoded_rows import DecodedRows, Row
+from seglake.segment_decoding.split_counts import SplitCounts
+from seglake.segment_decoding.tasks import PartitionSplit
+
+_MOST_GAPS = 8192  # a row for each is in memory
+
+
+class _Undecided(NamedTuple):
+    """Offsets of a producer's transaction that has not ended."""
+
+    offsets: OffsetRange
+    producer_id: int
+
+
+class SplitGaps:
+    """Collects what transactions leave out, and yields it with the holes between batches.
+
+    Memory grows with the stretches of batches that are left out.
+    """
+
+    def __init__(self, split: PartitionSplit, stamp: RowStamp, counts: SplitCounts) -> None:
+        self._split = split
+        self._stamp = stamp
+        self._counts = counts
+        self._undecided: list[_Undecided] = []
+
+    def add_undecided(self, offsets: OffsetRange, producer_id: int, size_bytes: int) -> None:
+        """Leave out a sound batch of a transaction that has not ended."""
+        self._counts.undecided_bytes += size_bytes
+        before = self._undecided[-1] if self._undecided else None
+        if before is not None and (before.offsets[1], before.producer_id) == (
+            offsets[0],
+            producer_id,
+        ):
+            offsets = before.offsets[0], offsets[1]
+            self._undecided.pop()
+        self._undecided.append(_Undecided(offsets, producer_id))
+
+    def rows(self, holes: Sequence[Hole], is_compacted: Sequence[bool]) -> Iterator[DecodedRows]:
+        """Yield all gaps.
+
+        Args:
+            is_compacted: whether the cleaner has been in each segment of the split.
+        """
+        for start in range(0, len(holes), _MOST_GAPS):
+            few = holes[start : start + _MOST_GAPS]
+            yield DecodedRows(GAPS, [row for hole in few for row in self._hole(hole, is_compacted)])
+        for start in range(0, len(self._undecided), _MOST_GAPS):
+            some = self._undecided[start : start + _MOST_GAPS]
+            yield DecodedRows(GAPS, [self._undecided_row(each) for each in some])
+
+    def _hole(self, hole: Hole, is_compacted: Sequence[bool]) -> Iterator[Row]:
+        before = max(hole.segment_index - 1, 0)
+        is_cleaned = is_compacted[hole.segment_index] or is_compacted[before]
+        for start, stop, cause in causes_in(hole, self._split, is_compacted=is_cleaned):
+            self._counts.count_gap(cause, start, stop)
+            yield gap_row(self._split.key, start, stop, cause, None, self._stamp)
+
+    def _undecided_row(self, found: _Undecided) -> Row:
+        start, stop = found.offsets
+        self._counts.count_gap(GapCause.UNDECIDED, start, stop)
+        detail = f"of a transaction of producer {found.producer_id} that has not ended"
+        return gap_row(self._split.key, start, stop, GapCause.UNDECIDED, detail, self._stamp)
