@@ -58,8 +58,17 @@ def ingest_parser() -> argparse.ArgumentParser:
         topics_help="ingest these topics only",
         internal_help="ingest Kafka's own topics too, such as __consumer_offsets",
     )
-    add("--from-timestamp", metavar="TIME", help="ISO-8601; without a zone: UTC")
-    add("--to-timestamp", metavar="TIME", help="the first time not ingested")
+    add(
+        "--from-timestamp",
+        metavar="TIME",
+        help="begin with the first batch that has a record at or after it, and take that whole;"
+        " ISO-8601, without a zone: UTC",
+    )
+    add(
+        "--to-timestamp",
+        metavar="TIME",
+        help="stop before the first batch that has a record at or after it",
+    )
     add_read_policy_options(parser)
     add_older_copies_option(parser)
     add(

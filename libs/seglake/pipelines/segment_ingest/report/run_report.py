@@ -1,7 +1,7 @@
 """Makes the summary of a run from what its steps found and did. Pure."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -302,7 +302,24 @@ def _notes(facts: RunFacts, gaps: GapsByPlace) -> list[str]:
         notes += [note for partition in done.look.same for note in partition.bounds.notes]
         notes += [note for result in done.committed for note in _zero_tails(result)]
     unproved = _unproved_offsets(facts.rounds, None if facts.context.is_dry_run else gaps)
-    return _once([*notes, *unproved, *facts.repairs.notes])
+    return _once([*notes, *unproved, *facts.repairs.notes, *_whole_batches(facts)])
+
+
+def _whole_batches(facts: RunFacts) -> Iterator[str]:
+    """Yield what a window of time does not cut, if the run ingested or would ingest anything."""
+    select = facts.context.settings.select
+    if not any(done.ranges for done in facts.rounds):
+        return
+    if select.from_timestamp is not None:
+        yield (
+            "--from-timestamp takes whole batches: of a partition's first, and of later ones whose"
+            " times are out of order, older records are ingested too"
+        )
+    if select.to_timestamp is not None:
+        yield (
+            "--to-timestamp takes whole batches: older records in the first batch that reaches it,"
+            " and after it, are not ingested"
+        )
 
 
 def _unproved_offsets(rounds: Iterable[RoundResult], gaps: GapsByPlace | None) -> list[str]:
