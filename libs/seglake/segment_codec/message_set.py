@@ -28,6 +28,7 @@ from seglake.segment_codec.errors import DefectCode, DefectError, malformed
 
 PREFIX = struct.Struct(">qiIbb")
 PREFIX_BYTES = PREFIX.size
+CRC_START = struct.calcsize(">qi")
 CHECKSUM_START = struct.calcsize(">qiI")
 SIZE_STOP = struct.calcsize(">qi")
 SMALLEST_SIZE = 14

@@ -31,6 +31,7 @@ from seglake.segment_codec.errors import DefectCode, DefectError
 
 HEADER = struct.Struct(">qiibIhiqqqhii")
 HEADER_BYTES = HEADER.size
+CRC_START = struct.calcsize(">qiib")
 CHECKSUM_START = struct.calcsize(">qiibI")
 LENGTH_STOP = struct.calcsize(">qi")  # batch_length counts the bytes from here
 SMALLEST_LENGTH = HEADER_BYTES - LENGTH_STOP
