@@ -35,6 +35,7 @@ _SAID_ELSEWHERE = {
     "pipelines/lake_query/metadata_views.py": "SQL",
     "pipelines/lake_query/observation_views.py": "SQL",
     "pipelines/lake_query/record_views.py": "SQL",
+    "pipelines/lake_query/salvage_views.py": "SQL",
     "pipelines/lake_query/scripts.py": "SQL",
     "pipelines/lake_query/views.py": "SQL",
 }

@@ -34,7 +34,7 @@ def test_tables_are_made_with_the_oldest_protocol_and_append_only(lake: Lake) ->
         assert handle.metadata().configuration == {
             "delta.appendOnly": "true",
             "delta.dataSkippingStatsColumns": ",".join(table.statistics_columns),
-            "seglake.format": "1",
+            "seglake.format": "2",
             "seglake.version": seglake.__version__,
         }
 

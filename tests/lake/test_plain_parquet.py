@@ -25,6 +25,7 @@ def test_only_committed_files_are_left(lake: Lake) -> None:
     to_plain_parquet(lake.tables, is_whole=True)
     assert {str(path.relative_to(lake.path)) for path in lake.path.rglob("*.parquet")} == {
         "observations/empty.parquet",
+        "salvaged_records/empty.parquet",
         *(f"{file.table}/{file.path}" for file in mine.files),
     }
     assert (lake.path / SUCCESS).is_file()

@@ -94,6 +94,14 @@ CONTRACT = {
         "first_log_end_offset:bigint waiting_since:timestamp listing:string run_id:string "
         "observed_at:timestamp"
     ),
+    "salvaged_records": (
+        "key:binary value:binary topic:string partition:int offset:bigint timestamp:timestamp "
+        "timestampType:int headers:array<struct<key:string,value:binary>> timestamp_ms:bigint "
+        "source_id:string topic_id:string transaction_state:string batch_base_offset:bigint "
+        "run_id:string generation:bigint is_trusted:boolean is_damaged:boolean damage:string "
+        "damage_field:string damage_position:int damage_bit:int broker_id:int segment:string "
+        "position:bigint defect_code:string raw_sha256:string salvaged_at:timestamp"
+    ),
 }
 ARROW: dict[str, "pa.DataType"] = {
     "binary": pa.binary(),
@@ -126,7 +134,7 @@ def test_tables_are_listed_in_the_order_of_their_commits() -> None:
     assert [table.name for table in TABLES] == [
         *("records", "batches", "quarantine", "gaps"),
         *("consumer_offsets", "transaction_state", "cluster_metadata"),
-        *("checkpoints", "observations"),
+        *("checkpoints", "observations", "salvaged_records"),
     ]
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 from deltalake import DeltaTable
 
 from seglake.lake.parquet_files import DataFile, ParquetFile
-from seglake.lake.tables import BATCHES, CHECKPOINTS, GAPS, QUARANTINE, RECORDS, Table
+from seglake.lake.tables import BATCHES, CHECKPOINTS, GAPS, QUARANTINE, RECORDS, TABLES, Table
 from seglake.pipelines.lake_audit.disk_check.disk_check import CopyCheck, check_disks, find_disks
 from seglake.pipelines.lake_audit.lake_audit import LakeAudit
 from seglake.pipelines.lake_audit.run import audit
@@ -23,6 +23,7 @@ from seglake.task_engine.engine import Engine, LocalEngine
 from support.lakes import Row, read_arrow
 
 _TABLES = {table.name: table for table in (RECORDS, BATCHES, QUARANTINE, GAPS, CHECKPOINTS)}
+_EVERY_TABLE = {table.name: table for table in TABLES}
 _LOG_NAME = "{:020d}.json"
 
 
@@ -131,12 +132,12 @@ def falsified(lake: Path, table: str, change: Callable[[list[Row]], list[Row]]) 
     files = []
     for topic in topics:
         own = [row for row in rows if row["topic"] == topic]
-        with ParquetFile(storage, path, _TABLES[table], topic) as file:
-            file.write(pa.RecordBatch.from_pylist(own, schema=_TABLES[table].file_schema))
+        with ParquetFile(storage, path, _EVERY_TABLE[table], topic) as file:
+            file.write(pa.RecordBatch.from_pylist(own, schema=_EVERY_TABLE[table].file_schema))
             done = file.close()
         if done is not None:
             files.append(done)
-    replace_files(lake, _TABLES[table], files)
+    replace_files(lake, _EVERY_TABLE[table], files)
 
 
 def replace_files(lake: Path, table: Table, files: list[DataFile]) -> None:

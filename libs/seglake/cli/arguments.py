@@ -11,6 +11,7 @@ from seglake.cli.common_options import (
     add_read_policy_options,
     add_record_options,
     add_report_option,
+    add_salvage_option,
     add_setting_options,
     add_source_id_and_engine,
     add_source_option,
@@ -77,6 +78,7 @@ def ingest_parser() -> argparse.ArgumentParser:
         const=True,
         help="disks of a dead cluster: everything that any of them still has",
     )
+    add_salvage_option(parser)
     add(
         "--format",
         choices=[str(choice) for choice in LakeFormat],
@@ -116,6 +118,7 @@ def replay_parser() -> argparse.ArgumentParser:
         internal_help="look at Kafka's own topics too",
     )
     add_older_copies_option(parser)
+    add_salvage_option(parser)
     add_source_id_and_engine(parser)
     add("--dry-run", action="store_true", help="say what would be filled, commit nothing")
     add("--run-id", metavar="ID", help="label of the run, written with every row")

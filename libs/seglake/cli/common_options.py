@@ -77,6 +77,16 @@ def add_older_copies_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_salvage_option(parser: argparse.ArgumentParser) -> None:
+    """Whether damaged batches give untrusted rows."""
+    parser.add_argument(
+        "--salvage",
+        action="store_const",
+        const=True,
+        help="records of batches with a wrong checksum, untrusted, into salvaged_records",
+    )
+
+
 def add_line_options(parser: argparse.ArgumentParser) -> None:
     """How records are written as lines."""
     add = parser.add_argument

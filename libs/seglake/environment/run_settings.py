@@ -18,6 +18,7 @@ _KEYS = {
     "isolation": "read.isolation",
     "upper_bound": "read.upper_bound",
     "older_copies": "read.older_copies",
+    "salvage": "read.salvage",
     "format": "write.format",
     "source_id": "source.source_id",
     "stuck_after": "limits.stuck_after",
@@ -54,6 +55,7 @@ class SettingOptions(TypedDict, total=False):
     isolation: str | None
     upper_bound: str | None
     older_copies: bool | None
+    salvage: bool | None
     format: str | None
     source_id: str | None
     stuck_after: str | None

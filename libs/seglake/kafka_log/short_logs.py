@@ -41,6 +41,18 @@ class ShortLog:
         """Say which file proves the offsets, and what there is."""
         return f"{self.claim.said_by} says {self.claim.offset}, {self.found}"
 
+    def to_mapping(self) -> dict[str, object]:
+        """Return what a machine is told of it."""
+        return {
+            "partition": str(self.key),
+            "folder": self.folder,
+            "ranges": self.ranges,
+            "offsets": self.offsets,
+            "found": self.found,
+            "said_by": self.claim.said_by,
+            "said_offset": self.claim.offset,
+        }
+
     def below(self, offset: int) -> "ShortLog | None":
         """Return what is lost below an offset, None for nothing."""
         left = tuple(common(self.ranges, (0, offset)))

@@ -9,7 +9,7 @@ from seglake.lake.errors import NewerLakeError, OlderLakeError
 from seglake.lake.tables import Table
 from seglake.version import __version__
 
-FORMAT = 1
+FORMAT = 2
 """Goes up with every table and column that is new. Lakes of format 0 say nothing of it."""
 
 _FORMAT, _VERSION = "seglake.format", "seglake.version"

@@ -38,12 +38,14 @@ _DELTA_COLUMNS = {
     "record_offset record_timestamp record_timestamp_ms",
     "cluster_metadata": "record_offset",
     "checkpoints": "start_offset next_offset",
+    "salvaged_records": "offset timestamp timestamp_ms",
 }
 _PLAIN_COLUMNS = {
     "records": "key value headers.list.element.value",
     "quarantine": "raw raw_sha256",
     "consumer_offsets": "key value",
     "transaction_state": "key value",
+    "salvaged_records": "key value headers.list.element.value",
 }
 # Measured: zstd packs pages of this size in up to a tenth less time than those of 1 MiB, no worse.
 _PAGE_BYTES = 64 << 10

@@ -282,6 +282,23 @@ OBSERVATIONS = _table(
     since=1,
 )
 
+# Records of damaged batches that decode whole. A row belongs to the row of `quarantine` with the
+# same place, hash and generation, and leaves its view in the commit that resolves that one.
+SALVAGED_RECORDS = _table(
+    "salvaged_records",
+    *RECORDS.schema,
+    *_boolean("is_trusted is_damaged"),
+    *_string("damage damage_field"),
+    *_int("damage_position damage_bit broker_id"),
+    *_string("segment"),
+    *_bigint("position"),
+    *_string("defect_code raw_sha256"),
+    *_timestamp("salvaged_at"),
+    statistics="partition offset timestamp timestamp_ms batch_base_offset",
+    topics=frozenset(),
+    since=2,
+)
+
 TABLES = (
     RECORDS,
     BATCHES,
@@ -292,6 +309,7 @@ TABLES = (
     CLUSTER_METADATA,
     CHECKPOINTS,
     OBSERVATIONS,
+    SALVAGED_RECORDS,
 )
 """In the order in which they are written: records decide, the rest follow, checkpoints publish."""
 

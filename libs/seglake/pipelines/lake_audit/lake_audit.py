@@ -5,6 +5,7 @@ from typing import Any
 
 from seglake.errors import ExitCode
 from seglake.pipelines.lake_audit.partition_audit import PartitionAudit
+from seglake.pipelines.lake_audit.salvage_checks import NOTHING_SALVAGED, SalvagedSums
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,12 +15,14 @@ class LakeAudit:
     Attributes:
         problems: of the lake as a whole.
         notes: what a person should know, though it is explained.
+        salvaged: records of damaged batches, which are not to be trusted and in no other sum.
     """
 
     lake: str
     partitions: tuple[PartitionAudit, ...]
     problems: tuple[str, ...]
     notes: tuple[str, ...]
+    salvaged: SalvagedSums = NOTHING_SALVAGED
 
     @property
     def problem_count(self) -> int:
@@ -43,6 +46,7 @@ class LakeAudit:
             "is_empty": self.is_empty,
             "covered_offsets": sum(partition.covered_offsets for partition in self.partitions),
             "records": sum(partition.totals.records for partition in self.partitions),
+            "salvaged": self.salvaged._asdict(),
             "problems": list(self.problems),
             "notes": list(self.notes),
             "partitions": [_partition(partition) for partition in self.partitions],

@@ -4,7 +4,7 @@ Memory grows with the ledger and with the number of files, not with records or b
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from seglake.lake.blind_append import newest_rows
@@ -12,7 +12,15 @@ from seglake.lake.delta_tables import LakeTables
 from seglake.lake.parquet_rows import read_rows
 from seglake.lake.redo_file import read_all
 from seglake.lake.snapshots import Snapshot, read_snapshots
-from seglake.lake.tables import BATCHES, CHECKPOINTS, GAPS, OBSERVATIONS, QUARANTINE, RECORDS
+from seglake.lake.tables import (
+    BATCHES,
+    CHECKPOINTS,
+    GAPS,
+    OBSERVATIONS,
+    QUARANTINE,
+    RECORDS,
+    SALVAGED_RECORDS,
+)
 from seglake.pipelines.lake_audit.ledger import (
     LakePartition,
     Row,
@@ -41,6 +49,7 @@ class LakeState:
     """One reading of the lake.
 
     Attributes:
+        salvaged_files: data files of `salvaged_records`; their damage is in the snapshots.
         rows: the ledger's, by partition.
         seen: the newest row of `observations`.
         unread: its rows of what was left unread beside the partitions.
@@ -50,6 +59,7 @@ class LakeState:
     """
 
     snapshots: Mapping[str, Snapshot]
+    salvaged_files: Sequence[str]
     rows: Mapping[LakePartition, tuple[Row, ...]]
     seen: Mapping[LakePartition, Row]
     unread: tuple[Row, ...]
@@ -82,6 +92,8 @@ def _observations(tables: LakeTables) -> Iterator[Row]:
 
 
 def _read_once(tables: LakeTables) -> LakeState:
+    has_salvaged = tables.has(SALVAGED_RECORDS)  # not in a lake from before the table
+    salvaged_files = tables.file_paths(SALVAGED_RECORDS) if has_salvaged else []
     snapshots = read_snapshots(tables, _AUDITED)
     ledger: list[Row] = []
     for file in snapshots[CHECKPOINTS.name].files:
@@ -115,6 +127,7 @@ def _read_once(tables: LakeTables) -> LakeState:
     observations = [*_observations(tables)]
     return LakeState(
         snapshots=snapshots,
+        salvaged_files=salvaged_files,
         rows={partition: tuple(found) for partition, found in by_partition.items()},
         seen=newest_by_partition(observations, first_ids),
         unread=tuple(unread_places(observations)),

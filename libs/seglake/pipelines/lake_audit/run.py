@@ -14,6 +14,7 @@ from seglake.pipelines.lake_audit.lake_state import LakeState, read_state
 from seglake.pipelines.lake_audit.ledger import LakePartition, PartitionLedger, partition_ledger
 from seglake.pipelines.lake_audit.left_logs import left_logs, unread
 from seglake.pipelines.lake_audit.partition_audit import PartitionAudit, audit_partition
+from seglake.pipelines.lake_audit.salvage_checks import salvage_findings
 from seglake.pipelines.lake_audit.topic_files import files_by_topic, look, look_tasks
 from seglake.pipelines.progress import RunReporter, Unit
 from seglake.storage.storage import Storage
@@ -62,10 +63,12 @@ def audit(
     findings = [finding for of_task in found for finding in of_task]
     unreadable += [reason for finding in findings for reason in finding.unreadable]
     partitions = tuple(_partitions(state, findings))
-    problems = [*dict.fromkeys(unreadable), *_lake_problems(state, partitions)]
+    damage = [file.path for file in state.snapshots[QUARANTINE.name].files]
+    salvaged, wrong = salvage_findings(storage, state.salvaged_files, damage)
+    problems = [*dict.fromkeys(unreadable), *_lake_problems(state, partitions), *wrong]
     if not unreadable:
         problems += _hidden_rows(state.snapshots, findings)
-    return LakeAudit(path, partitions, tuple(problems), tuple(state.unsettled.values()))
+    return LakeAudit(path, partitions, tuple(problems), tuple(state.unsettled.values()), salvaged)
 
 
 def _lake_problems(state: LakeState, partitions: Collection[PartitionAudit]) -> Iterator[str]:

@@ -31,6 +31,10 @@ def to_text(audit: LakeAudit) -> str:
     lines = [_headline(audit)]
     lines += _cut([f"problem: {text}" for text in audit.problems], _MOST_LINES)
     lines += _cut([f"note: {text}" for text in audit.notes], _MOST_LINES)
+    if audit.salvaged.batches:
+        records = show_count(audit.salvaged.records, "untrusted record")
+        batches = show_count(audit.salvaged.batches, "damaged batch", "damaged batches")
+        lines.append(f"salvaged: {records} of {batches}, in salvaged_records and nowhere else")
     for name, partition in zip(names, shown, strict=True):
         for index, (label, text) in enumerate(_lines(partition, audit.lake)):
             first = "" if index else name

@@ -35,7 +35,7 @@ class _Place(NamedTuple):
 
 
 BATCH = _Place(offset="{table}.base_offset")
-_RECORD = _Place()
+RECORD = _Place()
 
 
 def internal(topic: str, offset: str = "{table}.record_offset") -> _Place:
@@ -63,5 +63,5 @@ FROM {table} {join} JOIN superseded_ranges
  AND superseded_ranges.generation > {table}.generation"""
 
 
-CURRENT_RECORDS = current("records", _RECORD)
-SUPERSEDED_RECORDS = _joined("SEMI", "records", _RECORD)
+CURRENT_RECORDS = current("records", RECORD)
+SUPERSEDED_RECORDS = _joined("SEMI", "records", RECORD)

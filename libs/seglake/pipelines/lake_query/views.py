@@ -18,11 +18,13 @@ from seglake.pipelines.lake_query.record_views import (
     latest_records,
     readable_records,
 )
+from seglake.pipelines.lake_query.salvage_views import CURRENT_SALVAGED_RECORDS
 
 VIEWS = {
     "superseded_ranges": SUPERSEDED_RANGES,
     "current_records": CURRENT_RECORDS,
     "superseded_records": SUPERSEDED_RECORDS,
+    "current_salvaged_records": CURRENT_SALVAGED_RECORDS,
     "last_observations": LAST_OBSERVATIONS,
     "last_offsets": LAST_OFFSETS,
     "current_gaps": CURRENT_GAPS,

@@ -12,6 +12,7 @@ from seglake.lake.delta_commit import recover
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.foreign_changes import refuse_foreign_changes
 from seglake.lake.lake_folder import opening
+from seglake.lake.table_creation import create_missing, upgrade_notes
 from seglake.lake.tables import REQUIRED_TABLES
 from seglake.log_dirs.errors import WrongSourceError
 from seglake.pipelines.lake_replay.quarantined_bytes import quarantined_sources
@@ -20,6 +21,7 @@ from seglake.pipelines.segment_ingest.announcement import Announcement
 from seglake.pipelines.segment_ingest.planning.unread_data import unread_log
 from seglake.pipelines.segment_ingest.repair.repair import expected_repairs, repair, repair_from
 from seglake.pipelines.segment_ingest.repair.repair_state import repair_state
+from seglake.pipelines.segment_ingest.repair.salvage import salvage
 from seglake.pipelines.segment_ingest.report.too_large import too_large
 from seglake.pipelines.segment_ingest.report.unread_files import unread_files
 from seglake.pipelines.segment_ingest.run_context import (
@@ -66,13 +68,19 @@ def replay(
             f"the lake {tables.lake_path} has nothing of cluster {source_id}, which the sources "
             "are of"
         )
+    if scan.settings.read.salvage and not dry_run:  # a lake from before its table gets it
+        is_single_writer = scan.settings.write.single_writer
+        summary.notes += upgrade_notes(create_missing(tables, is_single_writer=is_single_writer))
     for source_id in source_ids:
         if not dry_run:
             refuse_foreign_changes(tables, REQUIRED_TABLES)
             recover(tables, source_id, after=after)
-        context = RunContext.begun(scan, tables, source_id, run_id=summary.run_id, after=after)
+        context = RunContext.begun(
+            scan, tables, source_id, run_id=summary.run_id, after=after, is_dry_run=dry_run
+        )
         with Announcement(context) as announced:
             _replay_source(replicas.get(source_id, ()), announced.context, summary)
+            summary.salvaged = summary.salvaged.and_of(salvage(announced.context))
         summary.notes += announced.notes
     limit_bytes = scan.settings.limits.max_decompressed_batch_bytes
     if limit_bytes < MOST_DECOMPRESSED_BATCH_BYTES:

@@ -13,6 +13,7 @@ from seglake.pipelines.segment_ingest.committing.concurrent_ranges import Concur
 from seglake.pipelines.segment_ingest.repair.repair import RepairResult
 from seglake.pipelines.segment_ingest.repair.repair_candidates import PlannedFill
 from seglake.pipelines.segment_ingest.repair.repair_state import RepairState
+from seglake.pipelines.segment_ingest.repair.salvaged import Salvaged
 from seglake.pipelines.segment_ingest.report.gap_report import (
     joined_places,
     json_gaps,
@@ -22,6 +23,7 @@ from seglake.pipelines.segment_ingest.report.gap_report import (
 )
 from seglake.pipelines.segment_ingest.report.ingest_summary import shown_concurrent, shown_plan
 from seglake.pipelines.segment_ingest.report.refills import refilled_records, shown_refills
+from seglake.pipelines.segment_ingest.report.salvaged import shown_salvaged
 from seglake.pipelines.segment_ingest.report.unread_files import UnreadEntry, need_a_look
 from seglake.printable import as_lines
 
@@ -54,6 +56,7 @@ class ReplaySummary:
     repaired_records: int = 0
     repaired: dict[str, GapRanges] = field(default_factory=dict)
     refilled: dict[str, int] = field(default_factory=dict)
+    salvaged: Salvaged = field(default_factory=Salvaged)
     left_spans: dict[str, int] = field(default_factory=dict)
     left_damaged: dict[str, int] = field(default_factory=dict)
     cut_spans: int = 0
@@ -137,6 +140,7 @@ class ReplaySummary:
         lines = [f"{self._headline()} ({self.seconds:.1f} s)"]
         lines += shown_plan("would be filled", self.planned_fills, is_verbose=is_verbose)
         lines += shown_refills(self.refilled, is_dry_run=self.is_dry_run)
+        lines += shown_salvaged(self.salvaged)
         still = "" if self.is_dry_run else "still "
         spans = ", ".join(f"{count} {code}" for code, count in sorted(self.left_spans.items()))
         if spans:

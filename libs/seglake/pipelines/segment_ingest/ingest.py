@@ -36,6 +36,7 @@ from seglake.pipelines.segment_ingest.planning.second_listing import (
 )
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.segment_ingest.repair.repair import RepairResult, expected_repairs, repair
+from seglake.pipelines.segment_ingest.repair.salvage import salvage
 from seglake.pipelines.segment_ingest.replica_conflicts.conflicts import (
     ConflictRows,
     clashes_of_duplicates,
@@ -105,6 +106,7 @@ def ingest(
     with Announcement(context, {replica.key.topic for replica in discovery.replicas}) as announced:
         rounds, unread, short = _ingested(sources, discovery, announced.context)
         repairs = _repaired(discovery.replicas, rounds, unread, announced.context)
+        salvaged = salvage(announced.context)
     located = map(scan.storage.locate, sources)
     left = left_out_of(located, discovery, rounds, {**unread, **repairs.unread}, short)
     facts = RunFacts(
@@ -114,6 +116,7 @@ def ingest(
         rounds=rounds,
         repairs=repairs,
         left=left,
+        salvaged=salvaged,
         notes=(*upgrade_notes(added), *joined, *announced.notes),
         short_logs=short,
         now=(now := datetime.now(UTC)),  # not before anything was committed

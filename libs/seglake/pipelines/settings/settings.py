@@ -117,6 +117,7 @@ class ReadSettings:
     upper_bound: UpperBound = UpperBound.HIGH_WATERMARK
     older_copies: bool = False
     undecided_transactions: UndecidedTransactions = UndecidedTransactions.GAPS
+    salvage: bool = False
     split_bytes: int = _number(64 * _MIB)
     window_bytes: int = _number(4 * _MIB, at_least=64 * 1024)
     decoded_bytes: int = _number(24 * _MIB, at_most=512 * _MIB)

@@ -12,11 +12,13 @@ from seglake.pipelines.offset_places import GapsByPartition, named_counts, named
 from seglake.pipelines.progress import show_bytes, show_count
 from seglake.pipelines.segment_ingest.committing.concurrent_ranges import ConcurrentRange
 from seglake.pipelines.segment_ingest.repair.repair_candidates import PlannedFill
+from seglake.pipelines.segment_ingest.repair.salvaged import Salvaged
 from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import ConflictCount
 from seglake.pipelines.segment_ingest.report.gap_report import gap_lines, json_gaps
 from seglake.pipelines.segment_ingest.report.left_on_disk import LeftOnDisk, shown_left
 from seglake.pipelines.segment_ingest.report.planned_ranges import PlannedRange
 from seglake.pipelines.segment_ingest.report.refills import shown_refills
+from seglake.pipelines.segment_ingest.report.salvaged import shown_salvaged
 from seglake.pipelines.segment_ingest.report.stuck import StuckPartition
 from seglake.pipelines.segment_ingest.report.unread import (
     OpenTransactionAction,
@@ -182,6 +184,7 @@ class IngestSummary:
     gaps: dict[str, GapsByPartition] = field(default_factory=dict)
     repaired: dict[str, GapRanges] = field(default_factory=dict)
     refilled: dict[str, int] = field(default_factory=dict)
+    salvaged: Salvaged = field(default_factory=Salvaged)
     odd_rows: dict[str, dict[str, int]] = field(default_factory=dict)
     internal_topics_left_out: list[str] = field(default_factory=list)
     recovered_topics: list[str] = field(default_factory=list)
@@ -219,7 +222,7 @@ class IngestSummary:
         flat, findings = asdict(self), self.findings
         flat |= {**flat.pop("planned"), **flat.pop("counts"), **flat.pop("findings")}
         flat["open_transactions"] = [open_._asdict() for open_ in findings.open_transactions]
-        flat["not_on_disk"] = [_short_log(short) for short in findings.not_on_disk]
+        flat["not_on_disk"] = [short.to_mapping() for short in findings.not_on_disk]
         flat["gaps"] = json_gaps(self.gaps)
         flat["left_on_disk"] = json_gaps(findings.left_on_disk)
         flat["repaired"] = {name: found._asdict() for name, found in self.repaired.items()}
@@ -245,6 +248,7 @@ class IngestSummary:
         size_bytes = self.counts.quarantined_bytes
         lines += shown_damage(self.defects, self.damaged, size_bytes, findings.too_large)
         lines += self._repairs()
+        lines += shown_salvaged(self.salvaged)
         fills = self.planned.planned_fills
         lines += shown_plan("would be filled", fills, is_verbose=is_verbose)
         lines += self._odd_rows()
@@ -386,18 +390,6 @@ def shown_concurrent(ranges: Sequence[ConcurrentRange]) -> list[str]:
     filled = [range_ for range_ in ranges if range_.kind is RangeKind.REPAIR]
     lines = _listed("a concurrent run ingested", ingested)
     return lines + _listed("a concurrent run filled", filled)
-
-
-def _short_log(short: ShortLog) -> dict[str, object]:
-    return {
-        "partition": str(short.key),
-        "folder": short.folder,
-        "ranges": short.ranges,
-        "offsets": short.offsets,
-        "found": short.found,
-        "said_by": short.claim.said_by,
-        "said_offset": short.claim.offset,
-    }
 
 
 def _listed(

@@ -16,6 +16,7 @@ from seglake.pipelines.progress import show_count
 from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
 from seglake.pipelines.segment_ingest.planning.plan import RangePlan
 from seglake.pipelines.segment_ingest.repair.repair import RepairResult
+from seglake.pipelines.segment_ingest.repair.salvaged import Salvaged
 from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import (
     ConflictCount,
     counted,
@@ -62,6 +63,7 @@ class RunFacts:
     rounds: Sequence[RoundResult]
     repairs: RepairResult
     left: LeftOut
+    salvaged: Salvaged
     notes: Sequence[str]
     short_logs: Sequence[ShortLog]
     observations: Sequence[Observation]
@@ -98,6 +100,7 @@ def summarize(facts: RunFacts) -> IngestSummary:
         gaps=gaps,
         repaired=repaired_gaps(repairs),
         refilled=refilled_records(repairs.refills),
+        salvaged=facts.salvaged,
         odd_rows=odd_rows,
         internal_topics_left_out=sorted(
             filter(context.settings.select.leaves_out_internal, facts.discovery.topics)

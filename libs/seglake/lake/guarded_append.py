@@ -1,0 +1,64 @@
+"""Appends where each row may come once: of two drivers that add the same rows, one wins. Effect.
+
+For tables that take no part in the topics' commits, but must not get a row twice. A driver looks at
+a version, decides what that lacks, and commits on top of it. The commit moves the generation of
+`app`, so it fails if another driver appended since; then it looks anew.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+
+from seglake.lake.delta_tables import Handle, LakeTables
+from seglake.lake.errors import CommitUnknownError
+from seglake.lake.log_durability import sync_log
+from seglake.lake.parquet_files import DataFile
+from seglake.lake.table_commit import Addition, add_files
+from seglake.lake.tables import Table
+
+
+def append_lacking(
+    tables: LakeTables,
+    table: Table,
+    lacking: Callable[[Handle], Sequence[DataFile]],
+    *,
+    app: str,
+    run_id: str,
+    now_ms: int,
+    after: Callable[[str], None],
+) -> None:
+    """Commit the files that a version of the table lacks, in one commit; nothing if there are none.
+
+    Args:
+        lacking: writes them, of a handle that stands at the newest version. It is asked again
+            where another driver committed meanwhile, and where a commit may have happened.
+        after: called with "files" before a commit, and with the table's name behind it.
+
+    Raises:
+        CommitUnknownError: a commit failed and may yet have happened.
+    """
+    failure = ""
+    pauses_s = tables.storage.pauses_s(tables.lake_path)
+    for pause_s in pauses_s:
+        time.sleep(pause_s)
+        handle = tables.open(table)
+        files = lacking(handle)
+        if not files:
+            sync_log(tables, table, handle.version())
+            return
+        tables.storage.sync(
+            sorted(tables.storage.join(tables.path(table), file.path) for file in files)
+        )
+        after("files")
+        failure = add_files(
+            tables,
+            table,
+            handle,
+            [Addition(file, now_ms) for file in files],
+            now_ms=now_ms,
+            said={"run_id": run_id},
+            generations={app: tables.generation(table, handle, app) + 1},
+        )
+        if not failure:
+            after(table.name)
+            return
+    raise CommitUnknownError(table=table.name, attempt_count=len(pauses_s), reason=failure)

@@ -1,0 +1,179 @@
+"""Rows of `salvaged_records`: what a damaged batch still holds, and what is known of the damage."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from seglake.kafka_log.replica import PartitionKey
+from seglake.lake.tables import SALVAGED_RECORDS
+from seglake.log_tables.record_rows import Origin, UnitRows, record_rows, shared_of
+from seglake.segment_codec.errors import DefectCode, DefectError
+from seglake.segment_codec.flipped_bit import with_flipped
+from seglake.segment_codec.salvage import (
+    CHECKSUM_FIELD,
+    WholeBatch,
+    header_field,
+    whole_batch,
+)
+from seglake.segment_codec.transactions import TransactionState
+
+_COMPARED = ("key", "value", "headers", "offset", "timestamp_ms")
+
+
+class DamageKind(StrEnum):
+    """What is known of the damage of a salvaged batch."""
+
+    CRC_FIELD = "crc_field"  # one bit of the checksum itself: the records are as they were
+    SINGLE_BIT = "single_bit"  # one bit elsewhere
+    UNKNOWN = "unknown"
+
+
+class DamagedBatch(NamedTuple):
+    """The row of `quarantine` that salvaged rows belong to; bytes are given apart.
+
+    Attributes:
+        generation: of the row; with place and hash it leads there.
+        low_offset, high_offset: the sound offsets around the batch, None where there are none.
+        inner_offset: that of a message inside of a compressed set; None for a whole batch.
+    """
+
+    key: PartitionKey
+    broker_id: int | None
+    segment: str
+    position: int
+    raw_sha256: str
+    defect_code: str
+    generation: int
+    low_offset: int | None
+    high_offset: int | None
+    inner_offset: int | None
+
+    @property
+    def is_inside_set(self) -> bool:
+        """Whether it is a message of a compressed set."""
+        return self.inner_offset is not None
+
+
+def salvaged_rows(
+    batch: DamagedBatch,
+    raw: bytes,
+    *,
+    source_id: str,
+    run_id: str,
+    salvaged_at_us: int,
+    max_bytes: int,
+) -> pa.RecordBatch:
+    """Return the rows of a damaged batch.
+
+    Args:
+        raw: all of its bytes.
+        max_bytes: how long it may be when decompressed.
+
+    Raises:
+        DefectError: it does not decode whole, or its offsets are those of its sound neighbours.
+    """
+    origin = Origin(source_id, batch.key, run_id, batch.generation)
+    whole = whole_batch(raw, max_bytes, inner_offset=batch.inner_offset)
+    rows = _record_rows(whole, origin)
+    _require_between(batch, whole.columns.offsets)
+    sound = _sound(whole, raw, batch, max_bytes)
+    changed = {} if sound is None else _changed(rows, _record_rows(sound, origin))
+    damage, field = _damage(whole, raw, sound)
+    flipped = None if sound is None else whole.flipped
+    shared = {
+        "is_trusted": False,
+        "damage": damage,
+        "damage_field": field or ", ".join(name for name in changed if changed[name].any()) or None,
+        "damage_position": None if flipped is None else flipped.position,
+        "damage_bit": None if flipped is None else flipped.bit,
+        "broker_id": batch.broker_id,
+        "segment": batch.segment,
+        "position": batch.position,
+        "defect_code": batch.defect_code,
+        "raw_sha256": batch.raw_sha256,
+        "salvaged_at": salvaged_at_us,
+        "topic": batch.key.topic,
+    }
+    if whole.is_transactional:  # how it ended is not looked for
+        shared["transaction_state"] = None
+    if batch.is_inside_set and whole.timestamp_type >= 0:  # the header of the set has it
+        shared["timestampType"] = None
+    columns: dict[str, Any] = dict(zip(rows.schema.names, rows.columns, strict=True))
+    count = rows.num_rows
+    columns |= {name: [value] * count for name, value in shared.items()}
+    columns["is_damaged"] = _is_damaged(whole, changed, count)
+    arrays = [_plain(columns[field.name], field.type) for field in SALVAGED_RECORDS.file_schema]
+    return pa.RecordBatch.from_arrays(arrays, schema=SALVAGED_RECORDS.file_schema)
+
+
+def _is_damaged(
+    whole: WholeBatch, changed: Mapping[str, NDArray[np.bool_]], count: int
+) -> list[bool | None]:
+    """Return of each row whether the damage changed it, None where that is not known."""
+    if changed:
+        return list(np.any([*changed.values()], axis=0).tolist())
+    holds = whole.has_right_checksum
+    return [None] * count if holds is None else [not right for right in holds.tolist()]
+
+
+def _record_rows(whole: WholeBatch, origin: Origin) -> pa.RecordBatch:
+    unit = UnitRows(
+        len(whole.columns.offsets), whole.timestamp_type, TransactionState.NONE, whole.base_offset
+    )
+    return record_rows(whole.columns, shared_of([unit]), origin)[0]
+
+
+def _require_between(batch: DamagedBatch, offsets: NDArray[np.int64]) -> None:
+    """Refuse offsets that sound batches have: no checksum covers those of a batch."""
+    low, high = batch.low_offset, batch.high_offset
+    if (low is not None and offsets[0] <= low) or (high is not None and offsets[-1] >= high):
+        raise DefectError(DefectCode.OFFSET_OUT_OF_ORDER, f"offsets {offsets[0]}-{offsets[-1]}")
+
+
+def _damage(whole: WholeBatch, raw: bytes, sound: WholeBatch | None) -> tuple[DamageKind, str]:
+    """Return what is known of the damage, and the header field that it lies in, empty for none."""
+    if whole.flipped is None or sound is None:
+        return DamageKind.UNKNOWN, ""
+    field = header_field(raw, whole.flipped.position) or ""
+    return DamageKind.CRC_FIELD if field == CHECKSUM_FIELD else DamageKind.SINGLE_BIT, field
+
+
+def _sound(whole: WholeBatch, raw: bytes, batch: DamagedBatch, max_bytes: int) -> WholeBatch | None:
+    """Return the batch with the flipped bit as it was; None if that is not known.
+
+    None also if it does not decode then: its checksum holds by chance, and the damage is larger.
+    """
+    if whole.flipped is None:
+        return None
+    with suppress(DefectError):
+        restored = with_flipped(raw, whole.flipped)
+        return whole_batch(restored, max_bytes, inner_offset=batch.inner_offset)
+    return None
+
+
+def _changed(rows: pa.RecordBatch, sound: pa.RecordBatch) -> dict[str, NDArray[np.bool_]]:
+    """Return for each column whether a row has another value than it had; nothing if unknown."""
+    if rows.num_rows != sound.num_rows:
+        return {}
+    pairs = {name: (_values(rows, name), _values(sound, name)) for name in _COMPARED}
+    return {
+        name: np.array([a != b for a, b in zip(one, other, strict=True)])
+        for name, (one, other) in pairs.items()
+    }
+
+
+def _values(rows: pa.RecordBatch, name: str) -> list[Any]:
+    values: list[Any] = rows.column(name).to_pylist()
+    return values
+
+
+def _plain(values: Any, kind: pa.DataType) -> Any:
+    """A column of the table's own type, of whatever form the values have."""
+    if isinstance(values, pa.Array):
+        return values.cast(kind)
+    return pa.array(values, kind)

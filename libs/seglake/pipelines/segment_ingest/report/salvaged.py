@@ -1,0 +1,30 @@
+"""The lines that say what a run salvaged. Pure."""
+
+from seglake.pipelines.offset_places import named_counts
+from seglake.pipelines.progress import show_count
+from seglake.pipelines.segment_ingest.repair.salvaged import Salvaged
+
+
+def shown_salvaged(salvaged: Salvaged) -> list[str]:
+    """Return what to say of it; nothing if there was nothing to salvage."""
+    lines = []
+    if salvaged.batches:
+        records = show_count(sum(salvaged.records.values()), "untrusted record")
+        lines.append(
+            f"salvaged: {records} of {_batches(sum(salvaged.batches.values()))} in "
+            f"{named_counts(salvaged.records)}; they are in salvaged_records, not in records"
+        )
+    if salvaged.refused:
+        reasons = ", ".join(f"{count} {code}" for code, count in sorted(salvaged.refused.items()))
+        batches = _batches(sum(salvaged.refused.values()))
+        lines.append(f"not salvaged: {batches} whose structure is not whole ({reasons})")
+    if salvaged.cut_batches:
+        lines.append(
+            f"not salvaged: {_batches(salvaged.cut_batches)} of which quarantine has not all bytes "
+            "(quarantine.max_raw_bytes)"
+        )
+    return lines
+
+
+def _batches(count: int) -> str:
+    return show_count(count, "damaged batch", "damaged batches")

@@ -1,0 +1,128 @@
+"""The salvage task: quarantined bytes to rows of `salvaged_records`. Runs on executors. Effect.
+
+One data file of `quarantine` at a time, a row group of it in memory. Ships: nothing but its
+argument.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from seglake.lake.parquet_files import DataFile, ParquetFile
+from seglake.lake.parquet_rows import read_rows
+from seglake.lake.tables import SALVAGED_RECORDS
+from seglake.log_tables.salvaged_rows import DamagedBatch, salvaged_rows
+from seglake.segment_codec.errors import DefectError
+from seglake.storage.storage import Storage
+
+PLACE_COLUMNS = (
+    "source_id",
+    "topic",
+    "partition",
+    "broker_id",
+    "segment",
+    "position",
+    "raw_sha256",
+)
+"""The bytes of a batch, and where they lay: with the generation, the key of a quarantine row."""
+
+BatchPlace = tuple[Any, ...]  # Any: the columns have many types
+
+_ROW_GROUP_BYTES = 8 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SalvageTask:
+    """Damaged batches of one data file of `quarantine`."""
+
+    storage: Storage
+    lake_path: str
+    path: str
+    batches: Mapping[BatchPlace, DamagedBatch]
+    size_bytes: int
+    source_id: str
+    run_id: str
+    salvaged_at_us: int
+    max_bytes: int
+    compression_level: int
+
+
+class SalvageReport(NamedTuple):
+    """What a task wrote; `records` and `batches` by partition, `refused` batches by the reason."""
+
+    files: tuple[DataFile, ...]
+    records: Mapping[str, int]
+    batches: Mapping[str, int]
+    refused: Mapping[str, int]
+
+
+def salvage(task: SalvageTask) -> SalvageReport:
+    """Decode the batches of a task that decode whole, and write their rows.
+
+    Raises:
+        StorageError, OutputError: the lake cannot be read or written.
+    """
+    records: Counter[str] = Counter()
+    batches: Counter[str] = Counter()
+    refused: Counter[str] = Counter()
+    wanted = dict(task.batches)
+    with _Output(task) as output:
+        for rows in read_rows(task.storage, task.path, [*PLACE_COLUMNS, "raw"]):
+            for row in rows.to_pylist():
+                place = tuple(row[name] for name in PLACE_COLUMNS)
+                batch = wanted.pop(place, None) if row["raw"] is not None else None
+                if batch is None:
+                    continue
+                try:
+                    found = salvaged_rows(
+                        batch,
+                        row["raw"],
+                        source_id=task.source_id,
+                        run_id=task.run_id,
+                        salvaged_at_us=task.salvaged_at_us,
+                        max_bytes=task.max_bytes,
+                    )
+                except DefectError as error:
+                    refused[error.code] += 1
+                    continue
+                output.write(found)
+                records[str(batch.key)] += found.num_rows
+                batches[str(batch.key)] += 1
+        return SalvageReport(output.close(), records, batches, refused)
+
+
+class _Output:
+    """One file, of row groups that are not too small; use it in a `with` block."""
+
+    def __init__(self, task: SalvageTask) -> None:
+        self._file = ParquetFile(
+            task.storage, task.lake_path, SALVAGED_RECORDS, "", task.compression_level
+        )
+        self._waiting: list[pa.RecordBatch] = []
+
+    def __enter__(self) -> "_Output":
+        self._file.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._file.__exit__(*error)
+
+    def write(self, rows: pa.RecordBatch) -> None:
+        self._waiting.append(rows)
+        if sum(waiting.nbytes for waiting in self._waiting) >= _ROW_GROUP_BYTES:
+            self._write_waiting()
+
+    def close(self) -> tuple[DataFile, ...]:
+        """Finish the file; none is there without a row."""
+        self._write_waiting()
+        file = self._file.close()
+        return () if file is None else (file,)
+
+    def _write_waiting(self) -> None:
+        if self._waiting:
+            rows = pa.Table.from_batches(self._waiting).combine_chunks()
+            self._file.write(rows.to_batches()[0])
+            self._waiting.clear()
