@@ -122,26 +122,34 @@ def test_place_that_is_no_lake_ends_with_2(
     assert "is not a lake: it has no table records" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("given", "reason"),
-    [
-        (["SELECT get_json_object('{}', '$.a')"], "DuckDB has no function get_json_object"),
-        (["SELECT value || 'x' FROM records"], "it joins bytes to text"),
-        (["SELECT 1", "--master", "local[1]"], "the settings name a Spark master"),
-    ],
-)
-def test_spark_answers_what_only_it_can_and_the_reason_is_one_line(
-    given: list[str],
-    reason: str,
-    lake: str,
-    told: dict[str, object],
-    capsys: pytest.CaptureFixture[str],
+def test_spark_answers_where_the_settings_name_a_master(
+    lake: str, told: dict[str, object], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert sql_command.main(["--lake", lake, *given]) == 0
-    errors = capsys.readouterr().err
-    assert errors.startswith(f"seglake: Spark answers: {reason}")
-    assert len(errors.splitlines()) == 1
+    assert sql_command.main(["--lake", lake, "SELECT 1", "--master", "local[1]"]) == 0
+    said = "seglake: Spark answers: the settings name a Spark master\n"
+    assert capsys.readouterr() == ("", said)
     assert told["lake"] == lake
+
+
+def test_statement_that_only_spark_can_answer_ends_with_2_and_starts_none(
+    lake: str, told: dict[str, object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert sql_command.main(["--lake", lake, "SELECT mask(topic) FROM records"]) == 2
+    out, errors = capsys.readouterr()
+    assert (out, told, len(errors.splitlines())) == ("", {}, 1)
+    assert errors.endswith("; if it is Spark's SQL, use --engine spark\n")
+
+
+def test_functions_of_spark_that_people_type_need_no_spark(
+    lake: str, told: dict[str, object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    typed = (
+        "SELECT get_json_object(CAST(`value` AS STRING), '$.a') AS a, to_date('2026-01-02') AS d"
+    )
+    statement = f"{typed} FROM topic_orders WHERE topic RLIKE '^o' LIMIT 1"
+    assert sql_command.main(["--lake", lake, "--json", statement]) == 0
+    assert capsys.readouterr() == ('{"a":null,"d":"2026-01-02"}\n', "")
+    assert told == {}
 
 
 def test_engine_that_is_named_is_asked_without_a_word(
@@ -152,7 +160,6 @@ def test_engine_that_is_named_is_asked_without_a_word(
     assert sql_command.main(["--lake", lake, "--engine", "spark", "SELECT 1"]) == 0
     assert told["application"] == "sql"
     assert capsys.readouterr().err == ""
-    assert sql_command.main(["--lake", lake, "--engine", "duckdb", "SELECT 7 div 2"]) == 2
 
 
 def test_spark_submit_is_asked_what_it_was_started_for(

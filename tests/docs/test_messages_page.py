@@ -29,6 +29,8 @@ _SAID_ELSEWHERE = {
     "pipelines/lake_query/current_views.py": "SQL",
     "pipelines/lake_query/duckdb_script.py": "SQL",
     "pipelines/lake_query/duckdb_sql.py": "SQL",
+    "pipelines/lake_query/duckdb_text.py": "SQL",
+    "pipelines/lake_query/spark_macros.py": "SQL",
     "pipelines/lake_query/group_views.py": "SQL",
     "pipelines/lake_query/internal_views.py": "SQL",
     "pipelines/lake_query/ledger_views.py": "SQL",

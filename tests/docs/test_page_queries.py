@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from seglake.environment.spark_functions import has_function
 from seglake.lake.delta_tables import LakeTables
 from seglake.pipelines.lake_query.answers import OutputFormat, write
 from seglake.pipelines.lake_query.duckdb_queries import DuckDBQueries
@@ -49,9 +48,7 @@ def test_the_pages_have_queries() -> None:
 def _by_duckdb(lake: Path, text: str) -> list[list[object]]:
     out = io.StringIO()
     tables = LakeTables(str(lake), LocalStorage())
-    with DuckDBQueries(
-        tables, spill_folder=str(lake / "spill"), spark_has_function=has_function
-    ) as queries:
+    with DuckDBQueries(tables, spill_folder=str(lake / "spill")) as queries:
         write(queries.answer(text), OutputFormat.JSON, out)
     return _rows(out, text)
 
@@ -70,7 +67,6 @@ def _rows(out: io.StringIO, text: str) -> list[list[object]]:
 
 @pytest.mark.parametrize("text", _queries())
 def test_query_of_a_page_runs_in_duckdb(lake: Path, text: str) -> None:
-    """Spark, which takes many times longer, is in no need to answer any of them."""
     rows = _by_duckdb(lake, text)
     if "replica_conflict" in text:
         assert len(rows) == 12

@@ -59,7 +59,7 @@ def test_what_the_ledger_tells_of_is_in_the_tables_and_stays_so(
         _runs_after(monkeypatch, (SparkQueries, "_version"), opened, lake)
     else:
         tables = LakeTables(str(lake), LocalStorage())
-        queries = DuckDBQueries(tables, spill_folder="", spark_has_function=lambda _: False)
+        queries = DuckDBQueries(tables, spill_folder="")
         asked = queries.answer
         _runs_after(monkeypatch, (LakeTables, "file_paths"), opened, lake)
     rows = [row for batch in asked(_QUERY).batches for row in batch.to_pylist()]

@@ -3,7 +3,6 @@
 import io
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,18 +13,15 @@ from seglake.lake.delta_tables import LakeTables
 from seglake.lake.tables import TABLES, Table
 from seglake.pipelines.lake_query.answers import OutputFormat, write
 from seglake.pipelines.lake_query.duckdb_queries import DuckDBQueries
-from seglake.pipelines.lake_query.errors import NotForDuckDBError, QueryFailedError, WrongQueryError
+from seglake.pipelines.lake_query.errors import QueryFailedError, WrongQueryError
 from seglake.storage.local_storage import LocalStorage
 from support.lakes import read_arrow
-
-_SPARK_ONLY = frozenset({"get_json_object", "length"})
 
 
 def _asked(lake: Path, text: str, *, is_alone: bool = False) -> list[dict[str, object]]:
     out = io.StringIO()
-    knows: Callable[[str], bool] | None = None if is_alone else _SPARK_ONLY.__contains__
     tables = LakeTables(str(lake), LocalStorage())
-    with DuckDBQueries(tables, spill_folder=f"{lake}-spill", spark_has_function=knows) as queries:
+    with DuckDBQueries(tables, spill_folder=f"{lake}-spill", speaks_spark=not is_alone) as queries:
         write(queries.answer(text), OutputFormat.JSON, out)
     return [json.loads(line) for line in out.getvalue().splitlines()]
 
@@ -67,7 +63,7 @@ def test_each_statement_sees_the_newest_rows(lake_path: Path, tmp_path: Path) ->
     shutil.copytree(lake_path, lake)
     tables = LakeTables(str(lake), LocalStorage())
     counts = []
-    with DuckDBQueries(tables, spill_folder="", spark_has_function=None) as queries:
+    with DuckDBQueries(tables, spill_folder="") as queries:
         for _ in range(2):
             answer = queries.answer("SELECT count(*) AS n FROM records")
             counts += [row["n"] for batch in answer.batches for row in batch.to_pylist()]
@@ -154,33 +150,87 @@ def test_statement_that_does_not_read_is_refused(text: str, kind: str, lake_path
 
 
 @pytest.mark.parametrize(
-    ("text", "reason"),
+    ("text", "advice"),
     [
-        ("SELECT get_json_object('{}', '$.a')", "DuckDB has no function get_json_object for this"),
-        ("SELECT length(value) FROM records", "DuckDB has no function length for this"),
-        ("SELECT 7 div 2", "its syntax is Spark's"),
-        ("SELECT CAST(1 AS timestamp_ltz)", "DuckDB has no type timestamp_ltz"),
-        (r"SELECT 'a\tb'", "a text in it has a backslash"),
+        ("SELECT * FROM records LATERAL VIEW explode(headers) h", "if it is Spark's SQL, use"),
+        ("SELECT mask(topic) FROM records", "if it is Spark's SQL, use --engine spark"),
+        ("SELECT CAST(1 AS timestamp_ltz)", "if it is Spark's SQL, use --engine spark"),
+        ('SELECT 1 FROM records WHERE topic = "orders"', "a text is in single quotes: in double"),
+        (
+            "SELECT topic, count(*) FROM records GROUP BY ALL ORDER BY CAST(topic AS STRING)",
+            "with GROUP BY ALL, order by a column of the answer",
+        ),
+        ("SELECT get_json_object('{}', '$.a[*]')", "in a path of get_json_object: use --engine"),
+        ("SELECT date_format(timestamp, 'yyyy-QQ') FROM records", "QQ of a pattern of times: use"),
     ],
 )
-def test_what_only_spark_knows_is_left_to_it(text: str, reason: str, lake_path: Path) -> None:
-    with pytest.raises(NotForDuckDBError, match=reason):
+def test_what_duckdb_cannot_answer_says_what_to_do(text: str, advice: str, lake_path: Path) -> None:
+    with pytest.raises((WrongQueryError, QueryFailedError)) as caught:
         _asked(lake_path, text)
+    assert advice in str(caught.value)
+    assert len(str(caught.value).splitlines()) == 1
 
 
-def test_alone_duckdb_takes_a_statement_as_it_understands_it(lake_path: Path) -> None:
-    assert _asked(lake_path, r"SELECT 'a\tb' AS x", is_alone=True) == [{"x": r"a\tb"}]
+@pytest.mark.parametrize(
+    ("text", "alone"),
+    [
+        ("SELECT headers[0] AS x FROM topic_orders", None),
+        (r"SELECT 'a\d' AS x", r"a\d"),
+        (r"SELECT 'it\' AS x", "it\\"),
+        (r"SELECT 'a' LIKE 'a\\' AS x", False),
+        ("SELECT hash(1) = hash(1) AS x", True),
+    ],
+)
+def test_what_the_engines_answer_differently_needs_a_choice(
+    text: str, alone: object, lake_path: Path
+) -> None:
+    with pytest.raises(WrongQueryError, match="choose one with --engine duckdb or --engine spark"):
+        _asked(lake_path, text)
+    assert _asked(lake_path, text, is_alone=True) == [{"x": alone}]
+
+
+_OF_BOTH = {
+    r"'a\tb'": ("a\tb", r"a\tb"),
+    "regexp_extract('ab', '(b)')": ("b", "b"),
+    "regexp_extract('ab', 'a(b)')": ("b", "ab"),
+    "regexp_replace('aa', 'a', 'b')": ("bb", "ba"),
+    "concat('a', NULL)": (None, "a"),
+    "dayofweek(DATE '2026-11-26')": (5, 4),
+    "5 ^ 2": (7, 25),
+    "substring('abc', 0, 2)": ("ab", "a"),
+}
+
+
+@pytest.mark.parametrize("text", _OF_BOTH)
+def test_functions_of_both_engines_are_spark_s(text: str, lake_path: Path) -> None:
+    of_spark, of_duckdb = _OF_BOTH[text]
+    assert _asked(lake_path, f"SELECT {text} AS x") == [{"x": of_spark}]
+    assert _asked(lake_path, f"SELECT {text} AS x", is_alone=True) == [{"x": of_duckdb}]
+
+
+def test_casts_of_bytes_are_spark_s_in_duckdb_alone_too(lake_path: Path) -> None:
     rows = _asked(lake_path, "SELECT CAST(value AS STRING) AS v FROM topic_orders", is_alone=True)
     assert rows == [{"v": "\x01\x02"}]
-    with pytest.raises(WrongQueryError, match="DuckDB refuses the query"):
-        _asked(lake_path, "SELECT get_json_object('{}', '$.a')", is_alone=True)
+
+
+def test_results_without_a_name_are_titled_as_in_spark(lake_path: Path) -> None:
+    (row,) = _asked(
+        lake_path,
+        "SELECT CAST(topic AS STRING), min(offset), count(*) FROM topic_orders GROUP BY 1",
+    )
+    assert [*row] == ["CAST(topic AS STRING)", "min(offset)", "count(1)"]
+
+
+def test_times_without_a_zone_are_utc(lake_path: Path) -> None:
+    (row,) = _asked(lake_path, "SELECT CAST('2026-01-02' AS TIMESTAMP) AS x")
+    assert row == {"x": "2026-01-02T00:00:00.000000Z"}
 
 
 def test_table_that_another_tool_changed_is_left_to_spark(lake_path: Path, tmp_path: Path) -> None:
     lake = tmp_path / "lake"
     shutil.copytree(lake_path, lake)
     DeltaTable(lake / "gaps").alter.set_table_properties({"delta.enableDeletionVectors": "true"})
-    with pytest.raises(NotForDuckDBError, match=r"it has the setting delta\.enableDeletionVectors"):
+    with pytest.raises(WrongQueryError, match=r"enableDeletionVectors.*; --engine spark reads the"):
         _asked(lake, "SELECT * FROM gaps")
     assert len(_asked(lake, "SELECT * FROM records")) == 3
 

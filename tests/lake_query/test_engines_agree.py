@@ -44,9 +44,7 @@ def test_rows_are_the_same_text_in_every_form(
     query = f"SELECT * FROM {table} ORDER BY {_ORDERS[table]} LIMIT 300"
     spark = SparkQueries(spark_session, str(lake))
     tables = LakeTables(str(lake), LocalStorage())
-    with DuckDBQueries(
-        tables, spill_folder=f"{lake}-spill", spark_has_function=lambda _: False
-    ) as duckdb:
+    with DuckDBQueries(tables, spill_folder=f"{lake}-spill") as duckdb:
         for form in OutputFormat:
             by_duckdb, by_spark = io.StringIO(), io.StringIO()
             write(duckdb.answer(query), form, by_duckdb)

@@ -31,7 +31,7 @@ def asked(request: pytest.FixtureRequest, tmp_path: Path, engine: Engine) -> Ask
     if request.node.get_closest_marker("spark"):
         return SparkQueries(request.getfixturevalue("spark_session"), str(lake)).answer
     tables = LakeTables(str(lake), LocalStorage())
-    return DuckDBQueries(tables, spill_folder="", spark_has_function=lambda _: False).answer
+    return DuckDBQueries(tables, spill_folder="").answer
 
 
 def _topics(answer: Answer) -> list[object]:

@@ -336,7 +336,7 @@ def sql_parser() -> argparse.ArgumentParser:
     add(
         "--engine",
         choices=["duckdb", "spark"],
-        help="default: DuckDB, but Spark on HDFS and for what only it can",
+        help="default: DuckDB with Spark's functions, but Spark on HDFS",
     )
     form = parser.add_mutually_exclusive_group()
     form.set_defaults(form="table")

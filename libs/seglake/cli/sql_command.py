@@ -16,7 +16,7 @@ from seglake.errors import ExitCode, WrongCallError
 from seglake.pipelines.lake_query.statements import require_query, split_statements
 
 if TYPE_CHECKING:
-    from seglake.pipelines.lake_query.engine_choice import LakeQueries
+    from seglake.pipelines.lake_query.lake_queries import LakeQueries
 
 _STDIN = "-"
 
@@ -43,7 +43,7 @@ def _query(arguments: argparse.Namespace) -> int:
         if text is None:
             prompt(
                 lambda statement: queries.write(statement, form, sys.stdout),
-                lambda: queries.may_go_on,
+                survives_interrupts=queries.survives_interrupts,
             )
         for statement in statements:
             if arguments.parquet is None:

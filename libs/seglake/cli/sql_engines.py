@@ -5,17 +5,15 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from functools import cache, partial
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from seglake.environment.spark_functions import has_function
 from seglake.environment.spark_submit import is_submitted
 from seglake.environment.storages import open_storages
 from seglake.pipelines.lake_query.asked_lake import is_on_hdfs, require_lake
 from seglake.pipelines.lake_query.duckdb_queries import DuckDBQueries
-from seglake.pipelines.lake_query.engine_choice import LakeQueries, QueryEngine
+from seglake.pipelines.lake_query.lake_queries import LakeQueries, QueryEngine
 from seglake.pipelines.settings.settings import Settings, SparkSettings
 from seglake.printable import on_one_line
 
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def lake_queries(arguments: argparse.Namespace, settings: Settings) -> Iterator[LakeQueries]:
-    """The engines over the lake of a call; Spark starts with the first statement that needs it.
+    """Yield the engine over the lake of a call: DuckDB, unless the call says Spark.
 
     Raises:
         LakeFolderError: there is no lake, or its storage does not let us look.
@@ -38,28 +36,23 @@ def lake_queries(arguments: argparse.Namespace, settings: Settings) -> Iterator[
     if reason is not None:
         _note(f"Spark answers: {reason}")
         wanted = QueryEngine.SPARK
-    with ExitStack() as stack:
-        duckdb = None
-        if wanted is not QueryEngine.SPARK:
-            knows = has_function if wanted is None else None
-            duckdb = stack.enter_context(
-                DuckDBQueries(tables, spill_folder=_spill_folder(), spark_has_function=knows)
-            )
-        session = partial(
-            _session,
-            arguments,
-            settings,
-            lake=storage.hadoop_uri(tables.lake_path),
-            hadoop=storage.hadoop_properties(tables.lake_path),
-        )
-        spark = cache(lambda: stack.enter_context(session()))
-        yield LakeQueries(
-            duckdb, None if wanted is QueryEngine.DUCKDB else spark, _note, arguments.lake
-        )
+    if wanted is not QueryEngine.SPARK:
+        speaks_spark = wanted is None
+        spill_folder = _spill_folder()
+        with DuckDBQueries(tables, spill_folder=spill_folder, speaks_spark=speaks_spark) as queries:
+            yield LakeQueries(queries, _note, arguments.lake)
+        return
+    with _session(
+        arguments,
+        settings,
+        lake=storage.hadoop_uri(tables.lake_path),
+        hadoop=storage.hadoop_properties(tables.lake_path),
+    ) as session:
+        yield LakeQueries(session, _note, arguments.lake)
 
 
 def _only_spark(settings: Settings, *, is_on_hdfs: bool) -> str | None:
-    """Why DuckDB is not asked at all."""
+    """Return why Spark answers without being asked for by name."""
     if is_on_hdfs:
         return "the lake is on HDFS"
     if settings.spark.master != SparkSettings().master:

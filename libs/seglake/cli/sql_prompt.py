@@ -20,12 +20,12 @@ _LEAVING = frozenset({"exit", "quit"})
 _MOST_HISTORY = 1000
 
 
-def prompt(ask: Callable[[str], None], may_go_on: Callable[[], bool]) -> None:
+def prompt(ask: Callable[[str], None], *, survives_interrupts: bool) -> None:
     """Read statements and answer them until the person leaves.
 
     Args:
         ask: prints the answer to one statement.
-        may_go_on: whether another one may follow one that was interrupted.
+        survives_interrupts: whether another one may follow one that was interrupted.
     """
     sys.stdout.writelines(f"{line}\n" for line in _GREETING)
     with _history():
@@ -44,11 +44,11 @@ def prompt(ask: Callable[[str], None], may_go_on: Callable[[], bool]) -> None:
                 return
             typed += f"{line}\n"
             if is_finished(typed):
-                _answer(typed, ask, may_go_on)
+                _answer(typed, ask, survives_interrupts=survives_interrupts)
                 typed = ""
 
 
-def _answer(typed: str, ask: Callable[[str], None], may_go_on: Callable[[], bool]) -> None:
+def _answer(typed: str, ask: Callable[[str], None], *, survives_interrupts: bool) -> None:
     """Answer statements until one fails."""
     try:
         for statement in split_statements(typed):
@@ -57,7 +57,7 @@ def _answer(typed: str, ask: Callable[[str], None], may_go_on: Callable[[], bool
     except SeglakeError as error:
         sys.stderr.write(f"seglake: {error}\n")
     except KeyboardInterrupt:
-        if not may_go_on():
+        if not survives_interrupts:
             raise
         sys.stderr.write("seglake: interrupted\n")
 

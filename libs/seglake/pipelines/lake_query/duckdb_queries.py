@@ -5,9 +5,9 @@ write a file nor read another one, nor fetch an extension.
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Self
+from typing import Any, Self, TextIO
 
 import duckdb
 import pyarrow as pa
@@ -15,11 +15,10 @@ import pyarrow as pa
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.errors import SchemaError, TableRefusedError
 from seglake.lake.tables import REQUIRED_TABLES, Table
-from seglake.pipelines.lake_query.answers import Answer
+from seglake.pipelines.lake_query.answers import Answer, OutputFormat, write
 from seglake.pipelines.lake_query.duckdb_sql import (
     SCHEME,
     SYNTAX_TREE,
-    TEXT_MACROS,
     TEXT_OF_TREE,
     below,
     is_plain,
@@ -30,22 +29,16 @@ from seglake.pipelines.lake_query.duckdb_sql import (
     view_of_files,
 )
 from seglake.pipelines.lake_query.duckdb_text import (
-    casts_as_in_spark,
     column_name,
     in_duckdb,
-    looks_like_spark,
-    missing,
-    other_meaning,
-    reads_texts_as_spark,
+    missing_table,
+    unescaped,
 )
-from seglake.pipelines.lake_query.errors import (
-    NotForDuckDBError,
-    WrongQueryError,
-    query_failed,
-    with_hint,
-)
+from seglake.pipelines.lake_query.duckdb_tree import as_in_spark
+from seglake.pipelines.lake_query.errors import WrongQueryError, query_failed, with_hint
 from seglake.pipelines.lake_query.named import no_such_table, tables_in, views_in
-from seglake.pipelines.lake_query.statements import refused
+from seglake.pipelines.lake_query.spark_macros import macros
+from seglake.pipelines.lake_query.statements import refused, tokens
 from seglake.pipelines.lake_query.views import DUCKDB_VIEWS
 
 _BATCH_ROWS = 10_000
@@ -68,19 +61,18 @@ class DuckDBQueries:
     Args:
         lake: whose tables are all there.
         spill_folder: where results go that memory cannot hold.
-        spark_has_function: whether Spark has a function of a name; None if Spark may not answer
-            instead, so that everything is taken as DuckDB understands it.
+        speaks_spark: whether what both engines have and answer differently means what Spark
+            means by it. False: what DuckDB means; casts of bytes to text are Spark's always.
+
+    Attributes:
+        survives_interrupts: whether another statement may be asked after Ctrl-C.
     """
 
-    def __init__(
-        self,
-        lake: LakeTables,
-        *,
-        spill_folder: str,
-        spark_has_function: Callable[[str], bool] | None,
-    ) -> None:
+    survives_interrupts = True
+
+    def __init__(self, lake: LakeTables, *, spill_folder: str, speaks_spark: bool = True) -> None:
         self._lake = lake
-        self._spark_has_function = spark_has_function
+        self._speaks_spark = speaks_spark
         self._reads_directly = is_plain(lake.lake_path)
         self._connection = duckdb.connect(config={"temp_directory": spill_folder})
         folder = lake.lake_path
@@ -89,7 +81,7 @@ class DuckDBQueries:
             from seglake.pipelines.lake_query.storage_files import StorageFiles  # fsspec: 0.1 s
 
             self._connection.register_filesystem(StorageFiles(lake.storage, lake.lake_path))
-        for each in (*TEXT_MACROS, *settings(folder)):
+        for each in (*macros(replaces=speaks_spark), *settings(folder)):
             self._connection.execute(each)
 
     def __enter__(self) -> Self:
@@ -98,28 +90,28 @@ class DuckDBQueries:
     def __exit__(self, *raised: object) -> None:
         self._connection.close()
 
+    def write(self, statement: str, form: OutputFormat, out: TextIO) -> None:
+        """Write the answer to a statement; it raises what `answer` raises."""
+        write(self.answer(statement), form, out)
+
     def answer(self, statement: str) -> Answer:
         """Begin to answer a statement; rows come as they are read.
 
         Raises:
             WrongQueryError: DuckDB does not understand it, or it would write.
-            NotForDuckDBError: Spark may.
             QueryFailedError: the answer could not be computed.
         """
-        text = in_duckdb(statement)
+        text = in_duckdb(unescaped(statement) if self._speaks_spark else statement)
         with self._explained(statement):
             self._require_query(text)
             parsed = json.loads(self._said(SYNTAX_TREE, text))
-        if self._spark_has_function is not None:
-            _require_same_meaning(statement, parsed)
-        with self._explained(statement):
             self._register(statement)
-            spelled = casts_as_in_spark(parsed)
+            spelled = as_in_spark(parsed, replaces=self._speaks_spark)
             if spelled != parsed:
                 text = self._said(TEXT_OF_TREE, json.dumps(spelled))
             reader = self._connection.execute(text).to_arrow_reader(_BATCH_ROWS)
-        schema = pa.schema([field.with_name(column_name(field.name)) for field in reader.schema])
-        return Answer(schema, self._batches(reader, statement))
+        schema = pa.schema([_shown(field) for field in reader.schema])
+        return Answer(schema, self._batches(reader, schema, statement))
 
     def _require_query(self, text: str) -> None:
         kinds = [found.type.name for found in self._connection.extract_statements(text)]
@@ -160,18 +152,20 @@ class DuckDBQueries:
         try:
             paths = self._lake.file_paths(table)
         except (SchemaError, TableRefusedError) as error:
-            raise NotForDuckDBError(str(error)) from error
+            raise WrongQueryError(f"{error}; --engine spark reads the table as it is") from error
         if self._reads_directly:
             return paths
         return [below(path, self._lake.lake_path) for path in paths]
 
-    def _batches(self, reader: pa.RecordBatchReader, statement: str) -> Iterator[pa.RecordBatch]:
+    def _batches(
+        self, reader: pa.RecordBatchReader, schema: pa.Schema, statement: str
+    ) -> Iterator[pa.RecordBatch]:
         while True:
             with self._explained(statement):
                 batch = next(reader, None)
             if batch is None:
                 return
-            yield batch
+            yield batch.rename_columns(schema.names).cast(schema)
 
     @contextmanager
     def _explained(self, statement: str) -> Iterator[None]:
@@ -188,34 +182,33 @@ class DuckDBQueries:
         except (duckdb.Error, pa.ArrowException, OSError) as error:
             raise query_failed(_paragraph(error)) from error
 
-    def _refusal(self, error: duckdb.Error, statement: str) -> Exception:
-        reason = self._only_spark(error, statement)
-        if reason is not None:
-            return NotForDuckDBError(reason)
-        table = missing("table", str(error))
+    def _refusal(self, error: duckdb.Error, statement: str) -> WrongQueryError:
+        table = missing_table(str(error))
         if table is not None:
             return no_such_table(table, self._lake.topics())
-        return WrongQueryError(f"DuckDB refuses the query: {with_hint(_paragraph(error))}")
-
-    def _only_spark(self, error: duckdb.Error, statement: str) -> str | None:
-        """What Spark may know that DuckDB does not."""
-        if self._spark_has_function is None:
-            return None
-        if isinstance(error, duckdb.ParserException | duckdb.SyntaxException):
-            return "its syntax is Spark's" if looks_like_spark(statement) else None
-        function = missing("function", str(error))
-        if function is not None and self._spark_has_function(function.casefold()):
-            return f"DuckDB has no function {function.casefold()} for this"
-        kind = missing("type", str(error))
-        return None if kind is None else f"DuckDB has no type {kind}"
+        reason = with_hint(_paragraph(error).rstrip("."))
+        return WrongQueryError(f"DuckDB refuses the query: {reason}{_advice(error, statement)}")
 
 
-def _require_same_meaning(statement: str, parsed: object) -> None:
-    if reads_texts_as_spark(statement):
-        raise NotForDuckDBError("a text in it has a backslash, an escape to Spark only")
-    other = other_meaning(parsed)
-    if other is not None:
-        raise NotForDuckDBError(other)
+def _shown(field: "pa.Field[Any]") -> "pa.Field[Any]":
+    """Return a column under Spark's name; its times are UTC, as those of the session are."""
+    kind = field.type
+    if pa.types.is_timestamp(kind) and kind.tz is None:
+        kind = pa.timestamp(kind.unit, "UTC")
+    return pa.field(column_name(field.name), kind)
+
+
+def _advice(error: duckdb.Error, statement: str) -> str:
+    """Return what to write instead, after a message of DuckDB's."""
+    quoted = [token.text for token in tokens(statement) if token.kind == "quoted"]
+    if any(f"column {text} not found" in str(error) for text in quoted):
+        return "; a text is in single quotes: in double quotes it is a name"
+    if "must appear in the GROUP BY" in str(error):
+        return "; with GROUP BY ALL, order by a column of the answer"
+    is_foreign = isinstance(
+        error, duckdb.ParserException | duckdb.SyntaxException | duckdb.CatalogException
+    )
+    return "; if it is Spark's SQL, use --engine spark" if is_foreign else ""
 
 
 def _paragraph(error: Exception) -> str:

@@ -5,20 +5,12 @@ import re
 from collections.abc import Iterable
 
 from seglake.lake.tables import Table
-from seglake.pipelines.lake_query.record_views import UTF8_TEXT
 
 SCHEME = "seglake"
 """Of the names under which DuckDB opens the files that it cannot reach by itself."""
 
 SYNTAX_TREE = "SELECT json_serialize_sql(?)"
 TEXT_OF_TREE = "SELECT json_deserialize_sql(?)"
-
-TEXT_MACROS = tuple(
-    f"CREATE MACRO {name}(given) AS CASE WHEN typeof(given) = 'BLOB' THEN"
-    f" {UTF8_TEXT.format(bytes='try_cast(given AS BLOB)')} ELSE given::VARCHAR END"
-    for name in ("try_validate_utf8", "string")
-)
-"""Spark's functions that make text of bytes: null where these are not UTF-8."""
 
 _AS_SPARK = ("TimeZone = 'UTC'", "default_null_order = 'nulls_first_on_asc_last_on_desc'")
 # What would mean something in a glob or a partition's folder.

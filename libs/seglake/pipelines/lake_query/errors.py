@@ -50,5 +50,9 @@ class WrongQueryError(WrongCallError):
     """The query is not one that its engine understands, or it would write."""
 
 
-class NotForDuckDBError(WrongCallError):
-    """The statement may be right, but only Spark can answer it; the message says why."""
+def ambiguous(what: str) -> WrongQueryError:
+    """Return the error for what DuckDB and Spark answer differently."""
+    return WrongQueryError(
+        f"{what} is not the same in DuckDB and in Spark: choose one with --engine duckdb or"
+        " --engine spark"
+    )

@@ -36,7 +36,12 @@ class SparkQueries:
     Args:
         session: one that reads Delta.
         lake: its path, as Hadoop spells it.
+
+    Attributes:
+        survives_interrupts: False, since Ctrl-C may cut a conversation with the JVM in two.
     """
+
+    survives_interrupts = False
 
     def __init__(self, session: SparkSession, lake: str) -> None:
         self._session = session

@@ -14,6 +14,7 @@ _TOKEN = re.compile(
       | (?P<text>'(?:[^']|'')*(?:'|\Z))
       | (?P<quoted>"(?:[^"]|"")*(?:"|\Z))
       | (?P<backticks>`(?:[^`]|``)*(?:`|\Z))
+      | (?P<operator><=>|(?i:\bnot\s+(?:rlike|regexp)\b))
       | (?P<word>[^\W\d]\w*)
       | (?P<number>\d[\w.]*)
       | (?P<space>\s+)

@@ -1,0 +1,65 @@
+"""Statements over a lake, answered by one engine, and what an answer lacks."""
+
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from typing import Any, Protocol, TextIO
+
+from seglake.pipelines.lake_query.answers import Answer, OutputFormat
+from seglake.pipelines.lake_query.internal_notes import internal_notes
+
+
+class QueryEngine(StrEnum):
+    """An engine by its name on the command line."""
+
+    DUCKDB = "duckdb"
+    SPARK = "spark"
+
+
+class Queries(Protocol):
+    """What `duckdb_queries` and `spark_queries` have; importing those takes a second."""
+
+    survives_interrupts: bool
+
+    def answer(self, statement: str) -> Answer: ...
+
+    def write(self, statement: str, form: OutputFormat, out: TextIO) -> None: ...
+
+
+class LakeQueries:
+    """The answers of an engine, each with notes on what it lacks.
+
+    Args:
+        engine: answers all statements.
+        note: is told what an answer lacks.
+        lake: as the person named it.
+
+    Attributes:
+        survives_interrupts: whether another statement may be asked after Ctrl-C.
+    """
+
+    def __init__(self, engine: Queries, note: Callable[[str], None], lake: str) -> None:
+        self._engine = engine
+        self._note = note
+        self._lake = lake
+        self._noted: set[str] = set()
+        self.survives_interrupts = engine.survives_interrupts
+
+    def write(self, statement: str, form: OutputFormat, out: TextIO) -> None:
+        """Write the answer to a statement, as the engine does."""
+        self._engine.write(statement, form, out)
+        self.note_what_is_lacking(statement)
+
+    def answer(self, statement: str) -> Answer:
+        """Return the answer to a statement; from Spark, all of it."""
+        return self._engine.answer(statement)
+
+    def note_what_is_lacking(self, statement: str) -> None:
+        """Note once what the answer to a statement lacks, after it was read to the end."""
+        for text in internal_notes(statement, self._lake, self._rows):
+            if text not in self._noted:
+                self._noted.add(text)
+                self._note(text)
+
+    def _rows(self, statement: str) -> Iterator[dict[str, Any]]:
+        for batch in self.answer(statement).batches:
+            yield from batch.to_pylist()
