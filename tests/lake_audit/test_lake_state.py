@@ -69,6 +69,23 @@ def test_a_lake_without_a_row_is_not_proved(tmp_path: Path) -> None:
     assert to_text(found).splitlines()[0] == (f"{lake}: NOTHING WAS INGESTED, so nothing is proved")
 
 
+@pytest.mark.parametrize("has_high_watermark", [True, False])
+def test_a_partition_of_damage_alone_is_a_problem_beside_sound_ones(
+    has_high_watermark: bool, tmp_path: Path
+) -> None:
+    edges = {("bad", 0): [0, 20], ("half", 0): [0, 10, 20], ("sound", 0): [0, 20]}
+    data = make_log_dir(tmp_path / "data", edges)
+    for log in (data / "bad-0" / f"{0:020}.log", data / "half-0" / f"{10:020}.log"):
+        log.write_bytes(b"no batch of Kafka's" * 20)
+    if not has_high_watermark:
+        for checkpoint in data.glob("**/*-checkpoint"):
+            checkpoint.unlink()
+    ingested(data, tmp_path / "lake")
+    found = audited(tmp_path / "lake")
+    assert found.problems == ("no record was ingested of bad-0: all is damaged",)
+    assert (found.exit_code, found.is_empty) == (3, False)
+
+
 def test_a_lake_of_damage_alone_says_which_partitions_are_damaged(tmp_path: Path) -> None:
     data = make_log_dir(tmp_path / "data", {("orders", 0): [0, 20]})
     for checkpoint in data.glob("*-checkpoint"):
@@ -77,7 +94,7 @@ def test_a_lake_of_damage_alone_says_which_partitions_are_damaged(tmp_path: Path
         segment.write_bytes(b"no batch of Kafka's" * 20)
     ingested(data, tmp_path / "lake", read={"upper_bound": "log_end"})
     found = audited(tmp_path / "lake")
-    assert found.problems == ("no record was ingested: all of orders-0 is damaged",)
+    assert found.problems == ("no record was ingested of orders-0: all is damaged",)
     assert (found.exit_code, found.is_empty) == (3, True)
 
 

@@ -47,9 +47,7 @@ def _disk(data: Path, stuck: int, other: int) -> None:
         )
         for number, stop, high_watermark in ((0, stuck, 10), (1, other, other - 5))
     ]
-    nothing = Partition(
-        "idle", 0, made_segments("idle", 0, [0, 5]), high_watermark=0, recovery_point=0
-    )
+    nothing = Partition("idle", 0, made_segments("idle", 0, [0, 5]), high_watermark=0)
     write_over(data, [*parts, nothing])
 
 

@@ -159,7 +159,6 @@ def test_what_a_running_broker_leaves_above_its_bounds_is_said_and_green(
     tmp_path: Path, lake: Path
 ) -> None:
     disk = _disk(tmp_path / "disk", watermark=0)  # as of a follower before its first checkpoint
-    (disk / "recovery-point-offset-checkpoint").write_text("0\n1\norders 0 0\n")
     summary = ingested(disk, lake)
     assert summary.to_text().startswith("nothing ingested in 1 partition")
     assert "16 offsets above the high watermark in orders-0 [0, 16)" in summary.to_text()

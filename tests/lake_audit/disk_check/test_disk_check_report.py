@@ -40,9 +40,16 @@ def test_explained_differences_are_no_problem_and_counted_by_reason() -> None:
     assert _lines(check) == [
         "compared with 1 copy on disk: 10 records are equal: 3 differ, each explained, 4 on the "
         "disk only, each explained, 7 in the lake only, 1 damaged span not compared",
-        "orders-0  10 records are equal, 1 differ, in quarantine, 2 differ, of another leader, "
+        "orders-0  10 records are equal, 1 differs, in quarantine, 2 differ, of another leader, "
         "4 on the disk only, aborted, 7 in the lake only, 1 damaged span",
     ]
+
+
+def test_one_record_that_differs_is_said_in_the_singular() -> None:
+    one = Counter({"in quarantine": 1})
+    report = PieceReport(equal=10, explained_differences=one, left_out=Counter({"aborted": 1}))
+    (first, *_) = _lines(_check(report, lake_records=11))
+    assert first.endswith("are equal: 1 differs, explained, 1 on the disk only, explained")
 
 
 def test_the_headline_has_all_that_the_lines_below_have() -> None:

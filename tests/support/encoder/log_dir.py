@@ -66,8 +66,9 @@ def write_log_dir(
         end = partition.log_end_offset
         known = partition.high_watermark
         high_watermarks[key] = end if known is None else known
+        flushed = 0 if partition.high_watermark == 0 else end  # as before the first checkpoint
         known = partition.recovery_point
-        recovery_points[key] = end if known is None else known
+        recovery_points[key] = flushed if known is None else known
         if partition.log_start_offset is not None:
             log_starts[key] = partition.log_start_offset
     write_checkpoint(folder / "replication-offset-checkpoint", high_watermarks)

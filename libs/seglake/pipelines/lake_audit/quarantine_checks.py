@@ -12,7 +12,7 @@ import pyarrow as pa
 from seglake.lake.parquet_rows import HIGHEST, LOWEST
 from seglake.pipelines.lake_audit.ledger import Flags, Offsets, PartitionLedger
 
-_CONFLICT = "replica_conflict"
+CONFLICT = "replica_conflict"
 _NEVER = -1
 
 
@@ -63,7 +63,7 @@ class _Span(NamedTuple):
     @property
     def is_damage(self) -> bool:
         """Whether it is of what was read, and no sound batch of another copy."""
-        return self.defect_code != _CONFLICT
+        return self.defect_code != CONFLICT
 
     @property
     def is_resolved(self) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import merged
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.lake_folder import opening
@@ -14,6 +15,7 @@ from seglake.pipelines.lake_audit.lake_state import LakeState, read_state
 from seglake.pipelines.lake_audit.ledger import LakePartition, PartitionLedger, partition_ledger
 from seglake.pipelines.lake_audit.left_logs import left_logs, unread
 from seglake.pipelines.lake_audit.partition_audit import PartitionAudit, audit_partition
+from seglake.pipelines.lake_audit.quarantine_checks import CONFLICT
 from seglake.pipelines.lake_audit.salvage_checks import salvage_findings
 from seglake.pipelines.lake_audit.topic_files import files_by_topic, look, look_tasks
 from seglake.pipelines.progress import RunReporter, Unit
@@ -137,13 +139,19 @@ def _partitions(state: LakeState, findings: Iterable[CellFinding]) -> Iterable[P
         yield audit_partition(partition, rows, found, seen, is_settled=is_settled)
 
 
-def _damage_alone(partitions: Collection[PartitionAudit]) -> Iterable[str]:
-    """Name the partitions of a lake whose bytes are all in quarantine, with no offset known."""
-    names = [str(each.partition) for each in partitions if each.quarantine.by_code]
-    if names and not any(each.covered for each in partitions):
+def _damage_alone(partitions: Iterable[PartitionAudit]) -> Iterator[str]:
+    """Name the partitions of which the lake has damaged bytes, and nothing else."""
+    names = [str(each.partition) for each in partitions if _is_damage_alone(each)]
+    if names:
         more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-        shown = ", ".join(names[:_MOST_NAMES])
-        yield f"no record was ingested: all of {shown}{more} is damaged"
+        yield f"no record was ingested of {', '.join(names[:_MOST_NAMES])}{more}: all is damaged"
+
+
+def _is_damage_alone(audit: PartitionAudit) -> bool:
+    """Say whether damage accounts for each covered offset, if any is known."""
+    codes = audit.quarantine.by_code.keys() - {CONFLICT}
+    hidden = audit.gaps.get(GapCause.QUARANTINED)
+    return bool(codes) and audit.covered_offsets == (0 if hidden is None else hidden.offsets)
 
 
 def _empty_lake(state: LakeState) -> Iterable[str]:

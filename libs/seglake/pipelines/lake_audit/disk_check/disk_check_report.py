@@ -86,11 +86,13 @@ def _equal(count: int) -> str:
 def _not_equal(checks: Sequence[CopyCheck]) -> Iterator[str]:
     """Give all that the lines below have besides equal records, as one sum each."""
     reports = [check.report for check in checks]
+    different = sum(report.explained_differences.total() for report in reports)
+    on_disk = sum(report.left_out.total() for report in reports)
     ranges = [offsets for check in checks for offsets in check.not_taken]
     left = sum(stop - start for start, stop in ranges)
     for count, what in (
-        (sum(report.explained_differences.total() for report in reports), "differ, each explained"),
-        (sum(report.left_out.total() for report in reports), "on the disk only, each explained"),
+        (different, "differs, explained" if different == 1 else "differ, each explained"),
+        (on_disk, f"on the disk only, {'explained' if on_disk == 1 else 'each explained'}"),
         (sum(check.only_in_lake for check in checks), "in the lake only"),
         (left, "offset not ingested yet" if left == 1 else "offsets not ingested yet"),
     ):
@@ -105,7 +107,7 @@ def _lines(check: CopyCheck) -> Iterator[str]:
     report = check.report
     facts = [_equal(report.equal)]
     facts += [
-        f"{count} differ, {reason}"
+        f"{show_count(count, 'differs', 'differ')}, {reason}"
         for reason, count in sorted(report.explained_differences.items())
     ]
     facts += [
