@@ -382,7 +382,7 @@ def _repaired(
 
 def _own(rounds: Iterable[RoundResult]) -> dict[str, list[OffsetRange]]:
     """Return the offsets that were ingested from each replica, by its folder, merged."""
-    folders = {of.key: of.replica.folder for done in rounds for of in done.look.wanted}
+    folders = {of.key: of.replica.folder for done in rounds for of in done.look.readable}
     found: dict[str, list[OffsetRange]] = {}
     for result in (result for done in rounds for result in done.committed):
         found.setdefault(folders[result.key], []).append(result.offsets)
