@@ -179,12 +179,56 @@ def test_a_replay_takes_from_an_older_copy_too(tmp_path: Path) -> None:
     assert json.loads(summary.to_json())["refilled"] == {"orders-0": 8}
 
 
-def test_a_lake_follows_its_log_unless_older_copies_are_wanted(tmp_path: Path) -> None:
+def test_a_lake_follows_its_log_and_says_what_an_older_copy_has_more(tmp_path: Path) -> None:
     before, after = _thinned(tmp_path)
     lake = tmp_path / "lake"
     ingested(after, lake)
-    ingested(before, lake)
+    for is_dry_run in (True, False):
+        summary = ingested(before, lake, dry_run=is_dry_run)
+        assert (summary.exit_code, summary.left_in_copies) == (0, {"orders-0": 8})
+        first, second, *_ = summary.to_text().splitlines()
+        assert "nothing ingested in 1 partition" in first
+        assert second == (
+            "left in older copies: 8 records that the lake calls compacted, orders-0 (8); the same "
+            "call with --older-copies takes them"
+        )
+    replay = replayed(lake, before)
+    assert (replay.exit_code, replay.left_in_copies) == (0, {"orders-0": 8})
+    assert "left in older copies: 8 records" in replay.to_text()
     assert len(read_table(lake, "records")) == 12
+    ingested(before, lake, read=_OLDER)
+    assert "nothing new in" in ingested(before, lake).to_text()
+
+
+def test_a_copy_that_ends_below_the_lake_is_looked_at_without_a_gap_too(tmp_path: Path) -> None:
+    # The cleaner took records of a batch, and no whole batch.
+    whole = made_batches("orders", 0, range(20))
+    few = Record(b"k7", b"left", FIRST_MS, offset=7), Record(b"k9", b"left", FIRST_MS, offset=9)
+    for name, batches in (
+        ("after", [whole[0], record_batch(5, few), *whole[2:]]),
+        ("b", whole[:3]),
+    ):
+        partition = Partition("orders", 0, [Segment(0, batches)], topic_id=TOPIC_IDS["orders"])
+        write_over(tmp_path / name, [partition])
+    lake = tmp_path / "lake"
+    ingested(tmp_path / "after", lake)
+    assert ingested(tmp_path / "b", lake).left_in_copies == {"orders-0": 3}
+
+
+def test_live_replicas_whose_cleaner_is_behind_are_named_and_not_read(tmp_path: Path) -> None:
+    before, after = _thinned(tmp_path)
+    lake = tmp_path / "lake"
+    ingested(after, lake)
+    properties = before / "meta.properties"
+    properties.write_text(properties.read_text().replace("broker.id=0", "broker.id=1"))
+    for _ in range(2):
+        summary = ingested([after, before], lake)
+        assert (summary.exit_code, summary.left_in_copies) == (0, {})
+        assert (
+            "up to 5 offsets that the lake calls compacted may still be in replicas whose cleaner "
+            "is behind: orders-0 (5); --older-copies takes what they have"
+        ) in summary.notes
+    assert ingested(after, lake).notes == []
 
 
 def test_a_copy_of_another_log_fills_nothing_and_is_named(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.replica import PartitionKey
@@ -74,8 +75,16 @@ def fillable_gaps(
     return found
 
 
-def standing_gaps(rows: pa.Table, coverage: Coverage) -> dict[PartitionKey, list[CurrentGap]]:
-    """Return all gaps that stand, also those that the cleaner made, in the order of their offsets.
+class GapPiece(NamedTuple):
+    """Gaps of one cause in one partition that still stand, in no order."""
+
+    cause: GapCause
+    starts: NDArray[np.int64]
+    stops: NDArray[np.int64]
+
+
+def gap_pieces(rows: pa.Table, coverage: Coverage) -> dict[PartitionKey, list[GapPiece]]:
+    """Return the gaps that stand as arrays, also those that the cleaner made.
 
     Args:
         rows: of `gaps`, with GAP_COLUMNS.
@@ -85,17 +94,30 @@ def standing_gaps(rows: pa.Table, coverage: Coverage) -> dict[PartitionKey, list
         pa.schema([(n, pa.int64() if n in _NUMBERS else pa.string()) for n in rows.schema.names])
     )
     grouped = texts.group_by(names, use_threads=False).aggregate([(e, "list") for e in _EDGES])
-    found: dict[PartitionKey, list[CurrentGap]] = {}
-    for group in grouped.to_pylist():
+    lists = [grouped.column(f"{edge}_list").combine_chunks() for edge in _EDGES]
+    found: dict[PartitionKey, list[GapPiece]] = {}
+    for index, group in enumerate(grouped.select(names).to_pylist()):
         named = PartitionKey(group["topic"], group["partition"], group["topic_id"])
-        key, cause = coverage.joined_key(named), GapCause(group["cause"])
-        starts, stops = (group[f"{edge}_list"] for edge in _EDGES)
-        stands = coverage.are_current_gaps(key, np.array(starts, np.int64), group["attempt_id"])
-        found.setdefault(key, []).extend(
-            CurrentGap(key, start, stop, cause)
-            for start, stop, is_current in zip(starts, stops, stands.tolist(), strict=True)
-            if is_current
-        )
-    for gaps in found.values():
-        gaps.sort(key=lambda gap: gap.start_offset)
+        key = coverage.joined_key(named)
+        starts, stops = (of[index].values.to_numpy() for of in lists)
+        stands = coverage.are_current_gaps(key, starts, group["attempt_id"])
+        piece = GapPiece(GapCause(group["cause"]), starts[stands], stops[stands])
+        found.setdefault(key, []).append(piece)
+    return found
+
+
+def standing_gaps(rows: pa.Table, coverage: Coverage) -> dict[PartitionKey, list[CurrentGap]]:
+    """Return all gaps that stand, also those that the cleaner made, in the order of their offsets.
+
+    Args:
+        rows: of `gaps`, with GAP_COLUMNS.
+    """
+    found: dict[PartitionKey, list[CurrentGap]] = {}
+    for key, pieces in gap_pieces(rows, coverage).items():
+        gaps = [
+            CurrentGap(key, start, stop, piece.cause)
+            for piece in pieces
+            for start, stop in zip(piece.starts.tolist(), piece.stops.tolist(), strict=True)
+        ]
+        found[key] = sorted(gaps, key=lambda gap: gap.start_offset)
     return found

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from seglake.kafka_log.offset_ranges import OffsetRange, common_ranges, merged
@@ -55,6 +54,8 @@ class _Rows:
 
     def batch_spans(self) -> tuple[list[OffsetRange], int]:
         """Return what batches with rows span, merged, and how many rows they have."""
+        import pyarrow.compute as pc  # 0.05 s, which a run with nothing new need not wait
+
         spans: list[OffsetRange] = []
         row_count = 0
         states = pa.array([str(state) for state in _READ])
@@ -72,6 +73,8 @@ class _Rows:
         return np.sort(np.concatenate([*parts, np.zeros(0, np.int64)]))
 
     def _read(self, table: Table, place: str, columns: Sequence[str]) -> Iterator[pa.Table]:
+        import pyarrow.compute as pc  # as above
+
         only = [Within("partition", self._key.partition, self._key.partition)]
         names = tuple(dict.fromkeys((*_KEY_COLUMNS, place, *columns)))
         for path in self._tables.file_paths(table, topic=self._key.topic):

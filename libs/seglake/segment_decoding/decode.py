@@ -5,6 +5,9 @@ written as they come. Only the report goes back to the driver. Ships: nothing bu
 Memory: one window of the file, the decompressed bytes of one flush twice, one row group.
 """
 
+from contextlib import suppress
+
+from seglake.lake.tables import RECORDS
 from seglake.log_dirs.errors import SourceVanishedError
 from seglake.log_dirs.segment_files import check_size
 from seglake.segment_codec.errors import SegmentCodecError
@@ -49,6 +52,19 @@ def decode(task: DecodeTask) -> TaskReport:
             files.abandon()
             raise
         files.abandon()  # rows of the failed split are among the others: begin again without it
+
+
+def count_wanted(task: DecodeTask) -> int:
+    """Count the records that a refill would take; nothing is written.
+
+    A split that cannot be read counts as far as it could be.
+    """
+    records = 0
+    for split in task.splits:
+        with suppress(*_UNREADABLE):
+            for rows in _decoder(split, task.settings).rows():
+                records += len(rows.rows) if rows.table is RECORDS else 0
+    return records
 
 
 def _decoder(split: PartitionSplit, settings: DecodeSettings) -> SplitDecoder | RefillDecoder:

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from seglake.kafka_log.offset_ranges import OffsetRange, merged
@@ -149,6 +148,8 @@ def _filtered(rows: pa.RecordBatch, is_wanted: NDArray[np.bool_]) -> pa.RecordBa
 
 
 def _payload_bytes(rows: pa.RecordBatch, name: str) -> int:
+    import pyarrow.compute as pc  # 0.05 s, which a run with nothing new need not wait
+
     # Any: as above.
     column: Any = rows.column(name).cast(pa.binary())
     return int(pc.sum(pc.binary_length(column)).as_py() or 0)

@@ -21,9 +21,14 @@ from seglake.pipelines.segment_ingest.report.gap_report import (
     repaired_gaps,
     standing_gaps,
 )
-from seglake.pipelines.segment_ingest.report.ingest_summary import shown_concurrent, shown_plan
-from seglake.pipelines.segment_ingest.report.refills import refilled_records, shown_refills
+from seglake.pipelines.segment_ingest.report.refills import (
+    behind_note,
+    refilled_records,
+    shown_left_in_copies,
+    shown_refills,
+)
 from seglake.pipelines.segment_ingest.report.salvaged import shown_salvaged
+from seglake.pipelines.segment_ingest.report.shown_lines import shown_concurrent, shown_plan
 from seglake.pipelines.segment_ingest.report.unread_files import UnreadEntry, need_a_look
 from seglake.printable import as_lines
 
@@ -36,8 +41,8 @@ class ReplaySummary:
         planned_fills: the gaps that a dry run would fill.
         repaired: the gaps that were filled, or of a dry run would be, by partition; their offsets
             are those that came, or would.
-        refilled: records that older copies brought, by partition; of a dry run offsets of which
-            they may have some.
+        refilled: records that older copies brought, or of a dry run would bring, by partition.
+        left_in_copies: records that they still have and nobody asked for, by partition.
         left_spans: quarantined spans that nothing resolves yet, by defect code.
         left_damaged: the same by partition.
         cut_spans: those of which the lake has not all bytes.
@@ -56,6 +61,7 @@ class ReplaySummary:
     repaired_records: int = 0
     repaired: dict[str, GapRanges] = field(default_factory=dict)
     refilled: dict[str, int] = field(default_factory=dict)
+    left_in_copies: dict[str, int] = field(default_factory=dict)
     salvaged: Salvaged = field(default_factory=Salvaged)
     left_spans: dict[str, int] = field(default_factory=dict)
     left_damaged: dict[str, int] = field(default_factory=dict)
@@ -96,9 +102,11 @@ class ReplaySummary:
             self.repaired_gaps += len(found.results)
             self.repaired_records += sum(result.totals.records for result in found.results)
             self.refilled |= Counter(self.refilled) + Counter(refilled_records(found.refills))
+            self.left_in_copies |= found.left.records
             self.left_out |= found.unread
             self.contradicted += found.contradicted
             self.concurrent_ranges += found.concurrent
+            self.notes += behind_note(found.left.offsets)
         self.notes += dict.fromkeys(note for found in searches for note in found.notes)
 
     def add_left(self, left: RepairState, fills: Iterable[PlannedFill] = ()) -> None:
@@ -139,6 +147,7 @@ class ReplaySummary:
         """A few lines, the most important first; if verbose, all that a dry run plans."""
         lines = [f"{self._headline()} ({self.seconds:.1f} s)"]
         lines += shown_plan("would be filled", self.planned_fills, is_verbose=is_verbose)
+        lines += shown_left_in_copies(self.left_in_copies)
         lines += shown_refills(self.refilled, is_dry_run=self.is_dry_run)
         lines += shown_salvaged(self.salvaged)
         still = "" if self.is_dry_run else "still "
@@ -177,7 +186,13 @@ class ReplaySummary:
             records = show_count(sum(self.refilled.values()), "record")
             return f"{records} came from older copies"
         if not self.repaired_gaps:
-            is_left = self.left_spans or self.left_gaps or self.left_out or self.unread_files
+            is_left = (
+                self.left_in_copies
+                or self.left_spans
+                or self.left_gaps
+                or self.left_out
+                or self.unread_files
+            )
             return "nothing could be filled in" if is_left else "nothing to fill"
         return (
             f"{show_count(self.repaired_records, 'record')} came into "

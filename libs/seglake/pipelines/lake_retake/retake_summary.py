@@ -21,13 +21,13 @@ from seglake.pipelines.segment_ingest.report.gap_report import (
     json_gaps,
     recorded_gaps,
 )
-from seglake.pipelines.segment_ingest.report.ingest_summary import shown_damage, shown_doubt
 from seglake.pipelines.segment_ingest.report.limits import limits_crossed
 from seglake.pipelines.segment_ingest.report.run_report import (
     damaged_spans,
     defect_counts,
     doubts_of,
 )
+from seglake.pipelines.segment_ingest.report.shown_lines import shown_damage, shown_doubt
 from seglake.pipelines.segment_ingest.report.too_large import log_dirs_of, too_large
 from seglake.pipelines.settings.settings import LimitsSettings
 from seglake.printable import as_lines

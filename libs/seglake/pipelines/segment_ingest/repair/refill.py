@@ -28,8 +28,10 @@ from seglake.pipelines.segment_ingest.repair.refill_plan import (
 )
 from seglake.pipelines.segment_ingest.repair.repair_sources import RepairSource, repair_sources_of
 from seglake.pipelines.segment_ingest.run_context import RunContext, published
+from seglake.segment_decoding.decode import count_wanted
 
 _NOTHING = Coverage([])  # as if nothing of a copy was ingested
+_MOST_INLINE_BYTES = 64 << 20
 _MOST_COMPARED = 8  # places at which a copy is compared with the lake
 
 OwnRanges = Mapping[str, Sequence[OffsetRange]]
@@ -42,7 +44,7 @@ class RefillResult:
 
     Attributes:
         unread: partitions that could not be read, and topics that another run took, with why.
-        expected: of a dry run, the offsets of each partition that a copy may still have.
+        expected: of a dry run, the records of each partition that would come.
     """
 
     results: tuple[RangeResult, ...] = ()
@@ -57,13 +59,12 @@ NOTHING_OWN: OwnRanges = {}
 
 
 def refill(replicas: Iterable[Replica], context: RunContext, own: OwnRanges) -> RefillResult:
-    """Take from these replicas the rows that the lake lacks since a compaction, if that is set.
+    """Take from these replicas the rows that the lake lacks since a compaction.
 
     Args:
         own: what this run read from them; these offsets they do not have.
     """
-    waiting = [*replicas] if context.settings.read.older_copies else []
-    done = NO_REFILL
+    waiting, done = [*replicas], NO_REFILL
     while waiting:
         state = _LakeState({replica.key.topic for replica in waiting}, context)
         found, notes = state.sources(waiting, own)
@@ -76,14 +77,34 @@ def refill(replicas: Iterable[Replica], context: RunContext, own: OwnRanges) -> 
 
 
 def expected_refill(replicas: Iterable[Replica], context: RunContext) -> RefillResult:
-    """Return what `refill` may take, from the largest copy of each partition; commit nothing."""
-    listed = [*replicas] if context.settings.read.older_copies else []
-    if not listed:
-        return NO_REFILL
-    state = _LakeState({replica.key.topic for replica in listed}, context)
-    found, notes = state.sources(listed, NOTHING_OWN)
-    planned = _planned([copies[0] for copies in found.values()], state, NOTHING_OWN).result
-    return replace(planned, notes=(*notes, *planned.notes))
+    """Count what `refill` would take from the largest copy of each partition; commit nothing.
+
+    What others would add to it is not known before.
+    """
+    state = _LakeState({replica.key.topic for replica in replicas}, context)
+    found, notes = state.sources(replicas, NOTHING_OWN)
+    planned = _planned([copies[0] for copies in found.values()], state, NOTHING_OWN)
+    by_key: dict[str, list[RangePlan]] = {}
+    for plan in planned.ranges:
+        by_key.setdefault(str(plan.key), []).append(plan)
+    counts = {name: _counted(plans, context) for name, plans in by_key.items()}
+    expected = {name: count for name, count in counts.items() if count}
+    return replace(planned.result, notes=(*notes, *planned.result.notes), expected=expected)
+
+
+def _counted(plans: Sequence[RangePlan], context: RunContext) -> int:
+    tasks = [task for wave in planned_waves(plans, context) for task in wave.tasks]
+    sizes = [task.size_bytes for task in tasks]
+    return sum(
+        context.reporter.run_tasks(
+            context.engine,
+            count_wanted,
+            tasks,
+            sizes=sizes,
+            text="counting what older copies still have",
+            is_small=sum(sizes) <= _MOST_INLINE_BYTES,
+        )
+    )
 
 
 class _Planned(NamedTuple):
@@ -155,20 +176,14 @@ def _planned(copies: Sequence[RepairSource], state: _LakeState, own: OwnRanges) 
     logs = [(replace(copy.replica, key=copy.gaps[0].key),) for copy in same]
     unread: dict[str, str] = {}
     plans: list[RangePlan] = []
-    expected: dict[str, int] = {}
     for copy, partition in zip(same, survey_logs(logs, _NOTHING, context.scan), strict=True):
         name = str(partition.key)
         if partition.unread_reason is not None:
             unread[name] = f"{name}: {partition.unread_reason}"
             continue
         holes = state.holes(partition.key, own.get(copy.replica.folder, ()))
-        of_copy = refill_plans(partition, holes, copy.stop_offset, context.settings)
-        plans += of_copy
-        regions = [(plan.start_offset, plan.next_offset) for plan in of_copy]
-        offsets = sum(stop - start for start, stop in common_ranges(holes.wanted, regions))
-        if offsets:
-            expected[name] = offsets
-    result = RefillResult(notes=tuple(notes), unread=unread, expected=expected)
+        plans += refill_plans(partition, holes, copy.stop_offset, context.settings)
+    result = RefillResult(notes=tuple(notes), unread=unread)
     return _Planned(tuple(plans), result)
 
 

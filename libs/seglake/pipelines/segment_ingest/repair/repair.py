@@ -18,6 +18,11 @@ from seglake.pipelines.segment_ingest.committing.concurrent_ranges import (
 )
 from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
 from seglake.pipelines.segment_ingest.committing.wave import WaveResult, planned_waves, run_waves
+from seglake.pipelines.segment_ingest.repair.left_in_copies import (
+    NOTHING_LEFT,
+    LeftInCopies,
+    left_in_copies,
+)
 from seglake.pipelines.segment_ingest.repair.refill import (
     NO_REFILL,
     NOTHING_OWN,
@@ -55,6 +60,7 @@ class RepairResult:
         concurrent: what another run committed first of topics that were to be repaired.
         planned_fills: of a dry run, what would be filled.
         refills: what older copies had of what the cleaner removed.
+        left: what they still have, if nobody asked for it.
     """
 
     rounds: tuple[tuple[RangeResult, ...], ...] = ()
@@ -65,6 +71,7 @@ class RepairResult:
     written_bytes: int = 0
     planned_fills: tuple[PlannedFill, ...] = ()
     refills: RefillResult = NO_REFILL
+    left: LeftInCopies = NOTHING_LEFT
 
     @property
     def results(self) -> tuple[RangeResult, ...]:
@@ -114,7 +121,10 @@ def repair(
         rounds.append(_fill(found, state, context))
         if not rounds[-1].committed and not rounds[-1].lost:
             break
-    return _with(_result(rounds, copies.notes, context), refill(listed, context, own))
+    result = _result(rounds, copies.notes, context)
+    if context.settings.read.older_copies:
+        return _with(result, refill(listed, context, own))
+    return replace(result, left=left_in_copies(listed, state, context, own))
 
 
 def repair_from(kept: KeptSources, topics: Iterable[str], context: RunContext) -> RepairResult:
@@ -146,7 +156,9 @@ def expected_repairs(
         found = found_repairs(both, state, context, is_replay=kept is not None)
     notes = (*copies.notes, *found.notes)
     planned = RepairResult(notes=notes, unread=found.unread, planned_fills=found.fills)
-    return _with(planned, expected_refill(listed, context))
+    if context.settings.read.older_copies:
+        return _with(planned, expected_refill(listed, context) if listed else NO_REFILL)
+    return replace(planned, left=left_in_copies(listed, state, context, NOTHING_OWN))
 
 
 def _with(repaired: RepairResult, refills: RefillResult) -> RepairResult:

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import pyarrow as pa
+
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.lake.tables import GAPS, QUARANTINE
 from seglake.log_tables.coverage import Coverage
@@ -30,6 +32,7 @@ class RepairState:
 
     Attributes:
         generations: published, of each topic; read before the rest.
+        gap_rows: of `gaps`, all that the source has, with GAP_COLUMNS.
         damage: unresolved rows of `quarantine` by partition, without bytes, and without those of a
             log that lost an election there.
     """
@@ -38,6 +41,7 @@ class RepairState:
     coverage: Coverage
     gaps: Mapping[PartitionKey, Sequence[CurrentGap]]
     damage: Mapping[PartitionKey, Rows]
+    gap_rows: pa.Table
 
     @property
     def left_spans(self) -> dict[tuple[str, str], int]:
@@ -64,7 +68,8 @@ def repair_state(
     generations, coverage = published(context, sorted(wanted))
     for topic, topic_id in _only_ids(replicas).items():
         coverage.adopt(topic, topic_id)
-    rows = not_compacted(context.tables.rows(GAPS, context.source_id, GAP_COLUMNS))
+    gap_rows = context.tables.rows(GAPS, context.source_id, GAP_COLUMNS)
+    rows = not_compacted(gap_rows)
     gaps = fillable_gaps((row for row in rows if row["topic"] in wanted), coverage)
     damage: dict[PartitionKey, Rows] = {}
     if gaps:
@@ -74,7 +79,7 @@ def repair_state(
             start = region_of(row)[0]
             if key in gaps and start < coverage.counts_until(key, start, row["generation"]):
                 damage.setdefault(key, []).append({**row, "topic_id": key.topic_id})
-    return RepairState(generations, coverage, gaps, damage)
+    return RepairState(generations, coverage, gaps, damage, gap_rows)
 
 
 def _only_ids(replicas: Iterable[Replica]) -> dict[str, str]:

@@ -1,13 +1,11 @@
 """What a run did, for a person and for a machine. Pure."""
 
 import json
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
 from seglake.errors import ExitCode
 from seglake.kafka_log.gap_ranges import GapRanges
 from seglake.kafka_log.short_logs import ShortLog
-from seglake.log_tables.ledger_layers import INGESTED, RangeKind
 from seglake.pipelines.offset_places import GapsByPartition, named_counts, named_gaps
 from seglake.pipelines.progress import show_bytes, show_count
 from seglake.pipelines.segment_ingest.committing.concurrent_ranges import ConcurrentRange
@@ -17,8 +15,15 @@ from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import C
 from seglake.pipelines.segment_ingest.report.gap_report import gap_lines, json_gaps
 from seglake.pipelines.segment_ingest.report.left_on_disk import LeftOnDisk, shown_left
 from seglake.pipelines.segment_ingest.report.planned_ranges import PlannedRange
-from seglake.pipelines.segment_ingest.report.refills import shown_refills
+from seglake.pipelines.segment_ingest.report.refills import shown_left_in_copies, shown_refills
 from seglake.pipelines.segment_ingest.report.salvaged import shown_salvaged
+from seglake.pipelines.segment_ingest.report.shown_lines import listed as _listed
+from seglake.pipelines.segment_ingest.report.shown_lines import (
+    shown_concurrent,
+    shown_damage,
+    shown_doubt,
+    shown_plan,
+)
 from seglake.pipelines.segment_ingest.report.stuck import StuckPartition
 from seglake.pipelines.segment_ingest.report.unread import (
     OpenTransactionAction,
@@ -28,8 +33,6 @@ from seglake.pipelines.segment_ingest.report.unread import (
 from seglake.pipelines.segment_ingest.report.unread_files import UnreadEntry, need_a_look
 from seglake.printable import as_lines
 
-_MOST_LINES = 20
-_MOST_PLANNED = 10
 _LEFT_OUT = (
     "its records are left out; --set read.undecided_transactions=rows ingests them, marked open"
 )
@@ -164,8 +167,8 @@ class IngestSummary:
         gaps: those that this run recorded and did not fill, by cause and partition.
         repaired: gaps that it filled, or a dry run would fill, by partition; their offsets are
             those that came, or would.
-        refilled: records that older copies brought and the cleaner had removed where the others
-            were read, by partition; of a dry run offsets of which they may have some.
+        refilled: records that older copies brought, or of a dry run would bring, by partition.
+        left_in_copies: records that older copies still have and nobody asked for, by partition.
         odd_rows: the counts of `RunCounts` that say something of rows, by partition.
         internal_topics_left_out: those of the sources that nobody asked for.
         taken: partitions of which something was committed; `topics` theirs.
@@ -184,6 +187,7 @@ class IngestSummary:
     gaps: dict[str, GapsByPartition] = field(default_factory=dict)
     repaired: dict[str, GapRanges] = field(default_factory=dict)
     refilled: dict[str, int] = field(default_factory=dict)
+    left_in_copies: dict[str, int] = field(default_factory=dict)
     salvaged: Salvaged = field(default_factory=Salvaged)
     odd_rows: dict[str, dict[str, int]] = field(default_factory=dict)
     internal_topics_left_out: list[str] = field(default_factory=list)
@@ -237,7 +241,7 @@ class IngestSummary:
         planned = self.planned.planned_ranges
         damage = [range_ for range_ in planned if range_.is_damage]
         offsets = [range_ for range_ in planned if not range_.is_damage]
-        lines = [self._headline()]
+        lines = [self._headline(), *shown_left_in_copies(self.left_in_copies)]
         lines += shown_plan("would be ingested", offsets, is_verbose=is_verbose)
         lines += shown_plan("would be quarantined", damage, is_verbose=is_verbose)
         if self.recovered_topics:
@@ -310,7 +314,8 @@ class IngestSummary:
         left = shown_left(findings.left_on_disk)
         if left:
             return f"nothing ingested in {places}: {left}"
-        if findings.left_out or findings.refused or need_a_look(findings.unread_files):
+        is_left = findings.left_out or findings.refused or self.left_in_copies
+        if is_left or need_a_look(findings.unread_files):
             return f"nothing ingested in {places}"
         return f"nothing new in {places}"
 
@@ -354,48 +359,3 @@ class IngestSummary:
             shown_doubt(text, is_dry_run=self.is_dry_run) if text in taken else text
             for text in self.findings.unknown_outcomes
         ]
-
-
-def shown_doubt(text: str, *, is_dry_run: bool) -> str:
-    """An unknown outcome of which something was ingested, or would be."""
-    said = "would be ingested" if is_dry_run else "was ingested"
-    return f"{text}, and {said} as that: look at it"
-
-
-def shown_damage(
-    defects: Mapping[str, int],
-    damaged: Mapping[str, int],
-    size_bytes: int,
-    too_large: Sequence[str],
-) -> list[str]:
-    """The line that says what was quarantined, by defect code and by partition, and the remedy."""
-    if not damaged:
-        return []
-    codes = ", ".join(f"{count} {code}" for code, count in sorted(defects.items()))
-    line = f"quarantined: {codes} ({show_bytes(size_bytes)}) in {named_counts(damaged)}"
-    return [line, *_listed("too large", too_large)]
-
-
-def shown_plan(
-    label: str, planned: Sequence[PlannedRange | PlannedFill], *, is_verbose: bool
-) -> list[str]:
-    """The lines that say what a dry run would do: the first, or all."""
-    most = len(planned) if is_verbose else _MOST_PLANNED
-    return _listed(label, planned, most, "with -v or --json")
-
-
-def shown_concurrent(ranges: Sequence[ConcurrentRange]) -> list[str]:
-    """The lines that say who was faster."""
-    ingested = [range_ for range_ in ranges if range_.kind in INGESTED]
-    filled = [range_ for range_ in ranges if range_.kind is RangeKind.REPAIR]
-    lines = _listed("a concurrent run ingested", ingested)
-    return lines + _listed("a concurrent run filled", filled)
-
-
-def _listed(
-    label: str, lines: Sequence[object], most: int = _MOST_LINES, where: str = "with --json"
-) -> list[str]:
-    shown = [f"{label}: {line}" for line in lines[:most]]
-    if len(lines) > most:
-        shown.append(f"{label}: … and {len(lines) - most} more (all of them {where})")
-    return shown

@@ -13,10 +13,7 @@ from seglake.pipelines.segment_ingest.report.gap_report import GapsByPlace
 
 
 def refilled_records(refills: RefillResult) -> dict[str, int]:
-    """Count the records that older copies brought, by partition.
-
-    Of a dry run, count the offsets that the lake lacks by compaction and a copy may have.
-    """
+    """Count the records that older copies brought, or of a dry run would bring, by partition."""
     found = Counter({} if refills.results else refills.expected)
     for result in refills.results:
         found[str(result.key)] += result.totals.records
@@ -46,11 +43,31 @@ def without_refilled(
 
 
 def shown_refills(refilled: Mapping[str, int], *, is_dry_run: bool) -> list[str]:
-    """Return the line that says what older copies brought, or may bring."""
+    """Return the line that says what older copies brought, or would bring."""
     if not refilled:
         return []
     count, places = sum(refilled.values()), named_counts(refilled)
-    if is_dry_run:
-        offsets = show_count(count, "offset")
-        return [f"may be filled from older copies: {offsets} compacted in the lake in {places}"]
-    return [f"taken from older copies: {show_count(count, 'compacted record')} in {places}"]
+    said = "would be taken from older copies" if is_dry_run else "taken from older copies"
+    return [f"{said}: {show_count(count, 'compacted record')} in {places}"]
+
+
+def shown_left_in_copies(left: Mapping[str, int]) -> list[str]:
+    """Return the line that says what older copies still have, and how to take it."""
+    if not left:
+        return []
+    count, places = sum(left.values()), named_counts(left)
+    return [
+        f"left in older copies: {show_count(count, 'record')} that the lake calls compacted, "
+        f"{places}; the same call with --older-copies takes them"
+    ]
+
+
+def behind_note(offsets: Mapping[str, int]) -> list[str]:
+    """Return the note on replicas whose cleaner is behind that of those the lake was read from."""
+    if not offsets:
+        return []
+    count = show_count(sum(offsets.values()), "offset")
+    return [
+        f"up to {count} that the lake calls compacted may still be in replicas whose cleaner is "
+        f"behind: {named_counts(offsets)}; --older-copies takes what they have"
+    ]

@@ -38,7 +38,11 @@ from seglake.pipelines.segment_ingest.report.left_on_disk import left_on_disk
 from seglake.pipelines.segment_ingest.report.left_out import LeftOut, final_partitions
 from seglake.pipelines.segment_ingest.report.limits import limits_crossed
 from seglake.pipelines.segment_ingest.report.planned_ranges import planned_ranges
-from seglake.pipelines.segment_ingest.report.refills import refilled_records, without_refilled
+from seglake.pipelines.segment_ingest.report.refills import (
+    behind_note,
+    refilled_records,
+    without_refilled,
+)
 from seglake.pipelines.segment_ingest.report.round_result import RoundResult
 from seglake.pipelines.segment_ingest.report.stuck import stuck_partitions
 from seglake.pipelines.segment_ingest.report.too_large import log_dirs_of, too_large
@@ -100,6 +104,7 @@ def summarize(facts: RunFacts) -> IngestSummary:
         gaps=gaps,
         repaired=repaired_gaps(repairs),
         refilled=refilled_records(repairs.refills),
+        left_in_copies=dict(repairs.left.records),
         salvaged=facts.salvaged,
         odd_rows=odd_rows,
         internal_topics_left_out=sorted(
@@ -305,7 +310,8 @@ def _notes(facts: RunFacts, gaps: GapsByPlace) -> list[str]:
         notes += [note for partition in done.look.same for note in partition.bounds.notes]
         notes += [note for result in done.committed for note in _zero_tails(result)]
     unproved = _unproved_offsets(facts.rounds, None if facts.context.is_dry_run else gaps)
-    return _once([*notes, *unproved, *facts.repairs.notes, *_whole_batches(facts)])
+    behind = behind_note(facts.repairs.left.offsets)
+    return _once([*notes, *unproved, *facts.repairs.notes, *behind, *_whole_batches(facts)])
 
 
 def _whole_batches(facts: RunFacts) -> Iterator[str]:

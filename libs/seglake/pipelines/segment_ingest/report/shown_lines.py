@@ -1,0 +1,59 @@
+"""Lines that the summaries of several commands share. Pure."""
+
+from collections.abc import Mapping, Sequence
+
+from seglake.log_tables.ledger_layers import INGESTED, RangeKind
+from seglake.pipelines.offset_places import named_counts
+from seglake.pipelines.progress import show_bytes
+from seglake.pipelines.segment_ingest.committing.concurrent_ranges import ConcurrentRange
+from seglake.pipelines.segment_ingest.repair.repair_candidates import PlannedFill
+from seglake.pipelines.segment_ingest.report.planned_ranges import PlannedRange
+
+_MOST_LINES = 20
+_MOST_PLANNED = 10
+
+
+def shown_doubt(text: str, *, is_dry_run: bool) -> str:
+    """An unknown outcome of which something was ingested, or would be."""
+    said = "would be ingested" if is_dry_run else "was ingested"
+    return f"{text}, and {said} as that: look at it"
+
+
+def shown_damage(
+    defects: Mapping[str, int],
+    damaged: Mapping[str, int],
+    size_bytes: int,
+    too_large: Sequence[str],
+) -> list[str]:
+    """The line that says what was quarantined, by defect code and by partition, and the remedy."""
+    if not damaged:
+        return []
+    codes = ", ".join(f"{count} {code}" for code, count in sorted(defects.items()))
+    line = f"quarantined: {codes} ({show_bytes(size_bytes)}) in {named_counts(damaged)}"
+    return [line, *listed("too large", too_large)]
+
+
+def shown_plan(
+    label: str, planned: Sequence[PlannedRange | PlannedFill], *, is_verbose: bool
+) -> list[str]:
+    """The lines that say what a dry run would do: the first, or all."""
+    most = len(planned) if is_verbose else _MOST_PLANNED
+    return listed(label, planned, most, "with -v or --json")
+
+
+def shown_concurrent(ranges: Sequence[ConcurrentRange]) -> list[str]:
+    """The lines that say who was faster."""
+    ingested = [range_ for range_ in ranges if range_.kind in INGESTED]
+    filled = [range_ for range_ in ranges if range_.kind is RangeKind.REPAIR]
+    lines = listed("a concurrent run ingested", ingested)
+    return lines + listed("a concurrent run filled", filled)
+
+
+def listed(
+    label: str, lines: Sequence[object], most: int = _MOST_LINES, where: str = "with --json"
+) -> list[str]:
+    """Return a line for each, the first of many only."""
+    shown = [f"{label}: {line}" for line in lines[:most]]
+    if len(lines) > most:
+        shown.append(f"{label}: … and {len(lines) - most} more (all of them {where})")
+    return shown
