@@ -15,6 +15,7 @@ RUN --mount=type=cache,target=/root/.cache/pip \
        --only-binary :all: --no-binary pyspark --requirement requirements.txt
 COPY LICENSE README.md pyproject.toml ./
 COPY libs libs
+COPY jobs jobs
 COPY jobs /opt/seglake/jobs
 RUN /opt/venv/bin/pip install --no-cache-dir --no-deps --no-build-isolation . \
     && packages=$(/opt/venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))') \

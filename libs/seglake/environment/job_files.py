@@ -1,0 +1,20 @@
+"""Effect: prints the folder of the job files that spark-submit runs.
+
+python -m seglake.environment.job_files
+"""
+
+import sys
+from pathlib import Path
+
+JOB_FOLDER = Path(__file__).resolve().parents[1] / "jobs"
+"""Part of the wheel; a link in a checkout."""
+
+
+def main() -> int:
+    """Print the folder."""
+    sys.stdout.write(f"{JOB_FOLDER}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
