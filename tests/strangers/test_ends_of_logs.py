@@ -9,7 +9,17 @@ import pytest
 from seglake.task_engine.engine import Engine
 from support.accounts import imbalances_of
 from support.audits import audited
-from support.encoder import EncodedBatch, Partition, Record, Segment, message, write_log_dir
+from support.encoder import (
+    Codec,
+    EncodedBatch,
+    Partition,
+    Record,
+    Segment,
+    message,
+    record_batch,
+    wrapper,
+    write_log_dir,
+)
 from support.lakes import ingested, read_table, replayed
 from support.made_logs import made_batches, write_over
 from support.taken import gaps_taken, offsets_taken
@@ -159,6 +169,55 @@ def test_of_a_dead_disk_nothing_waits_and_the_end_is_kept(
     assert (again.exit_code, again.findings.not_ingested_yet) == (0, [])
     assert read_table(lake, "quarantine") == rows
     assert (imbalances_of(lake), audited(lake).exit_code) == ([], 0)
+
+
+def _claiming(base: int, delta: int, count: int, codec: Codec = Codec.NONE) -> bytes:
+    """The end of a log in a batch of 30 offsets whose header says otherwise; it is cut."""
+    records = [Record(None, b"v")] * 30
+    whole = record_batch(10, records, codec=codec).data
+    return (
+        struct.pack(">q", base)
+        + whole[8:23]
+        + struct.pack(">i", delta)
+        + whole[27:57]
+        + (struct.pack(">i", count) + whole[61:-1])
+    )
+
+
+@pytest.mark.parametrize(
+    ("end", "lost"),
+    [
+        (_claiming(10, 29, 30), [(10, 40, "quarantined")]),
+        (_claiming(10, 29, 30, Codec.ZSTD), [(10, 40, "quarantined")]),
+        (_claiming(10, 29, 30)[:50], [(10, 11, "quarantined")]),
+        (_claiming(10, 29, 30)[:14], [(10, 11, "quarantined")]),
+        (_flipped(_NEXT) + _THIRD[:-9], [(10, 20, "quarantined")]),
+        (_claiming(1 << 30, 29, 30), []),
+        (_claiming(11, 29, 30), []),
+        (_claiming(10, (1 << 31) - 12, 30), []),
+        (_claiming(10, (1 << 30) - 1, 1 << 30, Codec.ZSTD), []),
+        (struct.pack(">q", 1 << 30) + _NEXT[8:40], []),
+        (_flipped(_NEXT) + struct.pack(">q", 1 << 30) + _THIRD[8:-9], [(10, 15, "quarantined")]),
+        (message(10, Record(b"k", b"v"), 1).data[:-1], [(10, 11, "quarantined")]),
+        (message(1 << 30, Record(b"k", b"v"), 1).data[:-1], []),
+        (wrapper(10, [Record(b"k", b"v")] * 5, 1, Codec.GZIP).data[:-1], [(10, 15, "quarantined")]),
+    ],
+)
+def test_an_unfinished_batch_hides_the_offsets_with_which_it_continues_the_log(
+    end: bytes, lost: list[tuple[int, int, str]], tmp_path: Path, lake: Path
+) -> None:
+    disk = _disk(tmp_path / "disk", (0, _SOUND, end))
+    summary = ingested(disk, lake, read=_LOG_END)
+    assert (summary.exit_code, gaps_taken(lake)) == (3, lost)
+    assert (_quarantined(lake), offsets_taken(lake)) == (end, [*range(10)])
+    assert (imbalances_of(lake), audited(lake).exit_code) == ([], 0)
+    write_log_dir(
+        tmp_path / "other",
+        [Partition("orders", 0, [Segment(0, made_batches("orders", 0, range(60)))])],
+        broker_id=1,
+    )
+    ingested([disk, tmp_path / "other"], lake, read=_LOG_END)
+    assert offsets_taken(lake) == [*range(60)]
 
 
 def test_another_replica_fills_the_end_of_a_dead_disk(

@@ -72,6 +72,7 @@ class SegmentWalk:
         limit_offset = last_limit if bounds.is_last else bounds.limit_offset
         self._resync = Resync(window, self._stop, limit_offset, bounds.anchors)
         self._end = UnfinishedEnd(window, last_limit)
+        self._begun_offset = 0  # up to where unfinished batches continue the log
         self._compares_neighbours = compares_neighbours
         self._messages = MessageRunFinder(
             window,
@@ -316,6 +317,8 @@ class SegmentWalk:
         claims = self._end.claims(defect.position, self._order.next_offset)
         if claims is None:
             return defect
+        believed_end = claims.believed_end(max(self._order.next_offset, self._begun_offset))
+        self._begun_offset = max(believed_end or 0, self._begun_offset)
         return replace(
             defect,
             base_offset=claims.base_offset,
@@ -323,7 +326,7 @@ class SegmentWalk:
             record_count=claims.record_count,
             magic=claims.magic,
             codec_id=claims.codec_id,
-            unfinished_offset=claims.next_offset,
+            unfinished_offset=believed_end,
         )
 
     def _defect(

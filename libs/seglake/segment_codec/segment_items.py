@@ -64,8 +64,8 @@ class Defect:
 
     Attributes:
         expected_offset: the end offset of the valid batches before it.
-        unfinished_offset: the end of what a batch claims that its writer did not finish and never
-            will, None for other damage.
+        unfinished_offset: the end of what a batch has that its writer did not finish and never
+            will, None for other damage, and where nothing shows that its header is true.
         content: the bytes, where they lie inside of the compressed batch at `position`, whose
             codec is `codec_id`; None: they lie in the file.
     """

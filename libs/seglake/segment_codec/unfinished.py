@@ -17,6 +17,7 @@ from seglake.segment_codec.zero_bytes import ZeroEnd
 _MOST_FILE_BYTES = (1 << 31) - 1  # a broker counts the bytes of a segment in an int32
 _INT16, _INT32, _INT64 = ((1 << bits) - 1 for bits in (15, 31, 63))
 _KNOWN_ATTRIBUTES = 0x7F  # of magic 2; a writer leaves the other bits zero
+_MOST_RECORDS = 1 << 24  # of a batch whose checksum does not hold
 _NONE = -1  # how Kafka writes an epoch, a time, a producer or a sequence that a batch has not
 
 
@@ -40,6 +41,25 @@ class HeaderClaims(NamedTuple):
         """The end of the offsets that the batch has at least."""
         last = self.base_offset if self.last_offset is None else self.last_offset
         return None if last is None else last + 1
+
+    def believed_end(self, expected_offset: int) -> int | None:
+        """Return the end of the offsets that the batch has, as far as its header is believed.
+
+        No checksum covers the claims. A writer goes on where the log ends, with one record for
+        each offset, and a batch has so many that a producer may send. None for any other batch.
+
+        Args:
+            expected_offset: where the log ends before it.
+        """
+        end = self.next_offset
+        if end is None or self.base_offset is None:
+            return None
+        is_wrapper = self.magic in (0, 1) and self.codec_id != Codec.NONE  # it names its last one
+        start = expected_offset if is_wrapper else self.base_offset
+        count = end - start
+        has_all = self.record_count in (None, count)
+        is_next = start == expected_offset and has_all and 0 < count <= _MOST_RECORDS
+        return end if is_next else None
 
 
 class UnfinishedEnd:
