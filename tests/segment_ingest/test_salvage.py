@@ -106,6 +106,24 @@ def without_one_field(record: OracleRecord, original: OracleRecord, row: Row) ->
     return record._replace(**{field: there})
 
 
+@pytest.mark.parametrize(
+    ("name", "offset", "timestamp_ms", "timestamp_type"),
+    [("inner_crc_bad__v0", 207, None, -1), ("inner_crc_bad__v1", 110, 1_700_000_000_000, None)],
+)
+def test_message_inside_of_a_set_is_salvaged_alone(
+    name: str, offset: int, timestamp_ms: int | None, timestamp_type: int | None, tmp_path: Path
+) -> None:
+    """The message was made by hand, with one wrong bit in its checksum."""
+    case, lake = corrupt_case(name), tmp_path / "lake"
+    ingested(case.log_dir, lake, read=SALVAGE)
+    (row,) = salvaged_rows(lake)
+    assert (row["offset"], row["key"], row["value"]) == (offset, None, b"made-1")
+    assert (row["timestamp_ms"], row["timestampType"]) == (timestamp_ms, timestamp_type)
+    assert (row["defect_code"], row["damage"]) == ("inner_crc_mismatch", "crc_field")
+    assert row["is_damaged"] is False
+    assert offset not in offsets_in(lake, "records")
+
+
 def test_nothing_changes_without_the_setting(tmp_path: Path) -> None:
     disk, plain, lake = damaged_disk(tmp_path / "disk"), tmp_path / "plain", tmp_path / "lake"
     summary = ingested(disk, plain)
@@ -188,9 +206,13 @@ def test_records_of_a_sound_replica_take_the_place_of_salvaged_ones(tmp_path: Pa
 
 
 def test_batches_that_a_replica_of_the_same_run_fills_are_not_salvaged(tmp_path: Path) -> None:
-    disks = [damaged_disk(tmp_path / "one"), make_log_dir(tmp_path / "two", EDGES, broker_id=2)]
+    """Both replicas are damaged, and each has what the other lacks."""
+    two = make_log_dir(tmp_path / "two", EDGES, broker_id=2)
+    log = two / "orders-0" / f"{0:020}.log"
+    flip(log, log.read_bytes().index(value_of("orders", 0, 7)))
     lake = tmp_path / "lake"
-    summary = ingested(disks, lake, read=SALVAGE)
+    summary = ingested([damaged_disk(tmp_path / "one"), two], lake, read=SALVAGE)
+    assert len(read_table(lake, "quarantine")) == 2
     assert (summary.salvaged, salvaged_rows(lake)) == (Salvaged(), [])
     assert offsets_in(lake, "records") == [*range(40)]
 
