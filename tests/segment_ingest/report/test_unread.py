@@ -98,11 +98,13 @@ def test_how_a_log_ends_is_said_behind_what_is_ingested(tail: TailKind) -> None:
 def test_only_the_part_of_a_lost_tail_that_nothing_covers_yet_is_named() -> None:
     loser = OtherReplica(replica(broker_id=2), (), 130, divergence_offset=60, common_next_offset=60)
     partition = beside(surveyed(), loser)
-    (lost,) = lost_tails(partition)
+    (lost,) = lost_tails(partition, Settings())
     assert (lost.from_offset, lost.log_end_offset) == (100, 130)
     assert lost.reason.startswith("offsets [100, 130) in /disks/2/orders-0, which are not in the")
     assert unread_ranges(partition, Settings()) == []  # no later run takes them
     covered = replace(partition, covered=((0, 120),))
-    assert [found.from_offset for found in lost_tails(covered)] == [120]
+    assert [found.from_offset for found in lost_tails(covered, Settings())] == [120]
     below = beside(partition, replace(loser, log_end_offset=100))
-    assert lost_tails(below) == []
+    assert lost_tails(below, Settings()) == []
+    to_the_end = Settings.from_mappings([("t", {"read": {"upper_bound": "log_end"}})])
+    assert lost_tails(partition, to_the_end) == []  # quarantine has it after this run

@@ -39,6 +39,7 @@ from seglake.pipelines.segment_ingest.repair.repair import RepairResult, expecte
 from seglake.pipelines.segment_ingest.repair.salvage import salvage
 from seglake.pipelines.segment_ingest.replica_conflicts.conflicts import (
     ConflictRows,
+    clashes_above,
     clashes_of_duplicates,
     clashes_with_lake,
     clashes_with_replicas,
@@ -267,7 +268,8 @@ def _round(replicas: Sequence[Replica], context: RunContext) -> RoundResult:
     new = ConflictRows(clashes_with_replicas(look.wanted, context), generations, context)
     clashes = clashes_with_lake(look.same, coverage, context)
     second = clashes_of_duplicates(look.duplicates, look.check.second_logs, coverage, context)
-    old = ConflictRows([*clashes, *second], generations, context)
+    above = clashes_above(look.same, look.check.lost_to_newer_epoch, coverage, context)
+    old = ConflictRows([*clashes, *second, *above], generations, context)
     superseded = tuple(lost_elections(look.same, clashes, coverage, context))
     unread = _unread(look.wanted)
     ranges = [

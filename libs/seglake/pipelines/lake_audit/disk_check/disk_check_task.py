@@ -149,6 +149,7 @@ class _Check:
         self._piece = piece
         self._report = PieceReport()
         self._quarantined: frozenset[tuple[str, int]] = frozenset()
+        self._of_losers: frozenset[tuple[int, int, int]] = frozenset()
         self._builder = ColumnBuilder(
             piece.max_decompressed_batch_bytes, piece.read.decoded_bytes, LOWEST_OFFSET
         )
@@ -160,6 +161,7 @@ class _Check:
     def run(self) -> PieceReport:
         try:
             self._quarantined = self._piece.lake.quarantined(self._piece.broker_id)
+            self._of_losers = self._piece.lake.of_losers()
             for index in range(len(self._piece.files)):
                 self._read(index)
             self._flush()
@@ -189,7 +191,9 @@ class _Check:
                 if isinstance(item, Defect):
                     self._report.damaged_spans += 1
                 elif not isinstance(item, Tail):
-                    self._take(item, (file.name, item.position) in self._quarantined)
+                    batch = item.last_offset, item.crc, item.size_bytes
+                    is_there = (file.name, item.position) in self._quarantined
+                    self._take(item, is_there or batch in self._of_losers)
 
     def _take(self, unit: Unit, is_quarantined: bool) -> None:
         """Queue a batch whose records the lake may have, note one that it has not ingested."""

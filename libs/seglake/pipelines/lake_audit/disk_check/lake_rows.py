@@ -11,6 +11,7 @@ from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS, Table
 from seglake.pipelines.lake_audit.disk_check.record_compare import PAYLOAD_COLUMNS
 from seglake.pipelines.lake_audit.ledger import LakePartition, PartitionLedger
 from seglake.pipelines.lake_audit.texts import is_one_of
+from seglake.segment_codec.errors import DefectCode
 from seglake.storage.storage import Storage
 
 _KEY_COLUMNS = ("source_id", "topic_id", "partition")
@@ -67,6 +68,18 @@ class LakeRows:
         found.sort(key=lambda row: (row["generation"] or 0, row["resolution"] is not None))
         newest = {(row["segment"], row["position"]): row["resolution"] for row in found}
         return frozenset(place for place, resolution in newest.items() if resolution is None)
+
+    def of_losers(self) -> frozenset[tuple[int, int, int]]:
+        """Last offset, checksum and size of the batches of other copies that are in quarantine.
+
+        Several copies may have the same batch, which is listed for one of them.
+        """
+        columns = ("topic", "defect_code", "last_offset", "expected_crc", "length_bytes")
+        return frozenset(
+            (row["last_offset"], row["expected_crc"], row["length_bytes"])
+            for row in self._read(QUARANTINE, columns, []).to_pylist()
+            if row["defect_code"] == DefectCode.REPLICA_CONFLICT
+        )
 
     def _read(self, table: Table, columns: Sequence[str], only: Sequence[Within]) -> pa.Table:
         """The partition's rows of a table that meet the conditions."""

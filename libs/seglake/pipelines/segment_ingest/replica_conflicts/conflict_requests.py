@@ -12,6 +12,7 @@ from seglake.log_dirs.batch_walk import BatchHead
 from seglake.log_tables.coverage import Coverage
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.segment_ingest.replica_conflicts.duplicate_logs import DuplicateLog
+from seglake.pipelines.segment_ingest.replica_conflicts.listed_copies import ListedCopy
 from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import CompareRequest
 from seglake.pipelines.segment_ingest.run_context import RunContext
 from seglake.segment_codec.log_dir import OFFSET_MAX
@@ -29,6 +30,7 @@ def replica_requests(
     partition: SurveyedPartition, offsets: OffsetRange, storage: Storage
 ) -> Iterator[CompareRequest]:
     """The chosen copy against each of its other replicas, over offsets that a run wants."""
+    before: tuple[ListedCopy, ...] = ()
     for other in partition.other_replicas:
         stop = min(offsets[1], other.log_end_offset)
         if offsets[0] < stop:
@@ -39,7 +41,41 @@ def replica_requests(
                 offsets=(offsets[0], stop),
                 divergence_offset=other.divergence_offset,
                 is_same_broker=partition.replica.may_be_duplicate_of(other.replica),
+                before=before,
             )
+            before += (ListedCopy(other.replica, other.divergence_offset),)
+
+
+def tail_requests(
+    partition: SurveyedPartition, coverage: Coverage, context: RunContext, *, has_lost: bool
+) -> Iterator[CompareRequest]:
+    """What copies that lost an election have above all offsets that the tables have, or get.
+
+    Args:
+        has_lost: whether the chosen copy lost one to what the tables have.
+    """
+    key, choice = partition.key, partition.choice
+    copies = [(other.replica, other.divergence_offset) for other in choice.other_replicas]
+    ends = [other.log_end_offset for other in choice.other_replicas]
+    start = max((stop for _, stop in coverage.current_ranges(key)), default=0)
+    if has_lost:
+        end = sound_end(choice.surveys)
+        lost_from = coverage.same_log_until(key, choice.leader_epochs.without_end, end)
+        copies, ends = [(choice.chosen, lost_from), *copies], [end, *ends]
+    else:
+        start = max(start, partition.bounds.log_end_offset)
+    before: tuple[ListedCopy, ...] = ()
+    for (copy, divergence), end in zip(copies, ends, strict=True):
+        if max(start, divergence) < end:
+            yield CompareRequest(
+                storage=context.storage,
+                ours=(),
+                theirs=copy,
+                offsets=(start, end),
+                divergence_offset=divergence,
+                before=before,
+            )
+            before += (ListedCopy(copy, divergence),)
 
 
 def lake_requests(
@@ -54,6 +90,7 @@ def lake_requests(
         (other.replica, other.divergence_offset, other.log_end_offset, other.divergence_offset)
         for other in choice.other_replicas
     ]
+    before: tuple[ListedCopy, ...] = ()
     for copy, first, copy_end, divergence in copies:
         for offsets in common(coverage.current_ranges(key), (first, copy_end)):
             yield CompareRequest(
@@ -62,7 +99,9 @@ def lake_requests(
                 theirs=copy,
                 offsets=offsets,
                 divergence_offset=divergence,
+                before=before,
             )
+        before += (ListedCopy(copy, divergence, first),)
 
 
 def duplicate_requests(

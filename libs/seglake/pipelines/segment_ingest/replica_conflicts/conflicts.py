@@ -5,13 +5,14 @@ runs ingested is compared by way of the lake's batches, and only from where lead
 """
 
 import uuid
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import itemgetter
 from typing import TypeVar
 
 from seglake.kafka_log.offset_ranges import common
+from seglake.kafka_log.read_policy import UpperBound
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.lake.parquet_files import DataFile
 from seglake.lake.tables import QUARANTINE
@@ -25,12 +26,14 @@ from seglake.pipelines.segment_ingest.replica_conflicts.conflict_requests import
     duplicate_requests,
     lake_requests,
     replica_requests,
+    tail_requests,
 )
 from seglake.pipelines.segment_ingest.replica_conflicts.duplicate_logs import DuplicateLog
 from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import (
     CompareRequest,
     ConflictCount,
     FoundConflicts,
+    Listed,
     RecordReport,
     RecordRequest,
     Winner,
@@ -48,12 +51,10 @@ R = TypeVar("R")
 _MOST_INLINE_BYTES = 64 << 20
 _TASK_BYTES = 256 << 20
 _TASK_REQUESTS = 256
-_PLACE_COLUMNS = (
-    *("topic", "partition", "broker_id"),
-    *("segment", "position", "raw_sha256", "defect_code"),
+_LISTED_COLUMNS = (
+    *("topic", "partition", "defect_code", "last_offset"),
+    *("expected_crc", "length_bytes", "raw_is_complete"),
 )
-
-Place = tuple[str, int, str]  # segment, position, hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +92,29 @@ def clashes_with_lake(
         request
         for partition in partitions
         for request in lake_requests(partition.choice, coverage, context)
+    ]
+    return _clashes(asked, context)
+
+
+def clashes_above(
+    partitions: Iterable[SurveyedPartition],
+    lost: Container[PartitionKey],
+    coverage: Coverage,
+    context: RunContext,
+) -> list[Clash]:
+    """Find what only losing copies have above the end of the log, which nobody will write on.
+
+    Args:
+        lost: partitions whose chosen copy lost an election to what the lake has.
+    """
+    settings = context.settings
+    if settings.read.upper_bound is not UpperBound.LOG_END or settings.select.has_window:
+        return []
+    asked = [
+        request
+        for partition in partitions
+        if partition.unread_reason is None
+        for request in tail_requests(partition, coverage, context, has_lost=partition.key in lost)
     ]
     return _clashes(asked, context)
 
@@ -163,20 +187,20 @@ class ConflictRows:
         topic, partition, _ = compare.key
         following = {topic: self._generations[topic] + 1}
         settings = replace(decode_settings(self._context), generations=following)
-        known = self._known.get((topic, partition, compare.theirs.broker_id), frozenset())
+        known = self._known.get((topic, partition), frozenset())
         return RecordRequest(compare, known, settings)
 
     @cached_property
-    def _known(self) -> dict[tuple[str, int, int | None], frozenset[Place]]:
-        """The conflicts that are recorded, by topic, partition and broker."""
-        found: dict[tuple[str, int, int | None], set[Place]] = {}
+    def _known(self) -> dict[tuple[str, int], frozenset[Listed]]:
+        """The conflicts that are recorded, by topic and partition."""
+        found: dict[tuple[str, int], set[Listed]] = {}
         tables, source_id = self._context.tables, self._context.source_id
-        for row in tables.rows(QUARANTINE, source_id, _PLACE_COLUMNS).to_pylist():
+        for row in tables.rows(QUARANTINE, source_id, _LISTED_COLUMNS).to_pylist():
             if row["defect_code"] == DefectCode.REPLICA_CONFLICT:
-                place = (row["segment"], row["position"], row["raw_sha256"])
-                of = (row["topic"], row["partition"], row["broker_id"])
-                found.setdefault(of, set()).add(place)
-        return {of: frozenset(places) for of, places in found.items()}
+                of_batch = (row["last_offset"], row["expected_crc"], row["length_bytes"])
+                listed = Listed(*of_batch, is_complete=row["raw_is_complete"])
+                found.setdefault((row["topic"], row["partition"]), set()).add(listed)
+        return {of: frozenset(batches) for of, batches in found.items()}
 
 
 def commit_conflicts(
@@ -201,6 +225,8 @@ def commit_conflicts(
 
 
 def _clashes(requests: Sequence[CompareRequest], context: RunContext) -> list[Clash]:
+    if context.settings.read.upper_bound is not UpperBound.LOG_END:
+        requests = [replace(request, before=()) for request in requests]  # each copy shows its own
     found: list[FoundConflicts] = _run(find_conflicts, requests, context)
     return [
         Clash(request, conflicts.counts, conflicts.winner)

@@ -7,7 +7,7 @@ is none: what fails its checksum on either side says nothing.
 
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple, TypeVar
@@ -19,7 +19,13 @@ from seglake.lake.parquet_files import DataFile
 from seglake.lake.tables import QUARANTINE
 from seglake.log_dirs.batch_walk import BatchHead, LogHeads
 from seglake.log_tables.batch_rows import Place
-from seglake.log_tables.quarantine_rows import RawBytes, hash_of, most_raw_bytes, quarantine_row
+from seglake.log_tables.quarantine_rows import RawBytes, most_raw_bytes, quarantine_row
+from seglake.pipelines.segment_ingest.replica_conflicts.listed_copies import (
+    CopyBefore,
+    ListedCopy,
+    is_conflict,
+    overlap,
+)
 from seglake.segment_codec.errors import DefectCode, SegmentCodecError
 from seglake.segment_codec.segment import Defect
 from seglake.segment_decoding.decoded_rows import DecodedRows, Row
@@ -40,6 +46,7 @@ class CompareRequest:
         offsets: batches of `theirs` count that begin in here.
         divergence_offset: from here on `theirs` is the log of a leader that lost an election.
         is_same_broker: both logs are of one broker, which cannot lose an election to itself.
+        before: copies whose conflicts are not repeated.
     """
 
     storage: Storage
@@ -48,6 +55,7 @@ class CompareRequest:
     offsets: OffsetRange
     divergence_offset: int
     is_same_broker: bool = False
+    before: tuple[ListedCopy, ...] = ()
 
     @property
     def key(self) -> PartitionKey:
@@ -106,17 +114,26 @@ def counted(counts: Iterable[tuple[K, ConflictCount]]) -> dict[K, ConflictCount]
 class RecordRequest:
     """Conflicts to be written to `quarantine`.
 
-    `known` are those that it has: segment, position, and hash of the bytes.
+    `known` are those that it has.
     """
 
     compare: CompareRequest
-    known: frozenset[tuple[str, int, str]]
+    known: frozenset["Listed"]
     settings: DecodeSettings
 
     @property
     def walked_bytes(self) -> int:
         """As of the comparison."""
         return self.compare.walked_bytes
+
+
+class Listed(NamedTuple):
+    """A batch in quarantine, whichever copy it is of, and whether with all of its bytes."""
+
+    last_offset: int
+    crc: int
+    size_bytes: int
+    is_complete: bool
 
 
 class Winner(NamedTuple):
@@ -199,15 +216,20 @@ def _record(request: RecordRequest) -> RecordReport:
                 content = log.content(conflict.theirs, most_bytes)
             except StorageError:  # the copy goes away, as in `_conflicts`
                 break
-            place = _place(log, request)
-            position = place.origin_position + conflict.theirs.position
-            if (place.segment, position, hash_of(content)) not in request.known:
-                files.add(DecodedRows(QUARANTINE, [_row(conflict, content, place)]))
+            if not _is_listed(conflict.theirs, len(content), request.known):
+                files.add(DecodedRows(QUARANTINE, [_row(conflict, content, _place(log, request))]))
                 kinds[conflict.kind] += 1
         return RecordReport(_by_kind(kinds), files.finish())
     except BaseException:
         files.abandon()
         raise
+
+
+def _is_listed(head: BatchHead, kept_bytes: int, known: frozenset[Listed]) -> bool:
+    """Whether quarantine has a batch with as many bytes as would be kept of it."""
+    listed = Listed(head.last_offset, head.crc, head.size_bytes, is_complete=True)
+    is_cut = kept_bytes < head.size_bytes
+    return listed in known or (is_cut and listed._replace(is_complete=False) in known)
 
 
 def _by_kind(kinds: Counter[ConflictKind]) -> ConflictCount:
@@ -238,43 +260,37 @@ def _compared(request: CompareRequest, log: LogHeads) -> Iterator[_Conflict]:
         heads = reference.between(request.offsets)
     else:
         heads = (head for head in request.ours)
-    with closing(heads), closing(log.between(request.offsets)) as others:
+    before = [
+        CopyBefore(copy, _log_of(request.storage, copy.replica), request.offsets)
+        for copy in request.before
+    ]
+    with ExitStack() as stack:
+        others = stack.enter_context(closing(log.between(request.offsets)))
+        for opened in (heads, *(copy.heads for copy in before)):
+            stack.callback(opened.close)
         ours = next(heads, None)
         for theirs in others:
             while ours is not None and ours.last_offset < theirs.first_offset:
                 ours = next(heads, None)
             met = None if ours is None or ours.first_offset > theirs.last_offset else ours
             is_beyond = theirs.last_offset >= request.divergence_offset
-            if not _is_conflict(theirs, met, is_beyond=is_beyond) or not log.is_sound(theirs):
+            if not is_conflict(theirs, met, is_beyond=is_beyond) or not log.is_sound(theirs):
                 continue
             if met is not None and reference is not None and not reference.is_sound(met):
                 if not is_beyond:
                     continue
                 met = None
+            if any(copy.lists(theirs, met) for copy in before):
+                continue
             theirs = log.exact(theirs)
             if met is not None and reference is not None and not is_beyond:
                 met = reference.exact(met)
-                if not (_overlap(theirs, met) and _is_conflict(theirs, met, is_beyond=False)):
+                if not (overlap(theirs, met) and is_conflict(theirs, met, is_beyond=False)):
                     continue
             kind = _kind(theirs, met, is_beyond=is_beyond)
             if request.is_same_broker:
                 kind = ConflictKind.SAME_BROKER
             yield _Conflict(kind, theirs, met)
-
-
-def _overlap(one: BatchHead, other: BatchHead) -> bool:
-    return one.first_offset <= other.last_offset and other.first_offset <= one.last_offset
-
-
-def _is_conflict(theirs: BatchHead, ours: BatchHead | None, *, is_beyond: bool) -> bool:
-    if ours is None:
-        return is_beyond  # else the other side misses something
-    if (ours.last_offset, ours.crc) == (theirs.last_offset, theirs.crc):
-        return False
-    has_other_leader = None not in (ours.leader_epoch, theirs.leader_epoch) and (
-        ours.leader_epoch != theirs.leader_epoch
-    )
-    return is_beyond or has_other_leader or (ours.is_dense and theirs.is_dense)
 
 
 def _kind(theirs: BatchHead, ours: BatchHead | None, *, is_beyond: bool) -> ConflictKind:

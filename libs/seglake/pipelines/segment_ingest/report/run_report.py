@@ -211,7 +211,9 @@ def _findings(facts: RunFacts, limits: list[str], gaps: GapsByPlace) -> Findings
         not_ingested_yet=waiting,
         blocked=blocked,
         left_on_disk=left_on_disk(facts.observations, facts.coverage, has_window=has_window),
-        lost_elections=[range_ for partition in final for range_ in lost_tails(partition)],
+        lost_elections=[
+            range_ for partition in final for range_ in lost_tails(partition, settings)
+        ],
         stuck=stuck_partitions(facts.observations, facts.now, settings.limits.stuck_after),
         open_transactions=[
             open_ for partition in final for open_ in still_open(partition, settings)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from seglake.kafka_log.read_policy import Isolation
+from seglake.kafka_log.read_policy import Isolation, UpperBound
 from seglake.kafka_log.transactions.hanging_transactions import age_ms
 from seglake.pipelines.offset_places import shown_range
 from seglake.pipelines.progress import show_count, show_duration
@@ -114,8 +114,13 @@ def unread_ranges(partition: SurveyedPartition, settings: Settings) -> list[Unre
     return found
 
 
-def lost_tails(partition: SurveyedPartition) -> list[UnreadRange]:
-    """What other replicas have above all that is covered, and no run takes: it lost an election."""
+def lost_tails(partition: SurveyedPartition, settings: Settings) -> list[UnreadRange]:
+    """What other replicas have above all that is covered, and no run takes: it lost an election.
+
+    Nothing if the run puts it into quarantine.
+    """
+    if settings.read.upper_bound is UpperBound.LOG_END and not settings.select.has_window:
+        return []
     covered_offset = max([partition.bounds.next_offset, *(stop for _, stop in partition.covered)])
     found: list[UnreadRange] = []
     for other in partition.other_replicas:
@@ -123,7 +128,8 @@ def lost_tails(partition: SurveyedPartition) -> list[UnreadRange]:
         if start < stop:
             reason = (
                 f"offsets {shown_range(start, stop)} in {other.replica.folder}, which are not in "
-                "the log that won; quarantine lists them once that log reaches these offsets"
+                "the log that won; quarantine lists them once that log reaches these offsets, or"
+                " with --upper-bound log_end"
             )
             found.append(UnreadRange(str(partition.replica.key), reason, start, stop))
     return found

@@ -1,0 +1,62 @@
+"""Several copies may have the same batch that lost: it is listed for the first of them. Effect."""
+
+from typing import NamedTuple
+
+from seglake.kafka_log.offset_ranges import OffsetRange
+from seglake.kafka_log.replica import Replica
+from seglake.log_dirs.batch_walk import BatchHead, LogHeads
+
+
+class ListedCopy(NamedTuple):
+    """A copy that is compared before another one of its partition.
+
+    Attributes:
+        divergence_offset: as of `CompareRequest`.
+        start_offset: what lies below is not compared.
+    """
+
+    replica: Replica
+    divergence_offset: int
+    start_offset: int = 0
+
+
+class CopyBefore:
+    """A copy whose conflicts were listed, walked in step with one that follows it."""
+
+    def __init__(self, copy: ListedCopy, log: LogHeads, offsets: OffsetRange) -> None:
+        self._copy = copy
+        self._log = log
+        self.heads = log.between(offsets)
+        self._head = next(self.heads, None)
+
+    def lists(self, theirs: BatchHead, ours: BatchHead | None) -> bool:
+        """Whether the copy has the same batch, and it was listed."""
+        while self._head is not None and self._head.last_offset < theirs.last_offset:
+            self._head = next(self.heads, None)
+        head = self._head
+        if head is None or head.first_offset < self._copy.start_offset:
+            return False
+        is_same = head[1:3] == theirs[1:3] and head.size_bytes == theirs.size_bytes
+        is_beyond = head.last_offset >= self._copy.divergence_offset
+        return is_same and is_conflict(head, ours, is_beyond=is_beyond) and self._log.is_sound(head)
+
+
+def overlap(one: BatchHead, other: BatchHead) -> bool:
+    """Whether two batches share an offset."""
+    return one.first_offset <= other.last_offset and other.first_offset <= one.last_offset
+
+
+def is_conflict(theirs: BatchHead, ours: BatchHead | None, *, is_beyond: bool) -> bool:
+    """Whether a batch of a copy is not that of the log that the tables follow.
+
+    Args:
+        is_beyond: it lies where the copy's log lost an election.
+    """
+    if ours is None:
+        return is_beyond  # else the other side misses something
+    if (ours.last_offset, ours.crc) == (theirs.last_offset, theirs.crc):
+        return False
+    has_other_leader = None not in (ours.leader_epoch, theirs.leader_epoch) and (
+        ours.leader_epoch != theirs.leader_epoch
+    )
+    return is_beyond or has_other_leader or (ours.is_dense and theirs.is_dense)

@@ -1,0 +1,163 @@
+"""What only replicas have that lost an election: in quarantine in the same run, each batch once."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from seglake.task_engine.engine import Engine
+from support.accounts import imbalances_of
+from support.audits import audited, checked
+from support.broker_disks import log_dir
+from support.elected_logs import ElectedLog, Written, plain, write_elected
+from support.encoder import Codec
+from support.lakes import ingested, read_table
+
+_DEAD = {"upper_bound": "log_end"}
+_COMMON = plain(0, 4)  # [0, 20)
+_WINNER = ElectedLog.of(*_COMMON, *plain(2, 2))  # to 30
+# Its tail goes on above the end of the winner's log.
+_LOSER = ElectedLog.of(*_COMMON, *plain(1, 5))  # to 45
+
+
+def disks_of(folder: Path, *logs: ElectedLog, bases: Sequence[int] = (0,)) -> list[Path]:
+    return [
+        write_elected(folder / str(n), log, broker_id=n, bases=bases if n else (0,))
+        for n, log in enumerate(logs)
+    ]
+
+
+def places(lake: Path) -> list[tuple[int, int]]:
+    """The offsets of the batches in quarantine."""
+    rows = [
+        row for row in read_table(lake, "quarantine") if row["defect_code"] == "replica_conflict"
+    ]
+    assert all(row["raw_is_complete"] for row in rows)
+    return sorted((row["base_offset"], row["last_offset"]) for row in rows)
+
+
+def batches_of(log: ElectedLog, start: int) -> list[tuple[int, int]]:
+    return [(first, first + each.size - 1) for first, each in log.placed() if first >= start]
+
+
+def assert_sound(lake: Path, disks: Sequence[Path]) -> None:
+    assert imbalances_of(lake) == []
+    assert audited(lake).exit_code == 0
+    for check in checked(disks, lake):
+        assert (check.has_problem, check.not_taken) == (False, []), check
+
+
+def test_a_tail_above_the_winners_end_is_in_quarantine_in_the_same_run(
+    tmp_path: Path, lake: Path, engine: Engine
+) -> None:
+    disks = disks_of(tmp_path, _WINNER, _LOSER)
+    summary = ingested(disks, lake, engine=engine, read=_DEAD)
+    assert summary.exit_code == 0
+    assert places(lake) == batches_of(_LOSER, 20)
+    assert summary.findings.lost_elections == []
+    assert {row["base_offset"] for row in read_table(lake, "batches")} == {0, 5, 10, 15, 20, 25}
+    assert_sound(lake, disks)
+    again = ingested(disks, lake, engine=engine, read=_DEAD)
+    assert (again.exit_code, again.findings.conflicts) == (0, {})
+    assert places(lake) == batches_of(_LOSER, 20)
+
+
+def test_up_to_the_high_watermark_the_tail_waits_and_the_summary_says_how_to_get_it(
+    tmp_path: Path, lake: Path
+) -> None:
+    disks = disks_of(tmp_path, _WINNER, _LOSER)
+    summary = ingested(disks, lake)
+    (left,) = summary.findings.lost_elections
+    assert (left.from_offset, left.log_end_offset) == (30, 45)
+    assert left.reason.endswith("or with --upper-bound log_end")
+    assert places(lake) == batches_of(_LOSER, 20)[:2]
+    ingested(disks, lake, read=_DEAD)
+    assert places(lake) == batches_of(_LOSER, 20)
+    assert ingested(disks, lake).findings.conflicts == {}
+    assert places(lake) == batches_of(_LOSER, 20)
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.ZSTD, Codec.LZ4])
+def test_batches_of_any_kind_come_with_all_of_their_bytes(
+    codec: Codec, tmp_path: Path, lake: Path
+) -> None:
+    tail = [
+        *(Written(1, 3, producer_id=7), Written(1, 400, codec=codec)),
+        *(Written(1, 1, producer_id=7, end="commit"), Written(1, 2, codec=codec)),
+    ]
+    loser = ElectedLog.of(*_COMMON, *tail, value_bytes=3000)
+    winner = _WINNER._replace(value_bytes=3000)
+    disks = disks_of(tmp_path, winner, loser, bases=(0, 20, 424))
+    ingested(disks, lake, read=_DEAD, quarantine={"max_raw_bytes": "64MiB"})
+    assert places(lake) == batches_of(loser, 20)
+    assert_sound(lake, disks)
+
+
+def test_a_batch_is_listed_again_only_with_more_of_its_bytes(tmp_path: Path, lake: Path) -> None:
+    disks = disks_of(tmp_path, _WINNER, _LOSER)
+    for kept, rows in ((10, 5), (10, 5), (1 << 20, 10), (10, 10), (1 << 20, 10)):
+        ingested(disks, lake, read=_DEAD, quarantine={"max_raw_bytes": kept})
+        assert len(read_table(lake, "quarantine")) == rows
+    assert_sound(lake, disks)
+
+
+def test_several_losers_each_give_what_no_other_has(tmp_path: Path, lake: Path) -> None:
+    fork = ElectedLog.of(*_COMMON, *plain(1, 3), *plain(3, 2))
+    other = ElectedLog.of(*_COMMON[:2], *plain(4, 9, size=7))
+    winner = ElectedLog.of(*_COMMON, *plain(5, 1))
+    disks = disks_of(tmp_path, winner, _LOSER, _LOSER, fork, other)
+    ingested(disks, lake, read=_DEAD)
+    expected = {
+        (first, last, log.value(epoch, first))
+        for log, start in ((_LOSER, 20), (fork, 20), (other, 10))
+        for (first, last), epoch in zip(
+            batches_of(log, start),
+            (each.epoch for first, each in log.placed() if first >= start),
+            strict=True,
+        )
+    }
+    rows = read_table(lake, "quarantine")
+    assert len(rows) == len(expected)
+    assert sorted((row["base_offset"], row["last_offset"]) for row in rows) == sorted(
+        (first, last) for first, last, _ in expected
+    )
+    assert_sound(lake, disks)
+
+
+@pytest.mark.parametrize("bound", ["high_watermark", "log_end"])
+def test_a_loser_that_comes_later_ends_in_quarantine_whole(
+    bound: str, tmp_path: Path, lake: Path
+) -> None:
+    winner, loser = disks_of(tmp_path, _WINNER, _LOSER)
+    ingested(winner, lake, read={"upper_bound": bound})
+    summary = ingested(loser, lake, read=_DEAD)
+    assert summary.findings.superseded == []
+    assert places(lake) == batches_of(_LOSER, 20)
+    assert_sound(lake, [winner, loser])
+
+
+def test_a_winner_that_comes_later_leaves_the_losers_rows_as_history(
+    tmp_path: Path, lake: Path
+) -> None:
+    winner, loser = disks_of(tmp_path, _WINNER, _LOSER)
+    ingested(loser, lake, read=_DEAD)
+    summary = ingested([winner, loser], lake, read=_DEAD)
+    assert summary.exit_code == 3
+    values = {row["value"] for row in read_table(lake, "records")}
+    assert {value for _, value in _LOSER.consumed()} <= values
+    assert places(lake) == batches_of(_WINNER, 20)
+
+
+def test_a_dry_run_counts_the_tail_and_writes_nothing(tmp_path: Path, lake: Path) -> None:
+    disks = disks_of(tmp_path, _WINNER, _LOSER)
+    planned = ingested(disks, lake, read=_DEAD, dry_run=True)
+    assert sum(count.lost for count in planned.findings.conflicts.values()) == 5
+    assert not lake.exists()
+
+
+def test_real_brokers_tails_are_in_quarantine_once_though_two_disks_have_them(lake: Path) -> None:
+    disks = [log_dir("08_replicas", "diverged", f"broker{n}") for n in range(3)]
+    ingested(disks, lake, read=_DEAD)
+    rows = [row for row in read_table(lake, "quarantine") if row["topic"] == "rep"]
+    assert len({(row["partition"], row["raw_sha256"]) for row in rows}) == len(rows) > 6
+    assert_sound(lake, disks)
