@@ -114,12 +114,12 @@ class AuditResult:
         """One line."""
         return json.dumps(self.to_mapping(), sort_keys=True)
 
-    def to_text(self) -> str:
-        """What a person reads."""
+    def to_text(self, *, is_quiet: bool = False) -> str:
+        """What a person reads; if quiet, no partition of the lake without a problem."""
         from seglake.pipelines.lake_audit import text_report
         from seglake.pipelines.lake_audit.disk_check import disk_check_report
 
-        text = text_report.to_text(self.lake)
+        text = text_report.to_text(self.lake, is_quiet=is_quiet)
         if self.disks is None:
             return text
         return f"{text}\n\n{disk_check_report.to_text(self.disks)}"

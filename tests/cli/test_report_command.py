@@ -14,8 +14,9 @@ def test_report_prints_the_answer_and_writes_the_page(
     write_wide_lake(tmp_path / "lake", 12)
     page = tmp_path / "page.html"
     assert report_command.main(["--lake", str(tmp_path / "lake"), "--output", str(page)]) == 0
-    said = f"4 of 12 partitions need a look: {page}\n"
-    assert (capsys.readouterr().out, page.read_text("utf-8")[:15]) == (said, "<!DOCTYPE html>")
+    said = capsys.readouterr().out
+    assert said.endswith(f"5 of 12 partitions need a look: {page}\n")
+    assert page.read_text("utf-8")[:15] == "<!DOCTYPE html>"
     quiet = ["--lake", str(tmp_path / "lake"), "--output", str(page), "-q"]
     assert report_command.main(quiet) == 0
     assert capsys.readouterr().out == ""
@@ -28,7 +29,8 @@ def test_settings_say_how_long_a_bound_may_stand(
     command = ["--lake", str(tmp_path / "lake"), "--output", str(tmp_path / "page.html")]
     assert report_command.main(command) == 0
     assert report_command.main([*command, "--set", "limits.stuck_after=6h"]) == 0
-    counts = [int(line.split()[0]) for line in capsys.readouterr().out.splitlines()]
+    said = capsys.readouterr().out.splitlines()
+    counts = [int(line.rpartition("; ")[2].split()[0]) for line in said]
     assert counts[0] < counts[1] < 20
 
 

@@ -5,17 +5,23 @@ from seglake.pipelines.lake_audit.gap_checks import ShownGap
 from seglake.pipelines.lake_audit.lake_audit import LakeAudit
 from seglake.pipelines.lake_audit.partition_audit import LeftAbove, PartitionAudit
 from seglake.pipelines.lake_audit.problems import Problem, ProblemKind
+from seglake.pipelines.lake_audit.recovered import recovery_of
 from seglake.pipelines.lake_audit.text_report import to_text
 from support.partition_audits import partition_audit
 
 
 def _lines(*partitions: PartitionAudit, notes: tuple[str, ...] = ()) -> list[str]:
-    return to_text(LakeAudit("/lake", partitions, (), notes)).splitlines()
+    return to_text(_audit(*partitions, notes=notes)).splitlines()
+
+
+def _audit(*partitions: PartitionAudit, notes: tuple[str, ...] = ()) -> LakeAudit:
+    return LakeAudit("/lake", partitions, (), notes, recovery_of(partitions, {}, ()))
 
 
 def test_a_plain_partition_takes_two_lines() -> None:
     assert _lines(partition_audit(3)) == [
-        "/lake: 10 offsets covered in 1 partition, 10 records: every offset is explained",
+        "/lake: 10 records recovered from 1 partition; no offset is known to be lost",
+        "proof: every one of 10 offsets covered in 1 partition is explained",
         "orders-3  covered  [0, 10): 10 offsets = 10 records",
         "          log      log start 0, high watermark 10, last stable offset 10, log end 10",
     ]
@@ -33,7 +39,7 @@ def test_the_worst_comes_first() -> None:
     assert [line.split()[0] for line in lines if line.startswith("orders")] == [
         *("orders-3", "orders-2", "orders-1", "orders-0", "orders-4")
     ]
-    assert lines[0].endswith("NOT EXPLAINED: see 1 of 5 partitions")
+    assert lines[1] == "proof: NOT EXPLAINED: see 1 of 5 partitions"
     assert "          PROBLEM  gaps that nothing explains (missing): [3, 4)" in lines
     assert "          left     2 offsets above, [10, 12): who knows" in lines
 
@@ -41,7 +47,7 @@ def test_the_worst_comes_first() -> None:
 def test_many_partitions_are_cut_with_a_count() -> None:
     lines = _lines(*(partition_audit(number) for number in range(100)))
     assert lines[-1] == "and 60 more partitions, all explained (--json has them all)"
-    assert len(lines) == 82
+    assert len(lines) == 83
 
 
 def test_many_examples_ranges_and_gaps_are_cut_with_a_count() -> None:
@@ -72,7 +78,24 @@ def test_evidence_stands_beside_the_gap() -> None:
     assert "                   [3, 4) quarantined: crc_mismatch at x.log, byte 7" in lines
 
 
-def test_the_first_line_says_what_is_in_the_remote_tier_only() -> None:
+def test_a_loss_that_is_explained_is_said_first() -> None:
     remote = {"remote": GapRanges(1, 7, ((0, 7),))}
     lines = _lines(partition_audit(0, gaps=remote), partition_audit(1, gaps=remote))
-    assert lines[0].endswith("every offset is explained, 14 of them are in the remote tier only")
+    assert lines[0].endswith("NOT recovered: 14 offsets in the remote tier only")
+    assert lines[2] == (
+        "NOT recovered: 14 offsets in the remote tier only in orders-0 [0, 7), orders-1 [0, 7)"
+    )
+
+
+def test_a_long_name_has_a_line_of_its_own() -> None:
+    lines = _lines(partition_audit(0, topic="t" * 200), partition_audit(1))
+    assert f"{'t' * 200}-0" in lines
+    assert all(len(line) < 100 for line in lines if not line.startswith("t"))
+
+
+def test_a_quiet_audit_names_partitions_with_problems_only() -> None:
+    wrong = (Problem(ProblemKind.MISSING, 1, ("[3, 4)",)),)
+    audit = _audit(partition_audit(0), partition_audit(1, problems=wrong))
+    names = [line.split()[0] for line in to_text(audit, is_quiet=True).splitlines()]
+    assert ("orders-0" in names, "orders-1" in names) == (False, True)
+    assert len(to_text(_audit(partition_audit(0)), is_quiet=True).splitlines()) == 2

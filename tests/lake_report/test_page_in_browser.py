@@ -66,7 +66,7 @@ def test_partitions_that_need_a_look_come_first_with_their_strips(
     browser: Browser, samples: Path
 ) -> None:
     opened = OpenPage(browser, samples)
-    assert opened.texts("h1") == ["2 of 10 partitions need a look"]
+    assert opened.texts("h1")[0].endswith("2 of 10 partitions need a look")
     assert _names(opened)[:2] == ["v2-zstd-1", "v2-none-1"]
     assert len(_names(opened)) == 10
     first = opened.page.locator('.row:has-text("v2-zstd-1") svg.strip')
@@ -92,7 +92,7 @@ def test_offsets_that_are_not_ingested_yet_are_told_where_nothing_is_wrong(
     reason = "40 offsets above the high watermark 50000001 are not replicated yet"
     told = {re.sub(r"5\d{7}", "50000001", text) for text in said}
     assert f"40 offsets not ingested yet: {reason}" in told
-    assert "every offset is explained" in told
+    assert "nothing of it is known to be lost" in told
 
 
 def test_click_shows_the_partition_whole_with_its_damage(browser: Browser, samples: Path) -> None:

@@ -39,7 +39,7 @@ def test_offsets_that_are_missing_ask_for_a_look(lake: Path, disk: Path) -> None
     summary = retaken(lake, disk)
     assert summary.exit_code == 3
     text = summary.to_text()
-    assert "missing without a known cause: 10 offsets in orders-0 [30, 40)" in text
+    assert "NOT recovered: 10 offsets missing without a known cause in orders-0 [30, 40)" in text
     assert "limit crossed: limits.fail_on_unexplained_gap: 10 offsets missing" in text
     gaps = json.loads(summary.to_json())["gaps"]
     assert gaps == {"missing": {"orders-0": {"gaps": 1, "offsets": 10, "ranges": [[30, 40]]}}}
@@ -52,7 +52,8 @@ def test_damage_is_named(lake: Path, disk: Path, fails: bool) -> None:
     summary = retaken(lake, disk, limits={"fail_on_quarantine": fails})
     text = summary.to_text()
     assert "quarantined: 1 crc_mismatch (120 B) in orders-0 (1)" in text
-    assert "gaps: 5 offsets quarantined in orders-0 [30, 35)" in text
+    lost = "NOT recovered: 5 offsets hidden by damaged bytes (quarantined) in orders-0 [30, 35)"
+    assert lost in text
     assert ("limits.fail_on_quarantine: 1 quarantined" in text) is fails
     assert summary.exit_code == (3 if fails else 0)
 

@@ -89,7 +89,7 @@ def test_missing_messages_are_a_gap_where_the_cleaner_never_was(magic: int, tmp_
     write_log_dir(tmp_path / "data", [Partition("orders", 0, [Segment(0, batches)])])
     summary = ingested(tmp_path / "data", tmp_path / "lake")
     assert (summary.exit_code, summary.counts.missing_offsets) == (3, 20)
-    assert "missing without a known cause: 20 offsets in orders-0 [40, 60)" in summary.to_text()
+    assert "20 offsets missing without a known cause in orders-0 [40, 60)" in summary.to_text()
     assert ingested(tmp_path / "data", tmp_path / "lake").exit_code == 0
     assert gaps_taken(tmp_path / "lake") == [(40, 60, "missing")]
 

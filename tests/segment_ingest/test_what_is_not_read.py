@@ -277,8 +277,7 @@ def test_offsets_in_a_remote_tier_are_a_reason_to_look_once(lake: Path) -> None:
         summary = ingested(source, lake, isolation="read_committed", dry_run=dry_run)
         assert summary.exit_code == 3
         assert (
-            "in the remote tier only, which is not read: 720 offsets in ti-0 [0, 375), "
-            "ti-1 [0, 345)"
+            "NOT recovered: 720 offsets in the remote tier only in ti-0 [0, 375), ti-1 [0, 345)"
         ) in summary.to_text()
     assert [(files.place, files.kind) for files in summary.findings.unread_files] == [
         ("ti-0", "tier_object"),

@@ -13,6 +13,7 @@ from seglake.pipelines.lake_audit.sums import RangeSums
 def partition_audit(
     number: int,
     *,
+    topic: str = "orders",
     topic_id: str | None = None,
     covered: tuple[tuple[int, int], ...] = ((0, 10),),
     gaps: dict[str, GapRanges] | None = None,
@@ -22,7 +23,7 @@ def partition_audit(
 ) -> PartitionAudit:
     """A partition of which nothing is left unexplained but what is given."""
     return PartitionAudit(
-        LakePartition("c", PartitionKey("orders", number, topic_id)),
+        LakePartition("c", PartitionKey(topic, number, topic_id)),
         covered,
         RangeSums(records=10),
         gaps or {},

@@ -20,4 +20,5 @@ def _audit(call: Call) -> Done:
     found = run_audit(arguments.lake, arguments.source, settings, options, view)
     told = partial(report_option.told_by_audit, found)
     write_report = partial(report_option.write, arguments, settings, found, told)
-    return Done(found, found.to_text(), write_report)
+    text = found.to_text(is_quiet=arguments.quiet > 0)
+    return Done(found, text, write_report)

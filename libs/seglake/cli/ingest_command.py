@@ -18,6 +18,5 @@ def _ingest(call: Call) -> Done:
 
     arguments, settings, options, view = call
     summary = run_ingest(arguments.source, arguments.lake, settings, options, view)
-    told = partial(report_option.told_by_ingest, summary)
-    write_report = partial(report_option.write, arguments, settings, summary, told)
+    write_report = partial(report_option.write, arguments, settings, summary)
     return Done(summary, summary.to_text(is_verbose=arguments.verbose > 0), write_report)

@@ -62,21 +62,6 @@ def write(
     run_report(arguments.lake, arguments.report, settings, this_run)
 
 
-def told_by_ingest(summary: "IngestSummary") -> "Told":
-    """What a run says of partitions, and the tables may not."""
-    from seglake.pipelines.lake_report.model import Finding, Need
-
-    findings = summary.findings
-    for name, reason in findings.refused.items():
-        yield name, Finding(Need.REFUSED, reason)
-    for name, reason in findings.left_out.items():
-        yield name, Finding(Need.LEFT_OUT, reason)
-    for short in findings.not_on_disk:
-        yield str(short.key), Finding(Need.NOT_ON_DISK, short.reason)
-    for stuck in findings.stuck:
-        yield stuck.partition, Finding(Need.STUCK, str(stuck))
-
-
 def told_by_audit(found: "AuditResult") -> "Told":
     """What an audit cannot explain, but for what the report sees in the tables itself."""
     from seglake.pipelines.lake_audit.problems import ProblemKind

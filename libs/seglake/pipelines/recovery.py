@@ -32,15 +32,23 @@ class Loss(StrEnum):
     MISSING = ("missing", "missing without a known cause")
     QUARANTINED = ("quarantined", "hidden by damaged bytes (quarantined)")
     SUPERSEDED = ("superseded", "of rows that lost an election (seglake retake)")
-    REFUSED = ("refused", "in logs that were refused")
-    LEFT_OUT = ("left_out", "in logs that could not be read (left out)")
+    REFUSED = ("refused", "refused")
+    LEFT_OUT = ("left_out", "left out")
     NOT_ON_DISK = ("not_on_disk", "not on disk")
     UNDECIDED = ("undecided", "of transactions that have not ended")
     REMOTE = ("remote", "in the remote tier only")
-    NO_HIGH_WATERMARK = ("no_high_watermark", "in logs without a high watermark")
-    NEVER_INGESTED = ("never_ingested", "never ingested: outside of the chosen times")
+    NO_HIGH_WATERMARK = ("no_high_watermark", "without a high watermark")
+    NEVER_INGESTED = ("never_ingested", "outside of the chosen times")
     OPEN_TRANSACTION = ("open_transaction", "behind an open transaction")
     HIGH_WATERMARK = ("high_watermark", "above the high watermark")
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the offsets lie on the disk, and no run ingested them."""
+        return self in (
+            *(Loss.REFUSED, Loss.LEFT_OUT, Loss.NO_HIGH_WATERMARK, Loss.NEVER_INGESTED),
+            *(Loss.OPEN_TRANSACTION, Loss.HIGH_WATERMARK),
+        )
 
     @property
     def waits(self) -> bool:
@@ -144,6 +152,11 @@ class Recovery:
         }
 
     @property
+    def left_on_disk(self) -> dict[Loss, GapsByPartition]:
+        """What lies on the disks, and no run ingested."""
+        return {cause: found for cause, found in self.lost.items() if cause.is_there}
+
+    @property
     def lost_offsets(self) -> int:
         """How many offsets were not recovered, as far as that is known."""
         return sum(gaps.offsets for each in self.partitions for gaps in each.lost.values())
@@ -185,11 +198,20 @@ class Recovery:
         found = [*filter(None, parts)] or ["no offset is known to be lost"]
         return "; ".join([recovered, *found])
 
-    def lines(self) -> list[str]:
-        """What was not recovered, a line for each cause; what is no loss; who has nothing."""
-        lines = [*loss_lines(self.lost), *no_loss_lines(self.no_loss)]
+    def lines(self, *, is_left_said: bool = False) -> list[str]:
+        """What was not recovered, a line for each cause; what is no loss; who has nothing.
+
+        Args:
+            is_left_said: without what lies on the disk, for it was said before.
+        """
+        lost = {
+            cause: found
+            for cause, found in self.lost.items()
+            if not (is_left_said and cause.is_there)
+        }
+        lines = [*loss_lines(lost), *no_loss_lines(self.no_loss)]
         nothing = self.nothing_from
-        if {*nothing} - {"nothing new"}:
+        if self.records and nothing:
             count = sum(map(len, nothing.values()))
             names = "; ".join(f"{why}: {_named(names)}" for why, names in nothing.items())
             of = show_count(len(self.partitions), "partition")
@@ -203,28 +225,37 @@ class Recovery:
             "partitions": len(self.partitions),
             "not_recovered_offsets": self.lost_offsets,
             "not_recovered": {
-                str(cause): {name: gaps._asdict() for name, gaps in found.items()}
+                str(cause): {name: gaps.offsets for name, gaps in sorted(found.items())}
                 for cause, found in self.lost.items()
             },
             "no_loss": {str(cause): count for cause, count in self.no_loss.items()},
             "no_record_from": self.nothing_from,
-            "not_read": list(self.unread),
+            "not_read": sorted(self.unread),
         }
 
 
 def loss_lines(lost: Mapping[Loss, GapsByPartition]) -> list[str]:
     """What was not recovered, a line for each cause."""
     return [
-        f"{'not recovered yet' if cause.waits else 'NOT recovered'}: {_of_cause(cause, found)} "
-        f"in {named_gaps(found)}"
-        for cause, found in lost.items()
+        f"{'not recovered yet' if cause.waits else 'NOT recovered'}: {said}"
+        for cause, said in zip(lost, shown_losses(lost), strict=True)
     ]
+
+
+def shown_losses(lost: Mapping[Loss, GapsByPartition]) -> list[str]:
+    """How many offsets of each cause were not recovered, and where."""
+    return [f"{_of_cause(cause, found)} in {_where(found)}" for cause, found in lost.items()]
 
 
 def no_loss_lines(counts: Mapping[NoLoss, int]) -> list[str]:
     """What rightly has no record, in a line if there is any."""
     said = (f"{show_count(count, 'offset')} {cause.words}" for cause, count in counts.items())
     return [f"no loss: {'; '.join(said)}"] if counts else []
+
+
+def _where(found: GapsByPartition) -> str:
+    is_known = any(gaps.offsets for gaps in found.values())
+    return named_gaps(found) if is_known else _named(sorted(found))
 
 
 def losses_of_log(seen: Observation, covered: Sequence[OffsetRange]) -> dict[Loss, GapRanges]:
@@ -277,11 +308,10 @@ def gaps_in(ranges: Sequence[OffsetRange]) -> GapRanges:
 
 
 def _of_cause(cause: Loss, found: GapsByPartition) -> str:
-    """How many offsets; partitions where nobody knows how many."""
+    """How many offsets, if anybody knows."""
     offsets = sum(gaps.offsets for gaps in found.values())
-    if not offsets:
-        return f"all {cause.words} of {show_count(len(found), 'partition')}"
-    return f"{show_count(offsets, 'offset')} {cause.words}"
+    count = show_count(offsets, "offset") if offsets else "an unknown number of offsets"
+    return f"{count} {cause.words}"
 
 
 def _named(names: Iterable[str]) -> str:

@@ -10,6 +10,7 @@ from seglake.kafka_log.replica import EndClaim, PartitionKey
 from seglake.kafka_log.short_logs import ShortLog
 from seglake.log_tables.ledger_layers import RangeKind
 from seglake.pipelines.progress import show_bytes
+from seglake.pipelines.recovery import Loss, NoLoss, PartitionRecovery, Recovery
 from seglake.pipelines.segment_ingest.committing.concurrent_ranges import ConcurrentRange
 from seglake.pipelines.segment_ingest.report.planned_ranges import PlannedRange
 from seglake.pipelines.segment_ingest.report.unread import UnreadRange
@@ -30,13 +31,13 @@ def test_one_thing_is_not_spoken_of_as_many() -> None:
     planned = {"is_dry_run": True, "planned_offsets": 1, "partitions": 1, "tasks": 1}
     assert made_summary(**planned).to_text() == (
         "dry run: 1 offset in 0 B of 0 of 1 partition would be ingested in 1 task; "
-        "nothing was written"
+        "nothing was written or recorded"
     )
     taken = {"partitions": 1, "taken": {"a-0"}, "topics": ["a"], "records": 1, "batches": 1}
-    missing = {"missing": {"a-0": GapRanges(1, 1, ((7, 8),))}}
-    assert made_summary(**taken, gaps=missing).to_text().splitlines() == [
+    lost = _recovery("a-0", 1, {Loss.MISSING: GapRanges(1, 1, ((7, 8),))})
+    assert made_summary(**taken, recovery=Recovery((lost,))).to_text().splitlines() == [
         "1 record in 1 batch from 1 of 1 partition of source: 0 B read, 0 B written, 0.0 s, 0 B/s",
-        "missing without a known cause: 1 offset in a-0 [7, 8)",
+        "NOT recovered: 1 offset missing without a known cause in a-0 [7, 8)",
     ]
 
 
@@ -113,6 +114,10 @@ def test_a_dry_run_lists_ten_partitions_and_all_with_v() -> None:
     assert len(summary.to_text(is_verbose=True).splitlines()) == 13
 
 
+def _recovery(name: str, records: int, lost: dict[Loss, GapRanges]) -> PartitionRecovery:
+    return PartitionRecovery(name=name, records=records, lost=lost)
+
+
 def test_everything_a_person_should_know_has_a_line() -> None:
     summary = made_summary(
         recovered_topics=["a"],
@@ -123,15 +128,16 @@ def test_everything_a_person_should_know_has_a_line() -> None:
         repaired={"a-0": GapRanges(2, 5, ((5, 9), (20, 21)))},
         repaired_gaps=2,
         repaired_records=5,
-        gaps={
-            "missing": {
-                "a-0": GapRanges(2, 7, ((10, 12), (30, 35))),
-                "b-0": GapRanges(1, 1, ((3, 4),)),
-            },
-            "remote": {"t-0": GapRanges(1, 90, ((0, 90),))},
-            "deleted": {f"d-{n}": GapRanges(1, 10 - n, ((0, 10 - n),)) for n in range(5)},
-            "compacted": {"c-0": GapRanges(12, 88)},
-        },
+        recovery=Recovery(
+            (
+                _recovery("a-0", 7, {Loss.MISSING: GapRanges(2, 7, ((10, 12), (30, 35)))}),
+                _recovery("b-0", 7, {Loss.MISSING: GapRanges(1, 1, ((3, 4),))}),
+                _recovery("t-0", 0, {Loss.REMOTE: GapRanges(1, 90, ((0, 90),))}),
+                *(_recovery(f"e-{n}", 0, {}) for n in range(5)),
+                PartitionRecovery(name="c-0", records=9, no_loss={NoLoss.COMPACTED: 88}),
+            )
+        ),
+        topics=["a"],
         odd_rows={"open_rows": {"a-0": 2, "b-0": 3}, "replaced_header_names": {"a-0": 1}},
         not_ingested_yet=[UnreadRange("a-0", "it waits", 5, 9)],
         lost_elections=[UnreadRange("a-0", "offsets [9, 13)", 9, 13)],
@@ -146,11 +152,12 @@ def test_everything_a_person_should_know_has_a_line() -> None:
         "completed the commit of an earlier run for a",
         "quarantined: 1 bad_length, 2 crc_mismatch (2.0 KiB) in a-0 (3)",
         "filled from another replica: 5 records in 2 gaps in a-0 (2 ranges, the largest [5, 9))",
-        "missing without a known cause: 8 offsets in a-0 (2 ranges, the largest [30, 35)), "
-        "b-0 [3, 4)",
-        "in the remote tier only, which is not read: 90 offsets in t-0 [0, 90)",
-        "gaps: 40 offsets deleted in d-0 [0, 10), d-1 [0, 9), d-2 [0, 8) and 2 more; "
-        "88 offsets compacted in c-0 (12 gaps)",
+        "NOT recovered: 8 offsets missing without a known cause in a-0 (2 ranges, the largest "
+        "[30, 35)), b-0 [3, 4)",
+        "NOT recovered: 90 offsets in the remote tier only in t-0 [0, 90)",
+        "no loss: 88 offsets compacted",
+        "no record from 6 of 9 partitions: in the remote tier only: t-0; empty: e-0, e-1, e-2 and"
+        " 2 more",
         "rows of transactions that have not ended: 5 in b-0 (3), a-0 (2)",
         "header names that are not UTF-8: 1 in a-0 (1)",
         "not ingested yet: a-0: it waits",

@@ -6,6 +6,7 @@ from typing import Any
 from seglake.errors import ExitCode
 from seglake.pipelines.lake_audit.partition_audit import PartitionAudit
 from seglake.pipelines.lake_audit.salvage_checks import NOTHING_SALVAGED, SalvagedSums
+from seglake.pipelines.recovery import Recovery
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,12 +17,14 @@ class LakeAudit:
         problems: of the lake as a whole.
         notes: what a person should know, though it is explained.
         salvaged: records of damaged batches, which are not to be trusted and in no other sum.
+        recovery: what the lake has of its logs, and what not, by cause.
     """
 
     lake: str
     partitions: tuple[PartitionAudit, ...]
     problems: tuple[str, ...]
     notes: tuple[str, ...]
+    recovery: Recovery
     salvaged: SalvagedSums = NOTHING_SALVAGED
 
     @property
@@ -47,6 +50,7 @@ class LakeAudit:
             "covered_offsets": sum(partition.covered_offsets for partition in self.partitions),
             "records": sum(partition.totals.records for partition in self.partitions),
             "salvaged": self.salvaged._asdict(),
+            "recovery": self.recovery.to_mapping(),
             "problems": list(self.problems),
             "notes": list(self.notes),
             "partitions": [_partition(partition) for partition in self.partitions],

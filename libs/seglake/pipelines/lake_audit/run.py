@@ -16,6 +16,7 @@ from seglake.pipelines.lake_audit.ledger import LakePartition, PartitionLedger, 
 from seglake.pipelines.lake_audit.left_logs import left_logs, unread
 from seglake.pipelines.lake_audit.partition_audit import PartitionAudit, audit_partition
 from seglake.pipelines.lake_audit.quarantine_checks import CONFLICT
+from seglake.pipelines.lake_audit.recovered import recovery_of
 from seglake.pipelines.lake_audit.salvage_checks import salvage_findings
 from seglake.pipelines.lake_audit.topic_files import files_by_topic, look, look_tasks
 from seglake.pipelines.progress import RunReporter, Unit
@@ -70,7 +71,14 @@ def audit(
     problems = [*dict.fromkeys(unreadable), *_lake_problems(state, partitions), *wrong]
     if not unreadable:
         problems += _hidden_rows(state.snapshots, findings)
-    return LakeAudit(path, partitions, tuple(problems), tuple(state.unsettled.values()), salvaged)
+    return LakeAudit(
+        path,
+        partitions,
+        tuple(problems),
+        tuple(state.unsettled.values()),
+        recovery_of(partitions, state.seen, state.unread),
+        salvaged,
+    )
 
 
 def _lake_problems(state: LakeState, partitions: Collection[PartitionAudit]) -> Iterator[str]:

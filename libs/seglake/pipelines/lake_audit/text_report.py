@@ -17,18 +17,19 @@ _MOST_RANGES = 5
 _MOST_GAPS = 5
 _MOST_LINES = 20  # of the lake as a whole
 _LABEL_WIDTH = 8
+_WIDEST_NAME = 32  # a longer name has a line of its own
 
 Line = tuple[str, str]  # label and text
 
 
-def to_text(audit: LakeAudit) -> str:
-    """Lines for a terminal."""
+def to_text(audit: LakeAudit, *, is_quiet: bool = False) -> str:
+    """Lines for a terminal; if quiet, without the partitions that have no problem."""
     ordered = sorted(audit.partitions, key=_rank)
-    shown = ordered[:_MOST_PARTITIONS]
+    shown = [each for each in ordered[:_MOST_PARTITIONS] if each.problems or not is_quiet]
     counts = Counter(str(partition.partition) for partition in audit.partitions)
     names = [_name(partition, counts) for partition in shown]
-    width = max(map(len, names), default=0)
-    lines = [_headline(audit)]
+    width = max((len(name) for name in names if len(name) <= _WIDEST_NAME), default=2)
+    lines = _headlines(audit)
     lines += _cut([f"problem: {text}" for text in audit.problems], _MOST_LINES)
     lines += _cut([f"note: {text}" for text in audit.notes], _MOST_LINES)
     if audit.salvaged.batches:
@@ -36,11 +37,13 @@ def to_text(audit: LakeAudit) -> str:
         batches = show_count(audit.salvaged.batches, "damaged batch", "damaged batches")
         lines.append(f"salvaged: {records} of {batches}, in salvaged_records and nowhere else")
     for name, partition in zip(names, shown, strict=True):
+        if len(name) > width:
+            lines.append(name)
         for index, (label, text) in enumerate(_lines(partition, audit.lake)):
-            first = "" if index else name
+            first = "" if index or len(name) > width else name
             lines.append(f"{first:<{width}}  {label:<{_LABEL_WIDTH}} {text}".rstrip())
     rest = ordered[_MOST_PARTITIONS:]
-    if rest:
+    if rest and not is_quiet:
         wrong = sum(bool(partition.problems) for partition in rest)
         said = f"{wrong} of them with problems" if wrong else "all explained"
         more = show_count(len(rest), "more partition")
@@ -48,28 +51,20 @@ def to_text(audit: LakeAudit) -> str:
     return as_lines(lines)
 
 
-def _headline(audit: LakeAudit) -> str:
+def _headlines(audit: LakeAudit) -> list[str]:
+    """What was recovered and what not; and apart, whether that is proved."""
     covered = sum(partition.covered_offsets for partition in audit.partitions)
-    records = sum(partition.totals.records for partition in audit.partitions)
     wrong = sum(bool(partition.problems) for partition in audit.partitions)
     if audit.is_empty:
-        return f"{audit.lake}: NOTHING WAS INGESTED, so nothing is proved"
-    remote = sum(
-        partition.gaps[GapCause.REMOTE].offsets
-        for partition in audit.partitions
-        if GapCause.REMOTE in partition.gaps
-    )
-    verdict = "every offset is explained"
-    verdict += f", {remote} of them are in the remote tier only" if remote else ""
+        return [f"{audit.lake}: NOTHING WAS INGESTED, so nothing is proved"]
+    count = show_count(len(audit.partitions), "partition")
+    verdict = f"proof: every one of {show_count(covered, 'offset')} covered in {count} is explained"
     if audit.problem_count:
-        places = [f"{wrong} of {show_count(len(audit.partitions), 'partition')}"] if wrong else []
+        places = [f"{wrong} of {count}"] if wrong else []
         places += ["the lake as a whole"] if audit.problems else []
-        verdict = f"NOT EXPLAINED: see {' and '.join(places)}"
-    return (
-        f"{audit.lake}: {show_count(covered, 'offset')} covered in "
-        f"{show_count(len(audit.partitions), 'partition')}, "
-        f"{show_count(records, 'record')}: {verdict}"
-    )
+        verdict = f"proof: NOT EXPLAINED: see {' and '.join(places)}"
+    headline = f"{audit.lake}: {audit.recovery.headline}"
+    return [headline, verdict, *audit.recovery.lines()]
 
 
 def _rank(audit: PartitionAudit) -> tuple[int, int, int, str, int]:

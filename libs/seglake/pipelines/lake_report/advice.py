@@ -31,7 +31,7 @@ class Advice(NamedTuple):
 ADVICE = {
     Need.MISSING: Advice(
         "Missing without a known cause",
-        "missing without a known cause: …",
+        "missing without a known cause",
         "look for a replica that has them, and give it to `seglake replay --source`",
     ),
     Need.SUPERSEDED: Advice(
@@ -87,13 +87,13 @@ ADVICE = {
     ),
     Need.UNDECIDED: Advice(
         "Transactions that have not ended",
-        "of transactions that have not ended: …",
+        "of transactions that have not ended",
         "another disk may have their ends; `--set read.undecided_transactions=rows` ingests their"
         " records, marked open",
     ),
     Need.REMOTE: Advice(
         "In the remote tier only",
-        "in the remote tier only, which is not read: …",
+        "in the remote tier only",
         "see tiered storage",
     ),
     Need.NO_HIGH_WATERMARK: Advice(
@@ -119,7 +119,7 @@ ADVICE = {
     ),
     Need.NEVER_INGESTED: Advice(
         "Never ingested",
-        "never ingested: outside of the chosen times",
+        "outside of the chosen times",
         "nothing, if these times were left out; else run `seglake ingest` again without them",
     ),
     Need.WAITING: Advice(

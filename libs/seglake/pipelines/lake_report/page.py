@@ -29,6 +29,7 @@ _STYLE = "page.css"
 _PLOT_STYLE = "plot.css"
 _MOST_RUNS = 100
 _MOST_NAMES = 5
+_LOST = ("NOT recovered: ", "not recovered yet: ")  # followed by a cause
 _EXITS = {
     ExitCode.DONE: "done",
     ExitCode.LOOK: "done and consistent, but a person should look",
@@ -109,7 +110,8 @@ def _advice_for(line: str) -> str | None:
     """What to do about a line of a summary, as far as its label tells."""
     for advice in ADVICE.values():
         label, ellipsis, _ = advice.quoted.partition("…")
-        if ellipsis and label.endswith(": ") and line.startswith(label):
+        is_cause = not ellipsis and line.startswith(_LOST) and label in line
+        if is_cause or (ellipsis and label.endswith(": ") and line.startswith(label)):
             return advice.to_do
     return None
 

@@ -52,7 +52,6 @@ from seglake.pipelines.segment_ingest.replica_conflicts.source_check import (
     check_source,
 )
 from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
-from seglake.pipelines.segment_ingest.report.left_on_disk import may_be_left
 from seglake.pipelines.segment_ingest.report.left_out import LeftOut, left_out_of
 from seglake.pipelines.segment_ingest.report.observed import observed
 from seglake.pipelines.segment_ingest.report.round_result import RoundResult, short_logs
@@ -121,8 +120,8 @@ def ingest(
         notes=(*upgrade_notes(added), *joined, *announced.notes),
         short_logs=short,
         now=(now := datetime.now(UTC)),  # not before anything was committed
-        observations=(seen := _recorded(rounds, short, left, context, now)),
-        coverage=_coverage_of_left(seen, context),
+        observations=_recorded(rounds, short, left, context, now),
+        coverage=_coverage_after(context),
         seconds=round(time.monotonic() - started, 3),
     )
     return summarize(facts)
@@ -195,11 +194,9 @@ def _recorded(
     return seen.every
 
 
-def _coverage_of_left(observations: Sequence[Observation], context: RunContext) -> Coverage:
-    """What the lake has by now, if the logs may have more."""
-    if not may_be_left(observations, has_window=context.settings.select.has_window):
-        return Coverage([])
-    return published(context, [])[1]
+def _coverage_after(context: RunContext) -> Coverage:
+    """What the lake has by now."""
+    return published(context, [])[1] if context.tables.exists() else Coverage([])
 
 
 def _ingested(
@@ -360,7 +357,7 @@ def _shorter_notes(
 
 
 def _repaired(
-    replicas: Iterable[Replica],
+    replicas: Sequence[Replica],
     rounds: Sequence[RoundResult],
     unread: Container[str],
     context: RunContext,
@@ -378,7 +375,8 @@ def _repaired(
         if str(replica.key) not in refused and replica.folder not in second | failed
     ]
     if not context.is_dry_run:
-        return repair(readable, context, own=_own(rounds))
+        topics = {replica.key.topic for replica in replicas}
+        return repair(readable, context, own=_own(rounds), topics=topics)
     return expected_repairs({replica.key.topic for replica in readable}, readable, context)
 
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import PartitionKey, Replica
+from seglake.log_tables.current_gaps import CurrentGap
 from seglake.pipelines.progress import show_count
 from seglake.pipelines.segment_ingest.committing.concurrent_ranges import (
     ConcurrentRange,
@@ -61,6 +62,7 @@ class RepairResult:
         planned_fills: of a dry run, what would be filled.
         refills: what older copies had of what the cleaner removed.
         left: what they still have, if nobody asked for it.
+        standing: gaps of the lake after the repairs, but for what the cleaner took.
     """
 
     rounds: tuple[tuple[RangeResult, ...], ...] = ()
@@ -72,6 +74,7 @@ class RepairResult:
     planned_fills: tuple[PlannedFill, ...] = ()
     refills: RefillResult = NO_REFILL
     left: LeftInCopies = NOTHING_LEFT
+    standing: Mapping[PartitionKey, Sequence[CurrentGap]] = field(default_factory=dict)
 
     @property
     def results(self) -> tuple[RangeResult, ...]:
@@ -102,26 +105,30 @@ def repair(
     *,
     is_replay: bool = False,
     own: OwnRanges = NOTHING_OWN,
+    topics: Iterable[str] = (),
 ) -> RepairResult:
     """Fill from these replicas what the lake lacks of their partitions, as far as they have it.
 
     Args:
         own: what this run ingested from them.
+        topics: others of which to say what gaps stand.
         is_replay: also look at batches where one was that failed inside, and take what decodes now.
     """
     listed = list(replicas)
-    if not listed:
+    looked_at = {*topics, *(replica.key.topic for replica in listed)}
+    if not looked_at:
         return RepairResult()
-    topics = {replica.key.topic for replica in listed}
     rounds: list[_Filled] = []
     for _ in range(_MOST_ROUNDS):
-        state = repair_state(context, topics, listed)
+        state = repair_state(context, looked_at, listed)
         copies = repair_sources_of(listed, state.gaps, state.coverage, context.settings)
         found = found_repairs(copies.candidates, state, context, is_replay=is_replay)
         rounds.append(_fill(found, state, context))
         if not rounds[-1].committed and not rounds[-1].lost:
             break
-    result = _result(rounds, copies.notes, context)
+    else:
+        state = repair_state(context, looked_at, listed)
+    result = replace(_result(rounds, copies.notes, context), standing=state.gaps)
     if context.settings.read.older_copies:
         return _with(result, refill(listed, context, own))
     return replace(result, left=left_in_copies(listed, state, context, own))

@@ -7,8 +7,8 @@ from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, merged
 from seglake.kafka_log.replica import PartitionKey
 from seglake.log_tables.current_gaps import CurrentGap
-from seglake.pipelines.offset_places import GapsByPartition, named_gaps
-from seglake.pipelines.progress import show_count
+from seglake.pipelines.offset_places import GapsByPartition
+from seglake.pipelines.recovery import LOSS_OF_GAP, NO_LOSS_OF_GAP, loss_lines, no_loss_lines
 from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
 from seglake.pipelines.segment_ingest.planning.plan import RangePlan
 from seglake.pipelines.segment_ingest.repair.repair import RepairResult
@@ -17,7 +17,6 @@ GapsByPlace = Mapping[str, GapsByPartition]
 """By cause, the least explained first, and partition."""
 
 _CAUSES = tuple(reversed(GapCause))
-_LISTED = (GapCause.QUARANTINED, GapCause.DELETED, GapCause.COMPACTED)  # others have own lines
 
 
 def joined_places(*parts: GapsByPlace) -> dict[str, GapsByPartition]:
@@ -32,11 +31,18 @@ def joined_places(*parts: GapsByPlace) -> dict[str, GapsByPartition]:
 def recorded_gaps(
     committed: Iterable[RangeResult], repairs: Sequence[Sequence[RangeResult]]
 ) -> dict[str, GapsByPartition]:
-    """The gaps that a run recorded, as they stand at its end.
+    """Return the gaps that a run recorded, as they stand at its end, by cause and partition.
 
     Args:
         repairs: in rounds. They fill gaps of this run and of earlier ones, which are not news.
     """
+    return _placed(gaps_of_run(committed, repairs))
+
+
+def gaps_of_run(
+    committed: Iterable[RangeResult], repairs: Sequence[Sequence[RangeResult]]
+) -> dict[PartitionKey, GapsByCause]:
+    """Return the same by partition and cause."""
     ranges: dict[PartitionKey, list[OffsetRange]] = {}
     met: dict[PartitionKey, list[GapsByCause]] = {}
     for result in committed:
@@ -49,7 +55,7 @@ def recorded_gaps(
             by_key.setdefault(result.key, []).append(result)
         for key in by_key.keys() & found.keys():
             found[key] = _repaired(found[key], by_key[key], ranges[key])
-    return _placed(found)
+    return found
 
 
 def expected_gaps(plans: Iterable[RangePlan]) -> dict[str, GapsByPartition]:
@@ -123,22 +129,11 @@ def offset_count(found: GapsByPartition) -> int:
 
 def gap_lines(gaps: GapsByPlace) -> list[str]:
     """What a person is told of them, what somebody may have to look at first."""
-    lines = []
-    if missing := gaps.get(GapCause.MISSING):
-        count = show_count(offset_count(missing), "offset")
-        lines.append(f"missing without a known cause: {count} in {named_gaps(missing)}")
-    if remote := gaps.get(GapCause.REMOTE):
-        count = show_count(offset_count(remote), "offset")
-        lines.append(f"in the remote tier only, which is not read: {count} in {named_gaps(remote)}")
-    if undecided := gaps.get(GapCause.UNDECIDED):
-        count = show_count(offset_count(undecided), "offset")
-        lines.append(f"of transactions that have not ended: {count} in {named_gaps(undecided)}")
-    listed = [
-        f"{show_count(offset_count(gaps[cause]), 'offset')} {cause} in {named_gaps(gaps[cause])}"
-        for cause in _LISTED
-        if cause in gaps
-    ]
-    return [*lines, *(["gaps: " + "; ".join(listed)] if listed else [])]
+    lost = {loss: gaps[cause] for cause, loss in LOSS_OF_GAP.items() if cause in gaps}
+    kept = {
+        kept: offset_count(gaps[cause]) for cause, kept in NO_LOSS_OF_GAP.items() if cause in gaps
+    }
+    return [*loss_lines(lost), *no_loss_lines(kept)]
 
 
 def json_gaps(gaps: GapsByPlace) -> dict[str, dict[str, dict[str, object]]]:

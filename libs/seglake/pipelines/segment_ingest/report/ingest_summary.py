@@ -1,19 +1,19 @@
 """What a run did, for a person and for a machine. Pure."""
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
 from seglake.errors import ExitCode
 from seglake.kafka_log.gap_ranges import GapRanges
 from seglake.kafka_log.short_logs import ShortLog
 from seglake.pipelines.offset_places import GapsByPartition, named_counts, named_gaps
 from seglake.pipelines.progress import show_bytes, show_count
+from seglake.pipelines.recovery import Recovery, shown_losses
 from seglake.pipelines.segment_ingest.committing.concurrent_ranges import ConcurrentRange
 from seglake.pipelines.segment_ingest.repair.repair_candidates import PlannedFill
 from seglake.pipelines.segment_ingest.repair.salvaged import Salvaged
 from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import ConflictCount
 from seglake.pipelines.segment_ingest.report.gap_report import gap_lines, json_gaps
-from seglake.pipelines.segment_ingest.report.left_on_disk import LeftOnDisk, shown_left
 from seglake.pipelines.segment_ingest.report.planned_ranges import PlannedRange
 from seglake.pipelines.segment_ingest.report.refills import shown_left_in_copies, shown_refills
 from seglake.pipelines.segment_ingest.report.salvaged import shown_salvaged
@@ -95,7 +95,6 @@ class Findings:
     Attributes:
         too_large: batches that expand above the limit, and the command that decodes them.
         blocked: what cannot be ingested before a person does something.
-        left_on_disk: offsets that the logs have and the lake does not, by reason and partition.
         lost_elections: what only replicas have that lost an election, and no run ingests.
         open_transactions: those without an end in what was read, and what the run does about them.
         unknown_outcomes: transactions whose end damage may hide, and as what they count.
@@ -117,7 +116,6 @@ class Findings:
     too_large: list[str] = field(default_factory=list)
     not_ingested_yet: list[UnreadRange] = field(default_factory=list)
     blocked: list[UnreadRange] = field(default_factory=list)
-    left_on_disk: LeftOnDisk = field(default_factory=dict)
     lost_elections: list[UnreadRange] = field(default_factory=list)
     open_transactions: list[StillOpen] = field(default_factory=list)
     unknown_outcomes: list[str] = field(default_factory=list)
@@ -172,6 +170,8 @@ class IngestSummary:
         odd_rows: the counts of `RunCounts` that say something of rows, by partition.
         internal_topics_left_out: those of the sources that nobody asked for.
         taken: partitions of which something was committed; `topics` theirs.
+        recovery: records of this run, and what the lake lacks after it; a dry run
+            does not say it.
     """
 
     run_id: str
@@ -194,6 +194,7 @@ class IngestSummary:
     recovered_topics: list[str] = field(default_factory=list)
     topics: list[str] = field(default_factory=list)
     taken: set[str] = field(default_factory=set)
+    recovery: Recovery = field(default_factory=lambda: Recovery(()))
 
     @property
     def exit_code(self) -> int:
@@ -223,12 +224,12 @@ class IngestSummary:
 
     def to_json(self) -> str:
         """One line."""
-        flat, findings = asdict(self), self.findings
+        flat, findings = asdict(replace(self, recovery=Recovery(()))), self.findings
         flat |= {**flat.pop("planned"), **flat.pop("counts"), **flat.pop("findings")}
         flat["open_transactions"] = [open_._asdict() for open_ in findings.open_transactions]
         flat["not_on_disk"] = [short.to_mapping() for short in findings.not_on_disk]
         flat["gaps"] = json_gaps(self.gaps)
-        flat["left_on_disk"] = json_gaps(findings.left_on_disk)
+        flat["recovery"] = None if self.is_dry_run else self.recovery.to_mapping()
         flat["repaired"] = {name: found._asdict() for name, found in self.repaired.items()}
         flat["conflicts"] = {name: count._asdict() for name, count in findings.conflicts.items()}
         return json.dumps(
@@ -284,13 +285,13 @@ class IngestSummary:
         planned, counts = self.planned, self.counts
         partitions = show_count(planned.partitions, "partition")
         if self.is_dry_run and not planned.tasks:
-            return f"dry run: {self._quiet(partitions)}; nothing was written"
+            return f"dry run: {self._quiet(partitions)}; nothing was written or recorded"
         if self.is_dry_run:
             return (
                 f"dry run: {show_count(planned.planned_offsets, 'offset')} in "
                 f"{show_bytes(planned.planned_bytes)} of {planned.partitions_with_news} of "
                 f"{partitions} would be ingested in {show_count(planned.tasks, 'task')}; nothing "
-                "was written"
+                "was written or recorded"
             )
         if not self.topics:
             listed = sum(sum(count) for count in self.findings.conflicts.values())
@@ -310,10 +311,9 @@ class IngestSummary:
 
     def _quiet(self, places: str) -> str:
         """A run that brings nothing, and what it leaves on the disks."""
-        findings = self.findings
-        left = shown_left(findings.left_on_disk)
+        findings, left = self.findings, self.recovery.left_on_disk
         if left:
-            return f"nothing ingested in {places}: {left}"
+            return f"nothing ingested in {places}: {'; '.join(shown_losses(left))}"
         is_left = findings.left_out or findings.refused or self.left_in_copies
         if is_left or need_a_look(findings.unread_files):
             return f"nothing ingested in {places}"
@@ -333,11 +333,10 @@ class IngestSummary:
                 f"filled from another replica: {show_count(counts.repaired_records, 'record')} in "
                 f"{show_count(counts.repaired_gaps, 'gap')} in {named_gaps(self.repaired)}"
             )
-        return [
-            *lines,
-            *shown_refills(self.refilled, is_dry_run=self.is_dry_run),
-            *gap_lines(self.gaps),
-        ]
+        lines += shown_refills(self.refilled, is_dry_run=self.is_dry_run)
+        if self.is_dry_run:
+            return [*lines, *gap_lines(self.gaps)]
+        return [*lines, *self.recovery.lines(is_left_said=not self.topics)]
 
     def _odd_rows(self) -> list[str]:
         return [

@@ -13,6 +13,7 @@ from seglake.log_dirs.discovery import Discovery
 from seglake.log_tables.coverage import Coverage
 from seglake.pipelines.offset_places import shown_range
 from seglake.pipelines.progress import show_count
+from seglake.pipelines.recovery import Recovery
 from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
 from seglake.pipelines.segment_ingest.planning.plan import RangePlan
 from seglake.pipelines.segment_ingest.repair.repair import RepairResult
@@ -34,10 +35,10 @@ from seglake.pipelines.segment_ingest.report.ingest_summary import (
     PlannedWork,
     RunCounts,
 )
-from seglake.pipelines.segment_ingest.report.left_on_disk import left_on_disk
 from seglake.pipelines.segment_ingest.report.left_out import LeftOut, final_partitions
 from seglake.pipelines.segment_ingest.report.limits import limits_crossed
 from seglake.pipelines.segment_ingest.report.planned_ranges import planned_ranges
+from seglake.pipelines.segment_ingest.report.recovered import recovery_of
 from seglake.pipelines.segment_ingest.report.refills import (
     behind_note,
     refilled_records,
@@ -58,7 +59,7 @@ class RunFacts:
     Attributes:
         left: what of the sources was not read.
         short_logs: logs of which more is proved than there is.
-        coverage: what the lake has after the run; read if something may be left.
+        coverage: what the lake has after the run.
     """
 
     context: RunContext
@@ -113,6 +114,18 @@ def summarize(facts: RunFacts) -> IngestSummary:
         recovered_topics=list(facts.recovered_topics),
         topics=sorted({result.key.topic for result in both}),
         taken={str(result.key) for result in both},
+        recovery=_recovery(facts, committed),
+    )
+
+
+def _recovery(facts: RunFacts, committed: Sequence[RangeResult]) -> Recovery:
+    repairs = facts.repairs
+    return recovery_of(
+        facts.observations,
+        facts.coverage,
+        facts.left.places,
+        committed,
+        repairs,
     )
 
 
@@ -206,11 +219,9 @@ def _findings(facts: RunFacts, limits: list[str], gaps: GapsByPlace) -> Findings
     settings, rounds, repairs = facts.context.settings, facts.rounds, facts.repairs
     final = final_partitions(rounds)
     waiting, blocked = _left_ranges(facts)
-    has_window = settings.select.has_window
     return Findings(
         not_ingested_yet=waiting,
         blocked=blocked,
-        left_on_disk=left_on_disk(facts.observations, facts.coverage, has_window=has_window),
         lost_elections=[
             range_ for partition in final for range_ in lost_tails(partition, settings)
         ],

@@ -1,0 +1,106 @@
+"""What a run recovered of each partition of its sources, and what is not in the lake. Pure."""
+
+from collections.abc import Iterable, Sequence
+
+from seglake.kafka_log.gap_ranges import GapRanges, GapsByCause
+from seglake.kafka_log.observation import Observation, UnreadPlace
+from seglake.kafka_log.offset_ranges import OffsetRange, merged
+from seglake.kafka_log.replica import PartitionKey
+from seglake.log_tables.coverage import Coverage
+from seglake.log_tables.current_gaps import CurrentGap
+from seglake.pipelines.recovery import (
+    LOSS_OF_GAP,
+    NO_LOSS_OF_GAP,
+    Loss,
+    NoLoss,
+    PartitionRecovery,
+    Recovery,
+    absent_partitions,
+    gaps_in,
+    losses_of_log,
+)
+from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
+from seglake.pipelines.segment_ingest.repair.repair import RepairResult
+from seglake.pipelines.segment_ingest.report.gap_report import gaps_of_run
+
+
+def recovery_of(
+    seen: Iterable[Observation],
+    coverage: Coverage,
+    places: Sequence[UnreadPlace],
+    committed: Sequence[RangeResult],
+    repairs: RepairResult,
+) -> Recovery:
+    """Return what the run brought of each partition, and what the lake lacks of it by now.
+
+    Args:
+        seen: each partition as the run saw it.
+        coverage: what the lake has after the run.
+        places: what was not read.
+    """
+    by_key: dict[PartitionKey, list[RangeResult]] = {}
+    repaired: dict[PartitionKey, int] = {}
+    for result in committed:
+        by_key.setdefault(result.key, []).append(result)
+    for result in (*repairs.results, *repairs.refills.results):
+        repaired[result.key] = repaired.get(result.key, 0) + result.totals.records
+    gaps = gaps_of_run(committed, repairs.rounds)
+    refilled = _refilled(repairs.refills.results)
+    partitions = [
+        PartitionRecovery(
+            name=str(log.key),
+            records=(records := _records(own) + repaired.get(log.key, 0)),
+            has_earlier=not own and bool(coverage.ranges(log.key)),
+            lost=_lost(log, coverage, repairs.standing.get(log.key, ())),
+            no_loss=_no_loss(own, records, gaps.get(log.key, {}), refilled.get(log.key, 0)),
+        )
+        for log in seen
+        for own in [by_key.get(log.key, [])]
+    ]
+    partitions += absent_partitions(places, (each.name for each in partitions))
+    return Recovery(tuple(partitions), tuple(place.reason for place in places))
+
+
+def _records(results: Iterable[RangeResult]) -> int:
+    return sum(result.totals.records for result in results)
+
+
+def _lost(
+    seen: Observation, coverage: Coverage, standing: Iterable[CurrentGap]
+) -> dict[Loss, GapRanges]:
+    gaps: dict[Loss, list[OffsetRange]] = {}
+    for gap in standing:
+        if gap.cause in LOSS_OF_GAP:
+            offsets = gap.start_offset, gap.next_offset
+            gaps.setdefault(LOSS_OF_GAP[gap.cause], []).append(offsets)
+    if lost := coverage.superseded_ranges(seen.key):
+        gaps[Loss.SUPERSEDED] = lost
+    found = {loss: gaps_in(merged(ranges)) for loss, ranges in gaps.items()}
+    return found | losses_of_log(seen, coverage.ranges(seen.key))
+
+
+def _refilled(refills: Iterable[RangeResult]) -> dict[PartitionKey, int]:
+    """Count the offsets in gaps of the cleaner that older copies filled."""
+    found: dict[PartitionKey, int] = {}
+    for result in refills:
+        before, after = (
+            sum(gap.next_offset - gap.start_offset for gap in gaps)
+            for gaps in (result.plan.standing_gaps, result.gaps)
+        )
+        found[result.key] = found.get(result.key, 0) + before - after
+    return found
+
+
+def _no_loss(
+    committed: Sequence[RangeResult], records: int, gaps: GapsByCause, refilled: int
+) -> dict[NoLoss, int]:
+    """Count what rightly has no record; `refilled` offsets of the cleaner's gaps have one now."""
+    counts = {kept: gaps[cause].offsets for cause, kept in NO_LOSS_OF_GAP.items() if cause in gaps}
+    if not committed:
+        return counts
+    counts[NoLoss.COMPACTED] = max(counts.get(NoLoss.COMPACTED, 0) - refilled, 0)
+    ranges = merged(result.offsets for result in committed)
+    covered = sum(stop - start for start, stop in ranges)
+    in_batches = covered - sum(found.offsets for found in gaps.values()) + refilled
+    counts[NoLoss.WITHOUT_RECORD] = max(in_batches - records, 0)
+    return {kept: count for kept, count in counts.items() if count}
