@@ -134,7 +134,9 @@ def test_a_no_of_the_system_is_told_from_a_failure(
         f"Kernel error: No (os error {number})",
         f"Os {{ code: {number}, kind: x }}",
     ):
-        assert type(STORAGE.failure("open", "/x", of_delta_rs)) is type(caught.value)
+        failure = STORAGE.failure("open", "/x", of_delta_rs)
+        assert type(failure) is type(caught.value)
+        assert str(failure) == f"cannot open /x: {os.strerror(number)}"
     assert type(STORAGE.failure("open", "/x", "something else")) is StorageError
 
 

@@ -1,6 +1,7 @@
 """What a folder holds that is to be a lake, and whether its storage lets us in. Effect."""
 
 import contextlib
+import uuid
 from collections.abc import Iterator
 
 from seglake.lake.errors import LakeRefusedError
@@ -23,6 +24,19 @@ def opening(lake_path: str) -> Iterator[None]:
         yield
     except RefusedError as error:
         raise LakeRefusedError(path=lake_path, reason=str(error)) from error
+
+
+def require_writable(storage: Storage, lake_path: str, folder: str) -> None:
+    """Write a small file into a folder of a lake, and remove it.
+
+    Raises:
+        LakeRefusedError: the storage does not let us write.
+        StorageError: it cannot be written now.
+    """
+    path = storage.join(folder, f"{uuid.uuid4().hex}.tmp")
+    with opening(lake_path):
+        storage.write_bytes(path, b"")
+        storage.delete(path)
 
 
 def holds_tables(storage: Storage, path: str) -> bool:

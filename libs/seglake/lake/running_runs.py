@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from typing import Self
 
 from seglake.lake.delta_tables import LakeTables
-from seglake.storage.errors import NotFoundError, PlaceError
+from seglake.storage.errors import NotFoundError, PlaceError, RefusedError
 
 _SUFFIX = ".json"
 _MOST_TOPICS = 1000
@@ -79,10 +79,15 @@ def hint_path(tables: LakeTables) -> str:
     return tables.storage.join(tables.running_folder, f"{uuid.uuid4().hex}{_SUFFIX}")
 
 
-def announce(tables: LakeTables, run: RunningRun, path: str) -> None:
-    """Put a run's hint, or put it again while the run goes on."""
-    with contextlib.suppress(PlaceError):
+def announce(tables: LakeTables, run: RunningRun, path: str) -> bool:
+    """Put a run's hint, or put it again while the run goes on; False if it is refused."""
+    try:
         tables.storage.write_bytes(path, json.dumps(asdict(run)).encode())
+    except RefusedError:
+        return False
+    except PlaceError:
+        pass
+    return True
 
 
 def withdraw(tables: LakeTables, path: str) -> None:

@@ -155,10 +155,12 @@ class LocalStorage(Storage):
             return io.BufferedWriter(_LocalOutput(path, "x"), _OUTPUT_BUFFER_BYTES)
 
     def failure(self, action: str, path: str, text: str) -> PlaceError:
-        number = _ERROR_NUMBER.search(text)
-        is_refusal = number is not None and int(number[1]) in _REFUSALS
-        kind = RefusedError if is_refusal else StorageError
-        return kind(action=action, path=path, reason=text)
+        found = _ERROR_NUMBER.search(text)
+        if found is None:
+            return StorageError(action=action, path=path, reason=text)
+        number = int(found[1])
+        kind = RefusedError if number in _REFUSALS else StorageError
+        return kind(action=action, path=path, reason=os.strerror(number))
 
     def without_links(self, path: str) -> str:
         return str(Path(path).resolve())

@@ -16,7 +16,7 @@ from seglake.lake.compaction import Merge, TableView, merge_task, replace_files,
 from seglake.lake.delta_commit import recover
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.foreign_changes import refuse_foreign_changes
-from seglake.lake.lake_folder import opening
+from seglake.lake.lake_folder import opening, require_writable
 from seglake.lake.log_durability import write_checkpoint
 from seglake.lake.merged_files import merge
 from seglake.lake.snapshots import StoredFile
@@ -87,6 +87,8 @@ def maintain(
     tables = LakeTables(storage.locate(lake), storage)
     with opening(tables.lake_path):
         tables.require()
+    if not choice.dry_run:
+        require_writable(storage, tables.lake_path, tables.work_folder)
     if not (choice.dry_run or settings.write.single_writer):
         tables.require_safe_commits()
     run = _Maintenance(tables, engine, reporter, settings, choice, run_id or uuid.uuid4().hex)

@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import replace
 
+from seglake.lake.lake_folder import require_writable
 from seglake.lake.running_runs import RunningRun, announce, hint_path, others_at_work, withdraw
 from seglake.pipelines.segment_ingest.run_context import RunContext
 
@@ -52,9 +53,12 @@ class Announcement:
         run = replace(run, seen_at_ms=now_ms)
         is_first = self._path is None
         self._path = self._path or hint_path(context.tables)
-        announce(context.tables, run, self._path)
+        is_put = announce(context.tables, run, self._path)
         if not is_first:
             return
+        if not is_put:  # before the run has read or written anything
+            tables = context.tables
+            require_writable(tables.storage, tables.lake_path, tables.work_folder)
         # First put, then listed: of two runs that begin together at least one sees the other.
         for other in others_at_work(context.tables, run, self._path, now_ms):
             note = (
