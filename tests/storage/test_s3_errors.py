@@ -71,3 +71,21 @@ def test_reasons_name_what_to_look_at(text: str, kind: type[PlaceError], reason:
     assert reason in found
     assert "\n" not in found
     assert "AKIA1" not in found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Operation not supported: an error occurred while loading credentials: failed to load IMDS"
+        " session token: service error: request forbidden: IMDS is disabled",
+        "the credential provider was not enabled: no providers in chain provided credentials",
+    ],
+)
+def test_lake_without_credentials_names_the_variables_as_a_source_does(text: str) -> None:
+    """delta-rs looks for credentials by itself, and says it otherwise."""
+    found = failure("look for the table", "s3://b/lake", text, _ACCESS)
+    assert type(found) is StorageError
+    assert str(found) == (
+        "cannot look for the table s3://b/lake: no credentials were found: set fs.s3a.access.key"
+        " and fs.s3a.secret.key, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+    )

@@ -23,7 +23,12 @@ _SILENT = (
     "kind: Timeout",
     "kind: Connect",
 )
-_NO_CREDENTIALS = ("/latest/api/token", "169.254.")  # where machines and containers get them
+_NO_CREDENTIALS = (
+    "/latest/api/token",  # where machines and containers get them
+    "169.254.",
+    "while loading credentials",  # delta-rs asks a chain of providers
+    "providers in chain",
+)
 _HALF_A_KEY = ("Missing AccessKeyId", "Missing SecretAccessKey")
 _NOT_TRUSTED = "InvalidCertificate"
 _OTHER_REGION_TEXT = "incorrectly configured region"
