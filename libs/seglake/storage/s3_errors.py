@@ -26,8 +26,8 @@ _SILENT = (
 _NO_CREDENTIALS = (
     "/latest/api/token",  # where machines and containers get them
     "169.254.",
-    "while loading credentials",  # delta-rs asks a chain of providers
-    "providers in chain",
+    "loading credentials",  # delta-rs asks a chain of providers
+    "provided credentials",
 )
 _HALF_A_KEY = ("Missing AccessKeyId", "Missing SecretAccessKey")
 _NOT_TRUSTED = "InvalidCertificate"
