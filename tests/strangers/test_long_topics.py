@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
+import duckdb
 import pytest
 
+from seglake.cli import register_command, sql_command
 from seglake.lake.parquet_files import folder_value
 from seglake.pipelines.lake_retake.retake_plan import Selection
 from seglake.pipelines.segment_ingest.parquet_export import convert
@@ -38,6 +40,22 @@ def test_long_topics_are_ingested_under_their_whole_names(
     assert retaken(lake, log_dir, selection=whole, select={"topics": [_TOPICS[1]]}).records == 4
     maintained(lake)
     assert audited(lake).exit_code == 0
+
+
+def test_queries_have_the_whole_names(
+    log_dir: Path, lake: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ingested(log_dir, lake)
+    counts = "SELECT topic, count(*) AS n FROM {} GROUP BY topic"
+    given = ["--lake", str(lake), "--csv", counts.format("records")]
+    assert sql_command.main(given) == 0
+    expected = sorted(f"{topic},4" for topic in _TOPICS)
+    assert sorted(capsys.readouterr().out.splitlines()[1:]) == expected
+    assert register_command.main(["--lake", str(lake), "--print", "duckdb-files"]) == 0
+    with duckdb.connect() as own:
+        own.execute(capsys.readouterr().out)
+        rows = own.execute(counts.format("records")).fetchall()
+    assert sorted(f"{topic},{count}" for topic, count in rows) == expected
 
 
 def test_a_topic_of_255_characters_in_a_checkpoint_leaves_the_others_as_they_are(

@@ -140,7 +140,7 @@ class DuckDBQueries:
         if paths:
             if table.added:
                 self._connection.register(no_rows(table), table.schema.empty_table())
-            self._connection.execute(view_of_files(table, paths))
+            self._connection.execute(view_of_files(table, paths, self._lake.topics))
         else:
             self._connection.execute(no_view(table.name))
             self._connection.register(table.name, table.schema.empty_table())

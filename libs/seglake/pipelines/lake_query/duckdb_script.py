@@ -71,7 +71,7 @@ def _of_files(table: Table, lake: LakeTables) -> Iterator[str]:
         name = no_rows(table) if paths else table.name
         yield view(name, _empty(table))
     if paths:
-        yield view_of_files(table, paths)
+        yield view_of_files(table, paths, lake.topics)
 
 
 def _empty(table: Table) -> str:

@@ -2,8 +2,9 @@
 
 import posixpath
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
+from seglake.lake.parquet_files import MOST_IN_A_FOLDER, folder_value
 from seglake.lake.tables import Table
 
 SCHEME = "seglake"
@@ -49,15 +50,19 @@ def no_view(name: str) -> str:
     return f"DROP VIEW IF EXISTS {name}"
 
 
-def view_of_files(table: Table, paths: Iterable[str]) -> str:
-    """A view of a table's data files; what it is partitioned by stands in their folders' names."""
+def view_of_files(table: Table, paths: Iterable[str], topics: Callable[[], Iterable[str]]) -> str:
+    """Return a view of a table's data files; folders name what the table is partitioned by.
+
+    Args:
+        topics: gives all topics of the lake, where a folder has no room for a whole name.
+    """
     types = ", ".join(f"{name}: VARCHAR" for name in table.partition_by)
     # Files of earlier versions lack what was added: from an empty table it gets its type.
     added = f"FROM {no_rows(table)} UNION ALL BY NAME SELECT * " if table.added else ""
     by_name = ", union_by_name = true" if table.added else ""
     folders = f", hive_partitioning = true, hive_types = {{{types}}}" if types else ""
     selects = []
-    for value, files in _by_reading(table, paths).items():
+    for value, files in _by_reading(table, [*paths], topics).items():
         said = {} if value is None else dict.fromkeys(table.partition_by, f"{literal(value)} AS ")
         columns = ", ".join(f'{said.get(name, "")}"{name}"' for name in table.schema.names)
         listed = ", ".join(map(literal, files))
@@ -76,11 +81,21 @@ def literal(text: str) -> str:
     return "'{}'".format(text.replace("'", "''"))
 
 
-def _by_reading(table: Table, paths: Iterable[str]) -> dict[str | None, list[str]]:
-    """Files by the value to say for DuckDB, which takes some names of folders for NULL; the others,
-    of which it reads the value itself, under None."""
+def _by_reading(
+    table: Table, paths: Sequence[str], topics: Callable[[], Iterable[str]]
+) -> dict[str | None, list[str]]:
+    """Group files by the topic to name for DuckDB, under None those whose folder it reads right.
+
+    It takes some names of folders for NULL, and a cut name for a whole one.
+    """
+    if not table.partition_by:
+        return {None: [*paths]}
+    values = {path: path.rsplit("/", 2)[-2].partition("=")[2] for path in paths}
+    is_cut = any(len(value) == MOST_IN_A_FOLDER for value in values.values())
+    whole = {folder_value(topic): topic for topic in topics()} if is_cut else {}
     found: dict[str | None, list[str]] = {}
-    for path in paths:
-        value = path.rsplit("/", 2)[-2].partition("=")[2] if table.partition_by else ""
-        found.setdefault(value if value.casefold() in _AS_NULL else None, []).append(path)
+    for path, value in values.items():
+        topic = whole.get(value, value)
+        is_misread = topic != value or value.casefold() in _AS_NULL
+        found.setdefault(topic if is_misread else None, []).append(path)
     return found
