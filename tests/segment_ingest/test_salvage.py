@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
+from seglake.pipelines.lake_audit.text_report import to_text
 from seglake.pipelines.lake_replay.replay_summary import ReplaySummary
+from seglake.pipelines.lake_report.run import report
 from seglake.pipelines.segment_ingest.repair.salvaged import Salvaged
+from seglake.storage.local_storage import LocalStorage
 from support.audits import audited
 from support.broker_disks import CORRUPT_CASES
 from support.cases import cases
@@ -177,6 +180,16 @@ def test_what_an_earlier_run_quarantined_is_salvaged_by_a_replay_and_once(tmp_pa
     for again in (replayed(lake, read=SALVAGE), ingested(tmp_path / "disk", lake, read=SALVAGE)):
         assert again.salvaged == Salvaged()
     assert standing(lake) == offsets_in(lake, "salvaged_records") == [*range(35, 40)]
+
+
+def test_report_and_audit_say_how_many_were_salvaged(tmp_path: Path) -> None:
+    lake = tmp_path / "lake"
+    ingested(damaged_disk(tmp_path / "disk"), lake, read=SALVAGE)
+    (partition,) = report(str(lake), LocalStorage()).partitions
+    (place,) = partition.damage
+    assert (place.salvaged_records, partition.records) == (5, 35)
+    text = "salvaged: 5 untrusted records of 1 damaged batch, in salvaged_records and nowhere else"
+    assert text in to_text(audited(lake))
 
 
 def test_dry_run_salvages_nothing(tmp_path: Path) -> None:

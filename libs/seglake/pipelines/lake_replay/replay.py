@@ -68,9 +68,8 @@ def replay(
             f"the lake {tables.lake_path} has nothing of cluster {source_id}, which the sources "
             "are of"
         )
-    if scan.settings.read.salvage and not dry_run:  # a lake from before its table gets it
-        is_single_writer = scan.settings.write.single_writer
-        summary.notes += upgrade_notes(create_missing(tables, is_single_writer=is_single_writer))
+    if scan.settings.read.salvage and not dry_run:
+        summary.notes += _upgraded(tables, scan)
     for source_id in source_ids:
         if not dry_run:
             refuse_foreign_changes(tables, REQUIRED_TABLES)
@@ -87,6 +86,12 @@ def replay(
         summary.too_large = too_large(summary.left_spans, limit_bytes, tables.lake_path, sources)
     summary.seconds = round(time.monotonic() - started, 3)
     return summary
+
+
+def _upgraded(tables: LakeTables, scan: ScanContext) -> list[str]:
+    """Give a lake from before the table of salvaged records that table, and say so."""
+    is_single_writer = scan.settings.write.single_writer
+    return upgrade_notes(create_missing(tables, is_single_writer=is_single_writer))
 
 
 def _clusters(tables: LakeTables, select: SelectSettings) -> tuple[list[str], Unmatched]:

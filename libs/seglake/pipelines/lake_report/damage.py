@@ -1,8 +1,8 @@
 """The rows of `quarantine` as places, and which of them were made good. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from seglake.pipelines.lake_report.ledger import Ledger, LogName, Row
 from seglake.pipelines.lake_report.model import DamagedPlace
@@ -25,8 +25,21 @@ class Damage(NamedTuple):
     place_count: int = 0
 
 
-def damage_by_log(rows: Iterable[Row], ledger: Ledger) -> dict[LogName, Damage]:
-    """The damage of every partition, without what is still being committed."""
+SALVAGED_COLUMNS = (
+    *("source_id", "topic", "partition", "broker_id", "segment", "position", "raw_sha256"),
+    "generation",
+)
+"""A row of `quarantine`, as the rows salvaged of it name it."""
+
+
+def damage_by_log(
+    rows: Iterable[Row], ledger: Ledger, salvaged: Mapping[tuple[Any, ...], int]
+) -> dict[LogName, Damage]:
+    """The damage of every partition, without what is still being committed.
+
+    Args:
+        salvaged: how many records were, by `SALVAGED_COLUMNS`.
+    """
     met: dict[LogName, dict[tuple[object, ...], _Met]] = {}
     for row in rows:
         source_id = row["source_id"]
@@ -37,7 +50,7 @@ def damage_by_log(rows: Iterable[Row], ledger: Ledger) -> dict[LogName, Damage]:
             of_log = met.setdefault(ledger.name_of(source_id, row), {})
             key = (*place, row["raw_sha256"], is_conflict)
             of_log[key] = of_log.get(key, _Met(row)).with_row(row)
-    return {log: _damage(of_log.values()) for log, of_log in met.items()}
+    return {log: _damage(of_log.values(), salvaged) for log, of_log in met.items()}
 
 
 class _Met(NamedTuple):
@@ -54,13 +67,15 @@ class _Met(NamedTuple):
         return self._replace(resolved_at=max(self.resolved_at, generation))
 
 
-def _damage(met: Iterable[_Met]) -> Damage:
-    places = sorted(map(_place, met), key=attrgetter("is_resolved", "segment", "position"))
+def _damage(met: Iterable[_Met], salvaged: Mapping[tuple[Any, ...], int]) -> Damage:
+    found = (_place(each, salvaged) for each in met)
+    places = sorted(found, key=attrgetter("is_resolved", "segment", "position"))
     return Damage(tuple(places[:_MOST_LISTED]), len(places))
 
 
-def _place(met: _Met) -> DamagedPlace:
+def _place(met: _Met, salvaged: Mapping[tuple[Any, ...], int]) -> DamagedPlace:
     row = met.row
+    batch = tuple(row[name] for name in SALVAGED_COLUMNS[:-1])
     return DamagedPlace(
         broker_id=row["broker_id"],
         segment=row["segment"] or "",
@@ -72,4 +87,5 @@ def _place(met: _Met) -> DamagedPlace:
         next_offset=row["next_offset"],
         run_id=row["run_id"] or "",
         is_resolved=met.resolved_at >= met.damaged_at,
+        salvaged_records=salvaged.get((*batch, met.damaged_at), 0),
     )

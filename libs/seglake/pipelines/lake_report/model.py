@@ -96,7 +96,11 @@ class Offsets:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DamagedPlace:
-    """Damaged bytes: where they lie, and what is wrong. The bytes themselves are never here."""
+    """Damaged bytes: where they lie, and what is wrong. The bytes themselves are never here.
+
+    Attributes:
+        salvaged_records: those of `salvaged_records`, which are not to be trusted.
+    """
 
     broker_id: int | None
     segment: str
@@ -108,6 +112,7 @@ class DamagedPlace:
     next_offset: int | None
     run_id: str
     is_resolved: bool
+    salvaged_records: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

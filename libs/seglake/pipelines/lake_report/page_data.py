@@ -90,6 +90,7 @@ def _place(place: DamagedPlace, segments: _Names) -> list[Any]:
         place.detail,
         *_numbers((place.previous_offset, place.next_offset)),
         int(place.is_resolved),
+        place.salvaged_records,
     ]
 
 

@@ -3,18 +3,20 @@
 Memory grows with the ledger, the damage and the gaps, not with records or batches.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from seglake.kafka_log.observation import Observation
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.lake_folder import opening
 from seglake.lake.parquet_rows import read_rows
 from seglake.lake.snapshots import Snapshot, read_snapshots
-from seglake.lake.tables import CHECKPOINTS, GAPS, QUARANTINE, Table
+from seglake.lake.tables import CHECKPOINTS, GAPS, QUARANTINE, SALVAGED_RECORDS, Table
 from seglake.log_tables.observation_rows import NewestPlaces, every_observation
 from seglake.pipelines.lake_report.damage import COLUMNS as DAMAGE_COLUMNS
-from seglake.pipelines.lake_report.damage import damage_by_log
+from seglake.pipelines.lake_report.damage import SALVAGED_COLUMNS, damage_by_log
 from seglake.pipelines.lake_report.findings import unread_findings
 from seglake.pipelines.lake_report.gap_pieces import gap_pieces
 from seglake.pipelines.lake_report.ledger import Ledger, LogName, Row
@@ -54,6 +56,7 @@ def report(
     tables = LakeTables(path, storage)
     with opening(path):
         tables.require()
+        salvaged = _salvaged(tables)  # before its damage, so that each row of it is there
         snapshots = read_snapshots(tables, (QUARANTINE, GAPS, CHECKPOINTS))
     rows = _rows(storage, snapshots, CHECKPOINTS, _LEDGER_COLUMNS)
     ledger = Ledger(rows, snapshots[CHECKPOINTS.name].generation)
@@ -63,7 +66,8 @@ def report(
     seen = _newest(tables, ledger, runs, places)
     runs.committed(ledger)
     runs.recorded(gaps, ledger)
-    damage = damage_by_log(_rows(storage, snapshots, QUARANTINE, DAMAGE_COLUMNS), ledger)
+    damaged_rows = _rows(storage, snapshots, QUARANTINE, DAMAGE_COLUMNS)
+    damage = damage_by_log(damaged_rows, ledger, salvaged)
     facts = LogFacts(ledger, gaps, seen, damage)
     unread = [place for newest in places.values() for place in newest.places]
     told = [*(this_run.findings if this_run else ()), *unread_findings(unread)]
@@ -85,6 +89,16 @@ def _newest_bound(ledger: Ledger) -> str | None:
     rows = [row for of_log in ledger.rows.values() for row in of_log if row["upper_bound"]]
     newest = max(rows, key=lambda row: row["committed_at"], default=None)
     return None if newest is None else newest["upper_bound"]
+
+
+def _salvaged(tables: LakeTables) -> Counter[tuple[Any, ...]]:
+    """How many records were salvaged of each damaged batch; a lake may lack the table."""
+    counts: Counter[tuple[Any, ...]] = Counter()
+    for path in tables.file_paths(SALVAGED_RECORDS) if tables.has(SALVAGED_RECORDS) else ():
+        for found in read_rows(tables.storage, path, SALVAGED_COLUMNS):
+            rows = found.to_pylist()
+            counts.update(tuple(row[name] for name in SALVAGED_COLUMNS) for row in rows)
+    return counts
 
 
 def _rows(
