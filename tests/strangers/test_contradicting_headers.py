@@ -8,8 +8,11 @@ A first batch whose last offset delta is negative is left out by the broker when
 it (`LogSegment.translateOffset`), and given by the consumer in any other fetch. Here it is given.
 """
 
+import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import crc32c
 import pytest
 
 from seglake.task_engine.engine import Engine
@@ -35,8 +38,12 @@ from support.encoder import (
     record_batch,
     record_bytes,
 )
-from support.lakes import Row, ingested, read_table
+from support.lakes import Row, ingested, read_table, replayed
 from support.made_logs import write_over
+from support.printed import cat
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 # Offset and value of each record, with the odd batch as the first, the second and the third.
 GIVEN: dict[str, tuple[str, str, str]] = {
@@ -146,6 +153,13 @@ NOT_INGESTED: dict[str, str] = {
 }
 
 
+EXPECTED = {
+    f"{name}-{place}": given
+    for name in CONTRADICTIONS
+    for place, given in zip(PLACES, GIVEN[name], strict=True)
+} | NOT_INGESTED
+
+
 def shown(rows: list[Row]) -> str:
     """Offsets and values, as they stand in `GIVEN`."""
     rows = sorted(rows, key=lambda row: row["offset"])
@@ -165,12 +179,7 @@ def test_rows_are_those_of_kafka_s_consumer(tmp_path: Path, engine: Engine, code
     write_contradictions(disk, codec)
     ingested(disk, lake, engine=engine)
     rows = by_topic(lake, "records")
-    expected = {
-        f"{name}-{place}": given
-        for name in CONTRADICTIONS
-        for place, given in zip(PLACES, GIVEN[name], strict=True)
-    }
-    assert {topic: shown(rows[topic]) for topic in expected} == expected | NOT_INGESTED
+    assert {topic: shown(rows[topic]) for topic in EXPECTED} == EXPECTED
 
 
 def test_what_gives_no_row_is_quarantined_and_every_byte_and_offset_counts(
@@ -321,3 +330,93 @@ def test_offsets_that_only_a_header_leaves_out_are_not_said_to_be_missing(tmp_pa
     write_over(tmp_path / "disk", [Partition("orders", 0, [Segment(0, batches)])])
     summary = ingested(tmp_path / "disk", tmp_path / "lake")
     assert (summary.records, summary.gaps, summary.notes) == (9, {}, [])
+
+
+@pytest.mark.parametrize("codec", [Codec.SNAPPY, Codec.LZ4, Codec.ZSTD])
+def test_rows_are_the_same_with_each_codec(tmp_path: Path, codec: Codec) -> None:
+    disk, lake = tmp_path / "disk", tmp_path / "lake"
+    write_contradictions(disk, codec)
+    ingested(disk, lake)
+    rows = by_topic(lake, "records")
+    assert {topic: shown(rows[topic]) for topic in EXPECTED} == EXPECTED
+    assert not kinds(audited(lake))
+
+
+def test_a_replay_brings_no_record_that_kafka_s_consumer_skips(tmp_path: Path) -> None:
+    disk, lake = tmp_path / "disk", tmp_path / "lake"
+    write_contradictions(disk)
+    ingested(disk, lake)
+    before = read_table(lake, "records")
+    for sources in ([], [shutil.copytree(disk, tmp_path / "copy")]):
+        assert replayed(lake, *sources).repaired_records == 0
+    assert read_table(lake, "records") == before
+    assert not kinds(audited(lake))
+
+
+def test_cat_prints_the_rows_that_an_ingest_brings(tmp_path: Path) -> None:
+    write_contradictions(tmp_path)
+    printed = cat("--source", tmp_path, "-q")
+    found: dict[str, list[Row]] = {}
+    for (topic, _), records in printed.records.items():
+        found[topic] = [{"offset": each.offset, "value": each.value} for each in records]
+    assert (printed.code, {topic: shown(found[topic]) for topic in EXPECTED}) == (3, EXPECTED)
+
+
+@pytest.mark.spark
+def test_the_data_source_gives_the_rows_that_an_ingest_brings(
+    tmp_path: Path, spark_session: "SparkSession"
+) -> None:
+    write_contradictions(tmp_path)
+    reader = spark_session.read.format("kafka_segments").option("failOnDataLoss", "false")
+    rows = reader.load(str(tmp_path)).select("topic", "offset", "value").collect()
+    found: dict[str, list[Row]] = {}
+    for topic, offset, value in rows:
+        found.setdefault(topic, []).append({"offset": offset, "value": bytes(value)})
+    assert {topic: shown(found[topic]) for topic in EXPECTED} == EXPECTED
+
+
+@pytest.mark.parametrize("last_delta", [1, 5, -1])
+@pytest.mark.parametrize("isolation", ["read_committed", "read_uncommitted"])
+def test_a_marker_that_claims_more_offsets_than_it_has_ends_its_transaction(
+    last_delta: int, isolation: str, tmp_path: Path
+) -> None:
+    marker = end_marker(1, ControlType.ABORT, producer_id=7)
+    batches = [
+        last_delta_zero(0, "a", producer_id=7),
+        with_last_delta(marker, last_delta),
+        *plain_batches(2, "bcdefgh"),
+    ]
+    disk, lake = written(tmp_path / "disk", batches, 9), tmp_path / "lake"
+    ingested(disk, lake, isolation=isolation)
+    aborted = "0a " if isolation == "read_uncommitted" else ""
+    assert shown(read_table(lake, "records")) == f"{aborted}2b 3c 4d 5e 6f 7g 8h"
+    (control,) = (row for row in read_table(lake, "batches") if row["control_type"] is not None)
+    assert (control["base_offset"], control["control_type"]) == (1, "abort")
+    assert not kinds(audited(lake))
+
+
+@pytest.mark.parametrize("isolation", ["read_committed", "read_uncommitted"])
+def test_an_aborted_batch_that_claims_offsets_of_the_next_hides_none_of_them(
+    isolation: str, tmp_path: Path
+) -> None:
+    aborted = with_last_delta(last_delta_zero(0, "ab", producer_id=7), 4)
+    batches = [
+        aborted,
+        *plain_batches(2, "cde"),
+        end_marker(5, ControlType.ABORT, producer_id=7),
+        *plain_batches(6, "f"),
+    ]
+    disk, lake = written(tmp_path / "disk", batches, 7), tmp_path / "lake"
+    ingested(disk, lake, isolation=isolation)
+    rows = "0a 1b " if isolation == "read_uncommitted" else ""
+    assert shown(read_table(lake, "records")) == f"{rows}2c 3d 4e 6f"
+    assert not kinds(audited(lake))
+    assert not [check for check in checked(disk, lake) if check.has_problem]
+
+
+def with_last_delta(batch: EncodedBatch, last_delta: int) -> EncodedBatch:
+    """The batch with another last offset delta, and the checksum that belongs to it."""
+    data = bytearray(batch.data)
+    data[23:27] = last_delta.to_bytes(4, "big", signed=True)
+    data[17:21] = crc32c.crc32c(bytes(data[21:])).to_bytes(4, "big")
+    return batch._replace(data=bytes(data))

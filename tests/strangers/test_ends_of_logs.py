@@ -194,6 +194,7 @@ def _claiming(base: int, delta: int, count: int, codec: Codec = Codec.NONE) -> b
         (_flipped(_NEXT) + _THIRD[:-9], [(10, 20, "quarantined")]),
         (_claiming(1 << 30, 29, 30), []),
         (_claiming(11, 29, 30), []),
+        (_claiming(10, 59, 30), []),
         (_claiming(10, (1 << 31) - 12, 30), []),
         (_claiming(10, (1 << 30) - 1, 1 << 30, Codec.ZSTD), []),
         (struct.pack(">q", 1 << 30) + _NEXT[8:40], []),
