@@ -41,9 +41,8 @@ def test_of_two_runs_each_says_what_it_should(data: Path, lake: Path, tmp_path: 
     assert summary.notes == []
     assert (summary.records, summary.exit_code, other.records) == (0, 0, 55)
     assert [line for line in summary.to_text().splitlines() if "concurrent" in line] == [
-        f"a concurrent run ingested: orders-0 [0, 40) (run id {other.run_id})",
-        f"a concurrent run ingested: orders-1 [0, 5) (run id {other.run_id})",
-        f"a concurrent run ingested: payments-0 [0, 10) (run id {other.run_id})",
+        "a concurrent run ingested: 55 offsets in orders-0 (40), payments-0 (10), orders-1 (5)"
+        f" (run id {other.run_id})"
     ]
     assert json.loads(summary.to_json())["concurrent_ranges"][1]["partition"] == "orders-1"
     ingested(data, tmp_path / "alone")
@@ -160,7 +159,7 @@ def test_a_replay_says_who_filled_a_gap_first(tmp_path: Path) -> None:
     (other,) = others
     assert (summary.repaired_gaps, other.repaired_gaps) == (0, 1)
     assert other.notes[0].startswith(f"another run ({summary.run_id}, on ")
-    line = f"a concurrent run filled: orders-0 [35, 40) (run id {other.run_id})"
+    line = f"a concurrent run filled: 5 offsets in orders-0 (5) (run id {other.run_id})"
     assert line in summary.to_text().splitlines()
     assert (summary.exit_code, summary.left_out) == (0, {})
     assert imbalances_of(lake) == []

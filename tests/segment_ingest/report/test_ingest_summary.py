@@ -162,8 +162,8 @@ def test_everything_a_person_should_know_has_a_line() -> None:
         "header names that are not UTF-8: 1 in a-0 (1)",
         "not ingested yet: a-0: it waits",
         "lost an election: a-0: offsets [9, 13)",
-        "a concurrent run ingested: a-0 [10, 72) (run id other)",
-        "a concurrent run filled: a-0 [2, 3) (run id other)",
+        "a concurrent run ingested: 62 offsets in a-0 (62) (run id other)",
+        "a concurrent run filled: 1 offset in a-0 (1) (run id other)",
         "left out: a-1: it is gone",
         "note: a note",
     ]

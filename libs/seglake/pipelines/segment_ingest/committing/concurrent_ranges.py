@@ -17,9 +17,6 @@ class ConcurrentRange:
     kind: RangeKind
     run_id: str
 
-    def __str__(self) -> str:
-        return f"{self.partition} [{self.start_offset}, {self.next_offset}) (run id {self.run_id})"
-
 
 def concurrent_ranges(known: Mapping[str, int], context: RunContext) -> list[ConcurrentRange]:
     """What the ledger has of topics beyond their generations that this run knew, in order.

@@ -1,10 +1,11 @@
 """Lines that the summaries of several commands share. Pure."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from seglake.log_tables.ledger_layers import INGESTED, RangeKind
 from seglake.pipelines.offset_places import named_counts
-from seglake.pipelines.progress import show_bytes
+from seglake.pipelines.progress import show_bytes, show_count
 from seglake.pipelines.segment_ingest.committing.concurrent_ranges import ConcurrentRange
 from seglake.pipelines.segment_ingest.repair.repair_candidates import PlannedFill
 from seglake.pipelines.segment_ingest.report.planned_ranges import PlannedRange
@@ -42,11 +43,24 @@ def shown_plan(
 
 
 def shown_concurrent(ranges: Sequence[ConcurrentRange]) -> list[str]:
-    """The lines that say who was faster."""
+    """Return a line that says what other runs ingested first, and one for what they filled."""
     ingested = [range_ for range_ in ranges if range_.kind in INGESTED]
     filled = [range_ for range_ in ranges if range_.kind is RangeKind.REPAIR]
-    lines = listed("a concurrent run ingested", ingested)
-    return lines + listed("a concurrent run filled", filled)
+    lines = []
+    if ingested:
+        lines.append(f"a concurrent run ingested: {_counted(ingested)}")
+    if filled:
+        lines.append(f"a concurrent run filled: {_counted(filled)}")
+    return lines
+
+
+def _counted(ranges: Sequence[ConcurrentRange]) -> str:
+    by_partition: Counter[str] = Counter()
+    for range_ in ranges:
+        by_partition[range_.partition] += range_.next_offset - range_.start_offset
+    offsets = show_count(by_partition.total(), "offset")
+    runs = ", ".join(dict.fromkeys(range_.run_id for range_ in ranges))
+    return f"{offsets} in {named_counts(by_partition)} (run id {runs})"
 
 
 def listed(
