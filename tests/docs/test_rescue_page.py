@@ -1,0 +1,193 @@
+"""Who follows docs/rescue.md knows what is lost, why, and where the rest is: on real disks."""
+
+from collections.abc import Callable
+from functools import cache
+
+import duckdb
+import pytest
+
+from support.broker_disks import log_dir, partitions
+from support.corrupt_cases import corrupt_case
+from support.oracle import Isolation, expected_records, partition_dump
+from support.rescue_page import DeadCluster, Reader
+
+pytestmark = pytest.mark.xdist_group("rescue page")
+
+_DAMAGED = corrupt_case("flip_payload__v2-zstd")
+_CLUSTERS = {
+    "06_transactions": DeadCluster(
+        first=(log_dir("06_transactions", "live"),),
+        later=(log_dir("06_transactions", "stopped"),),
+        topic="tx-a",
+    ),
+    "08_replicas": DeadCluster(
+        first=(log_dir("08_replicas", "diverged"), log_dir("08_replicas", "diverged", "broker2")),
+        later=(log_dir("08_replicas", "diverged", "broker1"),),
+        topic="rep",
+    ),
+    "11_kraft": DeadCluster(
+        first=(log_dir("11_kraft", "stopped"),),
+        later=(log_dir("11_kraft", "stopped"),),
+        topic="kr-cmp",
+    ),
+    "05_compacted": DeadCluster(
+        first=(log_dir("05_compacted", "after"),),
+        later=(log_dir("05_compacted", "before"),),
+        topic="cmp-v2",
+    ),
+    "damaged": DeadCluster(
+        first=(_DAMAGED.log_dir,),
+        later=(log_dir(_DAMAGED.source_scenario, _DAMAGED.source_copy),),
+        topic=_DAMAGED.topic,
+    ),
+}
+_INGEST = "seglake ingest --source /rescue --lake /data/lake --rescue --engine local"
+_CAT = (
+    "seglake cat --source /rescue --topics orders"
+    " --isolation read_uncommitted --upper-bound log_end"
+)
+
+
+@pytest.fixture(scope="module")
+def reader_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Reader]:
+    """Somebody who has followed the page with the disks of a cluster."""
+    return cache(lambda name: Reader(tmp_path_factory.mktemp(name), _CLUSTERS[name]))
+
+
+@pytest.mark.parametrize(
+    ("name", "looks"),
+    [
+        ("06_transactions", [f"3 {_INGEST} --report report.html"]),
+        ("08_replicas", []),
+        ("11_kraft", []),
+        ("05_compacted", []),
+        ("damaged", [f"3 {_INGEST} --report report.html", f"3 {_CAT}"]),
+    ],
+)
+def test_commands_say_that_a_person_should_look_where_something_is_not_there(
+    reader_of: Callable[[str], Reader], name: str, looks: list[str]
+) -> None:
+    reader = reader_of(name)
+    assert reader.looks() == looks
+    assert (reader.folder / "report.html").stat().st_size
+
+
+def test_undecided_transactions_are_named_and_their_records_taken(
+    reader_of: Callable[[str], Reader],
+) -> None:
+    reader = reader_of("06_transactions")
+    gaps = reader.answer(of="current_gaps")
+    starts = {(gap["topic"], gap["partition"], gap["start_offset"]) for gap in gaps}
+    assert starts == {("tx-a", 0, 102), ("tx-b", 0, 126)}  # as scenario.json has them
+    assert {gap["cause"] for gap in gaps} == {"undecided"}
+    (owner,) = (row for row in reader.answer(of="transaction_state") if row["state"] == "ongoing")
+    assert owner["transactional_id"] == "hanging-app"
+    for topic, first_offset in (("tx-a", 102), ("tx-b", 126)):
+        dump = partition_dump("06_transactions", "live", topic, 0)
+        expected = [
+            batch.last_offset
+            for batch in dump.batches
+            if batch.producer_id == owner["producer_id"] and batch.last_offset >= first_offset
+        ]
+        found = reader.asked(
+            f"SELECT max(offset) AS last_offset FROM records WHERE topic = '{topic}'"
+            " AND transaction_state = 'open' GROUP BY batch_base_offset ORDER BY last_offset"
+        )
+        assert [row["last_offset"] for row in found] == expected
+
+
+def test_lag_is_the_way_from_a_groups_offset_to_the_end(
+    reader_of: Callable[[str], Reader],
+) -> None:
+    """Offsets as Kafka's dump tool has them, ends as the broker had them."""
+    rows = reader_of("06_transactions").answer(of="group_lag")
+    ends = {(each.topic, each.partition): each for each in partitions("06_transactions", "live")}
+    lags = {
+        (row["topic"], row["partition"]): row["lag"] for row in rows if row["group_id"] == "group-1"
+    }
+    committed = {("tx-a", 0): 38, ("tx-a", 1): 30, ("tx-a", 2): 11, ("tx-b", 0): 7}
+    assert lags == {
+        place: ends[place].high_watermark - offset for place, offset in committed.items()
+    }
+
+
+def test_what_only_losing_replicas_have_is_in_quarantine(
+    reader_of: Callable[[str], Reader],
+) -> None:
+    reader = reader_of("08_replicas")
+    found: dict[int, int] = {}
+    for row in reader.answer(of="quarantine"):
+        assert row["defect_code"] == "replica_conflict"
+        found[row["partition"]] = max(found.get(row["partition"], 0), row["next_offset"])
+    ends = partitions("08_replicas", "follower_down")  # where the losers' logs ended
+    assert found == {each.partition: each.high_watermark for each in ends}
+
+
+def test_configs_and_leaders_are_those_of_the_cluster(reader_of: Callable[[str], Reader]) -> None:
+    reader = reader_of("11_kraft")
+    configs = {
+        (row["name"], row["value"])
+        for row in reader.answer(of="topic_configs")
+        if row["topic"] == "kr-cmp"
+    }
+    assert configs == {
+        ("cleanup.policy", "compact"),
+        ("internal.segment.bytes", "6000"),
+        ("min.cleanable.dirty.ratio", "0.001"),
+    }
+    leaders = {
+        (row["topic"], row["partition"]): row["last_leader"]
+        for row in reader.answer(of="partition_leaders")
+    }
+    logs = {(each.topic, each.partition) for each in partitions("11_kraft", "stopped")}
+    assert leaders == dict.fromkeys(logs, 1)
+
+
+@pytest.mark.parametrize(("name", "copy"), [("11_kraft", "stopped"), ("05_compacted", "after")])
+def test_latest_value_of_a_key_is_that_of_its_newest_record(
+    reader_of: Callable[[str], Reader], name: str, copy: str
+) -> None:
+    newest = {
+        record.key: record
+        for record in expected_records(name, copy, _CLUSTERS[name].topic, 0)
+        if record.key is not None
+    }
+    expected = sorted(each.offset for each in newest.values() if each.value is not None)
+    rows = reader_of(name).answer(of="latest_records")
+    assert [row["offset"] for row in rows] == expected
+
+
+def test_older_copy_gives_back_what_the_cleaner_removed(
+    reader_of: Callable[[str], Reader],
+) -> None:
+    reader = reader_of("05_compacted")
+    for each in partitions("05_compacted", "before"):
+        copies = (_committed("05_compacted", copy, each.topic, 0) for copy in ("before", "after"))
+        found = reader.asked(f"SELECT offset FROM records WHERE topic = '{each.topic}'")
+        assert {row["offset"] for row in found} == set().union(*copies), each.topic
+
+
+def test_damage_is_named_and_filled_from_another_copy(reader_of: Callable[[str], Reader]) -> None:
+    reader = reader_of("damaged")
+    gaps = reader.answer(of="current_gaps")
+    assert [range(gap["start_offset"], gap["next_offset"]) for gap in gaps] == [
+        *_DAMAGED.lost_offsets
+    ]
+    (damage,) = reader.answer(of="quarantine")
+    assert range(damage["from_offset"], damage["next_offset"]) == _DAMAGED.lost_offsets[0]
+    assert reader.asked("SELECT * FROM current_gaps") == []
+
+
+@pytest.mark.parametrize("name", list(_CLUSTERS))
+def test_duckdb_has_the_lake_from_the_script(reader_of: Callable[[str], Reader], name: str) -> None:
+    reader = reader_of(name)
+    (expected,) = reader.asked("SELECT count(*) AS records FROM current_records")
+    with duckdb.connect(config={"autoinstall_known_extensions": "false"}) as connection:
+        connection.execute((reader.folder / "lake.sql").read_text())
+        found = connection.execute("SELECT count(*) FROM current_records").fetchone()
+    assert found == (expected["records"],)
+
+
+def _committed(scenario: str, copy: str, topic: str, partition: int) -> list[int]:
+    records = expected_records(scenario, copy, topic, partition, Isolation.READ_COMMITTED)
+    return [record.offset for record in records]
