@@ -105,3 +105,10 @@ def test_ingest_audit_and_report_say_the_same_of_damaged_disks(
     report = reported(made.lake).recovery.to_mapping()
     assert audited(made.lake).recovery.to_mapping() == report
     assert made.summary.recovery.to_mapping() == report
+
+
+def test_padding_is_neither_lost_nor_waited_for(conversions: Conversions) -> None:
+    made = conversions.of_damaged("zero_tail__v2-none")
+    (partition,) = reported(made.lake).partitions
+    assert (partition.findings, partition.recovery.lost) == ((), {})
+    assert all("padding" in note for note in made.summary.notes)

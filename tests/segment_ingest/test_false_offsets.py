@@ -118,8 +118,8 @@ def test_holes_that_leave_offsets_unproved_are_said(tmp_path: Path) -> None:
     summary = ingested(tmp_path / "data", tmp_path / "lake")
     assert summary.counts.quarantined == 0
     assert summary.notes == [
-        "offsets are missing between sound batches of 1 partition, as compaction leaves them: a "
-        "batch beside such a gap could have a wrong offset unseen, since no checksum covers offsets"
+        "holes between batches are normal in 1 compacted partition; no checksum covers the offset "
+        "of a batch beside one"
     ]
 
 

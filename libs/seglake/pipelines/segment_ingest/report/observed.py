@@ -22,6 +22,7 @@ from seglake.pipelines.segment_ingest.planning.surveyed_partition import Surveye
 from seglake.pipelines.segment_ingest.report.round_result import RoundResult
 from seglake.pipelines.segment_ingest.report.unread import unread_ranges
 from seglake.pipelines.segment_ingest.run_context import RunContext
+from seglake.segment_codec.errors import TailKind
 
 _MOST_FILES = 16
 _MOST_ROWS = 5_000  # or as many for each partition as so many files would have
@@ -177,7 +178,8 @@ def _surveyed(partition: SurveyedPartition, context: RunContext, now: datetime) 
     if unread is not None:
         return _by_checkpoints(partition.replica, StoppedBy.UNREAD, unread, context, now)
     bounds, settings = partition.bounds, context.settings
-    has_tail = bool(partition.surveys) and partition.surveys[-1].tail is not None
+    tail = partition.surveys[-1].tail if partition.surveys else None
+    has_tail = tail not in (None, TailKind.ZERO)  # zeros are padding
     why = stopped_by(bounds, settings.read_policy, has_tail=has_tail)
     return replace(
         _by_checkpoints(partition.replica, why, None, context, now),

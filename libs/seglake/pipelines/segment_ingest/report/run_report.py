@@ -360,9 +360,8 @@ def _unproved_offsets(rounds: Iterable[RoundResult], gaps: GapsByPlace | None) -
     if not found:
         return []
     return [
-        f"offsets are missing between sound batches of {show_count(len(found), 'partition')}, as "
-        "compaction leaves them: a batch beside such a gap could have a wrong offset unseen, since"
-        " no checksum covers offsets"
+        f"holes between batches are normal in {show_count(len(found), 'compacted partition')}; no "
+        "checksum covers the offset of a batch beside one"
     ]
 
 
@@ -376,7 +375,7 @@ def _nothing_selected(settings: Settings) -> str:
 def _zero_tails(result: RangeResult) -> list[str]:
     return [
         f"{tail.segment} ends in {tail.size_bytes} zero bytes at position "
-        f"{tail.position}; no offset is missing"
+        f"{tail.position}: padding, in which nothing is lost"
         for report in result.reports
         for tail in report.tails
     ]

@@ -1,0 +1,71 @@
+"""Damage above a bound: it is said when the bound passes it, and of a dead disk at once."""
+
+from pathlib import Path
+
+import pytest
+
+from seglake.pipelines.lake_report.model import Need
+from seglake.pipelines.recovery import Loss
+from seglake.task_engine.engine import Engine
+from support.audits import audited
+from support.encoder import Header, Partition, Producer, Record, Segment, record_batch
+from support.lakes import ingested, read_table
+from support.made_logs import FIRST_MS, made_batches, write_over
+from support.reports import reported
+
+_TO_LOG_END = {"upper_bound": "log_end"}
+
+
+def _damaged_disk(folder: Path, *, high_watermark: int, is_open: bool) -> Path:
+    """Offsets 0 to 39, in batches of five; the one from 25 on has a flipped bit."""
+    batches = made_batches("orders", 0, range(40))
+    if is_open:
+        records = [Record(b"k", b"v", FIRST_MS) for _ in range(5)]
+        batches[2] = record_batch(
+            10, records, Header(is_transactional=True, producer=Producer(7, 0, 0))
+        )
+    partition = Partition("orders", 0, [Segment(0, batches)], high_watermark=high_watermark)
+    disk = write_over(folder, [partition])
+    log = disk / "orders-0" / f"{0:020d}.log"
+    content = bytearray(log.read_bytes())
+    content[content.index(batches[5].data) + len(batches[5].data) - 3] ^= 1
+    log.write_bytes(content)
+    return disk
+
+
+@pytest.mark.parametrize(
+    ("high_watermark", "is_open", "waits"),
+    [(20, False, Loss.HIGH_WATERMARK), (40, True, Loss.OPEN_TRANSACTION)],
+    ids=["high watermark", "open transaction"],
+)
+def test_damage_above_a_bound_is_quarantined_once_nothing_bounds_the_log(
+    high_watermark: int, is_open: bool, waits: Loss, tmp_path: Path, engine: Engine
+) -> None:
+    disk = _damaged_disk(tmp_path / "disk", high_watermark=high_watermark, is_open=is_open)
+    lake = tmp_path / "lake"
+    summary = ingested(disk, lake, engine=engine, isolation="read_committed")
+    assert [*summary.recovery.lost] == [*reported(lake).recovery.lost] == [waits]
+    summary = ingested(disk, lake, engine=engine, isolation="read_committed", read=_TO_LOG_END)
+    assert (summary.exit_code, summary.damaged) == (3, {"orders-0": 1})
+    (row,) = read_table(lake, "quarantine")
+    assert (row["previous_offset"], row["next_offset"]) == (24, 30)
+    (partition,) = reported(lake).partitions
+    assert partition.recovery.lost[Loss.QUARANTINED].ranges == ((25, 30),)
+    assert Need.QUARANTINED in [found.need for found in partition.findings]
+    assert Loss.QUARANTINED in summary.recovery.lost
+    assert audited(lake).recovery.to_mapping() == reported(lake).recovery.to_mapping()
+
+
+def test_damage_in_one_partition_is_said_beside_sound_ones(tmp_path: Path) -> None:
+    disk = _damaged_disk(tmp_path / "disk", high_watermark=40, is_open=False)
+    sound = write_over(
+        tmp_path / "sound",
+        [Partition("pay", 0, [Segment(0, made_batches("pay", 0, range(9)))], high_watermark=9)],
+        broker_id=1,
+    )
+    summary = ingested([disk, sound], tmp_path / "lake")
+    assert summary.recovery.lost[Loss.QUARANTINED]["orders-0"].ranges == ((25, 30),)
+    assert (
+        "NOT recovered: 5 offsets hidden by damaged bytes (quarantined) in orders-0 [25, 30)"
+        in (summary.to_text().splitlines())
+    )
