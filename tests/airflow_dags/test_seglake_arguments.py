@@ -55,7 +55,8 @@ def test_a_rescue_sets_what_the_option_sets() -> None:
     assert settings_of(parsed(rescue=True)) == settings_of(
         ingest_parser().parse_args(["--source=/disk", "--lake=/lake", "--rescue"])
     )
-    assert settings_of(parsed(rescue=True, upper_bound="high_watermark")).read == Settings().read
+    bounded = settings_of(parsed(rescue=True, upper_bound="high_watermark"))
+    assert bounded.read.upper_bound is UpperBound.HIGH_WATERMARK
 
 
 def test_a_data_interval_becomes_a_window_whose_neighbours_touch() -> None:

@@ -11,7 +11,8 @@ from support.audits import audited, checked
 from support.broker_disks import log_dir
 from support.elected_logs import ElectedLog, Written, plain, write_elected
 from support.encoder import Codec
-from support.lakes import ingested, read_table
+from support.lakes import ingested, read_table, replayed
+from support.views import viewed
 
 _DEAD = {"upper_bound": "log_end"}
 _COMMON = plain(0, 4)  # [0, 20)
@@ -161,3 +162,61 @@ def test_real_brokers_tails_are_in_quarantine_once_though_two_disks_have_them(la
     rows = [row for row in read_table(lake, "quarantine") if row["topic"] == "rep"]
     assert len({(row["partition"], row["raw_sha256"]) for row in rows}) == len(rows) > 6
     assert_sound(lake, disks)
+
+
+def salvaged(lake: Path, table: str = "salvaged_records") -> list[tuple[int, bytes]]:
+    rows = viewed(lake, f"SELECT * FROM {table}")
+    assert {(row["damage"], row["is_damaged"], row["defect_code"]) for row in rows} <= {
+        ("none", False, "replica_conflict")
+    }
+    return sorted((row["offset"], row["value"]) for row in rows)
+
+
+_LOST_RECORDS = [each for each in _LOSER.consumed() if each[0] >= 20]
+
+
+def test_an_option_gives_rows_of_losing_tails_apart_from_those_of_the_log(
+    tmp_path: Path, lake: Path, engine: Engine
+) -> None:
+    disks = disks_of(tmp_path, _WINNER, _LOSER, _LOSER)
+    rows = {**_DEAD, "losing_tails": "rows"}
+    for _ in range(2):
+        assert ingested(disks, lake, engine=engine, read=rows).exit_code == 0
+        assert salvaged(lake) == _LOST_RECORDS
+        assert salvaged(lake, "current_salvaged_records") == _LOST_RECORDS[10:]
+        assert_sound(lake, disks)
+    found = sorted((row["offset"], row["value"]) for row in read_table(lake, "records"))
+    assert found == _WINNER.consumed()
+
+
+def test_the_option_works_later_without_the_disks(tmp_path: Path, lake: Path) -> None:
+    disks = disks_of(tmp_path, _WINNER, _LOSER)
+    ingested(disks, lake, read=_DEAD)
+    assert salvaged(lake) == []
+    for _ in range(2):
+        replayed(lake, read={"losing_tails": "rows"})
+        assert salvaged(lake) == _LOST_RECORDS
+    assert_sound(lake, disks)
+
+
+def test_rows_of_a_tail_leave_the_view_where_the_winner_goes_on(tmp_path: Path, lake: Path) -> None:
+    rows = {**_DEAD, "losing_tails": "rows"}
+    ingested(disks_of(tmp_path, _WINNER, _LOSER), lake, read=rows)
+    longer = ElectedLog.of(*_COMMON, *plain(2, 4))
+    ingested(disks_of(tmp_path, longer, _LOSER), lake, read=rows)
+    assert salvaged(lake, "current_salvaged_records") == _LOST_RECORDS[20:]
+    assert salvaged(lake) == _LOST_RECORDS
+
+
+def test_markers_and_what_won_give_no_rows(tmp_path: Path, lake: Path) -> None:
+    tail = [Written(1, 3, producer_id=7), Written(1, 1, producer_id=7, end="commit")]
+    loser = ElectedLog.of(*_COMMON, *tail)
+    winner, other = disks_of(tmp_path, _WINNER, loser)
+    ingested(other, lake, read=_DEAD)
+    rows = {**_DEAD, "losing_tails": "rows"}
+    summary = ingested([winner, other], lake, read=rows)
+    assert summary.findings.superseded
+    assert "not salvaged" not in summary.to_text()
+    values = {value for _, value in _WINNER.consumed()[20:]}
+    assert not values & {value for _, value in salvaged(lake)}
+    assert audited(lake).exit_code == 3  # until a retake

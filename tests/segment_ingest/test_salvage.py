@@ -166,7 +166,7 @@ def test_rows_say_where_the_damage_lies_and_lead_to_quarantine(tmp_path: Path) -
         }
     ]
     assert (
-        "salvaged: 5 untrusted records of 1 damaged batch in orders-0 (5); they are in "
+        "salvaged: 5 untrusted records of 1 quarantined batch in orders-0 (5); they are in "
         "salvaged_records, not in records"
     ) in summary.to_text()
 
@@ -279,7 +279,7 @@ def test_bytes_that_are_not_kept_whole_are_named(tmp_path: Path) -> None:
     )
     assert salvaged_rows(lake) == []
     assert (
-        "not salvaged: 1 damaged batch of which quarantine has not all bytes "
+        "not salvaged: 1 quarantined batch of which quarantine has not all bytes "
         "(quarantine.max_raw_bytes)"
     ) in summary.to_text()
 

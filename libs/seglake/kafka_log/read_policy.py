@@ -25,6 +25,13 @@ class UndecidedTransactions(StrEnum):
     ROWS = "rows"
 
 
+class LosingTails(StrEnum):
+    """What becomes of batches that only replicas have which lost an election."""
+
+    QUARANTINE = "quarantine"
+    ROWS = "rows"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadPolicy:
     """How far to read, and for which open transactions to wait.

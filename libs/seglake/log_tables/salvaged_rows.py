@@ -31,6 +31,7 @@ class DamageKind(StrEnum):
     CRC_FIELD = "crc_field"  # one bit of the checksum itself: the records are as they were
     SINGLE_BIT = "single_bit"  # one bit elsewhere
     UNKNOWN = "unknown"
+    NONE = "none"  # of a batch of a replica that lost an election
 
 
 class DamagedBatch(NamedTuple):
@@ -57,6 +58,11 @@ class DamagedBatch(NamedTuple):
     def is_inside_set(self) -> bool:
         """Whether it is a message of a compressed set."""
         return self.inner_offset is not None
+
+    @property
+    def is_of_loser(self) -> bool:
+        """Whether it is sound, and its replica lost an election."""
+        return self.defect_code == DefectCode.REPLICA_CONFLICT
 
 
 def salvaged_rows(
@@ -101,12 +107,16 @@ def salvaged_rows(
     }
     if whole.is_transactional:  # how it ended is not looked for
         shared["transaction_state"] = None
+    if batch.is_of_loser:
+        shared |= {"damage": DamageKind.NONE, "damage_field": None}
     if batch.is_inside_set and whole.timestamp_type >= 0:  # the header of the set has it
         shared["timestampType"] = None
     columns: dict[str, Any] = dict(zip(rows.schema.names, rows.columns, strict=True))
     count = rows.num_rows
     columns |= {name: [value] * count for name, value in shared.items()}
-    columns["is_damaged"] = _is_damaged(whole, changed, count)
+    columns["is_damaged"] = (
+        [False] * count if batch.is_of_loser else _is_damaged(whole, changed, count)
+    )
     arrays = [_plain(columns[field.name], field.type) for field in SALVAGED_RECORDS.file_schema]
     return pa.RecordBatch.from_arrays(arrays, schema=SALVAGED_RECORDS.file_schema)
 

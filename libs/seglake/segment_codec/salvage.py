@@ -89,6 +89,14 @@ def whole_batch(content: bytes, max_bytes: int, *, inner_offset: int | None = No
     return batch
 
 
+def holds_no_record(content: bytes) -> bool:
+    """Whether a sound batch is a marker, or the cleaner has emptied it."""
+    if content[_MAGIC_PLACE] != 2:
+        return False
+    header = BatchHeader._make(record_batch.HEADER.unpack_from(content))
+    return header.is_control or header.record_count == 0
+
+
 def header_field(content: bytes, position: int) -> str | None:
     """Name the header field that a byte of a batch belongs to: of the old formats the checksum."""
     if content[_MAGIC_PLACE] == 2:

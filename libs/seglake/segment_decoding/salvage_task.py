@@ -16,6 +16,7 @@ from seglake.lake.parquet_rows import read_rows
 from seglake.lake.tables import SALVAGED_RECORDS
 from seglake.log_tables.salvaged_rows import DamagedBatch, salvaged_rows
 from seglake.segment_codec.errors import DefectError
+from seglake.segment_codec.salvage import holds_no_record
 from seglake.storage.storage import Storage
 
 PLACE_COLUMNS = (
@@ -86,7 +87,8 @@ def salvage(task: SalvageTask) -> SalvageReport:
                         max_bytes=task.max_bytes,
                     )
                 except DefectError as error:
-                    refused[error.code] += 1
+                    if not (batch.is_of_loser and holds_no_record(row["raw"])):
+                        refused[error.code] += 1
                     continue
                 output.write(found)
                 records[str(batch.key)] += found.num_rows

@@ -12,7 +12,7 @@ from seglake.lake.parquet_rows import read_rows
 from seglake.storage.errors import StorageError
 from seglake.storage.storage import Storage
 
-_WRONG_CHECKSUMS = ("crc_mismatch", "inner_crc_mismatch")
+_SALVAGED = ("crc_mismatch", "inner_crc_mismatch", "replica_conflict")
 _PLACE = ("source_id", "topic", "partition", "broker_id", "segment", "position", "raw_sha256")
 _MOST_EXAMPLES = 5
 
@@ -84,7 +84,7 @@ def _add_damage(
             if row["resolution"] is not None:
                 for batch in by_place.get(place, ()):
                     batch.resolved_by = max(batch.resolved_by, row["generation"])
-            elif row["defect_code"] in _WRONG_CHECKSUMS:
+            elif row["defect_code"] in _SALVAGED:
                 found = batches.get((*place, row["generation"]))
                 if found is not None:
                     found.bounds = row["previous_offset"], row["next_offset"]
@@ -114,4 +114,4 @@ def _problems(batches: Mapping[tuple[Any, ...], _Batch]) -> Iterator[str]:
     ):
         if found:
             names = ", ".join(sorted({*found})[:_MOST_EXAMPLES])
-            yield f"salvaged_records has {len(found)} damaged batches {words}: {names}"
+            yield f"salvaged_records has {len(found)} quarantined batches {words}: {names}"

@@ -34,7 +34,7 @@ def to_text(audit: LakeAudit, *, is_quiet: bool = False) -> str:
     lines += _cut([f"note: {text}" for text in audit.notes], _MOST_LINES)
     if audit.salvaged.batches:
         records = show_count(audit.salvaged.records, "untrusted record")
-        batches = show_count(audit.salvaged.batches, "damaged batch", "damaged batches")
+        batches = show_count(audit.salvaged.batches, "quarantined batch", "quarantined batches")
         lines.append(f"salvaged: {records} of {batches}, in salvaged_records and nowhere else")
     for name, partition in zip(names, shown, strict=True):
         if len(name) > width:

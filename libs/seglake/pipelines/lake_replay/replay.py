@@ -68,7 +68,7 @@ def replay(
             f"the lake {tables.lake_path} has nothing of cluster {source_id}, which the sources "
             "are of"
         )
-    if scan.settings.read.salvage and not dry_run:
+    if scan.settings.salvages and not dry_run:
         summary.notes += _upgraded(tables, scan)
     for source_id in source_ids:
         if not dry_run:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Self, get_type_hints
 from seglake.kafka_log.internal_topics import is_internal_topic
 from seglake.kafka_log.read_policy import (
     Isolation,
+    LosingTails,
     ReadPolicy,
     UndecidedTransactions,
     UpperBound,
@@ -117,6 +118,7 @@ class ReadSettings:
     upper_bound: UpperBound = UpperBound.HIGH_WATERMARK
     older_copies: bool = False
     undecided_transactions: UndecidedTransactions = UndecidedTransactions.GAPS
+    losing_tails: LosingTails = LosingTails.QUARANTINE
     salvage: bool = False
     split_bytes: int = _number(64 * _MIB)
     window_bytes: int = _number(4 * _MIB, at_least=64 * 1024)
@@ -205,6 +207,16 @@ class Settings:
         if self.read.split_bytes > self.write.wave_bytes:
             problem = f"{self.write.wave_bytes} is below read.split_bytes {self.read.split_bytes}"
             raise SettingsError("write.wave_bytes", problem, other_key="read.split_bytes")
+
+    @property
+    def takes_losing_tails(self) -> bool:
+        """Whether batches of replicas that lost an election give rows, too."""
+        return self.read.losing_tails is LosingTails.ROWS
+
+    @property
+    def salvages(self) -> bool:
+        """Whether some batches in quarantine give rows in a table of their own."""
+        return self.read.salvage or self.takes_losing_tails
 
     @property
     def takes_undecided(self) -> bool:

@@ -1,4 +1,7 @@
-"""Salvages records of quarantined batches that decode though their checksum is wrong. Effect.
+"""Salvages records of quarantined batches that are in no other table. Effect.
+
+These are batches that decode though their checksum is wrong, and batches of replicas that lost an
+election, each if the settings want it.
 
 Runs at the end of an ingest and of a replay that want it, over all damage of the topics that
 nothing has resolved, whichever run recorded it. A batch gets its rows once: what the table has is
@@ -23,6 +26,7 @@ from seglake.pipelines.segment_ingest.repair.resolutions import (
     unresolved,
 )
 from seglake.pipelines.segment_ingest.repair.salvaged import Salvaged
+from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import WON
 from seglake.pipelines.segment_ingest.run_context import RunContext, published
 from seglake.segment_codec.errors import DefectCode
 from seglake.segment_decoding.salvage_task import (
@@ -53,7 +57,7 @@ def salvage(context: RunContext) -> Salvaged:
     Raises:
         SeglakeError: the lake failed; what was committed stays, run again.
     """
-    if not context.settings.read.salvage or context.is_dry_run or not context.tables.exists():
+    if not context.settings.salvages or context.is_dry_run or not context.tables.exists():
         return Salvaged()
     context.reporter.step("looking for batches to salvage")
     found = _found(context)
@@ -68,7 +72,7 @@ def salvage(context: RunContext) -> Salvaged:
             salvage_task,
             tasks,
             sizes=[task.size_bytes for task in tasks],
-            text="salvaging damaged batches",
+            text="salvaging quarantined batches",
         )
         return [file for report in reports for file in report.files]
 
@@ -91,7 +95,7 @@ def salvage(context: RunContext) -> Salvaged:
 
 
 def _found(context: RunContext) -> _Found:
-    """Find the damage that stands and whose checksum is wrong, of the selected topics."""
+    """Find what stands in quarantine and is wanted, of the selected topics."""
     _, coverage = published(context, [])
     takes_topic = context.settings.select.takes_topic
     rows: dict[PartitionKey, list[Row]] = {}
@@ -106,7 +110,11 @@ def _found(context: RunContext) -> _Found:
     sizes: dict[BatchPlace, int] = {}
     cut: set[BatchPlace] = set()
     for key, of_key in rows.items():
-        for found in sorted(_standing(key, of_key, coverage), key=itemgetter("generation")):
+        wanted = [
+            *(_standing(key, of_key, coverage) if context.settings.read.salvage else ()),
+            *(_lost(of_key) if context.settings.takes_losing_tails else ()),
+        ]
+        for found in sorted(wanted, key=itemgetter("generation")):
             place = tuple(found[name] for name in PLACE_COLUMNS)
             if place in sizes or place in cut:
                 continue  # two runs recorded the damage at the end of a log
@@ -125,6 +133,18 @@ def _standing(key: PartitionKey, rows: Iterable[Row], coverage: Coverage) -> Ite
         is_current = start < coverage.counts_until(key, start, row["generation"])
         if row["defect_code"] in _WRONG_CHECKSUMS and is_current:
             yield row
+
+
+def _lost(rows: Iterable[Row]) -> Iterator[Row]:
+    """Yield the batches of other replicas but those that won: a retake ingests these.
+
+    A batch that came twice, since more of its bytes were kept, is yielded as it came last.
+    """
+    newest: dict[tuple[Any, ...], Row] = {}
+    for row in sorted(rows, key=itemgetter("generation")):
+        if row["defect_code"] == DefectCode.REPLICA_CONFLICT and WON not in row["defect_detail"]:
+            newest[row["last_offset"], row["expected_crc"], row["length_bytes"]] = row
+    yield from newest.values()
 
 
 def _damaged_batch(key: PartitionKey, row: Row) -> DamagedBatch:

@@ -27,4 +27,4 @@ def shown_salvaged(salvaged: Salvaged) -> list[str]:
 
 
 def _batches(count: int) -> str:
-    return show_count(count, "damaged batch", "damaged batches")
+    return show_count(count, "quarantined batch", "quarantined batches")
