@@ -13,7 +13,18 @@ from support.audits import audited, checked, falsified, kinds
 from support.broker_disks import log_dir, partitions
 from support.cases import cases
 from support.cleaned_logs import committed_rows, random_copies, write_disk
-from support.encoder import Partition, Record, Segment, record_batch, write_checkpoint
+from support.encoder import (
+    ControlType,
+    EncodedBatch,
+    Header,
+    Partition,
+    Producer,
+    Record,
+    Segment,
+    end_marker,
+    record_batch,
+    write_checkpoint,
+)
 from support.lakes import ingested, read_table, replayed
 from support.made_logs import FIRST_MS, TOPIC_IDS, made_batches, write_over
 from support.oracle import Isolation, OracleRecord, expected_records
@@ -44,6 +55,22 @@ def _orders(count: int) -> Iterator[list[list[int]]]:
                     calls[-1].append(copy)
             if all(call == sorted(call) for call in calls):  # within one call all are alike
                 yield calls
+
+
+@pytest.mark.parametrize("seed", cases(range(20), telling={3}))
+def test_all_orders_of_copies_of_a_dead_log_end_in_the_same_rows(tmp_path: Path, seed: int) -> None:
+    copies = random_copies(seed, 3)
+    disks = [write_disk(tmp_path / f"copy{index}", disk) for index, disk in enumerate(copies)]
+    expected = set[object]().union(*(committed_rows(disk, to_end=True) for disk in copies))
+    read = {**_OLDER, "upper_bound": "log_end"}
+    for number, calls in enumerate(_orders(len(disks))):
+        lake = tmp_path / f"lake{number}"
+        for call in calls:
+            sources = [disks[index] for index in call]
+            ingested(sources, lake, isolation="read_committed", read=read)
+        rows = [(row["offset"], row["key"], row["value"]) for row in read_table(lake, "records")]
+        assert (len(rows), {*rows}) == (len(expected), expected), calls
+        assert kinds(audited(lake)) == set(), calls
 
 
 @pytest.mark.parametrize("seed", cases(range(40), telling={26, 27}))
@@ -253,3 +280,38 @@ def test_a_record_that_came_twice_by_a_refill_is_a_problem(tmp_path: Path) -> No
         lambda rows: [row | {"offset": 7} if row["offset"] == 6 else row for row in rows],
     )
     assert "offset_twice" in kinds(audited(lake))
+
+
+def _aborted_and_cleaned(tmp_path: Path) -> tuple[Path, Path]:
+    """A disk with an open transaction, and the disk when the cleaner had taken that and its abort.
+
+    The same producer committed another transaction since.
+    """
+
+    def data(first: int) -> EncodedBatch:
+        header = Header(producer=Producer(7, 0), is_transactional=True)
+        return record_batch(first, [Record(f"k{first}".encode(), b"v", FIRST_MS)], header)
+
+    begun = [*made_batches("orders", 0, range(5)), data(5)]
+    commit = end_marker(9, ControlType.COMMIT, producer_id=7, timestamp_ms=FIRST_MS)
+    cleaned = [begun[0], *made_batches("orders", 0, range(7, 8)), data(8), commit]
+    paths = tmp_path / "begun", tmp_path / "cleaned"
+    for path, batches in zip(paths, (begun, cleaned), strict=True):
+        segment = Segment(0, batches)
+        write_over(path, [Partition("orders", 0, [segment], topic_id=TOPIC_IDS["orders"])])
+    write_checkpoint(paths[1] / "cleaner-offset-checkpoint", {("orders", 0): 7})
+    return paths
+
+
+@pytest.mark.parametrize("older_copies", [False, True])
+def test_what_an_older_copy_has_of_an_aborted_transaction_stays_out(
+    tmp_path: Path, older_copies: bool
+) -> None:
+    begun, cleaned = _aborted_and_cleaned(tmp_path)
+    read = {"older_copies": older_copies, "upper_bound": "log_end"}
+    for number, order in enumerate(([begun, cleaned, begun], [cleaned, begun])):
+        lake = tmp_path / f"lake{number}"
+        for path in order:
+            ingested(path, lake, isolation="read_committed", read=read)
+        offsets = sorted(row["offset"] for row in read_table(lake, "records"))
+        assert offsets == [0, 1, 2, 3, 4, 7, 8]

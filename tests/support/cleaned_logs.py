@@ -147,14 +147,20 @@ def _aborted(batches: Sequence[Batch]) -> set[int]:
     return found
 
 
-def committed_rows(disk: Disk) -> set[Row]:
-    """What a consumer with read_committed gets from this disk alone."""
-    stop = min([disk.end, *open_from(disk.batches).values()])
+def committed_rows(disk: Disk, *, to_end: bool = False) -> set[Row]:
+    """What a consumer with read_committed gets from this disk alone.
+
+    Args:
+        to_end: it waits for no open transaction, and leaves out its records only.
+    """
+    still_open = open_from(disk.batches)
+    stop = disk.end if to_end else min([disk.end, *still_open.values()])
     aborted = _aborted(disk.batches)
     return {
         row
         for batch in disk.batches
         if not batch.is_marker and batch.first not in aborted and batch.last < stop
+        if batch.first < still_open.get(batch.producer_id, disk.end)
         for row in batch.rows
     }
 

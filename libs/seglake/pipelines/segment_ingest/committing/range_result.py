@@ -16,6 +16,7 @@ from seglake.log_tables.ledger_layers import RangeKind
 from seglake.pipelines.segment_ingest.planning.plan import RangePlan, RemainingGap
 from seglake.segment_decoding.tasks import SplitReport, Totals
 
+_OPEN = "of a transaction that has not ended"
 _JUST_GONE = "its segment was deleted while the run read the log"
 
 
@@ -112,7 +113,7 @@ def _refilled(plan: RangePlan, reports: Sequence[SplitReport]) -> RangeResult:
     """Put the pieces of a refill together; of the lake's gaps it states anew what it leaves."""
     spans = merged(span for report in reports for span in report.refilled)
     left = (
-        Gap(start, stop, gap.cause)
+        Gap(start, stop, gap.cause, _OPEN if gap.cause is GapCause.UNDECIDED else None)
         for gap in plan.standing_gaps
         for start, stop in subtracted_near((gap.start_offset, gap.next_offset), spans)
     )

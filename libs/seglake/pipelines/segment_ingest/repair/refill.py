@@ -21,11 +21,7 @@ from seglake.pipelines.segment_ingest.committing.wave import planned_waves, run_
 from seglake.pipelines.segment_ingest.planning.plan import RangePlan
 from seglake.pipelines.segment_ingest.planning.replica_survey import survey_logs
 from seglake.pipelines.segment_ingest.repair.gap_neighbours import is_contradicted
-from seglake.pipelines.segment_ingest.repair.refill_plan import (
-    LakeHoles,
-    refill_plans,
-    without_own,
-)
+from seglake.pipelines.segment_ingest.repair.refill_plan import LakeHoles, refill_plans
 from seglake.pipelines.segment_ingest.repair.repair_sources import RepairSource, repair_sources_of
 from seglake.pipelines.segment_ingest.run_context import RunContext, published
 from seglake.segment_decoding.decode import count_wanted
@@ -152,7 +148,7 @@ class _LakeState:
                 lacking_rows(key, context.tables, context.source_id, self.coverage),
                 self.coverage.current_ranges(key),
             )
-        return without_own(self._holes[key], own) if own else self._holes[key]
+        return replace(self._holes[key], own=own)
 
     def _span(self, key: PartitionKey) -> CurrentGap | None:
         wanted = self.holes(key, ()).wanted

@@ -22,6 +22,9 @@ from seglake.pipelines.segment_ingest.planning.surveyed_partition import Surveye
 from seglake.pipelines.settings.settings import Settings
 from seglake.segment_decoding.tasks import PartitionSplit, WantedOffsets
 
+REFILLABLE = (GapCause.COMPACTED, GapCause.UNDECIDED)
+"""Causes of gaps that say what one copy had: another one may have records there."""
+
 _ONE_WAVE = 1 << 62  # a gap of the lake must not be cut: its rest would be stated by a later commit
 
 
@@ -33,29 +36,26 @@ class LakeHoles:
         gaps: all that stand, by offset.
         lacking: offsets in batches of the lake that have no row, rising.
         covered: what the ledger covers, merged.
+        own: what this run read from the copy that is asked, merged: there it has no more.
     """
 
     gaps: Sequence[CurrentGap]
     lacking: Sequence[OffsetRange]
     covered: Sequence[OffsetRange]
+    own: Sequence[OffsetRange] = ()
 
     @property
-    def compacted(self) -> list[OffsetRange]:
-        """The gaps that the cleaner made."""
-        return [_range(gap) for gap in self.gaps if gap.cause is GapCause.COMPACTED]
+    def refillable(self) -> list[OffsetRange]:
+        """The gaps that the cleaner made, and those of transactions without an end."""
+        return [_range(gap) for gap in self.gaps if gap.cause in REFILLABLE]
 
     @property
     def wanted(self) -> list[OffsetRange]:
-        """Offsets of which a copy from before a compaction may have records, rising."""
-        return sorted([*self.compacted, *self.lacking])
-
-
-def without_own(holes: LakeHoles, own: Sequence[OffsetRange]) -> LakeHoles:
-    """Return what else than offsets that this run read from the copy itself is lacking."""
-    lacking = [rest for hole in holes.lacking for rest in subtracted(hole, own)]
-    is_own = [common_ranges([_range(gap)], own) == [_range(gap)] for gap in holes.gaps]
-    gaps = [gap for gap, is_read in zip(holes.gaps, is_own, strict=True) if not is_read]
-    return replace(holes, gaps=gaps, lacking=lacking)
+        """Offsets of which the copy may have records, rising."""
+        lacking = sorted([*self.refillable, *self.lacking])
+        if not self.own:
+            return lacking
+        return [rest for hole in lacking for rest in subtracted(hole, self.own)]
 
 
 def refill_plans(
@@ -73,7 +73,7 @@ def refill_plans(
     others = subtracted((0, OPEN_END), read)
     uncut = replace(settings, write=replace(settings.write, wave_bytes=_ONE_WAVE))
     plans = plan_ranges(replace(partition, covered=tuple(others)), uncut)
-    wanted = WantedOffsets(_array(holes.wanted), _array(holes.compacted))
+    wanted = WantedOffsets(_array(holes.wanted), _array(holes.refillable))
     starts = [start for start, _ in regions]
     return [
         _refill(plan, regions[bisect_right(starts, plan.start_offset) - 1], holes, wanted)
@@ -85,7 +85,7 @@ def refill_plans(
 def _regions(replica: Replica, holes: LakeHoles, stop_offset: int) -> list[OffsetRange]:
     """Return the offsets of segments that may hold something, with whole gaps at their ends.
 
-    They lie in what the ledger covers, and hold no gap but those of the cleaner.
+    They lie in what the ledger covers, and hold no gap of another cause.
     """
     wanted = holes.wanted
     files = replica.segments
@@ -95,8 +95,8 @@ def _regions(replica: Replica, holes: LakeHoles, stop_offset: int) -> list[Offse
         for file, stop in zip(files, stops, strict=True)
         if file.base_offset < stop_offset and _shares(wanted, file.base_offset, stop)
     )
-    reached = merged([*segments, *(gap for gap in holes.compacted if common(segments, gap))])
-    others = merged(_range(gap) for gap in holes.gaps if gap.cause is not GapCause.COMPACTED)
+    reached = merged([*segments, *(gap for gap in holes.refillable if common(segments, gap))])
+    others = merged(_range(gap) for gap in holes.gaps if gap.cause not in REFILLABLE)
     inside = common_ranges(reached, holes.covered)
     return [rest for region in inside for rest in subtracted(region, others)]
 

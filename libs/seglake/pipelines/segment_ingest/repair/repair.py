@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.log_tables.current_gaps import CurrentGap
@@ -121,17 +122,21 @@ def repair(
     rounds: list[_Filled] = []
     for _ in range(_MOST_ROUNDS):
         state = repair_state(context, looked_at, listed)
-        copies = repair_sources_of(listed, state.gaps, state.coverage, context.settings)
-        found = found_repairs(copies.candidates, state, context, is_replay=is_replay)
-        rounds.append(_fill(found, state, context))
+        own_part = _without_refills(state, context)
+        copies = repair_sources_of(listed, own_part.gaps, state.coverage, context.settings)
+        found = found_repairs(copies.candidates, own_part, context, is_replay=is_replay)
+        rounds.append(_fill(found, own_part, context))
         if not rounds[-1].committed and not rounds[-1].lost:
             break
     else:
         state = repair_state(context, looked_at, listed)
     result = replace(_result(rounds, copies.notes, context), standing=state.gaps)
-    if context.settings.read.older_copies:
-        return _with(result, refill(listed, context, own))
-    return replace(result, left=left_in_copies(listed, state, context, own))
+    if not context.settings.read.older_copies:
+        return replace(result, left=left_in_copies(listed, state, context, own))
+    refills = refill(listed, context, own)
+    if refills.results:
+        result = replace(result, standing=repair_state(context, looked_at, listed).gaps)
+    return _with(result, refills)
 
 
 def repair_from(kept: KeptSources, topics: Iterable[str], context: RunContext) -> RepairResult:
@@ -156,7 +161,7 @@ def expected_repairs(
         kept: of a replay, what it has besides the replicas.
     """
     listed = list(replicas)
-    state = repair_state(context, topics, listed)
+    state = _without_refills(repair_state(context, topics, listed), context)
     copies = repair_sources_of(listed, state.gaps, state.coverage, context.settings)
     with nullcontext(()) if kept is None else kept(state) as more:
         both = [*copies.candidates, *more]
@@ -166,6 +171,17 @@ def expected_repairs(
     if context.settings.read.older_copies:
         return _with(planned, expected_refill(listed, context) if listed else NO_REFILL)
     return replace(planned, left=left_in_copies(listed, state, context, NOTHING_OWN))
+
+
+def _without_refills(state: RepairState, context: RunContext) -> RepairState:
+    """Leave gaps of open transactions to refills, by which each copy decides for itself."""
+    if not context.settings.read.older_copies:
+        return state
+    gaps = {
+        key: [gap for gap in of_key if gap.cause is not GapCause.UNDECIDED]
+        for key, of_key in state.gaps.items()
+    }
+    return replace(state, gaps={key: of_key for key, of_key in gaps.items() if of_key})
 
 
 def _with(repaired: RepairResult, refills: RefillResult) -> RepairResult:

@@ -4,9 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from seglake.kafka_log.offset_gaps import GapCause
+from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import PartitionKey
 from seglake.kafka_log.transactions.missing_markers import MissingMarkers, missing_markers
 from seglake.log_tables.batch_lookup import IngestedBatches
+from seglake.log_tables.current_gaps import gap_pieces
 from seglake.pipelines.progress import show_count
 from seglake.pipelines.segment_ingest.planning.plan import RangePlan
 from seglake.pipelines.segment_ingest.repair.gap_neighbours import goes_on, is_contradicted
@@ -183,7 +186,9 @@ def _planned(
     for key, of_key in candidates.items():
         has_transactions = any(span.events for candidate in of_key for span in candidate.spans)
         markers = lake_markers(key, state.coverage, context) if has_transactions else []
-        log = known_log(of_key, state.gaps[key], markers, state.coverage.current_ranges(key))
+        cleaned = _cleaned(key, state) if has_transactions else []
+        covered = state.coverage.current_ranges(key)
+        log = known_log(of_key, state.gaps[key], markers, covered, cleaned)
         lost = MissingMarkers()
         if log.waiting:
             copies = [candidate.copy for candidate in of_key if candidate.spans]
@@ -203,3 +208,18 @@ def _planned(
                 "gaps, since what is missing may be how they ended"
             )
     return ranges, fills
+
+
+def _cleaned(key: PartitionKey, state: RepairState) -> list[OffsetRange]:
+    """Return what the cleaner took, if some gap is of a transaction that had no end then.
+
+    Its end may have gone with its data: the log that was read on may be cleaned, the copy is older.
+    """
+    if not any(gap.cause is GapCause.UNDECIDED for gap in state.gaps[key]):
+        return []
+    return [
+        offsets
+        for piece in gap_pieces(state.gap_rows, state.coverage).get(key, ())
+        if piece.cause is GapCause.COMPACTED
+        for offsets in zip(piece.starts.tolist(), piece.stops.tolist(), strict=True)
+    ]

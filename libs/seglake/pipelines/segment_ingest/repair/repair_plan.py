@@ -54,19 +54,21 @@ def known_log(
     gaps: Sequence[CurrentGap],
     markers: Iterable[Marker],
     covered: Sequence[OffsetRange],
+    cleaned: Sequence[OffsetRange] = (),
 ) -> KnownLog:
     """What the lake and the offers have of one partition together.
 
     Args:
         gaps: all of the partition.
         markers: all that the lake knows of the partition.
+        cleaned: other offsets that may have held a marker.
     """
     events = [
         event for candidate in candidates for span in candidate.spans for event in span.events
     ]
     known = sorted({*markers, *(event for event in events if isinstance(event, Marker))})
     between = subtracted((covered[0][0], covered[-1][1]), covered)
-    holes = merged([*_holes_left(candidates, gaps), *between])
+    holes = merged([*_holes_left(candidates, gaps), *between, *cleaned])
     log = KnownLog(
         key=gaps[0].key,
         markers=tuple(known),
