@@ -17,6 +17,7 @@ from seglake.lake.errors import SchemaError, TableRefusedError
 from seglake.lake.tables import REQUIRED_TABLES, Table
 from seglake.pipelines.lake_query.answers import Answer, OutputFormat, write
 from seglake.pipelines.lake_query.duckdb_sql import (
+    AGGREGATES,
     SCHEME,
     SYNTAX_TREE,
     TEXT_OF_TREE,
@@ -37,11 +38,12 @@ from seglake.pipelines.lake_query.duckdb_text import (
 from seglake.pipelines.lake_query.duckdb_tree import as_in_spark
 from seglake.pipelines.lake_query.errors import WrongQueryError, query_failed, with_hint
 from seglake.pipelines.lake_query.named import no_such_table, tables_in, views_in
-from seglake.pipelines.lake_query.spark_macros import macros
+from seglake.pipelines.lake_query.spark_macros import AGGREGATING, macros
 from seglake.pipelines.lake_query.statements import refused, tokens
 from seglake.pipelines.lake_query.views import DUCKDB_VIEWS
 
 _BATCH_ROWS = 10_000
+_GROUPS_BY_ALL = "FORCE_AGGREGATES"
 # A pivot is two statements to DuckDB: it makes a type of the names first, in its memory.
 _READING = frozenset({"SELECT", "EXPLAIN", "CREATE"})
 _INTERRUPTED = "nterrupted"  # DuckDB's client says it in several ways, with Ctrl-C for the cause
@@ -105,8 +107,9 @@ class DuckDBQueries:
         with self._explained(statement):
             self._require_query(text)
             parsed = json.loads(self._said(SYNTAX_TREE, text))
+            aggregates = self._aggregates() if _GROUPS_BY_ALL in json.dumps(parsed) else set()
             self._register(statement)
-            spelled = as_in_spark(parsed, replaces=self._speaks_spark)
+            spelled = as_in_spark(parsed, replaces=self._speaks_spark, aggregates=aggregates)
             if spelled != parsed:
                 text = self._said(TEXT_OF_TREE, json.dumps(spelled))
             reader = self._connection.execute(text).to_arrow_reader(_BATCH_ROWS)
@@ -123,6 +126,11 @@ class DuckDBQueries:
         """Return the one value that a query has for its parameter."""
         ((value,),) = self._connection.execute(query, [parameter]).fetchall()
         return str(value)
+
+    def _aggregates(self) -> set[str]:
+        """Return the names of the functions that aggregate, and of the macros that call one."""
+        rows = self._connection.execute(AGGREGATES).fetchall()
+        return {name for (name,) in rows}.union(AGGREGATING)
 
     def _register(self, statement: str) -> None:
         """Name what a statement names, as it is now.
@@ -203,8 +211,6 @@ def _advice(error: duckdb.Error, statement: str) -> str:
     quoted = [token.text for token in tokens(statement) if token.kind == "quoted"]
     if any(f"column {text} not found" in str(error) for text in quoted):
         return "; a text is in single quotes: in double quotes it is a name"
-    if "must appear in the GROUP BY" in str(error):
-        return "; with GROUP BY ALL, order by a column of the answer"
     is_foreign = isinstance(
         error, duckdb.ParserException | duckdb.SyntaxException | duckdb.CatalogException
     )

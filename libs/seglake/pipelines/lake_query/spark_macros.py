@@ -143,6 +143,10 @@ REPLACED: Mapping[str, str] = {
 }
 
 
+AGGREGATING = frozenset({"collect_list", "collect_set"})
+"""Macros that call an aggregate function."""
+
+
 def macros(*, replaces: bool) -> Iterator[str]:
     """Yield the statements that make the macros.
 
