@@ -188,8 +188,9 @@ def test_report_and_audit_say_how_many_were_salvaged(tmp_path: Path) -> None:
     (partition,) = report(str(lake), LocalStorage()).partitions
     (place,) = partition.damage
     assert (place.salvaged_records, partition.records) == (5, 35)
-    text = "salvaged: 5 untrusted records of 1 damaged batch, in salvaged_records and nowhere else"
-    assert text in to_text(audited(lake))
+    assert (
+        "salvaged: 5 untrusted records of 1 quarantined batch, in salvaged_records and nowhere else"
+    ) in to_text(audited(lake))
 
 
 def test_dry_run_salvages_nothing(tmp_path: Path) -> None:
