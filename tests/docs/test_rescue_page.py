@@ -121,6 +121,15 @@ def test_what_only_losing_replicas_have_is_in_quarantine(
         found[row["partition"]] = max(found.get(row["partition"], 0), row["next_offset"])
     ends = partitions("08_replicas", "follower_down")  # where the losers' logs ended
     assert found == {each.partition: each.high_watermark for each in ends}
+    rows = reader.asked(
+        "SELECT partition, offset FROM current_salvaged_records ORDER BY partition, offset"
+    )
+    won = {each.partition: each.high_watermark for each in partitions("08_replicas", "diverged")}
+    assert [(row["partition"], row["offset"]) for row in rows] == [
+        (each.partition, offset)
+        for each in ends
+        for offset in range(won[each.partition], each.high_watermark)
+    ]
 
 
 def test_configs_and_leaders_are_those_of_the_cluster(reader_of: Callable[[str], Reader]) -> None:

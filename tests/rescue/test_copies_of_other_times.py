@@ -173,6 +173,17 @@ def test_a_thinned_batch_gets_its_records_back_and_says_so(tmp_path: Path) -> No
     assert "refilled 8 records from older copies" in to_text(audited(lake))
 
 
+def test_offsets_of_a_cleaned_disk_add_up_after_an_older_copy(tmp_path: Path) -> None:
+    """The cleaner kept empty batches, whose records the older copy has."""
+    lake = tmp_path / "lake"
+    for copy in ("after", "before"):
+        ingested(log_dir("05_compacted", copy), lake, isolation="read_committed", read=_OLDER)
+    for found in audited(lake).partitions:
+        sums, covered = found.totals, sum(stop - start for start, stop in found.covered)
+        assert min(sums.other_span, sums.lacking) >= 0, found.partition
+        assert sums.accounted == covered, found.partition
+
+
 def test_the_newer_copy_agrees_with_a_lake_that_has_more(tmp_path: Path) -> None:
     before, after = _thinned(tmp_path)
     lake = tmp_path / "lake"

@@ -18,7 +18,7 @@ _STEP = re.compile(
     r"^```bash\n(.*?)^```$|`(seglake [a-z]+ --[^`]+|SELECT [^`]+)`", re.MULTILINE | re.DOTALL
 )
 _OF_A_CLUSTER = ("kafka-", "spark-submit")  # tests/services has one
-_PLACE = re.compile(r"^/(rescue|more|data/lake)$")
+_PLACE = re.compile(r"^/(rescue|more|data/lake|mnt/share/lake)$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ class Reader:
     """Somebody who has followed the page to its end.
 
     Attributes:
-        folder: has `rescue`, `more`, `data/lake` and what the commands wrote.
+        folder: has `rescue`, `more`, `data/lake`, its copy and what the commands wrote.
         ran: each step as the page has it, and what came of it.
     """
 
@@ -61,7 +61,11 @@ class Reader:
         for name, disks in (("rescue", cluster.first), ("more", cluster.later)):
             for number, path in enumerate(disks):
                 shutil.copytree(path, folder / name / f"disk{number}")
-        self.ran = {step: self._run(step) for step in steps()}
+        self.ran: dict[str, Ran] = {}
+        for step in steps():
+            if "/mnt/share/lake" in step and not (folder / "mnt").exists():
+                shutil.copytree(folder / "data" / "lake", folder / "mnt" / "share" / "lake")
+            self.ran[step] = self._run(step)
 
     def looks(self) -> list[str]:
         """Return the commands that did not end with exit code 0, each with its code."""

@@ -133,8 +133,10 @@ def audit_partition(
     refilled = _refilled(blocks, sums, ledger.refills)
     if refilled.batches:
         span = sum(stop - start for start, stop in coverage.current)
-        rest = span - totals.records - totals.other_span - gap_span
-        totals = totals._replace(lacking=rest)  # batches that lie over others have the same offsets
+        # Batches that lie over others have the same offsets; those below may have had no record.
+        rest = span - totals.records - gap_span
+        empty = min(totals.other_span, rest)
+        totals = totals._replace(other_span=empty, lacking=rest - empty)
     problems = _cell_problems(findings, is_settled=is_settled)
     problems += [*_ledger_problems(rows, coverage), *_sum_problems(ledger, rows, sums)]
     problems += superseded_problems(partition, coverage.superseded)
