@@ -89,8 +89,7 @@ def _column(answer: Answer) -> list[object]:
 
 @pytest.mark.parametrize("spelling", _SPELLINGS)
 def test_bytes_become_the_same_text_in_both_engines(answered: Answered, spelling: str) -> None:
-    of_lists = "explode" if _is_spark(answered) else "unnest"
-    headers = f"(SELECT offset, {of_lists}(headers) AS h FROM records)"
+    headers = "(SELECT offset, explode(headers) AS h FROM records)"
     for column, rows in (("r.key", "records r"), ("h.value", headers)):
         query = f"SELECT {spelling.format(column)} AS x FROM {rows} ORDER BY offset"
         assert _column(answered(query)) == [_text(value) for value in _VALUES]

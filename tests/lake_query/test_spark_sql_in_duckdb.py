@@ -162,6 +162,19 @@ _WITH_ESCAPES = (
     r"regexp_replace(topic, '\\.', '-')",
 )
 
+_STATEMENTS = (
+    "SELECT topic, size(collect_list(key)) AS a, count_if(key IS NULL) AS b,"
+    " array_join(sort_array(collect_set(string(key))), ',') AS c, max_by(string(key), offset) AS d"
+    " FROM records GROUP BY topic ORDER BY topic",
+    "SELECT h.key AS k, count(*) AS n FROM (SELECT explode(headers) AS h FROM records)"
+    " GROUP BY h.key ORDER BY k",
+    "SELECT topic, count(*) AS n FROM records GROUP BY ALL ORDER BY CAST(topic AS STRING) DESC",
+    "SELECT to_date(timestamp) AS d, count(*) AS n FROM records"
+    " GROUP BY to_date(timestamp) ORDER BY d",
+    "SELECT offset FROM records WHERE key LIKE 'k%' AND NOT topic RLIKE 'EU$' ORDER BY offset"
+    " LIMIT 2 OFFSET 1",
+)
+
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -216,3 +229,13 @@ def test_both_engines_give_the_same_values(
         if ours != theirs
     }
     assert different == {}
+
+
+@pytest.mark.spark
+def test_both_engines_give_the_same_rows(
+    duckdb: DuckDBQueries, spark_session: SparkSession, lake: Path
+) -> None:
+    spark = SparkQueries(spark_session, str(lake))
+    for statement in _STATEMENTS:
+        rows = _rows(duckdb.answer(statement))
+        assert rows == _rows(spark.answer(statement)) != [], statement
