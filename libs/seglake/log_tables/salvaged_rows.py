@@ -1,6 +1,6 @@
 """Rows of `salvaged_records`: what a damaged batch still holds, and what is known of the damage."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -22,7 +22,10 @@ from seglake.segment_codec.salvage import (
 )
 from seglake.segment_codec.transactions import TransactionState
 
-_COMPARED = ("key", "value", "headers", "offset", "timestamp_ms")
+_COMPARED = (
+    *("key", "value", "headers", "offset", "timestamp_ms"),
+    *("timestampType", "transaction_state"),
+)
 
 
 class DamageKind(StrEnum):
@@ -85,18 +88,14 @@ def salvaged_rows(
     """
     origin = Origin(source_id, batch.key, run_id, batch.generation)
     whole = whole_batch(raw, max_bytes, inner_offset=batch.inner_offset)
-    rows = _record_rows(whole, origin)
+    rows = _record_rows(whole, batch, origin)
     _require_between(batch, whole.columns.offsets)
     sound = _sound(whole, raw, batch, max_bytes)
-    changed = {} if sound is None else _changed(rows, _record_rows(sound, origin))
-    damage, field = _damage(whole, raw, sound)
-    flipped = None if sound is None else whole.flipped
-    shared = {
+    changed = {} if sound is None else _changed(rows, _record_rows(sound, batch, origin))
+    columns: dict[str, Any] = dict(zip(rows.schema.names, rows.columns, strict=True))
+    of_batch = {
+        **_damage(whole, raw, sound, [name for name in changed if changed[name].any()]),
         "is_trusted": False,
-        "damage": damage,
-        "damage_field": field or ", ".join(name for name in changed if changed[name].any()) or None,
-        "damage_position": None if flipped is None else flipped.position,
-        "damage_bit": None if flipped is None else flipped.bit,
         "broker_id": batch.broker_id,
         "segment": batch.segment,
         "position": batch.position,
@@ -105,18 +104,11 @@ def salvaged_rows(
         "salvaged_at": salvaged_at_us,
         "topic": batch.key.topic,
     }
-    if whole.is_transactional:  # how it ended is not looked for
-        shared["transaction_state"] = None
+    columns |= {name: [value] * rows.num_rows for name, value in of_batch.items()}
+    columns["is_damaged"] = _is_damaged(whole, changed, rows.num_rows)
     if batch.is_of_loser:
-        shared |= {"damage": DamageKind.NONE, "damage_field": None}
-    if batch.is_inside_set and whole.timestamp_type >= 0:  # the header of the set has it
-        shared["timestampType"] = None
-    columns: dict[str, Any] = dict(zip(rows.schema.names, rows.columns, strict=True))
-    count = rows.num_rows
-    columns |= {name: [value] * count for name, value in shared.items()}
-    columns["is_damaged"] = (
-        [False] * count if batch.is_of_loser else _is_damaged(whole, changed, count)
-    )
+        columns["damage"] = [DamageKind.NONE] * rows.num_rows
+        columns["is_damaged"] = [False] * rows.num_rows
     arrays = [_plain(columns[field.name], field.type) for field in SALVAGED_RECORDS.file_schema]
     return pa.RecordBatch.from_arrays(arrays, schema=SALVAGED_RECORDS.file_schema)
 
@@ -131,11 +123,20 @@ def _is_damaged(
     return [None] * count if holds is None else [not right for right in holds.tolist()]
 
 
-def _record_rows(whole: WholeBatch, origin: Origin) -> pa.RecordBatch:
+def _record_rows(whole: WholeBatch, batch: DamagedBatch, origin: Origin) -> pa.RecordBatch:
+    """Return the columns of `records`, null where the batch alone does not tell them."""
     unit = UnitRows(
         len(whole.columns.offsets), whole.timestamp_type, TransactionState.NONE, whole.base_offset
     )
-    return record_rows(whole.columns, shared_of([unit]), origin)[0]
+    rows = record_rows(whole.columns, shared_of([unit]), origin)[0]
+    unknown = ["transaction_state"] if whole.is_transactional else []  # how it ended
+    if batch.is_inside_set and whole.timestamp_type >= 0:  # the header of the set has it
+        unknown.append("timestampType")
+    for name in unknown:
+        kind = SALVAGED_RECORDS.schema.field(name).type
+        nulls = pa.nulls(rows.num_rows, kind)
+        rows = rows.set_column(rows.schema.get_field_index(name), name, nulls)
+    return rows
 
 
 def _require_between(batch: DamagedBatch, offsets: NDArray[np.int64]) -> None:
@@ -145,12 +146,27 @@ def _require_between(batch: DamagedBatch, offsets: NDArray[np.int64]) -> None:
         raise DefectError(DefectCode.OFFSET_OUT_OF_ORDER, f"offsets {offsets[0]}-{offsets[-1]}")
 
 
-def _damage(whole: WholeBatch, raw: bytes, sound: WholeBatch | None) -> tuple[DamageKind, str]:
-    """Return what is known of the damage, and the header field that it lies in, empty for none."""
-    if whole.flipped is None or sound is None:
-        return DamageKind.UNKNOWN, ""
-    field = header_field(raw, whole.flipped.position) or ""
-    return DamageKind.CRC_FIELD if field == CHECKSUM_FIELD else DamageKind.SINGLE_BIT, field
+def _damage(
+    whole: WholeBatch, raw: bytes, sound: WholeBatch | None, changed: Sequence[str]
+) -> dict[str, Any]:
+    """Return what is known of the damage, as columns.
+
+    Args:
+        changed: the columns that it changed.
+    """
+    flipped, kind = whole.flipped, DamageKind.UNKNOWN
+    field: str | None = None
+    if sound is None or flipped is None:
+        flipped = None
+    else:
+        field = header_field(raw, flipped.position)
+        kind = DamageKind.CRC_FIELD if field == CHECKSUM_FIELD else DamageKind.SINGLE_BIT
+    return {
+        "damage": kind,
+        "damage_field": field or ", ".join(changed) or None,
+        "damage_position": None if flipped is None else flipped.position,
+        "damage_bit": None if flipped is None else flipped.bit,
+    }
 
 
 def _sound(whole: WholeBatch, raw: bytes, batch: DamagedBatch, max_bytes: int) -> WholeBatch | None:
