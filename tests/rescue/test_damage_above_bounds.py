@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from seglake.pipelines.lake_report.model import Need
+from seglake.pipelines.lake_report.model import Level, Need
 from seglake.pipelines.recovery import Loss
 from seglake.task_engine.engine import Engine
 from support.audits import audited
@@ -33,6 +33,12 @@ def _damaged_disk(folder: Path, *, high_watermark: int, is_open: bool) -> Path:
     return disk
 
 
+def _position(disk: Path) -> int:
+    """Where the damaged batch begins."""
+    content = (disk / "orders-0" / f"{0:020d}.log").read_bytes()
+    return content.index((25).to_bytes(8, "big"))
+
+
 @pytest.mark.parametrize(
     ("high_watermark", "is_open", "waits"),
     [(20, False, Loss.HIGH_WATERMARK), (40, True, Loss.OPEN_TRANSACTION)],
@@ -45,6 +51,13 @@ def test_damage_above_a_bound_is_quarantined_once_nothing_bounds_the_log(
     lake = tmp_path / "lake"
     summary = ingested(disk, lake, engine=engine, isolation="read_committed")
     assert [*summary.recovery.lost] == [*reported(lake).recovery.lost] == [waits]
+    said = f"crc_mismatch at byte {_position(disk)} of orders-0/{0:020d}.log"
+    assert (summary.exit_code, said in summary.to_text()) == (3, True)
+    (partition,) = reported(lake).partitions
+    assert (Need.DAMAGED_ABOVE, said) in [(f.need, f.text) for f in partition.findings]
+    assert partition.level is Level.LOOK
+    again = ingested(disk, lake, engine=engine, isolation="read_committed")
+    assert (again.exit_code, said in again.to_text()) == (3, True)
     summary = ingested(disk, lake, engine=engine, isolation="read_committed", read=_TO_LOG_END)
     assert (summary.exit_code, summary.damaged) == (3, {"orders-0": 1})
     (row,) = read_table(lake, "quarantine")
@@ -69,3 +82,19 @@ def test_damage_in_one_partition_is_said_beside_sound_ones(tmp_path: Path) -> No
         "NOT recovered: 5 offsets hidden by damaged bytes (quarantined) in orders-0 [25, 30)"
         in (summary.to_text().splitlines())
     )
+
+
+@pytest.mark.parametrize("high_watermark", [25, 27, 30])
+def test_damage_at_a_bound_is_said_once(high_watermark: int, tmp_path: Path) -> None:
+    disk = _damaged_disk(tmp_path / "disk", high_watermark=high_watermark, is_open=False)
+    summary = ingested(disk, tmp_path / "lake")
+    said = [str(left) for left in summary.findings.not_ingested_yet if left.is_damaged]
+    assert (summary.exit_code, len(said) + len(summary.damaged)) == (3, 1)
+
+
+def test_an_end_that_its_writer_may_complete_is_no_damage(tmp_path: Path) -> None:
+    disk = _damaged_disk(tmp_path / "disk", high_watermark=20, is_open=False)
+    log = disk / "orders-0" / f"{0:020d}.log"
+    log.write_bytes(log.read_bytes()[: _position(disk) + 100])
+    summary = ingested(disk, tmp_path / "lake")
+    assert not any(left.is_damaged for left in summary.findings.not_ingested_yet)

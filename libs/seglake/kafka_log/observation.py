@@ -33,6 +33,9 @@ class StoppedBy(StrEnum):
 NOT_ON_DISK = "not on disk: "
 """How the reason begins for offsets that are proved and not there."""
 
+DAMAGED = "damaged, and quarantined once it is ingested: "
+"""How the reason begins for damage among the offsets that wait."""
+
 _BOUNDS = frozenset(
     {StoppedBy.HIGH_WATERMARK, StoppedBy.NO_HIGH_WATERMARK, StoppedBy.OPEN_TRANSACTION}
 )
@@ -49,6 +52,11 @@ class LeftRange(NamedTuple):
     def is_on_disk(self) -> bool:
         """Whether the offsets are there; else the broker's own files prove that they were."""
         return not self.reason.startswith(NOT_ON_DISK)
+
+    @property
+    def is_damaged(self) -> bool:
+        """Whether damaged bytes hide the offsets."""
+        return self.reason.startswith(DAMAGED)
 
     def names(self, folder: str) -> bool:
         """Say whether the reason tells of the copy in a folder."""

@@ -96,6 +96,11 @@ ADVICE = {
         "in the remote tier only",
         "see tiered storage",
     ),
+    Need.DAMAGED_ABOVE: Advice(
+        "Damage above what is ingested",
+        "damaged, and quarantined once it is ingested: …",
+        "nothing while the cluster runs; for a dead cluster, `seglake ingest` with `--rescue`",
+    ),
     Need.NO_HIGH_WATERMARK: Advice(
         "No high watermark",
         "blocked: …",

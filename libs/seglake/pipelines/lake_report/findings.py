@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 
 from seglake.kafka_log.gap_ranges import GapRanges
-from seglake.kafka_log.observation import NOT_ON_DISK, Observation, StoppedBy, UnreadPlace
+from seglake.kafka_log.observation import DAMAGED, NOT_ON_DISK, Observation, StoppedBy, UnreadPlace
 from seglake.pipelines.lake_report.damage import Damage
 from seglake.pipelines.lake_report.model import (
     RANKS,
@@ -134,6 +134,10 @@ def _of_log(
     if seen.not_on_disk and Loss.NOT_ON_DISK in lost:
         why = dict.fromkeys(left.reason.removeprefix(NOT_ON_DISK) for left in seen.not_on_disk)
         yield Finding(Need.NOT_ON_DISK, f"{_shown(lost[Loss.NOT_ON_DISK])}: {'; '.join(why)}")
+    if damaged := [
+        f"{left.reason.removeprefix(DAMAGED)}" for left in seen.waiting if left.is_damaged
+    ]:
+        yield Finding(Need.DAMAGED_ABOVE, "; ".join(damaged))
     need = _STOPPED.get(seen.stopped_by)
     if need is Need.NO_HIGH_WATERMARK and Loss.NO_HIGH_WATERMARK not in lost:
         return  # an earlier run went to the end of the log

@@ -42,6 +42,7 @@ class Need(StrEnum):
     QUARANTINED = "quarantined"
     UNDECIDED = "undecided"
     REMOTE = "remote"
+    DAMAGED_ABOVE = "damaged_above"  # a bound, so that it is not in quarantine yet
     NO_HIGH_WATERMARK = "no_high_watermark"
     OPEN_TRANSACTION = "open_transaction"
     LOST_ELECTION = "lost_election"

@@ -24,6 +24,7 @@ from seglake.log_tables.observation_rows import NewestPlaces, append_observation
 from seglake.pipelines.segment_ingest.announcement import Announcement
 from seglake.pipelines.segment_ingest.committing.concurrent_ranges import concurrent_ranges
 from seglake.pipelines.segment_ingest.committing.wave import planned_waves, run_waves
+from seglake.pipelines.segment_ingest.planning.damage_above import damage_above_bounds
 from seglake.pipelines.segment_ingest.planning.isolation import check_isolation
 from seglake.pipelines.segment_ingest.planning.log_ends import plan_ends
 from seglake.pipelines.segment_ingest.planning.other_clusters import other_clusters_notes
@@ -174,7 +175,9 @@ def _recorded(
 ) -> tuple[Observation, ...]:
     """What the run saw of each partition; what is new of that is in the lake then."""
     context.reporter.step("recording what was observed")
-    seen = observed(rounds, short, context, now)
+    surveyed = [each for done in rounds for each in (*done.look.same, *done.look.quiet)]
+    damage = damage_above_bounds(surveyed, context.storage)
+    seen = observed(rounds, short, damage, context, now)
     if context.is_dry_run:
         return seen.every
     earlier = rounds[0].look.earlier.places

@@ -150,6 +150,7 @@ class Findings:
             or self.stuck
             or self.superseded
             or self.undecided_offsets
+            or any(left.is_damaged for left in self.not_ingested_yet)
             or is_in_doubt
             or is_contradicted
         )

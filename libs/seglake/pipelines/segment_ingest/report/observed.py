@@ -18,6 +18,7 @@ from seglake.kafka_log.offset_ranges import merged, subtracted
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.kafka_log.replica_selection import likely
 from seglake.kafka_log.short_logs import ShortLog
+from seglake.pipelines.segment_ingest.planning.damage_above import DamageAbove
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.segment_ingest.report.round_result import RoundResult
 from seglake.pipelines.segment_ingest.report.unread import unread_ranges
@@ -54,10 +55,13 @@ class RunObservations:
 def observed(
     rounds: Sequence[RoundResult],
     short_logs: Iterable[ShortLog],
+    damage: DamageAbove,
     context: RunContext,
     now: datetime,
 ) -> RunObservations:
     """What the rounds of a run saw; a later one speaks of the partitions that it took up again.
+
+    `damage` was found above their bounds.
 
     What differs from the newest earlier observation is to be recorded. Where those came from many
     files, or rows, so is everything, also if it has not changed: the next run then reads one file.
@@ -77,6 +81,7 @@ def observed(
     for key, (seen, earlier) in found.items():
         # A copy that knows less of a log does not tell that nothing is lost of it.
         read = () if key in stale else folders[key]
+        seen = _with_damage(seen, damage.get(key, ()))
         left = _not_on_disk(seen, earlier, proved.get(key), read)
         found[key] = _with_short(seen, left, context, now), earlier
     every = tuple(seen for seen, _ in found.values())
@@ -90,6 +95,10 @@ def observed(
     newer = max([now, *before])
     stamped = (replace(seen, observed_at=newer, run_id=context.run_id) for seen in to_record)
     return RunObservations(every, tuple(stamped), newer)
+
+
+def _with_damage(seen: Observation, damage: tuple[LeftRange, ...]) -> Observation:
+    return replace(seen, not_ingested=(*seen.not_ingested, *damage)) if damage else seen
 
 
 def _not_on_disk(

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+from seglake.kafka_log.observation import DAMAGED
 from seglake.kafka_log.read_policy import Isolation, UpperBound
 from seglake.kafka_log.transactions.hanging_transactions import age_ms
 from seglake.pipelines.offset_places import shown_range
@@ -58,6 +59,11 @@ class UnreadRange:
     reason: str
     from_offset: int
     log_end_offset: int
+
+    @property
+    def is_damaged(self) -> bool:
+        """Whether damaged bytes hide the offsets."""
+        return self.reason.startswith(DAMAGED)
 
     def __str__(self) -> str:
         return f"{self.partition}: {self.reason}"
