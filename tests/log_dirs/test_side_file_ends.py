@@ -55,6 +55,7 @@ def test_no_file_proves_nothing(tmp_path: Path) -> None:
         ({_named(99 + _FAR, kind): b"" for kind in ("index", "timeindex")}, 20, 99 + _FAR),
         ({_named(10, "log"): b"x", _named(11 + _FAR, "index"): b""}, 0, 11 + _FAR),
         ({_named(10, "log"): b"x", _named(12 + _FAR, "index"): b""}, 0, None),
+        ({_named(5, "log"): b"x", _named(7 + _FAR, "log"): b""}, 0, None),
         ({_named(_FAR, "index"): b"", _named(2 * _FAR, "snapshot"): b""}, 20, 2 * _FAR),
     ],
 )

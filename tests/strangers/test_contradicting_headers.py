@@ -420,3 +420,17 @@ def with_last_delta(batch: EncodedBatch, last_delta: int) -> EncodedBatch:
     data[23:27] = last_delta.to_bytes(4, "big", signed=True)
     data[17:21] = crc32c.crc32c(bytes(data[21:])).to_bytes(4, "big")
     return batch._replace(data=bytes(data))
+
+
+@pytest.mark.parametrize("last_delta", [0, 1, -7])
+def test_records_above_the_header_of_the_last_batch_are_not_missing_from_the_disk(
+    last_delta: int, tmp_path: Path
+) -> None:
+    disk = written(tmp_path / "disk", log_of(Contradiction(last_offset_delta=last_delta), 2), 9)
+    for records in (9, 0):
+        summary = ingested(disk, tmp_path / "lake")
+        assert (summary.records, summary.findings.not_on_disk, summary.exit_code) == (
+            records,
+            [],
+            0,
+        )

@@ -85,6 +85,7 @@ def _garbage_in_an_index(folder: Path) -> None:
     ("change", "garbage"),
     [
         (_empty(f"{2**31:020}.snapshot"), f"{2**31:020}.snapshot"),
+        (_empty(f"{2**40:020}.log"), f"{2**40:020}.log"),
         (_garbage_in_an_index, f"{10:020}.index"),
     ],
 )

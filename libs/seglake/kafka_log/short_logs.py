@@ -53,6 +53,11 @@ class ShortLog:
             "said_offset": self.claim.offset,
         }
 
+    def outside(self, known: Sequence[OffsetRange]) -> "ShortLog | None":
+        """Return what is lost outside of merged ranges that are there, None for nothing."""
+        left = tuple(of for lost in self.ranges for of in subtracted(lost, known))
+        return replace(self, ranges=left) if left else None
+
     def below(self, offset: int) -> "ShortLog | None":
         """Return what is lost below an offset, None for nothing."""
         left = tuple(common(self.ranges, (0, offset)))

@@ -82,7 +82,11 @@ def read_folder(
         is_future=folder.kind is FolderKind.FUTURE,
         checkpoints=checkpoints,
         epochs=epochs,
-        segments=tuple(each for each in content.segments if each.base_offset not in lost),
+        segments=tuple(
+            each
+            for each in content.segments
+            if each.base_offset not in lost and each.path not in ignored
+        ),
         snapshots=content.snapshots,
         unread=tuple(segment for _, segment in sorted((packed | lost).items())),
         last_side_file=last,

@@ -61,8 +61,10 @@ def side_file_ends(
     ]
     claims += _metadata_snapshots(content.by_name)
     reached = [*proved, *(claim.offset for claim in claims)]
-    reached += [base + size_bytes for base, size_bytes in sizes.items()]
+    reached += [base + size_bytes for base, size_bytes in sizes.items() if size_bytes]
     for file in _plausible(content.by_name, max(reached, default=0), ignored):
+        if file.kind is FileKind.LOG:
+            continue
         claims.append(EndClaim(file.base_offset, file.name))
         entry = content.by_name[file.name]
         most_bytes = _MOST_TRIMMED_BYTES if file.base_offset in sizes else MOST_BYTES
@@ -84,7 +86,7 @@ def _metadata_snapshots(names: Iterable[str]) -> Iterator[EndClaim]:
 def _plausible(
     by_name: Mapping[str, FileInfo], reached: int, ignored: dict[str, str]
 ) -> Iterator[SegmentFileName]:
-    """Return the files beside segments but those that are far above all else.
+    """Return the files beside segments, and empty segments, but those far above all else.
 
     Several files of one offset support each other, and a file that is all there is needs none.
 
@@ -93,7 +95,12 @@ def _plausible(
         ignored: gets the others, and why.
     """
     parsed = filter(None, map(parse_file_name, by_name))
-    live = [f for f in parsed if f.kind is not FileKind.LOG and f.state is FileState.LIVE]
+    live = [
+        file
+        for file in parsed
+        if file.state is FileState.LIVE
+        and not (file.kind is FileKind.LOG and by_name[file.name].size_bytes)
+    ]
     live.sort(key=lambda file: file.base_offset)
     for offset, files in groupby(live, key=lambda file: file.base_offset):
         found = list(files)

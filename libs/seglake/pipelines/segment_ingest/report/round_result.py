@@ -7,7 +7,7 @@ cleaned what was being read.
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from seglake.kafka_log.offset_ranges import OffsetRange
+from seglake.kafka_log.offset_ranges import OffsetRange, merged
 from seglake.kafka_log.replica import PartitionKey
 from seglake.kafka_log.short_logs import ShortLog
 from seglake.pipelines.segment_ingest.committing.concurrent_ranges import ConcurrentRange
@@ -50,14 +50,20 @@ class RoundResult:
 
 
 def short_logs(rounds: Iterable[RoundResult], unread: Container[str]) -> dict[str, ShortLog]:
-    """Of which logs more is proved than was there, by partition, as the last look at each has it.
+    """Return the logs of which more is proved than was there, as the last look at each has it.
+
+    The header of a last batch may claim less than its records have: what came counts.
 
     Args:
         unread: partitions that could not be read are no news here.
     """
     found: dict[str, ShortLog] = {}
+    came: dict[str, list[OffsetRange]] = {}
     for done in rounds:
         for log in done.look.logs:
             found.pop(str(log[0].key), None)
         found |= {str(short.key): short for short in done.left.short}
-    return {name: short for name, short in found.items() if name not in unread}
+        for result in done.committed:
+            came.setdefault(str(result.key), []).append(result.offsets)
+    left = {name: short.outside(merged(came.get(name, ()))) for name, short in found.items()}
+    return {name: short for name, short in left.items() if short and name not in unread}
