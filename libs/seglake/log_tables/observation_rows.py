@@ -158,13 +158,14 @@ def _place(row: Mapping[str, Any]) -> UnreadPlace:
 def _place_rows(places: NewestPlaces, source_id: str, run_id: str) -> Iterator[tuple[Any, ...]]:
     """Yield a row for each place."""
     for place in places.places:
-        left = [LeftRange(place.reason, *offsets)._asdict() for offsets in place.ranges]
+        why = _utf8(place.reason)
+        left = [LeftRange(why, *offsets)._asdict() for offsets in place.ranges]
         values = {
             "source_id": source_id,
             "stopped_by": str(StoppedBy.UNREAD),
-            "detail": place.reason,
+            "detail": why,
             "not_ingested": left or None,
-            "listing": place.path,
+            "listing": _utf8(place.path),
             "run_id": run_id,
             "observed_at": places.observed_at,
         }
@@ -175,6 +176,7 @@ def _row(observation: Observation, source_id: str) -> tuple[Any, ...]:
     key = observation.key
     values = {name: getattr(observation, name) for name in _PLAIN} | {
         "source_id": source_id,
+        "detail": None if observation.detail is None else _utf8(observation.detail),
         "topic_id": key.topic_id,
         "topic": key.topic,
         "partition": key.partition,
@@ -202,3 +204,8 @@ def _observations(rows: pa.Table, source_id: str, coverage: Coverage) -> Iterabl
             not_ingested=tuple(LeftRange(**left) for left in columns["not_ingested"][index] or ()),
             **{name: columns[name][index] for name in _PLAIN},
         )
+
+
+def _utf8(text: str) -> str:
+    """Return the text with the bytes of names that are no UTF-8 as escapes."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
