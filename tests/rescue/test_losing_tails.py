@@ -100,6 +100,10 @@ def test_a_batch_is_listed_again_only_with_more_of_its_bytes(tmp_path: Path, lak
         ingested(disks, lake, read=_DEAD, quarantine={"max_raw_bytes": kept})
         assert len(read_table(lake, "quarantine")) == rows
     assert_sound(lake, disks)
+    other = tmp_path / "other"
+    for kept in (1 << 20, 10):
+        ingested(disks, other, read=_DEAD, quarantine={"max_raw_bytes": kept})
+        assert len(read_table(other, "quarantine")) == 5
 
 
 def test_several_losers_each_give_what_no_other_has(tmp_path: Path, lake: Path) -> None:

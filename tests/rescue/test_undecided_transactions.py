@@ -153,7 +153,7 @@ def test_an_end_that_comes_after_the_rows_settles_them(data: Path, lake: Path) -
 def test_a_lake_that_waited_for_a_transaction_is_continued_by_a_rescue_and_the_reverse(
     data: Path, lake: Path, tmp_path: Path
 ) -> None:
-    write_log(data, _LOG, (0,))
+    write_log(data, _LOG, (0, 9))
     ingested(data, lake, isolation="read_committed")
     assert max(offsets_in(lake)) < of_states(_LOG, "open")[0]
     assert undecided(lake) == []
