@@ -118,6 +118,11 @@ class Disk:
         self.bases = [*self.bases[: len(kept)], *self.bases[count:]]
         self.segments = [*kept, *self.segments[count:]]
 
+    def cut(self, count: int) -> None:
+        """Take the oldest segments away, as retention does; the active one stays."""
+        count = min(count, len(self.segments) - 1)
+        self.segments, self.bases = self.segments[count:], self.bases[count:]
+
     def copy(self) -> "Disk":
         segments = [[*segment] for segment in self.segments]
         return Disk(segments, [*self.bases], self.end, self.cleaner_offset)

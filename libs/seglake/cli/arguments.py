@@ -149,6 +149,7 @@ def retake_parser() -> argparse.ArgumentParser:
     add_partition_option(parser)
     add("--all", action="store_true", help="whole partitions, also what lost no election")
     add_upper_bound_option(parser)
+    add_older_copies_option(parser)
     add_source_id_and_engine(parser)
     add("--dry-run", action="store_true", help="say what would be ingested, write nothing")
     add("--run-id", metavar="ID", help="label of the run, written with every row")

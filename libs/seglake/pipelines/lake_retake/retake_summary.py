@@ -22,6 +22,7 @@ from seglake.pipelines.segment_ingest.report.gap_report import (
     recorded_gaps,
 )
 from seglake.pipelines.segment_ingest.report.limits import limits_crossed
+from seglake.pipelines.segment_ingest.report.refills import refilled_records, shown_refills
 from seglake.pipelines.segment_ingest.report.run_report import (
     damaged_spans,
     defect_counts,
@@ -67,6 +68,7 @@ class RetakeSummary:
         retaken: ranges that were; `records` and `batches` are their rows.
         released: superseded offsets that the logs which won do not reach; those of a dry run would
             be.
+        refilled: records that older copies brought, by partition.
         gaps, defects, damaged: as of `IngestSummary`, of what was ingested again.
     """
 
@@ -79,6 +81,7 @@ class RetakeSummary:
     released: Ranges = field(default_factory=list)
     records: int = 0
     batches: int = 0
+    refilled: dict[str, int] = field(default_factory=dict)
     gaps: dict[str, GapsByPartition] = field(default_factory=dict)
     defects: dict[str, int] = field(default_factory=dict)
     damaged: dict[str, int] = field(default_factory=dict)
@@ -126,6 +129,7 @@ class RetakeSummary:
         self.findings.ingested_unknown_outcomes += doubts_of(
             (result.plan, result.next_offset) for result in committed
         )
+        self.refilled |= refilled_records(repairs.refills)
         self.findings.contradicted += repairs.contradicted
         self.findings.notes += repairs.notes
         self.findings.left_out |= repairs.unread
@@ -159,7 +163,7 @@ class RetakeSummary:
         lines += shown_damage(
             self.defects, self.damaged, self.quarantined_bytes, self.findings.too_large
         )
-        lines += gap_lines(self.gaps)
+        lines += [*shown_refills(self.refilled, is_dry_run=False), *gap_lines(self.gaps)]
         for text in self.findings.ingested_unknown_outcomes:
             lines.append(f"unknown outcome: {shown_doubt(text, is_dry_run=self.is_dry_run)}")
         lines += [f"contradicted: {text}" for text in self.findings.contradicted]

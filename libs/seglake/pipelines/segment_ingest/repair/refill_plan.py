@@ -22,7 +22,7 @@ from seglake.pipelines.segment_ingest.planning.surveyed_partition import Surveye
 from seglake.pipelines.settings.settings import Settings
 from seglake.segment_decoding.tasks import PartitionSplit, WantedOffsets
 
-REFILLABLE = (GapCause.COMPACTED, GapCause.UNDECIDED)
+REFILLABLE = (GapCause.COMPACTED, GapCause.UNDECIDED, GapCause.DELETED, GapCause.MISSING)
 """Causes of gaps that say what one copy had: another one may have records there."""
 
 _ONE_WAVE = 1 << 62  # a gap of the lake must not be cut: its rest would be stated by a later commit
@@ -46,7 +46,7 @@ class LakeHoles:
 
     @property
     def refillable(self) -> list[OffsetRange]:
-        """The gaps that the cleaner made, and those of transactions without an end."""
+        """The gaps of causes that are no damage."""
         return [_range(gap) for gap in self.gaps if gap.cause in REFILLABLE]
 
     @property

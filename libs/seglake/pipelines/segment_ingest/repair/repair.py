@@ -11,7 +11,9 @@ from typing import NamedTuple
 
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange
+from seglake.kafka_log.read_policy import UpperBound
 from seglake.kafka_log.replica import PartitionKey, Replica
+from seglake.log_tables.coverage import with_known_id
 from seglake.log_tables.current_gaps import CurrentGap
 from seglake.pipelines.progress import show_count
 from seglake.pipelines.segment_ingest.committing.concurrent_ranges import (
@@ -122,7 +124,7 @@ def repair(
     rounds: list[_Filled] = []
     for _ in range(_MOST_ROUNDS):
         state = repair_state(context, looked_at, listed)
-        own_part = _without_refills(state, context)
+        own_part = _without_refills(state, listed, context)
         copies = repair_sources_of(listed, own_part.gaps, state.coverage, context.settings)
         found = found_repairs(copies.candidates, own_part, context, is_replay=is_replay)
         rounds.append(_fill(found, own_part, context))
@@ -161,7 +163,7 @@ def expected_repairs(
         kept: of a replay, what it has besides the replicas.
     """
     listed = list(replicas)
-    state = _without_refills(repair_state(context, topics, listed), context)
+    state = _without_refills(repair_state(context, topics, listed), listed, context)
     copies = repair_sources_of(listed, state.gaps, state.coverage, context.settings)
     with nullcontext(()) if kept is None else kept(state) as more:
         both = [*copies.candidates, *more]
@@ -173,12 +175,28 @@ def expected_repairs(
     return replace(planned, left=left_in_copies(listed, state, context, NOTHING_OWN))
 
 
-def _without_refills(state: RepairState, context: RunContext) -> RepairState:
-    """Leave gaps of open transactions to refills, by which each copy decides for itself."""
-    if not context.settings.read.older_copies:
+def _without_refills(
+    state: RepairState, replicas: Iterable[Replica], context: RunContext
+) -> RepairState:
+    """Leave to refills the gaps that are filled by what each copy tells for itself.
+
+    A copy whose high watermark nobody knows tells nothing for itself, and may repair all the same.
+    """
+    read = context.settings.read
+    if not read.older_copies:
         return state
+    unbounded = {
+        state.coverage.joined_key(with_known_id(replica, state.coverage).key)
+        for replica in replicas
+        if replica.checkpoints.high_watermark is None and read.upper_bound is not UpperBound.LOG_END
+    }
     gaps = {
-        key: [gap for gap in of_key if gap.cause is not GapCause.UNDECIDED]
+        key: [
+            gap
+            for gap in of_key
+            if gap.cause is not GapCause.UNDECIDED
+            and (gap.cause is not GapCause.DELETED or key in unbounded)
+        ]
         for key, of_key in state.gaps.items()
     }
     return replace(state, gaps={key: of_key for key, of_key in gaps.items() if of_key})

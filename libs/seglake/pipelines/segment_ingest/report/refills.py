@@ -48,7 +48,7 @@ def shown_refills(refilled: Mapping[str, int], *, is_dry_run: bool) -> list[str]
         return []
     count, places = sum(refilled.values()), named_counts(refilled)
     said = "would be taken from older copies" if is_dry_run else "taken from older copies"
-    return [f"{said}: {show_count(count, 'compacted record')} in {places}"]
+    return [f"{said}: {show_count(count, 'record')} in {places}"]
 
 
 def shown_left_in_copies(left: Mapping[str, int]) -> list[str]:
