@@ -51,8 +51,15 @@ def test_nothing_is_noted_of_answers_that_need_no_internal_topic(
     disk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ingested(disk, tmp_path / "lake")
-    for statement in ("SELECT count(*) FROM records", "SHOW TABLES", "SELECT 1"):
+    of_columns = ("SELECT transaction_state FROM records", "SELECT count(*) FROM settled_records")
+    for statement in ("SELECT count(*) FROM records", "SHOW TABLES", "SELECT 1", *of_columns):
         assert _noted(tmp_path / "lake", statement, capsys) == []
+    for read in (
+        "FROM transaction_state",
+        "FROM records r JOIN `transaction_state` ON true",
+    ):
+        (note,) = _noted(tmp_path / "lake", f"SELECT count(*) {read}", capsys)
+        assert "the lake has no __transaction_state" in note
 
 
 def test_of_two_statements_over_one_topic_the_note_comes_once(

@@ -3,12 +3,15 @@
 An empty view would say that there is no group, and an old offset that a group lags.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from seglake.lake.tables import TABLES, Table
 from seglake.pipelines.lake_query.internal_views import INTERNAL_LOGS, NEWEST_BOUND
 from seglake.pipelines.lake_query.named import tables_in
 from seglake.pipelines.lake_query.statements import shows_names
+from seglake.pipelines.lake_query.views import views_of
 from seglake.pipelines.settings.internal_command import ingest_internal
 
 # Any: the columns of a row have many types.
@@ -16,6 +19,7 @@ Rows = Iterable[Mapping[str, Any]]
 
 _METADATA = "__cluster_metadata"
 _MOST_NUMBERS = 5
+_COLUMNS = frozenset(name for table in TABLES for name in table.schema.names)
 
 
 def internal_notes(statement: str, lake: str, ask: Callable[[str], Rows]) -> Iterator[str]:
@@ -43,7 +47,16 @@ def _topics_in(statement: str) -> list[str]:
     """Return the internal topics whose decoded tables a statement reads, by itself or by views."""
     if shows_names(statement):
         return []
-    return sorted(topic for table in tables_in(statement) for topic in table.topics or ())
+    text = " ".join((statement, *views_of(statement.casefold()).values()))
+    read = [table for table in tables_in(statement) if _reads(text, table)]
+    return sorted(topic for table in read for topic in table.topics or ())
+
+
+def _reads(text: str, table: Table) -> bool:
+    """Whether SQL with a table's name reads it, and not a column of the same name."""
+    if table.name not in _COLUMNS:
+        return True
+    return re.search(rf"\b(from|join)\s+[`\"]?{table.name}\b", text, re.IGNORECASE) is not None
 
 
 def _left_out(topic: str, command: str) -> str:
