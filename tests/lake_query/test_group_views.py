@@ -10,6 +10,7 @@ import pytest
 from deltalake import write_deltalake
 
 from seglake.lake.tables import TABLES
+from seglake.pipelines.lake_query.internal_views import INTERNAL_LOGS
 
 Row = Mapping[str, object]
 Asked = Callable[[Path, str], list[dict[str, object]]]
@@ -161,3 +162,17 @@ def test_a_groups_members_are_those_that_have_not_left(ask: Asked, lake_path: Pa
         ("behind", "classic", 2),
         ("beyond", None, None),
     ]
+
+
+def test_both_engines_know_how_far_the_logs_behind_an_answer_were_seen(
+    ask: Asked, lake_path: Path
+) -> None:
+    rows = ask(lake_path, INTERNAL_LOGS.format(topics="'orders', 'refused'"))
+    assert {
+        (row["topic"], row["partition"], row["log_end_offset"], row["gaps"]) for row in rows
+    } == {
+        ("orders", 0, 80, 0),
+        ("orders", 0, 100, 0),
+        ("orders", 1, 7, 0),
+        ("refused", 0, None, 0),
+    }
