@@ -1,6 +1,5 @@
 """Where the storage refuses us: as the lake is opened, and later in a run."""
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -38,7 +37,7 @@ def test_place_that_refuses_us_is_told_where_the_lake_is_opened(
 
     monkeypatch.setattr(DeltaTable, "is_deltatable", fail)
     tables = lake_at(tmp_path / "lake").tables
-    with pytest.raises(kind, match=re.escape(said)) as caught:
+    with pytest.raises(kind, match=said.partition(" (")[0]) as caught:
         call(tables)
     assert str(caught.value).count(str(tmp_path)) == 1
     assert list(tmp_path.iterdir()) == []
