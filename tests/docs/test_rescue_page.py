@@ -96,6 +96,22 @@ def test_undecided_transactions_are_named_and_their_records_taken(
         assert [row["last_offset"] for row in found] == expected
 
 
+def test_report_counts_the_partitions_that_gave_records(
+    reader_of: Callable[[str], Reader],
+) -> None:
+    for name, copy in (("06_transactions", "live"), ("11_kraft", "stopped")):
+        logs = partitions(name, copy)
+        with_records = [each for each in logs if each.record_count]
+        metadata = 1 if name == "11_kraft" else 0  # no consumer reads KRaft's own log
+        (said,) = (
+            ran.printed
+            for step, ran in reader_of(name).ran.items()
+            if step.startswith("seglake report")
+        )
+        counts = f"{len(with_records) + metadata} of {len(logs) + metadata} partitions"
+        assert f" records recovered from {counts}; " in said
+
+
 def test_lag_is_the_way_from_a_groups_offset_to_the_end(
     reader_of: Callable[[str], Reader],
 ) -> None:

@@ -101,17 +101,21 @@ def test_topic_has_the_committed_records_and_its_group_reads_on_where_it_stood(
         assert read_on[partition] == _written(expected)[passed:]
 
 
-def test_headers_nulls_and_times_come_along(tmp_path: Path, new_cluster: Broker) -> None:
+@pytest.mark.parametrize(("topic", "partitions"), [("v2-none", 2), ("v2-large", 1)])
+def test_headers_nulls_times_and_large_values_come_along(
+    tmp_path: Path, new_cluster: Broker, topic: str, partitions: int
+) -> None:
     (with_times,) = re.findall(r"`(list_append.*? AS headers)`", _section())
     changes = {
         ", headers FROM": f", {with_times} FROM",
-        "orders": "v2-none",
-        "--partitions 3": "--partitions 2",
+        "orders": topic,
+        "--partitions 3": f"--partitions {partitions}",
+        "retention.ms=604800000": "max.message.bytes=8388608",
     }
     _brought_back("03_v2_codecs", "stopped", tmp_path, new_cluster, changes)
-    found = consumed(new_cluster.bootstrap, "v2-none", tmp_path)
-    for partition in (0, 1):
-        expected = expected_records("03_v2_codecs", "stopped", "v2-none", partition)
+    found = consumed(new_cluster.bootstrap, topic, tmp_path)
+    for partition in range(partitions):
+        expected = expected_records("03_v2_codecs", "stopped", topic, partition)
         timed = [
             record._replace(
                 headers=(*record.headers, ("timestamp", str(record.timestamp_ms).encode()))

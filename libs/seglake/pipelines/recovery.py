@@ -186,7 +186,8 @@ class Recovery:
     @property
     def headline(self) -> str:
         """The answer in one line."""
-        places = show_count(len(self.partitions), "partition")
+        having, of = sum(each.records > 0 for each in self.partitions), len(self.partitions)
+        places = f"{'' if having == of else f'{having} of '}{show_count(of, 'partition')}"
         recovered = f"{show_count(self.records, 'record')} recovered from {places}"
         said = [_of_cause(cause, found) for cause, found in self.lost.items() if not cause.waits]
         waiting = [_of_cause(cause, found) for cause, found in self.lost.items() if cause.waits]
