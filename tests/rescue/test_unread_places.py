@@ -134,3 +134,13 @@ def test_a_folder_that_cannot_be_read_is_a_need_of_its_partition(tmp_path: Path)
     (disk / "orders-0").symlink_to(tmp_path / "nowhere", target_is_directory=True)
     ingested([disk, _disk(tmp_path / "other", broker_id=1)], lake)
     assert [found.need for found in by_name(reported(lake))["orders-0"].findings] == [Need.LEFT_OUT]
+
+
+def test_an_older_copy_in_the_same_folder_does_not_tell_that_nothing_is_lost(
+    tmp_path: Path,
+) -> None:
+    disk, lake = tmp_path / "disk", tmp_path / "lake"
+    ingested(_disk(disk, watermark=16, end=10), lake)
+    lost = audited(lake).problems
+    ingested(_disk(disk, watermark=5, end=5), lake)
+    assert (audited(lake).problems, len(lost)) == (lost, 1)
