@@ -31,10 +31,9 @@ def _high_watermark(case: CorruptCase) -> int:
     """What the broker wrote of the only partition; 0 where nobody can read it."""
     path = case.log_dir / "replication-offset-checkpoint"
     lines = path.read_text("utf-8", "replace").splitlines()[2:] if path.is_file() else []
-    (folder,) = (path.name for path in case.log_dir.iterdir() if path.is_dir())
-    topic, _, partition = folder.rpartition("-")
     marks = [line.split() for line in lines]
-    return max((int(mark[2]) for mark in marks if mark[:2] == [topic, partition]), default=0)
+    log = [case.topic, str(case.partition)]
+    return max((int(mark[2]) for mark in marks if mark[:2] == log), default=0)
 
 
 def _bound(copy: DiskCopy, facts: PartitionFacts) -> int:
