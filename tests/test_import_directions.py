@@ -20,6 +20,7 @@ _LIBRARIES = frozenset(
         *("segment_decoding", "storage", "task_engine"),
     }
 )
+_CALLED = frozenset({"commands", "catalog_commands"})
 _COMMON = frozenset(
     {
         *("errors", "near_names", "printable"),
@@ -65,10 +66,9 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
     ),
     "run_records": frozenset({"lake", "version"} | _COMMON),
     "commands": _PIPELINES | _COMMON | {"environment", "lake", "storage", "task_engine"},
-    "api": _PIPELINES | _COMMON | {"commands", "environment", "lake", "storage"},
-    "cli": _PIPELINES
-    | _COMMON
-    | {"commands", "environment", "kafka_log", "run_records", "version"},
+    "catalog_commands": _PIPELINES | _COMMON | {"environment", "lake", "storage"},
+    "api": _PIPELINES | _COMMON | _CALLED | {"environment", "lake", "storage"},
+    "cli": _PIPELINES | _COMMON | _CALLED | {"environment", "kafka_log", "run_records", "version"},
     "__main__": frozenset({"cli"}),
     "seglake": frozenset({"api", "errors", "version"}),
     "version": frozenset(),
@@ -87,7 +87,7 @@ OPENERS = frozenset(
     for name in ("local_storage", "s3_storage", "s3_objects", "hdfs_storage", "hdfs_clients")
 ) | {"seglake.task_engine.task_progress"}  # a scratch file of this machine
 # Rooms that meet the machine itself: its environment, its processes, its terminal.
-_OUTER = frozenset({"environment", "run_records", "cli", "commands", "api", "__main__", "seglake"})
+_OUTER = _CALLED | {"environment", "run_records", "cli", "api", "__main__", "seglake"}
 FILE_MODULES = frozenset(
     {
         *("pathlib", "glob", "shutil", "tempfile", "fileinput", "pyarrow.fs"),

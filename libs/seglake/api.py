@@ -10,6 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
+from seglake.catalog_commands import run_register, run_register_iceberg
 from seglake.commands import (
     AuditResult as AuditResult,
 )
@@ -22,8 +23,6 @@ from seglake.commands import (
     run_audit,
     run_ingest,
     run_maintain,
-    run_register,
-    run_register_iceberg,
     run_replay,
     run_report,
     run_retake,

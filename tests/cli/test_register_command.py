@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from seglake import commands
+from seglake import catalog_commands
 from seglake.cli import register_command
 from seglake.lake.tables import TABLES
 from seglake.pipelines.lake_query.scripts import athena_statements
@@ -126,7 +126,7 @@ def test_iceberg_s_tables_are_described_and_named(
 def test_iceberg_without_its_package_says_which(
     lake: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(commands, "find_spec", lambda name: None)
+    monkeypatch.setattr(catalog_commands, "find_spec", lambda name: None)
     command = ["--lake", str(lake), "--database", "kafka", "--iceberg", str(tmp_path / "ice")]
     assert register_command.main(command) == 2
     assert "needs the package pyiceberg, which is not installed" in capsys.readouterr().err

@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.own_spark, pytest.mark.timeout(900)]
 _CALLS = """
 import json, os, shutil, sys
 import seglake
-from seglake.commands import statements_of
+from seglake.catalog_commands import statements_of
 from seglake.environment.run_settings import settings_of
 from seglake.pipelines.lake_query.registration import CatalogDialect
 from pyspark.sql import SparkSession

@@ -20,7 +20,7 @@ def main(argv: Sequence[str]) -> int:
 def _register(arguments: argparse.Namespace) -> int:
     settings = settings_of(arguments)
     # Imported here, so that --help and wrong calls are answered at once.
-    from seglake.commands import run_register, run_register_iceberg, statements_of
+    from seglake.catalog_commands import run_register, run_register_iceberg, statements_of
 
     if arguments.print is not None:
         dialect = CatalogDialect(arguments.print)

@@ -1,0 +1,141 @@
+"""What `register` does, with settings that are made already: for the command line and the API.
+
+With a catalog of Spark's, a session is started. Effect.
+"""
+
+import sys
+from dataclasses import replace
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from seglake.errors import WrongCallError
+from seglake.pipelines.settings.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from seglake.lake.delta_tables import LakeTables
+    from seglake.pipelines.lake_query.registration import CatalogDialect, Registration
+
+_QUIET = -1
+
+
+def run_register(
+    lake: str,
+    database: str,
+    settings: Settings,
+    *,
+    metastore: str | None = None,
+    verbosity: int = _QUIET,
+) -> "Registration":
+    """`register` with settings that are made already."""
+    from seglake.environment.metastore import forget, properties_of
+    from seglake.environment.spark_session import delta_session
+    from seglake.pipelines.lake_query.catalog_entries import register
+    from seglake.pipelines.lake_query.scripts import check_database
+    from seglake.pipelines.progress import RunReporter
+
+    check_database(database)
+    spark = settings.spark
+    if metastore is not None:
+        spark = replace(spark, properties=(*spark.properties, *properties_of(metastore)))
+    found, topics = _registrable(lake, settings)
+    storage, path = found.storage, found.lake_path
+    with RunReporter(sys.stderr, verbosity=verbosity) as reporter:
+        reporter.step("starting Spark")
+        with delta_session(
+            spark,
+            application="register",
+            verbosity=verbosity,
+            lake=storage.hadoop_uri(path),
+            hadoop=storage.hadoop_properties(path),
+        ) as session:
+            reporter.step("writing to the catalog")
+            try:
+                return register(
+                    session, database=database, lake=storage.hadoop_uri(path), topics=topics
+                )
+            finally:
+                if metastore is not None:
+                    forget(session)
+
+
+def run_register_iceberg(
+    lake: str, database: str, folder: str, settings: Settings, *, verbosity: int = _QUIET
+) -> "Registration":
+    """`register --iceberg` with settings that are made already."""
+    from seglake.environment.storages import open_storages
+    from seglake.pipelines.lake_query.scripts import check_database
+    from seglake.pipelines.progress import RunReporter
+
+    if find_spec("pyiceberg") is None:
+        raise WrongCallError(
+            "Iceberg's metadata needs the package pyiceberg, which is not installed: pip install"
+            " pyiceberg"
+        )
+    from seglake.pipelines.lake_query.iceberg.warehouse import write_warehouse
+
+    check_database(database)
+    found = _with_all_tables(lake, settings)
+    place = open_storages(settings.spark.properties).locate(folder)
+    with RunReporter(sys.stderr, verbosity=verbosity) as reporter:
+        reporter.step("writing Iceberg's metadata")
+        return write_warehouse(found, folder=place, database=database)
+
+
+def statements_of(
+    lake: str, database: str | None, dialect: "CatalogDialect", settings: Settings
+) -> "Iterator[str]":
+    """Return the statements that `register --print` prints, without semicolons."""
+    from seglake.pipelines.lake_query import duckdb_script, scripts
+    from seglake.pipelines.lake_query.asked_lake import is_on_hdfs
+    from seglake.pipelines.lake_query.registration import CatalogDialect
+
+    if database is not None:
+        scripts.check_database(database)
+    found, topics = _registrable(lake, settings)
+    path = found.lake_path
+    if dialect.is_duckdb and is_on_hdfs(found):
+        raise WrongCallError(f"DuckDB alone reads no lake on HDFS, as {path}: use seglake sql")
+    match dialect:
+        case CatalogDialect.DUCKDB:
+            return duckdb_script.live_statements(path, database, topics)
+        case CatalogDialect.DUCKDB_FILES:
+            return duckdb_script.file_statements(found, database, topics)
+        case CatalogDialect.SPARK:
+            # Spark by itself knows S3 under Hadoop's name for it; a catalog as Amazon does.
+            is_own = database is None or scripts.catalog_of(database) is None
+            place = found.storage.hadoop_uri(path) if is_own else path
+            return scripts.spark_statements(database, place, topics)
+    if database is None:
+        raise WrongCallError(f"--print {dialect} needs --database NAME")
+    if dialect is CatalogDialect.TRINO:
+        return scripts.trino_statements(database, path)
+    if not path.startswith("s3://"):
+        raise WrongCallError(f"Athena reads lakes on S3 only, and {path} is none")
+    return scripts.athena_statements(database, path)
+
+
+def _registrable(lake: str, settings: Settings) -> "tuple[LakeTables, list[str]]":
+    """A lake that has all tables, and its topics; raises as `_with_all_tables`."""
+    from seglake.storage.errors import LakeFolderError
+
+    found = _with_all_tables(lake, settings)
+    if not found.lake_path.isprintable():
+        raise LakeFolderError(path=found.lake_path, reason="its path fits into no SQL")
+    return found, found.topics()
+
+
+def _with_all_tables(lake: str, settings: Settings) -> "LakeTables":
+    """Open a lake that lacks no table; LakeFolderError where there is none, or one is missing."""
+    from seglake.environment.storages import open_storages
+    from seglake.lake.errors import OlderLakeError
+    from seglake.lake.tables import TABLES
+    from seglake.pipelines.lake_query.asked_lake import require_lake
+
+    found = require_lake(lake, open_storages(settings.spark.properties))
+    present = found.open_all()
+    lacking = [table.name for table in TABLES if table.name not in present]
+    if lacking:
+        raise OlderLakeError(path=found.lake_path, lacks=f"table {lacking[0]}")
+    return found
