@@ -117,9 +117,13 @@ def folder_dump(scenario: str, copy: str, name: str) -> Dump:
     return read_dump(path)
 
 
-def dumped_folders(scenario: str) -> Iterator[tuple[Path, Dump]]:
-    """The folders of all partitions on all copies of a scenario's disks, each with its dump."""
-    for copy in copies(scenario):
+def dumped_folders(scenario: str, *chosen: str) -> Iterator[tuple[Path, Dump]]:
+    """The folders of all partitions on a scenario's disks, each with its dump.
+
+    Args:
+        chosen: which copies of the disks, all if none is named.
+    """
+    for copy in chosen or copies(scenario):
         places = log_dirs(scenario, copy)
         for place in places:
             prefix = f"{place.broker}." if len({place.broker for place in places}) > 1 else ""

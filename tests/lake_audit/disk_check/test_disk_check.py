@@ -14,7 +14,7 @@ from seglake.storage.local_storage import LocalStorage
 from support import broker_disks
 from support.audits import CHANGED_OFFSET, checked, falsified, only_copy
 from support.encoder import Record, record_batch
-from support.lakes import ingested, read_table
+from support.lakes import ingested
 from support.made_logs import FIRST_MS, made_batches, make_log_dir
 
 _ORDERS = ("orders", 0)
@@ -105,17 +105,23 @@ def test_sources_of_another_cluster_are_refused(taken: Path, lake: Path) -> None
         checked(taken, lake)
 
 
-def test_what_is_not_taken_begins_where_lake_and_quarantine_end(tmp_path: Path) -> None:
+def test_records_of_a_losing_batch_across_the_end_of_the_lakes_log_are_counted_once(
+    tmp_path: Path,
+) -> None:
     disks, lake = broker_disks.unpacked("08_replicas") / "disks" / "diverged", tmp_path / "lake"
     ingested(disks, lake, read={"upper_bound": "log_end"})
-    ends = {row["partition"]: row["next_offset"] for row in read_table(lake, "checkpoints")}
-    checks = [check for check in checked(disks, lake) if check.report.not_taken]
-    assert checks
-    for check in checks:
-        quarantined = check.report.left_out["in quarantine"]
-        end = ends[int(check.partition.removeprefix("rep-"))]
-        assert check.report.not_taken[0][0] - quarantined == end
-    assert sum(check.report.left_out["in quarantine"] for check in checks) > 0
+    checks = checked(disks, lake)
+    losers = [check for check in checks if check.report.left_out]
+    counts = [
+        (check.report.equal, check.report.explained_differences, check.report.left_out)
+        for check in sorted(losers, key=lambda check: check.partition)
+    ]
+    assert counts == [
+        (equal, {"in quarantine": different}, {"in quarantine": absent})
+        for equal, different, absent in [(169, 19, 46), (96, 37, 12), (80, 25, 6)]
+        for _ in range(2)
+    ]
+    assert [check.only_in_lake for check in losers] == [0] * 6
     assert " differ, each explained, " in to_text(checks)
 
 

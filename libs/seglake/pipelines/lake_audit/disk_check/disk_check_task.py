@@ -7,6 +7,7 @@ rows of the same offsets.
 
 from bisect import bisect_right
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -25,7 +26,6 @@ from seglake.log_tables.batch_rows import header_columns
 from seglake.log_tables.internal_columns import INTERPRETERS
 from seglake.log_tables.record_rows import Origin, UnitRows, record_rows, shared_of
 from seglake.pipelines.lake_audit.disk_check.absence_reasons import (
-    IN_QUARANTINE,
     DiskRecords,
     why_absent,
     why_different,
@@ -200,35 +200,34 @@ class _Check:
         piece = self._piece
         if unit.last_offset < piece.log_start_offset:
             return
-        ceiling = self._ceiling(unit)
+        spans: Sequence[OffsetRange] = [(piece.log_start_offset, self._ceiling(unit))]
         place = bisect_right(self._covered_stops, unit.last_offset)
-        if not any(start <= unit.last_offset for start, _ in piece.covered[place : place + 1]):
+        is_covered = any(start <= unit.last_offset for start, _ in piece.covered[place : place + 1])
+        if not is_covered and not is_quarantined:  # no run will ingest what is in quarantine
             first = first_offset_of(unit)
             start = max(unit.last_offset if first is None else first, piece.log_start_offset)
-            shared = piece.covered[bisect_right(self._covered_stops, start) : place]
-            rest = subtracted((start, unit.last_offset + 1), shared)
-            if is_quarantined:  # no run will ingest it
-                self._report.left_out[IN_QUARANTINE] += sum(stop - start for start, stop in rest)
-            else:
-                self._report.not_taken += rest  # may begin before the lake ends: of another leader
-            ceiling = self._covered_stops[place - 1] if place else 0
-            if _has_leader(unit) or start >= ceiling:
-                return  # without leader epochs, what it shares with the lake tells another log
+            spans = piece.covered[bisect_right(self._covered_stops, start) : place]
+            self._report.not_taken += subtracted((start, unit.last_offset + 1), spans)
         if isinstance(unit, RecordBatch) and (
             unit.header.is_control or not unit.header.record_count
         ):
             return
+        is_late = unit.first_offset < self._highest and isinstance(unit, RecordBatch)
+        for span in spans:
+            self._queue(unit, span, is_quarantined, is_late=is_late)
+        self._highest = max(self._highest, unit.last_offset + 1)
+
+    def _queue(self, unit: Unit, span: OffsetRange, is_quarantined: bool, *, is_late: bool) -> None:
+        """Queue a batch's records in a range of offsets."""
         if not self._builder.accepts(unit):
             self._flush()
         try:
-            is_late = unit.first_offset < self._highest and isinstance(unit, RecordBatch)
-            self._builder.add(unit, piece.log_start_offset, ceiling, is_late=is_late)
+            self._builder.add(unit, *span, is_late=is_late)
         except DefectError:
             self._report.damaged_spans += 1
             return
         self._is_quarantined.append(is_quarantined)
-        self._highest = max(self._highest, unit.last_offset + 1)
-        if self._builder.plain_bytes >= piece.read.decoded_bytes:
+        if self._builder.plain_bytes >= self._piece.read.decoded_bytes:
             self._flush()
 
     def _ceiling(self, unit: Unit) -> int:
@@ -280,11 +279,6 @@ class _Check:
             why = why_different(different, batches)
             report.different = report.different.and_more(why.unexplained)
             report.explained_differences += why.counts
-
-
-def _has_leader(unit: Unit) -> bool:
-    """Whether a batch says in which leader epoch it was written."""
-    return isinstance(unit, RecordBatch) and unit.header.partition_leader_epoch >= 0
 
 
 def _as_kept(topic: str, disk: pa.Table) -> pa.Table:
