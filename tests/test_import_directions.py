@@ -25,7 +25,7 @@ _COMMON = frozenset(
     {
         *("errors", "near_names", "printable"),
         *("pipelines.progress", "pipelines.progress_views", "pipelines.settings"),
-        *("pipelines.offset_places", "pipelines.recovery"),
+        *("pipelines.losing_tails", "pipelines.offset_places", "pipelines.recovery"),
     }
 )
 _INGEST = "pipelines.segment_ingest"
@@ -55,8 +55,14 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
     "pipelines.progress_views": frozenset({"printable"}),
     "pipelines.settings": frozenset({"errors", "kafka_log", "near_names"}),
     "pipelines.offset_places": frozenset({"kafka_log", "pipelines.progress"}),
-    "pipelines.recovery": frozenset(
+    "pipelines.losing_tails": frozenset(
         {"kafka_log", "pipelines.offset_places", "pipelines.progress", "segment_codec"}
+    ),
+    "pipelines.recovery": frozenset(
+        {
+            *("kafka_log", "pipelines.losing_tails", "pipelines.offset_places"),
+            *("pipelines.progress", "segment_codec"),
+        }
     ),
     **dict.fromkeys(_PIPELINES, _LIBRARIES | _COMMON | {"segment_codec"}),
     **dict.fromkeys(_OF_ITS_STEPS, _LIBRARIES | _COMMON | {"segment_codec", _INGEST}),

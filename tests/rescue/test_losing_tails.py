@@ -5,13 +5,20 @@ from pathlib import Path
 
 import pytest
 
+from seglake.pipelines.lake_audit.text_report import to_text
+from seglake.pipelines.lake_report.advice import command_for
+from seglake.pipelines.lake_report.model import Need
+from seglake.pipelines.losing_tails import TailKind, tail_lines, tails_of
 from seglake.task_engine.engine import Engine
 from support.accounts import imbalances_of
 from support.audits import audited, checked
 from support.broker_disks import log_dir
+from support.dumps import DumpBatch
 from support.elected_logs import ElectedLog, Written, plain, write_elected
 from support.encoder import Codec
 from support.lakes import ingested, read_table, replayed
+from support.oracle import partition_dump
+from support.reports import reported
 from support.views import viewed
 
 _DEAD = {"upper_bound": "log_end"}
@@ -224,3 +231,98 @@ def test_markers_and_what_won_give_no_rows(tmp_path: Path, lake: Path) -> None:
     values = {value for _, value in _WINNER.consumed()[20:]}
     assert not values & {value for _, value in salvaged(lake)}
     assert audited(lake).exit_code == 3  # until a retake
+
+
+def said_of_tails(kind: str, *parts: str) -> str:
+    return f"in quarantine, not in records: {kind} that lost an election in {', '.join(parts)}; `"
+
+
+def test_ingest_audit_and_report_say_what_only_real_brokers_losing_replicas_have(
+    lake: Path, engine: Engine
+) -> None:
+    """Expected from Kafka's dumps: batches that are not in that of the highest leader epoch."""
+    places: dict[str, dict[tuple[int, int], int]] = {}
+    for partition in range(3):
+        dumps = [
+            partition_dump("08_replicas", "diverged", "rep", partition, f"broker{n}").batches
+            for n in range(3)
+        ]
+        won = max(dumps, key=lambda of: max(batch.leader_epoch or 0 for batch in of))
+        lost = {each for of in dumps for each in map(_identity, of)} - {*map(_identity, won)}
+        places[f"rep-{partition}"] = {(first, crc): count for first, _, crc, count in lost}
+    summary = ingested(
+        [log_dir("08_replicas", "diverged", f"broker{n}") for n in range(3)],
+        lake,
+        engine=engine,
+        read=_DEAD,
+    )
+    assert summary.exit_code == 0
+    report, audit = reported(lake), audited(lake)
+    found = summary.recovery.to_mapping()["in_quarantine_only"]["lost_election"]
+    assert {name: (tail["records"], tail["batches"]) for name, tail in found.items()} == {
+        name: (sum(batches.values()), len(batches)) for name, batches in places.items()
+    }
+    records = sum(count for batches in places.values() for count in batches.values())
+    headline = (
+        f"426 records recovered from 3 partitions; {records} records that lost an election are in "
+        "quarantine, not in records; nothing else is known to be lost"
+    )
+    assert [each.recovery.headline for each in (summary, audit, report)] == [headline] * 3
+    assert report.headline == headline
+    assert audit.recovery.to_mapping() == report.recovery.to_mapping()
+    assert summary.recovery.to_mapping() == report.recovery.to_mapping()
+    for text in (summary.to_text(), to_text(audit)):
+        assert f"in quarantine, not in records: {records} records at " in text
+        assert f"`seglake replay --lake {lake} --set read.losing_tails=rows` decodes" in text
+
+
+def _identity(batch: DumpBatch) -> tuple[int, int, int, int]:
+    return batch.base_offset or 0, batch.last_offset, batch.crc, batch.record_count or 0
+
+
+def test_the_command_that_the_summary_names_decodes_as_many_records(
+    tmp_path: Path, lake: Path
+) -> None:
+    disks = disks_of(tmp_path, _WINNER, _LOSER, _LOSER)
+    text = ingested(disks, lake, read=_DEAD).to_text()
+    assert said_of_tails("25 records at 25 offsets", "orders-0 [20, 45)") in text
+    replayed(lake, read={"losing_tails": "rows"})
+    assert len(salvaged(lake)) == 25
+    again = ingested(disks, lake, read=_DEAD)
+    assert "nothing new in " in again.to_text()
+    assert said_of_tails("25 records at 25 offsets", "orders-0 [20, 45)") in again.to_text()
+    (finding,) = (
+        found
+        for each in reported(lake).partitions
+        for found in each.findings
+        if found.need is Need.LOST_TAIL
+    )
+    assert finding.text == "25 records at 25 offsets in quarantine, not in records: [20, 45)"
+    assert command_for(finding.need, "/lake", ()) == (
+        "seglake replay --lake /lake --set read.losing_tails=rows"
+    )
+
+
+def test_what_won_is_no_losing_tail(tmp_path: Path, lake: Path) -> None:
+    winner, loser = disks_of(tmp_path, _WINNER, _LOSER)
+    ingested(loser, lake, read=_DEAD)
+    summary = ingested([winner, loser], lake, read=_DEAD)
+    assert "lost" in summary.recovery.headline  # as rows that wait for a retake
+    for found in (summary.recovery, audited(lake).recovery, reported(lake).recovery):
+        assert found.tails == {}
+
+
+def test_a_batch_that_does_not_count_its_records_is_said_by_its_offsets() -> None:
+    row = {
+        "defect_code": "replica_conflict",
+        "defect_detail": "offsets 4 to 9 lost an election; the log that won has nothing there",
+        "base_offset": 4,
+        "last_offset": 9,
+        "record_count": None,
+        "expected_crc": 1,
+        "length_bytes": 90,
+    }
+    tails = {kind: {"a-0": tail} for kind, tail in tails_of([row, row]).items()}
+    assert tail_lines(tails, "l")[0].startswith(said_of_tails("6 offsets", "a-0 [4, 10)"))
+    differs = tails_of([{**row, "defect_detail": "offsets 4 to 9 differs from offsets 4 to 5"}])
+    assert [*differs] == [TailKind.DIFFERS]

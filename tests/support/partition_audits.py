@@ -28,7 +28,7 @@ def partition_audit(
         RangeSums(records=10),
         gaps or {},
         shown,
-        QuarantineSums(0, 0, {}, 0),
+        QuarantineSums(0, 0, {}, 0, {}),
         LogMarks(0, 10, 10, 10, "read_committed", "high_watermark", 1, "run"),
         left,
         problems,

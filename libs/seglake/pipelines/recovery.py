@@ -12,6 +12,13 @@ from seglake.kafka_log.gap_ranges import GapRanges, gaps_joined
 from seglake.kafka_log.observation import Observation, StoppedBy, UnreadPlace
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted, without
+from seglake.pipelines.losing_tails import (
+    LosingTail,
+    TailKind,
+    TailsByKind,
+    shown_tails,
+    tails_mapping,
+)
 from seglake.pipelines.offset_places import GapsByPartition, named_gaps
 from seglake.pipelines.progress import show_count
 from seglake.segment_codec.log_dir import parse_folder_name
@@ -109,6 +116,7 @@ class PartitionRecovery:
         lost: by cause; no offsets where nobody knows how many there are.
         no_loss: offsets by cause.
         has_earlier: earlier runs ingested of it, which is not in `records`.
+        tails: what quarantine has of replicas that are not its log.
     """
 
     name: str
@@ -116,6 +124,7 @@ class PartitionRecovery:
     has_earlier: bool = False
     lost: Mapping[Loss, GapRanges] = field(default_factory=dict)
     no_loss: Mapping[NoLoss, int] = field(default_factory=dict)
+    tails: Mapping[TailKind, LosingTail] = field(default_factory=dict)
 
     @property
     def why_nothing(self) -> str:
@@ -169,6 +178,15 @@ class Recovery:
         return {cause: count for cause, count in counts.items() if count}
 
     @property
+    def tails(self) -> TailsByKind:
+        """What is in quarantine of replicas that are not the log, by kind and partition."""
+        return {
+            kind: {each.name: each.tails[kind] for each in having}
+            for kind in TailKind
+            if (having := [each for each in self.partitions if kind in each.tails])
+        }
+
+    @property
     def nothing_from(self) -> dict[str, list[str]]:
         """Name the partitions without a record by why, the worst first."""
         found: dict[str, list[str]] = {}
@@ -196,8 +214,10 @@ class Recovery:
             f"not recovered yet: {', '.join(waiting)}" if waiting else "",
             f"{show_count(len(self.unread), 'place')} not read" if self.unread else "",
         ]
-        found = [*filter(None, parts)] or ["no offset is known to be lost"]
-        return "; ".join([recovered, *found])
+        tails = shown_tails(self.tails)
+        nothing = "nothing else is known to be lost" if tails else "no offset is known to be lost"
+        found = [*filter(None, parts)]
+        return "; ".join([recovered, *found, *tails, *([] if found else [nothing])])
 
     def lines(self, *, is_left_said: bool = False) -> list[str]:
         """What was not recovered, a line for each cause; what is no loss; who has nothing.
@@ -229,6 +249,7 @@ class Recovery:
                 str(cause): {name: gaps.offsets for name, gaps in sorted(found.items())}
                 for cause, found in self.lost.items()
             },
+            "in_quarantine_only": tails_mapping(self.tails),
             "no_loss": {str(cause): count for cause, count in self.no_loss.items()},
             "no_record_from": self.nothing_from,
             "not_read": sorted(self.unread),

@@ -29,6 +29,7 @@ _COLUMNS: Mapping[str, tuple[str, ...]] = {
     QUARANTINE.name: (
         *("topic", "broker_id", "segment", "position", "raw_sha256", "length_bytes"),
         *("defect_code", "resolution", "previous_offset", "next_offset", "generation"),
+        *("defect_detail", "base_offset", "last_offset", "record_count", "expected_crc"),
     ),
 }
 

@@ -70,7 +70,9 @@ def _partition(audit: PartitionAudit) -> dict[str, Any]:
         "gaps": {cause: count._asdict() for cause, count in sorted(audit.gaps.items())},
         "shown_gaps": [gap._asdict() for gap in audit.shown_gaps],
         "quarantine": {
-            **audit.quarantine._asdict(),
+            "spans": audit.quarantine.spans,
+            "size_bytes": audit.quarantine.size_bytes,
+            "resolved": audit.quarantine.resolved,
             "by_code": {code: count._asdict() for code, count in sorted(by_code.items())},
         },
         "marks": None if audit.marks is None else audit.marks._asdict(),

@@ -121,7 +121,7 @@ def audit_partition(
     sums = sums_joined(finding.sums for finding in findings)
     quarantine = next(
         (finding.quarantine for finding in findings if finding.quarantine is not None),
-        QuarantineSums(0, 0, {}, 0),
+        QuarantineSums(0, 0, {}, 0, {}),
     )
     gaps = gaps_joined(finding.gaps for finding in findings)
     blocks, coverage = ledger.blocks(), coverage_of(rows)

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from seglake.lake.parquet_rows import HIGHEST, LOWEST
 from seglake.pipelines.lake_audit.ledger import Flags, Offsets, PartitionLedger
+from seglake.pipelines.losing_tails import LosingTail, TailKind, TailsOfPartition
 
 CONFLICT = "replica_conflict"
 _NEVER = -1
@@ -31,12 +32,14 @@ class QuarantineSums(NamedTuple):
             one and is not counted again; bytes of other copies (replica_conflict) are not counted.
         by_code: all damage, by defect code.
         resolved: spans that a repair has made good.
+        tails: batches of other copies that are not the log.
     """
 
     spans: int
     size_bytes: int
     by_code: Mapping[str, DefectCount]
     resolved: int
+    tails: TailsOfPartition
 
 
 class _Identity(NamedTuple):
@@ -81,11 +84,22 @@ class Damage:
     def __init__(self) -> None:
         self._spans: dict[tuple[_Identity, bool], _Span] = {}
         self.row_count = 0
+        self._tails: dict[TailKind, dict[object, tuple[int, int, int | None]]] = {}
 
     def add(self, rows: pa.Table) -> None:
         self.row_count += rows.num_rows
         for row in rows.to_pylist():
             self._add(row)
+            if row["defect_code"] == CONFLICT:
+                self._add_tail(row)
+
+    def _add_tail(self, row: Mapping[str, Any]) -> None:
+        """Count a batch of another copy once; a retake ingests those that won."""
+        kind = TailKind.of(row["defect_detail"] or "")
+        first, last = row["base_offset"], row["last_offset"]
+        if kind is not None and None not in (first, last):
+            batch = (first, last, row["expected_crc"], row["length_bytes"])
+            self._tails.setdefault(kind, {})[batch] = (first, last, row["record_count"])
 
     def _add(self, row: Mapping[str, Any]) -> None:
         identity = _Identity(*(row[name] for name in _Identity._fields))
@@ -143,6 +157,7 @@ class Damage:
             sum(max(span.rows, 1) * span.size_bytes for span in counted),
             by_code,
             sum(span.is_resolved for span in self._spans.values()),
+            {kind: LosingTail.of([*found.values()]) for kind, found in self._tails.items()},
         )
 
     def explains(self, starts: Offsets, stops: Offsets) -> Flags:

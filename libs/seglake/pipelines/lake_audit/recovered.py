@@ -54,11 +54,12 @@ def _recovered(
     covered: list[OffsetRange] = []
     if audit is not None:
         covered = merged([*audit.covered, *audit.superseded.ranges])
-        for cause, gaps in audit.gaps.items():
-            if loss := LOSS_OF_GAP.get(GapCause(cause)):
-                lost[loss] = gaps
-            if kept := NO_LOSS_OF_GAP.get(GapCause(cause)):
-                no_loss[kept] = gaps.offsets
+        for cause in GapCause:
+            gaps = audit.gaps.get(cause)
+            if gaps is not None and cause in LOSS_OF_GAP:
+                lost[LOSS_OF_GAP[cause]] = gaps
+            if gaps is not None and cause in NO_LOSS_OF_GAP:
+                no_loss[NO_LOSS_OF_GAP[cause]] = gaps.offsets
         if audit.superseded.ranges:
             lost[Loss.SUPERSEDED] = _counted(audit.superseded.ranges)
         if without_record := audit.totals.other_span + audit.totals.lacking:
@@ -66,7 +67,13 @@ def _recovered(
     if row is not None:
         lost |= _left(row, covered)
     records = 0 if audit is None else audit.totals.records
-    return PartitionRecovery(name=str(partition), records=records, lost=lost, no_loss=no_loss)
+    return PartitionRecovery(
+        name=str(partition),
+        records=records,
+        lost=lost,
+        no_loss=no_loss,
+        tails={} if audit is None else audit.quarantine.tails,
+    )
 
 
 def _left(row: Row, covered: Sequence[OffsetRange]) -> dict[Loss, GapRanges]:

@@ -7,6 +7,7 @@ from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.pipelines.lake_audit.lake_audit import LakeAudit
 from seglake.pipelines.lake_audit.partition_audit import LogMarks, PartitionAudit
+from seglake.pipelines.losing_tails import tail_lines
 from seglake.pipelines.progress import show_count
 from seglake.pipelines.settings.raised_limit import HIGHEST_LIMIT, replay_with_highest_limit
 from seglake.printable import as_lines
@@ -64,7 +65,8 @@ def _headlines(audit: LakeAudit) -> list[str]:
         places += ["the lake as a whole"] if audit.problems else []
         verdict = f"proof: NOT EXPLAINED: see {' and '.join(places)}"
     headline = f"{audit.lake}: {audit.recovery.headline}"
-    return [headline, verdict, *audit.recovery.lines()]
+    tails = tail_lines(audit.recovery.tails, audit.lake)
+    return [headline, verdict, *audit.recovery.lines(), *tails]
 
 
 def _rank(audit: PartitionAudit) -> tuple[int, int, int, str, int]:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from seglake.kafka_log.internal_topics import is_internal_topic
 from seglake.kafka_log.replica import PartitionKey
 from seglake.pipelines.lake_report.model import LakeReport, Need
+from seglake.pipelines.losing_tails import decode_command
 from seglake.pipelines.settings.internal_command import ingest_internal
 from seglake.pipelines.settings.raised_limit import replay_with_highest_limit
 
@@ -119,8 +120,8 @@ ADVICE = {
     ),
     Need.LOST_TAIL: Advice(
         "Batches of a replica that lost an election are in quarantine",
-        "batches of a replica lost an election",
-        "nothing",
+        "in quarantine, not in records: …",
+        "nothing, or the command here: it decodes them into `salvaged_records`",
     ),
     Need.NEVER_INGESTED: Advice(
         "Never ingested",
@@ -151,6 +152,8 @@ def command_for(need: Need, lake: str, keys: Iterable[PartitionKey]) -> str | No
             words = ("seglake", "replay", "--lake", lake, "--source", "ANOTHER_REPLICA", *named)
         case Need.TOO_LARGE:
             return replay_with_highest_limit(lake)
+        case Need.LOST_TAIL:
+            return decode_command(lake)
         case Need.SUPERSEDED:
             words = ("seglake", "retake", "--source", "LOG_DIR", "--lake", lake, *named)
         case Need.NO_HIGH_WATERMARK:

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Mapping
 from operator import attrgetter
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from seglake.pipelines.lake_report.ledger import Ledger, LogName, Row
 from seglake.pipelines.lake_report.model import DamagedPlace
+from seglake.pipelines.losing_tails import TailsOfPartition, tails_of
 from seglake.segment_codec.errors import DefectCode
 
 # Everything but `raw`: the damaged bytes may be anything, and never leave the table.
@@ -13,16 +15,21 @@ COLUMNS = (
     *("source_id", "topic_id", "topic", "partition", "broker_id", "segment", "position"),
     *("length_bytes", "defect_code", "defect_detail", "previous_offset", "next_offset"),
     *("raw_sha256", "resolution", "run_id", "generation"),
+    *("base_offset", "last_offset", "record_count", "expected_crc"),
 )
 
 _MOST_LISTED = 50  # of one partition
 
 
 class Damage(NamedTuple):
-    """The damage of one partition: the places listed, those that still stand first."""
+    """The damage of one partition: the places listed, those that still stand first.
+
+    `tails` are what there is of replicas that are not its log.
+    """
 
     places: tuple[DamagedPlace, ...] = ()
     place_count: int = 0
+    tails: TailsOfPartition = MappingProxyType({})
 
 
 SALVAGED_COLUMNS = (
@@ -68,9 +75,11 @@ class _Met(NamedTuple):
 
 
 def _damage(met: Iterable[_Met], salvaged: Mapping[tuple[Any, ...], int]) -> Damage:
+    met = [*met]
     found = (_place(each, salvaged) for each in met)
+    tails = tails_of(each.row for each in met)
     places = sorted(found, key=attrgetter("is_resolved", "segment", "position"))
-    return Damage(tuple(places[:_MOST_LISTED]), len(places))
+    return Damage(tuple(places[:_MOST_LISTED]), len(places), tails)
 
 
 def _place(met: _Met, salvaged: Mapping[tuple[Any, ...], int]) -> DamagedPlace:

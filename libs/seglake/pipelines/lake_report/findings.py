@@ -12,6 +12,7 @@ from seglake.pipelines.lake_report.model import (
     Finding,
     Need,
 )
+from seglake.pipelines.losing_tails import TailKind, TailsOfPartition, shown_tail
 from seglake.pipelines.progress import show_count, show_duration
 from seglake.pipelines.recovery import Loss
 from seglake.segment_codec.errors import DefectCode
@@ -70,6 +71,12 @@ def findings_of(
     for finding in (*told, *of_log, *of_losses, *_of_damage(damage, seen)):
         found.setdefault(finding.need, finding)
     return tuple(sorted(found.values(), key=lambda finding: RANKS[finding.need]))
+
+
+def tail_findings(tails: TailsOfPartition) -> Iterator[Finding]:
+    """Yield what only replicas have that lost an election to the log."""
+    if lost := tails.get(TailKind.LOST):
+        yield Finding(Need.LOST_TAIL, shown_tail(lost))
 
 
 def unread_findings(places: Iterable[UnreadPlace]) -> Iterator[tuple[str, Finding]]:

@@ -220,13 +220,7 @@ class LakeReport:
         if not self.recovery.partitions and not self.recovery.unread:
             return "Nothing was ingested"
         look = f"{need} of {show_count(count, 'partition')} need{'s' * (need == 1)} a look"
-        having = [e for e in self.partitions if any(f.need is Need.LOST_TAIL for f in e.findings)]
-        tails = show_count(len(having), "partition")
-        said = [
-            f"{tails} with batches of losing replicas in quarantine" if having else "",
-            look if need else "",
-        ]
-        return "; ".join([self.recovery.headline, *filter(None, said)])
+        return "; ".join([self.recovery.headline, *([look] if need else [])])
 
     def at(self, level: Level) -> tuple[PartitionReport, ...]:
         return tuple(each for each in self.partitions if each.level is level)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from seglake.kafka_log.observation import Observation
 from seglake.pipelines.lake_report.damage import Damage
-from seglake.pipelines.lake_report.findings import findings_of
+from seglake.pipelines.lake_report.findings import findings_of, tail_findings
 from seglake.pipelines.lake_report.gap_pieces import GapPiece, standing
 from seglake.pipelines.lake_report.ledger import Ledger, LogName
 from seglake.pipelines.lake_report.model import (
@@ -66,7 +66,7 @@ def partition_reports(
                 recovery.lost,
                 facts.seen.get(log),
                 damage,
-                by_name.get(str(log.key), ()),
+                [*tail_findings(recovery.tails), *by_name.get(str(log.key), ())],
                 now=now,
                 stuck_after=stuck_after,
             ),
@@ -88,7 +88,8 @@ def _recovery(
     log: LogName, strip: Mapping[OffsetState, Offsets], facts: LogFacts
 ) -> PartitionRecovery:
     coverage, seen = facts.ledger.coverage(log.source_id), facts.seen.get(log)
-    return partition_recovery(log, facts.ledger.records(log), strip, coverage, seen)
+    tails = facts.damage.get(log, Damage()).tails
+    return partition_recovery(log, facts.ledger.records(log), strip, coverage, seen, tails)
 
 
 def _by_name(log: LogName) -> tuple[str, int, str, str]:

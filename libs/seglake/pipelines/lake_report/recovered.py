@@ -7,6 +7,7 @@ from seglake.kafka_log.observation import Observation
 from seglake.log_tables.coverage import Coverage
 from seglake.pipelines.lake_report.ledger import LogName
 from seglake.pipelines.lake_report.model import Offsets, OffsetState
+from seglake.pipelines.losing_tails import TailsOfPartition
 from seglake.pipelines.recovery import (
     LOSS_OF_GAP,
     NO_LOSS_OF_GAP,
@@ -23,11 +24,13 @@ def partition_recovery(
     strip: Mapping[OffsetState, Offsets],
     coverage: Coverage,
     seen: Observation | None,
+    tails: TailsOfPartition,
 ) -> PartitionRecovery:
     """Return what of a partition has records, what has none, and why.
 
     Args:
         strip: its offsets by state, with exact counts.
+        tails: what quarantine has of replicas that are not its log.
     """
     lost = {
         loss: _gaps(strip[OffsetState(cause)])
@@ -46,7 +49,8 @@ def partition_recovery(
     ingested = strip.get(OffsetState.INGESTED)
     if ingested is not None and ingested.count > records:
         no_loss[NoLoss.WITHOUT_RECORD] = ingested.count - records
-    return PartitionRecovery(name=str(log.key), records=records, lost=lost, no_loss=no_loss)
+    name = str(log.key)
+    return PartitionRecovery(name=name, records=records, lost=lost, no_loss=no_loss, tails=tails)
 
 
 def _gaps(offsets: Offsets) -> GapRanges:

@@ -47,6 +47,9 @@ from seglake.pipelines.segment_ingest.replica_conflicts.conflicts import (
     commit_conflicts,
 )
 from seglake.pipelines.segment_ingest.replica_conflicts.elections import lost_elections
+from seglake.pipelines.segment_ingest.replica_conflicts.quarantined_tails import (
+    quarantined_tails,
+)
 from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import ConflictCount
 from seglake.pipelines.segment_ingest.replica_conflicts.source_check import (
     check_joined,
@@ -122,7 +125,8 @@ def ingest(
         short_logs=short,
         now=(now := datetime.now(UTC)),  # not before anything was committed
         observations=_recorded(rounds, short, left, context, now),
-        coverage=_coverage_after(context),
+        coverage=(coverage := _coverage_after(context)),
+        tails=quarantined_tails(coverage, context),
         seconds=round(time.monotonic() - started, 3),
     )
     return summarize(facts)

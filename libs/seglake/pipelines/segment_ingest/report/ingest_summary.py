@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field, replace
 from seglake.errors import ExitCode
 from seglake.kafka_log.gap_ranges import GapRanges
 from seglake.kafka_log.short_logs import ShortLog
+from seglake.pipelines.losing_tails import tail_lines
 from seglake.pipelines.offset_places import GapsByPartition, named_counts, named_gaps
 from seglake.pipelines.progress import show_bytes, show_count
 from seglake.pipelines.recovery import Recovery, shown_losses
@@ -337,7 +338,8 @@ class IngestSummary:
         lines += shown_refills(self.refilled, is_dry_run=self.is_dry_run)
         if self.is_dry_run:
             return [*lines, *gap_lines(self.gaps)]
-        return [*lines, *self.recovery.lines(is_left_said=not self.topics)]
+        lines += self.recovery.lines(is_left_said=not self.topics)
+        return [*lines, *tail_lines(self.recovery.tails, self.lake)]
 
     def _odd_rows(self) -> list[str]:
         return [

@@ -1,6 +1,6 @@
 """What a run recovered of each partition of its sources, and what is not in the lake. Pure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from seglake.kafka_log.gap_ranges import GapRanges, GapsByCause
 from seglake.kafka_log.observation import Observation, UnreadPlace
@@ -8,6 +8,7 @@ from seglake.kafka_log.offset_ranges import OffsetRange, merged
 from seglake.kafka_log.replica import PartitionKey
 from seglake.log_tables.coverage import Coverage
 from seglake.log_tables.current_gaps import CurrentGap
+from seglake.pipelines.losing_tails import TailsOfPartition
 from seglake.pipelines.recovery import (
     LOSS_OF_GAP,
     NO_LOSS_OF_GAP,
@@ -30,6 +31,7 @@ def recovery_of(
     places: Sequence[UnreadPlace],
     committed: Sequence[RangeResult],
     repairs: RepairResult,
+    tails: Mapping[PartitionKey, TailsOfPartition],
 ) -> Recovery:
     """Return what the run brought of each partition, and what the lake lacks of it by now.
 
@@ -37,6 +39,7 @@ def recovery_of(
         seen: each partition as the run saw it.
         coverage: what the lake has after the run.
         places: what was not read.
+        tails: what quarantine has of replicas that are not the log.
     """
     by_key: dict[PartitionKey, list[RangeResult]] = {}
     repaired: dict[PartitionKey, int] = {}
@@ -53,6 +56,7 @@ def recovery_of(
             has_earlier=not own and bool(coverage.ranges(log.key)),
             lost=_lost(log, coverage, repairs.standing.get(log.key, ())),
             no_loss=_no_loss(own, records, gaps.get(log.key, {}), refilled.get(log.key, 0)),
+            tails=tails.get(log.key, {}),
         )
         for log in seen
         for own in [by_key.get(log.key, [])]

@@ -8,9 +8,11 @@ from datetime import datetime
 from seglake.kafka_log.observation import Observation, StoppedBy
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import subtracted
+from seglake.kafka_log.replica import PartitionKey
 from seglake.kafka_log.short_logs import ShortLog
 from seglake.log_dirs.discovery import Discovery
 from seglake.log_tables.coverage import Coverage
+from seglake.pipelines.losing_tails import TailsOfPartition
 from seglake.pipelines.offset_places import shown_range
 from seglake.pipelines.progress import show_count
 from seglake.pipelines.recovery import Recovery
@@ -60,6 +62,7 @@ class RunFacts:
         left: what of the sources was not read.
         short_logs: logs of which more is proved than there is.
         coverage: what the lake has after the run.
+        tails: what quarantine has then of replicas that are not the log.
     """
 
     context: RunContext
@@ -73,6 +76,7 @@ class RunFacts:
     short_logs: Sequence[ShortLog]
     observations: Sequence[Observation]
     coverage: Coverage
+    tails: Mapping[PartitionKey, TailsOfPartition]
     now: datetime
     seconds: float
 
@@ -126,6 +130,7 @@ def _recovery(facts: RunFacts, committed: Sequence[RangeResult]) -> Recovery:
         facts.left.places,
         committed,
         repairs,
+        facts.tails,
     )
 
 
