@@ -1,5 +1,6 @@
 """Which folders of which disks are read as a partition, and whose records they are."""
 
+import shutil
 import uuid
 from pathlib import Path
 
@@ -107,6 +108,37 @@ def test_folders_marked_for_deletion_are_skipped_and_named(
     assert summary.topics == ["orders"]
     (note,) = (note for note in summary.notes if "payments-0" in note)
     assert "given up" in note
+    (folder,) = data.glob("payments-0.*")
+    (segment,) = folder.glob("*.log")
+    assert f"{folder.name} (1 segment, {segment.stat().st_size} bytes); to read them" in note
+
+
+def test_given_up_folders_without_records_need_no_advice(data: Path, lake: Path) -> None:
+    dropped = data / f"payments-0.{uuid.uuid4().hex}-delete"
+    write_over(data, [_partition(None, 10)])
+    dropped.mkdir()
+    (dropped / "00000000000000000000.log").touch()
+    (note,) = (note for note in ingested(data, lake).notes if "given up" in note)
+    assert note.endswith(f"{dropped.name} (empty)")
+
+
+@pytest.mark.parametrize("state", ["deleted", "swap"])
+def test_segments_that_the_broker_had_removed_are_named_by_partition(
+    state: str, data: Path, lake: Path
+) -> None:
+    write_over(data, [Partition("orders", 0, made_segments("orders", 0, [0, 5, 10]))])
+    first, second = sorted((data / "orders-0").glob("*.log"))
+    sizes = [first.stat().st_size]
+    if state == "deleted":
+        (data / "orders-0" / "00000000000000000007.log.deleted").touch()
+        first.rename(f"{first}.deleted")
+    else:  # the cleaner's output stands for both
+        shutil.copyfile(second, f"{first}.swap")
+        sizes.append(second.stat().st_size)
+    (note,) = (note for note in ingested(data, lake).notes if "had removed" in note)
+    count = "1 segment" if len(sizes) == 1 else "2 segments"
+    assert f"are not read: orders-0 ({count}, {sum(sizes)} bytes); to read them" in note
+    assert "--older-copies" in note
 
 
 def test_a_future_folder_is_read_only_where_it_is_alone(data: Path, lake: Path) -> None:

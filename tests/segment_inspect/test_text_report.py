@@ -1,5 +1,6 @@
 """What a person sees, line by line, for each kind of file."""
 
+import re
 import uuid
 from pathlib import Path
 from typing import Any
@@ -97,6 +98,36 @@ def test_a_person_sees_what_was_agreed(
 ) -> None:
     text = text_look(log_dir / path, records=records, offset=offset)
     assert shown(text, log_dir) == golden(name)
+
+
+def test_what_a_broker_had_removed_is_counted_with_its_partition(
+    log_dir: Path, text_look: Any
+) -> None:
+    folder = log_dir / "orders-0"
+    (folder / "00000000000000000000.log").rename(folder / "00000000000000000000.log.deleted")
+    given_up = log_dir / f"orders-1.{uuid.UUID(int=1).hex}-delete"
+    given_up.mkdir()
+    (given_up / "00000000000000000000.log").touch()
+    size = (folder / "00000000000000000000.log.deleted").stat().st_size
+    lines = text_look(log_dir).splitlines()
+    assert (
+        f"      1 segment that the broker had removed, {size} bytes: an ingest does not read"
+        " 00000000000000000000.log.deleted"
+    ) in lines
+    assert "      the folder is marked delete: an ingest does not read it" in lines
+
+
+def test_a_log_with_a_torn_end_is_not_called_valid(tmp_path: Path, text_look: Any) -> None:
+    for name, tail in (("torn", record_batch(2, PAIR).data[:70]), ("zero", bytes(70))):
+        write_log_dir(
+            tmp_path / name, [Partition("orders", 0, [Segment(0, [record_batch(0, PAIR)], tail)])]
+        )
+    torn, zero = (text_look(tmp_path / name) for name in ("torn", "zero"))
+    assert re.search(r"orders-0 .* tail_torn 1$", torn, re.MULTILINE)
+    assert "valid, tail_torn" not in torn
+    assert "defects    none before the torn end" in torn
+    assert re.search(r"orders-0 .* valid, tail_zero 1$", zero, re.MULTILINE)
+    assert re.search(r"defects +none$", zero, re.MULTILINE)
 
 
 def test_a_side_file_is_a_line_per_entry(log_dir: Path, text_look: Any) -> None:

@@ -6,8 +6,10 @@ import json
 import re
 import shlex
 import shutil
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,9 @@ _STEP = re.compile(
     r"^```bash\n(.*?)^```$|`(seglake [a-z]+ --[^`]+|SELECT [^`]+)`", re.MULTILINE | re.DOTALL
 )
 _OF_A_CLUSTER = ("kafka-", "spark-submit")  # tests/services has one
-_PLACE = re.compile(r"^/(rescue|more|data/lake|mnt/share/lake)$")
+_PLACE = re.compile(r"(?<![\w.}])/(rescue|more|removed|data/lake|mnt/share/lake)\b")
+_OF_SEGLAKE = ("seglake ", "SELECT ")
+_COMMANDS = (*_OF_SEGLAKE, *_OF_A_CLUSTER)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +69,8 @@ class Reader:
         for step in steps():
             if "/mnt/share/lake" in step and not (folder / "mnt").exists():
                 shutil.copytree(folder / "data" / "lake", folder / "mnt" / "share" / "lake")
-            self.ran[step] = self._run(step)
+            if "--source /removed" not in step or (folder / "removed").exists():
+                self.ran[step] = self._run(step)
 
     def looks(self) -> list[str]:
         """Return the commands that did not end with exit code 0, each with its code."""
@@ -82,6 +87,8 @@ class Reader:
 
     def _run(self, step: str) -> Ran:
         bound = re.sub(r"\borders\b", self._topic, step)
+        if not bound.startswith(_OF_SEGLAKE):
+            return self._shell(bound)
         if bound.startswith("SELECT"):
             return self._seglake(["sql", "--lake", "/data/lake", "--json", bound])
         command, _, file = bound.partition(" > ")
@@ -89,6 +96,13 @@ class Reader:
         if file:
             (self.folder / file).write_text(ran.printed)
         return ran
+
+    def _shell(self, lines: str) -> Ran:
+        bound = _PLACE.sub(rf"{self.folder}/\1", lines)
+        done = subprocess.run(
+            ["sh", "-ec", bound], cwd=self.folder, capture_output=True, text=True, check=False
+        )
+        return Ran(done.returncode, done.stdout)
 
     def _seglake(self, arguments: list[str]) -> Ran:
         bound = [_PLACE.sub(rf"{self.folder}/\1", each) for each in arguments]
@@ -99,8 +113,12 @@ class Reader:
 
 
 def steps() -> Iterator[str]:
-    """The page's commands and queries but those for a running cluster, in its order."""
+    """The page's commands and queries but those for a running cluster, in its order.
+
+    Shell lines between them are one step.
+    """
     for block, inline in _STEP.findall(PAGE.read_text("utf-8")):
-        for step in filter(None, (block or inline).splitlines()):
-            if not step.startswith(_OF_A_CLUSTER):
-                yield step
+        lines = (block or inline).splitlines()
+        for is_shell, group in groupby(lines, lambda line: not line.startswith(_COMMANDS)):
+            found = [line for line in group if not line.startswith(_OF_A_CLUSTER)]
+            yield from ["\n".join(found)] if is_shell else found

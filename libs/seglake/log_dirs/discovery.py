@@ -13,6 +13,7 @@ from seglake.log_dirs.errors import WrongSourceError
 from seglake.log_dirs.log_dir_files import LogDirFiles, read_cluster_id, read_log_dir_files
 from seglake.log_dirs.log_dir_search import FoundLogDir, find_sources, is_refused, refused_or_failed
 from seglake.log_dirs.partition_replica import ReadFolder, not_kafkas, read_folder
+from seglake.log_dirs.removed_segments import given_up_note, removed_note
 from seglake.log_dirs.source_ids import KnownSources, NoSources, SourceId, source_id_of
 from seglake.log_dirs.unread_files import UnreadFiles, UnreadKind, is_recognised
 from seglake.segment_codec.known_names import Place, known_name
@@ -25,7 +26,7 @@ from seglake.segment_codec.log_dir import (
 )
 from seglake.storage.errors import StorageError
 from seglake.storage.many_requests import each
-from seglake.storage.storage import Storage
+from seglake.storage.storage import FileInfo, Storage
 
 TopicFilter = Callable[[str], bool]
 _NO_SOURCES = NoSources()
@@ -295,13 +296,13 @@ def _replicas(
     named: Container[str],
 ) -> list[Replica]:
     wanted: list[tuple[str, PartitionFolder]] = []
-    given_up: list[str] = []
+    given_up: dict[str, tuple[FileInfo, ...]] = {}
     for name in log_dir.partition_folders:
         folder = parse_folder_name(name)
         if folder is None or not takes_topic(folder.topic):
             continue
         if folder.kind in (FolderKind.DELETE, FolderKind.STRAY):
-            given_up.append(f"{folder.topic}-{folder.partition}")
+            given_up[name] = log_dir.partition_folders[name]
         else:
             wanted.append((name, folder))
 
@@ -311,20 +312,19 @@ def _replicas(
         return read_folder(storage, path, folder, log_dir.partition_folders[name], files, named)
 
     replicas: list[Replica] = []
+    removed: dict[str, list[FileInfo]] = {}
     answers = each(read, wanted, storage=storage, path=log_dir.path)
     for (name, _), answer in zip(wanted, answers, strict=True):
         notes += answer.notes
         unread += answer.unread
         unreadable |= answer.unreadable
+        removed[name] = answer.removed
         if isinstance(answer.replica, Replica):
             replicas.append(answer.replica)
         else:
             log_dir.unreadable[name] = str(answer.replica)
-    if given_up:
-        notes.append(
-            f"{log_dir.path}: folders that the broker had given up (-delete, -stray) are not read: "
-            + ", ".join(given_up)
-        )
+    notes += removed_note(log_dir.path, removed)
+    notes += given_up_note(log_dir.path, given_up)
     return replicas
 
 

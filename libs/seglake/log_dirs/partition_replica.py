@@ -8,6 +8,7 @@ from seglake.kafka_log.replica import Checkpoints, PartitionKey, Replica
 from seglake.log_dirs.errors import SourceVanishedError
 from seglake.log_dirs.log_dir_files import LogDirFiles, read_epochs, read_topic_id
 from seglake.log_dirs.partition_files import PartitionFiles, partition_files
+from seglake.log_dirs.removed_segments import removed_segments
 from seglake.log_dirs.side_file_ends import side_file_ends, without
 from seglake.log_dirs.unread_files import (
     UnreadFiles,
@@ -34,12 +35,16 @@ _MOST_UNKNOWN = 20
 
 
 class ReadFolder(NamedTuple):
-    """A partition folder, or why it cannot be read; what to say of it, and its unread files."""
+    """A partition folder, or why it cannot be read; what to say of it, and its unread files.
+
+    `removed` are segments that its log no longer has.
+    """
 
     replica: Replica | Exception
     notes: list[str]
     unread: list[UnreadFiles]
     unreadable: dict[str, str]
+    removed: list[FileInfo]
 
 
 def read_folder(
@@ -70,9 +75,11 @@ def read_folder(
         last, ignored = side_file_ends(storage, content, proved)
         unreadable |= ignored
     except TwoSpellingsError as error:
-        return ReadFolder(StorageError(action="read", path=path, reason=str(error)), notes, [], {})
+        return ReadFolder(
+            StorageError(action="read", path=path, reason=str(error)), notes, [], {}, []
+        )
     except (SourceVanishedError, StorageError) as error:
-        return ReadFolder(error, notes, [], {})
+        return ReadFolder(error, notes, [], {}, [])
     lost = {segment.base_offset: segment for segment in content.lost}
     packed = {segment.base_offset: segment for segment in compressed_segments(content.by_name)}
     replica = Replica(
@@ -98,7 +105,8 @@ def read_folder(
     kind = UnreadKind.RENAMED_SEGMENT
     unread = [*unread_files(path, listing), *segments_of(path, kind, renamed)]
     unreadable |= {entry.path: without(entry, entry.problem) for entry in content.unreadable}
-    return ReadFolder(replica, notes, unread if is_live else [], unreadable)
+    removed = removed_segments(content.skipped, content.by_name)
+    return ReadFolder(replica, notes, unread if is_live else [], unreadable, removed)
 
 
 def _unknown(names: Iterable[str], folders: Iterable[str]) -> list[str]:

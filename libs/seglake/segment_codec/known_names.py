@@ -105,7 +105,7 @@ KNOWN_NAMES = (
     _file(Place.PARTITION, "<20 digits>.snapshot", Use.READ, rf"{_OFFSET}\.snapshot"),
     _file(Place.PARTITION, "….swap", Use.IN_PLACE, rf"{_OFFSET}\.{_KIND}\.swap"),
     _file(Place.PARTITION, "….cleaned", Use.UNUSED, rf"{_OFFSET}\.{_KIND}\.cleaned"),
-    _file(Place.PARTITION, "….deleted", Use.UNUSED, rf"{_OFFSET}\.{_KIND}\.deleted"),
+    _file(Place.PARTITION, "….deleted", Use.NOTED, rf"{_OFFSET}\.{_KIND}\.deleted"),
     *(_file(Place.PARTITION, name, Use.READ) for name in _OF_PARTITION),
     _file(Place.PARTITION, _QUORUM_STATE, Use.UNUSED),
     _file(

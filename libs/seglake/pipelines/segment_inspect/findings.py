@@ -6,6 +6,7 @@ from typing import NamedTuple
 from seglake.pipelines.segment_inspect.batch_facts import BatchFound, DefectFound, Origin
 from seglake.pipelines.segment_inspect.path_kinds import PathKind
 from seglake.pipelines.segment_inspect.totals import Totals
+from seglake.segment_codec.log_dir import SkipReason
 from seglake.segment_codec.record import Record
 from seglake.segment_codec.segment import Tail
 
@@ -29,6 +30,12 @@ class FileFound:
     def name(self) -> str:
         """The last part of the path."""
         return self.path.rsplit("/", 1)[-1]
+
+    @property
+    def is_removed_segment(self) -> bool:
+        """Whether it is a segment with bytes that its log no longer has."""
+        is_removed = self.skipped in (SkipReason.DELETED, SkipReason.REPLACED_BY_SWAP)
+        return self.kind is PathKind.LOG and is_removed and self.size_bytes > 0
 
 
 class HoleFound(NamedTuple):

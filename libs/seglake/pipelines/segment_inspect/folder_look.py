@@ -25,6 +25,13 @@ from seglake.segment_codec.log_dir import FolderKind, parse_folder_name
 from seglake.storage.errors import StorageError
 from seglake.storage.storage import FileInfo, Storage
 
+_GIVEN_UP = "an ingest does not read it"
+_USES = {
+    FolderKind.FUTURE: "an ingest reads it if the partition has no other folder",
+    FolderKind.DELETE: _GIVEN_UP,
+    FolderKind.STRAY: _GIVEN_UP,
+}
+
 
 def inspect_partition_folder(
     storage: Storage,
@@ -99,9 +106,7 @@ def _folder_of_log_dir(
         return Totals()
     folder_notes: list[str] = []
     if folder.kind is not FolderKind.LIVE:
-        folder_notes.append(
-            f"the folder is marked {folder.kind}: a conversion takes it only if it must"
-        )
+        folder_notes.append(f"the folder is marked {folder.kind}: {_USES[folder.kind]}")
     partition = partition_in(storage, files, folder, entries, folder_notes)
     return (yield from _walk_folder(storage, entry.path, entries, partition, records, folder_notes))
 

@@ -49,6 +49,7 @@ class TextReport:
         self._kept: list[str] = []
         self._left_out = 0
         self._lost_offsets = 0
+        self._removed: list[findings.FileFound] = []
 
     def show(self, finding: findings.Finding) -> None:
         """Write what there is to say of the next finding."""
@@ -92,6 +93,8 @@ class TextReport:
         if self._is_brief and self._is_in_partition:
             if found.damage is not None:
                 self._keep(f"{found.name}: {found.damage}")
+            if found.is_removed_segment:
+                self._removed.append(found)
             return
         self._has_headings = False
         if found.kind in FOLDER_KINDS:
@@ -189,7 +192,8 @@ class TextReport:
             missing = f"MISSING: {show_count(lost, 'offset')}"
             state = f"{state}, {missing}" if totals.defects else missing
         if totals.tails:
-            state = f"{state}, {counts_text(totals.tails)}"
+            ends = counts_text(totals.tails)
+            state = ends if state == "valid" and totals.has_torn_end else f"{state}, {ends}"
         self._line(
             _BRIEF.format(
                 found.path.rsplit("/", 1)[-1],
@@ -206,7 +210,14 @@ class TextReport:
             self._line(f"      {line}")
         if self._left_out:
             self._line(f"      and {self._left_out} more: look into the folder itself")
-        self._kept, self._left_out, self._lost_offsets = [], 0, 0
+        if self._removed:
+            size_bytes = sum(file.size_bytes for file in self._removed)
+            removed = show_count(len(self._removed), "segment")
+            self._line(
+                f"      {removed} that the broker had removed, {size_bytes} bytes: an ingest does "
+                f"not read {self._removed[0].name}{', …' if len(self._removed) > 1 else ''}"
+            )
+        self._kept, self._left_out, self._lost_offsets, self._removed = [], 0, 0, []
 
     def _log_summary(self, found: findings.LogSummary) -> None:
         totals = found.totals
@@ -229,7 +240,8 @@ class TextReport:
         if found.high_watermark is not None:
             self._fact("high water", f"{found.high_watermark}")
         defects = f"{counts_text(totals.defects)}, {totals.defect_bytes} bytes"
-        self._fact("defects", defects if totals.defects else "none")
+        none = "none before the torn end" if totals.has_torn_end else "none"
+        self._fact("defects", defects if totals.defects else none)
         if totals.tails:
             self._fact("tail", f"{counts_text(totals.tails)}, {totals.tail_bytes} bytes")
         self._notes(found.notes)

@@ -6,6 +6,7 @@ from typing import Any
 
 from seglake.pipelines.segment_inspect.batch_facts import BatchFound
 from seglake.pipelines.segment_inspect.verdicts import ValidBatch
+from seglake.segment_codec.errors import TailKind
 from seglake.segment_codec.segment import Defect, Tail
 
 
@@ -33,6 +34,11 @@ class Totals:
     sound_bytes: int = 0
     defect_bytes: int = 0
     tail_bytes: int = 0
+
+    @property
+    def has_torn_end(self) -> bool:
+        """Whether a file ends with bytes that are neither a batch nor padding."""
+        return any(kind != TailKind.ZERO for kind in self.tails)
 
     def batch(self, batch: ValidBatch, found: BatchFound, *, is_first: bool) -> int | None:
         """Count a valid batch; return the start of a hole before it, None when there is none.

@@ -1,0 +1,73 @@
+"""Segments that a broker had removed from a log and whose files are still there. Pure.
+
+They hold records that the log no longer has: from before a compaction, below the log start, or of a
+deleted topic. As a starting broker, a run does not read them.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from seglake.segment_codec.log_dir import FileKind, SkippedFile, SkipReason, parse_file_name
+from seglake.storage.storage import FileInfo
+
+_REMOVED = frozenset({SkipReason.DELETED, SkipReason.REPLACED_BY_SWAP})
+_MOST_NAMED = 20
+
+
+def removed_segments(
+    skipped: Iterable[SkippedFile], by_name: Mapping[str, FileInfo]
+) -> list[FileInfo]:
+    """Return the segments with bytes that are in a folder and no longer part of its log."""
+    removed = (by_name[str(each.file)] for each in skipped if each.reason in _REMOVED)
+    return _with_bytes(removed)
+
+
+def removed_note(path: str, removed: Mapping[str, Sequence[FileInfo]]) -> list[str]:
+    """Return the note of a log dir's removed segments; nothing if there are none.
+
+    Args:
+        removed: the segments by partition.
+    """
+    found = {name: files for name, files in removed.items() if files}
+    if not found:
+        return []
+    return [
+        f"{path}: segments that the broker had removed (.deleted, or replaced by a .swap) are not "
+        f"read: {_sizes(found)}; to read them, copy them to another log dir, under names without "
+        ".deleted, and ingest it with --older-copies"
+    ]
+
+
+def given_up_note(path: str, folders: Mapping[str, Iterable[FileInfo]]) -> list[str]:
+    """Return the note of a log dir's folders that are deleted or stray; nothing if there are none.
+
+    Args:
+        folders: the files of each, by the folder's name.
+    """
+    if not folders:
+        return []
+    found = {name: _with_bytes(files) for name, files in folders.items()}
+    advice = "; to read them, copy each to another log dir, as TOPIC-PARTITION, and ingest it"
+    return [
+        f"{path}: folders that the broker had given up (-delete, -stray) are not read: "
+        + _sizes(found)
+        + (advice if any(found.values()) else "")
+    ]
+
+
+def _with_bytes(files: Iterable[FileInfo]) -> list[FileInfo]:
+    named = ((entry, parse_file_name(entry.name)) for entry in files if entry.size_bytes)
+    return [entry for entry, name in named if name is not None and name.kind is FileKind.LOG]
+
+
+def _sizes(found: Mapping[str, Sequence[FileInfo]]) -> str:
+    """List partitions or folders, each with how many segments of how many bytes it has."""
+    shown = [f"{name} ({_size(files)})" for name, files in sorted(found.items())]
+    rest = len(shown) - _MOST_NAMED
+    return ", ".join(shown[:_MOST_NAMED]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def _size(files: Sequence[FileInfo]) -> str:
+    if not files:
+        return "empty"
+    count = f"{len(files)} segment{'' if len(files) == 1 else 's'}"
+    return f"{count}, {sum(entry.size_bytes for entry in files):,} bytes"
