@@ -19,7 +19,7 @@ from support.encoder import (
     record_batch,
     wrapper,
 )
-from support.lakes import ingested, read_table
+from support.lakes import ingested, read_table, replayed
 from support.made_logs import FIRST_MS, write_over
 from support.views import viewed
 
@@ -97,6 +97,20 @@ def answered(main: Sequence[str], capsys: pytest.CaptureFixture[str]) -> dict[st
     return answer
 
 
+def test_dry_run_counts_what_it_would_salvage(disk: Path, tmp_path: Path) -> None:
+    lake = tmp_path / "lake"
+    ingested(disk, lake)
+    planned = replayed(lake, dry_run=True, read={"salvage": True})
+    assert planned.salvaged.planned_batches == {f"{TOPIC}-0": 6}
+    assert "would be decoded from quarantine: 6 quarantined batches" in planned.to_text()
+    assert ingested(disk, lake, dry_run=True, read={"salvage": True}).salvaged == planned.salvaged
+    assert values(lake) == {}
+    done = replayed(lake, read={"salvage": True}).salvaged
+    assert (done.batches, done.refused) == (planned.salvaged.planned_batches, {})
+    after = replayed(lake, dry_run=True, read={"salvage": True})
+    assert after.salvaged.planned_batches == {}
+
+
 def test_both_commands_and_the_python_api_salvage_when_asked(
     disk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -108,9 +122,10 @@ def test_both_commands_and_the_python_api_salvage_when_asked(
         "batches": {f"{TOPIC}-0": 6},
         "refused": {},
         "cut_batches": 0,
+        "planned_batches": {},
     }
     plain = answered(["ingest", "--source", str(disk), "--lake", str(two)], capsys)
-    nothing = {"records": {}, "batches": {}, "refused": {}, "cut_batches": 0}
+    nothing = {"records": {}, "batches": {}, "refused": {}, "cut_batches": 0, "planned_batches": {}}
     assert (plain["salvaged"], values(two)) == (nothing, {})
     answered(["replay", "--lake", str(two), "--salvage"], capsys)
     summary = seglake.ingest(disk, three, engine="local", salvage=True)

@@ -8,6 +8,7 @@ nothing has resolved, whichever run recorded it. A batch gets its rows once: wha
 looked up in the version that the commit stands on.
 """
 
+from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -54,13 +55,17 @@ class _Found(NamedTuple):
 def salvage(context: RunContext) -> Salvaged:
     """Decode what decodes whole of the damage that stands, and commit its rows, exactly once.
 
+    A dry run decodes nothing, and counts what it would decode.
+
     Raises:
         SeglakeError: the lake failed; what was committed stays, run again.
     """
-    if not context.settings.salvages or context.is_dry_run or not context.tables.exists():
+    if not context.settings.salvages or not context.tables.exists():
         return Salvaged()
     context.reporter.step("looking for batches to salvage")
     found = _found(context)
+    if context.is_dry_run:
+        return _planned(found, context)
     reports: list[SalvageReport] = []
 
     def files(handle: Handle) -> list[DataFile]:
@@ -92,6 +97,15 @@ def salvage(context: RunContext) -> Salvaged:
             Salvaged(records=report.records, batches=report.batches, refused=report.refused)
         )
     return salvaged
+
+
+def _planned(found: _Found, context: RunContext) -> Salvaged:
+    """Return what a dry run would decode: all that is wanted and the table does not have yet."""
+    has_table = context.tables.has(SALVAGED_RECORDS)
+    there = _salvaged_batches(context, context.tables.newest(SALVAGED_RECORDS)) if has_table else ()
+    tasks = _tasks(found, there, context)
+    names = Counter(str(batch.key) for task in tasks for batch in task.batches.values())
+    return Salvaged(cut_batches=found.cut_batches, planned_batches=names)
 
 
 def _found(context: RunContext) -> _Found:

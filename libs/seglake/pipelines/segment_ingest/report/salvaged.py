@@ -14,6 +14,12 @@ def shown_salvaged(salvaged: Salvaged) -> list[str]:
             f"salvaged: {records} of {_batches(sum(salvaged.batches.values()))} in "
             f"{named_counts(salvaged.records)}; they are in salvaged_records, not in records"
         )
+    if planned := salvaged.planned_batches:
+        lines.append(
+            f"would be decoded from quarantine: {_batches(sum(planned.values()))} in "
+            f"{named_counts(planned)}, into salvaged_records; the run itself shows how many records "
+            "they hold"
+        )
     if salvaged.refused:
         reasons = ", ".join(f"{count} {code}" for code, count in sorted(salvaged.refused.items()))
         batches = _batches(sum(salvaged.refused.values()))
