@@ -38,8 +38,9 @@ def test_command_that_is_noted_fills_the_empty_view(
     ingested(disk, lake, read={"upper_bound": bound})
     (note,) = _noted(lake, _GROUPS, capsys)
     assert note.startswith("seglake: the lake has no __consumer_offsets, so its table and views")
+    assert "if a run with --rescue or --internal-topics has read the brokers' disks" in note
     name, command, *words = shlex.split(note[note.index("seglake ingest") :])
-    assert (name, command) == ("seglake", "ingest")
+    assert (name, command, words[words.index("--engine") + 1]) == ("seglake", "ingest", "local")
     assert ("log_end" in words) == (bound == "log_end")
     assert ingest_command.main([str(disk) if word == "LOG_DIR" else word for word in words]) == 0
     capsys.readouterr()

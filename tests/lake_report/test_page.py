@@ -93,7 +93,7 @@ def test_command_for_groups_is_on_the_page_of_a_lake_without_them(tmp_path: Path
     ingested(disk, lake, read={"upper_bound": "log_end"})
     command = (
         f"seglake ingest --source LOG_DIR --lake {lake} --topics __cluster_metadata"
-        " __consumer_offsets --internal-topics --upper-bound log_end"
+        " __consumer_offsets --internal-topics --engine local --upper-bound log_end"
     )
     assert f"<pre>{command}</pre>" in to_html(reported(lake)).decode()
     write_topic(disk, OFFSETS, [commits(0, 1)])

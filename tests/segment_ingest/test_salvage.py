@@ -196,7 +196,8 @@ def test_report_and_audit_say_how_many_were_salvaged(tmp_path: Path) -> None:
 def test_dry_run_salvages_nothing(tmp_path: Path) -> None:
     lake = tmp_path / "lake"
     ingested(damaged_disk(tmp_path / "disk"), lake)
-    assert replayed(lake, read=SALVAGE, dry_run=True).salvaged == Salvaged()
+    planned = replayed(lake, read=SALVAGE, dry_run=True).salvaged
+    assert (planned.batches, planned.records) == ({}, {})
     assert salvaged_rows(lake) == []
 
 

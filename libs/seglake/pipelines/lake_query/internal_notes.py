@@ -66,8 +66,8 @@ def _left_out(topic: str, command: str) -> str:
             "the disks of KRaft's brokers or controllers (those of ZooKeeper clusters have none)"
         )
     return (
-        f"the lake has no {topic}, so its table and views are empty; this ingests it from {where}:"
-        f" {command}"
+        f"the lake has no {topic}, so its table and views are empty: if a run with --rescue or "
+        f"--internal-topics has read {where}, they have none; if not, this ingests it: {command}"
     )
 
 

@@ -17,8 +17,8 @@ def shown_salvaged(salvaged: Salvaged) -> list[str]:
     if planned := salvaged.planned_batches:
         lines.append(
             f"would be decoded from quarantine: {_batches(sum(planned.values()))} in "
-            f"{named_counts(planned)}, into salvaged_records; the run itself shows how many records "
-            "they hold"
+            f"{named_counts(planned)}, into salvaged_records; only the run itself knows how many "
+            "records they hold"
         )
     if salvaged.refused:
         reasons = ", ".join(f"{count} {code}" for code, count in sorted(salvaged.refused.items()))
