@@ -11,12 +11,12 @@ from seglake.pipelines.lake_report.model import Need
 from seglake.pipelines.losing_tails import TailKind, tail_lines, tails_of
 from seglake.task_engine.engine import Engine
 from support.accounts import imbalances_of
-from support.audits import audited, checked
+from support.audits import audited, checked, falsified
 from support.broker_disks import log_dir
 from support.dumps import DumpBatch
 from support.elected_logs import ElectedLog, Written, plain, write_elected
 from support.encoder import Codec
-from support.lakes import ingested, read_table, replayed
+from support.lakes import ingested, maintained, read_table, replayed
 from support.oracle import partition_dump
 from support.reports import reported
 from support.views import viewed
@@ -26,6 +26,7 @@ _COMMON = plain(0, 4)  # [0, 20)
 _WINNER = ElectedLog.of(*_COMMON, *plain(2, 2))  # to 30
 # Its tail goes on above the end of the winner's log.
 _LOSER = ElectedLog.of(*_COMMON, *plain(1, 5))  # to 45
+_LONGER = ElectedLog.of(*_COMMON, *plain(2, 4))  # to 40
 
 
 def disks_of(folder: Path, *logs: ElectedLog, bases: Sequence[int] = (0,)) -> list[Path]:
@@ -213,8 +214,7 @@ def test_the_option_works_later_without_the_disks(tmp_path: Path, lake: Path) ->
 def test_rows_of_a_tail_leave_the_view_where_the_winner_goes_on(tmp_path: Path, lake: Path) -> None:
     rows = {**_DEAD, "losing_tails": "rows"}
     ingested(disks_of(tmp_path, _WINNER, _LOSER), lake, read=rows)
-    longer = ElectedLog.of(*_COMMON, *plain(2, 4))
-    ingested(disks_of(tmp_path, longer, _LOSER), lake, read=rows)
+    ingested(disks_of(tmp_path, _LONGER, _LOSER), lake, read=rows)
     assert salvaged(lake, "current_salvaged_records") == _LOST_RECORDS[20:]
     assert salvaged(lake) == _LOST_RECORDS
 
@@ -326,3 +326,81 @@ def test_a_batch_that_does_not_count_its_records_is_said_by_its_offsets() -> Non
     assert tail_lines(tails, "l")[0].startswith(said_of_tails("6 offsets", "a-0 [4, 10)"))
     differs = tails_of([{**row, "defect_detail": "offsets 4 to 9 differs from offsets 4 to 5"}])
     assert [*differs] == [TailKind.DIFFERS]
+
+
+def by_broker(lake: Path, *, is_reversed: bool) -> None:
+    """Put the rows of quarantine in the order of their brokers, or in the reverse."""
+    falsified(
+        lake,
+        "quarantine",
+        lambda rows: sorted(rows, key=lambda row: int(row["broker_id"]), reverse=is_reversed),
+        operation="OPTIMIZE",
+    )
+
+
+@pytest.mark.parametrize("is_reversed", [False, True])
+def test_a_batch_of_several_losers_gives_its_rows_once_in_any_order_of_quarantine(
+    is_reversed: bool, tmp_path: Path, lake: Path
+) -> None:
+    disks = disks_of(tmp_path, _LONGER, _LOSER, _LOSER)
+    ingested(disks, lake)
+    assert places(lake) == sorted(2 * batches_of(_LOSER, 20)[:4])
+    for order in (is_reversed, not is_reversed):
+        by_broker(lake, is_reversed=order)
+        replayed(lake, read={"losing_tails": "rows"})
+        assert salvaged(lake) == _LOST_RECORDS[:20]
+    assert audited(lake).exit_code == 0
+
+
+def test_maintenance_between_two_runs_brings_no_row_again(tmp_path: Path, lake: Path) -> None:
+    disks = disks_of(tmp_path, _LONGER, _LOSER, _LOSER)
+    rows = {**_DEAD, "losing_tails": "rows"}
+    ingested(disks, lake)
+    for _ in range(2):
+        ingested(disks, lake, read=rows)
+        assert salvaged(lake) == _LOST_RECORDS
+        maintained(lake)
+    assert_sound(lake, disks)
+
+
+def test_rows_of_another_losers_copy_of_a_batch_are_not_added(tmp_path: Path, lake: Path) -> None:
+    """What the table has may be of any of the replicas, whichever row of quarantine is first."""
+    rows = {"losing_tails": "rows"}
+    ingested(disks_of(tmp_path, _LONGER, _LOSER, _LOSER), lake)
+    replayed(lake, read=rows)
+    found = read_table(lake, "salvaged_records")
+    (broker_id,) = {row["broker_id"] for row in found}
+    falsified(
+        lake, "salvaged_records", lambda rows: [{**row, "broker_id": 3 - broker_id} for row in rows]
+    )
+    replayed(lake, read=rows)
+    assert len(read_table(lake, "salvaged_records")) == len(found) == 20
+    assert audited(lake).exit_code == 0
+
+
+def test_an_audit_fails_on_rows_that_two_losers_gave(tmp_path: Path, lake: Path) -> None:
+    ingested(disks_of(tmp_path, _LONGER, _LOSER, _LOSER), lake)
+    replayed(lake, read={"losing_tails": "rows"})
+    assert audited(lake).problem_count == 0
+    falsified(
+        lake,
+        "salvaged_records",
+        lambda rows: [*rows, {**rows[0], "broker_id": 3 - int(rows[0]["broker_id"])}],
+    )
+    audit = audited(lake)
+    assert any("salvaged more than once: orders-0" in text for text in audit.problems), (
+        audit.problems
+    )
+    assert audit.exit_code == 3
+
+
+def test_a_batch_that_was_cut_at_first_gives_rows_when_it_is_whole(
+    tmp_path: Path, lake: Path
+) -> None:
+    disks = disks_of(tmp_path, _WINNER, _LOSER)
+    rows = {**_DEAD, "losing_tails": "rows"}
+    summary = ingested(disks, lake, read=rows, quarantine={"max_raw_bytes": 10})
+    assert (salvaged(lake), summary.salvaged.cut_batches) == ([], 5)
+    for _ in range(2):
+        summary = ingested(disks, lake, read=rows)
+        assert (salvaged(lake), summary.salvaged.cut_batches) == (_LOST_RECORDS, 0)

@@ -117,13 +117,20 @@ from taken left join own_records using (topic, partition)
 """
 
 
-def falsified(lake: Path, table: str, change: Callable[[list[Row]], list[Row]]) -> None:
+def falsified(
+    lake: Path,
+    table: str,
+    change: Callable[[list[Row]], list[Row]],
+    *,
+    operation: str | None = None,
+) -> None:
     """Put other rows in the place of a table's, with sound files and a sound commit.
 
     The tables only take appends, so the log entry is written by hand, as a vandal would.
 
     Args:
         change: is given all rows, in no order, and gives those that shall be there.
+        operation: what the commit says it did; a name that no tool has when None.
     """
     rows = change(read_arrow(lake, table).to_pylist())
     storage = LocalStorage()
@@ -137,10 +144,12 @@ def falsified(lake: Path, table: str, change: Callable[[list[Row]], list[Row]]) 
             done = file.close()
         if done is not None:
             files.append(done)
-    replace_files(lake, _EVERY_TABLE[table], files)
+    replace_files(lake, _EVERY_TABLE[table], files, operation=operation)
 
 
-def replace_files(lake: Path, table: Table, files: list[DataFile]) -> None:
+def replace_files(
+    lake: Path, table: Table, files: list[DataFile], *, operation: str | None = None
+) -> None:
     """Put files in the place of a table's."""
     handle = DeltaTable(str(lake / table.name))
     before = pa.table(handle.get_add_actions(flatten=True)).column("path").to_pylist()
@@ -160,7 +169,7 @@ def replace_files(lake: Path, table: Table, files: list[DataFile]) -> None:
         }
         for file in files
     ]
-    actions.append({"commitInfo": {"timestamp": 1, "operation": str(uuid.uuid4())}})
+    actions.append({"commitInfo": {"timestamp": 1, "operation": operation or str(uuid.uuid4())}})
     entry = lake / table.name / "_delta_log" / _LOG_NAME.format(handle.version() + 1)
     entry.write_text("\n".join(map(json.dumps, actions)) + "\n")
 

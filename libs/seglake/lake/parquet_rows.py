@@ -166,3 +166,23 @@ def numbers(rows: pa.Table, column: str) -> NDArray[np.int64]:
     values: Any = rows.column(column).cast(pa.int64())
     found: NDArray[np.int64] = values.fill_null(NULL_NUMBER).to_numpy()
     return found
+
+
+# Any: columns have values of many types.
+def distinct_rows(rows: pa.Table, columns: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the different combinations of values of the columns, grouped in Arrow."""
+    return (
+        plain_texts(rows.select([*columns]))
+        .group_by([*columns], use_threads=False)
+        .aggregate([])
+        .to_pylist()
+    )
+
+
+def plain_texts(rows: pa.Table) -> pa.Table:
+    """Return the rows with texts that are no dictionaries: Arrow groups no differing ones."""
+    fields = [
+        field.with_type(pa.string()) if pa.types.is_dictionary(field.type) else field
+        for field in rows.schema
+    ]
+    return rows.cast(pa.schema(fields))

@@ -17,7 +17,7 @@ from seglake.kafka_log.replica import PartitionKey
 from seglake.lake.delta_tables import Handle
 from seglake.lake.guarded_append import append_lacking
 from seglake.lake.parquet_files import DataFile
-from seglake.lake.parquet_rows import read_rows
+from seglake.lake.parquet_rows import distinct_rows, read_rows
 from seglake.lake.tables import QUARANTINE, SALVAGED_RECORDS
 from seglake.log_tables.coverage import Coverage
 from seglake.log_tables.salvaged_rows import DamagedBatch
@@ -41,14 +41,23 @@ from seglake.segment_decoding.salvage_task import salvage as salvage_task
 APP = "seglake/salvage"
 _WRONG_CHECKSUMS = frozenset({DefectCode.CRC_MISMATCH, DefectCode.INNER_CRC_MISMATCH})
 
-Row = Mapping[str, Any]  # Any: the columns of a row have many types
+# Any: columns have many types.
+Row = Mapping[str, Any]
+Identity = tuple[Any, ...]
+
+
+class _Wanted(NamedTuple):
+    """A batch to be salvaged, and how both tables identify it."""
+
+    batch: DamagedBatch
+    size_bytes: int
+    identity: Identity
 
 
 class _Found(NamedTuple):
     """Batches to be salvaged, by the data file of `quarantine` that has their bytes."""
 
-    by_file: Mapping[str, Mapping[BatchPlace, DamagedBatch]]
-    sizes: Mapping[BatchPlace, int]
+    by_file: Mapping[str, Mapping[BatchPlace, _Wanted]]
     cut_batches: int
 
 
@@ -63,13 +72,14 @@ def salvage(context: RunContext) -> Salvaged:
     if not context.settings.salvages or not context.tables.exists():
         return Salvaged()
     context.reporter.step("looking for batches to salvage")
-    found = _found(context)
+    _, coverage = published(context, [])
+    found = _found(context, coverage)
     if context.is_dry_run:
-        return _planned(found, context)
+        return _planned(found, coverage, context)
     reports: list[SalvageReport] = []
 
     def files(handle: Handle) -> list[DataFile]:
-        tasks = _tasks(found, _salvaged_batches(context, handle), context)
+        tasks = _tasks(found, _salvaged_batches(context, coverage, handle), context)
         if tasks:
             context.announce()
         reports[:] = context.reporter.run_tasks(
@@ -99,45 +109,53 @@ def salvage(context: RunContext) -> Salvaged:
     return salvaged
 
 
-def _planned(found: _Found, context: RunContext) -> Salvaged:
+def _planned(found: _Found, coverage: Coverage, context: RunContext) -> Salvaged:
     """Return what a dry run would decode: all that is wanted and the table does not have yet."""
-    has_table = context.tables.has(SALVAGED_RECORDS)
-    there = _salvaged_batches(context, context.tables.newest(SALVAGED_RECORDS)) if has_table else ()
+    there: Container[Identity] = ()
+    if context.tables.has(SALVAGED_RECORDS):
+        newest = context.tables.newest(SALVAGED_RECORDS)
+        there = _salvaged_batches(context, coverage, newest)
     tasks = _tasks(found, there, context)
     names = Counter(str(batch.key) for task in tasks for batch in task.batches.values())
     return Salvaged(cut_batches=found.cut_batches, planned_batches=names)
 
 
-def _found(context: RunContext) -> _Found:
+def _found(context: RunContext, coverage: Coverage) -> _Found:
     """Find what stands in quarantine and is wanted, of the selected topics."""
-    _, coverage = published(context, [])
-    takes_topic = context.settings.select.takes_topic
-    rows: dict[PartitionKey, list[Row]] = {}
-    columns = [*QUARANTINE_COLUMNS]
-    for path in context.tables.file_paths(QUARANTINE):
-        for table in read_rows(context.storage, path, columns):
-            for row in table.to_pylist():
-                if row["source_id"] == context.source_id and takes_topic(row["topic"]):
-                    key = coverage.key_of(row, row["topic"])
-                    rows.setdefault(key, []).append({**row, "path": path})
-    by_file: dict[str, dict[BatchPlace, DamagedBatch]] = {}
-    sizes: dict[BatchPlace, int] = {}
+    by_file: dict[str, dict[BatchPlace, _Wanted]] = {}
+    whole: set[BatchPlace] = set()
     cut: set[BatchPlace] = set()
-    for key, of_key in rows.items():
+    for key, of_key in _quarantined(context, coverage).items():
         wanted = [
             *(_standing(key, of_key, coverage) if context.settings.read.salvage else ()),
             *(_lost(of_key) if context.settings.takes_losing_tails else ()),
         ]
         for found in sorted(wanted, key=itemgetter("generation")):
             place = tuple(found[name] for name in PLACE_COLUMNS)
-            if place in sizes or place in cut:
+            if place in whole or place in cut:
                 continue  # two runs recorded the damage at the end of a log
             if not found["raw_is_complete"]:
                 cut.add(place)
                 continue
-            sizes[place] = found["length_bytes"]
-            by_file.setdefault(str(found["path"]), {})[place] = _damaged_batch(key, found)
-    return _Found(by_file, sizes, len(cut))
+            whole.add(place)
+            wanted_batch = _Wanted(
+                _damaged_batch(key, found), found["length_bytes"], _identity(key, found)
+            )
+            by_file.setdefault(str(found["path"]), {})[place] = wanted_batch
+    return _Found(by_file, len(cut))
+
+
+def _quarantined(context: RunContext, coverage: Coverage) -> dict[PartitionKey, list[Row]]:
+    """Return the rows of quarantine of the selected topics, each with the path of its file."""
+    takes_topic = context.settings.select.takes_topic
+    rows: dict[PartitionKey, list[Row]] = {}
+    for path in context.tables.file_paths(QUARANTINE):
+        for table in read_rows(context.storage, path, [*QUARANTINE_COLUMNS]):
+            for row in table.to_pylist():
+                if row["source_id"] == context.source_id and takes_topic(row["topic"]):
+                    key = coverage.key_of(row, row["topic"])
+                    rows.setdefault(key, []).append({**row, "path": path})
+    return rows
 
 
 def _standing(key: PartitionKey, rows: Iterable[Row], coverage: Coverage) -> Iterator[Row]:
@@ -152,13 +170,22 @@ def _standing(key: PartitionKey, rows: Iterable[Row], coverage: Coverage) -> Ite
 def _lost(rows: Iterable[Row]) -> Iterator[Row]:
     """Yield the batches of other replicas but those that won: a retake ingests these.
 
-    A batch that came twice, since more of its bytes were kept, is yielded as it came last.
+    Several replicas may have a batch, and a row with more of its bytes may come later. Each batch
+    is yielded once, as its first row with all bytes: the order of the rows changes nothing.
     """
-    newest: dict[tuple[Any, ...], Row] = {}
-    for row in sorted(rows, key=itemgetter("generation")):
+    first: dict[Identity, Row] = {}
+    for row in rows:
         if row["defect_code"] == DefectCode.REPLICA_CONFLICT and WON not in row["defect_detail"]:
-            newest[row["last_offset"], row["expected_crc"], row["length_bytes"]] = row
-    yield from newest.values()
+            batch = row["last_offset"], row["expected_crc"], row["length_bytes"]
+            first[batch] = min(first.get(batch, row), row, key=_listing_order)
+    yield from first.values()
+
+
+def _listing_order(row: Row) -> Identity:
+    """Return a sort key of the rows of one batch, whole ones first."""
+    broker_id = -1 if row["broker_id"] is None else row["broker_id"]
+    is_cut = not row["raw_is_complete"]
+    return is_cut, row["generation"], broker_id, row["segment"], row["position"]
 
 
 def _damaged_batch(key: PartitionKey, row: Row) -> DamagedBatch:
@@ -177,26 +204,33 @@ def _damaged_batch(key: PartitionKey, row: Row) -> DamagedBatch:
     )
 
 
-def _salvaged_batches(context: RunContext, handle: Handle) -> set[tuple[BatchPlace, int]]:
-    """Return the places and generations of the batches that a version of the table has."""
-    columns = [*PLACE_COLUMNS, "generation"]
+def _identity(key: PartitionKey, row: Row) -> Identity:
+    """Return what identifies a batch in `quarantine` and in `salvaged_records`.
+
+    A damaged batch is identified by its place and its commit. A losing replica's batch is
+    identified by its bytes, since several replicas may have it.
+    """
+    if row["defect_code"] == DefectCode.REPLICA_CONFLICT:
+        return row["source_id"], key, row["raw_sha256"]
+    return (*(row[name] for name in PLACE_COLUMNS), row["generation"])
+
+
+def _salvaged_batches(context: RunContext, coverage: Coverage, handle: Handle) -> set[Identity]:
+    """Return the identities of the batches that a version of the table has."""
+    columns = [*PLACE_COLUMNS, "topic_id", "defect_code", "generation"]
     return {
-        (tuple(row[name] for name in PLACE_COLUMNS), row["generation"])
+        _identity(coverage.key_of(batch, batch["topic"]), batch)
         for path in context.tables.file_paths(SALVAGED_RECORDS, handle=handle)
-        for table in read_rows(context.storage, path, columns)
-        for row in table.select(columns).to_pylist()
+        for rows in read_rows(context.storage, path, columns)
+        for batch in distinct_rows(rows, columns)
     }
 
 
-def _tasks(
-    found: _Found, there: Container[tuple[BatchPlace, int]], context: RunContext
-) -> list[SalvageTask]:
+def _tasks(found: _Found, there: Container[Identity], context: RunContext) -> list[SalvageTask]:
     tasks = []
     for path, batches in found.by_file.items():
         lacking = {
-            place: batch
-            for place, batch in batches.items()
-            if (place, batch.generation) not in there
+            place: wanted for place, wanted in batches.items() if wanted.identity not in there
         }
         if not lacking:
             continue
@@ -204,8 +238,8 @@ def _tasks(
             storage=context.storage,
             lake_path=context.tables.lake_path,
             path=path,
-            batches=lacking,
-            size_bytes=sum(found.sizes[place] for place in lacking),
+            batches={place: wanted.batch for place, wanted in lacking.items()},
+            size_bytes=sum(wanted.size_bytes for wanted in lacking.values()),
             source_id=context.source_id,
             run_id=context.run_id,
             salvaged_at_us=context.started_at_us,
