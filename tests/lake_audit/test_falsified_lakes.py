@@ -341,7 +341,7 @@ def test_a_falsified_table_is_found_and_named(case: Case, lake: Path) -> None:
     assert kinds(found) == case.kinds
     assert found.exit_code == 3
     text = to_text(found)
-    assert "NOT EXPLAINED" in text.splitlines()[1]
+    assert "NOT EXPLAINED" in text.splitlines()[0]
     assert case.said in text
     assert any(_NAME in line for line in text.splitlines())
     assert kinds(audited(lake, most_rows=20)) == case.kinds

@@ -81,12 +81,12 @@ def test_damage_is_explained_unless_it_left_no_trace(name: str, conversions: Con
     is_lost = name in _LOST_WITHOUT_TRACE
     is_cut_off = name.startswith("truncated_") and corrupt_outcome(name).is_more_left
     assert kinds(found) == ({"missing"} if is_lost else set())
-    assert found.exit_code == (3 if is_lost or is_cut_off else 0)
+    has_bad_files = name.startswith("checkpoints_garbage")
+    assert found.exit_code == (3 if is_lost or is_cut_off or has_bad_files else 0)
     assert any("not on disk" in problem for problem in found.problems) == is_cut_off
     assert_agrees(lake)
     case = corrupt_case(name)
     doubled = sum(map(len, case.duplicated_offsets))
-    has_bad_files = name.startswith("checkpoints_garbage")
     _assert_equals_disks(case.log_dir, lake, doubled=doubled, has_bad_files=has_bad_files)
 
 

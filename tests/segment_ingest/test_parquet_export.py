@@ -112,7 +112,7 @@ def test_arrow_reads_the_rows_that_delta_has(table: Table, plain: Path, delta: P
     parts = pa.schema([table.schema.field(name) for name in table.partition_by])
     partitioning = ds.partitioning(parts, flavor="hive") if table.partition_by else None
     found = ds.dataset(plain / table.name, format="parquet", partitioning=partitioning).to_table()
-    assert found.num_rows > 0
+    assert (found.num_rows > 0) == (table.name != "salvaged_records")  # nothing to salvage here
     assert _rows(found, table) == _rows(read_arrow(delta, table.name), table)
 
 

@@ -38,7 +38,11 @@ def rows_of(lake: Path) -> dict[str, list[str]]:
     found = {path.parent.name: _rows(path.parent) for path in sorted(lake.glob("*/_delta_log"))}
     found["checkpoints"] = _joined(found["checkpoints"])
     seen = {tuple(row[name] for name in _LOG): row for row in found.get("observations", [])}
-    found["observations"] = [*seen.values()]
+    last = max((row["observed_at"] for row in seen.values()), default=None)
+    # A place that was not read has no topic, and is unread no more where a later run says nothing.
+    found["observations"] = [
+        row for row in seen.values() if row["topic"] is not None or row["observed_at"] == last
+    ]
     return {
         name: sorted(
             str({k: v for k, v in row.items() if k not in _left_out(name)}) for row in rows

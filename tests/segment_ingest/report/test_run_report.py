@@ -29,12 +29,14 @@ def test_a_person_is_told_once_of_records_that_were_taken_by_what_is_uncertain(
         assert (again.exit_code, again.findings.ingested_unknown_outcomes) == (0, [])
 
 
-def test_what_waits_for_its_end_is_no_reason_to_look(data: Path, lake: Path) -> None:
+def test_damage_that_a_transaction_waits_for_is_said_before_it_counts(
+    data: Path, lake: Path
+) -> None:
     log = TransactionLog.of([sent(), sent(1), commit(1), sent()])
     write_log(data, log, (0,), has_files=False)
     damage_batch(data, log, (0,), 2)
     summary = ingested(data, lake, isolation="read_committed")
-    assert (summary.exit_code, summary.records, len(summary.findings.unknown_outcomes)) == (0, 3, 1)
+    assert (summary.exit_code, summary.records, len(summary.findings.unknown_outcomes)) == (3, 3, 1)
     assert summary.findings.ingested_unknown_outcomes == []
     passed = ingested(
         data, lake, isolation="read_committed", limits={"hanging_transaction_after": "1s"}

@@ -53,20 +53,21 @@ def to_text(audit: LakeAudit, *, is_quiet: bool = False) -> str:
 
 
 def _headlines(audit: LakeAudit) -> list[str]:
-    """What was recovered and what not; and apart, whether that is proved."""
+    """Say what was recovered and whether that is proved: what is not proved comes first."""
     covered = sum(partition.covered_offsets for partition in audit.partitions)
     wrong = sum(bool(partition.problems) for partition in audit.partitions)
     if audit.is_empty:
         return [f"{audit.lake}: NOTHING WAS INGESTED, so nothing is proved"]
     count = show_count(len(audit.partitions), "partition")
-    verdict = f"proof: every one of {show_count(covered, 'offset')} covered in {count} is explained"
+    recovery = audit.recovery
+    rest = [*recovery.lines(), *tail_lines(recovery.tails, audit.lake)]
     if audit.problem_count:
         places = [f"{wrong} of {count}"] if wrong else []
         places += ["the lake as a whole"] if audit.problems else []
-        verdict = f"proof: NOT EXPLAINED: see {' and '.join(places)}"
-    headline = f"{audit.lake}: {audit.recovery.headline}"
-    tails = tail_lines(audit.recovery.tails, audit.lake)
-    return [headline, verdict, *audit.recovery.lines(), *tails]
+        verdict = f"{audit.lake}: NOT EXPLAINED: see {' and '.join(places)}"
+        return [verdict, recovery.headline, *rest]
+    proof = f"proof: every one of {show_count(covered, 'offset')} covered in {count} is explained"
+    return [f"{audit.lake}: {recovery.headline}", proof, *rest]
 
 
 def _rank(audit: PartitionAudit) -> tuple[int, int, int, str, int]:
