@@ -60,7 +60,8 @@ def file_statements(
         raise LakeFolderError(path=lake.lake_path, reason=reason)
     yield (
         "-- The files that the lake has now, and no extension. Print it again after ingest, and\n"
-        "-- within a week after maintain.\nSET TimeZone = 'UTC'"
+        "-- within a week after maintain. If the folder moves, replace its path in this file:\n"
+        "-- sed -i 's#OLD/PLACE#NEW/PLACE#g' FILE\nSET TimeZone = 'UTC'"
     )
     yield from _statements(database, topics, lambda table: _of_files(table, lake))
 
