@@ -226,7 +226,7 @@ def check_report_place(output: str, settings: Settings) -> None:
     Raises:
         WrongCallError: there is a folder, the URI is none that is known, or access is refused.
     """
-    from seglake.environment.output_places import may_be_written
+    from seglake.environment.output_places import may_add_files, may_be_written
     from seglake.environment.storages import open_storages
     from seglake.storage.errors import RefusedError
 
@@ -241,6 +241,8 @@ def check_report_place(output: str, settings: Settings) -> None:
     is_local = "://" not in path
     if is_local and not Path(path).parent.is_dir():
         raise WrongCallError(f"the report {output} must name a file in a folder that is there")
+    if is_local and not may_add_files(Path(path).parent):
+        raise WrongCallError(f"the report cannot be written to {output}: no rights in its folder")
     if is_local and not may_be_written(path):
         raise WrongCallError(f"the report cannot be written to {output}: it is no regular file")
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from seglake.cli import report_command
 from seglake.errors import WrongCallError
 from support.lakes import ingested, maintained, read_table, replayed
 from support.made_logs import make_log_dir
@@ -77,3 +78,18 @@ def test_who_may_not_write_a_lake_may_ask_it_what_would_be_done(
     assert ingested(more, lake, dry_run=True).planned.planned_offsets == 4
     assert ingested(disk, lake).exit_code == 0  # which has nothing to do
     assert replayed(lake, more, dry_run=True).exit_code == 0
+
+
+def test_a_report_into_a_folder_without_rights_is_a_wrong_call(
+    place: Path, as_another: Callable[[], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    disk, lake = place / "disk", place / "lake"
+    make_log_dir(disk, {("orders", 0): [0, 5]})
+    ingested(disk, lake)
+    old = ["--lake", str(lake), "--output", str(place / "old.html")]
+    assert report_command.main(old) == 0  # and nothing is left to be loaded
+    as_another()
+    for name in ("new.html", "old.html"):
+        output = ["--output", str(place / name)]
+        assert report_command.main(["--lake", str(lake), *output]) == 2
+        assert "cannot be written to" in capsys.readouterr().err

@@ -14,6 +14,7 @@ from seglake.lake.tables import TABLES, Table
 from seglake.pipelines.lake_query.answers import OutputFormat, write
 from seglake.pipelines.lake_query.duckdb_queries import DuckDBQueries
 from seglake.pipelines.lake_query.errors import QueryFailedError, WrongQueryError
+from seglake.pipelines.lake_query.statements import require_query
 from seglake.storage.local_storage import LocalStorage
 from support.lakes import read_arrow
 
@@ -132,6 +133,21 @@ def test_query_that_duckdb_refuses_is_one_line(text: str, reason: str, lake_path
     assert str(caught.value).startswith("DuckDB refuses the query: ")
     assert reason in str(caught.value)
     assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "PIVOT batches ON magic USING count(*) GROUP BY topic",
+        "PIVOT batches ON magic IN (2) USING count(*) GROUP BY topic",
+        "pivot_wider batches ON magic USING count(*) GROUP BY topic",
+        "UNPIVOT (SELECT topic, partition FROM batches) ON partition INTO NAME name VALUE value",
+        "SUMMARIZE batches",
+    ],
+)
+def test_statement_reads_as_it_does_inside_of_a_select(text: str, lake_path: Path) -> None:
+    require_query(text)
+    assert _asked(lake_path, text) == _asked(lake_path, f"SELECT * FROM ({text})")
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Which places of this machine a file may be written to. Effect: looks at them."""
 
+import os
 from pathlib import Path
 
 _OPEN_FILES = Path("/proc")  # what /dev/stdout and /dev/fd lead to on Linux
@@ -22,6 +23,12 @@ def may_be_written(place: str) -> bool:
         return not _is_of_open_files(path)
     except (OSError, RuntimeError):  # a link to itself
         return False
+
+
+def may_add_files(folder: Path) -> bool:
+    """Whether this process has the right to add files to a folder."""
+    by_effective_ids = os.access in os.supports_effective_ids
+    return os.access(folder, os.W_OK | os.X_OK, effective_ids=by_effective_ids)
 
 
 def _is_of_open_files(path: Path) -> bool:

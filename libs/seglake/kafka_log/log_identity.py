@@ -5,11 +5,14 @@ log it stands at the same offset with the same checksum, unless the cleaner has 
 checksum covers a leader epoch, so that one which differs alone tells nothing.
 """
 
+from collections.abc import Sequence
 from enum import Enum, auto
 from typing import NamedTuple
 
 from seglake.kafka_log.replica import Replica
 from seglake.kafka_log.segment_survey import LastBatch
+
+_MOST_NAMED = 3
 
 
 class LogBatch(NamedTuple):
@@ -103,6 +106,18 @@ class ShorterLog(NamedTuple):
             f"{self.replica.key}: {self.end} and the lake covers up to {self.covered_offset}: "
             f"{what}, nothing is ingested above"
         )
+
+
+def lagging_notes(shorter: Sequence[ShorterLog]) -> list[str]:
+    """Return one note on all older or lagging replicas: with figures if there is one."""
+    if len(shorter) < 2:
+        return [each.note(has_won=False, has_lost=False) for each in shorter]
+    names = ", ".join(str(each.replica.key) for each in shorter[:_MOST_NAMED])
+    more = len(shorter) - _MOST_NAMED
+    return [
+        f"{len(shorter)} partitions end below what the lake covers (older or lagging replicas), "
+        f"nothing is ingested above: {names}{f' and {more} more' if more > 0 else ''}"
+    ]
 
 
 def contradiction_note(replica: Replica, taken: LastBatch, found: LastBatch) -> str:

@@ -148,6 +148,11 @@ class Recovery:
     unread: Sequence[str] = ()
 
     @property
+    def giving(self) -> int:
+        """How many of the partitions have records."""
+        return sum(each.records > 0 for each in self.partitions)
+
+    @property
     def records(self) -> int:
         return sum(each.records for each in self.partitions)
 
@@ -204,7 +209,7 @@ class Recovery:
     @property
     def headline(self) -> str:
         """The answer in one line."""
-        having, of = sum(each.records > 0 for each in self.partitions), len(self.partitions)
+        having, of = self.giving, len(self.partitions)
         places = f"{'' if having == of else f'{having} of '}{show_count(of, 'partition')}"
         recovered = f"{show_count(self.records, 'record')} recovered from {places}"
         said = [_of_cause(cause, found) for cause, found in self.lost.items() if not cause.waits]

@@ -86,7 +86,7 @@ def test_replica_of_a_later_run_fills_what_was_damaged_and_a_rerun_does_nothing(
     assert row_versions(lake) == before
     summary = ingested(source / "broker0", lake)
     assert (summary.exit_code, summary.counts.repaired_gaps) == (0, 1)
-    assert "filled from another replica" in summary.to_text()
+    assert "filled from these sources" in summary.to_text()
     assert _is_complete(lake)
     assert resolutions_in(lake) == ["None", "None", "sibling", "sibling"]
     assert imbalances_of(lake) == []
@@ -117,7 +117,7 @@ def test_dry_run_says_what_a_copy_would_fill_and_writes_nothing(tmp_path: Path) 
     summary = ingested(source / "broker0", lake, dry_run=True)
     count = batch.next_offset - batch.first_offset
     assert (summary.planned.planned_repairs, summary.planned.planned_repair_offsets) == (1, count)
-    assert f"would be filled from another replica: {count} offsets in 1 gap" in summary.to_text()
+    assert f"would be filled from these sources: {count} offsets in 1 gap" in summary.to_text()
     assert row_versions(lake) == before
     assert ingested(source / "broker1", lake, dry_run=True).planned.planned_repairs == 0
 

@@ -22,7 +22,12 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _UNSEEN = frozenset({"comment", "space"})
-_READING = ("SELECT", "WITH", "VALUES", "FROM", "TABLE", "SHOW", "DESCRIBE", "DESC", "EXPLAIN")
+_READING = frozenset(
+    {
+        *("SELECT", "WITH", "VALUES", "FROM", "TABLE", "SHOW", "DESCRIBE", "DESC", "EXPLAIN"),
+        *("PIVOT", "PIVOT_WIDER", "UNPIVOT", "PIVOT_LONGER", "SUMMARIZE"),
+    }
+)
 _EXPLAIN_OPTIONS = frozenset(
     {"ANALYZE", "ANALYSE", "VERBOSE", "FORMAT", "EXTENDED", "CODEGEN", "COST", "FORMATTED"}
 )

@@ -22,6 +22,7 @@ from seglake.pipelines.segment_ingest.planning.unread_data import unread_log
 from seglake.pipelines.segment_ingest.repair.repair import expected_repairs, repair, repair_from
 from seglake.pipelines.segment_ingest.repair.repair_state import repair_state
 from seglake.pipelines.segment_ingest.repair.salvage import salvage
+from seglake.pipelines.segment_ingest.report.salvaged import shown_nothing_salvaged
 from seglake.pipelines.segment_ingest.report.too_large import too_large
 from seglake.pipelines.segment_ingest.report.unread_files import unread_files
 from seglake.pipelines.segment_ingest.run_context import (
@@ -31,7 +32,11 @@ from seglake.pipelines.segment_ingest.run_context import (
     opened_lake,
     published,
 )
-from seglake.pipelines.settings.settings import MOST_DECOMPRESSED_BATCH_BYTES, SelectSettings
+from seglake.pipelines.settings.settings import (
+    MOST_DECOMPRESSED_BATCH_BYTES,
+    SelectSettings,
+    Settings,
+)
 from seglake.pipelines.settings.topic_selection import Unmatched, check_selection
 
 
@@ -81,11 +86,24 @@ def replay(
             _replay_source(replicas.get(source_id, ()), announced.context, summary)
             summary.salvaged = summary.salvaged.and_of(salvage(announced.context))
         summary.notes += announced.notes
+    _add_nothing_salvaged(summary, scan.settings)
     limit_bytes = scan.settings.limits.max_decompressed_batch_bytes
     if limit_bytes < MOST_DECOMPRESSED_BATCH_BYTES:
         summary.too_large = too_large(summary.left_spans, limit_bytes, tables.lake_path, sources)
     summary.seconds = round(time.monotonic() - started, 3)
     return summary
+
+
+def _add_nothing_salvaged(summary: ReplaySummary, settings: Settings) -> None:
+    """Say that nothing was salvaged, if something was to be."""
+    if summary.is_dry_run and settings.salvages:
+        summary.notes.append("a dry run does not look for batches to salvage")
+    elif settings.salvages:
+        summary.nothing_salvaged = shown_nothing_salvaged(
+            summary.salvaged,
+            salvages=settings.read.salvage,
+            takes_losing_tails=settings.takes_losing_tails,
+        )
 
 
 def _upgraded(tables: LakeTables, scan: ScanContext) -> list[str]:

@@ -43,6 +43,7 @@ class ReplaySummary:
             are those that came, or would.
         refilled: records that older copies brought, or of a dry run would bring, by partition.
         left_in_copies: records that they still have and nobody asked for, by partition.
+        nothing_salvaged: what to say if it was to salvage, and there was nothing.
         left_spans: quarantined spans that nothing resolves yet, by defect code.
         left_damaged: the same by partition.
         cut_spans: those of which the lake has not all bytes.
@@ -63,6 +64,7 @@ class ReplaySummary:
     refilled: dict[str, int] = field(default_factory=dict)
     left_in_copies: dict[str, int] = field(default_factory=dict)
     salvaged: Salvaged = field(default_factory=Salvaged)
+    nothing_salvaged: list[str] = field(default_factory=list)
     left_spans: dict[str, int] = field(default_factory=dict)
     left_damaged: dict[str, int] = field(default_factory=dict)
     cut_spans: int = 0
@@ -150,6 +152,7 @@ class ReplaySummary:
         lines += shown_left_in_copies(self.left_in_copies)
         lines += shown_refills(self.refilled, is_dry_run=self.is_dry_run)
         lines += shown_salvaged(self.salvaged)
+        lines += self.nothing_salvaged
         still = "" if self.is_dry_run else "still "
         spans = ", ".join(f"{count} {code}" for code, count in sorted(self.left_spans.items()))
         if spans:

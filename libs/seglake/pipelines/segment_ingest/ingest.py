@@ -9,7 +9,7 @@ from functools import partial
 
 from seglake.kafka_log.observation import Observation
 from seglake.kafka_log.offset_ranges import OffsetRange, merged
-from seglake.kafka_log.replica import PartitionKey, Replica
+from seglake.kafka_log.replica import Replica
 from seglake.kafka_log.replica_selection import notes_of
 from seglake.kafka_log.short_logs import ShortLog
 from seglake.lake.delta_commit import recover
@@ -50,7 +50,6 @@ from seglake.pipelines.segment_ingest.replica_conflicts.elections import lost_el
 from seglake.pipelines.segment_ingest.replica_conflicts.quarantined_tails import (
     quarantined_tails,
 )
-from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import ConflictCount
 from seglake.pipelines.segment_ingest.replica_conflicts.source_check import (
     check_joined,
     check_source,
@@ -60,7 +59,7 @@ from seglake.pipelines.segment_ingest.report.left_out import LeftOut, left_out_o
 from seglake.pipelines.segment_ingest.report.observed import observed
 from seglake.pipelines.segment_ingest.report.round_result import RoundResult, short_logs
 from seglake.pipelines.segment_ingest.report.run_report import RunFacts, summarize
-from seglake.pipelines.segment_ingest.round_look import RoundLook, looked
+from seglake.pipelines.segment_ingest.round_look import looked
 from seglake.pipelines.segment_ingest.run_context import (
     RunContext,
     ScanContext,
@@ -69,6 +68,7 @@ from seglake.pipelines.segment_ingest.run_context import (
     list_sources,
     published,
 )
+from seglake.pipelines.segment_ingest.shorter_notes import shorter_notes
 from seglake.storage.errors import StorageError
 
 _MOST_ROUNDS = 5
@@ -286,7 +286,13 @@ def _round(replicas: Sequence[Replica], context: RunContext) -> RoundResult:
     notes = (
         *notes_of(logs, [partition.choice for partition in look.same]),
         *look.check.notes,
-        *_shorter_notes(look, old, {of.key for of in superseded}, coverage),
+        *shorter_notes(
+            look,
+            old,
+            {of.key for of in superseded},
+            coverage,
+            wants_older=context.settings.read.older_copies,
+        ),
         *other_clusters_notes(ranges, coverage, context),
     )
     keys = [log[0].key for log in logs]
@@ -298,7 +304,7 @@ def _round(replicas: Sequence[Replica], context: RunContext) -> RoundResult:
         left=look.unread_data(coverage),
         ranges=tuple(ranges),
         waves=tuple(planned_waves(ranges, context)),
-        conflicts=(new.expected(), old.expected()),
+        conflicts=(new.unlisted(), old.unlisted()) if context.is_dry_run else (),
         superseded=superseded,
     )
     return done if context.is_dry_run else _executed(done, new, old, generations, context)
@@ -340,27 +346,6 @@ def _unread(partitions: Sequence[SurveyedPartition]) -> dict[str, str]:
         for partition in partitions
         if partition.unread_reason is not None
     }
-
-
-def _shorter_notes(
-    look: RoundLook, conflicts: ConflictRows, won: set[PartitionKey], coverage: Coverage
-) -> list[str]:
-    """What to say of logs that end below what was ingested, and are not refused.
-
-    Args:
-        won: those that have won an election against it.
-    """
-    expected = conflicts.expected()
-    refused = {*look.check.refused, *(duplicate.kept.key for duplicate in look.duplicates)}
-    notes = []
-    for shorter in look.check.shorter:
-        key = shorter.replica.key
-        if key in refused:
-            continue
-        count = expected.get(key, ConflictCount())
-        has_won = count.contradicts > 0 or key in won or bool(coverage.superseded_ranges(key))
-        notes.append(shorter.note(has_won=has_won, has_lost=count.lost > 0))
-    return notes
 
 
 def _repaired(

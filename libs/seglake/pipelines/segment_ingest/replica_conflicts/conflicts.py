@@ -16,7 +16,9 @@ from seglake.kafka_log.read_policy import UpperBound
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.lake.parquet_files import DataFile
 from seglake.lake.tables import QUARANTINE
+from seglake.log_dirs.batch_walk import BatchHead
 from seglake.log_tables.coverage import Coverage
+from seglake.log_tables.quarantine_rows import most_raw_bytes
 from seglake.pipelines.segment_ingest.committing.election_rows import SupersededRange, ledger_files
 from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
 from seglake.pipelines.segment_ingest.committing.wave import commit_files
@@ -32,6 +34,7 @@ from seglake.pipelines.segment_ingest.replica_conflicts.duplicate_logs import Du
 from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import (
     CompareRequest,
     ConflictCount,
+    ConflictKind,
     FoundConflicts,
     Listed,
     RecordReport,
@@ -40,6 +43,7 @@ from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import (
     counted,
     find_conflicts,
     record_conflicts,
+    unlisted,
 )
 from seglake.pipelines.segment_ingest.run_context import RunContext, decode_settings
 from seglake.segment_codec.errors import DefectCode
@@ -63,11 +67,13 @@ class Clash:
 
     Attributes:
         winner: where its batches won an election against what earlier runs took.
+        batches: of the copy, with their kinds.
     """
 
     compare: CompareRequest
     found: ConflictCount
     winner: Winner | None
+    batches: tuple[tuple[ConflictKind, BatchHead], ...]
 
 
 def clashes_with_replicas(
@@ -148,8 +154,18 @@ class ConflictRows:
         self.recorded: dict[PartitionKey, ConflictCount] = {}
 
     def expected(self) -> dict[PartitionKey, ConflictCount]:
-        """What there is to be recorded, where nothing is written."""
+        """What contradicts the tables, whether quarantine has it or not."""
         return counted((clash.compare.key, clash.found) for clash in self._clashes)
+
+    def unlisted(self) -> dict[PartitionKey, ConflictCount]:
+        """What there is to be recorded, where nothing is written."""
+        max_bytes = decode_settings(self._context).max_raw_bytes
+        found = []
+        for clash in self._clashes:
+            key = clash.compare.key
+            most_bytes = most_raw_bytes(key.topic, max_bytes)
+            found.append((key, unlisted(clash.batches, self._known_of(key), most_bytes)))
+        return counted(found)
 
     def of_ranges(self, results: Sequence[RangeResult]) -> dict[str, list[DataFile]]:
         """The files, by topic, of conflicts that begin in ranges about to be committed."""
@@ -184,17 +200,21 @@ class ConflictRows:
         return files
 
     def _request(self, compare: CompareRequest) -> RecordRequest:
-        topic, partition, _ = compare.key
+        topic = compare.key.topic
         following = {topic: self._generations[topic] + 1}
         settings = replace(decode_settings(self._context), generations=following)
-        known = self._known.get((topic, partition), frozenset())
-        return RecordRequest(compare, known, settings)
+        return RecordRequest(compare, self._known_of(compare.key), settings)
+
+    def _known_of(self, key: PartitionKey) -> frozenset[Listed]:
+        return self._known.get((key.topic, key.partition), frozenset())
 
     @cached_property
     def _known(self) -> dict[tuple[str, int], frozenset[Listed]]:
         """The conflicts that are recorded, by topic and partition."""
         found: dict[tuple[str, int], set[Listed]] = {}
         tables, source_id = self._context.tables, self._context.source_id
+        if not tables.has(QUARANTINE):  # a dry run makes no lake
+            return {}
         for row in tables.rows(QUARANTINE, source_id, _LISTED_COLUMNS).to_pylist():
             if row["defect_code"] == DefectCode.REPLICA_CONFLICT:
                 of_batch = (row["last_offset"], row["expected_crc"], row["length_bytes"])
@@ -229,7 +249,7 @@ def _clashes(requests: Sequence[CompareRequest], context: RunContext) -> list[Cl
         requests = [replace(request, before=()) for request in requests]  # each copy shows its own
     found: list[FoundConflicts] = _run(find_conflicts, requests, context)
     return [
-        Clash(request, conflicts.counts, conflicts.winner)
+        Clash(request, conflicts.counts, conflicts.winner, conflicts.batches)
         for request, conflicts in zip(requests, found, strict=True)
         if any(conflicts.counts)
     ]

@@ -5,6 +5,7 @@ they differ, or where a copy kept a tail that lost an election, its batches are 
 is none: what fails its checksum on either side says nothing.
 """
 
+import re
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import ExitStack, closing, suppress
@@ -102,7 +103,17 @@ class ConflictCount(NamedTuple):
             (self.undecided, "batches of a replica differ, and no leader epoch says which won"),
             (self.same_broker, "batches are of a second log of the same broker"),
         )
-        return ", ".join(f"{count} {what}" for count, what in said if count)
+        return ", ".join(f"{count} {_of_number(count, what)}" for count, what in said if count)
+
+
+def _of_number(count: int, what: str) -> str:
+    """Put words on several batches into the singular if there is one."""
+    if count != 1:
+        return what
+    singular = {"batches": "batch", "differ": "differs", "are": "is", "wrote them": "wrote it"}
+    for many, one in singular.items():
+        what = re.sub(rf"\b{many}\b", one, what)
+    return what
 
 
 def counted(counts: Iterable[tuple[K, ConflictCount]]) -> dict[K, ConflictCount]:
@@ -154,10 +165,11 @@ class Winner(NamedTuple):
 
 
 class FoundConflicts(NamedTuple):
-    """What is wrong with one copy."""
+    """What is wrong with one copy; `batches` are those of it, with their kinds."""
 
     counts: ConflictCount
     winner: Winner | None
+    batches: tuple[tuple[ConflictKind, BatchHead], ...] = ()
 
 
 class RecordReport(NamedTuple):
@@ -194,16 +206,16 @@ def record_conflicts(requests: tuple[RecordRequest, ...]) -> list[RecordReport]:
 
 def _find(request: CompareRequest) -> FoundConflicts:
     log = _log_of(request.storage, request.theirs)
-    kinds: Counter[ConflictKind] = Counter()
+    found: list[tuple[ConflictKind, BatchHead]] = []
     winner: Winner | None = None
     for kind, theirs, ours in _conflicts(request, log):
-        kinds[kind] += 1
+        found.append((kind, theirs))
         if kind is ConflictKind.CONTRADICTS and ours is not None:
             first = min(theirs.first_offset, ours.first_offset)
             last = LastBatch(theirs.first_offset, theirs.crc, theirs.leader_epoch)
             first = first if winner is None else winner.first_offset
             winner = Winner(first, theirs.leader_epoch, last)
-    return FoundConflicts(_by_kind(kinds), winner)
+    return FoundConflicts(_by_kind(Counter(kind for kind, _ in found)), winner, tuple(found))
 
 
 def _record(request: RecordRequest) -> RecordReport:
@@ -226,6 +238,21 @@ def _record(request: RecordRequest) -> RecordReport:
     except BaseException:
         files.abandon()
         raise
+
+
+def unlisted(
+    batches: Iterable[tuple[ConflictKind, BatchHead]],
+    known: frozenset[Listed],
+    most_bytes: int,
+) -> ConflictCount:
+    """Count the batches that quarantine would get, with at most so many bytes of each."""
+    return _by_kind(
+        Counter(
+            kind
+            for kind, head in batches
+            if not _is_listed(head, min(head.size_bytes, most_bytes), known)
+        )
+    )
 
 
 def _is_listed(head: BatchHead, kept_bytes: int, known: frozenset[Listed]) -> bool:

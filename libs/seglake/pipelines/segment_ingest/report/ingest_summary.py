@@ -107,6 +107,7 @@ class Findings:
         conflicts: batches of other replicas that are not those of the tables, by partition.
         superseded: ranges of rows that lost an election after they were ingested.
         undecided_offsets: those of transactions without an end that this run left out.
+        expects_undecided: whether a dry run finds such transactions where it would ingest.
         contradicted: transactions that earlier runs ingested otherwise than a repair shows.
         concurrent_ranges: what another run committed first of what this one had planned.
         refused: partitions whose log is not the one that the lake has, or that one broker has
@@ -122,6 +123,7 @@ class Findings:
     unknown_outcomes: list[str] = field(default_factory=list)
     ingested_unknown_outcomes: list[str] = field(default_factory=list)
     undecided_offsets: int = 0
+    expects_undecided: bool = False
     contradicted: list[str] = field(default_factory=list)
     concurrent_ranges: list[ConcurrentRange] = field(default_factory=list)
     not_on_disk: list[ShortLog] = field(default_factory=list)
@@ -151,6 +153,7 @@ class Findings:
             or self.stuck
             or self.superseded
             or self.undecided_offsets
+            or self.expects_undecided
             or any(left.is_damaged for left in self.not_ingested_yet)
             or is_in_doubt
             or is_contradicted
@@ -306,7 +309,7 @@ class IngestSummary:
         return (
             f"{show_count(counts.records, 'record')} in "
             f"{show_count(counts.batches, 'batch', 'batches')} from "
-            f"{len(self.taken)} of {partitions} of {self.source_id}: "
+            f"{self.recovery.giving} of {partitions} of {self.source_id}: "
             f"{show_bytes(counts.read_bytes)} read, {show_bytes(counts.written_bytes)} written, "
             f"{self.seconds:.1f} s, {rate}/s"
         )
@@ -326,13 +329,13 @@ class IngestSummary:
         lines = []
         if planned.planned_repairs:
             lines.append(
-                f"would be filled from another replica: "
+                "would be filled from these sources: "
                 f"{show_count(planned.planned_repair_offsets, 'offset')} in "
                 f"{show_count(planned.planned_repairs, 'gap')} in {named_gaps(self.repaired)}"
             )
         if counts.repaired_gaps:
             lines.append(
-                f"filled from another replica: {show_count(counts.repaired_records, 'record')} in "
+                f"filled from these sources: {show_count(counts.repaired_records, 'record')} in "
                 f"{show_count(counts.repaired_gaps, 'gap')} in {named_gaps(self.repaired)}"
             )
         lines += shown_refills(self.refilled, is_dry_run=self.is_dry_run)

@@ -49,7 +49,12 @@ from seglake.pipelines.segment_ingest.report.refills import (
 from seglake.pipelines.segment_ingest.report.round_result import RoundResult
 from seglake.pipelines.segment_ingest.report.stuck import stuck_partitions
 from seglake.pipelines.segment_ingest.report.too_large import log_dirs_of, too_large
-from seglake.pipelines.segment_ingest.report.unread import UnreadRange, lost_tails, still_open
+from seglake.pipelines.segment_ingest.report.unread import (
+    UnreadRange,
+    leaves_out,
+    lost_tails,
+    still_open,
+)
 from seglake.pipelines.segment_ingest.run_context import RunContext
 from seglake.pipelines.settings.settings import Settings
 
@@ -224,6 +229,7 @@ def _findings(facts: RunFacts, limits: list[str], gaps: GapsByPlace) -> Findings
     settings, rounds, repairs = facts.context.settings, facts.rounds, facts.repairs
     final = final_partitions(rounds)
     waiting, blocked = _left_ranges(facts)
+    open_transactions = [open_ for partition in final for open_ in still_open(partition, settings)]
     return Findings(
         not_ingested_yet=waiting,
         blocked=blocked,
@@ -231,9 +237,9 @@ def _findings(facts: RunFacts, limits: list[str], gaps: GapsByPlace) -> Findings
             range_ for partition in final for range_ in lost_tails(partition, settings)
         ],
         stuck=stuck_partitions(facts.observations, facts.now, settings.limits.stuck_after),
-        open_transactions=[
-            open_ for partition in final for open_ in still_open(partition, settings)
-        ],
+        open_transactions=open_transactions,
+        expects_undecided=facts.context.is_dry_run
+        and leaves_out(open_transactions, [plan for done in rounds for plan in done.ranges]),
         unknown_outcomes=_once(_doubts(rounds)),
         ingested_unknown_outcomes=_once(_taken_doubts(rounds, is_dry_run=facts.context.is_dry_run)),
         undecided_offsets=offset_count(gaps.get(GapCause.UNDECIDED, {})),
@@ -379,7 +385,7 @@ def _nothing_selected(settings: Settings) -> str:
 
 def _zero_tails(result: RangeResult) -> list[str]:
     return [
-        f"{tail.segment} ends in {tail.size_bytes} zero bytes at position "
+        f"{tail.segment} ends in {show_count(tail.size_bytes, 'zero byte')} at position "
         f"{tail.position}: padding, in which nothing is lost"
         for report in result.reports
         for tail in report.tails

@@ -32,5 +32,29 @@ def shown_salvaged(salvaged: Salvaged) -> list[str]:
     return lines
 
 
+def shown_nothing_salvaged(
+    salvaged: Salvaged, *, salvages: bool, takes_losing_tails: bool
+) -> list[str]:
+    """Return what to say if a run was to salvage and found nothing that it had to decode.
+
+    Args:
+        salvages, takes_losing_tails: what the run was asked for.
+    """
+    if salvaged != Salvaged():
+        return []
+    lines = []
+    if salvages:
+        lines.append(
+            "nothing to salvage: quarantine has no batch with a wrong checksum that is not"
+            " repaired, or in salvaged_records already"
+        )
+    if takes_losing_tails:
+        lines.append(
+            "no losing tails: quarantine has no batch of a losing replica that is not in"
+            " salvaged_records already"
+        )
+    return lines
+
+
 def _batches(count: int) -> str:
     return show_count(count, "quarantined batch", "quarantined batches")

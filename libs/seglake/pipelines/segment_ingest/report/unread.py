@@ -1,5 +1,6 @@
 """What of a log a run does not take, and why. Pure."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
@@ -9,6 +10,7 @@ from seglake.kafka_log.read_policy import Isolation, UpperBound
 from seglake.kafka_log.transactions.hanging_transactions import age_ms
 from seglake.pipelines.offset_places import shown_range
 from seglake.pipelines.progress import show_count, show_duration
+from seglake.pipelines.segment_ingest.planning.plan import RangePlan
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.settings.settings import Settings
 from seglake.segment_codec.errors import TailKind
@@ -88,6 +90,17 @@ def still_open(partition: SurveyedPartition, settings: Settings) -> list[StillOp
         )
         for transaction in bounds.open_transactions
     ]
+
+
+def leaves_out(open_transactions: Iterable[StillOpen], plans: Sequence[RangePlan]) -> bool:
+    """Whether a transaction begins in a planned range, and is left out of it."""
+    return any(
+        open_.action is OpenTransactionAction.SKIPPED
+        and str(plan.key) == open_.partition
+        and plan.start_offset <= open_.first_offset < plan.next_offset
+        for open_ in open_transactions
+        for plan in plans
+    )
 
 
 def unread_ranges(partition: SurveyedPartition, settings: Settings) -> list[UnreadRange]:

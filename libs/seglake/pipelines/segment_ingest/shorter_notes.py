@@ -1,0 +1,41 @@
+"""What to say of replicas that end below what the lake covers. Pure."""
+
+from seglake.kafka_log.log_identity import ShorterLog, lagging_notes
+from seglake.kafka_log.replica import PartitionKey
+from seglake.log_tables.coverage import Coverage
+from seglake.pipelines.segment_ingest.replica_conflicts.conflicts import ConflictRows
+from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import ConflictCount
+from seglake.pipelines.segment_ingest.round_look import RoundLook
+
+
+def shorter_notes(
+    look: RoundLook,
+    conflicts: ConflictRows,
+    won: set[PartitionKey],
+    coverage: Coverage,
+    *,
+    wants_older: bool,
+) -> list[str]:
+    """Return notes on logs that end below what was ingested, and are not refused.
+
+    Lagging or older copies are one note; none where older copies are wanted.
+
+    Args:
+        won: those that have won an election against it.
+        wants_older: whether the run takes what older copies have.
+    """
+    expected = conflicts.expected()
+    refused = {*look.check.refused, *(duplicate.kept.key for duplicate in look.duplicates)}
+    notes: list[str] = []
+    lagging: list[ShorterLog] = []
+    for shorter in look.check.shorter:
+        key = shorter.replica.key
+        if key in refused:
+            continue
+        count = expected.get(key, ConflictCount())
+        has_won = count.contradicts > 0 or key in won or bool(coverage.superseded_ranges(key))
+        if has_won or count.lost or shorter.has_older_epoch:
+            notes.append(shorter.note(has_won=has_won, has_lost=count.lost > 0))
+        elif not wants_older:
+            lagging.append(shorter)
+    return [*notes, *lagging_notes(lagging)]

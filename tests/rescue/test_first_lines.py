@@ -1,0 +1,141 @@
+"""What the lines of a run say to somebody who acts on them alone."""
+
+from pathlib import Path
+
+import pytest
+
+from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import ConflictCount
+from support.broker_disks import log_dir
+from support.elected_logs import ElectedLog, plain, write_elected
+from support.encoder import Partition, Segment
+from support.lakes import ingested, replayed
+from support.made_logs import made_batches, write_over
+from support.transaction_logs import Step, TransactionLog, commit, sent, write_log
+
+_RESCUE = {"upper_bound": "log_end", "older_copies": True}
+_COMMON = plain(0, 4)  # [0, 20)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "copy"), [("10_crash", "killed"), ("07_delete_records", "live")]
+)
+def test_partitions_with_records_and_without_add_up(scenario: str, copy: str, lake: Path) -> None:
+    summary = ingested(
+        log_dir(scenario, copy),
+        lake,
+        isolation="read_committed",
+        read=_RESCUE,
+        select={"internal_topics": True},
+    )
+    first, *lines = summary.to_text().splitlines()
+    (nothing,) = (line for line in lines if line.startswith("no record from "))
+    giving_of = first.partition(" from ")[2].split()
+    nothing_of = nothing.removeprefix("no record from ").split()
+    total = summary.partitions
+    assert (int(giving_of[2]), int(nothing_of[2])) == (total, total)
+    assert int(giving_of[0]) + int(nothing_of[0]) == total
+    names = [name for names in summary.recovery.nothing_from.values() for name in names]
+    assert int(nothing_of[0]) == len(names)
+
+
+@pytest.mark.parametrize("undecided", ["gaps", "rows"])
+@pytest.mark.parametrize(
+    "steps", [(sent(), sent(1), sent()), (sent(1), commit(1), sent(2)), (sent(1), commit(1))]
+)
+def test_a_dry_run_ends_with_the_exit_code_of_the_run(
+    steps: tuple[Step, ...], undecided: str, tmp_path: Path, lake: Path
+) -> None:
+    data = tmp_path / "data"
+    write_log(data, TransactionLog.of(steps), (0,))
+    codes = [
+        ingested(
+            data,
+            lake,
+            isolation="read_committed",
+            read={**_RESCUE, "undecided_transactions": undecided},
+            dry_run=dry_run,
+        ).exit_code
+        for dry_run in (True, False, True, False)
+    ]
+    assert codes[:2] in ([0, 0], [3, 3])
+    assert codes[2:] == [0, 0]  # nothing new is left out
+
+
+def test_a_dry_run_counts_only_losing_batches_that_quarantine_lacks(
+    tmp_path: Path, lake: Path
+) -> None:
+    logs = [ElectedLog.of(*_COMMON, *plain(2, 2)), ElectedLog.of(*_COMMON, *plain(1, 5))]
+    disks = [write_elected(tmp_path / str(n), log, broker_id=n) for n, log in enumerate(logs)]
+    dead = {"upper_bound": "log_end"}
+    before = ingested(disks, lake, read=dead, dry_run=True).findings.conflicts
+    assert [count.lost for count in before.values()] == [5]
+    ingested(disks, lake, read=dead)
+    again = ingested(disks, lake, read=dead, dry_run=True)
+    assert (again.findings.conflicts, again.exit_code) == ({}, 0)
+    cut = {"max_raw_bytes": 10}
+    planned = ingested(disks, lake, read=dead, dry_run=True, quarantine=cut)
+    assert planned.findings.conflicts == {}
+
+
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [
+        (ConflictCount(lost=1), "1 batch of a replica lost an election"),
+        (ConflictCount(lost=2), "2 batches of a replica lost an election"),
+        (
+            ConflictCount(contradicts=1),
+            "1 batch won an election against rows that were ingested before",
+        ),
+        (
+            ConflictCount(differs=1),
+            "1 batch of a replica differs though the same leader wrote it",
+        ),
+        (
+            ConflictCount(undecided=1),
+            "1 batch of a replica differs, and no leader epoch says which won",
+        ),
+        (ConflictCount(same_broker=1), "1 batch is of a second log of the same broker"),
+    ],
+)
+def test_one_batch_is_said_in_the_singular(count: ConflictCount, said: str) -> None:
+    assert str(count) == said
+
+
+def _disk(folder: Path, end: int, broker_id: int) -> Path:
+    partitions = [
+        Partition(topic, 0, [Segment(0, made_batches(topic, 0, range(end)))], high_watermark=end)
+        for topic in ("a", "b", "c", "d", "e")
+    ]
+    return write_over(folder, partitions, broker_id=broker_id)
+
+
+def test_an_older_disk_is_one_note_and_none_if_older_copies_are_wanted(
+    tmp_path: Path, lake: Path
+) -> None:
+    ingested(_disk(tmp_path / "new", 9, 0), lake)
+    older = _disk(tmp_path / "old", 5, 1)
+    (note,) = (each for each in ingested(older, lake).notes if "lagging" in each)
+    assert note == (
+        "5 partitions end below what the lake covers (older or lagging replicas), nothing is "
+        "ingested above: a-0, b-0, c-0 and 2 more"
+    )
+    assert not any("lagging" in each for each in ingested(older, lake, read=_RESCUE).notes)
+
+
+@pytest.mark.parametrize(
+    ("read", "said"),
+    [
+        ({"salvage": True}, ["nothing to salvage: "]),
+        ({"losing_tails": "rows"}, ["no losing tails: "]),
+        ({"salvage": True, "losing_tails": "rows"}, ["nothing to salvage: ", "no losing tails: "]),
+        ({}, []),
+    ],
+)
+def test_a_replay_that_finds_nothing_to_salvage_says_so(
+    read: dict[str, object], said: list[str], tmp_path: Path, lake: Path
+) -> None:
+    ingested(_disk(tmp_path / "disk", 9, 0), lake)
+    lines = replayed(lake, read=read).to_text().splitlines()[1:]
+    assert [line.startswith(start) for line, start in zip(lines, said, strict=True)] == [
+        True for _ in said
+    ]
