@@ -3,10 +3,13 @@
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from deltalake import DeltaTable
 
+from seglake.lake import guarded_append
+from seglake.lake.table_commit import add_files
 from seglake.pipelines.lake_audit.text_report import to_text
 from seglake.pipelines.lake_replay.replay_summary import ReplaySummary
 from seglake.pipelines.lake_report.run import report
@@ -272,6 +275,44 @@ def test_two_runs_at_once_salvage_a_batch_once(tmp_path: Path) -> None:
     assert summary.salvaged == Salvaged()
     assert sum(others[0].salvaged.records.values()) == 5
     assert offsets_in(lake, "salvaged_records") == [*range(35, 40)]
+
+
+def answers_lost(monkeypatch: pytest.MonkeyPatch, meanwhile: Callable[[], object]) -> list[str]:
+    """Make the first append happen, and tell the run that it failed.
+
+    Args:
+        meanwhile: what happens before the run looks again.
+    """
+    failures: list[str] = []
+
+    def lost(*arguments: Any, **named: Any) -> str:
+        failure = add_files(*arguments, **named)
+        if failures:
+            return failure
+        failures.append("the answer was lost")
+        meanwhile()
+        return failures[0]
+
+    monkeypatch.setattr(guarded_append, "add_files", lost)
+    return failures
+
+
+@pytest.mark.parametrize("meanwhile", [maintained, audited])
+def test_what_is_salvaged_is_said_though_the_commits_answer_is_lost(
+    meanwhile: Callable[[Path], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = tmp_path / "lake"
+    disk = damaged_disk(tmp_path / "disk")
+    ingested(disk, lake, read=SALVAGE)
+    other = make_log_dir(tmp_path / "other", {("payments", 0): [0, 5, 10]})
+    log = other / "payments-0" / f"{0:020}.log"
+    flip(log, log.read_bytes().index(value_of("payments", 0, 1)))
+    failures = answers_lost(monkeypatch, lambda: meanwhile(lake))
+    summary = ingested(other, lake, read=SALVAGE)
+    assert failures == ["the answer was lost"]
+    assert summary.salvaged.records == {"payments-0": 5}
+    assert "salvaged: 5 untrusted records" in summary.to_text()
+    assert len(salvaged_rows(lake)) == 10
 
 
 def test_bytes_that_are_not_kept_whole_are_named(tmp_path: Path) -> None:

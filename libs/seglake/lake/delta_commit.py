@@ -14,7 +14,7 @@ from seglake.lake.foreign_changes import refuse_foreign_changes
 from seglake.lake.log_durability import sync_log
 from seglake.lake.parquet_files import DataFile
 from seglake.lake.redo_file import Redo
-from seglake.lake.table_commit import Addition, add_files
+from seglake.lake.table_commit import Addition, add_files, commit_ids
 from seglake.lake.table_log import TableState
 from seglake.lake.tables import Table, tables_of
 from seglake.lake.waves import TopicWave, check_waves, require_files
@@ -168,8 +168,7 @@ class _DeltaPort(CommitPort):
         count = None  # far back: a run may have died long ago
         if behind is not None:
             count = handle.version() - cast("_DeltaView", behind).handle.version()
-        with self._tables.named("read the history of", table):
-            return {entry.get("commit_id") for entry in handle.history(count)}
+        return commit_ids(self._tables, table, handle, count)
 
     def require_own_rows(self, topics: Iterable[str]) -> None:
         refuse_foreign_changes(self._tables, tables_of(topics))

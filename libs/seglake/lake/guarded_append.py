@@ -2,17 +2,19 @@
 
 For tables that take no part in the topics' commits, but must not get a row twice. A driver looks at
 a version, decides what that lacks, and commits on top of it. The commit moves the generation of
-`app`, so it fails if another driver appended since; then it looks anew.
+`app`, so it fails if another driver appended since; then it looks anew. A commit that failed may
+have happened all the same: then its id is in the table's history.
 """
 
 import time
+import uuid
 from collections.abc import Callable, Sequence
 
 from seglake.lake.delta_tables import Handle, LakeTables
 from seglake.lake.errors import CommitUnknownError
 from seglake.lake.log_durability import sync_log
 from seglake.lake.parquet_files import DataFile
-from seglake.lake.table_commit import Addition, add_files
+from seglake.lake.table_commit import Addition, add_files, commit_ids
 from seglake.lake.tables import Table
 
 
@@ -30,17 +32,23 @@ def append_lacking(
 
     Args:
         lacking: writes them, of a handle that stands at the newest version. It is asked again
-            where another driver committed meanwhile, and where a commit may have happened.
+            where a commit failed, unless it happened all the same.
         after: called with "files" before a commit, and with the table's name behind it.
 
     Raises:
         CommitUnknownError: a commit failed and may yet have happened.
     """
-    failure = ""
+    failure, commit_id = "", uuid.uuid4().hex
+    tried_from: int | None = None  # the version that the first commit was made on
     pauses_s = tables.storage.pauses_s(tables.lake_path)
     for pause_s in pauses_s:
         time.sleep(pause_s)
         handle = tables.open(table)
+        behind = 0 if tried_from is None else handle.version() - tried_from
+        if behind > 0 and commit_id in commit_ids(tables, table, handle, behind):
+            sync_log(tables, table, handle.version())
+            after(table.name)
+            return
         files = lacking(handle)
         if not files:
             sync_log(tables, table, handle.version())
@@ -49,13 +57,14 @@ def append_lacking(
             sorted(tables.storage.join(tables.path(table), file.path) for file in files)
         )
         after("files")
+        tried_from = handle.version() if tried_from is None else tried_from
         failure = add_files(
             tables,
             table,
             handle,
             [Addition(file, now_ms) for file in files],
             now_ms=now_ms,
-            said={"run_id": run_id},
+            said={"commit_id": commit_id, "run_id": run_id},
             generations={app: tables.generation(table, handle, app) + 1},
         )
         if not failure:

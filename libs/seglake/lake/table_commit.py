@@ -97,3 +97,16 @@ def _removal(table: Table, file: StoredFile, removed_at_ms: int) -> "RemoveActio
         size=file.size_bytes,
         partition_values=dict.fromkeys(table.partition_by, file.topic),
     )
+
+
+def commit_ids(
+    tables: LakeTables, table: Table, handle: Handle, count: int | None
+) -> set[str | None]:
+    """Return the commit ids of a table's newest commits, None among them for one without.
+
+    Args:
+        handle: stands at the newest version.
+        count: how many commits to read; None reads all whose log entries are there.
+    """
+    with tables.named("read the history of", table):
+        return {entry.get("commit_id") for entry in handle.history(count)}
