@@ -1,11 +1,9 @@
 """What a run reads to know what was seen before: the newest observations, and few logs."""
 
-import io
 import os
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
@@ -15,49 +13,20 @@ from seglake.lake.delta_tables import LakeTables
 from seglake.lake.parquet_files import ParquetFile
 from seglake.lake.tables import OBSERVATIONS
 from seglake.pipelines.lake_maintenance import merge_plan
-from seglake.pipelines.progress import RunReporter
-from seglake.pipelines.segment_ingest.ingest import ingest
 from seglake.pipelines.segment_ingest.report import observed
-from seglake.pipelines.segment_ingest.run_context import ScanContext
-from seglake.pipelines.settings.settings import Settings
 from seglake.storage.local_storage import LocalStorage
-from seglake.storage.storage import Reader
-from seglake.task_engine.engine import LocalEngine
 from support.audits import audited
+from support.counted_reads import counted
 from support.lakes import ingested, maintained
 from support.made_logs import made_batches, write_over
 from support.observed_logs import ends_of, files_of, orders, rows_in
 from support.taken import is_nothing_new
 
-if TYPE_CHECKING:
-    pass
-
-
 _OTHER_CLUSTER = "another-cluster-000000"
 
 
-class _Counting(LocalStorage):
-    """Knows which segments were opened."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.opened: list[str] = []
-
-    def open_reader(self, path: str) -> Reader:
-        if path.endswith(".log"):
-            self.opened.append("/".join(Path(path).parts[-2:]))
-        return super().open_reader(path)
-
-
 def _opened_by_a_run(data: Path, lake: Path) -> list[str]:
-    storage = _Counting()
-    settings = Settings.from_mappings([("test", {"read": {"isolation": "read_uncommitted"}})])
-    with LocalEngine(1) as engine:
-        scan = ScanContext(
-            storage=storage, settings=settings, engine=engine, reporter=RunReporter(io.StringIO())
-        )
-        ingest([str(data)], str(lake), scan)
-    return storage.opened
+    return counted(data, lake)[1].opened
 
 
 def test_only_the_last_segment_of_a_log_that_moved_is_opened(data: Path, lake: Path) -> None:

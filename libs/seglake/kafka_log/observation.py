@@ -36,6 +36,9 @@ NOT_ON_DISK = "not on disk: "
 DAMAGED = "damaged, and quarantined once it is ingested: "
 """How the reason begins for damage among the offsets that wait."""
 
+UNSEARCHED = "not searched for damage: "
+"""How the reason begins for offsets that wait and are too many bytes to read them before."""
+
 _BOUNDS = frozenset(
     {StoppedBy.HIGH_WATERMARK, StoppedBy.NO_HIGH_WATERMARK, StoppedBy.OPEN_TRANSACTION}
 )
@@ -123,6 +126,12 @@ class Observation:
         return tuple(left for left in self.not_ingested if left.is_on_disk)
 
     @property
+    def search_for_damage(self) -> tuple[LeftRange, ...]:
+        """What a search for damage among the waiting offsets found, and how far it came."""
+        begins = DAMAGED, UNSEARCHED
+        return tuple(left for left in self.not_ingested if left.reason.startswith(begins))
+
+    @property
     def moved_offsets(self) -> int:
         """How far the log end has moved since `next_offset` was reached."""
         return (self.log_end_offset or 0) - (self.first_log_end_offset or 0)
@@ -191,6 +200,13 @@ def listing_of(copies: Sequence[Replica], upper_bound: UpperBound) -> str:
     return " ".join([upper_bound, *sorted(_end_of(copy) for copy in copies)])
 
 
+def is_listed_as(
+    seen: Observation | None, copies: Sequence[Replica], upper_bound: UpperBound
+) -> bool:
+    """Return whether the end of a log is listed as it was when it was seen."""
+    return seen is not None and seen.listing == listing_of(copies, upper_bound)
+
+
 def _end_of(copy: Replica) -> str:
     broker = f"{copy.broker_id}{'-future' if copy.is_future else ''}"
     epoch = copy.epochs[-1].epoch if copy.epochs else None
@@ -207,12 +223,11 @@ def moved_logs(
     upper_bound: UpperBound,
 ) -> list[Sequence[Replica]]:
     """The logs whose end is not listed as it was when it was seen last; see `listing_of`."""
-    seen = {key: earlier.listing for key, earlier in newest.items()}
     return [
         log
         for log in logs
         if any(copy.segments for copy in log)
-        and seen.get(log[0].key) != listing_of(log, upper_bound)
+        and not is_listed_as(newest.get(log[0].key), log, upper_bound)
     ]
 
 

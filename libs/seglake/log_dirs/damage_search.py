@@ -8,7 +8,14 @@ from seglake.kafka_log.replica import Replica, SegmentFile
 from seglake.log_dirs.batch_search import walk_start
 from seglake.segment_codec.errors import DefectCode, SegmentCodecError
 from seglake.segment_codec.offset_order import OffsetOrder
-from seglake.segment_codec.segment import Defect, SegmentBounds, SegmentWalk, Tail, limit_after
+from seglake.segment_codec.segment import (
+    Defect,
+    Item,
+    SegmentBounds,
+    SegmentWalk,
+    Tail,
+    limit_after,
+)
 from seglake.segment_codec.window import Window
 from seglake.storage.errors import StorageError
 from seglake.storage.storage import Storage
@@ -27,32 +34,59 @@ class DamageFound(NamedTuple):
     next_offset: int
 
 
-def damage_above(storage: Storage, replica: Replica, offset: int) -> tuple[DamageFound, ...]:
+class DamageSearch(NamedTuple):
+    """What a search found.
+
+    Attributes:
+        stopped_offset: from here on the log was not read, since it is too large; else None.
+    """
+
+    found: tuple[DamageFound, ...]
+    stopped_offset: int | None
+
+
+def damage_above(storage: Storage, replica: Replica, offset: int, most_bytes: int) -> DamageSearch:
     """Find the first damaged bytes of a log at or above an offset; nothing of what cannot be read.
 
     What follows the last sound batch is left out: its writer may complete it.
+
+    Args:
+        most_bytes: to read of the segments.
     """
     found: list[DamageFound] = []
+    search = _Search(storage, replica, offset, most_bytes)
     with suppress(StorageError, SegmentCodecError):
-        for each in _damage(storage, replica, offset):
+        for each in search.damage():
             found.append(each)
             if len(found) >= _MOST_FOUND:
-                break
-    return tuple(found)
+                return DamageSearch(tuple(found), None)
+    return DamageSearch(tuple(found), search.stopped_offset)
 
 
-def _damage(storage: Storage, replica: Replica, offset: int) -> Iterator[DamageFound]:
-    reached = 0
-    waiting: list[tuple[SegmentFile, Defect]] = []
-    for file, limit in _segments_above(replica.segments, offset):
-        with storage.open_reader(file.path) as reader:
-            window = Window(reader, _WINDOW_BYTES, min(reader.size_bytes, file.size_bytes))
-            position, base_offset = walk_start(storage, file, offset, window)
-            reached = max(reached, base_offset)
-            durable = replica.durable_offset
-            is_last = file is replica.segments[-1]
-            bounds = SegmentBounds(file.base_offset, limit, is_last, durable)
-            for item in SegmentWalk(window, bounds, OffsetOrder(base_offset)).items(position):
+class _Search:
+    """One walk over the segments above an offset, as far as its bytes last."""
+
+    def __init__(self, storage: Storage, replica: Replica, offset: int, most_bytes: int) -> None:
+        self._storage = storage
+        self._replica = replica
+        self._offset = offset
+        self._left_bytes = most_bytes
+        self._reached = 0
+        self._is_cut = False
+
+    @property
+    def stopped_offset(self) -> int | None:
+        """From here on bytes were lacking to read the log; None if they lasted."""
+        return max(self._offset, self._reached) if self._is_cut else None
+
+    def damage(self) -> Iterator[DamageFound]:
+        """Yield damage that sound batches follow."""
+        waiting: list[tuple[SegmentFile, Defect]] = []
+        for file, limit in _segments_above(self._replica.segments, self._offset):
+            if self._left_bytes <= 0:
+                self._is_cut = True
+                return
+            for item in self._items(file, limit):
                 match item:
                     case Defect():
                         waiting.append((file, item))
@@ -60,11 +94,25 @@ def _damage(storage: Storage, replica: Replica, offset: int) -> Iterator[DamageF
                         pass
                     case _:
                         # What begins below the offset belongs to what is ingested there.
-                        for place, defect in waiting if reached >= offset else ():
+                        for place, defect in waiting if self._reached >= self._offset else ():
                             where = place.name, defect.position, defect.code
-                            yield DamageFound(*where, reached, item.first_offset)
+                            yield DamageFound(*where, self._reached, item.first_offset)
                         waiting.clear()
-                        reached = max(reached, item.last_offset + 1)
+                        self._reached = max(self._reached, item.last_offset + 1)
+
+    def _items(self, file: SegmentFile, limit: int) -> Iterator[Item]:
+        with self._storage.open_reader(file.path) as reader:
+            size_bytes = min(reader.size_bytes, file.size_bytes)
+            window = Window(reader, _WINDOW_BYTES, size_bytes)
+            position, base_offset = walk_start(self._storage, file, self._offset, window)
+            self._reached = max(self._reached, base_offset)
+            if size_bytes - position > self._left_bytes:
+                window = Window(reader, _WINDOW_BYTES, position + self._left_bytes)
+            self._left_bytes -= size_bytes - position
+            self._is_cut = self._left_bytes < 0
+            is_last = file is self._replica.segments[-1]
+            bounds = SegmentBounds(file.base_offset, limit, is_last, self._replica.durable_offset)
+            yield from SegmentWalk(window, bounds, OffsetOrder(base_offset)).items(position)
 
 
 def _segments_above(

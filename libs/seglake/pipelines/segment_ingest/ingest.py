@@ -179,7 +179,7 @@ def _recorded(
 ) -> tuple[Observation, ...]:
     """What the run saw of each partition; what is new of that is in the lake then."""
     context.reporter.step("recording what was observed")
-    surveyed = [each for done in rounds for each in (*done.look.same, *done.look.quiet)]
+    surveyed = [each for done in rounds for each in done.look.surveyed]
     damage = damage_above_bounds(surveyed, context.storage)
     seen = observed(rounds, short, damage, context, now)
     if context.is_dry_run:

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from seglake.kafka_log.observation import moved_logs
-from seglake.kafka_log.replica import Replica
+from seglake.kafka_log.observation import Observation, moved_logs
+from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.kafka_log.replica_selection import likely, replicas_by_partition
 from seglake.log_tables.batch_lookup import IngestedBatches
 from seglake.log_tables.coverage import Coverage
@@ -29,6 +29,7 @@ class RoundLook(NamedTuple):
         earlier: as which runs before saw them.
         check: which of them are not the logs that the lake has.
         duplicates: second folders of a partition on one broker.
+        moved: those whose end is not listed as runs saw it last.
     """
 
     logs: Sequence[tuple[Replica, ...]]
@@ -37,6 +38,16 @@ class RoundLook(NamedTuple):
     earlier: NewestObservations
     check: LogCheck
     duplicates: Sequence[DuplicateLog] = ()
+    moved: frozenset[PartitionKey] = frozenset()
+
+    @property
+    def surveyed(self) -> list[tuple[SurveyedPartition, Observation | None]]:
+        """Those that are the logs that the lake has, or have no news, each with its earlier
+        observation if its end is listed as it was then."""
+        return [
+            (of, None if of.key in self.moved else self.earlier.by_key.get(of.key))
+            for of in (*self.same, *self.quiet)
+        ]
 
     @property
     def refused(self) -> dict[str, str]:
@@ -82,8 +93,8 @@ def looked(replicas: Iterable[Replica], coverage: Coverage, context: RunContext)
     keys = [log[0].key for log in logs]
     earlier = newest_observations(context.tables, context.source_id, keys, coverage)
     moved = moved_logs(logs, earlier.by_key, context.settings.read.upper_bound)
-    changed = {log[0].key for log in moved}
+    changed = frozenset(log[0].key for log in moved)
     quiet = survey_logs([log for log in moved if log[0].key not in chosen], coverage, context.scan)
     shown = [chosen.get(log[0].key) or likely(log) for log in logs]
     check = check_logs(shown, due, coverage, context, changed)
-    return RoundLook(logs, due, quiet, earlier, check, apart.duplicates)
+    return RoundLook(logs, due, quiet, earlier, check, apart.duplicates, changed)

@@ -1,43 +1,97 @@
-"""Damage above what a run may ingest of a log: it is said now, and quarantined later. Effect."""
+"""Damage above what a run may ingest of a log: it is said now, and quarantined later. Effect.
+
+A log that is listed as an earlier run saw it is not read again; what that run found still holds.
+"""
 
 from collections.abc import Iterable, Mapping
+from itertools import accumulate
+from typing import NamedTuple
 
-from seglake.kafka_log.observation import DAMAGED, LeftRange
+from seglake.kafka_log.observation import DAMAGED, UNSEARCHED, LeftRange, Observation
 from seglake.kafka_log.replica import PartitionKey
-from seglake.log_dirs.damage_search import DamageFound, damage_above
+from seglake.log_dirs.damage_search import DamageFound, DamageSearch, damage_above
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.storage.many_requests import each
 from seglake.storage.storage import Storage
 
 DamageAbove = Mapping[PartitionKey, tuple[LeftRange, ...]]
 
+_MOST_SEARCHED_BYTES = 64 << 20  # of all logs; more would keep a run waiting
+_UNSEARCHED = f"{UNSEARCHED}it waits, and of what waits a run reads 64 MiB"
 
-def damage_above_bounds(partitions: Iterable[SurveyedPartition], storage: Storage) -> DamageAbove:
-    """Read what lies above the bounds of logs, and return what of it is damaged."""
-    waiting = [
-        partition
-        for partition in partitions
-        if partition.unread_reason is None and _reached(partition) < partition.bounds.log_end_offset
-    ]
-    if not waiting:
+
+class _Search(NamedTuple):
+    """A log to search from an offset on, and about how many bytes lie above it."""
+
+    partition: SurveyedPartition
+    offset: int
+    size_bytes: int
+
+
+def damage_above_bounds(
+    partitions: Iterable[tuple[SurveyedPartition, Observation | None]], storage: Storage
+) -> DamageAbove:
+    """Read what lies above the bounds of logs, and return what of it is damaged or was not read.
+
+    Args:
+        partitions: each with its earlier observation if its end is listed as it was then.
+    """
+    found: dict[PartitionKey, tuple[LeftRange, ...]] = {}
+    searches: list[_Search] = []
+    for partition, seen in partitions:
+        bounds = partition.bounds
+        # The offset up to which the log is ingested, by this run or by one with a higher bound.
+        reached = max([bounds.next_offset, *(stop for _, stop in partition.covered)])
+        if partition.unread_reason is not None or reached >= bounds.log_end_offset:
+            continue
+        if seen is not None and seen.next_offset == bounds.next_offset:
+            known = seen.search_for_damage
+            found[partition.key] = tuple(left for left in known if left.log_end_offset > reached)
+        else:
+            searches.append(_Search(partition, reached, _bytes_above(partition, reached)))
+    return {**found, **_searched(searches, storage)}
+
+
+def _bytes_above(partition: SurveyedPartition, offset: int) -> int:
+    """Estimate how many bytes lie above an offset: its share of each segment."""
+    files, total = partition.replica.segments, 0
+    stops = [*(file.base_offset for file in files[1:]), partition.bounds.log_end_offset]
+    for file, stop in zip(files, stops, strict=True):
+        if stop > max(offset, file.base_offset):
+            wanted = stop - max(offset, file.base_offset)
+            total += file.size_bytes * wanted // (stop - file.base_offset)
+    return total
+
+
+def _searched(searches: list[_Search], storage: Storage) -> DamageAbove:
+    """Search the logs, small ones first, until so many bytes are read as a run may."""
+    if not searches:
         return {}
+    searches.sort(key=lambda search: search.size_bytes)
+    before = accumulate((search.size_bytes for search in searches), initial=0)
+    limits = [max(_MOST_SEARCHED_BYTES - size_bytes, 0) for size_bytes in before]
 
-    def found(partition: SurveyedPartition) -> tuple[DamageFound, ...]:
-        return damage_above(storage, partition.replica, _reached(partition))
+    def found(item: tuple[_Search, int]) -> DamageSearch:
+        search, most_bytes = item
+        return damage_above(storage, search.partition.replica, search.offset, most_bytes)
 
-    answers = each(found, waiting, storage=storage, path=waiting[0].replica.folder)
+    path = searches[0].partition.replica.folder
+    pairs = list(zip(searches, limits, strict=False))
+    answers = each(found, pairs, storage=storage, path=path)
     return {
-        partition.key: tuple(map(_left, damage))
-        for partition, damage in zip(waiting, answers, strict=True)
-        if damage
+        search.partition.key: tuple(_left(answer, search.partition))
+        for search, answer in zip(searches, answers, strict=True)
     }
 
 
-def _reached(partition: SurveyedPartition) -> int:
-    """The offset up to which a log is ingested, by this run or by one with a higher bound."""
-    return max([partition.bounds.next_offset, *(stop for _, stop in partition.covered)])
+def _left(answer: DamageSearch, partition: SurveyedPartition) -> list[LeftRange]:
+    left = [_damage(damage) for damage in answer.found]
+    if answer.stopped_offset is not None:
+        end = partition.bounds.log_end_offset
+        left.append(LeftRange(_UNSEARCHED, answer.stopped_offset, end))
+    return left
 
 
-def _left(damage: DamageFound) -> LeftRange:
+def _damage(damage: DamageFound) -> LeftRange:
     what = f"{DAMAGED}{damage.code} at byte {damage.position} of {damage.segment}"
     return LeftRange(what, damage.start_offset, damage.next_offset)

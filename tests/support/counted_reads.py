@@ -1,0 +1,80 @@
+"""How much a run reads of segments."""
+
+import io
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Self
+
+from seglake.pipelines.progress import RunReporter
+from seglake.pipelines.segment_ingest.ingest import ingest
+from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
+from seglake.pipelines.segment_ingest.run_context import ScanContext
+from seglake.pipelines.settings.settings import Settings
+from seglake.storage.local_storage import LocalStorage
+from seglake.storage.storage import Reader
+from seglake.task_engine.engine import LocalEngine
+
+
+class CountedReads(LocalStorage):
+    """Local disks that count what is read of segments.
+
+    Attributes:
+        opened: folder and name of each segment, as often as it was opened.
+        segment_bytes: of all segments.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.opened: list[str] = []
+        self.segment_bytes = 0
+
+    def open_reader(self, path: str) -> Reader:
+        reader = super().open_reader(path)
+        if not path.endswith(".log"):
+            return reader
+        self.opened.append("/".join(Path(path).parts[-2:]))
+        return _CountedReader(reader, self)
+
+
+class _CountedReader:
+    def __init__(self, reader: Reader, counts: CountedReads) -> None:
+        self._reader = reader
+        self._counts = counts
+
+    @property
+    def size_bytes(self) -> int:
+        return self._reader.size_bytes
+
+    def read(self, position: int, length: int) -> bytes:
+        content = self._reader.read(position, length)
+        self._counts.segment_bytes += len(content)
+        return content
+
+    def __enter__(self) -> Self:
+        self._reader.__enter__()
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._reader.__exit__(*raised)
+
+
+def counted(
+    sources: Path | Iterable[Path],
+    lake: Path,
+    *,
+    isolation: str = "read_uncommitted",
+    **read: object,
+) -> tuple[IngestSummary, CountedReads]:
+    """Ingest the sources into a lake, and count what is read for it.
+
+    Args:
+        read: settings of that section.
+    """
+    storage = CountedReads()
+    settings = Settings.from_mappings([("test", {"read": {"isolation": isolation, **read}})])
+    paths = [sources] if isinstance(sources, Path) else sources
+    with LocalEngine(1) as engine:
+        scan = ScanContext(
+            storage=storage, settings=settings, engine=engine, reporter=RunReporter(io.StringIO())
+        )
+        return ingest([str(path) for path in paths], str(lake), scan), storage
