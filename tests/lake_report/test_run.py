@@ -75,8 +75,9 @@ def test_damaged_partitions_of_the_samples_come_first(tmp_path: Path) -> None:
     look = [str(each.key) for each in report.at(Level.LOOK)]
     assert look == ["v2-zstd-1", "v2-none-1"] == [str(e.key) for e in report.partitions[:2]]
     assert report.headline == (
-        "2163 records recovered from 10 partitions; NOT recovered: 22 offsets hidden by damaged "
-        "bytes (quarantined); 2 of 10 partitions need a look"
+        "2163 records recovered from 10 partitions, 6 of them in transactions that have not ended; "
+        "NOT recovered: 22 offsets hidden by damaged bytes (quarantined); 2 of 10 "
+        "partitions need a look"
     )
     (place,) = report.partitions[0].damage
     assert (place.segment, place.position) == ("v2-zstd-1/00000000000000000000.log", 2879)

@@ -4,6 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from seglake.pipelines.lake_audit.text_report import to_text
+from seglake.pipelines.lake_report.run import report
+from seglake.storage.local_storage import LocalStorage
 from seglake.task_engine.engine import Engine
 from support.accounts import imbalances_of
 from support.audits import audited, checked
@@ -96,6 +99,51 @@ def test_the_same_lake_gets_undecided_records_by_an_option_and_each_once(
         assert undecided(lake) == []
         assert offsets_in(lake, transaction_state="open") == of_states(_LOG, "open")
         assert_sound(lake, data)
+
+
+def test_ingest_audit_and_report_say_how_many_records_are_of_transactions_without_an_end(
+    data: Path, lake: Path, engine: Engine
+) -> None:
+    write_log(data, _LOG, (0, 6))
+    rows = {**_DEAD, "undecided_transactions": "rows"}
+    of_run = ingested(data, lake, isolation="read_committed", engine=engine, read=rows)
+    audit = audited(lake, engine=engine, most_rows=2)
+    of_report = report(str(lake), LocalStorage()).recovery
+    first: dict[int, list[int]] = {}
+    for offset in of_states(_LOG, "open"):
+        (producer_id,) = {
+            row["producer_id"]
+            for row in read_table(lake, "batches")
+            if row["base_offset"] <= offset <= row["last_offset"]
+        }
+        first.setdefault(producer_id, []).append(offset)
+    assert len(first) == 2
+    count = len(of_states(_LOG, "open"))
+    for recovery in (of_run.recovery, audit.recovery, of_report):
+        assert recovery.to_mapping()["open_records"] == count
+        assert f", {count} of them in transactions that have not ended; " in recovery.headline
+    named = audit.to_mapping()["partitions"][0]["open_transactions"]
+    assert named == [
+        {"producer_id": producer_id, "first_offset": offsets[0], "records": len(offsets)}
+        for producer_id, offsets in first.items()
+    ]
+    for producer_id, offsets in first.items():
+        name = f"producer {producer_id}'s transaction from offset {offsets[0]} on"
+        assert f"{name} has not ended: {len(offsets)} records marked open" in to_text(audit)
+
+
+def test_records_are_of_no_open_transaction_once_a_later_run_read_its_end(
+    data: Path, lake: Path
+) -> None:
+    write_log(data, _LOG, (0,))
+    assert rescued(data, lake, undecided_transactions="rows") == 0
+    write_log(data, TransactionLog.of((*_STEPS, commit(1), abort(2), sent(1))), (0,))
+    rescued(data, lake, undecided_transactions="rows")
+    assert len(offsets_in(lake, transaction_state="open")) == len(of_states(_LOG, "open")) + 3
+    audit = audited(lake, most_rows=2)
+    assert audit.recovery.open_records == report(str(lake), LocalStorage()).recovery.open_records
+    (left,) = audit.partitions[0].open_transactions
+    assert (left.producer_id, left.records) == (1, 3)
 
 
 def test_one_run_with_the_option_leaves_no_gap(data: Path, lake: Path) -> None:

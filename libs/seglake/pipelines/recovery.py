@@ -113,6 +113,7 @@ class PartitionRecovery:
     """One partition: records and offsets without one add up to the offsets of its log.
 
     Attributes:
+        open_records: records of transactions that have not ended, which `records` has too.
         lost: by cause; no offsets where nobody knows how many there are.
         no_loss: offsets by cause.
         has_earlier: earlier runs ingested of it, which is not in `records`.
@@ -121,6 +122,7 @@ class PartitionRecovery:
 
     name: str
     records: int
+    open_records: int = 0
     has_earlier: bool = False
     lost: Mapping[Loss, GapRanges] = field(default_factory=dict)
     no_loss: Mapping[NoLoss, int] = field(default_factory=dict)
@@ -155,6 +157,11 @@ class Recovery:
     @property
     def records(self) -> int:
         return sum(each.records for each in self.partitions)
+
+    @property
+    def open_records(self) -> int:
+        """How many of the records are of transactions that have not ended."""
+        return sum(each.open_records for each in self.partitions)
 
     @property
     def lost(self) -> dict[Loss, GapsByPartition]:
@@ -212,6 +219,8 @@ class Recovery:
         having, of = self.giving, len(self.partitions)
         places = f"{'' if having == of else f'{having} of '}{show_count(of, 'partition')}"
         recovered = f"{show_count(self.records, 'record')} recovered from {places}"
+        if self.open_records:
+            recovered += f", {self.open_records} of them in transactions that have not ended"
         said = [_of_cause(cause, found) for cause, found in self.lost.items() if not cause.waits]
         waiting = [_of_cause(cause, found) for cause, found in self.lost.items() if cause.waits]
         parts = [
@@ -248,6 +257,7 @@ class Recovery:
     def to_mapping(self) -> dict[str, Any]:
         return {
             "records": self.records,
+            "open_records": self.open_records,
             "partitions": len(self.partitions),
             "not_recovered_offsets": self.lost_offsets,
             "not_recovered": {

@@ -26,6 +26,7 @@ from seglake.pipelines.lake_audit.ledger import (
     PartitionLedger,
 )
 from seglake.pipelines.lake_audit.offset_spans import Spans, span_problems
+from seglake.pipelines.lake_audit.open_transactions import CellOpenRows, OpenRowsCollector
 from seglake.pipelines.lake_audit.problems import Problem
 from seglake.pipelines.lake_audit.quarantine_checks import Damage, QuarantineSums
 from seglake.pipelines.lake_audit.record_checks import PartitionRecords
@@ -53,6 +54,7 @@ class PartitionFinding:
     shown_gaps: tuple[ShownGap, ...]
     quarantine: QuarantineSums | None
     ends: CellEnds
+    open_rows: CellOpenRows
     problems: tuple[Problem, ...]
 
 
@@ -79,6 +81,7 @@ class _Collected:
         self.records = PartitionRecords(self.blocks, self.refills)
         self.batches = PartitionBatches(self.blocks, *cell.offsets, self.refills)
         self.transactions = PartitionTransactions()
+        self.open_rows = OpenRowsCollector(cell.offsets)
         self.gaps = GapCollector()
         self.damage = Damage()
 
@@ -97,7 +100,9 @@ def _audit(cell: Cell) -> CellFinding:
                     collected.records.add(rows)
                 case BATCHES.name:
                     collected.batches.add(rows)
-                    collected.transactions.add(_current(collected.ledger, rows))
+                    current = _current(collected.ledger, rows)
+                    collected.transactions.add(current)
+                    collected.open_rows.add(current)
                 case GAPS.name:
                     collected.gaps.add(rows)
                 case _:
@@ -148,5 +153,6 @@ def _judged(collected: _Collected, cell: Cell) -> PartitionFinding:
         shown_gaps=tuple(gaps.shown(damage)),
         quarantine=damage.sums() if cell.is_first else None,
         ends=transactions.ends(),
+        open_rows=collected.open_rows.of_cell(),
         problems=tuple(problems),
     )

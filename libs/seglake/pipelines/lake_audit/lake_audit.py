@@ -79,6 +79,7 @@ def _partition(audit: PartitionAudit) -> dict[str, Any]:
         "left_above": None if audit.left is None else audit.left._asdict(),
         "superseded": audit.superseded._asdict(),
         "refilled_records": audit.refilled.records,
+        "open_transactions": [rows._asdict() for rows in audit.open_transactions],
         "problems": [
             {"kind": str(problem.kind), "count": problem.count, "examples": list(problem.examples)}
             for problem in audit.problems

@@ -30,6 +30,7 @@ from seglake.pipelines.lake_audit.ledger import (
     Row,
     partition_ledger,
 )
+from seglake.pipelines.lake_audit.open_transactions import OpenRows, still_open
 from seglake.pipelines.lake_audit.problems import Problem, ProblemKind, joined, problem
 from seglake.pipelines.lake_audit.quarantine_checks import QuarantineSums
 from seglake.pipelines.lake_audit.sums import NOTHING, RangeSums, sums_joined
@@ -88,6 +89,7 @@ class PartitionAudit:
     problems: tuple[Problem, ...]
     superseded: Superseded = NOTHING_LOST
     refilled: RangeSums = NOTHING
+    open_transactions: tuple[OpenRows, ...] = ()
 
     @property
     def covered_offsets(self) -> int:
@@ -157,6 +159,7 @@ def audit_partition(
         problems=tuple(joined(problems)),
         superseded=superseded,
         refilled=refilled,
+        open_transactions=still_open(finding.open_rows for finding in findings),
     )
 
 

@@ -66,10 +66,10 @@ def _recovered(
             no_loss[NoLoss.WITHOUT_RECORD] = without_record
     if row is not None:
         lost |= _left(row, covered)
-    records = 0 if audit is None else audit.totals.records
     return PartitionRecovery(
         name=str(partition),
-        records=records,
+        records=0 if audit is None else audit.totals.records,
+        open_records=sum(rows.records for rows in audit.open_transactions) if audit else 0,
         lost=lost,
         no_loss=no_loss,
         tails={} if audit is None else audit.quarantine.tails,

@@ -112,6 +112,12 @@ def _lines(audit: PartitionAudit, lake: str) -> Iterator[Line]:
     if audit.refilled.batches:
         records = show_count(audit.refilled.records, "record")
         yield "refilled", f"{records} from older copies, which the cleaner had removed elsewhere"
+    for rows in audit.open_transactions[:_MOST_GAPS]:
+        records = show_count(rows.records, "record")
+        name = f"producer {rows.producer_id}'s transaction from offset {rows.first_offset} on"
+        yield "open", f"{name} has not ended: {records} marked open"
+    if len(audit.open_transactions) > _MOST_GAPS:
+        yield "", f"and {len(audit.open_transactions) - _MOST_GAPS} more"
     if audit.superseded.records or audit.superseded.batches:
         records = show_count(audit.superseded.records, "superseded record")
         batches = show_count(audit.superseded.batches, "batch", "batches")

@@ -1,7 +1,9 @@
 """Each partition of a lake, put together from what its tables say. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import NamedTuple
 
 from seglake.kafka_log.observation import Observation
@@ -31,6 +33,7 @@ class LogFacts(NamedTuple):
     gaps: Mapping[LogName, Sequence[GapPiece]]
     seen: Mapping[LogName, Observation]
     damage: Mapping[LogName, Damage]
+    open_records: Mapping[LogName, int] = MappingProxyType({})
 
 
 def partition_reports(
@@ -89,7 +92,8 @@ def _recovery(
 ) -> PartitionRecovery:
     coverage, seen = facts.ledger.coverage(log.source_id), facts.seen.get(log)
     tails = facts.damage.get(log, Damage()).tails
-    return partition_recovery(log, facts.ledger.records(log), strip, coverage, seen, tails)
+    found = partition_recovery(log, facts.ledger.records(log), strip, coverage, seen, tails)
+    return replace(found, open_records=facts.open_records.get(log, 0))
 
 
 def _by_name(log: LogName) -> tuple[str, int, str, str]:

@@ -13,7 +13,7 @@ from seglake.lake.delta_tables import LakeTables
 from seglake.lake.lake_folder import opening
 from seglake.lake.parquet_rows import read_rows
 from seglake.lake.snapshots import Snapshot, read_snapshots
-from seglake.lake.tables import CHECKPOINTS, GAPS, QUARANTINE, SALVAGED_RECORDS, Table
+from seglake.lake.tables import BATCHES, CHECKPOINTS, GAPS, QUARANTINE, SALVAGED_RECORDS, Table
 from seglake.log_tables.observation_rows import NewestPlaces, every_observation
 from seglake.pipelines.lake_report.damage import COLUMNS as DAMAGE_COLUMNS
 from seglake.pipelines.lake_report.damage import SALVAGED_COLUMNS, damage_by_log
@@ -21,6 +21,7 @@ from seglake.pipelines.lake_report.findings import unread_findings
 from seglake.pipelines.lake_report.gap_pieces import gap_pieces
 from seglake.pipelines.lake_report.ledger import Ledger, LogName, Row
 from seglake.pipelines.lake_report.model import LakeReport, ThisRun
+from seglake.pipelines.lake_report.open_rows import open_records
 from seglake.pipelines.lake_report.partitions import LogFacts, partition_reports
 from seglake.pipelines.lake_report.runs import RunTally
 from seglake.pipelines.recovery import Recovery, absent_partitions
@@ -58,7 +59,7 @@ def report(
     with opening(path):
         tables.require()
         salvaged = _salvaged(tables)  # before its damage, so that each row of it is there
-        snapshots = read_snapshots(tables, (QUARANTINE, GAPS, CHECKPOINTS))
+        snapshots = read_snapshots(tables, (BATCHES, QUARANTINE, GAPS, CHECKPOINTS))
     rows = _rows(storage, snapshots, CHECKPOINTS, _LEDGER_COLUMNS)
     ledger = Ledger(rows, snapshots[CHECKPOINTS.name].generation)
     gaps = gap_pieces(storage, snapshots[GAPS.name].files, ledger)
@@ -69,7 +70,8 @@ def report(
     runs.recorded(gaps, ledger)
     damaged_rows = _rows(storage, snapshots, QUARANTINE, DAMAGE_COLUMNS)
     damage = damage_by_log(damaged_rows, ledger, salvaged)
-    facts = LogFacts(ledger, gaps, seen, damage)
+    waiting = open_records(storage, snapshots[BATCHES.name].files, seen, ledger)
+    facts = LogFacts(ledger, gaps, seen, damage, waiting)
     unread = [place for newest in places.values() for place in newest.places]
     told = [*(this_run.findings if this_run else ()), *unread_findings(unread)]
     partitions = partition_reports(facts, told, now=made_at, stuck_after=stuck_after)

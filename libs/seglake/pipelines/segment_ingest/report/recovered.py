@@ -49,10 +49,15 @@ def recovery_of(
         repaired[result.key] = repaired.get(result.key, 0) + result.totals.records
     gaps = gaps_of_run(committed, repairs.rounds)
     refilled = _refilled(repairs.refills.results)
+    open_rows: dict[PartitionKey, int] = {}
+    for result in (*committed, *repairs.results, *repairs.refills.results):
+        count = sum(report.open_rows for report in result.reports)
+        open_rows[result.key] = open_rows.get(result.key, 0) + count
     partitions = [
         PartitionRecovery(
             name=str(log.key),
             records=(records := _records(own) + repaired.get(log.key, 0)),
+            open_records=open_rows.get(log.key, 0),
             has_earlier=not own and bool(coverage.ranges(log.key)),
             lost=_lost(log, coverage, repairs.standing.get(log.key, ())),
             no_loss=_no_loss(own, records, gaps.get(log.key, {}), refilled.get(log.key, 0)),
