@@ -178,7 +178,9 @@ def test_what_lies_below_the_first_segment_is_remote_only_where_there_is_a_remot
     has_remote_tier: bool, data: Path, lake: Path
 ) -> None:
     segments = made_segments("orders", 0, [20, 40])
-    write_over(data, [Partition("orders", 0, segments, log_start_offset=5)])
+    epochs = [(0, 0 if has_remote_tier else 20)]
+    written = Partition("orders", 0, segments, log_start_offset=5, leader_epochs=epochs)
+    write_over(data, [written])
     if has_remote_tier:
         (data / "remote-log-index-cache").mkdir()
     ingested(data, lake)

@@ -4,6 +4,7 @@ import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from support.encoder import delete_segment
 from support.lake_accounts import incomplete, records_of, rows_of, unpublished
 from support.made_logs import make_log_dir
 from support.named_points import Point, held
@@ -83,8 +84,7 @@ def _roll(disk: Path) -> None:
 
 
 def _delete_oldest(disk: Path) -> None:
-    for path in (disk / _PAYMENTS).glob(f"{0:020}.*"):
-        path.unlink()
+    delete_segment(disk / _PAYMENTS, 0)
 
 
 def _tear(disk: Path) -> None:

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from seglake.kafka_log.log_starts import lost_offsets
+from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.read_policy import Isolation, ReadPolicy, UpperBound
 from seglake.kafka_log.replica import Replica
 from seglake.kafka_log.segment_survey import SegmentSurvey
@@ -19,6 +21,7 @@ class LogBounds:
     Attributes:
         remote_offset: from here to the log start the log is in the remote tier only; the log start
             where it has none.
+        lost: offsets below the first segment that Kafka did not delete, None if none is known.
         next_offset: up to where this run takes: high watermark or log end, and in read_committed
             not beyond the first offset of a transaction that it waits for.
         high_watermark: as the checkpoint says, None when it says nothing.
@@ -42,6 +45,7 @@ class LogBounds:
     passed: tuple[OpenTransaction, ...] = ()
     newest_ms: int | None = None
     unknown_outcomes: tuple[UnknownOutcome, ...] = ()
+    lost: OffsetRange | None = None
 
 
 def bounds_of(
@@ -88,6 +92,7 @@ def bounds_of(
         passed=tuple(passed),
         newest_ms=newest_ms,
         unknown_outcomes=transactions.unknown_outcomes,
+        lost=lost_offsets(replica),
     )
 
 

@@ -97,6 +97,8 @@ class Replica:
         last_side_file: the one with the highest offset in its name.
         directory_id: of the log dir, by its meta.properties; None before Kafka 3.7.
         planned_start_offset: where the log began when this run planned to read what has gone since.
+        deleting: where the segments begin that the broker is deleting (`.deleted`), in order.
+        start_of_copies: up to here other copies prove that Kafka deleted the log.
     """
 
     key: PartitionKey
@@ -112,6 +114,8 @@ class Replica:
     takes_id_of_lake: bool = False
     planned_start_offset: int | None = None
     directory_id: str | None = None
+    deleting: tuple[int, ...] = ()
+    start_of_copies: int = 0
 
     @property
     def log_start_offset(self) -> int:

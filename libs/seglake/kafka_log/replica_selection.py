@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from seglake.kafka_log.leader_epochs import OPEN_END, LeaderEpochs, leader_epochs_of
+from seglake.kafka_log.log_starts import start_proved_by
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.kafka_log.segment_survey import SegmentSurvey
 
@@ -223,6 +224,7 @@ def _informed(copy: Replica, copies: Sequence[Replica]) -> Replica:
     high_watermark = max((mark for mark in marks if mark is not None), default=None)
     return replace(
         copy,
+        start_of_copies=start_proved_by(copy, copies),
         checkpoints=replace(
             checkpoints,
             has_high_watermarks=checkpoints.has_high_watermarks or high_watermark is not None,

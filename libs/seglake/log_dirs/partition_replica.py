@@ -20,8 +20,10 @@ from seglake.log_dirs.unread_files import (
 )
 from seglake.segment_codec.known_names import Place
 from seglake.segment_codec.log_dir import (
+    FileKind,
     FolderKind,
     PartitionFolder,
+    SkipReason,
     TopicPartition,
     TwoSpellingsError,
     parse_metadata_snapshot_name,
@@ -68,6 +70,7 @@ def read_folder(
         folders = [name for name in strange if storage.join(path, name) not in named]
         notes += not_kafkas(path, _unknown(content.unknown, folders))
         topic_id = read_topic_id(storage, content.by_name, notes, implausible=unreadable)
+        # Read after the folder was listed: a log start that retention moves meanwhile is in it.
         epochs = read_epochs(storage, content.by_name, notes, unreadable)
         key = PartitionKey(folder.topic, folder.partition, topic_id)
         checkpoints = _checkpoints(files, key, content, notes)
@@ -98,6 +101,7 @@ def read_folder(
         unread=tuple(segment for _, segment in sorted((packed | lost).items())),
         last_side_file=last,
         directory_id=files.directory_id,
+        deleting=_deleting(content),
     )
     # Of another than a live folder they may be what its broker is about to drop.
     is_live = folder.kind is FolderKind.LIVE
@@ -107,6 +111,15 @@ def read_folder(
     unreadable |= {entry.path: without(entry, entry.problem) for entry in content.unreadable}
     removed = removed_segments(content.skipped, content.by_name)
     return ReadFolder(replica, notes, unread if is_live else [], unreadable, removed)
+
+
+def _deleting(content: PartitionFiles) -> tuple[int, ...]:
+    """Return where the segments begin that the broker is deleting, in order."""
+    return tuple(
+        skipped.file.base_offset
+        for skipped in content.skipped
+        if skipped.reason is SkipReason.DELETED and skipped.file.kind is FileKind.LOG
+    )
 
 
 def _unknown(names: Iterable[str], folders: Iterable[str]) -> list[str]:

@@ -74,7 +74,10 @@ class NoLoss(StrEnum):
         return cause
 
     COMPACTED = ("compacted", "compacted")
-    DELETED = ("deleted", "deleted")
+    DELETED = (
+        "deleted",
+        "below the log start, deleted as far as the broker's files tell",
+    )
     WITHOUT_RECORD = (
         "without_record",
         "in batches without a record of theirs (transaction markers, aborted, compacted)",

@@ -18,6 +18,7 @@ from seglake.pipelines.segment_ingest.planning.second_listing import retryable_r
 from support import broker_disks
 from support.accounts import imbalances_of
 from support.cases import cases
+from support.encoder import delete_segment
 from support.ingest_drivers import WAVES
 from support.lakes import Sections, ingested, oracle_record, read_table
 from support.made_logs import made_records, make_log_dir
@@ -38,8 +39,7 @@ def source(data: Path) -> Path:
 
 def _delete(source: Path, *base_offsets: int, topic: str = "orders") -> None:
     for base_offset in base_offsets:
-        for path in (source / f"{topic}-0").glob(f"{base_offset:020d}.*"):
-            path.unlink()
+        delete_segment(source / f"{topic}-0", base_offset)
 
 
 def _gap_rows(lake: Path) -> list[tuple[int, int, str, str | None]]:

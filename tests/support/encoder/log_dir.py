@@ -18,7 +18,8 @@ class Partition:
 
     None for high watermark and recovery point means the log end; None for the log start means no
     line in its checkpoint, as Kafka leaves it when it is the first segment's base. `leader_epochs`
-    are pairs of epoch and start offset. `folder_suffix` is for `.<hex>-delete` and `-future`.
+    are pairs of epoch and start offset, cut at the log start as Kafka cuts them. `folder_suffix` is
+    for `.<hex>-delete` and `-future`.
     """
 
     topic: str
@@ -30,6 +31,15 @@ class Partition:
     topic_id: uuid.UUID | None = None
     leader_epochs: Sequence[tuple[int, int]] = ((0, 0),)
     folder_suffix: str = ""
+
+    @property
+    def kept_epochs(self) -> list[tuple[int, int]]:
+        """The leader epochs from the log start on: the one that spans it begins there."""
+        start = self.log_start_offset
+        if start is None:
+            start = self.segments[0].base_offset if self.segments else 0
+        below = [(epoch, start) for epoch, first in self.leader_epochs if first < start]
+        return below[-1:] + [each for each in self.leader_epochs if each[1] >= start]
 
     @property
     def log_end_offset(self) -> int:
@@ -88,12 +98,20 @@ def write_partition(log_dir: Path, partition: Partition) -> WrittenPartition:
     folder.mkdir(parents=True)
     written = tuple(write_segment(folder, segment) for segment in partition.segments)
     if partition.leader_epochs:
-        lines = [f"{epoch} {start_offset}" for epoch, start_offset in partition.leader_epochs]
+        lines = [f"{epoch} {start_offset}" for epoch, start_offset in partition.kept_epochs]
         (folder / "leader-epoch-checkpoint").write_text(checkpoint_text(lines))
     if partition.topic_id is not None:
         text = f"version: 0\ntopic_id: {topic_id_text(partition.topic_id)}"
         (folder / "partition.metadata").write_text(text)
     return WrittenPartition(folder, written)
+
+
+def delete_segment(folder: Path, base_offset: int) -> None:
+    """Delete a partition's first segment as retention does, in a log of leader epoch 0."""
+    for path in folder.glob(f"{base_offset:020}.*"):
+        path.unlink()
+    start = min((int(path.stem) for path in folder.glob("*.log")), default=0)
+    (folder / "leader-epoch-checkpoint").write_text(checkpoint_text([f"0 {start}"]))
 
 
 def write_checkpoint(path: Path, offsets: Mapping[tuple[str, int], int]) -> None:

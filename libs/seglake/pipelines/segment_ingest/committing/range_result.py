@@ -17,6 +17,7 @@ from seglake.pipelines.segment_ingest.planning.plan import RangePlan, RemainingG
 from seglake.segment_decoding.tasks import SplitReport, Totals
 
 _OPEN = "of a transaction that has not ended"
+_LOST = "below the first segment, and by leader-epoch-checkpoint not deleted by Kafka"
 _JUST_GONE = "its segment was deleted while the run read the log"
 
 
@@ -76,12 +77,8 @@ def combine_reports(plan: RangePlan, reports: Sequence[SplitReport]) -> RangeRes
             )
             is_remote = plan.remote_offset <= start and following <= plan.log_start_offset
             cause = GapCause.REMOTE if is_remote else cause
-            has_just_gone = (
-                plan.remaining_gap is None
-                and cause is GapCause.DELETED
-                and start >= plan.first_log_start_offset
-            )
-            gap = Gap(start, following, cause, _JUST_GONE if has_just_gone else None)
+            cause = GapCause.MISSING if _is_lost(plan, start, following) else cause
+            gap = Gap(start, following, cause, _detail(plan, start, following, cause))
             if gaps and _is_one(gaps[-1], gap):
                 gaps[-1] = gaps[-1]._replace(next_offset=following)
             else:
@@ -103,6 +100,18 @@ def combine_reports(plan: RangePlan, reports: Sequence[SplitReport]) -> RangeRes
         next_offset=max(end, cursor),
         totals=_totals(reports),
     )
+
+
+def _is_lost(plan: RangePlan, start: int, stop: int) -> bool:
+    return plan.lost is not None and plan.lost[0] <= start and stop <= plan.lost[1]
+
+
+def _detail(plan: RangePlan, start: int, stop: int, cause: GapCause) -> str | None:
+    """Return what is known of a hole besides its cause."""
+    if _is_lost(plan, start, stop):
+        return _LOST
+    is_first = plan.remaining_gap is None and cause is GapCause.DELETED
+    return _JUST_GONE if is_first and start >= plan.first_log_start_offset else None
 
 
 def _totals(reports: Sequence[SplitReport]) -> Totals:
@@ -135,6 +144,7 @@ def _is_one(before: Gap, gap: Gap) -> bool:
 def _edges(plan: RangePlan, start: int, stop: int) -> list[int]:
     """Where the cause of a hole may change, from its start to its end."""
     edges = {plan.remote_offset, plan.log_start_offset, plan.first_log_start_offset}
+    edges.update(plan.lost or ())
     if plan.remaining_gap is not None:
         edges.update(plan.remaining_gap.explained_range or ())
     return [start, *sorted(edge for edge in edges if start < edge < stop), stop]

@@ -50,6 +50,7 @@ class RangePlan:
 
     Attributes:
         log_start_offset, remote_offset, cleaner_offset: of the log that is read.
+        lost: offsets below the first segment of that log that Kafka did not delete.
         first_log_start_offset: where that log began when this run listed it for the first time.
         bounds: the log's, as this run saw them; None for a repair, which says nothing new of them.
         leader_epochs: the log's; those of single batches may be false. None are told of a repair.
@@ -66,6 +67,7 @@ class RangePlan:
     remote_offset: int
     first_log_start_offset: int
     cleaner_offset: int
+    lost: OffsetRange | None = None
     bounds: LogBounds | None = None
     leader_epochs: LeaderEpochs = UNKNOWN_EPOCHS
     remaining_gap: RemainingGap | None = None
@@ -170,6 +172,7 @@ def _range_plan(
         remote_offset=bounds.remote_offset,
         first_log_start_offset=bounds.log_start_offset if listed_first is None else listed_first,
         cleaner_offset=replica.checkpoints.cleaner_offset or 0,
+        lost=bounds.lost,
         bounds=bounds,
         leader_epochs=partition.choice.leader_epochs,
     )

@@ -4,11 +4,17 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from seglake.kafka_log.gap_ranges import GapRanges, GapsByCause, GapTally, gaps_joined
 from seglake.kafka_log.offset_gaps import GapCause
-from seglake.kafka_log.offset_ranges import OffsetRange, merged
+from seglake.kafka_log.offset_ranges import OffsetRange, common, merged
 from seglake.kafka_log.replica import PartitionKey
 from seglake.log_tables.current_gaps import CurrentGap
 from seglake.pipelines.offset_places import GapsByPartition
-from seglake.pipelines.recovery import LOSS_OF_GAP, NO_LOSS_OF_GAP, loss_lines, no_loss_lines
+from seglake.pipelines.recovery import (
+    LOSS_OF_GAP,
+    NO_LOSS_OF_GAP,
+    gaps_in,
+    loss_lines,
+    no_loss_lines,
+)
 from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
 from seglake.pipelines.segment_ingest.planning.plan import RangePlan
 from seglake.pipelines.segment_ingest.repair.repair import RepairResult
@@ -59,14 +65,17 @@ def gaps_of_run(
 
 
 def expected_gaps(plans: Iterable[RangePlan]) -> dict[str, GapsByPartition]:
-    """What a dry run knows of gaps: what lies in the remote tier only."""
+    """What a dry run knows of gaps: what lies in the remote tier only, and lost first segments."""
     found: list[GapsByPlace] = []
     for plan in plans:
-        start = max(plan.start_offset, plan.remote_offset)
-        stop = min(plan.next_offset, plan.log_start_offset)
-        if start < stop:
-            gap = GapRanges(1, stop - start, ((start, stop),))
-            found.append({str(GapCause.REMOTE): {str(plan.key): gap}})
+        offsets = [(plan.start_offset, plan.next_offset)]
+        for cause, within in (
+            (GapCause.REMOTE, (plan.remote_offset, plan.log_start_offset)),
+            (GapCause.MISSING, plan.lost),
+        ):
+            parts = [] if within is None else common(offsets, within)
+            if parts:
+                found.append({str(cause): {str(plan.key): gaps_in(parts)}})
     return joined_places(*found)
 
 
