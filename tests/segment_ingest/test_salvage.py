@@ -322,8 +322,8 @@ def test_bytes_that_are_not_kept_whole_are_named(tmp_path: Path) -> None:
     )
     assert salvaged_rows(lake) == []
     assert (
-        "not salvaged: 1 quarantined batch of which quarantine has not all bytes "
-        "(quarantine.max_raw_bytes)"
+        "not salvaged: 1 quarantined batch kept only in part: raise quarantine.max_raw_bytes and "
+        "ingest again (damaged batches into a new lake)"
     ) in summary.to_text()
 
 

@@ -72,22 +72,24 @@ def salvage(task: SalvageTask) -> SalvageReport:
     wanted = dict(task.batches)
     with _Output(task) as output:
         for rows in read_rows(task.storage, task.path, [*PLACE_COLUMNS, "raw"]):
-            for row in rows.to_pylist():
+            raws = rows.column("raw")
+            for index, row in enumerate(rows.select(PLACE_COLUMNS).to_pylist()):
                 place = tuple(row[name] for name in PLACE_COLUMNS)
-                batch = wanted.pop(place, None) if row["raw"] is not None else None
-                if batch is None:
+                raw = raws[index].as_py() if place in wanted else None
+                if raw is None:
                     continue
+                batch = wanted.pop(place)
                 try:
                     found = salvaged_rows(
                         batch,
-                        row["raw"],
+                        raw,
                         source_id=task.source_id,
                         run_id=task.run_id,
                         salvaged_at_us=task.salvaged_at_us,
                         max_bytes=task.max_bytes,
                     )
                 except DefectError as error:
-                    if not (batch.is_of_loser and holds_no_record(row["raw"])):
+                    if not (batch.is_of_loser and holds_no_record(raw)):
                         refused[error.code] += 1
                     continue
                 output.write(found)

@@ -13,21 +13,20 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from seglake.kafka_log.replica import PartitionKey
 from seglake.lake.delta_tables import Handle
 from seglake.lake.guarded_append import append_lacking
 from seglake.lake.parquet_files import DataFile
-from seglake.lake.parquet_rows import distinct_rows, read_rows
+from seglake.lake.parquet_rows import distinct_rows, plain_texts, read_rows
 from seglake.lake.tables import QUARANTINE, SALVAGED_RECORDS
 from seglake.log_tables.coverage import Coverage
 from seglake.log_tables.salvaged_rows import DamagedBatch
-from seglake.pipelines.segment_ingest.repair.resolutions import (
-    QUARANTINE_COLUMNS,
-    region_of,
-    unresolved,
-)
+from seglake.pipelines.losing_tails import TailKind
+from seglake.pipelines.segment_ingest.repair.resolutions import region_of, unresolved
 from seglake.pipelines.segment_ingest.repair.salvaged import Salvaged
-from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import WON
 from seglake.pipelines.segment_ingest.run_context import RunContext, published
 from seglake.segment_codec.errors import DefectCode
 from seglake.segment_decoding.salvage_task import (
@@ -40,6 +39,11 @@ from seglake.segment_decoding.salvage_task import salvage as salvage_task
 
 APP = "seglake/salvage"
 _WRONG_CHECKSUMS = frozenset({DefectCode.CRC_MISMATCH, DefectCode.INNER_CRC_MISMATCH})
+_QUARANTINE_COLUMNS = (
+    *(*PLACE_COLUMNS, "topic_id", "generation", "resolution", "defect_code", "defect_detail"),
+    *("previous_offset", "next_offset", "base_offset", "last_offset"),
+    *("expected_crc", "length_bytes", "raw_is_complete"),
+)
 
 # Any: columns have many types.
 Row = Mapping[str, Any]
@@ -147,15 +151,26 @@ def _found(context: RunContext, coverage: Coverage) -> _Found:
 
 def _quarantined(context: RunContext, coverage: Coverage) -> dict[PartitionKey, list[Row]]:
     """Return the rows of quarantine of the selected topics, each with the path of its file."""
-    takes_topic = context.settings.select.takes_topic
+    settings, takes_topic = context.settings, context.settings.select.takes_topic
+    codes = {
+        *(_WRONG_CHECKSUMS if settings.read.salvage else ()),
+        *((DefectCode.REPLICA_CONFLICT,) if settings.takes_losing_tails else ()),
+    }
     rows: dict[PartitionKey, list[Row]] = {}
     for path in context.tables.file_paths(QUARANTINE):
-        for table in read_rows(context.storage, path, [*QUARANTINE_COLUMNS]):
-            for row in table.to_pylist():
+        for table in read_rows(context.storage, path, _QUARANTINE_COLUMNS):
+            for row in _of_codes(table, codes).to_pylist():
                 if row["source_id"] == context.source_id and takes_topic(row["topic"]):
                     key = coverage.key_of(row, row["topic"])
                     rows.setdefault(key, []).append({**row, "path": path})
     return rows
+
+
+def _of_codes(rows: pa.Table, codes: Iterable[DefectCode]) -> pa.Table:
+    """Return the rows with one of the codes, and all that resolve damage, whatever its code."""
+    plain = plain_texts(rows)
+    wanted = pc.is_in(plain.column("defect_code"), pa.array(sorted(codes), pa.string()))
+    return plain.filter(pc.or_(wanted, pc.is_valid(plain.column("resolution"))))
 
 
 def _standing(key: PartitionKey, rows: Iterable[Row], coverage: Coverage) -> Iterator[Row]:
@@ -175,7 +190,8 @@ def _lost(rows: Iterable[Row]) -> Iterator[Row]:
     """
     first: dict[Identity, Row] = {}
     for row in rows:
-        if row["defect_code"] == DefectCode.REPLICA_CONFLICT and WON not in row["defect_detail"]:
+        is_conflict = row["defect_code"] == DefectCode.REPLICA_CONFLICT
+        if is_conflict and TailKind.of(row["defect_detail"]) is not None:
             batch = row["last_offset"], row["expected_crc"], row["length_bytes"]
             first[batch] = min(first.get(batch, row), row, key=_listing_order)
     yield from first.values()

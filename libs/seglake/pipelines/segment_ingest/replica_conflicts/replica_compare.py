@@ -37,9 +37,6 @@ from seglake.storage.storage import Storage
 
 K = TypeVar("K")
 
-WON = "won an election, but the tables have"
-"""How the row says of a batch that a retake ingests it."""
-
 
 @dataclass(frozen=True, slots=True)
 class CompareRequest:
@@ -377,7 +374,7 @@ def _detail(conflict: _Conflict) -> str:
         return f"{here} lost an election; the log that won has nothing valid there"
     verbs = {
         ConflictKind.LOST: "lost an election to",
-        ConflictKind.CONTRADICTS: WON,
+        ConflictKind.CONTRADICTS: "won an election, but the tables have",
         ConflictKind.DIFFERS: "differs from",
         ConflictKind.UNDECIDED: "differs from",
     }

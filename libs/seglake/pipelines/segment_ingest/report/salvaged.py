@@ -26,8 +26,8 @@ def shown_salvaged(salvaged: Salvaged) -> list[str]:
         lines.append(f"not salvaged: {batches} whose structure is not whole ({reasons})")
     if salvaged.cut_batches:
         lines.append(
-            f"not salvaged: {_batches(salvaged.cut_batches)} of which quarantine has not all bytes "
-            "(quarantine.max_raw_bytes)"
+            f"not salvaged: {_batches(salvaged.cut_batches)} kept only in part: raise "
+            "quarantine.max_raw_bytes and ingest again (damaged batches into a new lake)"
         )
     return lines
 
