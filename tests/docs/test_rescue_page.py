@@ -57,7 +57,7 @@ def reader_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Reade
 @pytest.mark.parametrize(
     ("name", "looks"),
     [
-        ("06_transactions", [f"3 {_INGEST} --report report.html"]),
+        ("06_transactions", [f"3 {_INGEST} --dry-run", f"3 {_INGEST} --report report.html"]),
         ("08_replicas", []),
         ("11_kraft", []),
         ("05_compacted", []),
