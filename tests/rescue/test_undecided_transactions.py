@@ -13,7 +13,7 @@ from support.audits import audited, checked
 from support.broker_disks import log_dir, partitions
 from support.lakes import ingested, read_table
 from support.oracle import Isolation, expected_records
-from support.transaction_logs import TransactionLog, abort, commit, sent, write_log
+from support.transaction_logs import TransactionLog, abort, commit, damage_batch, sent, write_log
 from support.views import viewed
 
 _SCENARIO = "06_transactions"
@@ -144,6 +144,34 @@ def test_records_are_of_no_open_transaction_once_a_later_run_read_its_end(
     assert audit.recovery.open_records == report(str(lake), LocalStorage()).recovery.open_records
     (left,) = audit.partitions[0].open_transactions
     assert (left.producer_id, left.records) == (1, 3)
+
+
+def test_rows_of_the_same_disk_are_not_said_to_come_from_older_copies(
+    data: Path, lake: Path
+) -> None:
+    write_log(data, _LOG, (0, 6))
+    read = {**_DEAD, "older_copies": True}
+    ingested(data, lake, isolation="read_committed", read=read)
+    read |= {"undecided_transactions": "rows"}
+    summary = ingested(data, lake, isolation="read_committed", read=read)
+    count = len(of_states(_LOG, "open"))
+    assert (summary.counts.open_rows, summary.refilled) == (count, {})
+    assert f"rows of transactions that have not ended: {count} in orders-0" in summary.to_text()
+    assert "older copies" not in summary.to_text()
+    assert "removed elsewhere, or that were undecided before" in to_text(audited(lake))
+
+
+def test_a_damaged_abort_that_txnindex_names_is_in_doubt_for_no_other_producer(
+    data: Path, lake: Path
+) -> None:
+    log = TransactionLog.of([sent(), sent(1), sent(2), abort(2), sent()])
+    write_log(data, log, (0,), has_end_snapshot=False)
+    damage_batch(data, log, (0,), 3)
+    summary = ingested(data, lake, isolation="read_committed", read=_DEAD)
+    assert summary.findings.unknown_outcomes == []
+    assert any("the abort of producer 2" in note for note in summary.notes)
+    undecided_gaps = [gap for gap in read_table(lake, "gaps") if gap["cause"] == "undecided"]
+    assert [(gap["start_offset"], gap["next_offset"]) for gap in undecided_gaps] == [(3, 6)]
 
 
 def test_one_run_with_the_option_leaves_no_gap(data: Path, lake: Path) -> None:

@@ -60,8 +60,10 @@ class Evidence:
     ) -> None:
         self._markers = Markers(markers)
         self._aborted: dict[int, list[AbortedTransaction]] = {}
-        for entry in sorted(aborted, key=attrgetter("last_offset")):
+        entries = sorted(aborted, key=attrgetter("last_offset"))
+        for entry in entries:
             self._aborted.setdefault(entry.producer_id, []).append(entry)
+        self._abort_ends = sorted({(e.last_offset, e.producer_id) for e in entries})
         self._snapshot = snapshot
         self._damage = tuple(damage)
 
@@ -75,6 +77,8 @@ class Evidence:
         """What became in the damage of a transaction that was open before it."""
         marker = self._markers.next_marker(transaction.producer_id, damage.start_offset - 1)
         if marker is not None and marker.offset in damage.offsets:
+            return Verdict.NO_END
+        if self._is_of_others(transaction.producer_id, damage):
             return Verdict.NO_END
         aborted = self.next_aborted(transaction.producer_id, damage.start_offset)
         if aborted is not None and aborted.first_offset <= transaction.first_offset:
@@ -91,6 +95,14 @@ class Evidence:
         # It ended before the one that was aborted began.
         is_indexed = self._is_indexed(damage, aborted.first_offset)
         return Verdict.COMMITTED if is_indexed else Verdict.UNCERTAIN
+
+    def _is_of_others(self, producer_id: int, damage: Damage) -> bool:
+        """Whether each damaged offset is the abort of another producer: a marker fills one."""
+        start = bisect_left(self._abort_ends, (damage.start_offset,))
+        stop = bisect_left(self._abort_ends, (damage.next_offset,))
+        named = self._abort_ends[start:stop]
+        is_filled = len({offset for offset, _ in named}) == len(damage.offsets)
+        return is_filled and all(producer != producer_id for _, producer in named)
 
     def _by_snapshot(self, transaction: OpenTransaction, damage: Damage) -> Verdict:
         if self._snapshot is None or self._snapshot.offset < damage.next_offset:

@@ -111,7 +111,10 @@ def _lines(audit: PartitionAudit, lake: str) -> Iterator[Line]:
             yield "", f"above limits.max_decompressed_batch_bytes, up to {HIGHEST_LIMIT}: {command}"
     if audit.refilled.batches:
         records = show_count(audit.refilled.records, "record")
-        yield "refilled", f"{records} from older copies, which the cleaner had removed elsewhere"
+        yield (
+            "refilled",
+            f"{records} that the cleaner had removed elsewhere, or that were undecided before",
+        )
     for rows in audit.open_transactions[:_MOST_GAPS]:
         records = show_count(rows.records, "record")
         name = f"producer {rows.producer_id}'s transaction from offset {rows.first_offset} on"

@@ -13,10 +13,14 @@ from seglake.pipelines.segment_ingest.report.gap_report import GapsByPlace
 
 
 def refilled_records(refills: RefillResult) -> dict[str, int]:
-    """Count the records that older copies brought, or of a dry run would bring, by partition."""
+    """Count the records that older copies brought, or of a dry run would bring, by partition.
+
+    Those of open transactions come the same way, and no cleaner removed them.
+    """
     found = Counter({} if refills.results else refills.expected)
     for result in refills.results:
-        found[str(result.key)] += result.totals.records
+        open_rows = sum(report.open_rows for report in result.reports)
+        found[str(result.key)] += result.totals.records - open_rows
     return {name: count for name, count in found.items() if count}
 
 

@@ -94,7 +94,7 @@ def summarize(facts: RunFacts) -> IngestSummary:
     gaps = without_refilled(recorded_gaps(committed, repairs.rounds), repairs.refills.results)
     if context.is_dry_run:
         gaps = expected_gaps(plan for done in rounds for plan in done.ranges)
-    odd_rows, damaged = _odd_rows(committed), damaged_spans(both)
+    odd_rows, damaged = _odd_rows(both), damaged_spans(both)
     defects, planned = defect_counts(both), _planned(facts)
     expected = {range_.partition: 1 for range_ in planned.planned_ranges if range_.is_damage}
     limits = context.settings.limits
@@ -184,7 +184,7 @@ def _counts(
         quarantined_bytes=quarantined_bytes,
         repaired_gaps=len(repairs.results),
         repaired_records=sum(result.totals.records for result in repairs.results),
-        refilled_records=sum(result.totals.records for result in repairs.refills.results),
+        refilled_records=sum(refilled_records(replace(repairs.refills, expected={})).values()),
         missing_offsets=offset_count(gaps.get(GapCause.MISSING, {})),
         **{name: sum(counts.values()) for name, counts in odd_rows.items()},
     )
