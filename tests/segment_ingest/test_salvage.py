@@ -169,8 +169,8 @@ def test_rows_say_where_the_damage_lies_and_lead_to_quarantine(tmp_path: Path) -
         }
     ]
     assert (
-        "salvaged: 5 untrusted records of 1 quarantined batch in orders-0 (5); they are in "
-        "salvaged_records, not in records"
+        "salvaged: 5 records of 1 quarantined batch in orders-0 (5); they are in "
+        "salvaged_records (damage: what may be wrong), not in records"
     ) in summary.to_text()
 
 
@@ -192,7 +192,8 @@ def test_report_and_audit_say_how_many_were_salvaged(tmp_path: Path) -> None:
     (place,) = partition.damage
     assert (place.salvaged_records, partition.records) == (5, 35)
     assert (
-        "salvaged: 5 untrusted records of 1 quarantined batch, in salvaged_records and nowhere else"
+        "salvaged: 5 records of 1 quarantined batch, in salvaged_records "
+        "(damage: what may be wrong) and nowhere else"
     ) in to_text(audited(lake))
 
 
@@ -311,7 +312,7 @@ def test_what_is_salvaged_is_said_though_the_commits_answer_is_lost(
     summary = ingested(other, lake, read=SALVAGE)
     assert failures == ["the answer was lost"]
     assert summary.salvaged.records == {"payments-0": 5}
-    assert "salvaged: 5 untrusted records" in summary.to_text()
+    assert "salvaged: 5 records" in summary.to_text()
     assert len(salvaged_rows(lake)) == 10
 
 

@@ -34,9 +34,10 @@ def to_text(audit: LakeAudit, *, is_quiet: bool = False) -> str:
     lines += _cut([f"problem: {text}" for text in audit.problems], _MOST_LINES)
     lines += _cut([f"note: {text}" for text in audit.notes], _MOST_LINES)
     if audit.salvaged.batches:
-        records = show_count(audit.salvaged.records, "untrusted record")
+        records = show_count(audit.salvaged.records, "record")
         batches = show_count(audit.salvaged.batches, "quarantined batch", "quarantined batches")
-        lines.append(f"salvaged: {records} of {batches}, in salvaged_records and nowhere else")
+        place = "in salvaged_records (damage: what may be wrong) and nowhere else"
+        lines.append(f"salvaged: {records} of {batches}, {place}")
     for name, partition in zip(names, shown, strict=True):
         if len(name) > width:
             lines.append(name)

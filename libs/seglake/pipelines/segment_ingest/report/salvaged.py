@@ -9,10 +9,11 @@ def shown_salvaged(salvaged: Salvaged) -> list[str]:
     """Return what to say of it; nothing if there was nothing to salvage."""
     lines = []
     if salvaged.batches:
-        records = show_count(sum(salvaged.records.values()), "untrusted record")
+        records = show_count(sum(salvaged.records.values()), "record")
         lines.append(
             f"salvaged: {records} of {_batches(sum(salvaged.batches.values()))} in "
-            f"{named_counts(salvaged.records)}; they are in salvaged_records, not in records"
+            f"{named_counts(salvaged.records)}; they are in salvaged_records "
+            "(damage: what may be wrong), not in records"
         )
     if planned := salvaged.planned_batches:
         lines.append(
