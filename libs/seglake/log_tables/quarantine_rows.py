@@ -23,6 +23,10 @@ _STOPS_RECOVERY = frozenset(
 )
 
 
+IDENTITY = ("broker_id", "segment", "position", "raw_sha256")
+"""Columns that name the same bytes at the same place."""
+
+
 class RawBytes(NamedTuple):
     """The damaged bytes as far as they are kept; the hash is of what is kept."""
 

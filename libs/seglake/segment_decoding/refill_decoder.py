@@ -3,10 +3,11 @@
 A copy from before a compaction has what the lake's batches lack, and batches where the lake has
 gaps. It is decoded as if it was ingested alone, so that transactions and damage count as they do
 there. Then rows of offsets that the lake has are dropped, and so are batches that bring nothing.
-Damage of the copy is none of the lake's: it is not recorded.
+Damage is kept if it may hide offsets that the lake lacks, once.
 """
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,11 +15,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, merged
 from seglake.lake.parquet_rows import NULL_NUMBER
 from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS
+from seglake.log_tables.quarantine_rows import IDENTITY
 from seglake.segment_codec.transactions import TransactionState
-from seglake.segment_decoding.decoded_rows import DecodedRows
+from seglake.segment_decoding.decoded_rows import DecodedRows, Row
 from seglake.segment_decoding.split_counts import exact_sum
 from seglake.segment_decoding.split_decoder import SplitDecoder
 from seglake.segment_decoding.tasks import (
@@ -46,13 +49,19 @@ class RefillDecoder:
         self._open_rows = 0
         self._times_ms: list[int] = []
         self._spans: list[OffsetRange] = []
+        self._hidden: list[OffsetRange] = []
+        self._damage = _Damage(split, wanted)
 
     def rows(self) -> Iterator[DecodedRows]:
         """Yield the rows that the lake lacks; see `SplitDecoder.rows` for errors."""
         batches: pa.RecordBatch | None = None  # until the rows of `records` that follow are known
         for found in self._decoder.rows():
             rows = found.rows
-            if found.table in (GAPS, QUARANTINE) or not isinstance(rows, pa.RecordBatch):
+            if not isinstance(rows, pa.RecordBatch):
+                if found.table is GAPS:
+                    self._hidden += _hidden(rows)
+                elif kept := self._damage.kept(rows):
+                    yield DecodedRows(QUARANTINE, kept)
                 continue
             if found.table is BATCHES:
                 yield from self._batches(batches, np.zeros(0, np.bool_))
@@ -72,23 +81,36 @@ class RefillDecoder:
         yield from self._batches(batches, np.zeros(0, np.bool_))
 
     def report(self) -> SplitReport:
-        """Return what was found and taken; complete when all rows were."""
-        report = self._decoder.report()
+        """Return what was found and ingested; complete when all rows were asked for."""
+        report, damage = self._decoder.report(), self._damage
         counted, taken = report.bytes, self._size_bytes
+        quarantined = min(damage.size_bytes, counted.quarantined)
+        others = counted.total - counted.tail - taken - quarantined
         return replace(
             report,
             bytes=ByteCount(
-                sound=taken, tail=counted.tail, below=counted.total - counted.tail - taken
+                sound=taken,
+                quarantined=quarantined,
+                tail=counted.tail,
+                below=others,
+                kept=damage.size_bytes - quarantined,
             ),
             # The offsets are those of the whole copy, by which a run sees that none was lost.
-            totals=Totals(**{**self._totals, "offsets": report.totals.offsets}),
+            totals=Totals(
+                **{
+                    **self._totals,
+                    "quarantined_batches": damage.defects.total(),
+                    "offsets": report.totals.offsets,
+                }
+            ),
             times_ms=(min(self._times_ms), max(self._times_ms)) if self._times_ms else None,
             last_batch=None,
-            defects=(),
+            defects=tuple(sorted(damage.defects.items())),
             gaps={},
             open_rows=self._open_rows,
             inner_bytes=0,
             refilled=tuple(merged(self._spans)),
+            hidden=tuple(self._hidden),
         )
 
     def _batches(
@@ -134,8 +156,51 @@ class RefillDecoder:
         return kept
 
 
+class _Damage:
+    """Keeps the damaged spans of a split that may hide what the lake lacks, and counts them."""
+
+    def __init__(self, split: PartitionSplit, wanted: WantedOffsets) -> None:
+        first, last = split.segment_splits[0], split.segment_splits[-1]
+        self._bounds = first.expected_offset, last.next_offset or last.limit_offset
+        self._wanted = wanted
+        self.defects: Counter[str] = Counter()
+        self.size_bytes = 0
+
+    def kept(self, rows: Iterable[Row]) -> list[Row]:
+        """Return the rows to keep: they share an offset with what is wanted, and are new."""
+        found = []
+        for row in rows:
+            span = dict(zip(QUARANTINE.schema.names, row, strict=True))
+            identity = tuple(span[name] for name in IDENTITY)
+            if identity not in self._wanted.recorded and self._may_hide(span):
+                self.defects[str(span["defect_code"])] += 1
+                self.size_bytes += span["length_bytes"]
+                found.append(row)
+        return found
+
+    def _may_hide(self, span: Mapping[str, Any]) -> bool:
+        """Say whether an offset between the sound neighbours of a span, or of those that its
+        header claims, is wanted."""
+        before, behind = span["previous_offset"], span["next_offset"]
+        start = self._bounds[0] if before is None else before + 1
+        stop = self._bounds[1] if behind is None else behind
+        if start < stop and self._wanted.share(start, stop):
+            return True
+        base, last = span["base_offset"], span["last_offset"]
+        is_known = base is not None and last is not None
+        return is_known and self._wanted.share(base, last + 1)
+
+
+def _hidden(gaps: Iterable[Row]) -> Iterator[OffsetRange]:
+    """Yield the gaps that damage explains."""
+    for row in gaps:
+        gap = dict(zip(GAPS.schema.names, row, strict=True))
+        if gap["cause"] == GapCause.QUARANTINED:
+            yield gap["start_offset"], gap["next_offset"]
+
+
 def _filtered(rows: pa.RecordBatch, is_wanted: NDArray[np.bool_]) -> pa.RecordBatch:
-    """Return some of the rows. Arrow takes none of a column of views, so these are copied."""
+    """Return some of the rows. Arrow cannot filter binary_view columns, so cast them."""
     chosen = pa.array(is_wanted)
 
     # Any: the stubs know no type of a column.

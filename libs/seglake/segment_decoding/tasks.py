@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,14 +58,21 @@ class WantedOffsets(NamedTuple):
         rows: ranges of offsets in the lake's gaps and of records that its batches lack, rising and
             apart from each other; (n, 2), half-open.
         gaps: those of them that no batch of the lake holds.
+        recorded: the lake's damage of the partition, each span by its IDENTITY.
     """
 
     rows: NDArray[np.int64]
     gaps: NDArray[np.int64]
+    recorded: frozenset[tuple[Any, ...]] = frozenset()  # Any: columns of several types
 
     def between(self, start: int, stop: int) -> "WantedOffsets":
-        """The ranges that share an offset with [start, stop)."""
-        return WantedOffsets(*(_between(ranges, start, stop) for ranges in self))
+        """Return the ranges that share an offset with [start, stop)."""
+        rows, gaps = _between(self.rows, start, stop), _between(self.gaps, start, stop)
+        return self._replace(rows=rows, gaps=gaps)
+
+    def share(self, start: int, stop: int) -> bool:
+        """Say whether a row of an offset in [start, stop) is wanted."""
+        return bool(len(_between(self.rows, start, stop)))
 
     def hold(self, offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Say of each offset whether a row of it is wanted."""
@@ -297,6 +304,7 @@ class SplitReport:
         times_ms: least and greatest of the rows in `records`, None without one.
         inner_bytes: by how much its rows count more bytes than `bytes`; see `SplitCounts`.
         refilled: of a refill, the offsets that its rows of `batches` span, merged.
+        hidden: of a refill, the offsets between its batches that damage hides, rising.
     """
 
     first_offset: int | None
@@ -317,6 +325,7 @@ class SplitReport:
     tails: tuple[TailReport, ...]
     inner_bytes: int = 0
     refilled: tuple[OffsetRange, ...] = ()
+    hidden: tuple[OffsetRange, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The driver's own rows: gaps between tasks and at the ends of a range, and the ledger. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from seglake.kafka_log.gap_ranges import GapsByCause, GapTally, gaps_joined
 from seglake.kafka_log.leader_epochs import LeaderEpochs
 from seglake.kafka_log.offset_gaps import GapCause, cause_of
-from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted_near
+from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted, subtracted_near
 from seglake.kafka_log.replica import PartitionKey
 from seglake.kafka_log.segment_survey import LastBatch
 from seglake.log_tables.ledger_layers import RangeKind
@@ -62,6 +62,11 @@ def combine_reports(plan: RangePlan, reports: Sequence[SplitReport]) -> RangeRes
     """Put the pieces of a range together; `reports` are of its splits, in order."""
     if plan.kind is RangeKind.REFILL:
         return _refilled(plan, reports)
+    return _combined(plan, reports)
+
+
+def _combined(plan: RangePlan, reports: Sequence[SplitReport]) -> RangeResult:
+    """Put the pieces together, with the gaps between them and at the ends of the range."""
     cuts = [report.cut_offset for report in reports if report.cut_offset is not None]
     end = min([plan.next_offset, *cuts])
     cursor, is_behind_defect, is_compacted = plan.start_offset, False, False
@@ -121,10 +126,12 @@ def _totals(reports: Sequence[SplitReport]) -> Totals:
 def _refilled(plan: RangePlan, reports: Sequence[SplitReport]) -> RangeResult:
     """Put the pieces of a refill together; of the lake's gaps it states anew what it leaves."""
     spans = merged(span for report in reports for span in report.refilled)
+    hidden = _hidden(plan, reports)
     left = (
-        Gap(start, stop, gap.cause, _OPEN if gap.cause is GapCause.UNDECIDED else None)
+        rest
         for gap in plan.standing_gaps
         for start, stop in subtracted_near((gap.start_offset, gap.next_offset), spans)
+        for rest in _left(gap.cause, start, stop, hidden)
     )
     return RangeResult(
         plan=plan,
@@ -133,6 +140,31 @@ def _refilled(plan: RangePlan, reports: Sequence[SplitReport]) -> RangeResult:
         next_offset=plan.next_offset,
         totals=_totals(reports),
     )
+
+
+def _hidden(plan: RangePlan, reports: Sequence[SplitReport]) -> list[OffsetRange]:
+    """Return the offsets that damage of a copy hides, merged."""
+    around = [
+        (gap.start_offset, gap.next_offset)
+        for gap in _combined(plan, reports).gaps
+        if gap.cause is GapCause.QUARANTINED
+    ]
+    return merged([*around, *(gap for report in reports for gap in report.hidden)])
+
+
+def _left(cause: GapCause, start: int, stop: int, hidden: Sequence[OffsetRange]) -> Iterator[Gap]:
+    """Yield what is left of a gap of the lake, of which the copy may have damaged bytes.
+
+    The lake saw a sound batch where a transaction is undecided: damage elsewhere explains nothing.
+    """
+    if cause is GapCause.UNDECIDED:
+        yield Gap(start, stop, cause, _OPEN)
+        return
+    rest = subtracted_near((start, stop), hidden)
+    damaged = subtracted((start, stop), rest)
+    causes = [(cause, rest), (GapCause.QUARANTINED, damaged)]
+    found = [Gap(*offsets, of_part) for of_part, parts in causes for offsets in parts]
+    yield from sorted(found)
 
 
 def _is_one(before: Gap, gap: Gap) -> bool:

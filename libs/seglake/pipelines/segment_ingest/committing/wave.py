@@ -152,7 +152,8 @@ def _results(
         result = combine_reports(plan, [piece for piece in pieces if not isinstance(piece, str)])
         is_empty = result.next_offset == plan.start_offset  # its bound lies in its first batch
         if plan.kind is RangeKind.REFILL:
-            is_empty = not result.totals.batches  # the lake has all that the copy has
+            # The lake has all that the copy has.
+            is_empty = not (result.totals.batches or result.totals.quarantined_batches)
         if not is_empty or (plan.is_end and result.totals.quarantined_batches):
             results.append(result)
     return results, left_out

@@ -6,16 +6,18 @@ after the other, since each leaves less for the next.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, common_ranges
 from seglake.kafka_log.replica import PartitionKey, Replica
-from seglake.lake.tables import GAPS
+from seglake.lake.tables import GAPS, QUARANTINE
 from seglake.log_tables.batch_lookup import IngestedBatches
 from seglake.log_tables.coverage import Coverage, with_known_id
 from seglake.log_tables.current_gaps import GAP_COLUMNS, CurrentGap, standing_gaps
 from seglake.log_tables.lacking_rows import lacking_rows
+from seglake.log_tables.quarantine_rows import IDENTITY
 from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
 from seglake.pipelines.segment_ingest.committing.wave import planned_waves, run_waves
 from seglake.pipelines.segment_ingest.planning.plan import RangePlan
@@ -23,10 +25,16 @@ from seglake.pipelines.segment_ingest.planning.replica_survey import survey_logs
 from seglake.pipelines.segment_ingest.repair.gap_neighbours import is_contradicted
 from seglake.pipelines.segment_ingest.repair.refill_plan import LakeHoles, refill_plans
 from seglake.pipelines.segment_ingest.repair.repair_sources import RepairSource, repair_sources_of
+from seglake.pipelines.segment_ingest.repair.resolutions import identity_of, region_of
 from seglake.pipelines.segment_ingest.run_context import RunContext, published
 from seglake.segment_decoding.decode import count_wanted
 
 _NOTHING = Coverage([])  # as if nothing of a copy was ingested
+_DAMAGE = (
+    *("topic", "topic_id", "partition", "generation"),
+    *("previous_offset", "next_offset", "base_offset", "last_offset"),
+    *IDENTITY,
+)
 _MOST_INLINE_BYTES = 64 << 20
 _MOST_COMPARED = 8  # places at which a copy is compared with the lake
 
@@ -58,7 +66,7 @@ def refill(replicas: Iterable[Replica], context: RunContext, own: OwnRanges) -> 
     """Take from these replicas the rows that the lake lacks since a compaction.
 
     Args:
-        own: what this run read from them; these offsets they do not have.
+        own: ranges this run already read from each copy; skipped.
     """
     waiting, done = [*replicas], NO_REFILL
     while waiting:
@@ -150,6 +158,17 @@ class _LakeState:
             )
         return replace(self._holes[key], own=own)
 
+    @cached_property
+    def recorded_damage(self) -> dict[PartitionKey, frozenset[tuple[Any, ...]]]:
+        """The damage in quarantine by partition, each span by its IDENTITY."""
+        found: dict[PartitionKey, set[tuple[Any, ...]]] = {}
+        context, coverage = self.context, self.coverage
+        for row in context.tables.rows(QUARANTINE, context.source_id, _DAMAGE).to_pylist():
+            key, start = coverage.key_of(row, row["topic"]), region_of(row)[0]
+            if start < coverage.counts_until(key, start, row["generation"]):
+                found.setdefault(key, set()).add(identity_of(row))
+        return {key: frozenset(spans) for key, spans in found.items()}
+
     def _span(self, key: PartitionKey) -> CurrentGap | None:
         wanted = self.holes(key, ()).wanted
         if not wanted:
@@ -178,6 +197,7 @@ def _planned(copies: Sequence[RepairSource], state: _LakeState, own: OwnRanges) 
             unread[name] = f"{name}: {partition.unread_reason}"
             continue
         holes = state.holes(partition.key, own.get(copy.replica.folder, ()))
+        holes = replace(holes, recorded=state.recorded_damage.get(partition.key, frozenset()))
         plans += refill_plans(partition, holes, copy.stop_offset, context.settings)
     result = RefillResult(notes=tuple(notes), unread=unread)
     return _Planned(tuple(plans), result)

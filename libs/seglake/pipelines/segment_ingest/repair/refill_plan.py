@@ -7,6 +7,7 @@ So all copies of a log, in whatever order they come, end in the same rows.
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,13 @@ from seglake.pipelines.segment_ingest.planning.surveyed_partition import Surveye
 from seglake.pipelines.settings.settings import Settings
 from seglake.segment_decoding.tasks import PartitionSplit, WantedOffsets
 
-REFILLABLE = (GapCause.COMPACTED, GapCause.UNDECIDED, GapCause.DELETED, GapCause.MISSING)
+REFILLABLE = (
+    GapCause.COMPACTED,
+    GapCause.UNDECIDED,
+    GapCause.DELETED,
+    GapCause.MISSING,
+    GapCause.QUARANTINED,
+)
 """Causes of gaps that say what one copy had: another one may have records there."""
 
 _ONE_WAVE = 1 << 62  # a gap of the lake must not be cut: its rest would be stated by a later commit
@@ -36,17 +43,19 @@ class LakeHoles:
         gaps: all that stand, by offset.
         lacking: offsets in batches of the lake that have no row, rising.
         covered: what the ledger covers, merged.
-        own: what this run read from the copy that is asked, merged: there it has no more.
+        own: ranges this run already read from the copy, merged.
+        recorded: damage of the partition that is in quarantine, each span by its IDENTITY.
     """
 
     gaps: Sequence[CurrentGap]
     lacking: Sequence[OffsetRange]
     covered: Sequence[OffsetRange]
     own: Sequence[OffsetRange] = ()
+    recorded: frozenset[tuple[Any, ...]] = frozenset()  # Any: columns of several types
 
     @property
     def refillable(self) -> list[OffsetRange]:
-        """The gaps of causes that are no damage."""
+        """The gaps that another copy may fill."""
         return [_range(gap) for gap in self.gaps if gap.cause in REFILLABLE]
 
     @property
@@ -73,7 +82,7 @@ def refill_plans(
     others = subtracted((0, OPEN_END), read)
     uncut = replace(settings, write=replace(settings.write, wave_bytes=_ONE_WAVE))
     plans = plan_ranges(replace(partition, covered=tuple(others)), uncut)
-    wanted = WantedOffsets(_array(holes.wanted), _array(holes.refillable))
+    wanted = WantedOffsets(_array(holes.wanted), _array(holes.refillable), holes.recorded)
     starts = [start for start, _ in regions]
     return [
         _refill(plan, regions[bisect_right(starts, plan.start_offset) - 1], holes, wanted)

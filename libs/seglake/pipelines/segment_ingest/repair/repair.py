@@ -81,7 +81,7 @@ class RepairResult:
 
     @property
     def results(self) -> tuple[RangeResult, ...]:
-        """Those of all rounds."""
+        """Results of all rounds."""
         return tuple(result for done in self.rounds for result in done)
 
 
@@ -178,7 +178,7 @@ def expected_repairs(
 def _without_refills(
     state: RepairState, replicas: Iterable[Replica], context: RunContext
 ) -> RepairState:
-    """Leave to refills the gaps that are filled by what each copy tells for itself.
+    """Drop the gaps that a refill fills from the copy's own bounds.
 
     A copy whose high watermark nobody knows tells nothing for itself, and may repair all the same.
     """

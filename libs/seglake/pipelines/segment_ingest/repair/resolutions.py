@@ -14,6 +14,7 @@ from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.lake.tables import QUARANTINE
 from seglake.log_tables.current_gaps import CurrentGap
+from seglake.log_tables.quarantine_rows import IDENTITY
 from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
 from seglake.segment_codec.errors import DefectCode
 
@@ -186,5 +187,5 @@ def _kind(row: Row, filled: Sequence[_Filled]) -> str:
 
 
 def identity_of(row: Row) -> tuple[Any, ...]:
-    """The same bytes at the same place."""
-    return (row["broker_id"], row["segment"], row["position"], row["raw_sha256"])
+    """Return what the rows of the same bytes at the same place share."""
+    return tuple(row[name] for name in IDENTITY)

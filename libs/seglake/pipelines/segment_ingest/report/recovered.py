@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from seglake.kafka_log.gap_ranges import GapRanges, GapsByCause
 from seglake.kafka_log.observation import Observation, UnreadPlace
+from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, merged
 from seglake.kafka_log.replica import PartitionKey
 from seglake.log_tables.coverage import Coverage
@@ -60,7 +61,7 @@ def recovery_of(
             open_records=open_rows.get(log.key, 0),
             has_earlier=not own and bool(coverage.ranges(log.key)),
             lost=_lost(log, coverage, repairs.standing.get(log.key, ())),
-            no_loss=_no_loss(own, records, gaps.get(log.key, {}), refilled.get(log.key, 0)),
+            no_loss=_no_loss(own, records, gaps.get(log.key, {}), refilled.get(log.key, {})),
             tails=tails.get(log.key, {}),
         )
         for log in seen
@@ -88,28 +89,34 @@ def _lost(
     return found | losses_of_log(seen, coverage.ranges(seen.key))
 
 
-def _refilled(refills: Iterable[RangeResult]) -> dict[PartitionKey, int]:
-    """Count the offsets in gaps of the cleaner that older copies filled."""
-    found: dict[PartitionKey, int] = {}
+def _refilled(refills: Iterable[RangeResult]) -> dict[PartitionKey, dict[GapCause, int]]:
+    """Count by how many offsets older copies made the gaps of each cause smaller."""
+    found: dict[PartitionKey, dict[GapCause, int]] = {}
     for result in refills:
-        before, after = (
-            sum(gap.next_offset - gap.start_offset for gap in gaps)
-            for gaps in (result.plan.standing_gaps, result.gaps)
-        )
-        found[result.key] = found.get(result.key, 0) + before - after
+        counts = found.setdefault(result.key, {})
+        for sign, gaps in ((1, result.plan.standing_gaps), (-1, result.gaps)):
+            for gap in gaps:
+                size = gap.next_offset - gap.start_offset
+                counts[gap.cause] = counts.get(gap.cause, 0) + sign * size
     return found
 
 
 def _no_loss(
-    committed: Sequence[RangeResult], records: int, gaps: GapsByCause, refilled: int
+    committed: Sequence[RangeResult],
+    records: int,
+    gaps: GapsByCause,
+    refilled: Mapping[GapCause, int],
 ) -> dict[NoLoss, int]:
-    """Count what rightly has no record; `refilled` offsets of the cleaner's gaps have one now."""
+    """Count what rightly has no record; `refilled` offsets of the gaps are not in them by now."""
     counts = {kept: gaps[cause].offsets for cause, kept in NO_LOSS_OF_GAP.items() if cause in gaps}
     if not committed:
         return counts
-    counts[NoLoss.COMPACTED] = max(counts.get(NoLoss.COMPACTED, 0) - refilled, 0)
+    counts[NoLoss.COMPACTED] = max(
+        counts.get(NoLoss.COMPACTED, 0) - refilled.get(GapCause.COMPACTED, 0), 0
+    )
     ranges = merged(result.offsets for result in committed)
     covered = sum(stop - start for start, stop in ranges)
-    in_batches = covered - sum(found.offsets for found in gaps.values()) + refilled
+    in_batches = covered - sum(found.offsets for found in gaps.values())
+    in_batches += sum(refilled.values())
     counts[NoLoss.WITHOUT_RECORD] = max(in_batches - records, 0)
     return {kept: count for kept, count in counts.items() if count}

@@ -3,13 +3,15 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from seglake.kafka_log.gap_ranges import GapRanges
+from seglake.kafka_log.gap_ranges import GapRanges, GapTally
 from seglake.kafka_log.offset_gaps import GapCause
+from seglake.kafka_log.offset_ranges import common_ranges, merged, without
 from seglake.pipelines.offset_places import GapsByPartition, named_counts
 from seglake.pipelines.progress import show_count
 from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
 from seglake.pipelines.segment_ingest.repair.refill import RefillResult
-from seglake.pipelines.segment_ingest.report.gap_report import GapsByPlace
+from seglake.pipelines.segment_ingest.repair.repair import RepairResult
+from seglake.pipelines.segment_ingest.report.gap_report import GapsByPlace, joined_places
 
 
 def refilled_records(refills: RefillResult) -> dict[str, int]:
@@ -24,16 +26,47 @@ def refilled_records(refills: RefillResult) -> dict[str, int]:
     return {name: count for name, count in found.items() if count}
 
 
-def without_refilled(
+def with_refills(gaps: GapsByPlace, repairs: RepairResult) -> dict[str, GapsByPartition]:
+    """Return the gaps that a run recorded, as older copies left them.
+
+    Gaps that the cleaner made are smaller by what came; damage of a copy may explain the rest.
+    """
+    refills = repairs.refills.results
+    damaged = joined_places(gaps, *(_damaged(result, repairs) for result in refills))
+    return _without_refilled(damaged, refills)
+
+
+def _damaged(refill: RangeResult, repairs: RepairResult) -> GapsByPlace:
+    """Return the gaps that only a refill says are of damage, as far as they still stand."""
+    tally = GapTally()
+    before, after, standing = (
+        merged(
+            (gap.start_offset, gap.next_offset) for gap in gaps if gap.cause is GapCause.QUARANTINED
+        )
+        for gaps in (
+            refill.plan.standing_gaps,
+            refill.gaps,
+            repairs.standing.get(refill.key, ()),
+        )
+    )
+    for start, stop in common_ranges(without(after, *before), standing):
+        tally.add(GapCause.QUARANTINED, start, stop)
+    return {str(cause): {str(refill.key): found} for cause, found in tally.by_cause().items()}
+
+
+def _without_refilled(
     gaps: GapsByPlace, refills: Iterable[RangeResult]
 ) -> dict[str, GapsByPartition]:
-    """Take off from what a run recorded what it filled of the gaps that the cleaner made."""
+    """Take off what refills took from the gaps that the cleaner made."""
     left = dict(gaps.get(GapCause.COMPACTED, {}))
     for result in refills:
-        name, before, after = str(result.key), result.plan.standing_gaps, result.gaps
+        name = str(result.key)
+        before, after = (
+            [gap.next_offset - gap.start_offset for gap in of if gap.cause is GapCause.COMPACTED]
+            for of in (result.plan.standing_gaps, result.gaps)
+        )
         if name in left:
-            filled = sum(gap.next_offset - gap.start_offset for gap in before)
-            filled -= sum(gap.next_offset - gap.start_offset for gap in after)
+            filled = sum(before) - sum(after)
             left[name] = GapRanges(
                 max(left[name].gaps - len(before) + len(after), 0),
                 max(left[name].offsets - filled, 0),

@@ -44,7 +44,7 @@ from seglake.pipelines.segment_ingest.report.recovered import recovery_of
 from seglake.pipelines.segment_ingest.report.refills import (
     behind_note,
     refilled_records,
-    without_refilled,
+    with_refills,
 )
 from seglake.pipelines.segment_ingest.report.round_result import RoundResult
 from seglake.pipelines.segment_ingest.report.stuck import stuck_partitions
@@ -91,7 +91,7 @@ def summarize(facts: RunFacts) -> IngestSummary:
     context, rounds, repairs = facts.context, facts.rounds, facts.repairs
     committed = [result for done in rounds for result in done.committed]
     both = [*committed, *repairs.results, *repairs.refills.results]
-    gaps = without_refilled(recorded_gaps(committed, repairs.rounds), repairs.refills.results)
+    gaps = with_refills(recorded_gaps(committed, repairs.rounds), repairs)
     if context.is_dry_run:
         gaps = expected_gaps(plan for done in rounds for plan in done.ranges)
     odd_rows, damaged = _odd_rows(both), damaged_spans(both)
