@@ -131,8 +131,8 @@ def test_a_sound_copy_fills_what_a_damaged_older_copy_hides_in_all_orders(tmp_pa
 
 
 def _plain(disk: Disk) -> list[Batch]:
-    """The batches with records and without a transaction."""
-    return [batch for batch in disk.batches if batch.rows and batch.producer_id < 0]
+    """The batches with records and without a transaction, of which others tell that they end."""
+    return [batch for batch in disk.batches[:-1] if batch.rows and batch.producer_id < 0]
 
 
 def _with_damage(folder: Path, disk: Disk, random: Random) -> tuple[Disk, bytes, set[int]]:
@@ -153,7 +153,7 @@ def _with_damage(folder: Path, disk: Disk, random: Random) -> tuple[Disk, bytes,
     raise AssertionError(f"{chosen} is not on the disk")
 
 
-@pytest.mark.parametrize("seed", cases(range(20), telling={1}))
+@pytest.mark.parametrize("seed", cases(range(7), telling={1}))
 def test_damage_in_one_copy_of_a_log_is_kept_while_the_lake_lacks_what_it_hides(
     tmp_path: Path, seed: int
 ) -> None:
