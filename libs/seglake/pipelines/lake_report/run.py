@@ -11,7 +11,7 @@ from typing import Any
 from seglake.kafka_log.observation import Observation
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.lake_folder import opening
-from seglake.lake.parquet_rows import read_rows
+from seglake.lake.parquet_rows import plain_texts, read_rows
 from seglake.lake.snapshots import Snapshot, read_snapshots
 from seglake.lake.tables import BATCHES, CHECKPOINTS, GAPS, QUARANTINE, SALVAGED_RECORDS, Table
 from seglake.log_tables.observation_rows import NewestPlaces, every_observation
@@ -100,8 +100,9 @@ def _salvaged(tables: LakeTables) -> Counter[tuple[Any, ...]]:
     counts: Counter[tuple[Any, ...]] = Counter()
     for path in tables.file_paths(SALVAGED_RECORDS) if tables.has(SALVAGED_RECORDS) else ():
         for found in read_rows(tables.storage, path, SALVAGED_COLUMNS):
-            rows = found.to_pylist()
-            counts.update(tuple(row[name] for name in SALVAGED_COLUMNS) for row in rows)
+            grouped = plain_texts(found).group_by([*SALVAGED_COLUMNS], use_threads=False)
+            for batch in grouped.aggregate([([], "count_all")]).to_pylist():
+                counts[tuple(batch[name] for name in SALVAGED_COLUMNS)] += batch["count_all"]
     return counts
 
 
