@@ -179,7 +179,7 @@ def test_a_thinned_batch_gets_its_records_back_and_says_so(tmp_path: Path) -> No
     assert planned.refilled == {"orders-0": 8}  # five in a gap, three in the thinned batch
     summary = ingested(before, lake, read=_OLDER)
     assert (summary.exit_code, summary.refilled) == (0, {"orders-0": 8})
-    assert "taken from older copies: 8 records in orders-0 (8)" in summary.to_text()
+    assert "ingested from older copies: 8 records in orders-0 (8)" in summary.to_text()
     offsets = [row["offset"] for row in viewed(lake, 'SELECT "offset" FROM current_records')]
     assert sorted(offsets) == [*range(20)]
     assert viewed(lake, _GAPS) == []
@@ -187,7 +187,7 @@ def test_a_thinned_batch_gets_its_records_back_and_says_so(tmp_path: Path) -> No
     assert (refill["records"], refill["batches"]) == (8, 2)
     (found,) = audited(lake).partitions
     assert (found.problems, found.refilled.records, found.totals.accounted) == ((), 8, 20)
-    assert "refilled 8 records from older copies" in to_text(audited(lake))
+    assert "refilled 8 records that the cleaner had removed elsewhere" in to_text(audited(lake))
 
 
 def test_offsets_of_a_cleaned_disk_add_up_after_an_older_copy(tmp_path: Path) -> None:
@@ -245,7 +245,7 @@ def test_a_lake_follows_its_log_and_says_what_an_older_copy_has_more(tmp_path: P
         assert "nothing ingested in 1 partition" in first
         assert second == (
             "left in older copies: 8 records that the lake calls compacted, orders-0 (8); the same "
-            "call with --older-copies takes them"
+            "call with --older-copies ingests them"
         )
     replay = replayed(lake, before)
     assert (replay.exit_code, replay.left_in_copies) == (0, {"orders-0": 8})
@@ -281,7 +281,7 @@ def test_live_replicas_whose_cleaner_is_behind_are_named_and_not_read(tmp_path: 
         assert (summary.exit_code, summary.left_in_copies) == (0, {})
         assert (
             "up to 5 offsets that the lake calls compacted may still be in replicas whose cleaner "
-            "is behind: orders-0 (5); --older-copies takes what they have"
+            "is behind: orders-0 (5); --older-copies ingests what they have"
         ) in summary.notes
     assert ingested(after, lake).notes == []
 
@@ -294,7 +294,31 @@ def test_a_copy_of_another_log_fills_nothing_and_is_named(tmp_path: Path) -> Non
     write_over(other, [Partition("orders", 0, [Segment(0, batches)], topic_id=TOPIC_IDS["orders"])])
     summary = replayed(lake, other, read=_OLDER)
     assert summary.refilled == {}
-    assert "which has other batches than the lake" in summary.to_text()
+    assert summary.exit_code == 3
+    assert "its batches differ from the lake's; nothing is ingested from it" in summary.to_text()
+
+
+def test_an_older_copy_with_one_differing_batch_is_left_out(tmp_path: Path) -> None:
+    whole, lake = made_batches("orders", 0, range(20)), tmp_path / "lake"
+    other = record_batch(10, [Record(b"k", b"other", FIRST_MS, offset=at) for at in range(10, 15)])
+    disks = {
+        "new": [whole[0], *whole[2:]],
+        "old": [*whole[:2], other],
+        "older": [*whole[:2], other],
+    }
+    for number, (name, batches) in enumerate(disks.items()):
+        partition = Partition("orders", 0, [Segment(0, batches)], topic_id=TOPIC_IDS["orders"])
+        write_over(tmp_path / name, [partition], broker_id=number)
+    write_checkpoint(tmp_path / "new" / "cleaner-offset-checkpoint", {("orders", 0): 20})
+    read = {**_OLDER, "upper_bound": "log_end"}
+    ingested(tmp_path / "new", lake, read=read)
+    older = [tmp_path / name for name in ("old", "older")]
+    for is_dry_run in (True, False, False):
+        summary = ingested(older, lake, read=read, dry_run=is_dry_run)
+        assert (summary.exit_code, summary.refilled) == (3, {})
+        assert "left out: orders-0: " in summary.to_text()
+    for folder in older:
+        assert f"{folder / 'orders-0'}: its batches differ from the lake's" in summary.to_text()
 
 
 def test_a_record_that_came_twice_by_a_refill_is_a_problem(tmp_path: Path) -> None:

@@ -47,7 +47,8 @@ class RefillResult:
     """What copies had that the cleaner had removed where the lake's rows were read.
 
     Attributes:
-        unread: partitions that could not be read, and topics that another run took, with why.
+        unread: partitions of which a copy could not be read or has other batches than the lake,
+            and topics that another run ingested, with the reason.
         expected: of a dry run, the records of each partition that would come.
     """
 
@@ -181,15 +182,14 @@ def _planned(copies: Sequence[RepairSource], state: _LakeState, own: OwnRanges) 
     """Survey one copy of each partition, and plan what is to be decoded of it."""
     context = state.context
     is_other = [_is_other(copy, state, own) for copy in copies]
-    notes = [
-        f"{copy.gaps[0].key}: nothing that the cleaner removed is taken from "
-        f"{copy.replica.folder}, which has other batches than the lake"
+    unread = {
+        (name := str(copy.gaps[0].key)): f"{name}: {copy.replica.folder}: its batches differ from "
+        "the lake's; nothing is ingested from it"
         for copy, is_of_other in zip(copies, is_other, strict=True)
         if is_of_other
-    ]
+    }
     same = [copy for copy, is_of_other in zip(copies, is_other, strict=True) if not is_of_other]
     logs = [(replace(copy.replica, key=copy.gaps[0].key),) for copy in same]
-    unread: dict[str, str] = {}
     plans: list[RangePlan] = []
     for copy, partition in zip(same, survey_logs(logs, _NOTHING, context.scan), strict=True):
         name = str(partition.key)
@@ -199,15 +199,14 @@ def _planned(copies: Sequence[RepairSource], state: _LakeState, own: OwnRanges) 
         holes = state.holes(partition.key, own.get(copy.replica.folder, ()))
         holes = replace(holes, recorded=state.recorded_damage.get(partition.key, frozenset()))
         plans += refill_plans(partition, holes, copy.stop_offset, context.settings)
-    result = RefillResult(notes=tuple(notes), unread=unread)
-    return _Planned(tuple(plans), result)
+    return _Planned(tuple(plans), RefillResult(unread=unread))
 
 
 def _committed(plans: Sequence[RangePlan], state: _LakeState) -> RefillResult:
     context = state.context
     if not plans:
         return RefillResult()
-    context.reporter.step("taking what older copies still have")
+    context.reporter.step("ingesting what older copies still have")
     done = RefillResult()
     waves = planned_waves(plans, context)
     for wave in run_waves(waves, state.generations, context, extra_files=lambda results: {}):
@@ -228,10 +227,13 @@ def _committed(plans: Sequence[RangePlan], state: _LakeState) -> RefillResult:
 
 
 def _and(one: RefillResult, other: RefillResult) -> RefillResult:
+    unread = {**one.unread}
+    for name, reason in other.unread.items():  # several copies of a partition may be unread
+        unread[name] = f"{unread[name]}; {reason}" if name in unread else reason
     return RefillResult(
         results=(*one.results, *other.results),
         notes=tuple(dict.fromkeys((*one.notes, *other.notes))),
-        unread={**one.unread, **other.unread},
+        unread=unread,
         written_bytes=one.written_bytes + other.written_bytes,
         expected={**one.expected, **other.expected},
     )

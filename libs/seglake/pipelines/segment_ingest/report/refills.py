@@ -84,7 +84,7 @@ def shown_refills(refilled: Mapping[str, int], *, is_dry_run: bool) -> list[str]
     if not refilled:
         return []
     count, places = sum(refilled.values()), named_counts(refilled)
-    said = "would be taken from older copies" if is_dry_run else "taken from older copies"
+    said = "would be ingested from older copies" if is_dry_run else "ingested from older copies"
     return [f"{said}: {show_count(count, 'record')} in {places}"]
 
 
@@ -95,7 +95,7 @@ def shown_left_in_copies(left: Mapping[str, int]) -> list[str]:
     count, places = sum(left.values()), named_counts(left)
     return [
         f"left in older copies: {show_count(count, 'record')} that the lake calls compacted, "
-        f"{places}; the same call with --older-copies takes them"
+        f"{places}; the same call with --older-copies ingests them"
     ]
 
 
@@ -106,5 +106,5 @@ def behind_note(offsets: Mapping[str, int]) -> list[str]:
     count = show_count(sum(offsets.values()), "offset")
     return [
         f"up to {count} that the lake calls compacted may still be in replicas whose cleaner is "
-        f"behind: {named_counts(offsets)}; --older-copies takes what they have"
+        f"behind: {named_counts(offsets)}; --older-copies ingests what they have"
     ]
