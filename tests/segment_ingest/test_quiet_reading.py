@@ -5,11 +5,25 @@ from pathlib import Path
 import pytest
 
 from seglake.pipelines.segment_ingest.planning import damage_above
+from seglake.pipelines.segment_ingest.repair import left_in_copies
 from support.counted_reads import counted
-from support.encoder import EncodedBatch, Header, Partition, Producer, Record, Segment, record_batch
+from support.encoder import (
+    ControlType,
+    EncodedBatch,
+    Header,
+    Partition,
+    Producer,
+    Record,
+    Segment,
+    end_marker,
+    record_batch,
+    write_checkpoint,
+)
+from support.lakes import ingested
 from support.made_logs import FIRST_MS, TOPIC_IDS, made_batches, write_over
 from support.observed_logs import files_of, said_in
 
+_LOG_END = {"upper_bound": "log_end"}
 _VALUE = bytes(range(256)) * 80
 
 
@@ -113,3 +127,100 @@ def test_more_than_a_run_may_search_is_named(
     assert (
         "not searched for damage: it waits, and of what waits a run reads 64 MiB" in first.to_text()
     )
+
+
+def _undecided_disk(data: Path, *more: EncodedBatch) -> list[EncodedBatch]:
+    """A log that ends in an open transaction, and whatever follows."""
+    batches = _batches(50, open_at=45)
+    _disk(data, [*batches, *more])
+    return batches
+
+
+def test_copies_are_asked_about_undecided_transactions_once(data: Path, lake: Path) -> None:
+    _undecided_disk(data)
+    first, _ = counted(data, lake, isolation="read_committed", **_LOG_END)
+    assert (first.exit_code, first.findings.undecided_offsets) == (3, 5)
+    before = files_of(lake)
+    _, reads = counted(data, lake, isolation="read_committed", **_LOG_END)
+    assert len(reads.opened) == 1  # for the end of the log
+    assert files_of(lake) == before
+
+
+@pytest.mark.parametrize("is_marked", [True, False], ids=["marker", "rows"])
+def test_undecided_transactions_are_asked_for_when_they_may_come(
+    data: Path, lake: Path, *, is_marked: bool
+) -> None:
+    _undecided_disk(data)
+    for _ in range(2):
+        counted(data, lake, isolation="read_committed", **_LOG_END)
+    read = _LOG_END if is_marked else {**_LOG_END, "undecided_transactions": "rows"}
+    if is_marked:
+        marker = end_marker(50, ControlType.COMMIT, producer_id=7, timestamp_ms=FIRST_MS)
+        _undecided_disk(data, marker)
+    summary, _ = counted(data, lake, isolation="read_committed", **read)
+    assert (summary.counts.repaired_gaps, summary.counts.repaired_records) == (1, 5)
+
+
+def _cleaned(folder: Path, broker_id: int, *, is_whole: bool = False) -> Path:
+    """A log of which the cleaner took offsets 5 to 9, without a checkpoint of the cleaner."""
+    batches = made_batches("orders", 0, range(20))
+    kept = batches if is_whole else [batches[0], *batches[2:]]
+    partition = Partition("orders", 0, [Segment(0, kept)], topic_id=TOPIC_IDS["orders"])
+    return write_over(folder, [partition], broker_id=broker_id)
+
+
+def _as_compacted(disk: Path) -> None:
+    write_checkpoint(disk / "cleaner-offset-checkpoint", {("orders", 0): 20})
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_copies_that_were_just_read_have_nothing_more_where_no_checkpoint_is_of_the_cleaner(
+    count: int, data: Path, lake: Path
+) -> None:
+    copies = [_cleaned(data.parent / str(broker), broker) for broker in range(count)]
+    for copy in copies:
+        _as_compacted(copy)
+    ingested(copies, lake)
+    for copy in copies:
+        (copy / "cleaner-offset-checkpoint").unlink()
+    for _ in range(2):
+        summary, reads = counted(copies, lake)
+        assert (reads.opened, summary.notes, summary.left_in_copies) == ([], [], {})
+
+
+def test_an_older_copy_without_a_checkpoint_of_the_cleaner_is_counted(
+    data: Path, lake: Path
+) -> None:
+    after = _cleaned(data, 0)
+    _as_compacted(after)
+    ingested(after, lake)
+    before = _cleaned(data.parent / "before", 0, is_whole=True)
+    assert counted(before, lake)[0].left_in_copies == {"orders-0": 5}
+    assert counted(after, lake)[0].left_in_copies == {}
+
+
+def test_a_lake_that_is_large_is_not_read_for_a_count(
+    data: Path, lake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(left_in_copies, "_MOST_LAKE_OFFSETS", 19)
+    after = _cleaned(data, 0)
+    _as_compacted(after)
+    ingested(after, lake)
+    summary, _ = counted(_cleaned(data.parent / "before", 0, is_whole=True), lake)
+    assert summary.left_in_copies == {}
+    assert "up to 5 offsets that the lake calls compacted may still be in" in summary.notes[-1]
+
+
+@pytest.mark.parametrize("is_whole", [True, False], ids=["nothing lacks", "a hole is left"])
+def test_a_rescue_without_news_reads_the_headers_of_copies_only_while_a_hole_is_left(
+    data: Path, lake: Path, *, is_whole: bool
+) -> None:
+    copies = [_cleaned(data, 0), _cleaned(data.parent / "before", 1, is_whole=is_whole)]
+    _as_compacted(copies[0])
+    for _ in range(2):
+        counted(copies, lake, upper_bound="log_end", older_copies=True)
+    summary, reads = counted(copies, lake, upper_bound="log_end", older_copies=True)
+    assert summary.counts.records == summary.counts.refilled_records == 0
+    # Two for what follows the lake's end; with a hole eight more, which lead to the headers.
+    assert len(reads.opened) <= (2 if is_whole else 10)
+    assert reads.segment_bytes < 6_000  # of two logs of 1.3 kB

@@ -57,7 +57,11 @@ from seglake.pipelines.segment_ingest.replica_conflicts.source_check import (
 from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
 from seglake.pipelines.segment_ingest.report.left_out import LeftOut, left_out_of
 from seglake.pipelines.segment_ingest.report.observed import observed
-from seglake.pipelines.segment_ingest.report.round_result import RoundResult, short_logs
+from seglake.pipelines.segment_ingest.report.round_result import (
+    RoundResult,
+    short_logs,
+    unmoved,
+)
 from seglake.pipelines.segment_ingest.report.run_report import RunFacts, summarize
 from seglake.pipelines.segment_ingest.round_look import looked
 from seglake.pipelines.segment_ingest.run_context import (
@@ -181,7 +185,7 @@ def _recorded(
     context.reporter.step("recording what was observed")
     surveyed = [each for done in rounds for each in done.look.surveyed]
     damage = damage_above_bounds(surveyed, context.storage)
-    seen = observed(rounds, short, damage, context, now)
+    seen = observed(rounds, short, damage, left.reasons, context, now)
     if context.is_dry_run:
         return seen.every
     earlier = rounds[0].look.earlier.places
@@ -368,8 +372,9 @@ def _repaired(
     ]
     if not context.is_dry_run:
         topics = {replica.key.topic for replica in replicas}
-        return repair(readable, context, own=_own(rounds), topics=topics)
-    return expected_repairs({replica.key.topic for replica in readable}, readable, context)
+        return repair(readable, context, own=_own(rounds), topics=topics, unmoved=unmoved(rounds))
+    topics = {replica.key.topic for replica in readable}
+    return expected_repairs(topics, readable, context, unmoved=unmoved(rounds))
 
 
 def _own(rounds: Iterable[RoundResult]) -> dict[str, list[OffsetRange]]:

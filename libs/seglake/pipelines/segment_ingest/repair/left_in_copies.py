@@ -21,6 +21,7 @@ from seglake.pipelines.segment_ingest.repair.repair_state import RepairState
 from seglake.pipelines.segment_ingest.run_context import RunContext
 
 _MOST_COUNTED_BYTES = 64 << 20  # of all copies; more would keep a run waiting
+_MOST_LAKE_OFFSETS = _MOST_COUNTED_BYTES // 8  # which are read of the lake for it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,36 +42,40 @@ NOTHING_LEFT = LeftInCopies()
 
 
 def left_in_copies(
-    replicas: Iterable[Replica], state: RepairState, context: RunContext, own: Container[str]
+    replicas: Iterable[Replica],
+    state: RepairState,
+    context: RunContext,
+    own: Container[str],
+    unmoved: Iterable[PartitionKey] = (),
 ) -> LeftInCopies:
     """Find what these copies have of what the lake calls compacted.
 
     Args:
         own: folders of copies that this run ingested from.
+        unmoved: partitions whose copies an earlier run has seen as they are listed now.
     """
     coverage = state.coverage
+    seen = {coverage.joined_key(key) for key in unmoved}
     by_key: dict[PartitionKey, list[Replica]] = {}
     for replica in replicas:
         key = coverage.joined_key(with_known_id(replica, coverage).key)
         if replica.segments and not replica.is_future and coverage.current_ranges(key):
             by_key.setdefault(key, []).append(replica)
+    by_key = {key: of for key, of in by_key.items() if len(of) > 1 or key not in seen}
     has_compacted = any(cause == GapCause.COMPACTED for cause in _causes(state))
     pieces = gap_pieces(state.gap_rows, coverage) if by_key and has_compacted else {}
-    offsets = {
-        key: max(_dirty_offsets(copy, pieces.get(key, ())) for copy in copies)
-        for key, copies in by_key.items()
-    }
+    offsets = {key: _dirty_offsets(of, pieces.get(key, ())) for key, of in by_key.items()}
     older = [
         copy
         for key, copies in by_key.items()
-        if _are_older(copies, key, coverage, context) or (len(copies) == 1 and offsets[key])
+        if key not in seen
+        and (_are_older(copies, key, coverage, context) or (len(copies) == 1 and offsets[key]))
         for copy in copies
         if copy.folder not in own
     ]
-    size_bytes = sum(file.size_bytes for copy in older for file in copy.segments)
-    if size_bytes > _MOST_COUNTED_BYTES:
-        older = []
     counted = {coverage.joined_key(with_known_id(copy, coverage).key) for copy in older}
+    if not _are_few(older, counted, coverage):
+        older, counted = [], set()
     return LeftInCopies(
         records=expected_refill(older, context).expected if older else {},
         offsets={str(key): count for key, count in offsets.items() if count and key not in counted},
@@ -94,10 +99,33 @@ def _are_older(
     return len(known) == len(marks) and max(known) < coverage.current_ranges(key)[-1][1]
 
 
-def _dirty_offsets(copy: Replica, pieces: Iterable[GapPiece]) -> int:
-    """Count the offsets of the lake's compacted gaps where the copy's cleaner has not been."""
-    start = max(copy.log_start_offset, copy.checkpoints.cleaner_offset or 0)
-    stop = copy.checkpoints.high_watermark or copy.segments[-1].base_offset
+def _are_few(copies: Iterable[Replica], keys: Iterable[PartitionKey], coverage: Coverage) -> bool:
+    """Say whether the copies, and what the lake has of their partitions, are quickly read."""
+    size_bytes = sum(file.size_bytes for copy in copies for file in copy.segments)
+    ranges = (offsets for key in keys for offsets in coverage.current_ranges(key))
+    lake_offsets = sum(stop - start for start, stop in ranges)
+    return size_bytes <= _MOST_COUNTED_BYTES and lake_offsets <= _MOST_LAKE_OFFSETS
+
+
+def _dirty_offsets(copies: Sequence[Replica], pieces: Sequence[GapPiece]) -> int:
+    """Count the offsets of the lake's compacted gaps where the cleaner of a copy has not been.
+
+    If none of several copies has a checkpoint of its cleaner, nothing tells that one is behind.
+    """
+    cleaned = [copy.checkpoints.cleaner_offset for copy in copies]
+    if len(copies) > 1 and not any(cleaned):
+        return 0
+    return max(
+        _compacted_between(
+            pieces,
+            max(copy.log_start_offset, cleaner_offset or 0),
+            copy.checkpoints.high_watermark or copy.segments[-1].base_offset,
+        )
+        for copy, cleaner_offset in zip(copies, cleaned, strict=True)
+    )
+
+
+def _compacted_between(pieces: Iterable[GapPiece], start: int, stop: int) -> int:
     return sum(
         int(np.maximum(np.minimum(piece.stops, stop) - np.maximum(piece.starts, start), 0).sum())
         for piece in pieces

@@ -4,7 +4,7 @@ Runs at the end of every ingest: whether a replica is given in the same run or i
 no difference. Nothing is read unless the lake has a gap that a replica at hand could fill.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -109,6 +109,7 @@ def repair(
     is_replay: bool = False,
     own: OwnRanges = NOTHING_OWN,
     topics: Iterable[str] = (),
+    unmoved: Collection[PartitionKey] = (),
 ) -> RepairResult:
     """Fill from these replicas what the lake lacks of their partitions, as far as they have it.
 
@@ -116,6 +117,7 @@ def repair(
         own: what this run ingested from them.
         topics: others of which to say what gaps stand.
         is_replay: also look at batches where one was that failed inside, and take what decodes now.
+        unmoved: partitions whose copies an earlier run has asked as they are listed now.
     """
     listed = list(replicas)
     looked_at = {*topics, *(replica.key.topic for replica in listed)}
@@ -125,7 +127,9 @@ def repair(
     for _ in range(_MOST_ROUNDS):
         state = repair_state(context, looked_at, listed)
         own_part = _without_refills(state, listed, context)
-        copies = repair_sources_of(listed, own_part.gaps, state.coverage, context.settings)
+        # What the first round fills may be how a transaction ended.
+        gaps = own_part.gaps if rounds else _unasked(own_part, unmoved, context)
+        copies = repair_sources_of(listed, gaps, state.coverage, context.settings)
         found = found_repairs(copies.candidates, own_part, context, is_replay=is_replay)
         rounds.append(_fill(found, own_part, context))
         if not rounds[-1].committed and not rounds[-1].lost:
@@ -134,7 +138,7 @@ def repair(
         state = repair_state(context, looked_at, listed)
     result = replace(_result(rounds, copies.notes, context), standing=state.gaps)
     if not context.settings.read.older_copies:
-        return replace(result, left=left_in_copies(listed, state, context, own))
+        return replace(result, left=left_in_copies(listed, state, context, own, unmoved))
     refills = refill(listed, context, own)
     if refills.results:
         result = replace(result, standing=repair_state(context, looked_at, listed).gaps)
@@ -156,15 +160,18 @@ def expected_repairs(
     context: RunContext,
     *,
     kept: KeptSources | None = None,
+    unmoved: Collection[PartitionKey] = (),
 ) -> RepairResult:
     """What repairs would fill of the gaps that stand now; nothing is committed.
 
     Args:
         kept: of a replay, what it has besides the replicas.
+        unmoved: partitions whose copies an earlier run has asked as they are listed now.
     """
     listed = list(replicas)
     state = _without_refills(repair_state(context, topics, listed), listed, context)
-    copies = repair_sources_of(listed, state.gaps, state.coverage, context.settings)
+    gaps = _unasked(state, unmoved, context)
+    copies = repair_sources_of(listed, gaps, state.coverage, context.settings)
     with nullcontext(()) if kept is None else kept(state) as more:
         both = [*copies.candidates, *more]
         found = found_repairs(both, state, context, is_replay=kept is not None)
@@ -172,7 +179,21 @@ def expected_repairs(
     planned = RepairResult(notes=notes, unread=found.unread, planned_fills=found.fills)
     if context.settings.read.older_copies:
         return _with(planned, expected_refill(listed, context) if listed else NO_REFILL)
-    return replace(planned, left=left_in_copies(listed, state, context, NOTHING_OWN))
+    return replace(planned, left=left_in_copies(listed, state, context, NOTHING_OWN, unmoved))
+
+
+def _unasked(
+    state: RepairState, unmoved: Collection[PartitionKey], context: RunContext
+) -> Mapping[PartitionKey, Sequence[CurrentGap]]:
+    """Leave out undecided transactions where the copies are those that an earlier run asked."""
+    if context.settings.takes_undecided:
+        return state.gaps
+    asked = {state.coverage.joined_key(key) for key in unmoved}
+    gaps = {
+        key: [gap for gap in of_key if key not in asked or gap.cause is not GapCause.UNDECIDED]
+        for key, of_key in state.gaps.items()
+    }
+    return {key: of_key for key, of_key in gaps.items() if of_key}
 
 
 def _without_refills(

@@ -1,6 +1,6 @@
 """What a run saw of each partition: from a survey, or as an earlier run saw it. Pure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -56,16 +56,19 @@ def observed(
     rounds: Sequence[RoundResult],
     short_logs: Iterable[ShortLog],
     damage: DamageAbove,
+    unread: Container[str],
     context: RunContext,
     now: datetime,
 ) -> RunObservations:
     """What the rounds of a run saw; a later one speaks of the partitions that it took up again.
 
-    `damage` was found above their bounds.
-
     What differs from the newest earlier observation is to be recorded. Where those came from many
     files, or rows, so is everything, also if it has not changed: the next run then reads one file.
     What is recorded is newer than what it replaces, even if the clock was set back in between.
+
+    Args:
+        damage: what was found above their bounds.
+        unread: partitions and topics that a later run must look at again in any case.
     """
     found: dict[PartitionKey, tuple[Observation, Observation | None]] = {}
     file_count = row_count = 0
@@ -82,6 +85,8 @@ def observed(
         # A copy that knows less of a log does not tell that nothing is lost of it.
         read = () if key in stale else folders[key]
         seen = _with_damage(seen, damage.get(key, ()))
+        if seen.listing is not None and (str(key) in unread or key.topic in unread):
+            seen = replace(seen, listing=None)
         left = _not_on_disk(seen, earlier, proved.get(key), read)
         found[key] = _with_short(seen, left, context, now), earlier
     every = tuple(seen for seen, _ in found.values())

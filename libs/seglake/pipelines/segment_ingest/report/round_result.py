@@ -67,3 +67,14 @@ def short_logs(rounds: Iterable[RoundResult], unread: Container[str]) -> dict[st
             came.setdefault(str(result.key), []).append(result.offsets)
     left = {name: short.outside(merged(came.get(name, ()))) for name, short in found.items()}
     return {name: short for name, short in left.items() if short and name not in unread}
+
+
+def unmoved(rounds: Iterable[RoundResult]) -> set[PartitionKey]:
+    """Return the partitions listed as an earlier run saw them, of which this run took nothing."""
+    found: set[PartitionKey] = set()
+    changed: set[PartitionKey] = set()
+    for done in rounds:
+        found.update(log[0].key for log in done.look.logs)
+        changed |= done.look.moved
+        changed.update(result.key for result in done.committed)
+    return found - changed
