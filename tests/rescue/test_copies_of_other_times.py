@@ -321,6 +321,23 @@ def test_an_older_copy_with_one_differing_batch_is_left_out(tmp_path: Path) -> N
         assert f"{folder / 'orders-0'}: its batches differ from the lake's" in summary.to_text()
 
 
+def test_what_a_refill_leaves_of_an_open_transaction_still_names_its_producer(
+    tmp_path: Path,
+) -> None:
+    header = Header(producer=Producer(7, 0), is_transactional=True)
+    still_open = record_batch(5, [Record(b"k", b"v", FIRST_MS)], header)
+    whole, lake = made_batches("orders", 0, range(5))[0], tmp_path / "lake"
+    thinned = record_batch(0, [Record(b"k", b"v", FIRST_MS, offset=at) for at in (0, 4)])
+    for name, batch in (("after", thinned), ("before", whole)):
+        segment = Segment(0, [batch, still_open])
+        partition = Partition("orders", 0, [segment], topic_id=TOPIC_IDS["orders"])
+        write_over(tmp_path / name, [partition])
+        read = {**_OLDER, "upper_bound": "log_end"}
+        ingested(tmp_path / name, lake, isolation="read_committed", read=read)
+    rows = [(row["start_offset"], row["detail"]) for row in read_table(lake, "gaps")]
+    assert rows == [(5, "of a transaction of producer 7 that has not ended")] * 2
+
+
 def test_a_record_that_came_twice_by_a_refill_is_a_problem(tmp_path: Path) -> None:
     before, after = _thinned(tmp_path)
     lake = tmp_path / "lake"

@@ -13,6 +13,7 @@ from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.kafka_log.segment_survey import LastBatch
 from seglake.log_tables.ledger_layers import (
     ENDS_GAPS,
+    FILLS,
     INGESTED,
     RangeKind,
     is_superseded,
@@ -20,9 +21,6 @@ from seglake.log_tables.ledger_layers import (
 )
 
 _Rows = dict[tuple[str, int], list[Mapping[str, Any]]]  # by topic and partition
-
-
-_FILLS = (RangeKind.REPAIR, RangeKind.REFILL)
 
 
 class Frontier(NamedTuple):
@@ -164,7 +162,7 @@ class Coverage:
         with_batch = [
             row
             for row in self._rows_of(key)
-            if row["kind"] not in _FILLS and self._has_current_batch(key, row)
+            if row["kind"] not in FILLS and self._has_current_batch(key, row)
         ]
         if not with_batch:
             return Frontier(next_offset, None, any(row["topic_id"] is not None for row in rows))

@@ -18,6 +18,7 @@ GAP_COLUMNS = (
     "start_offset",
     "next_offset",
     "cause",
+    "detail",
     "attempt_id",
 )
 
@@ -29,6 +30,7 @@ class CurrentGap(NamedTuple):
     start_offset: int
     next_offset: int
     cause: GapCause
+    detail: str | None = None
 
     @property
     def lacks_evidence(self) -> bool:
@@ -76,11 +78,12 @@ def fillable_gaps(
 
 
 class GapPiece(NamedTuple):
-    """Gaps of one cause in one partition that still stand, in no order."""
+    """Gaps of one cause and detail in one partition that still stand, in no order."""
 
     cause: GapCause
     starts: NDArray[np.int64]
     stops: NDArray[np.int64]
+    detail: str | None
 
 
 def gap_pieces(rows: pa.Table, coverage: Coverage) -> dict[PartitionKey, list[GapPiece]]:
@@ -101,7 +104,8 @@ def gap_pieces(rows: pa.Table, coverage: Coverage) -> dict[PartitionKey, list[Ga
         key = coverage.joined_key(named)
         starts, stops = (of[index].values.to_numpy() for of in lists)
         stands = coverage.are_current_gaps(key, starts, group["attempt_id"])
-        piece = GapPiece(GapCause(group["cause"]), starts[stands], stops[stands])
+        cause, detail = GapCause(group["cause"]), group["detail"]
+        piece = GapPiece(cause, starts[stands], stops[stands], detail)
         found.setdefault(key, []).append(piece)
     return found
 
@@ -115,7 +119,7 @@ def standing_gaps(rows: pa.Table, coverage: Coverage) -> dict[PartitionKey, list
     found: dict[PartitionKey, list[CurrentGap]] = {}
     for key, pieces in gap_pieces(rows, coverage).items():
         gaps = [
-            CurrentGap(key, start, stop, piece.cause)
+            CurrentGap(key, start, stop, piece.cause, piece.detail)
             for piece in pieces
             for start, stop in zip(piece.starts.tolist(), piece.stops.tolist(), strict=True)
         ]

@@ -28,6 +28,9 @@ class RangeKind(StrEnum):
 INGESTED = (RangeKind.INGEST, RangeKind.RETAKE)
 """Rows that cover offsets."""
 
+FILLS = (RangeKind.REPAIR, RangeKind.REFILL)
+"""Rows that bring what ranges which are covered lack."""
+
 ENDS_GAPS = (RangeKind.REPAIR, RangeKind.REFILL, RangeKind.SUPERSEDED)
 """Rows after which an earlier gap that starts in them no longer stands."""
 

@@ -145,6 +145,7 @@ def test_everything_a_person_should_know_has_a_line() -> None:
         concurrent_ranges=[
             ConcurrentRange("a-0", 10, 72, RangeKind.INGEST, "other"),
             ConcurrentRange("a-0", 2, 3, RangeKind.REPAIR, "other"),
+            ConcurrentRange("a-0", 5, 7, RangeKind.REFILL, "other"),
         ],
         left_out={"a-1": "a-1: it is gone"},
         notes=["a note"],
@@ -164,7 +165,7 @@ def test_everything_a_person_should_know_has_a_line() -> None:
         "not ingested yet: a-0: it waits",
         "lost an election: a-0: offsets [9, 13)",
         "a concurrent run ingested: 62 offsets in a-0 (62) (run id other)",
-        "a concurrent run filled: 1 offset in a-0 (1) (run id other)",
+        "a concurrent run filled: 3 offsets in a-0 (3) (run id other)",
         "left out: a-1: it is gone",
         "note: a note",
     ]

@@ -9,7 +9,7 @@ import numpy as np
 
 from seglake.kafka_log.gap_ranges import GapRanges, gaps_joined
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
-from seglake.log_tables.ledger_layers import INGESTED, RangeKind
+from seglake.log_tables.ledger_layers import FILLS, INGESTED, RangeKind
 from seglake.pipelines.lake_audit.cell_audit import PartitionFinding
 from seglake.pipelines.lake_audit.elections import (
     NOTHING_LOST,
@@ -36,7 +36,6 @@ from seglake.pipelines.lake_audit.quarantine_checks import QuarantineSums
 from seglake.pipelines.lake_audit.sums import NOTHING, RangeSums, sums_joined
 from seglake.pipelines.lake_audit.transaction_checks import across_cells
 
-_FILLS = (RangeKind.REPAIR, RangeKind.REFILL)
 # Columns of the ledger that are sums over the rows of other tables.
 _SUMMED = ("records", "batches", "offset_sum", "key_bytes", "value_bytes")
 # Any: the overloads of both are many.
@@ -204,7 +203,7 @@ def _spans(rows: Iterable[Row]) -> list[OffsetRange]:
 def _ledger_problems(rows: Sequence[Row], coverage: Coverage) -> Iterator[Problem]:
     """Ranges of the ledger that contradict each other."""
     covered = merged(_spans(row for row in rows if row["kind"] in INGESTED))
-    repairs = _spans(row for row in rows if row["kind"] in _FILLS)
+    repairs = _spans(row for row in rows if row["kind"] in FILLS)
     outside = [
         f"[{start}, {stop})"
         for start, stop in repairs

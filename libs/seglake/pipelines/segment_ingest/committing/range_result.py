@@ -16,7 +16,6 @@ from seglake.log_tables.ledger_layers import RangeKind
 from seglake.pipelines.segment_ingest.planning.plan import RangePlan, RemainingGap
 from seglake.segment_decoding.tasks import SplitReport, Totals
 
-_OPEN = "of a transaction that has not ended"
 _LOST = "below the first segment, and by leader-epoch-checkpoint not deleted by Kafka"
 _JUST_GONE = "its segment was deleted while the run read the log"
 
@@ -131,7 +130,7 @@ def _refilled(plan: RangePlan, reports: Sequence[SplitReport]) -> RangeResult:
         rest
         for gap in plan.standing_gaps
         for start, stop in subtracted_near((gap.start_offset, gap.next_offset), spans)
-        for rest in _left(gap.cause, start, stop, hidden)
+        for rest in _left(Gap(start, stop, gap.cause, gap.detail), hidden)
     )
     return RangeResult(
         plan=plan,
@@ -152,19 +151,19 @@ def _hidden(plan: RangePlan, reports: Sequence[SplitReport]) -> list[OffsetRange
     return merged([*around, *(gap for report in reports for gap in report.hidden)])
 
 
-def _left(cause: GapCause, start: int, stop: int, hidden: Sequence[OffsetRange]) -> Iterator[Gap]:
+def _left(gap: Gap, hidden: Sequence[OffsetRange]) -> Iterator[Gap]:
     """Yield what is left of a gap of the lake, of which the copy may have damaged bytes.
 
     The lake saw a sound batch where a transaction is undecided: damage elsewhere explains nothing.
     """
-    if cause is GapCause.UNDECIDED:
-        yield Gap(start, stop, cause, _OPEN)
+    if gap.cause is GapCause.UNDECIDED:
+        yield gap
         return
-    rest = subtracted_near((start, stop), hidden)
-    damaged = subtracted((start, stop), rest)
-    causes = [(cause, rest), (GapCause.QUARANTINED, damaged)]
-    found = [Gap(*offsets, of_part) for of_part, parts in causes for offsets in parts]
-    yield from sorted(found)
+    whole = gap.start_offset, gap.next_offset
+    rest = subtracted_near(whole, hidden)
+    parts = [Gap(*offsets, gap.cause, gap.detail) for offsets in rest]
+    parts += [Gap(*offsets, GapCause.QUARANTINED) for offsets in subtracted(whole, rest)]
+    yield from sorted(parts, key=lambda part: part.start_offset)
 
 
 def _is_one(before: Gap, gap: Gap) -> bool:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from seglake.log_tables.ledger_layers import INGESTED, RangeKind
+from seglake.log_tables.ledger_layers import FILLS, INGESTED
 from seglake.pipelines.offset_places import named_counts
 from seglake.pipelines.progress import show_bytes, show_count
 from seglake.pipelines.segment_ingest.committing.concurrent_ranges import ConcurrentRange
@@ -45,7 +45,7 @@ def shown_plan(
 def shown_concurrent(ranges: Sequence[ConcurrentRange]) -> list[str]:
     """Return a line that says what other runs ingested first, and one for what they filled."""
     ingested = [range_ for range_ in ranges if range_.kind in INGESTED]
-    filled = [range_ for range_ in ranges if range_.kind is RangeKind.REPAIR]
+    filled = [range_ for range_ in ranges if range_.kind in FILLS]
     lines = []
     if ingested:
         lines.append(f"a concurrent run ingested: {_counted(ingested)}")
