@@ -170,7 +170,7 @@
   const PLACE_HEADS = ["file", "position", "bytes", "what is wrong", "between offsets", ""];
   const placeCells = ([broker, segment, position, size, defect, detail, previous, next, isResolved, salvaged]) => [
     `${broker === null ? "" : `broker ${broker}: `}${data.segments[segment]}`, shown(position), shown(size), element("span", {}, element("code", {}, defect), ` ${detail}`),
-    previous === null && next === null ? "–" : `${previous === null ? "the beginning" : shown(previous)} and ${next === null ? "the end" : shown(next)}`, isResolved ? "repaired" : salvaged ? `${shown(salvaged)} untrusted record${salvaged === 1 ? "" : "s"} in salvaged_records` : "",
+    previous === null && next === null ? "–" : `${previous === null ? "the beginning" : shown(previous)} and ${next === null ? "the end" : shown(next)}`, isResolved ? "repaired" : salvaged ? `${shown(salvaged)} record${salvaged === 1 ? "" : "s"} in salvaged_records` : "",
   ];
   const show = (partition) => {
     body.replaceChildren(
