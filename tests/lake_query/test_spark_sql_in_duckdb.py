@@ -43,6 +43,8 @@ _EXPRESSIONS = (
     "get_json_object(string(value), '$.b.c[1].d')",
     "get_json_object(string(value), '$[1].a')",
     "get_json_object(string(value), '$.l')",
+    "get_json_object(string(value), 'a')",
+    "get_json_object(string(value), '/a')",
     "get_json_object(string(value), '$.big')",
     "get_json_object(string(value), '$.yes')",
     "get_json_object(string(value), '$[''a'']')".replace("\\'\\'", "''"),

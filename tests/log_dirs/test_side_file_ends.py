@@ -11,12 +11,14 @@ from seglake.storage.local_storage import LocalStorage
 _FAR = 1 << 27
 
 
-def _ends(folder: Path, files: dict[str, bytes], *proved: int) -> SideFileEnds:
+def _ends(
+    folder: Path, files: dict[str, bytes], *proved: int, is_cleaned: bool = False
+) -> SideFileEnds:
     for name, content in files.items():
         (folder / name).write_bytes(content)
     storage = LocalStorage()
     listed = partition_files(storage, str(folder), storage.list_folder(str(folder)))
-    return side_file_ends(storage, listed, proved)
+    return side_file_ends(storage, listed, proved, is_cleaned=is_cleaned)
 
 
 def _named(offset: int, kind: str) -> str:
@@ -97,3 +99,19 @@ def test_an_index_with_an_entry_that_no_broker_writes_proves_its_name_only_and_i
     garbage = [str(tmp_path / _named(10, kind))]
     assert [*ignored] == (garbage if lost is None else [])
     assert all("is ignored as implausible: " in why for why in ignored.values())
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "end"),
+    [
+        ("index", _entry(5, 190) + _entry(_FAR + 6, 400), _FAR + 17),
+        ("timeindex", _time_entry(1_700_000_000_000, _FAR + 1), _FAR + 12),
+        ("index", _entry(5, 190) + _entry(9, _FAR + 191), 10),
+    ],
+)
+def test_entries_of_a_cleaned_log_may_be_any_offsets_apart(
+    kind: str, content: bytes, end: int, tmp_path: Path
+) -> None:
+    last, ignored = _ends(tmp_path, {_named(10, kind): content}, 10, is_cleaned=True)
+    assert (None if last is None else last.offset) == end
+    assert bool(ignored) == (end == 10)

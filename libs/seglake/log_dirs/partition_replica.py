@@ -75,7 +75,8 @@ def read_folder(
         key = PartitionKey(folder.topic, folder.partition, topic_id)
         checkpoints = _checkpoints(files, key, content, notes)
         proved = (checkpoints.durable_offset, *(epoch.start_offset for epoch in epochs[-1:]))
-        last, ignored = side_file_ends(storage, content, proved)
+        is_cleaned = checkpoints.cleaner_offset is not None
+        last, ignored = side_file_ends(storage, content, proved, is_cleaned=is_cleaned)
         unreadable |= ignored
     except TwoSpellingsError as error:
         return ReadFolder(

@@ -41,7 +41,7 @@ class SideFileEnds(NamedTuple):
 
 
 def side_file_ends(
-    storage: Storage, content: PartitionFiles, proved: Iterable[int]
+    storage: Storage, content: PartitionFiles, proved: Iterable[int], *, is_cleaned: bool
 ) -> SideFileEnds:
     """Find the file that proves most, by its name or as an index whose log is gone or empty.
 
@@ -49,6 +49,7 @@ def side_file_ends(
 
     Args:
         proved: up to where the checkpoints prove the log.
+        is_cleaned: the cleaner was there; what it leaves in a few KiB may span any offsets.
     """
     ignored: dict[str, str] = {}
     sizes = {segment.base_offset: segment.size_bytes for segment in content.segments}
@@ -73,7 +74,7 @@ def side_file_ends(
             and 0 < entry.size_bytes <= most_bytes
             and not entry.problem
         ):
-            claims += _index_ends(storage, entry, file, ignored)
+            claims += _index_ends(storage, entry, file, ignored, is_cleaned=is_cleaned)
     return SideFileEnds(max(claims, default=None), ignored)
 
 
@@ -116,7 +117,12 @@ def _plausible(
 
 
 def _index_ends(
-    storage: Storage, entry: FileInfo, file: SegmentFileName, ignored: dict[str, str]
+    storage: Storage,
+    entry: FileInfo,
+    file: SegmentFileName,
+    ignored: dict[str, str],
+    *,
+    is_cleaned: bool,
 ) -> list[EndClaim]:
     """Return up to where the entries of an index prove its log; nothing of other files."""
     if file.kind not in (FileKind.INDEX, FileKind.TIMEINDEX):
@@ -128,14 +134,16 @@ def _index_ends(
     except StorageError as error:
         ignored[entry.path] = without(entry, error.reason)
         return []
-    offsets, damage = _entries(content, file)
+    offsets, damage = _entries(content, file, is_cleaned=is_cleaned)
     if damage is not None:
         ignored[entry.path] = f"{entry.path} is ignored as implausible: {damage}"
         return []
     return [EndClaim(offset + 1, entry.name) for offset in offsets[-1:]]
 
 
-def _entries(content: bytes, file: SegmentFileName) -> tuple[list[int], str | None]:
+def _entries(
+    content: bytes, file: SegmentFileName, *, is_cleaned: bool
+) -> tuple[list[int], str | None]:
     """Return the offsets of an index's entries, and what is wrong with it."""
     base_offset = file.base_offset
     if file.kind is FileKind.TIMEINDEX:
@@ -145,7 +153,7 @@ def _entries(content: bytes, file: SegmentFileName) -> tuple[list[int], str | No
         index = offset_index.parse(content, base_offset)
         offsets, damage = [each.offset for each in index.entries], index.damage
         positions = [0, *(each.position for each in index.entries)]
-    steps = [*pairwise([base_offset, *offsets]), *pairwise(positions)]
+    steps = [*pairwise(() if is_cleaned else (base_offset, *offsets)), *pairwise(positions)]
     far = next((step for step in steps if step[1] - step[0] > _MOST_STEP), None)
     if damage is None and far is not None:
         damage = f"one of its entries leads from {far[0]} to {far[1]}"

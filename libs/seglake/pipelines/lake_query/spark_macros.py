@@ -35,7 +35,8 @@ ADDED: Mapping[str, str] = {
     "get_json_object": (
         "(given, path) AS CASE WHEN contains(path, '*')"
         " THEN error('DuckDB has no * in a path of get_json_object: use --engine spark')"
-        " WHEN json_valid(string(given)) THEN json_extract_string(string(given),"
+        " WHEN starts_with(path, '$') AND json_valid(string(given))"
+        " THEN json_extract_string(string(given),"
         " system.main.regexp_replace(path, '\\[''([^'']*)''\\]', '.\"\\1\"', 'g')) END"
     ),
     "to_date": (
