@@ -138,6 +138,33 @@ def test_damage_above_what_is_replicated_is_recorded_at_once(tmp_path: Path, lak
     assert (imbalances_of(lake), audited(lake).exit_code) == ([], 0)
 
 
+@pytest.mark.parametrize("read", [_LOG_END, {}], ids=["log_end", "high_watermark"])
+@pytest.mark.parametrize("is_cleaned", [False, True])
+@pytest.mark.parametrize("is_in_a_segment_of_its_own", [False, True])
+@pytest.mark.parametrize("damage", [_flipped(_NEXT), _NEXT[:-1]], ids=["flipped", "torn"])
+def test_damage_in_front_of_an_empty_last_segment_hides_the_offsets_up_to_it(
+    tmp_path: Path,
+    lake: Path,
+    read: dict[str, str],
+    is_cleaned: bool,
+    is_in_a_segment_of_its_own: bool,
+    damage: bytes,
+) -> None:
+    """A restarted broker may begin a segment before a record comes."""
+    closed = [Segment(0, _SOUND, damage)]
+    if is_in_a_segment_of_its_own:
+        closed = [Segment(0, _SOUND), Segment(10, [], damage)]
+    log = Partition("orders", 0, [*closed, Segment(15, [])], high_watermark=15)
+    write_log_dir(tmp_path / "disk", [log])
+    if is_cleaned:
+        (tmp_path / "disk" / "cleaner-offset-checkpoint").write_text("0\n1\norders 0 15\n")
+    assert ingested(tmp_path / "disk", lake, read=read).exit_code == 3
+    assert (offsets_taken(lake), _quarantined(lake)) == ([*range(10)], damage)
+    assert gaps_taken(lake) == [(10, 15, "quarantined")]
+    assert (imbalances_of(lake), audited(lake).exit_code) == ([], 0)
+    assert ingested(tmp_path / "disk", lake, read=read).exit_code == 0
+
+
 @pytest.mark.parametrize("end", _UNFINISHED.values(), ids=_UNFINISHED.keys())
 def test_what_a_writer_may_have_left_waits_for_it(tmp_path: Path, lake: Path, end: bytes) -> None:
     summary = ingested(_disk(tmp_path / "disk", (0, _SOUND, end)), lake)

@@ -115,7 +115,10 @@ def _log_end(replica: Replica, surveys: Sequence[SegmentSurvey]) -> int:
     last = filled[-1] if filled else surveys[-1]
     log_end = last.next_offset
     if last is not surveys[-1]:  # an empty segment begins where the log ends
-        log_end = min(log_end, replica.segments[-1].base_offset)
+        begin = replica.segments[-1].base_offset
+        closed = surveys[surveys.index(last) : -1]
+        is_cut_open = any(survey.is_cut_open for survey in closed)
+        log_end = begin if is_cut_open else min(log_end, begin)
     if log_end < last.highest_offset <= high_watermark:
         log_end = last.highest_offset
     damage = surveys[-1].end_damage
