@@ -141,7 +141,8 @@ def test_tables_and_views_are_there_for_any_spark_and_nobody_s_own_are_touched(
     marked = ["topic_Orders_b7e8acdd", "topic_orders_1c168adb"]
     assert answers["confused"][2:] == [marked, ["topic_orders"]]
     names, *topics = answers["names"]
-    assert [row[1] for row in names] == [*sorted(map(str.lower, marked)), "topic_payments"]
+    of_topics = [row[1] for row in names if row[1] != "topic_configs"]
+    assert of_topics == [*sorted(map(str.lower, marked)), "topic_payments"]
     assert topics == [[["Orders"]], [["orders"]]]
     mine, in_taken, in_filled, cased = answers["left"]
     assert (mine, cased) == ([[1]], [[2]])

@@ -56,6 +56,12 @@ class OpenPage:
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.goto(file.as_uri())
 
+    def to_rows(self) -> "OpenPage":
+        """Scroll to the list of partitions, whose rows are made as they come into view."""
+        self.page.evaluate("document.getElementById('rows').scrollIntoView()")
+        self.page.locator(".row").first.wait_for(state="attached")
+        return self
+
     def texts(self, selector: str) -> list[str]:
         """What the elements say, in their order."""
         return self.page.locator(selector).all_inner_texts()
