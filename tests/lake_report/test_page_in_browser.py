@@ -83,9 +83,7 @@ def test_partitions_that_need_a_look_come_first_with_their_strips(
     assert right["width"] == pytest.approx(left["width"] * 19 / 258, abs=1.5)
 
 
-def test_offsets_that_wait_are_told_beside_what_is_wrong(
-    browser: Browser, tmp_path: Path
-) -> None:
+def test_offsets_that_wait_are_told_beside_what_is_wrong(browser: Browser, tmp_path: Path) -> None:
     write_wide_lake(tmp_path / "lake", 40, first_offset=1)
     opened = OpenPage(browser, page_of(tmp_path / "lake", tmp_path / "report.html")).to_rows()
     said = opened.texts(".row:has(.badge.look) .what .says")
