@@ -128,6 +128,6 @@ def test_the_files_of_a_partition_folder_tell_its_topic_id_and_leader_epochs(
     entries = {entry.name: entry for entry in storage.list_folder(str(log_dir / "orders-0"))}
     expected = topic_id_text(TOPIC_IDS["orders"])
     assert read_topic_id(storage, entries, notes) == expected
-    assert read_epochs(storage, entries, notes) == (EpochStart(0, 0), EpochStart(3, 4))
+    assert read_epochs(storage, entries, notes) == (EpochStart(0, 2), EpochStart(3, 4))
     assert (read_topic_id(storage, {}, notes), read_epochs(storage, {}, notes)) == (None, ())
     assert notes == []
