@@ -26,6 +26,7 @@ _COMMON = frozenset(
         *("errors", "near_names", "printable"),
         *("pipelines.progress", "pipelines.progress_views", "pipelines.settings"),
         *("pipelines.losing_tails", "pipelines.offset_places", "pipelines.recovery"),
+        "pipelines.worded_kinds",
     }
 )
 _INGEST = "pipelines.segment_ingest"
@@ -55,13 +56,17 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
     "pipelines.progress_views": frozenset({"printable"}),
     "pipelines.settings": frozenset({"errors", "kafka_log", "near_names"}),
     "pipelines.offset_places": frozenset({"kafka_log", "pipelines.progress"}),
+    "pipelines.worded_kinds": frozenset(),
     "pipelines.losing_tails": frozenset(
-        {"kafka_log", "pipelines.offset_places", "pipelines.progress", "segment_codec"}
+        {
+            *("kafka_log", "pipelines.offset_places", "pipelines.progress"),
+            *("pipelines.worded_kinds", "segment_codec"),
+        }
     ),
     "pipelines.recovery": frozenset(
         {
             *("kafka_log", "pipelines.losing_tails", "pipelines.offset_places"),
-            *("pipelines.progress", "segment_codec"),
+            *("pipelines.progress", "pipelines.worded_kinds", "segment_codec"),
         }
     ),
     **dict.fromkeys(_PIPELINES, _LIBRARIES | _COMMON | {"segment_codec"}),

@@ -3,13 +3,13 @@
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import Any, Self
+from typing import Any
 
 from seglake.kafka_log.gap_ranges import GapRanges
 from seglake.kafka_log.offset_ranges import OffsetRange, merged
 from seglake.pipelines.offset_places import named_gaps
 from seglake.pipelines.progress import show_count
+from seglake.pipelines.worded_kinds import WordedKind
 from seglake.segment_codec.errors import DefectCode
 
 TAIL_COLUMNS = (
@@ -21,15 +21,8 @@ TAIL_COLUMNS = (
 _WON = "won an election"  # a retake ingests it: recovery counts what it replaces
 
 
-class TailKind(StrEnum):
+class TailKind(WordedKind):
     """Why sound batches of a replica are not in the log, in words."""
-
-    words: str
-
-    def __new__(cls, name: str, words: str) -> Self:
-        kind = str.__new__(cls, name)
-        kind._value_, kind.words = name, words
-        return kind
 
     LOST = ("lost_election", "that lost an election")
     DIFFERS = ("replicas_differ", "of replicas that differ")

@@ -5,8 +5,7 @@ The only catalogue of causes: ingest, audit and report each count by themselves,
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import Any, Self
+from typing import Any
 
 from seglake.kafka_log.gap_ranges import GapRanges, gaps_joined
 from seglake.kafka_log.observation import Observation, StoppedBy, UnreadPlace
@@ -21,20 +20,14 @@ from seglake.pipelines.losing_tails import (
 )
 from seglake.pipelines.offset_places import GapsByPartition, named_gaps
 from seglake.pipelines.progress import show_count
+from seglake.pipelines.worded_kinds import WordedKind
 from seglake.segment_codec.log_dir import parse_folder_name
 
 _MOST_NAMED = 3
 
 
-class Loss(StrEnum):
+class Loss(WordedKind):
     """Why offsets of a log are not in the tables, in words; the worst first."""
-
-    words: str
-
-    def __new__(cls, name: str, words: str) -> Self:
-        cause = str.__new__(cls, name)
-        cause._value_, cause.words = name, words
-        return cause
 
     MISSING = ("missing", "missing without a known cause")
     QUARANTINED = ("quarantined", "hidden by damaged bytes (quarantined)")
@@ -63,15 +56,8 @@ class Loss(StrEnum):
         return self in (Loss.OPEN_TRANSACTION, Loss.HIGH_WATERMARK)
 
 
-class NoLoss(StrEnum):
+class NoLoss(WordedKind):
     """Why offsets rightly have no record, in words."""
-
-    words: str
-
-    def __new__(cls, name: str, words: str) -> Self:
-        cause = str.__new__(cls, name)
-        cause._value_, cause.words = name, words
-        return cause
 
     COMPACTED = ("compacted", "compacted")
     DELETED = (

@@ -2,25 +2,19 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from itertools import islice
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from seglake.pipelines.worded_kinds import WordedKind
+
 _MOST_EXAMPLES = 5
 
 
-class ProblemKind(StrEnum):
+class ProblemKind(WordedKind):
     """Everything that is not explained, with its words; in the order of how much it means."""
-
-    words: str
-
-    def __new__(cls, name: str, words: str) -> Self:
-        kind = str.__new__(cls, name)
-        kind._value_, kind.words = name, words
-        return kind
 
     SUPERSEDED = ("superseded", "rows that lost an election, and nothing in their place")
     OFFSET_TWICE = ("offset_twice", "offsets more than once in records")
