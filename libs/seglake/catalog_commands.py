@@ -1,7 +1,4 @@
-"""What `register` does, with settings that are made already: for the command line and the API.
-
-With a catalog of Spark's, a session is started. Effect.
-"""
+"""`seglake register` for the command line and the API. Effect: starts Spark for its catalogs."""
 
 import sys
 from dataclasses import replace
@@ -28,7 +25,7 @@ def run_register(
     metastore: str | None = None,
     verbosity: int = _QUIET,
 ) -> "Registration":
-    """`register` with settings that are made already."""
+    """Register a lake's tables in a catalog of Spark's."""
     from seglake.environment.metastore import forget, properties_of
     from seglake.environment.spark_session import delta_session
     from seglake.pipelines.lake_query.catalog_entries import register
@@ -63,7 +60,7 @@ def run_register(
 def run_register_iceberg(
     lake: str, database: str, folder: str, settings: Settings, *, verbosity: int = _QUIET
 ) -> "Registration":
-    """`register --iceberg` with settings that are made already."""
+    """Write Iceberg metadata of a lake's tables (`register --iceberg`)."""
     from seglake.environment.storages import open_storages
     from seglake.pipelines.lake_query.scripts import check_database
     from seglake.pipelines.progress import RunReporter
@@ -103,7 +100,7 @@ def statements_of(
         case CatalogDialect.DUCKDB_FILES:
             return duckdb_script.file_statements(found, database, topics)
         case CatalogDialect.SPARK:
-            # Spark by itself knows S3 under Hadoop's name for it; a catalog as Amazon does.
+            # Spark alone knows the scheme s3a only; a catalog knows s3.
             is_own = database is None or scripts.catalog_of(database) is None
             place = found.storage.hadoop_uri(path) if is_own else path
             return scripts.spark_statements(database, place, topics)
@@ -117,7 +114,7 @@ def statements_of(
 
 
 def _registrable(lake: str, settings: Settings) -> "tuple[LakeTables, list[str]]":
-    """A lake that has all tables, and its topics; raises as `_with_all_tables`."""
+    """Open a lake and list its topics; raise like `_with_all_tables`."""
     from seglake.storage.errors import LakeFolderError
 
     found = _with_all_tables(lake, settings)
@@ -127,7 +124,7 @@ def _registrable(lake: str, settings: Settings) -> "tuple[LakeTables, list[str]]
 
 
 def _with_all_tables(lake: str, settings: Settings) -> "LakeTables":
-    """Open a lake that lacks no table; LakeFolderError where there is none, or one is missing."""
+    """Open a lake; raise LakeFolderError if there is none, or a table is missing."""
     from seglake.environment.storages import open_storages
     from seglake.lake.errors import OlderLakeError
     from seglake.lake.tables import TABLES

@@ -1,4 +1,4 @@
-"""Effect: prints the folder of the job files that spark-submit runs.
+"""Prints the folder of the job files that spark-submit runs. Effect.
 
 python -m seglake.environment.job_files
 """
@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 
 JOB_FOLDER = Path(__file__).resolve().parents[1] / "jobs"
-"""Part of the wheel; a link in a checkout."""
+"""Folder of the job files: in the wheel itself, in a checkout by a link."""
 
 
 def main() -> int:
-    """Print the folder."""
+    """Print the folder of the job files."""
     sys.stdout.write(f"{JOB_FOLDER}\n")
     return 0
 

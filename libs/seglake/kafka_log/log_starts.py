@@ -1,9 +1,9 @@
-"""Which offsets below a log's first segment Kafka deleted, and which were lost with segments. Pure.
+"""Tells offsets that Kafka deleted below a log's first segment from lost ones. Pure.
 
 Kafka cuts leader-epoch-checkpoint whenever retention, DeleteRecords or the leader moves the log
 start, and again when a broker loads the log. So the first entry is the log start, or lies above it
-where older records have no epoch. The broker may write the file a moment after it renamed the
-segments to `.deleted`, which stay for a minute: those were deleted, whatever the file says.
+if older records have no epoch. The broker may write the file a moment after it renamed segments to
+`.deleted`, which stay for a minute: these segments were deleted, whatever the file says.
 """
 
 from collections.abc import Sequence
@@ -14,10 +14,10 @@ from seglake.kafka_log.replica import Replica
 
 
 def proved_start(replica: Replica) -> int | None:
-    """Return up to where the log's own files prove that Kafka deleted it, None if they do not tell.
+    """Return the offset up to which the log's own files prove a deletion, None without a proof.
 
-    A log start checkpoint below the first segment is no proof alone: it may be of before a
-    deletion. A first epoch above the first segment is none: older records may have no epoch.
+    A log start checkpoint below the first segment alone proves nothing: it may be older than a
+    deletion. Nor does a first epoch above the first segment: older records may have no epoch.
     """
     first = _first_offset(replica)
     claimed = replica.checkpoints.log_start_offset or 0
@@ -27,7 +27,7 @@ def proved_start(replica: Replica) -> int | None:
 
 
 def start_proved_by(replica: Replica, copies: Sequence[Replica]) -> int:
-    """Return up to where other copies prove that Kafka deleted the log of this one, 0 if none."""
+    """Return the offset up to which other copies prove that Kafka deleted this log, else 0."""
     epochs = leader_epochs_of(replica.epochs)
     starts = [
         start
@@ -42,8 +42,8 @@ def start_proved_by(replica: Replica, copies: Sequence[Replica]) -> int:
 def lost_offsets(replica: Replica) -> OffsetRange | None:
     """Return the offsets that lie below the first segment and that Kafka did not delete.
 
-    None if there are none, nothing proves it, or the remote tier has them: then a log dir has an
-    entry of the log start for each log in the tier.
+    None if there are none, nothing proves it, or the remote tier has them: a log dir has a log
+    start entry for each log in the tier.
     """
     checkpoints = replica.checkpoints
     start = proved_start(replica)
@@ -52,13 +52,13 @@ def lost_offsets(replica: Replica) -> OffsetRange | None:
         return None
     start = max(start, replica.start_of_copies)
     stop = _first_offset(replica)
-    # Those below the start were deleted before the file was written, and say nothing of the rest.
+    # Segments below the start were deleted before the file was written: they prove nothing above.
     stop = min([stop, *(base for base in replica.deleting if base >= start)])
     return (start, stop) if start < stop else None
 
 
 def _first_offset(replica: Replica) -> int:
-    """Return where the first segment begins, also one that cannot be read; 0 without any."""
+    """Return the base offset of the first segment, readable or not; 0 without a segment."""
     readable = [segment.base_offset for segment in replica.segments]
     unread = [segment.base_offset for segment in replica.unread]
     return min([*readable, *unread], default=0)

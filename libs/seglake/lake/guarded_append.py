@@ -1,9 +1,9 @@
-"""Appends where each row may come once: of two drivers that add the same rows, one wins. Effect.
+"""Appends rows once: if two drivers add the same rows, one wins. Effect.
 
-For tables that take no part in the topics' commits, but must not get a row twice. A driver looks at
-a version, decides what that lacks, and commits on top of it. The commit moves the generation of
-`app`, so it fails if another driver appended since; then it looks anew. A commit that failed may
-have happened all the same: then its id is in the table's history.
+For tables outside the topics' commits that must not get a row twice. A driver reads a version,
+finds the rows it lacks, and commits on top of it. The commit moves the generation of `app`, so it
+fails if another driver appended since; then the driver reads again. A commit that failed may have
+happened all the same: then its id is in the table's history.
 """
 
 import time
@@ -28,12 +28,12 @@ def append_lacking(
     now_ms: int,
     after: Callable[[str], None],
 ) -> None:
-    """Commit the files that a version of the table lacks, in one commit; nothing if there are none.
+    """Commit the files that the table's newest version lacks, in one commit; none if it is whole.
 
     Args:
-        lacking: writes them, of a handle that stands at the newest version. It is asked again
-            where a commit failed, unless it happened all the same.
-        after: called with "files" before a commit, and with the table's name behind it.
+        lacking: writes the files that are lacking in the newest version, given its handle. Called
+            again after a failed commit, unless the commit happened all the same.
+        after: called with "files" before a commit, and with the table's name after it.
 
     Raises:
         CommitUnknownError: a commit failed and may yet have happened.

@@ -1,4 +1,4 @@
-"""Damaged bytes in front of sound ones, above an offset of a log. Effect: reads."""
+"""Finds damaged bytes between sound batches, above an offset of a log. Effect: reads."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -25,7 +25,7 @@ _MOST_FOUND = 20  # of one log
 
 
 class DamageFound(NamedTuple):
-    """Damaged bytes, and the offsets between the sound batches around them."""
+    """Damaged bytes, and the offset range between the sound batches around them."""
 
     segment: str
     position: int
@@ -35,10 +35,10 @@ class DamageFound(NamedTuple):
 
 
 class DamageSearch(NamedTuple):
-    """What a search found.
+    """Result of a search for damage.
 
     Attributes:
-        stopped_offset: from here on the log was not read, since it is too large; else None.
+        stopped_offset: first offset that was not read since the log is too large; else None.
     """
 
     found: tuple[DamageFound, ...]
@@ -46,12 +46,12 @@ class DamageSearch(NamedTuple):
 
 
 def damage_above(storage: Storage, replica: Replica, offset: int, most_bytes: int) -> DamageSearch:
-    """Find the first damaged bytes of a log at or above an offset; nothing of what cannot be read.
+    """Find the first damaged bytes of a log at or above an offset; unreadable files have none.
 
-    What follows the last sound batch is left out: its writer may complete it.
+    Bytes after the last sound batch are left out: their writer may complete them.
 
     Args:
-        most_bytes: to read of the segments.
+        most_bytes: limit of the segments' bytes to read.
     """
     found: list[DamageFound] = []
     search = _Search(storage, replica, offset, most_bytes)
@@ -64,7 +64,7 @@ def damage_above(storage: Storage, replica: Replica, offset: int, most_bytes: in
 
 
 class _Search:
-    """One walk over the segments above an offset, as far as its bytes last."""
+    """A walk over the segments above an offset, up to a limit of bytes."""
 
     def __init__(self, storage: Storage, replica: Replica, offset: int, most_bytes: int) -> None:
         self._storage = storage
@@ -76,7 +76,7 @@ class _Search:
 
     @property
     def stopped_offset(self) -> int | None:
-        """From here on bytes were lacking to read the log; None if they lasted."""
+        """Return the first offset beyond the limit of bytes; None if the limit sufficed."""
         return max(self._offset, self._reached) if self._is_cut else None
 
     def damage(self) -> Iterator[DamageFound]:
@@ -93,7 +93,7 @@ class _Search:
                     case Tail():
                         pass
                     case _:
-                        # What begins below the offset belongs to what is ingested there.
+                        # Damage that begins below the offset belongs to the ingested range.
                         for place, defect in waiting if self._reached >= self._offset else ():
                             where = place.name, defect.position, defect.code
                             yield DamageFound(*where, self._reached, item.first_offset)

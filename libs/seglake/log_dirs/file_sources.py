@@ -1,4 +1,4 @@
-"""What to do with a file that was given as a source. Pure."""
+"""Advice for a file that was given as a source. Pure."""
 
 import shlex
 
@@ -9,7 +9,7 @@ _FOLDERS = "a broker's log dir, a partition folder, or a folder above log dirs"
 
 
 def why_no_source(source: str) -> str:
-    """Say what a file is, as far as its name tells, and what to give or run instead."""
+    """Say what a file is by its name, and what to give or run instead."""
     name, quoted = source.rstrip("/").rpartition("/")[2], shlex.quote(source)
     file = parse_file_name(name)
     if file is not None and file.kind is FileKind.LOG:

@@ -1,7 +1,7 @@
-"""Segments that a broker had removed from a log and whose files are still there. Pure.
+"""Segments that a broker removed from a log and whose files still exist. Pure.
 
 They hold records that the log no longer has: from before a compaction, below the log start, or of a
-deleted topic. As a starting broker, a run does not read them.
+deleted topic. Like a starting broker, a run does not read them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +16,7 @@ _MOST_NAMED = 20
 def removed_segments(
     skipped: Iterable[SkippedFile], by_name: Mapping[str, FileInfo]
 ) -> list[FileInfo]:
-    """Return the segments with bytes that are in a folder and no longer part of its log."""
+    """Return the nonempty segments in a folder that are no longer part of its log."""
     removed = (by_name[str(each.file)] for each in skipped if each.reason in _REMOVED)
     return _with_bytes(removed)
 
@@ -38,10 +38,10 @@ def removed_note(path: str, removed: Mapping[str, Sequence[FileInfo]]) -> list[s
 
 
 def given_up_note(path: str, folders: Mapping[str, Iterable[FileInfo]]) -> list[str]:
-    """Return the note of a log dir's folders that are deleted or stray; nothing if there are none.
+    """Return the note of a log dir's deleted or stray folders; nothing if there are none.
 
     Args:
-        folders: the files of each, by the folder's name.
+        folders: files by the folder's name.
     """
     if not folders:
         return []
@@ -60,7 +60,7 @@ def _with_bytes(files: Iterable[FileInfo]) -> list[FileInfo]:
 
 
 def _sizes(found: Mapping[str, Sequence[FileInfo]]) -> str:
-    """List partitions or folders, each with how many segments of how many bytes it has."""
+    """List partitions or folders, each with its segments' number and bytes."""
     shown = [f"{name} ({_size(files)})" for name, files in sorted(found.items())]
     rest = len(shown) - _MOST_NAMED
     return ", ".join(shown[:_MOST_NAMED]) + (f" and {rest} more" if rest > 0 else "")

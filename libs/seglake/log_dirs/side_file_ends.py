@@ -1,7 +1,7 @@
-"""Which file beside the segments of a log proves most of its end. Effect: reads indexes.
+"""Finds the file beside a log's segments that proves the highest end. Effect: reads indexes.
 
-A broker gives a file the offset at which the log ends, and writes an entry of an index every few
-KiB. A name or an entry far above all else that the disk says is no proof: a few bytes of garbage
+A broker names some files after the offset at which the log ends, and writes an index entry every
+few KiB. A name or an entry far above all else on the disk is no proof: a few bytes of garbage
 would stand for billions of lost offsets.
 """
 
@@ -29,11 +29,11 @@ _MOST_STEP = 1 << 27  # offsets or bytes from one proof to the next that nothing
 
 
 class SideFileEnds(NamedTuple):
-    """What the files beside the segments prove of a log's end.
+    """The end of a log that the files beside its segments prove.
 
     Attributes:
-        last: the file that proves most, None if there is none.
-        ignored: why a file proves nothing, by path: it cannot be read, or is implausible.
+        last: the file that proves the highest end, None if there is none.
+        ignored: reasons by path of files that prove nothing: unreadable or implausible ones.
     """
 
     last: EndClaim | None
@@ -43,13 +43,13 @@ class SideFileEnds(NamedTuple):
 def side_file_ends(
     storage: Storage, content: PartitionFiles, proved: Iterable[int], *, is_cleaned: bool
 ) -> SideFileEnds:
-    """Find the file that proves most, by its name or as an index whose log is gone or empty.
+    """Find the file that proves the highest end: by its name, or an index without log or bytes.
 
-    Beside an empty log, an index of the size that a broker makes in advance is not worth a look.
+    Beside an empty log, an index of the size that a broker preallocates is not read.
 
     Args:
-        proved: up to where the checkpoints prove the log.
-        is_cleaned: the cleaner was there; what it leaves in a few KiB may span any offsets.
+        proved: offset up to which the checkpoints prove the log.
+        is_cleaned: the cleaner was there; then a few KiB may span any number of offsets.
     """
     ignored: dict[str, str] = {}
     sizes = {segment.base_offset: segment.size_bytes for segment in content.segments}
@@ -87,13 +87,13 @@ def _metadata_snapshots(names: Iterable[str]) -> Iterator[EndClaim]:
 def _plausible(
     by_name: Mapping[str, FileInfo], reached: int, ignored: dict[str, str]
 ) -> Iterator[SegmentFileName]:
-    """Return the files beside segments, and empty segments, but those far above all else.
+    """Yield the files beside segments, and empty segments, that are not far above all else.
 
-    Several files of one offset support each other, and a file that is all there is needs none.
+    Several files of one offset support each other; an only file needs no support.
 
     Args:
-        reached: up to where the log is proved otherwise; 0 if nothing proves it.
-        ignored: gets the others, and why.
+        reached: offset up to which other files prove the log; 0 if none does.
+        ignored: receives the other files, each with a reason.
     """
     parsed = filter(None, map(parse_file_name, by_name))
     live = [
@@ -124,7 +124,7 @@ def _index_ends(
     *,
     is_cleaned: bool,
 ) -> list[EndClaim]:
-    """Return up to where the entries of an index prove its log; nothing of other files."""
+    """Return the log ends that an index's entries prove; nothing for other files."""
     if file.kind not in (FileKind.INDEX, FileKind.TIMEINDEX):
         return []
     try:
@@ -144,7 +144,7 @@ def _index_ends(
 def _entries(
     content: bytes, file: SegmentFileName, *, is_cleaned: bool
 ) -> tuple[list[int], str | None]:
-    """Return the offsets of an index's entries, and what is wrong with it."""
+    """Return the offsets of an index's entries, and its fault if it has one."""
     base_offset = file.base_offset
     if file.kind is FileKind.TIMEINDEX:
         times = time_index.parse(content, base_offset)

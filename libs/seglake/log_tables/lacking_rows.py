@@ -1,6 +1,6 @@
-"""Offsets in the lake's batches that have no row, as the cleaner leaves them. Effect: reads.
+"""Finds offsets without a row inside the lake's batches, as the cleaner leaves. Effect: reads.
 
-Memory: 8 bytes a record of one partition, and about 280 bytes a hole; as many a batch for a moment.
+Memory: 8 bytes a record of one partition, about 280 bytes a hole, and briefly 280 bytes a batch.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ _READ = (BatchState.DECODED, BatchState.EMPTY)
 def lacking_rows(
     key: PartitionKey, tables: LakeTables, source_id: str, coverage: Coverage
 ) -> list[OffsetRange]:
-    """Return the offsets in batches with rows, or that the cleaner emptied, that have no row.
+    """Return the offsets without a row in batches with rows and in batches the cleaner emptied.
 
     Batches of markers and of aborted transactions lack nothing. The ranges rise and are apart.
     """
@@ -40,7 +40,7 @@ def lacking_rows(
 
 
 class _Rows:
-    """Rows of one partition that count."""
+    """The rows of one partition that its ledger covers."""
 
     def __init__(
         self, key: PartitionKey, tables: LakeTables, source_id: str, coverage: Coverage
@@ -53,7 +53,7 @@ class _Rows:
         self._ids = pa.array([key.topic_id, *([None] if has_null else [])], pa.string())
 
     def batch_spans(self) -> tuple[list[OffsetRange], int]:
-        """Return what batches with rows span, merged, and how many rows they have."""
+        """Return the merged ranges of batches with rows, and their number of rows."""
         import pyarrow.compute as pc  # 0.05 s, which a run with nothing new need not wait
 
         spans: list[OffsetRange] = []

@@ -1,4 +1,4 @@
-"""Rows of `salvaged_records`: what a damaged batch still holds, and what is known of the damage."""
+"""Rows of `salvaged_records`: records of a damaged batch, and facts about the damage."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -29,7 +29,7 @@ _COMPARED = (
 
 
 class DamageKind(StrEnum):
-    """What is known of the damage of a salvaged batch."""
+    """Kind of damage of a salvaged batch."""
 
     CRC_FIELD = "crc_field"  # one bit of the checksum itself: the records are as they were
     SINGLE_BIT = "single_bit"  # one bit elsewhere
@@ -38,12 +38,12 @@ class DamageKind(StrEnum):
 
 
 class DamagedBatch(NamedTuple):
-    """The row of `quarantine` that salvaged rows belong to; bytes are given apart.
+    """The row of `quarantine` that salvaged rows come from, without its bytes.
 
     Attributes:
-        generation: of the row; with place and hash it leads there.
-        low_offset, high_offset: the sound offsets around the batch, None where there are none.
-        inner_offset: that of a message inside of a compressed set; None for a whole batch.
+        generation: generation of the row; with place and hash its key.
+        low_offset, high_offset: the sound offsets around the batch, None if there are none.
+        inner_offset: offset of a message inside a compressed set; None for a whole batch.
     """
 
     key: PartitionKey
@@ -59,12 +59,12 @@ class DamagedBatch(NamedTuple):
 
     @property
     def is_inside_set(self) -> bool:
-        """Whether it is a message of a compressed set."""
+        """Return whether the row is a message of a compressed set."""
         return self.inner_offset is not None
 
     @property
     def is_of_loser(self) -> bool:
-        """Whether it is sound, and its replica lost an election."""
+        """Return whether the batch is sound and its replica lost an election."""
         return self.defect_code == DefectCode.REPLICA_CONFLICT
 
 
@@ -80,11 +80,11 @@ def salvaged_rows(
     """Return the rows of a damaged batch.
 
     Args:
-        raw: all of its bytes.
-        max_bytes: how long it may be when decompressed.
+        raw: all bytes of the batch.
+        max_bytes: limit of its decompressed length.
 
     Raises:
-        DefectError: it does not decode whole, or its offsets are those of its sound neighbours.
+        DefectError: the batch does not decode whole, or shares offsets with sound neighbours.
     """
     origin = Origin(source_id, batch.key, run_id, batch.generation)
     whole = whole_batch(raw, max_bytes, inner_offset=batch.inner_offset)
@@ -116,7 +116,7 @@ def salvaged_rows(
 def _is_damaged(
     whole: WholeBatch, changed: Mapping[str, NDArray[np.bool_]], count: int
 ) -> list[bool | None]:
-    """Return of each row whether the damage changed it, None where that is not known."""
+    """Return for each row whether the damage changed it, None if unknown."""
     if changed:
         return list(np.any([*changed.values()], axis=0).tolist())
     holds = whole.has_right_checksum
@@ -124,7 +124,7 @@ def _is_damaged(
 
 
 def _record_rows(whole: WholeBatch, batch: DamagedBatch, origin: Origin) -> pa.RecordBatch:
-    """Return the columns of `records`, null where the batch alone does not tell them."""
+    """Return the columns of `records`, null for values that the batch alone does not have."""
     unit = UnitRows(
         len(whole.columns.offsets), whole.timestamp_type, TransactionState.NONE, whole.base_offset
     )
@@ -140,7 +140,7 @@ def _record_rows(whole: WholeBatch, batch: DamagedBatch, origin: Origin) -> pa.R
 
 
 def _require_between(batch: DamagedBatch, offsets: NDArray[np.int64]) -> None:
-    """Refuse offsets that sound batches have: no checksum covers those of a batch."""
+    """Reject offsets that sound batches have: no checksum covers a batch's base offset."""
     low, high = batch.low_offset, batch.high_offset
     if (low is not None and offsets[0] <= low) or (high is not None and offsets[-1] >= high):
         raise DefectError(DefectCode.OFFSET_OUT_OF_ORDER, f"offsets {offsets[0]}-{offsets[-1]}")
@@ -149,10 +149,10 @@ def _require_between(batch: DamagedBatch, offsets: NDArray[np.int64]) -> None:
 def _damage(
     whole: WholeBatch, raw: bytes, sound: WholeBatch | None, changed: Sequence[str]
 ) -> dict[str, Any]:
-    """Return what is known of the damage, as columns.
+    """Return the columns that describe the damage.
 
     Args:
-        changed: the columns that it changed.
+        changed: for each column, the rows that the damage changed.
     """
     flipped, kind = whole.flipped, DamageKind.UNKNOWN
     field: str | None = None
@@ -170,9 +170,9 @@ def _damage(
 
 
 def _sound(whole: WholeBatch, raw: bytes, batch: DamagedBatch, max_bytes: int) -> WholeBatch | None:
-    """Return the batch with the flipped bit as it was; None if that is not known.
+    """Return the batch with its flipped bit restored; None if no bit is known.
 
-    None also if it does not decode then: its checksum holds by chance, and the damage is larger.
+    None also if the batch then does not decode: the checksum holds by chance, more is damaged.
     """
     if whole.flipped is None:
         return None
@@ -183,7 +183,7 @@ def _sound(whole: WholeBatch, raw: bytes, batch: DamagedBatch, max_bytes: int) -
 
 
 def _changed(rows: pa.RecordBatch, sound: pa.RecordBatch) -> dict[str, NDArray[np.bool_]]:
-    """Return for each column whether a row has another value than it had; nothing if unknown."""
+    """Return for each column which rows the damage changed; nothing if unknown."""
     if rows.num_rows != sound.num_rows:
         return {}
     pairs = {name: (_values(rows, name), _values(sound, name)) for name in _COMPARED}
@@ -199,7 +199,7 @@ def _values(rows: pa.RecordBatch, name: str) -> list[Any]:
 
 
 def _plain(values: Any, kind: pa.DataType) -> Any:
-    """A column of the table's own type, of whatever form the values have."""
+    """Convert values of any form to a column of the table's type."""
     if isinstance(values, pa.Array):
         return values.cast(kind)
     return pa.array(values, kind)

@@ -1,6 +1,6 @@
-"""Transactions that have not ended, as far as a lake's tables show. Pure.
+"""Transactions without an end in a lake's tables. Pure.
 
-Rows stay `open` in the tables when a later run reads the marker that ended them, so markers count.
+Rows stay `open` in the tables when a later run reads the marker that ends them: so markers decide.
 """
 
 from collections.abc import Iterable
@@ -22,11 +22,11 @@ class OpenRows(NamedTuple):
 
 
 class CellOpenRows(NamedTuple):
-    """What the other cells of a partition must know of this one.
+    """Open rows of one cell, to be combined with the partition's other cells.
 
     Attributes:
         ended: producers with a marker in the cell.
-        waiting: records after the last marker of their producer in the cell.
+        waiting: records after their producer's last marker in the cell.
     """
 
     ended: frozenset[int]
@@ -34,15 +34,15 @@ class CellOpenRows(NamedTuple):
 
 
 class OpenRowsCollector:
-    """Takes rows of `batches` of one partition, in any order.
+    """Collects rows of `batches` of one partition, in any order.
 
     Args:
-        cell: the first and the last offset of batches that count.
+        cell: first and last offset of the batches to collect.
     """
 
     def __init__(self, cell: tuple[int, int]) -> None:
         self._cell = cell
-        # Base offset, producer and rows, None for those of a marker.
+        # Base offset, producer and number of rows, None for a marker.
         self._found: list[tuple[int, int, int | None]] = []
 
     def add(self, rows: pa.Table) -> None:
@@ -58,7 +58,7 @@ class OpenRowsCollector:
             self._found.append((int(bases[place]), int(producers[place]), count))
 
     def of_cell(self) -> CellOpenRows:
-        """Return what waits in the cell for a marker, and who has one."""
+        """Return the cell's records that wait for a marker, and the producers that have one."""
         ended: set[int] = set()
         waiting: dict[int, OpenRows] = {}
         for offset, producer_id, count in sorted(self._found, key=lambda each: each[:2]):
@@ -74,7 +74,7 @@ def still_open(cells: Iterable[CellOpenRows]) -> tuple[OpenRows, ...]:
     """Return the open records of a partition, one value for each producer.
 
     Args:
-        cells: of one partition, in the order of their offsets.
+        cells: all cells of the partition, ordered by offset.
     """
     waiting: dict[int, OpenRows] = {}
     for cell in cells:

@@ -1,6 +1,6 @@
-"""What the tables have of each partition and what not, by cause, counted from their rows. Pure.
+"""Counts from the tables' rows what each partition has and lacks, by cause. Pure.
 
-The words are those of ingest and report; what is counted shares no code with them.
+The words are shared with ingest and report, the counting is not.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,11 +31,11 @@ def recovery_of(
     seen: Mapping[LakePartition, Row],
     unread: Sequence[Row],
 ) -> Recovery:
-    """Put together what was recovered of all partitions that the tables know.
+    """Sum up the recovery of all partitions that the tables know.
 
     Args:
-        seen: the newest row of `observations` of each.
-        unread: those that name no partition.
+        seen: each partition's newest row of `observations`.
+        unread: unread places that name no partition.
     """
     audits = {audit.partition: audit for audit in partitions}
     found = [
@@ -77,7 +77,7 @@ def _recovered(
 
 
 def _left(row: Row, covered: Sequence[OffsetRange]) -> dict[Loss, GapRanges]:
-    """What a run saw in the log, or proved of it, and the ledger does not cover."""
+    """Return the offsets that a run saw or proved and the ledger does not cover."""
     ranges: dict[Loss, list[OffsetRange]] = {}
     proved = [offsets for each in lost_ranges(row, covered).values() for offsets in each]
     if proved:
@@ -97,7 +97,7 @@ def _left(row: Row, covered: Sequence[OffsetRange]) -> dict[Loss, GapRanges]:
 
 
 def _absent(unread: Iterable[Row], known: set[str]) -> Iterator[PartitionRecovery]:
-    """The partitions that are known by an unread folder alone."""
+    """Yield the partitions that are known by an unread folder alone."""
     for row in unread:
         folder = parse_folder_name(row["listing"].rpartition("/")[2])
         name = None if folder is None else f"{folder.topic}-{folder.partition}"

@@ -1,7 +1,7 @@
-"""Salvaged rows against the damage that they come from. On the driver. Effect: reads.
+"""Checks salvaged rows against their damage in `quarantine`. On the driver. Effect: reads.
 
-No row of `records` can be one of them: each has its batch in `batches`, which a damaged batch is
-not, and the sums of the ledger have no room for another (`record_checks`, `sums`).
+No salvaged row can be in `records`: each record needs its batch in `batches`, which has no damaged
+ones, and the ledger's sums leave no room for more (`record_checks`, `sums`).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ _MOST_EXAMPLES = 5
 
 
 class SalvagedSums(NamedTuple):
-    """Rows of `salvaged_records` and their batches, of damage that no repair has made good."""
+    """Numbers of rows and batches in `salvaged_records` whose damage no repair has resolved."""
 
     records: int = 0
     batches: int = 0
@@ -35,7 +35,7 @@ NOTHING_SALVAGED = SalvagedSums()
 
 
 class _Piece(NamedTuple):
-    """Salvaged rows of one batch in one row group: they are in the order of their offsets."""
+    """Salvaged rows of one batch in one row group, ordered by offset."""
 
     least: int
     greatest: int
@@ -45,7 +45,7 @@ class _Piece(NamedTuple):
 
 @dataclass(slots=True)
 class _Batch:
-    """The salvaged rows of one damaged batch, and what `quarantine` says of it."""
+    """The salvaged rows of one damaged batch, and its facts in `quarantine`."""
 
     topic: str
     once_by: tuple[Any, ...]
@@ -57,7 +57,7 @@ class _Batch:
 def salvage_findings(
     storage: Storage, salvaged: Sequence[str], quarantine: Sequence[str]
 ) -> tuple[SalvagedSums, list[str]]:
-    """Return what was salvaged, and the problems in words.
+    """Return the sums of salvaged rows, and the problems in words.
 
     Args:
         salvaged, quarantine: data files of the two tables.
@@ -89,7 +89,7 @@ def _batches(storage: Storage, paths: Sequence[str]) -> dict[tuple[Any, ...], _B
 
 
 def _once_by(place: tuple[Any, ...], row: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return the values that no two batches share: several losing replicas may have one batch."""
+    """Return a batch's unique values; copies of it on several losing replicas share them."""
     if row["defect_code"] != _LOSING:
         return place
     return tuple(row[name] for name in _OF_LOSING)
@@ -107,7 +107,7 @@ def _grouped(rows: pa.Table) -> list[dict[str, Any]]:
 def _add_damage(
     storage: Storage, paths: Sequence[str], batches: Mapping[tuple[Any, ...], _Batch]
 ) -> None:
-    """Note of each batch the sound offsets around it, and the commit that made it good."""
+    """Add to each batch the sound offsets around it, and the commit that resolved it."""
     by_place: dict[tuple[Any, ...], list[_Batch]] = {}
     for identity, batch in batches.items():
         by_place.setdefault(identity[:-1], []).append(batch)
@@ -150,7 +150,7 @@ def _problems(batches: Mapping[tuple[Any, ...], _Batch]) -> Iterator[str]:
 
 
 def _doubled(batches: Iterable[_Batch]) -> Iterator[str]:
-    """Yield the partition of each batch of which an offset has more than one row."""
+    """Yield the partition of each batch with more than one row for an offset."""
     rows: dict[tuple[Any, ...], list[_Batch]] = {}
     for batch in batches:
         rows.setdefault(batch.once_by, []).append(batch)

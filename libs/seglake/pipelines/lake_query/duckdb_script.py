@@ -1,6 +1,6 @@
-"""SQL that gives anybody's DuckDB the tables and views of a lake. Effect: reads the tables' logs.
+"""SQL that defines a lake's tables and views in any DuckDB. Effect: reads the tables' logs.
 
-Nothing in it needs seglake: it is handed over with the lake.
+The SQL runs without seglake, so it can be handed over with the lake.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -34,9 +34,9 @@ def live_statements(lake: str, database: str | None, topics: Collection[str]) ->
     """Return the statements whose views read the newest state of each table.
 
     Args:
-        lake: its path.
-        database: the schema to make and use; None leaves the current one.
-        topics: all of the lake.
+        lake: path of the lake.
+        database: the schema to create and use; None keeps the current one.
+        topics: all topics of the lake.
     """
     yield from _WITH_EXTENSION
     yield from _statements(database, topics, lambda table: [_scan(table, lake)])
@@ -52,7 +52,7 @@ def file_statements(
     """Return the statements whose views read the data files that each table has now.
 
     Raises:
-        LakeFolderError: DuckDB would take the path for a pattern.
+        LakeFolderError: DuckDB would read the path as a pattern.
     """
     place = lake.lake_path.removeprefix("s3:/")
     if not is_plain(place):

@@ -1,4 +1,4 @@
-"""What DuckDB runs in the place of a parsed statement of Spark SQL. Pure.
+"""Rewrites parsed Spark SQL for DuckDB. Pure.
 
 Trees are DuckDB's own, from its JSON.
 """
@@ -19,7 +19,7 @@ _BINARY_COLUMNS = frozenset(
     field.name for table in TABLES for field in table.schema if types.is_binary(field.type)
 )
 _RENAMED = {"<~>": "rlike", "<!~>": "not_rlike", "transform": "list_transform"}
-# Spark takes bytes for text in these; DuckDB would refuse bytes, or write escapes.
+# Functions in which Spark reads bytes as text; DuckDB would reject bytes, or write escapes.
 _OF_TEXT = frozenset(
     {
         *("~~", "!~~", "~~*", "!~~*", "like_escape", "not_like_escape", "||", "concat_ws"),
@@ -47,12 +47,12 @@ def as_in_spark(
 
     Args:
         tree: a syntax tree or a part of it.
-        replaces: whether what DuckDB has too is to mean what Spark means by it; casts of bytes to
-            text always do.
-        aggregates: names of aggregate functions, by which a GROUP BY ALL finds its columns.
+        replaces: True gives functions that both engines have Spark's meaning; casts of bytes to
+            text always get it.
+        aggregates: names of aggregate functions; other columns belong to a GROUP BY ALL.
 
     Raises:
-        WrongQueryError: the engines differ in a part, and DuckDB cannot be made to agree.
+        WrongQueryError: the engines differ in a part that DuckDB cannot express.
     """
     if isinstance(tree, list):
         return [as_in_spark(part, replaces=replaces, aggregates=aggregates) for part in tree]
@@ -76,7 +76,7 @@ def as_in_spark(
 def _grouped(node: dict[str, Any], aggregates: Collection[str]) -> dict[str, Any]:
     """Return a SELECT with the columns of its GROUP BY ALL named.
 
-    With ALL, DuckDB takes no expression of these columns for the order.
+    With ALL, DuckDB cannot order by an expression of these columns.
     """
     items = [item for item in node["select_list"] if not _aggregates(item, aggregates)]
     if any(item["class"] in ("STAR", "CONSTANT") for item in items):
@@ -90,7 +90,7 @@ def _grouped(node: dict[str, Any], aggregates: Collection[str]) -> dict[str, Any
 
 
 def _aggregates(part: object, aggregates: Collection[str]) -> bool:
-    """Whether an expression, without its subqueries, calls an aggregate function."""
+    """Return whether an expression, without its subqueries, calls an aggregate function."""
     if isinstance(part, list):
         return any(_aggregates(each, aggregates) for each in part)
     if not isinstance(part, dict) or part.get("class") in ("SUBQUERY", "WINDOW"):
@@ -120,7 +120,7 @@ def _call(node: dict[str, Any], *, replaces: bool) -> dict[str, Any]:
 
 
 def _joined(node: dict[str, Any], children: Sequence[Any]) -> dict[str, Any]:
-    """Return a call of `concat` as `||`, which is null where one of its values is."""
+    """Return a call of `concat` as `||`, which is null if one of its values is."""
     made: dict[str, Any] = children[0]
     for other in children[1:]:
         operator = node | {"function_name": "||", "children": [made, other], "is_operator": True}
@@ -135,7 +135,7 @@ def _text_of(child: object) -> dict[str, Any]:
 
 
 def _time_pattern(node: dict[str, Any]) -> dict[str, Any]:
-    """Return a text of Java's DateTimeFormatter as DuckDB's, another expression as it is."""
+    """Translate a text pattern of Java's DateTimeFormatter; keep other expressions."""
     value = node.get("value")
     if node.get("type") != "VALUE_CONSTANT" or not isinstance(value, dict) or value["is_null"]:
         return node
@@ -154,7 +154,7 @@ def _time_piece(found: re.Match[str]) -> str:
 
 
 def _is_key(node: Node) -> bool:
-    """Whether a node is a constant text: the key of a map."""
+    """Return whether a node is a constant text: the key of a map."""
     value = node.get("value")
     return isinstance(value, Mapping) and value["type"]["id"] == "VARCHAR"
 
@@ -165,6 +165,6 @@ def _is_cast_to_text(node: Node) -> bool:
 
 
 def _is_binary(node: Node) -> bool:
-    """Whether a node is a column of bytes, by its name in any table."""
+    """Return whether a node is a column of bytes, by its name in any table."""
     names = node.get("column_names") or [""]
     return str(names[-1]).casefold() in _BINARY_COLUMNS

@@ -1,4 +1,4 @@
-"""The view of consumer groups' lag, over the decoded table and what runs saw of the logs."""
+"""The view of consumer groups' lag, over the decoded table and the logs' observations."""
 
 import textwrap
 
@@ -9,7 +9,7 @@ _CURRENT_ROWS = textwrap.indent(
     current("consumer_offsets", internal("__consumer_offsets")),
     "  ",
 )
-# A run may see an older copy after the leader's log: then what is ingested shows the end. Rows that
+# A run may see an older copy after the leader's log: then the ingested rows show the end. Rows that
 # lost an election show nothing of the log that won.
 _ENDS = """\
 lost AS (

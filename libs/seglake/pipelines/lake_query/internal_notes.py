@@ -1,6 +1,6 @@
-"""What an answer over internal topics lacks, because the lake has them in part or not at all. Pure.
+"""Warns of answers over internal topics that the lake lacks, in part or whole. Pure.
 
-An empty view would say that there is no group, and an old offset that a group lags.
+Unwarned, an empty view would read as "no groups", and an old offset as a group's lag.
 """
 
 import re
@@ -23,7 +23,7 @@ _COLUMNS = frozenset(name for table in TABLES for name in table.schema.names)
 
 
 def internal_notes(statement: str, lake: str, ask: Callable[[str], Rows]) -> Iterator[str]:
-    """Yield what a person should know of the answer to a statement.
+    """Yield warnings about the answer to a statement.
 
     Args:
         ask: answers a query over the same lake.
@@ -44,7 +44,7 @@ def internal_notes(statement: str, lake: str, ask: Callable[[str], Rows]) -> Ite
 
 
 def _topics_in(statement: str) -> list[str]:
-    """Return the internal topics whose decoded tables a statement reads, by itself or by views."""
+    """Return the internal topics whose decoded tables a statement reads, also through views."""
     if shows_names(statement):
         return []
     text = " ".join((statement, *views_of(statement.casefold()).values()))
@@ -53,7 +53,7 @@ def _topics_in(statement: str) -> list[str]:
 
 
 def _reads(text: str, table: Table) -> bool:
-    """Whether SQL with a table's name reads it, and not a column of the same name."""
+    """Return whether SQL uses a name as a table, and not as a column."""
     if table.name not in _COLUMNS:
         return True
     return re.search(rf"\b(from|join)\s+[`\"]?{table.name}\b", text, re.IGNORECASE) is not None
@@ -72,7 +72,7 @@ def _left_out(topic: str, command: str) -> str:
 
 
 def _parts(logs: Rows) -> Iterator[str]:
-    """Yield what of a topic's logs is not in the lake."""
+    """Yield the parts of a topic's logs that are not in the lake."""
     rows = [*logs]
     numbers = {row["partition"] for row in rows}
     unseen = [number for number in range(max(numbers, default=0)) if number not in numbers]

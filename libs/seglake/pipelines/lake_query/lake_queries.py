@@ -1,4 +1,4 @@
-"""Statements over a lake, answered by one engine, and what an answer lacks."""
+"""Statements over a lake, answered by one engine, with warnings of incomplete answers."""
 
 from collections.abc import Callable, Iterator
 from enum import StrEnum
@@ -9,14 +9,14 @@ from seglake.pipelines.lake_query.internal_notes import internal_notes
 
 
 class QueryEngine(StrEnum):
-    """An engine by its name on the command line."""
+    """Names of engines on the command line."""
 
     DUCKDB = "duckdb"
     SPARK = "spark"
 
 
 class Queries(Protocol):
-    """What `duckdb_queries` and `spark_queries` have; importing those takes a second."""
+    """Interface of `duckdb_queries` and `spark_queries`, which take a second to import."""
 
     survives_interrupts: bool
 
@@ -26,15 +26,15 @@ class Queries(Protocol):
 
 
 class LakeQueries:
-    """The answers of an engine, each with notes on what it lacks.
+    """Answers of an engine, each with notes on data it lacks.
 
     Args:
         engine: answers all statements.
-        note: is told what an answer lacks.
-        lake: as the person named it.
+        note: receives each note.
+        lake: path as the person gave it.
 
     Attributes:
-        survives_interrupts: whether another statement may be asked after Ctrl-C.
+        survives_interrupts: another statement may be asked after Ctrl-C.
     """
 
     def __init__(self, engine: Queries, note: Callable[[str], None], lake: str) -> None:
@@ -45,16 +45,16 @@ class LakeQueries:
         self.survives_interrupts = engine.survives_interrupts
 
     def write(self, statement: str, form: OutputFormat, out: TextIO) -> None:
-        """Write the answer to a statement, as the engine does."""
+        """Write the answer to a statement in a form, and its notes."""
         self._engine.write(statement, form, out)
         self.note_what_is_lacking(statement)
 
     def answer(self, statement: str) -> Answer:
-        """Return the answer to a statement; from Spark, all of it."""
+        """Return the answer to a statement; Spark computes all rows first."""
         return self._engine.answer(statement)
 
     def note_what_is_lacking(self, statement: str) -> None:
-        """Note once what the answer to a statement lacks, after it was read to the end."""
+        """Note once the data that an answer lacks; call it after the answer's last row."""
         for text in internal_notes(statement, self._lake, self._rows):
             if text not in self._noted:
                 self._noted.add(text)

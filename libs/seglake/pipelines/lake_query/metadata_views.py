@@ -1,4 +1,4 @@
-"""The views of what KRaft's metadata comes to: topics' configs, and who leads each partition."""
+"""Views of KRaft's current metadata: topics' configs, and the leader of each partition."""
 
 from seglake.pipelines.lake_query.record_views import Dialect
 

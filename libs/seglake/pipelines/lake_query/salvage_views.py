@@ -1,11 +1,11 @@
-"""The view of salvaged records whose damaged batch still stands. In Spark and in DuckDB."""
+"""The view of salvaged records whose damage is not repaired. In Spark and in DuckDB."""
 
 import textwrap
 
 from seglake.pipelines.lake_query.current_views import BATCH, RECORD, current
 
-# Damage that was made good has another row of `quarantine`, of a later commit. A repair may also
-# fill only some of the offsets between two sound batches, and resolve none of the damage there.
+# Repaired damage has a second row in `quarantine`, of a later commit. A repair may also fill only
+# some of the offsets between two sound batches, and resolve none of the damage there.
 CURRENT_SALVAGED_RECORDS = f"""\
 WITH standing AS (
 {textwrap.indent(current("salvaged_records", RECORD), "  ")}

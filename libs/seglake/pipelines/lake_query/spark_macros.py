@@ -1,8 +1,8 @@
 """Macros that give DuckDB the functions of Spark SQL that people type. Pure.
 
-`ADDED` are functions that DuckDB lacks. `REPLACED` are functions that both engines have and answer
-differently: they are made unless DuckDB is asked for by name. Patterns of times come as DuckDB
-writes them: `duckdb_text` has translated them.
+DuckDB lacks the functions in `ADDED`. Both engines have those in `REPLACED` but answer differently:
+they are defined unless DuckDB is asked for by name. Time patterns arrive in DuckDB's syntax:
+`duckdb_text` translates them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -145,14 +145,14 @@ REPLACED: Mapping[str, str] = {
 
 
 AGGREGATING = frozenset({"collect_list", "collect_set"})
-"""Macros that call an aggregate function."""
+"""Names of the macros that call an aggregate function."""
 
 
 def macros(*, replaces: bool) -> Iterator[str]:
-    """Yield the statements that make the macros.
+    """Yield the statements that define the macros.
 
     Args:
-        replaces: whether DuckDB's own functions of the same name give way.
+        replaces: True redefines DuckDB's own functions of the same name.
     """
     for name, text in {**ADDED, **(REPLACED if replaces else {})}.items():
         yield f"CREATE MACRO {name}{text}"

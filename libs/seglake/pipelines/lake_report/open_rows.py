@@ -1,4 +1,4 @@
-"""Records of transactions that have not ended. Effect: reads `batches`.
+"""Counts records of transactions that have not ended. Effect: reads `batches`.
 
 Only batches above a log's last stable offset are read: below it, every transaction has ended.
 """
@@ -23,11 +23,11 @@ def open_records(
     seen: Mapping[LogName, Observation],
     ledger: Ledger,
 ) -> dict[LogName, int]:
-    """Count the open records of each log, where there are any.
+    """Count the open records of each log that has any.
 
     Args:
-        files: of `batches`.
-        seen: each log as it was seen last.
+        files: data files of `batches`.
+        seen: newest observation of each log.
     """
     found: dict[LogName, int] = {}
     for log, observation in seen.items():
@@ -44,7 +44,7 @@ def open_records(
 def _batches(
     storage: Storage, files: Sequence[StoredFile], log: LogName, start_offset: int, ledger: Ledger
 ) -> Iterator[Row]:
-    """The batches of a log that count, from an offset on."""
+    """Yield the covered batches of a log, from an offset on."""
     number = log.key.partition
     only = [Within("partition", number, number), Within("base_offset", at_least=start_offset)]
     coverage = ledger.coverage(log.source_id)
@@ -60,7 +60,7 @@ def _batches(
 
 
 def _count(batches: Iterator[Row]) -> int:
-    """How many records have no marker of their producer after them."""
+    """Count the records without a later marker of their producer."""
     waiting: dict[int, int] = {}
     for row in sorted(batches, key=lambda row: (row["base_offset"], row["generation"])):
         producer_id = row["producer_id"]

@@ -1,4 +1,4 @@
-"""What of each partition was recovered, from its strip and what was seen of its log. Pure."""
+"""Recovery of each partition, from its strip and its log's observations. Pure."""
 
 from collections.abc import Mapping
 
@@ -26,11 +26,11 @@ def partition_recovery(
     seen: Observation | None,
     tails: TailsOfPartition,
 ) -> PartitionRecovery:
-    """Return what of a partition has records, what has none, and why.
+    """Return a partition's counts of records and of offsets without one, by cause.
 
     Args:
-        strip: its offsets by state, with exact counts.
-        tails: what quarantine has of replicas that are not its log.
+        strip: the partition's offsets by state, with exact counts.
+        tails: batches in quarantine of replicas that lost.
     """
     lost = {
         loss: _gaps(strip[OffsetState(cause)])
