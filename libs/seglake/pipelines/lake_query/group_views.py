@@ -38,34 +38,8 @@ ends AS (
 )"""
 
 
-def group_lag(dialect: Dialect) -> str:
-    """Return the lag of each group in each partition, as `kafka-consumer-groups --describe`.
-
-    The log of a commit is that of its topic id; without one, the newest log of the name.
-    """
-    members = f"json_array_length({dialect.json_text('detail', 'members')})"
-    return f"""\
-WITH current_rows AS (
-{_CURRENT_ROWS}
-),
-ranked AS (
-  SELECT source_id, group_id, kind, detail, is_tombstone, row_number() OVER (
-    PARTITION BY source_id, group_id, kind, member_id ORDER BY record_offset DESC) AS place
-  FROM current_rows
-  WHERE kind IN ('streams_group', 'streams_group_member')
-     OR kind IN ('classic_group', 'consumer_group', 'consumer_group_member')
-    AND unread_reason IS NULL
-),
-groups AS (
-  SELECT source_id, group_id,
-         max(CASE WHEN kind LIKE '%_group' THEN replace(kind, '_group', '') END) AS group_kind,
-         CAST(sum(CASE WHEN kind = 'classic_group' THEN {members}
-                       WHEN kind LIKE '%_member' THEN 1 ELSE 0 END) AS BIGINT) AS members
-  FROM ranked
-  WHERE place = 1 AND NOT is_tombstone
-  GROUP BY source_id, group_id
-),
-{_ENDS},
+# A partition of a topic that a group reads has a row without a commit, too.
+_COMMITS = """\
 committed AS (
   SELECT commits.source_id, group_id, commits.topic, commits.partition,
          commits.offset AS current_offset, ends.log_end_offset, ends.high_watermark,
@@ -92,9 +66,46 @@ everything AS (
    AND committed.topic = ends.topic
    AND committed.partition = ends.partition
   WHERE ends.age = 1
-)
+)"""
+
+
+def group_lag(dialect: Dialect) -> str:
+    """Return the lag of each group in each partition, as `kafka-consumer-groups --describe`.
+
+    The log of a commit is that of its topic id; without one, the newest log of the name.
+    """
+    return f"""\
+WITH current_rows AS (
+{_CURRENT_ROWS}
+),
+{_groups(dialect)},
+{_ENDS},
+{_COMMITS}
 SELECT everything.source_id, everything.group_id, topic, partition, current_offset, log_end_offset,
        log_end_offset - current_offset AS lag,
        group_kind, members, leader_epoch, metadata, commit_timestamp, high_watermark, topic_id
 FROM everything LEFT JOIN groups
   ON groups.source_id = everything.source_id AND groups.group_id = everything.group_id"""
+
+
+def _groups(dialect: Dialect) -> str:
+    """Return the subqueries that give each group's kind and how many members it has."""
+    members = f"json_array_length({dialect.json_text('detail', 'members')})"
+    return f"""\
+ranked AS (
+  SELECT source_id, group_id, kind, detail, is_tombstone, row_number() OVER (
+    PARTITION BY source_id, group_id, kind, member_id ORDER BY record_offset DESC) AS place
+  FROM current_rows
+  WHERE kind IN ('streams_group', 'streams_group_member')
+     OR kind IN ('classic_group', 'consumer_group', 'consumer_group_member')
+    AND unread_reason IS NULL
+),
+groups AS (
+  SELECT source_id, group_id,
+         max(CASE WHEN kind LIKE '%_group' THEN replace(kind, '_group', '') END) AS group_kind,
+         CAST(sum(CASE WHEN kind = 'classic_group' THEN {members}
+                       WHEN kind LIKE '%_member' THEN 1 ELSE 0 END) AS BIGINT) AS members
+  FROM ranked
+  WHERE place = 1 AND NOT is_tombstone
+  GROUP BY source_id, group_id
+)"""

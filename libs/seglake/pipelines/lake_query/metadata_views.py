@@ -60,29 +60,7 @@ WHERE age = 1 AND value IS NOT NULL
   AND (removals.removed_at IS NULL OR place > removals.removed_at)"""
 
 
-def partition_leaders(dialect: Dialect) -> str:
-    """Return the newest state of each partition, as `kafka-topics --describe` shows it.
-
-    A change names only what it changes. It raises the partition's epoch by one, and the leader's
-    if it names a leader (`PartitionRegistration.merge`). A clean stop of the last broker leaves a
-    partition without a leader: `last_leader` is the broker that had it before.
-    """
-    elr = dialect.json_text("detail", "eligibleLeaderReplicas")
-    last_known = dialect.json_text("detail", "lastKnownElr")
-    is_set = "CASE WHEN {0}_at > coalesce(cleared_at, 0) THEN {0}_text ELSE '[]' END"
-    return f"""\
-{_TOPICS},
-changes AS (
-  SELECT state.*, record_type = 'partition_change' AS is_change, topics.topic AS topic_name,
-         {elr} AS elr_text, {last_known} AS last_text,
-         max(CASE WHEN record_type = 'partition' THEN place END) OVER (
-           PARTITION BY state.source_id, state.topic_id, state.partition) AS begun_at
-  FROM state JOIN topics
-    ON topics.source_id = state.source_id
-   AND topics.topic_id = state.topic_id
-   AND topics.removed_at IS NULL
-  WHERE record_type IN ('partition', 'partition_change')
-),
+_NEWEST = """\
 newest AS (
   SELECT source_id, topic_name, topic_id, partition,
          max_by(leader, CASE WHEN leader IS NOT NULL THEN place END) AS leader,
@@ -109,7 +87,33 @@ cleared AS (
    AND state.record_type = 'clear_elr'
    AND coalesce(nullif(state.topic, ''), topic_name) = topic_name
   GROUP BY newest.source_id, newest.topic_id, newest.partition
-)
+)"""
+
+
+def partition_leaders(dialect: Dialect) -> str:
+    """Return the newest state of each partition, as `kafka-topics --describe` shows it.
+
+    A change names only what it changes. It raises the partition's epoch by one, and the leader's
+    if it names a leader (`PartitionRegistration.merge`). A clean stop of the last broker leaves a
+    partition without a leader: `last_leader` is the broker that had it before.
+    """
+    elr = dialect.json_text("detail", "eligibleLeaderReplicas")
+    last_known = dialect.json_text("detail", "lastKnownElr")
+    is_set = "CASE WHEN {0}_at > coalesce(cleared_at, 0) THEN {0}_text ELSE '[]' END"
+    return f"""\
+{_TOPICS},
+changes AS (
+  SELECT state.*, record_type = 'partition_change' AS is_change, topics.topic AS topic_name,
+         {elr} AS elr_text, {last_known} AS last_text,
+         max(CASE WHEN record_type = 'partition' THEN place END) OVER (
+           PARTITION BY state.source_id, state.topic_id, state.partition) AS begun_at
+  FROM state JOIN topics
+    ON topics.source_id = state.source_id
+   AND topics.topic_id = state.topic_id
+   AND topics.removed_at IS NULL
+  WHERE record_type IN ('partition', 'partition_change')
+),
+{_NEWEST}
 SELECT newest.source_id, topic_name AS topic, newest.topic_id, newest.partition,
        CASE WHEN leader >= 0 THEN leader END AS leader, last_leader, leader_epoch, replicas, isr,
        {dialect.ints(is_set.format("elr"))} AS elr,
