@@ -59,17 +59,7 @@ def ingest_parser() -> argparse.ArgumentParser:
         topics_help="ingest these topics only",
         internal_help="ingest Kafka's own topics too, such as __consumer_offsets",
     )
-    add(
-        "--from-timestamp",
-        metavar="TIME",
-        help="begin with the first batch that has a record at or after it, and take that whole;"
-        " ISO-8601, without a zone: UTC",
-    )
-    add(
-        "--to-timestamp",
-        metavar="TIME",
-        help="stop before the first batch that has a record at or after it",
-    )
+    _add_time_options(parser)
     add_read_policy_options(parser)
     add_older_copies_option(parser)
     add(
@@ -377,3 +367,18 @@ def completion_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("shell", choices=SHELLS, metavar="SHELL", help=" | ".join(SHELLS))
     return parser
+
+
+def _add_time_options(parser: argparse.ArgumentParser) -> None:
+    """Add the two ends of a window of time."""
+    parser.add_argument(
+        "--from-timestamp",
+        metavar="TIME",
+        help="begin with the first batch that has a record at or after it, and take that whole;"
+        " ISO-8601, without a zone: UTC",
+    )
+    parser.add_argument(
+        "--to-timestamp",
+        metavar="TIME",
+        help="stop before the first batch that has a record at or after it",
+    )

@@ -47,8 +47,7 @@ def append_lacking(
         behind = 0 if tried_from is None else handle.version() - tried_from
         if behind > 0 and commit_id in commit_ids(tables, table, handle, behind):
             sync_log(tables, table, handle.version())
-            after(table.name)
-            return
+            break
         files = lacking(handle)
         if not files:
             sync_log(tables, table, handle.version())
@@ -68,6 +67,7 @@ def append_lacking(
             generations={app: tables.generation(table, handle, app) + 1},
         )
         if not failure:
-            after(table.name)
-            return
-    raise CommitUnknownError(table=table.name, attempt_count=len(pauses_s), reason=failure)
+            break
+    else:
+        raise CommitUnknownError(table=table.name, attempt_count=len(pauses_s), reason=failure)
+    after(table.name)

@@ -4,7 +4,13 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from seglake.kafka_log.replica import Checkpoints, PartitionKey, Replica
+from seglake.kafka_log.replica import (
+    Checkpoints,
+    PartitionKey,
+    Replica,
+    SegmentFile,
+    UnreadSegment,
+)
 from seglake.log_dirs.errors import SourceVanishedError
 from seglake.log_dirs.log_dir_files import LogDirFiles, read_epochs, read_topic_id
 from seglake.log_dirs.partition_files import PartitionFiles, partition_files
@@ -79,13 +85,11 @@ def read_folder(
         last, ignored = side_file_ends(storage, content, proved, is_cleaned=is_cleaned)
         unreadable |= ignored
     except TwoSpellingsError as error:
-        return ReadFolder(
-            StorageError(action="read", path=path, reason=str(error)), notes, [], {}, []
-        )
+        problem = StorageError(action="read", path=path, reason=str(error))
+        return ReadFolder(problem, notes, [], {}, [])
     except (SourceVanishedError, StorageError) as error:
         return ReadFolder(error, notes, [], {}, [])
-    lost = {segment.base_offset: segment for segment in content.lost}
-    packed = {segment.base_offset: segment for segment in compressed_segments(content.by_name)}
+    segments, unread = _segments(content, ignored)
     replica = Replica(
         key=key,
         broker_id=files.broker_id,
@@ -93,25 +97,42 @@ def read_folder(
         is_future=folder.kind is FolderKind.FUTURE,
         checkpoints=checkpoints,
         epochs=epochs,
-        segments=tuple(
-            each
-            for each in content.segments
-            if each.base_offset not in lost and each.path not in ignored
-        ),
+        segments=segments,
         snapshots=content.snapshots,
-        unread=tuple(segment for _, segment in sorted((packed | lost).items())),
+        unread=unread,
         last_side_file=last,
         directory_id=files.directory_id,
         deleting=_deleting(content),
     )
     # Of another than a live folder they may be what its broker is about to drop.
-    is_live = folder.kind is FolderKind.LIVE
-    renamed = [e for e in content.by_name.values() if is_renamed_segment(Place.PARTITION, e.name)]
-    kind = UnreadKind.RENAMED_SEGMENT
-    unread = [*unread_files(path, listing), *segments_of(path, kind, renamed)]
+    others = _unread_files(path, listing, content) if folder.kind is FolderKind.LIVE else []
     unreadable |= {entry.path: without(entry, entry.problem) for entry in content.unreadable}
     removed = removed_segments(content.skipped, content.by_name)
-    return ReadFolder(replica, notes, unread if is_live else [], unreadable, removed)
+    return ReadFolder(replica, notes, others, unreadable, removed)
+
+
+def _segments(
+    content: PartitionFiles, ignored: Container[str]
+) -> tuple[tuple[SegmentFile, ...], tuple[UnreadSegment, ...]]:
+    """Return the segments that can be read, and those that are compressed or lead to no file.
+
+    Args:
+        ignored: paths of segments that are none of the log's.
+    """
+    lost = {segment.base_offset: segment for segment in content.lost}
+    packed = {segment.base_offset: segment for segment in compressed_segments(content.by_name)}
+    there = (each for each in content.segments if each.path not in ignored)
+    segments = tuple(each for each in there if each.base_offset not in lost)
+    return segments, tuple(segment for _, segment in sorted((packed | lost).items()))
+
+
+def _unread_files(
+    path: str, listing: Sequence[FileInfo], content: PartitionFiles
+) -> list[UnreadFiles]:
+    """Return what is recognised in a folder and not read, segments under other names among it."""
+    renamed = [e for e in content.by_name.values() if is_renamed_segment(Place.PARTITION, e.name)]
+    found = segments_of(path, UnreadKind.RENAMED_SEGMENT, renamed)
+    return [*unread_files(path, listing), *found]
 
 
 def _deleting(content: PartitionFiles) -> tuple[int, ...]:

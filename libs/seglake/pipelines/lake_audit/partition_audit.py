@@ -133,11 +133,7 @@ def audit_partition(
     totals = _joined(blocks, sums, is_current=True)._replace(gap_span=gap_span)
     refilled = _refilled(blocks, sums, ledger.refills)
     if refilled.batches:
-        span = sum(stop - start for start, stop in coverage.current)
-        # Batches that lie over others have the same offsets; those below may have had no record.
-        rest = span - totals.records - gap_span
-        empty = min(totals.other_span, rest)
-        totals = totals._replace(other_span=empty, lacking=rest - empty)
+        totals = _without_doubles(totals, coverage.current)
     problems = _cell_problems(findings, is_settled=is_settled)
     problems += [*_ledger_problems(rows, coverage), *_sum_problems(ledger, rows, sums)]
     problems += superseded_problems(partition, coverage.superseded)
@@ -160,6 +156,17 @@ def audit_partition(
         refilled=refilled,
         open_transactions=still_open(finding.open_rows for finding in findings),
     )
+
+
+def _without_doubles(totals: RangeSums, covered: Sequence[OffsetRange]) -> RangeSums:
+    """Count offsets without a record once where batches of refills lie over others.
+
+    Those below may have had no record.
+    """
+    span = sum(stop - start for start, stop in covered)
+    rest = span - totals.records - totals.gap_span
+    empty = min(totals.other_span, rest)
+    return totals._replace(other_span=empty, lacking=rest - empty)
 
 
 def _refilled(

@@ -54,16 +54,7 @@ def audit(
         state = read_state(tables)
     topics, unreadable = _topic_files(storage, state, engine, reporter)
     cells = _cells(storage, state, topics, most_rows)
-    tasks = [tuple(pack) for pack in packed(cells, lambda cell: cell.row_count, most_rows)]
-    found = reporter.run_tasks(
-        engine,
-        audit_cells,
-        tasks,
-        sizes=[sum(cell.row_count for cell in task) for task in tasks],
-        text="auditing the tables",
-        unit=Unit.ROWS,
-    )
-    findings = [finding for of_task in found for finding in of_task]
+    findings = _findings(cells, engine, reporter, most_rows)
     unreadable += [reason for finding in findings for reason in finding.unreadable]
     partitions = tuple(_partitions(state, findings))
     damage = [file.path for file in state.snapshots[QUARANTINE.name].files]
@@ -114,6 +105,22 @@ def _topic_files(
     for partition in state.rows:
         topics.setdefault(partition.key.topic, [])
     return topics, unreadable
+
+
+def _findings(
+    cells: Iterable[Cell], engine: Engine, reporter: RunReporter, most_rows: int
+) -> list[CellFinding]:
+    """Audit the cells, packed into tasks."""
+    tasks = [tuple(pack) for pack in packed(cells, lambda cell: cell.row_count, most_rows)]
+    found = reporter.run_tasks(
+        engine,
+        audit_cells,
+        tasks,
+        sizes=[sum(cell.row_count for cell in task) for task in tasks],
+        text="auditing the tables",
+        unit=Unit.ROWS,
+    )
+    return [finding for of_task in found for finding in of_task]
 
 
 def _cells(

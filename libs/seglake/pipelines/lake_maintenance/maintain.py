@@ -93,12 +93,8 @@ def maintain(
         tables.require_safe_commits()
     run = _Maintenance(tables, engine, reporter, settings, choice, run_id or uuid.uuid4().hex)
     summary = MaintainSummary(run.run_id, tables.lake_path, choice.dry_run)
-    if choice.upgrade and choice.dry_run and (pending := pending_upgrade(tables)):
-        summary.notes = [f"would be added: {', '.join(pending)}; what follows is known after that"]
+    if choice.upgrade and not run.upgraded(summary):
         return summary
-    if choice.upgrade and not choice.dry_run:
-        added = create_missing(tables, is_single_writer=settings.write.single_writer)
-        summary.notes = upgrade_notes(added)
     refuse_foreign_changes(tables, REQUIRED_TABLES)
     if settings.select.topics:
         found = check_selection(tables.topics(), settings.select, place="lake")
@@ -129,6 +125,18 @@ class _Maintenance:
     settings: Settings
     choice: MaintenanceChoice
     run_id: str
+
+    def upgraded(self, summary: MaintainSummary) -> bool:
+        """Add what an earlier version's lake lacks, and note it; False if it is only planned."""
+        if self.choice.dry_run:
+            pending = pending_upgrade(self.tables)
+            if pending:
+                added = ", ".join(pending)
+                summary.notes = [f"would be added: {added}; what follows is known after that"]
+            return not pending
+        single = self.settings.write.single_writer
+        summary.notes = upgrade_notes(create_missing(self.tables, is_single_writer=single))
+        return True
 
     def of(self, table: Table) -> TableMaintenance:
         started = time.monotonic()
