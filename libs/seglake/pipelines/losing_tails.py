@@ -1,4 +1,4 @@
-"""What quarantine has of replicas that are not the log in the tables: sums and words. Pure."""
+"""Losing tails: batches in quarantine of replicas that lost to the ingested log. Pure."""
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +16,7 @@ TAIL_COLUMNS = (
     *("defect_code", "defect_detail", "base_offset", "last_offset"),
     *("record_count", "expected_crc", "length_bytes"),
 )
-"""What `tails_of` reads of a row of `quarantine`."""
+"""Columns of `quarantine` that `tails_of` reads."""
 
 _WON = "won an election"  # a retake ingests it: recovery counts what it replaces
 
@@ -29,7 +29,7 @@ class TailKind(WordedKind):
 
     @classmethod
     def of(cls, detail: str) -> "TailKind | None":
-        """Return the kind of a batch by its `defect_detail`; None if it won."""
+        """Return the kind of a batch from its `defect_detail`; None if its replica won."""
         if _WON in detail:
             return None
         return cls.LOST if " lost an election" in detail else cls.DIFFERS
@@ -37,11 +37,12 @@ class TailKind(WordedKind):
 
 @dataclass(frozen=True, slots=True)
 class LosingTail:
-    """Batches of one kind and partition, each counted once, whichever replicas have it.
+    """Batches of one kind and partition, each counted once though several replicas have it.
 
     Attributes:
-        records: by the batches' headers; None if one of them does not count its records.
-        ranges: offsets of the batches, merged and in order; the log has others there, or none.
+        records: sum of the batch headers' counts; None if a header has no count.
+        ranges: offsets of the batches, merged and in order; the log has other batches there, or
+            none.
     """
 
     batches: int
@@ -63,7 +64,7 @@ class LosingTail:
 
     @property
     def gaps(self) -> GapRanges:
-        """Return the ranges as those that lists of places name."""
+        """Return the ranges as a value that lists of places accept."""
         return GapRanges(len(self.ranges), self.offsets, self.ranges)
 
 
@@ -72,7 +73,7 @@ TailsByKind = Mapping[TailKind, Mapping[str, LosingTail]]
 
 
 def tails_of(rows: Iterable[Mapping[str, Any]]) -> dict[TailKind, LosingTail]:
-    """Add up the rows of `quarantine` of one partition, with TAIL_COLUMNS."""
+    """Add up a partition's losing tails from its rows of `quarantine` (TAIL_COLUMNS)."""
     found: dict[TailKind, dict[tuple[int, int, int], tuple[int, int, int | None]]] = {}
     for row in rows:
         if row["defect_code"] != DefectCode.REPLICA_CONFLICT:
@@ -86,7 +87,7 @@ def tails_of(rows: Iterable[Mapping[str, Any]]) -> dict[TailKind, LosingTail]:
 
 
 def shown_tails(tails: TailsByKind) -> list[str]:
-    """Say for each kind how much of it is in quarantine alone, for a headline."""
+    """Return the headline's parts that count losing tails, one for each kind."""
     said = []
     for kind, found in tails.items():
         count = _counted(found)
@@ -96,7 +97,7 @@ def shown_tails(tails: TailsByKind) -> list[str]:
 
 
 def tail_lines(tails: TailsByKind, lake: str) -> list[str]:
-    """Say where they lie, and which command decodes them."""
+    """List the places of losing tails, and the command that decodes them."""
     lines = [
         f"in quarantine, not in records: {_counted(found, with_offsets=True)} {kind.words} in "
         f"{named_gaps({name: tail.gaps for name, tail in found.items()})}"
@@ -107,7 +108,7 @@ def tail_lines(tails: TailsByKind, lake: str) -> list[str]:
 
 
 def shown_tail(tail: LosingTail) -> str:
-    """Say how much there is of one partition, with all ranges."""
+    """Show one partition's losing tail, with all ranges."""
     places = ", ".join(f"[{start}, {stop})" for start, stop in tail.ranges)
     return f"{_counted({'': tail}, with_offsets=True)} in quarantine, not in records: {places}"
 
@@ -118,7 +119,7 @@ def decode_command(lake: str) -> str:
 
 
 def tails_mapping(tails: TailsByKind) -> dict[str, Any]:
-    """Return all of it for JSON."""
+    """Return losing tails for JSON."""
     return {
         str(kind): {
             name: {
@@ -134,7 +135,7 @@ def tails_mapping(tails: TailsByKind) -> dict[str, Any]:
 
 
 def _counted(found: Mapping[str, LosingTail], *, with_offsets: bool = False) -> str:
-    """How many records, if all headers count them, else how many offsets."""
+    """Show the number of records if all headers count them, else of offsets."""
     offsets = show_count(sum(tail.offsets for tail in found.values()), "offset")
     counts = [tail.records for tail in found.values()]
     known = [count for count in counts if count is not None]

@@ -1,6 +1,6 @@
-"""What of a lake's logs was recovered, and what was not and why: causes, words and sums. Pure.
+"""Sums of recovered and lost offsets of a lake's logs, with the causes and their words. Pure.
 
-The only catalogue of causes: ingest, audit and report each count by themselves, and say it with it.
+The only catalogue of causes: ingest, audit and report count independently and share its words.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -44,7 +44,7 @@ class Loss(WordedKind):
 
     @property
     def is_there(self) -> bool:
-        """Whether the offsets lie on the disk, and no run ingested them."""
+        """Return whether the offsets lie on the disk and no run ingested them."""
         return self in (
             *(Loss.REFUSED, Loss.LEFT_OUT, Loss.NO_HIGH_WATERMARK, Loss.NEVER_INGESTED),
             *(Loss.OPEN_TRANSACTION, Loss.HIGH_WATERMARK),
@@ -52,7 +52,7 @@ class Loss(WordedKind):
 
     @property
     def waits(self) -> bool:
-        """Whether the next run ingests the offsets if the cluster lives."""
+        """Return whether the next run ingests the offsets if the cluster is alive."""
         return self in (Loss.OPEN_TRANSACTION, Loss.HIGH_WATERMARK)
 
 
@@ -90,8 +90,8 @@ LOSS_ABOVE: Mapping[StoppedBy, Loss] = {
     StoppedBy.REFUSED: Loss.REFUSED,
     StoppedBy.UNREAD: Loss.LEFT_OUT,
 }
-"""Why offsets of a log are not in the tables that lie above those that are; what lies above in a
-log that lost an election is not of the log that won."""
+"""Why the offsets above the ingested ones are not in the tables; a log that lost an election has no
+such offsets."""
 
 
 _UNKNOWN = GapRanges(1, 0, ())  # somewhere, nobody knows how many
@@ -103,10 +103,10 @@ class PartitionRecovery:
 
     Attributes:
         open_records: records of transactions that have not ended, which `records` has too.
-        lost: by cause; no offsets where nobody knows how many there are.
-        no_loss: offsets by cause.
-        has_earlier: earlier runs ingested of it, which is not in `records`.
-        tails: what quarantine has of replicas that are not its log.
+        lost: lost ranges by cause; zero offsets stand for an unknown number.
+        no_loss: number of offsets by cause.
+        has_earlier: earlier runs ingested records of it, which `records` does not count.
+        tails: batches in quarantine of replicas that lost.
     """
 
     name: str
@@ -119,7 +119,7 @@ class PartitionRecovery:
 
     @property
     def why_nothing(self) -> str:
-        """Say why no record is there."""
+        """Say why the partition has no record."""
         if self.lost:
             return min(self.lost, key=[*Loss].index).words
         if self.has_earlier:
@@ -132,7 +132,7 @@ class Recovery:
     """All partitions of a lake, or of the sources of a run.
 
     Attributes:
-        unread: what lies in the sources and is not read, as texts; what it holds is not known.
+        unread: places in the sources that were not read; their records are unknown.
     """
 
     partitions: Sequence[PartitionRecovery]
@@ -140,7 +140,7 @@ class Recovery:
 
     @property
     def giving(self) -> int:
-        """How many of the partitions have records."""
+        """Count the partitions with records."""
         return sum(each.records > 0 for each in self.partitions)
 
     @property
@@ -149,12 +149,12 @@ class Recovery:
 
     @property
     def open_records(self) -> int:
-        """How many of the records are of transactions that have not ended."""
+        """Count the records of transactions that have not ended."""
         return sum(each.open_records for each in self.partitions)
 
     @property
     def lost(self) -> dict[Loss, GapsByPartition]:
-        """By cause, the worst first, and partition."""
+        """Return the lost ranges by cause, the worst first, and partition."""
         return {
             cause: gaps_joined({each.name: each.lost[cause]} for each in having)
             for cause in Loss
@@ -163,12 +163,12 @@ class Recovery:
 
     @property
     def left_on_disk(self) -> dict[Loss, GapsByPartition]:
-        """What lies on the disks, and no run ingested."""
+        """Return the lost ranges that are still on a disk."""
         return {cause: found for cause, found in self.lost.items() if cause.is_there}
 
     @property
     def lost_offsets(self) -> int:
-        """How many offsets were not recovered, as far as that is known."""
+        """Count the offsets that were not recovered; an unknown number counts as 0."""
         return sum(gaps.offsets for each in self.partitions for gaps in each.lost.values())
 
     @property
@@ -180,7 +180,7 @@ class Recovery:
 
     @property
     def tails(self) -> TailsByKind:
-        """What is in quarantine of replicas that are not the log, by kind and partition."""
+        """Return the losing tails in quarantine, by kind and partition."""
         return {
             kind: {each.name: each.tails[kind] for each in having}
             for kind in TailKind
@@ -189,7 +189,7 @@ class Recovery:
 
     @property
     def nothing_from(self) -> dict[str, list[str]]:
-        """Name the partitions without a record by why, the worst first."""
+        """Return the partitions without a record by reason, the worst first."""
         found: dict[str, list[str]] = {}
         for each in self.partitions:
             if not each.records:
@@ -199,12 +199,12 @@ class Recovery:
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing is known to be lost, to wait or to be unread."""
+        """Return whether nothing is known to be lost, waiting or unread."""
         return not (self.lost or self.unread)
 
     @property
     def headline(self) -> str:
-        """The answer in one line."""
+        """Say in one line how much was recovered, and how much was not and why."""
         having, of = self.giving, len(self.partitions)
         places = f"{'' if having == of else f'{having} of '}{show_count(of, 'partition')}"
         recovered = f"{show_count(self.records, 'record')} recovered from {places}"
@@ -223,10 +223,10 @@ class Recovery:
         return "; ".join([recovered, *found, *tails, *([] if found else [nothing])])
 
     def lines(self, *, is_left_said: bool = False) -> list[str]:
-        """What was not recovered, a line for each cause; what is no loss; who has nothing.
+        """Return lines on losses by cause, on other offsets, and on partitions without a record.
 
         Args:
-            is_left_said: without what lies on the disk, for it was said before.
+            is_left_said: True omits ranges still on a disk, which were already shown.
         """
         lost = {
             cause: found
@@ -242,7 +242,7 @@ class Recovery:
             lines.append(f"no record from {count} of {of}: {names}")
         return lines
 
-    # Any: what JSON can hold.
+    # Any: any JSON value.
     def to_mapping(self) -> dict[str, Any]:
         return {
             "records": self.records,
@@ -261,7 +261,7 @@ class Recovery:
 
 
 def loss_lines(lost: Mapping[Loss, GapsByPartition]) -> list[str]:
-    """What was not recovered, a line for each cause."""
+    """Return one line on the lost offsets of each cause."""
     return [
         f"{'not recovered yet' if cause.waits else 'NOT recovered'}: {said}"
         for cause, said in zip(lost, shown_losses(lost), strict=True)
@@ -269,12 +269,12 @@ def loss_lines(lost: Mapping[Loss, GapsByPartition]) -> list[str]:
 
 
 def shown_losses(lost: Mapping[Loss, GapsByPartition]) -> list[str]:
-    """How many offsets of each cause were not recovered, and where."""
+    """Show the number and the places of the lost offsets of each cause."""
     return [f"{_of_cause(cause, found)} in {_where(found)}" for cause, found in lost.items()]
 
 
 def no_loss_lines(counts: Mapping[NoLoss, int]) -> list[str]:
-    """What rightly has no record, in a line if there is any."""
+    """Return a line on offsets that rightly have no record; nothing without any."""
     said = (f"{show_count(count, 'offset')} {cause.words}" for cause, count in counts.items())
     return [f"no loss: {'; '.join(said)}"] if counts else []
 
@@ -285,11 +285,10 @@ def _where(found: GapsByPartition) -> str:
 
 
 def losses_of_log(seen: Observation, covered: Sequence[OffsetRange]) -> dict[Loss, GapRanges]:
-    """What a run saw of a log and the lake does not have: above what it has, below it, off the
-    disk.
+    """Return the offsets of a log that a run saw or proved and the lake lacks, by cause.
 
     Args:
-        covered: what the lake has of it, merged.
+        covered: the log's ranges in the lake, merged.
     """
     proved = [(left.from_offset, left.log_end_offset) for left in seen.not_on_disk]
     found = {Loss.NOT_ON_DISK: without(proved, *covered)}
@@ -313,7 +312,7 @@ def absent_partitions(
     """Return the partitions that are known by an unread folder alone.
 
     Args:
-        known: names of the others.
+        known: names of the partitions that are known otherwise.
     """
     there = {*known}
     found: dict[str, PartitionRecovery] = {}
@@ -329,12 +328,12 @@ def absent_partitions(
 
 
 def gaps_in(ranges: Sequence[OffsetRange]) -> GapRanges:
-    """Return ranges, merged and in order, with their sums."""
+    """Return merged, ordered ranges with their sums."""
     return GapRanges(len(ranges), sum(stop - start for start, stop in ranges), tuple(ranges))
 
 
 def _of_cause(cause: Loss, found: GapsByPartition) -> str:
-    """How many offsets, if anybody knows."""
+    """Show a cause's number of offsets, if known."""
     offsets = sum(gaps.offsets for gaps in found.values())
     count = show_count(offsets, "offset") if offsets else "an unknown number of offsets"
     return f"{count} {cause.words}"

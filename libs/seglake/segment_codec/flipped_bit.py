@@ -33,19 +33,19 @@ class FlippedBit(NamedTuple):
 
 
 class _Logarithms(NamedTuple):
-    """How many bits follow a flipped one, for the last `_BABY_STEPS`, and the way back there."""
+    """Numbers of bits that follow a flipped one, for the last `_BABY_STEPS`, and the giant step."""
 
     following: dict[int, int]
     rows: tuple[int, ...]  # what undoing `_BABY_STEPS` steps makes of each bit of a register
 
 
 def flipped_bit(batch: bytes | memoryview) -> FlippedBit | None:
-    """Return the bit of a batch or message after whose flip its checksum holds, if there is one.
+    """Return the bit of a batch or message whose flip makes its checksum right, if there is one.
 
-    None also if the checksum holds as it is.
+    None also if the checksum is already right.
 
     Args:
-        batch: from its first byte to its last; of magic 0 to 2, with a whole header.
+        batch: all bytes; magic 0 to 2, with a whole header.
     """
     if batch[_MAGIC_PLACE] == 2:
         start, polynomial = record_batch.CHECKSUM_START, CASTAGNOLI
@@ -66,14 +66,14 @@ def flipped_bit(batch: bytes | memoryview) -> FlippedBit | None:
 
 
 def with_flipped(batch: bytes | memoryview, flipped: FlippedBit) -> bytes:
-    """Return a copy of a batch in which one bit is the other way."""
+    """Return a copy of a batch with one bit flipped."""
     changed = bytearray(batch)
     changed[flipped.position] ^= 1 << flipped.bit
     return bytes(changed)
 
 
 def _following_bits(difference: int, polynomial: int, bit_count: int) -> int | None:
-    """Return how many of `bit_count` bits follow the one that makes this difference."""
+    """Return the number of bits that follow the one whose flip makes this difference."""
     if bit_count > _MOST_BITS:
         return None
     table = _logarithms(polynomial)
@@ -99,7 +99,7 @@ def _logarithms(polynomial: int) -> _Logarithms:
 
 
 def _undone(value: int, polynomial: int) -> int:
-    """Return the register before one step; the polynomial has the highest bit, a shift has not."""
+    """Return the register before one step: only a step with the polynomial sets the highest bit."""
     if value & _HIGHEST:
         return ((value ^ polynomial) << 1 | 1) & _REGISTER
     return value << 1

@@ -3,9 +3,9 @@
 Whole means: the codec accepts the bytes, the lengths use them up exactly, there are as many records
 as the header says, and their offsets rise inside the range that it claims. The bytes go through the
 decoder of sound batches. It verifies the checksums of messages inside a set, so it gets a copy of
-the set in which these are right, and which of them were is kept.
+the set with corrected checksums, and the set's own results are kept.
 
-What comes of it is not to be trusted: any byte of it may be wrong.
+The records cannot be trusted: any byte of them may be wrong.
 """
 
 import struct
@@ -30,7 +30,7 @@ CHECKSUM_FIELD = "crc"
 _MAGIC_PLACE = record_batch.CRC_START - 1  # in all formats
 _CODEC_BITS = range(3)
 _CONTROL_BIT = 5
-# Bits of magic and attributes with which other bytes would be records, or none.
+# Bits of magic and attributes that decide which bytes are records, if any.
 _MISREAD_MESSAGE = frozenset(
     [FlippedBit(_MAGIC_PLACE, bit) for bit in range(8)]
     + [FlippedBit(_MAGIC_PLACE + 1, bit) for bit in _CODEC_BITS]
@@ -54,8 +54,8 @@ class WholeBatch(NamedTuple):
     Attributes:
         flipped: the one bit whose flip would make the checksum right, if there is one.
         timestamp_type: Kafka's number; -1 for magic 0.
-        has_right_checksum: of each message of a compressed set, whether its own checksum holds;
-            None for other batches, whose records have none.
+        has_right_checksum: for each message of a compressed set, True if its own checksum is right;
+            None for other batches, whose records have no checksum.
     """
 
     columns: Columns
@@ -70,12 +70,12 @@ def whole_batch(content: bytes, max_bytes: int, *, inner_offset: int | None = No
     """Decode a batch, a compressed set or a message whatever its checksum says.
 
     Args:
-        content: from its first byte to its last.
-        max_bytes: how long it may be when decompressed.
-        inner_offset: that of a message from inside of a set, which may have a relative one.
+        content: all bytes of the batch, set or message.
+        max_bytes: limit of the decompressed length.
+        inner_offset: absolute offset of a message inside a set, whose own may be relative.
 
     Raises:
-        DefectError: its structure is not whole, or it holds no records, as a marker.
+        DefectError: the structure is not whole, or there are no records, as in a marker.
     """
     magic = content[_MAGIC_PLACE] if len(content) > _MAGIC_PLACE else -1
     if magic == 2:
@@ -90,7 +90,7 @@ def whole_batch(content: bytes, max_bytes: int, *, inner_offset: int | None = No
 
 
 def holds_no_record(content: bytes) -> bool:
-    """Whether a sound batch is a marker, or the cleaner has emptied it."""
+    """Return whether a sound batch is a marker, or was emptied by the cleaner."""
     if content[_MAGIC_PLACE] != 2:
         return False
     header = BatchHeader._make(record_batch.HEADER.unpack_from(content))
@@ -98,7 +98,7 @@ def holds_no_record(content: bytes) -> bool:
 
 
 def header_field(content: bytes, position: int) -> str | None:
-    """Name the header field that a byte of a batch belongs to: of the old formats the checksum."""
+    """Name the header field of a byte in a batch; in the old formats only the checksum."""
     if content[_MAGIC_PLACE] == 2:
         return next((name for stop, name in _FIELD_STOPS if position < stop), None)
     checksum = range(message_set.CRC_START, message_set.CHECKSUM_START)
@@ -176,7 +176,7 @@ def _message(content: bytes, max_bytes: int, inner_offset: int | None) -> WholeB
 
 
 def _set(content: memoryview, max_bytes: int) -> tuple[Wrapper, NDArray[np.bool_]]:
-    """Return a compressed set as one that holds its messages plain, their checksums right."""
+    """Return a compressed set as an uncompressed one with corrected checksums."""
     offset, _, crc, magic, attributes = message_set.PREFIX.unpack_from(content)
     timestamp_ms: int | None = None
     if magic == 1:
@@ -192,7 +192,7 @@ def _set(content: memoryview, max_bytes: int) -> tuple[Wrapper, NDArray[np.bool_
 def _with_right_checksums(
     messages: bytes | memoryview,
 ) -> tuple[memoryview, NDArray[np.bool_]]:
-    """Return a copy of messages in which each checksum is right, and which of them were."""
+    """Return a copy of messages with corrected checksums, and which were right before."""
     restored = bytearray(messages)
     was_right = bytearray()
     position = 0

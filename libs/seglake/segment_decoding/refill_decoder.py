@@ -1,9 +1,9 @@
 """Decodes a split of a copy, and keeps the rows that the lake lacks. Effect: reads.
 
-A copy from before a compaction has what the lake's batches lack, and batches where the lake has
-gaps. It is decoded as if it was ingested alone, so that transactions and damage count as they do
-there. Then rows of offsets that the lake has are dropped, and so are batches that bring nothing.
-Damage is kept if it may hide offsets that the lake lacks, once.
+A copy from before a compaction has records that the lake's batches lack, and batches in the lake's
+gaps. It is decoded as if ingested alone, so that transactions and damage are treated as there. Then
+rows of offsets that the lake has are dropped, and batches without any other. Damage that may hide
+offsets the lake lacks is kept, once.
 """
 
 from collections import Counter
@@ -37,7 +37,7 @@ _NO_TIME_MS = -1
 
 
 class RefillDecoder:
-    """Goes once over one split of a copy: first `rows`, then `report`."""
+    """One pass over a split of a copy: first `rows`, then `report`."""
 
     def __init__(
         self, split: PartitionSplit, wanted: WantedOffsets, settings: DecodeSettings
@@ -81,7 +81,7 @@ class RefillDecoder:
         yield from self._batches(batches, np.zeros(0, np.bool_))
 
     def report(self) -> SplitReport:
-        """Return what was found and ingested; complete when all rows were asked for."""
+        """Return the split's findings and counts; complete after the last of `rows`."""
         report, damage = self._decoder.report(), self._damage
         counted, taken = report.bytes, self._size_bytes
         quarantined = min(damage.size_bytes, counted.quarantined)
@@ -95,7 +95,7 @@ class RefillDecoder:
                 below=others,
                 kept=damage.size_bytes - quarantined,
             ),
-            # The offsets are those of the whole copy, by which a run sees that none was lost.
+            # Offsets of the whole copy: a run checks with them that none was lost.
             totals=Totals(
                 **{
                     **self._totals,
@@ -116,10 +116,10 @@ class RefillDecoder:
     def _batches(
         self, rows: pa.RecordBatch | None, is_wanted: NDArray[np.bool_]
     ) -> Iterator[DecodedRows]:
-        """Yield the batches that have a row that is wanted, or reach into a gap.
+        """Yield the batches that have a wanted row or reach into a gap.
 
         Args:
-            is_wanted: of each of their records, in order; empty if none of them has any.
+            is_wanted: one value for each record of the batches, in order; empty without records.
         """
         if rows is None:
             return
@@ -141,7 +141,7 @@ class RefillDecoder:
         yield DecodedRows(BATCHES, kept)
 
     def _records(self, rows: pa.RecordBatch, is_wanted: NDArray[np.bool_]) -> pa.RecordBatch:
-        """Return the rows that are wanted, and count them."""
+        """Return the wanted rows, and count them."""
         kept = _filtered(rows, is_wanted)
         offsets, times = _numbers(kept, "offset"), _numbers(kept, "timestamp_ms")
         totals = self._totals
@@ -157,7 +157,7 @@ class RefillDecoder:
 
 
 class _Damage:
-    """Keeps the damaged spans of a split that may hide what the lake lacks, and counts them."""
+    """Keeps and counts the damaged spans of a split that may hide offsets the lake lacks."""
 
     def __init__(self, split: PartitionSplit, wanted: WantedOffsets) -> None:
         first, last = split.segment_splits[0], split.segment_splits[-1]
@@ -167,7 +167,7 @@ class _Damage:
         self.size_bytes = 0
 
     def kept(self, rows: Iterable[Row]) -> list[Row]:
-        """Return the rows to keep: they share an offset with what is wanted, and are new."""
+        """Return the rows to keep: new ones that share an offset with a wanted range."""
         found = []
         for row in rows:
             span = dict(zip(QUARANTINE.schema.names, row, strict=True))
@@ -179,8 +179,8 @@ class _Damage:
         return found
 
     def _may_hide(self, span: Mapping[str, Any]) -> bool:
-        """Say whether an offset between the sound neighbours of a span, or of those that its
-        header claims, is wanted."""
+        """Return whether a wanted offset lies between a span's sound neighbours, or in the range
+        that its header claims."""
         before, behind = span["previous_offset"], span["next_offset"]
         start = self._bounds[0] if before is None else before + 1
         stop = self._bounds[1] if behind is None else behind

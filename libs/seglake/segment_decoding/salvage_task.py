@@ -1,7 +1,6 @@
 """The salvage task: quarantined bytes to rows of `salvaged_records`. Runs on executors. Effect.
 
-One data file of `quarantine` at a time, a row group of it in memory. Ships: nothing but its
-argument.
+Holds one row group of a data file of `quarantine` in memory. Ships: nothing but its argument.
 """
 
 from collections import Counter
@@ -28,7 +27,7 @@ PLACE_COLUMNS = (
     "position",
     "raw_sha256",
 )
-"""The bytes of a batch, and where they lay: with the generation, the key of a quarantine row."""
+"""Columns of a batch's bytes and their place: with the generation, a quarantine row's key."""
 
 BatchPlace = tuple[Any, ...]  # Any: the columns have many types
 
@@ -52,7 +51,7 @@ class SalvageTask:
 
 
 class SalvageReport(NamedTuple):
-    """What a task wrote; `records` and `batches` by partition, `refused` batches by the reason."""
+    """Files and counts of a task: `records` and `batches` by partition, `refused` by reason."""
 
     files: tuple[DataFile, ...]
     records: Mapping[str, int]
@@ -99,7 +98,7 @@ def salvage(task: SalvageTask) -> SalvageReport:
 
 
 class _Output:
-    """One file, of row groups that are not too small; use it in a `with` block."""
+    """A file with row groups of a minimum size; use it in a `with` block."""
 
     def __init__(self, task: SalvageTask) -> None:
         self._file = ParquetFile(
@@ -120,7 +119,7 @@ class _Output:
             self._write_waiting()
 
     def close(self) -> tuple[DataFile, ...]:
-        """Finish the file; none is there without a row."""
+        """Finish and return the file; nothing if no row was written."""
         self._write_waiting()
         file = self._file.close()
         return () if file is None else (file,)

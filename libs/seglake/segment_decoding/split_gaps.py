@@ -1,4 +1,4 @@
-"""Makes rows of the offsets of one split that no batch in the tables has. A value that grows."""
+"""Collects gap rows: offsets of one split that no batch in the tables has. A value that grows."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -23,9 +23,9 @@ class _Undecided(NamedTuple):
 
 
 class SplitGaps:
-    """Collects what transactions leave out, and yields it with the holes between batches.
+    """Collects batches left out by their transactions, and yields them with other holes as gaps.
 
-    Memory grows with the stretches of batches that are left out.
+    Memory grows with the number of contiguous runs of such batches.
     """
 
     def __init__(self, split: PartitionSplit, stamp: RowStamp, counts: SplitCounts) -> None:
@@ -50,7 +50,7 @@ class SplitGaps:
         """Yield all gaps.
 
         Args:
-            is_compacted: whether the cleaner has been in each segment of the split.
+            is_compacted: for each segment of the split, the cleaner has been there.
         """
         for start in range(0, len(holes), _MOST_GAPS):
             few = holes[start : start + _MOST_GAPS]

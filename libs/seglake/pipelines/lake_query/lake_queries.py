@@ -45,7 +45,7 @@ class LakeQueries:
         self.survives_interrupts = engine.survives_interrupts
 
     def write(self, statement: str, form: OutputFormat, out: TextIO) -> None:
-        """Write the answer to a statement in a form, and its notes."""
+        """Write the answer to a statement in a form, and note the data it lacks."""
         self._engine.write(statement, form, out)
         self.note_what_is_lacking(statement)
 

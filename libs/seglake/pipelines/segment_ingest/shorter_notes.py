@@ -1,4 +1,4 @@
-"""What to say of replicas that end below what the lake covers. Pure."""
+"""Notes on replicas that end below the lake's ranges. Pure."""
 
 from seglake.kafka_log.log_identity import ShorterLog, lagging_notes
 from seglake.kafka_log.replica import PartitionKey
@@ -16,13 +16,13 @@ def shorter_notes(
     *,
     wants_older: bool,
 ) -> list[str]:
-    """Return notes on logs that end below what was ingested, and are not refused.
+    """Return notes on logs that end below the ingested ranges and are not refused.
 
-    Lagging or older copies are one note; none where older copies are wanted.
+    Lagging or older copies share one note; none if the run reads older copies.
 
     Args:
-        won: those that have won an election against it.
-        wants_older: whether the run takes what older copies have.
+        won: logs that won an election against the ingested ones.
+        wants_older: the run ingests records from older copies.
     """
     expected = conflicts.expected()
     refused = {*look.check.refused, *(duplicate.kept.key for duplicate in look.duplicates)}

@@ -1,4 +1,4 @@
-"""Whether something was found that a person should look at. Pure."""
+"""Detects findings that a person should look at. Pure."""
 
 from collections.abc import Iterable, Iterator
 
@@ -20,15 +20,15 @@ class NeedOfLook:
     """Passes findings on, and remembers whether one of them needs a look.
 
     Attributes:
-        is_found: damage, a hole without a cause, an end that is no padding, a file that could not
-            be read, or an offset that was looked up and is not there.
+        is_found: True after damage, an unexplained hole, an end that is no padding, an unreadable
+            file, or a requested offset that does not exist.
     """
 
     def __init__(self) -> None:
         self.is_found = False
 
     def watch(self, findings: Iterable[Finding]) -> Iterator[Finding]:
-        """Yield all findings as they are."""
+        """Yield all findings unchanged."""
         for finding in findings:
             self.is_found = self.is_found or _needs_look(finding)
             yield finding
@@ -54,6 +54,6 @@ def _needs_look(finding: Finding) -> bool:
 
 
 def _is_given_up(path: str) -> bool:
-    """Whether a broker was to delete the folder."""
+    """Return whether a broker was to delete the folder."""
     folder = parse_folder_name(path.rsplit("/", 1)[-1])
     return folder is not None and folder.kind is not FolderKind.LIVE

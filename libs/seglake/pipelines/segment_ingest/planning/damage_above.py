@@ -1,6 +1,6 @@
-"""Damage above what a run may ingest of a log: it is said now, and quarantined later. Effect.
+"""Finds damage above a log's upper bound: reported now, quarantined by a later run. Effect.
 
-A log that is listed as an earlier run saw it is not read again; what that run found still holds.
+A log that is listed as an earlier run saw it is not read again; that run's result still holds.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,7 +21,7 @@ _UNSEARCHED = f"{UNSEARCHED}it waits, and of what waits a run reads 64 MiB"
 
 
 class _Search(NamedTuple):
-    """A log to search from an offset on, and about how many bytes lie above it."""
+    """A log to search from an offset on, and the estimated bytes above it."""
 
     partition: SurveyedPartition
     offset: int
@@ -31,16 +31,16 @@ class _Search(NamedTuple):
 def damage_above_bounds(
     partitions: Iterable[tuple[SurveyedPartition, Observation | None]], storage: Storage
 ) -> DamageAbove:
-    """Read what lies above the bounds of logs, and return what of it is damaged or was not read.
+    """Read the logs above their upper bounds, and return damaged and unread ranges.
 
     Args:
-        partitions: each with its earlier observation if its end is listed as it was then.
+        partitions: each with its earlier observation if its end is listed unchanged.
     """
     found: dict[PartitionKey, tuple[LeftRange, ...]] = {}
     searches: list[_Search] = []
     for partition, seen in partitions:
         bounds = partition.bounds
-        # The offset up to which the log is ingested, by this run or by one with a higher bound.
+        # The offset up to which this run, or one with a higher bound, ingested the log.
         reached = max([bounds.next_offset, *(stop for _, stop in partition.covered)])
         if partition.unread_reason is not None or reached >= bounds.log_end_offset:
             continue
@@ -53,7 +53,7 @@ def damage_above_bounds(
 
 
 def _bytes_above(partition: SurveyedPartition, offset: int) -> int:
-    """Estimate how many bytes lie above an offset: its share of each segment."""
+    """Estimate the bytes above an offset: a share of each segment."""
     files, total = partition.replica.segments, 0
     stops = [*(file.base_offset for file in files[1:]), partition.bounds.log_end_offset]
     for file, stop in zip(files, stops, strict=True):
@@ -64,7 +64,7 @@ def _bytes_above(partition: SurveyedPartition, offset: int) -> int:
 
 
 def _searched(searches: list[_Search], storage: Storage) -> DamageAbove:
-    """Search the logs, small ones first, until so many bytes are read as a run may."""
+    """Search the logs, small ones first, up to a run's limit of bytes."""
     if not searches:
         return {}
     searches.sort(key=lambda search: search.size_bytes)

@@ -1,8 +1,8 @@
-"""Finds copies that still have what the lake calls compacted, and nobody asked for. Effect: reads.
+"""Finds copies that hold records at the lake's compacted offsets, unasked. Effect: reads.
 
-A run over live replicas reads nothing for it: the gaps of the lake and the listing of the sources
-tell where a cleaner is behind. Copies that end below the lake, or are alone, are older ones that a
-person gave: their records are counted, as far as that is quick.
+Over live replicas a run reads nothing more: the lake's gaps and the sources' listing show where a
+cleaner lags. Copies that end below the lake, or are alone, are older ones that a person gave: their
+records are counted if that is quick.
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -26,12 +26,12 @@ _MOST_LAKE_OFFSETS = _MOST_COUNTED_BYTES // 8  # which are read of the lake for 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftInCopies:
-    """What copies still have and the lake lacks since a compaction.
+    """Records that copies have and the lake lacks since a compaction.
 
     Attributes:
-        records: counted, by partition.
-        offsets: that the lake calls compacted where the cleaner of a copy has not been, by
-            partition: so many records it may have.
+        records: counted records, by partition.
+        offsets: compacted offsets of the lake that a copy's cleaner has not reached, by partition:
+            the copy has at most so many records there.
     """
 
     records: Mapping[str, int] = field(default_factory=dict)
@@ -48,11 +48,11 @@ def left_in_copies(
     own: Container[str],
     unmoved: Iterable[PartitionKey] = (),
 ) -> LeftInCopies:
-    """Find what these copies have of what the lake calls compacted.
+    """Find the records that copies have at compacted offsets of the lake.
 
     Args:
         own: folders of copies that this run ingested from.
-        unmoved: partitions whose copies an earlier run has seen as they are listed now.
+        unmoved: partitions whose copies are listed as an earlier run saw them.
     """
     coverage = state.coverage
     seen = {coverage.joined_key(key) for key in unmoved}
@@ -91,7 +91,7 @@ def _causes(state: RepairState) -> Iterator[Any]:
 def _are_older(
     copies: Sequence[Replica], key: PartitionKey, coverage: Coverage, context: RunContext
 ) -> bool:
-    """Say whether all copies end below the lake, so that no live replica is among them."""
+    """Return whether all copies end below the lake, so that none is a live replica."""
     if context.settings.read.upper_bound is UpperBound.LOG_END:
         return False  # the end of a log is not known from its listing
     marks = [copy.checkpoints.high_watermark for copy in copies]
@@ -100,7 +100,7 @@ def _are_older(
 
 
 def _are_few(copies: Iterable[Replica], keys: Iterable[PartitionKey], coverage: Coverage) -> bool:
-    """Say whether the copies, and what the lake has of their partitions, are quickly read."""
+    """Return whether the copies, and the lake's rows of their partitions, are quickly read."""
     size_bytes = sum(file.size_bytes for copy in copies for file in copy.segments)
     ranges = (offsets for key in keys for offsets in coverage.current_ranges(key))
     lake_offsets = sum(stop - start for start, stop in ranges)
@@ -108,9 +108,9 @@ def _are_few(copies: Iterable[Replica], keys: Iterable[PartitionKey], coverage: 
 
 
 def _dirty_offsets(copies: Sequence[Replica], pieces: Sequence[GapPiece]) -> int:
-    """Count the offsets of the lake's compacted gaps where the cleaner of a copy has not been.
+    """Count the offsets of the lake's compacted gaps that a copy's cleaner has not reached.
 
-    If none of several copies has a checkpoint of its cleaner, nothing tells that one is behind.
+    If none of several copies has a checkpoint of its cleaner, none is known to lag.
     """
     cleaned = [copy.checkpoints.cleaner_offset for copy in copies]
     if len(copies) > 1 and not any(cleaned):

@@ -1,7 +1,7 @@
-"""Takes from copies what the cleaner had removed where the lake's rows were read. Effect.
+"""Ingests from copies the records that the cleaner removed before the lake was read. Effect.
 
-Only with `read.older_copies`: the headers of whole logs are read for it. One copy of each partition
-after the other, since each leaves less for the next.
+Only with `read.older_copies`, since it reads the headers of whole logs. A partition's copies follow
+each other, since each leaves less for the next.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -44,12 +44,12 @@ OwnRanges = Mapping[str, Sequence[OffsetRange]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefillResult:
-    """What copies had that the cleaner had removed where the lake's rows were read.
+    """Records that a refill ingested from copies.
 
     Attributes:
-        unread: partitions of which a copy could not be read or has other batches than the lake,
-            and topics that another run ingested, with the reason.
-        expected: of a dry run, the records of each partition that would come.
+        unread: reasons by partition with an unreadable copy or one with other batches than the
+            lake, and by topic that another run ingested.
+        expected: in a dry run, the number of records to come, by partition.
     """
 
     results: tuple[RangeResult, ...] = ()
@@ -64,7 +64,7 @@ NOTHING_OWN: OwnRanges = {}
 
 
 def refill(replicas: Iterable[Replica], context: RunContext, own: OwnRanges) -> RefillResult:
-    """Take from these replicas the rows that the lake lacks since a compaction.
+    """Ingest from replicas the rows that the lake lacks since a compaction.
 
     Args:
         own: ranges this run already read from each copy; skipped.
@@ -82,9 +82,9 @@ def refill(replicas: Iterable[Replica], context: RunContext, own: OwnRanges) -> 
 
 
 def expected_refill(replicas: Iterable[Replica], context: RunContext) -> RefillResult:
-    """Count what `refill` would take from the largest copy of each partition; commit nothing.
+    """Count the rows that `refill` would ingest from each partition's largest copy; commit nothing.
 
-    What others would add to it is not known before.
+    The rows that other copies would add are not known beforehand.
     """
     state = _LakeState({replica.key.topic for replica in replicas}, context)
     found, notes = state.sources(replicas, NOTHING_OWN)
@@ -113,14 +113,14 @@ def _counted(plans: Sequence[RangePlan], context: RunContext) -> int:
 
 
 class _Planned(NamedTuple):
-    """What one copy of each partition may have; `result` says of it what a person should know."""
+    """Decoding plans for one copy of each partition; `result` has the copies left out, and why."""
 
     ranges: tuple[RangePlan, ...]
     result: RefillResult
 
 
 class _LakeState:
-    """The lake as it is before one round."""
+    """The lake before one round."""
 
     def __init__(self, topics: Iterable[str], context: RunContext) -> None:
         self.context = context
@@ -133,8 +133,8 @@ class _LakeState:
     def sources(
         self, replicas: Iterable[Replica], own: OwnRanges
     ) -> tuple[dict[PartitionKey, list[RepairSource]], tuple[str, ...]]:
-        """Find the copies that may have something, the largest of each partition first, and why
-        others are not read."""
+        """Find copies that may fill holes, each partition's largest first, and reasons against
+        the others."""
         listed = [with_known_id(replica, self.coverage) for replica in replicas]
         keys = {self.coverage.joined_key(replica.key) for replica in listed}
         spans = {key: [span] for key in keys if (span := self._span(key)) is not None}
@@ -149,7 +149,7 @@ class _LakeState:
         return found, sources.notes
 
     def holes(self, key: PartitionKey, own: Sequence[OffsetRange]) -> LakeHoles:
-        """Return what the lake lacks of a partition, but for what the copy itself lacks."""
+        """Return the holes of a partition in the lake, except the copy's own."""
         if key not in self._holes:
             context = self.context
             self._holes[key] = LakeHoles(
@@ -161,7 +161,7 @@ class _LakeState:
 
     @cached_property
     def recorded_damage(self) -> dict[PartitionKey, frozenset[tuple[Any, ...]]]:
-        """The damage in quarantine by partition, each span by its IDENTITY."""
+        """Return the damage in quarantine by partition, each span by its IDENTITY."""
         found: dict[PartitionKey, set[tuple[Any, ...]]] = {}
         context, coverage = self.context, self.coverage
         for row in context.tables.rows(QUARANTINE, context.source_id, _DAMAGE).to_pylist():
@@ -179,7 +179,7 @@ class _LakeState:
 
 
 def _planned(copies: Sequence[RepairSource], state: _LakeState, own: OwnRanges) -> _Planned:
-    """Survey one copy of each partition, and plan what is to be decoded of it."""
+    """Survey one copy of each partition, and plan the ranges to decode."""
     context = state.context
     is_other = [_is_other(copy, state, own) for copy in copies]
     unread = {
@@ -240,7 +240,7 @@ def _and(one: RefillResult, other: RefillResult) -> RefillResult:
 
 
 def _is_other(copy: RepairSource, state: _LakeState, own: OwnRanges) -> bool:
-    """Say whether a copy has other batches than the lake beside some of what is lacking."""
+    """Return whether a copy has other batches than the lake beside a hole."""
     key, context = copy.gaps[0].key, state.context
     wanted = state.holes(key, own.get(copy.replica.folder, ())).wanted
     inside = common_ranges(wanted, copy.wanted)

@@ -1,7 +1,7 @@
-"""Which segments of a copy are decoded for what the lake lacks since a compaction. Pure.
+"""Plans the segments of a copy to decode for rows the lake lacks since a compaction. Pure.
 
-A refill takes what an ingest of the copy alone would take, and of that what the lake does not have.
-So all copies of a log, in whatever order they come, end in the same rows.
+A refill ingests the rows that an ingest of the copy alone would, except those that the lake has.
+So all copies of a log, in any order, lead to the same rows.
 """
 
 from bisect import bisect_left, bisect_right
@@ -30,21 +30,21 @@ REFILLABLE = (
     GapCause.MISSING,
     GapCause.QUARANTINED,
 )
-"""Causes of gaps that say what one copy had: another one may have records there."""
+"""Causes of gaps in one copy at which another copy may have records."""
 
 _ONE_WAVE = 1 << 62  # a gap of the lake must not be cut: its rest would be stated by a later commit
 
 
 @dataclass(frozen=True, slots=True)
 class LakeHoles:
-    """What the lake lacks of one partition.
+    """Holes of one partition in the lake.
 
     Attributes:
-        gaps: all that stand, by offset.
-        lacking: offsets in batches of the lake that have no row, rising.
-        covered: what the ledger covers, merged.
+        gaps: all unresolved gaps, by offset.
+        lacking: offsets without a row inside the lake's batches, rising.
+        covered: ranges that the ledger covers, merged.
         own: ranges this run already read from the copy, merged.
-        recorded: damage of the partition that is in quarantine, each span by its IDENTITY.
+        recorded: the partition's damage in quarantine, each span by its IDENTITY.
     """
 
     gaps: Sequence[CurrentGap]
@@ -55,12 +55,12 @@ class LakeHoles:
 
     @property
     def refillable(self) -> list[OffsetRange]:
-        """The gaps that another copy may fill."""
+        """Return the gaps that another copy may fill."""
         return [_range(gap) for gap in self.gaps if gap.cause in REFILLABLE]
 
     @property
     def wanted(self) -> list[OffsetRange]:
-        """Offsets of which the copy may have records, rising."""
+        """Return the offsets at which the copy may have records, rising."""
         lacking = sorted([*self.refillable, *self.lacking])
         if not self.own:
             return lacking
@@ -70,10 +70,10 @@ class LakeHoles:
 def refill_plans(
     partition: SurveyedPartition, holes: LakeHoles, stop_offset: int, settings: Settings
 ) -> list[RangePlan]:
-    """Return the ranges of a copy, surveyed alone, that may hold something the lake lacks.
+    """Return the ranges of a copy, surveyed alone, that may hold rows the lake lacks.
 
     Args:
-        stop_offset: from here on the copy's log does not count, or is another's.
+        stop_offset: end of the copy's usable log; above it the log may be another one.
     """
     regions = _regions(partition.replica, holes, min(stop_offset, partition.bounds.next_offset))
     if not regions:
@@ -92,9 +92,9 @@ def refill_plans(
 
 
 def _regions(replica: Replica, holes: LakeHoles, stop_offset: int) -> list[OffsetRange]:
-    """Return the offsets of segments that may hold something, with whole gaps at their ends.
+    """Return the offsets of segments that may fill holes, with whole gaps at their ends.
 
-    They lie in what the ledger covers, and hold no gap of another cause.
+    The ledger covers them, and they hold no gap of another cause.
     """
     wanted = holes.wanted
     files = replica.segments
@@ -111,7 +111,7 @@ def _regions(replica: Replica, holes: LakeHoles, stop_offset: int) -> list[Offse
 
 
 def _shares(ranges: Sequence[OffsetRange], start: int, stop: int) -> bool:
-    """Say whether one of the ranges, which rise and are apart, shares an offset with another."""
+    """Return whether one of the rising, separate ranges overlaps the range [start, stop)."""
     place = bisect_right(ranges, start, key=lambda found: found[1])
     return place < len(ranges) and ranges[place][0] < stop
 
@@ -131,7 +131,7 @@ def _refill(
 
 
 def _wanting(splits: Sequence[PartitionSplit], wanted: WantedOffsets) -> Iterator[PartitionSplit]:
-    """Tell each split what is wanted of its segments."""
+    """Yield the splits, each with the wanted offsets of its segments."""
     for split in splits:
         low = min(piece.file.base_offset for piece in split.segment_splits)
         high = max(piece.limit_offset for piece in split.segment_splits)

@@ -1,11 +1,11 @@
 """Salvages records of quarantined batches that are in no other table. Effect.
 
 These are batches that decode though their checksum is wrong, and batches of replicas that lost an
-election, each if the settings want it.
+election, each if the settings enable it.
 
-Runs at the end of an ingest and of a replay that want it, over all damage of the topics that
-nothing has resolved, whichever run recorded it. A batch gets its rows once: what the table has is
-looked up in the version that the commit stands on.
+Runs at the end of an ingest or a replay, over all unresolved damage of the topics, whichever run
+recorded it. A batch gets its rows once: the table's batches are looked up in the version that the
+commit is based on.
 """
 
 from collections import Counter
@@ -65,12 +65,12 @@ class _Found(NamedTuple):
 
 
 def salvage(context: RunContext) -> Salvaged:
-    """Decode what decodes whole of the damage that stands, and commit its rows, exactly once.
+    """Decode unresolved damaged batches that decode whole, and commit their rows exactly once.
 
-    A dry run decodes nothing, and counts what it would decode.
+    A dry run decodes nothing, and counts the batches it would decode.
 
     Raises:
-        SeglakeError: the lake failed; what was committed stays, run again.
+        SeglakeError: the lake failed; earlier commits stay, run again.
     """
     if not context.settings.salvages or not context.tables.exists():
         return Salvaged()
@@ -113,7 +113,7 @@ def salvage(context: RunContext) -> Salvaged:
 
 
 def _planned(found: _Found, coverage: Coverage, context: RunContext) -> Salvaged:
-    """Return what a dry run would decode: all that is wanted and the table does not have yet."""
+    """Count the batches to decode, for a dry run: enabled ones that the table lacks."""
     there: Container[Identity] = ()
     if context.tables.has(SALVAGED_RECORDS):
         newest = context.tables.newest(SALVAGED_RECORDS)
@@ -124,7 +124,7 @@ def _planned(found: _Found, coverage: Coverage, context: RunContext) -> Salvaged
 
 
 def _found(context: RunContext, coverage: Coverage) -> _Found:
-    """Find what stands in quarantine and is wanted, of the selected topics."""
+    """Find the unresolved batches in quarantine to salvage, of the selected topics."""
     by_file: dict[str, dict[BatchPlace, _Wanted]] = {}
     whole: set[BatchPlace] = set()
     cut: set[BatchPlace] = set()
@@ -166,7 +166,7 @@ def _quarantined(context: RunContext, coverage: Coverage) -> dict[PartitionKey, 
 
 
 def _of_codes(rows: pa.Table, codes: Iterable[DefectCode]) -> pa.Table:
-    """Return the rows with one of the codes, and all that resolve damage, whatever its code."""
+    """Return the rows with one of the codes, and all rows that resolve damage."""
     import pyarrow.compute as pc  # 0.05 s, which a run with nothing new need not wait
 
     plain = plain_texts(rows)
@@ -175,7 +175,7 @@ def _of_codes(rows: pa.Table, codes: Iterable[DefectCode]) -> pa.Table:
 
 
 def _standing(key: PartitionKey, rows: Iterable[Row], coverage: Coverage) -> Iterator[Row]:
-    """Yield the damage that no repair has made good, and no election has taken away."""
+    """Yield the damage that neither a repair nor an election has resolved."""
     for row in unresolved(rows):
         start = region_of(row)[0]
         is_current = start < coverage.counts_until(key, start, row["generation"])
@@ -184,10 +184,10 @@ def _standing(key: PartitionKey, rows: Iterable[Row], coverage: Coverage) -> Ite
 
 
 def _lost(rows: Iterable[Row]) -> Iterator[Row]:
-    """Yield the batches of other replicas but those that won: a retake ingests these.
+    """Yield the batches of replicas that lost; a retake ingests those that won.
 
     Several replicas may have a batch, and a row with more of its bytes may come later. Each batch
-    is yielded once, as its first row with all bytes: the order of the rows changes nothing.
+    is yielded once, as its first row with all bytes, in whatever order the rows come.
     """
     first: dict[Identity, Row] = {}
     for row in rows:

@@ -1,4 +1,4 @@
-"""What a run salvaged of damaged batches. A value."""
+"""Counts of the records that a run salvaged. A value."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,13 +6,14 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Salvaged:
-    """What came into `salvaged_records`; nothing in there is to be trusted.
+    """Counts of records committed to `salvaged_records`, none of which can be trusted.
 
     Attributes:
-        records, batches: by partition; a batch is a row of `quarantine`.
-        refused: batches that do not decode whole, by the reason.
-        cut_batches: those of which `quarantine` has not all bytes.
-        planned_batches: those that a dry run would decode, by partition; some may not decode whole.
+        records, batches: counts by partition; a batch is a row of `quarantine`.
+        refused: number of batches that do not decode whole, by reason.
+        cut_batches: number of batches that `quarantine` holds only in part.
+        planned_batches: batches that a dry run would decode, by partition; some may not decode
+            whole.
     """
 
     records: Mapping[str, int] = field(default_factory=dict)
@@ -22,7 +23,7 @@ class Salvaged:
     planned_batches: Mapping[str, int] = field(default_factory=dict)
 
     def and_of(self, other: "Salvaged") -> "Salvaged":
-        """Return the sum with what was salvaged of another source."""
+        """Return the sum with another source's counts."""
         return Salvaged(
             records=_sum(self.records, other.records),
             batches=_sum(self.batches, other.batches),

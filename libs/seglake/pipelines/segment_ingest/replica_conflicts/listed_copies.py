@@ -1,4 +1,4 @@
-"""Several copies may have the same batch that lost: it is listed for the first of them. Effect."""
+"""Lists a losing batch for the first of several copies that have it. Effect."""
 
 from typing import NamedTuple
 
@@ -11,8 +11,8 @@ class ListedCopy(NamedTuple):
     """A copy that is compared before another one of its partition.
 
     Attributes:
-        divergence_offset: as of `CompareRequest`.
-        start_offset: what lies below is not compared.
+        divergence_offset: see `CompareRequest`.
+        start_offset: first offset to compare.
     """
 
     replica: Replica
@@ -21,7 +21,7 @@ class ListedCopy(NamedTuple):
 
 
 class CopyBefore:
-    """A copy whose conflicts were listed, walked in step with one that follows it."""
+    """A copy whose conflicts were listed, walked in step with a later copy."""
 
     def __init__(self, copy: ListedCopy, log: LogHeads, offsets: OffsetRange) -> None:
         self._copy = copy
@@ -30,7 +30,7 @@ class CopyBefore:
         self._head = next(self.heads, None)
 
     def lists(self, theirs: BatchHead, ours: BatchHead | None) -> bool:
-        """Whether the copy has the same batch, and it was listed."""
+        """Return whether the copy has the same batch and listed it."""
         while self._head is not None and self._head.last_offset < theirs.last_offset:
             self._head = next(self.heads, None)
         head = self._head
@@ -42,15 +42,15 @@ class CopyBefore:
 
 
 def overlap(one: BatchHead, other: BatchHead) -> bool:
-    """Whether two batches share an offset."""
+    """Return whether two batches share an offset."""
     return one.first_offset <= other.last_offset and other.first_offset <= one.last_offset
 
 
 def is_conflict(theirs: BatchHead, ours: BatchHead | None, *, is_beyond: bool) -> bool:
-    """Whether a batch of a copy is not that of the log that the tables follow.
+    """Return whether a batch of a copy differs from the log that the tables follow.
 
     Args:
-        is_beyond: it lies where the copy's log lost an election.
+        is_beyond: the batch lies above the offset where the copy lost an election.
     """
     if ours is None:
         return is_beyond  # else the other side misses something

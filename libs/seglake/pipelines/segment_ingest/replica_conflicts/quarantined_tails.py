@@ -1,4 +1,4 @@
-"""Finds what quarantine has of replicas that are not the log. Effect: reads a table."""
+"""Reads the losing tails in quarantine. Effect: reads a table."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,10 +15,10 @@ Row = Mapping[str, Any]  # Any: the columns of a row have many types
 def quarantined_tails(
     coverage: Coverage, context: RunContext
 ) -> dict[PartitionKey, TailsOfPartition]:
-    """Return the tails of each partition of the run's source; none in a dry run.
+    """Return the losing tails of each partition of the run's source; none in a dry run.
 
     Args:
-        coverage: what the lake has; it knows the ids of topics that rows lack.
+        coverage: the lake's coverage, which has topic ids that rows lack.
     """
     if context.is_dry_run or not context.tables.has(QUARANTINE):
         return {}

@@ -1,4 +1,4 @@
-"""What the sources hold and a run did not read: for its summary, and for the lake to keep. Pure."""
+"""Files and ranges of the sources that a run did not read, for its summary and the lake. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,15 +20,15 @@ from seglake.segment_codec.log_dir import parse_folder_name
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOut:
-    """What a run did not read.
+    """Files and ranges that a run did not read.
 
     Attributes:
-        files: those that are recognised and not read.
-        reasons: partitions, folders and files that could not be read this time, with why.
-        refused: partitions whose log is not the one that the lake has, or that one broker has
-            twice, with what differs.
-        places: what of all this the logs of partitions do not tell.
-        roots: the folders below which the run has looked.
+        files: files that are recognised and not read.
+        reasons: reasons by partition, folder or file that could not be read this time.
+        refused: differences by partition whose log is not the lake's, or that one broker has
+            twice.
+        places: unread places that the partitions' observations do not name.
+        roots: the folders that the run searched.
     """
 
     files: tuple[UnreadEntry, ...]
@@ -40,10 +40,10 @@ class LeftOut:
     def standing_places(
         self, earlier: Iterable[UnreadPlace], select: SelectSettings
     ) -> tuple[UnreadPlace, ...]:
-        """Return what is unread now: what this run found, and what earlier ones did elsewhere.
+        """Return the places unread now: this run's, and earlier runs' outside its reach.
 
         Args:
-            select: topics whose folders the run has looked into.
+            select: topics whose folders the run listed.
         """
         now = {place.path for place in self.places}
         kept = (
@@ -61,14 +61,14 @@ def left_out_of(
     unread: Mapping[str, str],
     short: Iterable[ShortLog],
 ) -> LeftOut:
-    """Put together what no round read.
+    """Collect the files and ranges that no round read.
 
     Args:
-        sources: where they lie.
-        unread: what neither a round nor a repair could read, by name, with why.
-        short: logs of which more is proved than there is.
+        sources: paths of the sources.
+        unread: reasons by the name of whatever neither a round nor a repair could read.
+        short: logs that end below their proved end.
     """
-    # A later round speaks only of the topics that it took up again.
+    # A later round has only the topics that it read again.
     last = {str(log[0].key): done for done in rounds for log in done.look.logs}
     logs = (log for done in rounds for log in done.left.unread if last[str(log.key)] is done)
     files = unread_files(discovery.unread_files, logs, discovery.partitions)
@@ -104,7 +104,7 @@ def left_out_of(
 
 
 def final_partitions(rounds: Iterable[RoundResult]) -> list[SurveyedPartition]:
-    """Return the partitions with news as the last round that took them up saw them."""
+    """Return the partitions with news, each as the last round that read it saw it."""
     done = [*rounds]
     last = {str(log[0].key): each for each in done for log in each.look.logs}
     return [
@@ -123,7 +123,7 @@ def _was_looked_at(path: str, roots: Iterable[str], select: SelectSettings) -> b
 
 
 def _places_of_names(unread: Mapping[str, str], discovery: Discovery) -> Iterator[UnreadPlace]:
-    """Yield what is named by its path, and the folders of partitions that cannot be listed."""
+    """Yield the places named by a path, and the partition folders that cannot be listed."""
     for name, reason in unread.items():
         if "/" in name:
             yield UnreadPlace(name, reason)
@@ -133,6 +133,6 @@ def _places_of_names(unread: Mapping[str, str], discovery: Discovery) -> Iterato
 
 
 def _unreadable_files(final: Iterable[SurveyedPartition]) -> dict[str, str]:
-    """Return the files without which logs were read although they are there, and why."""
+    """Return the files that logs were read without, with the reasons."""
     surveys = (survey for partition in final for survey in partition.surveys)
     return {why: why for survey in surveys for why in survey.transactions.files.unreadable}

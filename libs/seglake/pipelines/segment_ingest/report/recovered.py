@@ -1,4 +1,4 @@
-"""What a run recovered of each partition of its sources, and what is not in the lake. Pure."""
+"""Counts what a run recovered of each partition, and what the lake still lacks. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -34,13 +34,13 @@ def recovery_of(
     repairs: RepairResult,
     tails: Mapping[PartitionKey, TailsOfPartition],
 ) -> Recovery:
-    """Return what the run brought of each partition, and what the lake lacks of it by now.
+    """Return each partition's records of this run, and the offsets that the lake lacks after it.
 
     Args:
         seen: each partition as the run saw it.
-        coverage: what the lake has after the run.
-        places: what was not read.
-        tails: what quarantine has of replicas that are not the log.
+        coverage: the lake's coverage after the run.
+        places: places that were not read.
+        tails: losing tails in quarantine.
     """
     by_key: dict[PartitionKey, list[RangeResult]] = {}
     repaired: dict[PartitionKey, int] = {}
@@ -90,7 +90,7 @@ def _lost(
 
 
 def _refilled(refills: Iterable[RangeResult]) -> dict[PartitionKey, dict[GapCause, int]]:
-    """Count by how many offsets older copies made the gaps of each cause smaller."""
+    """Count the offsets that older copies filled in the gaps of each cause."""
     found: dict[PartitionKey, dict[GapCause, int]] = {}
     for result in refills:
         counts = found.setdefault(result.key, {})
@@ -107,7 +107,7 @@ def _no_loss(
     gaps: GapsByCause,
     refilled: Mapping[GapCause, int],
 ) -> dict[NoLoss, int]:
-    """Count what rightly has no record; `refilled` offsets of the gaps are not in them by now."""
+    """Count the offsets that rightly have no record; `refilled` ones have left the gaps."""
     counts = {kept: gaps[cause].offsets for cause, kept in NO_LOSS_OF_GAP.items() if cause in gaps}
     if not committed:
         return counts

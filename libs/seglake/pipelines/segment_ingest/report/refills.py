@@ -1,4 +1,4 @@
-"""What the summary says of records that older copies brought. Pure."""
+"""The summary's lines on records from older copies. Pure."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -15,9 +15,9 @@ from seglake.pipelines.segment_ingest.report.gap_report import GapsByPlace, join
 
 
 def refilled_records(refills: RefillResult) -> dict[str, int]:
-    """Count the records that older copies brought, or of a dry run would bring, by partition.
+    """Count the records that older copies brought, or would bring in a dry run, by partition.
 
-    Those of open transactions come the same way, and no cleaner removed them.
+    Records of open transactions are not counted: no cleaner removed them.
     """
     found = Counter({} if refills.results else refills.expected)
     for result in refills.results:
@@ -27,9 +27,9 @@ def refilled_records(refills: RefillResult) -> dict[str, int]:
 
 
 def with_refills(gaps: GapsByPlace, repairs: RepairResult) -> dict[str, GapsByPartition]:
-    """Return the gaps that a run recorded, as older copies left them.
+    """Return a run's recorded gaps after its refills.
 
-    Gaps that the cleaner made are smaller by what came; damage of a copy may explain the rest.
+    Refilled offsets leave the cleaner's gaps; damage of a copy may explain the rest.
     """
     refills = repairs.refills.results
     damaged = joined_places(gaps, *(_damaged(result, repairs) for result in refills))
@@ -37,7 +37,7 @@ def with_refills(gaps: GapsByPlace, repairs: RepairResult) -> dict[str, GapsByPa
 
 
 def _damaged(refill: RangeResult, repairs: RepairResult) -> GapsByPlace:
-    """Return the gaps that only a refill says are of damage, as far as they still stand."""
+    """Return the gaps that only a refill explains by damage and no repair filled."""
     tally = GapTally()
     before, after, standing = (
         merged(
@@ -57,7 +57,7 @@ def _damaged(refill: RangeResult, repairs: RepairResult) -> GapsByPlace:
 def _without_refilled(
     gaps: GapsByPlace, refills: Iterable[RangeResult]
 ) -> dict[str, GapsByPartition]:
-    """Take off what refills took from the gaps that the cleaner made."""
+    """Subtract the refilled offsets from the cleaner's gaps."""
     left = dict(gaps.get(GapCause.COMPACTED, {}))
     for result in refills:
         name = str(result.key)
@@ -80,7 +80,7 @@ def _without_refilled(
 
 
 def shown_refills(refilled: Mapping[str, int], *, is_dry_run: bool) -> list[str]:
-    """Return the line that says what older copies brought, or would bring."""
+    """Return the line on records that older copies brought, or would bring."""
     if not refilled:
         return []
     count, places = sum(refilled.values()), named_counts(refilled)
@@ -89,7 +89,7 @@ def shown_refills(refilled: Mapping[str, int], *, is_dry_run: bool) -> list[str]
 
 
 def shown_left_in_copies(left: Mapping[str, int]) -> list[str]:
-    """Return the line that says what older copies still have, and how to take it."""
+    """Return the line on records that older copies still have, and how to ingest them."""
     if not left:
         return []
     count, places = sum(left.values()), named_counts(left)
@@ -100,7 +100,7 @@ def shown_left_in_copies(left: Mapping[str, int]) -> list[str]:
 
 
 def behind_note(offsets: Mapping[str, int]) -> list[str]:
-    """Return the note on replicas whose cleaner is behind that of those the lake was read from."""
+    """Return the note on replicas that are less compacted than the ingested ones."""
     if not offsets:
         return []
     count = show_count(sum(offsets.values()), "offset")

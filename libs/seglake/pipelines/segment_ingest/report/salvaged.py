@@ -1,4 +1,4 @@
-"""The lines that say what a run salvaged. Pure."""
+"""The summary's lines on salvaged records. Pure."""
 
 from seglake.pipelines.offset_places import named_counts
 from seglake.pipelines.progress import show_count
@@ -6,7 +6,7 @@ from seglake.pipelines.segment_ingest.repair.salvaged import Salvaged
 
 
 def shown_salvaged(salvaged: Salvaged) -> list[str]:
-    """Return what to say of it; nothing if there was nothing to salvage."""
+    """Return lines on salvaged records; nothing if there was nothing to salvage."""
     lines = []
     if salvaged.batches:
         records = show_count(sum(salvaged.records.values()), "record")
@@ -36,10 +36,10 @@ def shown_salvaged(salvaged: Salvaged) -> list[str]:
 def shown_nothing_salvaged(
     salvaged: Salvaged, *, salvages: bool, takes_losing_tails: bool
 ) -> list[str]:
-    """Return what to say if a run was to salvage and found nothing that it had to decode.
+    """Return the line of a run that was to salvage and found nothing to decode.
 
     Args:
-        salvages, takes_losing_tails: what the run was asked for.
+        salvages, takes_losing_tails: options of the run.
     """
     if salvaged != Salvaged():
         return []

@@ -15,7 +15,7 @@ _MOST_PLANNED = 10
 
 
 def shown_doubt(text: str, *, is_dry_run: bool) -> str:
-    """An unknown outcome of which something was ingested, or would be."""
+    """Return a line on records ingested, or to be ingested, though their outcome is unknown."""
     said = "would be ingested" if is_dry_run else "was ingested"
     return f"{text}, and {said} as that: look at it"
 
@@ -26,7 +26,7 @@ def shown_damage(
     size_bytes: int,
     too_large: Sequence[str],
 ) -> list[str]:
-    """The line that says what was quarantined, by defect code and by partition, and the remedy."""
+    """Return the line on quarantined bytes by defect code and partition, with the remedy."""
     if not damaged:
         return []
     codes = ", ".join(f"{count} {code}" for code, count in sorted(defects.items()))
@@ -37,13 +37,13 @@ def shown_damage(
 def shown_plan(
     label: str, planned: Sequence[PlannedRange | PlannedFill], *, is_verbose: bool
 ) -> list[str]:
-    """The lines that say what a dry run would do: the first, or all."""
+    """Return the lines on a dry run's plan: the first, or all."""
     most = len(planned) if is_verbose else _MOST_PLANNED
     return listed(label, planned, most, "with -v or --json")
 
 
 def shown_concurrent(ranges: Sequence[ConcurrentRange]) -> list[str]:
-    """Return a line that says what other runs ingested first, and one for what they filled."""
+    """Return a line on ranges that other runs ingested first, and one on those they filled."""
     ingested = [range_ for range_ in ranges if range_.kind in INGESTED]
     filled = [range_ for range_ in ranges if range_.kind in FILLS]
     lines = []
@@ -66,7 +66,7 @@ def _counted(ranges: Sequence[ConcurrentRange]) -> str:
 def listed(
     label: str, lines: Sequence[object], most: int = _MOST_LINES, where: str = "with --json"
 ) -> list[str]:
-    """Return a line for each, the first of many only."""
+    """Return the lines under a label, of many only the first."""
     shown = [f"{label}: {line}" for line in lines[:most]]
     if len(lines) > most:
         shown.append(f"{label}: … and {len(lines) - most} more (all of them {where})")
