@@ -112,7 +112,7 @@ class AuditResult:
         return json.dumps(self.to_mapping(), sort_keys=True)
 
     def to_text(self, *, is_quiet: bool = False) -> str:
-        """What a person reads; if quiet, no partition of the lake without a problem."""
+        """Return the text for a person; if quiet, without partitions that have no problem."""
         from seglake.pipelines.lake_audit import text_report
         from seglake.pipelines.lake_audit.disk_check import disk_check_report
 

@@ -370,7 +370,7 @@ def completion_parser() -> argparse.ArgumentParser:
 
 
 def _add_time_options(parser: argparse.ArgumentParser) -> None:
-    """Add the two ends of a window of time."""
+    """Add the options for both ends of a time window."""
     parser.add_argument(
         "--from-timestamp",
         metavar="TIME",

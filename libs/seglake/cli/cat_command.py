@@ -31,7 +31,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 class _Teller:
-    """Says on stderr what a person should know, and remembers whether it needs a look."""
+    """Prints notes on stderr, and remembers whether a person should look."""
 
     def __init__(self, *, is_quiet: bool) -> None:
         self._is_quiet = is_quiet

@@ -68,7 +68,7 @@ def add_upper_bound_option(parser: argparse.ArgumentParser) -> None:
 
 
 def add_older_copies_option(parser: argparse.ArgumentParser) -> None:
-    """Whether what the cleaner removed is taken from copies that still have it."""
+    """Add the option to ingest records that the cleaner removed from copies that have them."""
     parser.add_argument(
         "--older-copies",
         action="store_const",
@@ -78,7 +78,7 @@ def add_older_copies_option(parser: argparse.ArgumentParser) -> None:
 
 
 def add_salvage_option(parser: argparse.ArgumentParser) -> None:
-    """Whether damaged batches give untrusted rows."""
+    """Add the option to salvage untrusted rows from damaged batches."""
     parser.add_argument(
         "--salvage",
         action="store_const",

@@ -10,7 +10,7 @@ from seglake.cli.outcome import run_job
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the job; without --check it ends with 0 whatever the bytes are."""
+    """Run the job; without --check the exit code is 0 whatever it finds."""
     arguments = inspect_parser().parse_args(argv)
     return run_job(partial(_inspect, arguments), verbose=arguments.verbose > 0, writes=False)
 

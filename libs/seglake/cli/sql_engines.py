@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 @contextmanager
 def lake_queries(arguments: argparse.Namespace, settings: Settings) -> Iterator[LakeQueries]:
-    """Yield the engine over the lake of a call: DuckDB, unless the call says Spark.
+    """Yield the engine over the lake of a call: DuckDB, unless the call requests Spark.
 
     Raises:
-        LakeFolderError: there is no lake, or its storage does not let us look.
-        UnsupportedUriError: no storage answers to the URI.
+        LakeFolderError: there is no lake, or its storage denies access.
+        UnsupportedUriError: no storage has this kind of URI.
     """
     storage = open_storages(settings.spark.properties)
     tables = require_lake(arguments.lake, storage)
@@ -52,7 +52,7 @@ def lake_queries(arguments: argparse.Namespace, settings: Settings) -> Iterator[
 
 
 def _only_spark(settings: Settings, *, is_on_hdfs: bool) -> str | None:
-    """Return why Spark answers without being asked for by name."""
+    """Return the reason to choose Spark by default; None for DuckDB."""
     if is_on_hdfs:
         return "the lake is on HDFS"
     if settings.spark.master != SparkSettings().master:

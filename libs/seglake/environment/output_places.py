@@ -26,7 +26,7 @@ def may_be_written(place: str) -> bool:
 
 
 def may_add_files(folder: Path) -> bool:
-    """Whether this process has the right to add files to a folder."""
+    """Return whether this process may add files to a folder."""
     by_effective_ids = os.access in os.supports_effective_ids
     return os.access(folder, os.W_OK | os.X_OK, effective_ids=by_effective_ids)
 

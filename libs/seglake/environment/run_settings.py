@@ -30,17 +30,17 @@ RESCUE = {
     "read.older_copies": True,
     "quarantine.max_raw_bytes": "64MiB",
 }
-"""Settings that `rescue` stands for; conf/README.md has the table."""
+"""Settings of `rescue`; conf/README.md has the table."""
 
 _WITHOUT_SPARK = frozenset({"local", "duckdb"})
 
 
 class SettingOptions(TypedDict, total=False):
-    """Options that add up to settings: files, `rescue`, assignments, options of their own name.
+    """Options that make up the settings: files, `rescue`, assignments, single options.
 
     Attributes:
-        config: settings files, later ones on top.
-        rescue: the settings for disks that nobody writes any more, see `RESCUE`.
+        config: settings files; later ones override earlier ones.
+        rescue: True applies the settings for disks of a dead cluster, see `RESCUE`.
         set: single settings, as `section.key=value`.
     """
 

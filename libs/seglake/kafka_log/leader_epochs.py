@@ -60,11 +60,11 @@ class LeaderEpochs:
 
     @property
     def without_end(self) -> "LeaderEpochs":
-        """Return the epochs of a log that may go on."""
+        """Return the epochs without the last one's end: the log may grow."""
         return LeaderEpochs(self.epochs)
 
     def divergence_offset(self, other: "LeaderEpochs") -> int:
-        """From where on the epochs differ; OPEN_END where one log may just be longer."""
+        """Return the first offset of different epochs; OPEN_END if one log may just be longer."""
         return self.without_end.common_next_offset(other.without_end)
 
     def _largest_up_to(self, epoch: int) -> int:

@@ -20,16 +20,16 @@ class LogBounds:
 
     Attributes:
         remote_offset: from here to the log start the log is in the remote tier only; the log start
-            where it has none.
+            if nothing is there.
         lost: offsets below the first segment that Kafka did not delete, None if none is known.
-        next_offset: up to where this run takes: high watermark or log end, and in read_committed
-            not beyond the first offset of a transaction that it waits for.
-        high_watermark: as the checkpoint says, None when it says nothing.
-        last_stable_offset: Kafka's: no transaction is open below, hanging ones included, and never
-            above the high watermark.
+        next_offset: upper bound of this run: high watermark or log end, and in read_committed at
+            most the first offset of a transaction that it waits for.
+        high_watermark: the checkpoint's value, None if it has none.
+        last_stable_offset: Kafka's: no transaction is open below, hanging ones included; at most
+            the high watermark.
         markers: all markers below the high watermark or log end.
         passed: open transactions that this run does not wait for.
-        newest_ms: the newest time of what was walked, None when there is none.
+        newest_ms: newest timestamp of the batches read, None without one.
         unknown_outcomes: transactions whose end damage may hide.
     """
 

@@ -109,7 +109,7 @@ class ShorterLog(NamedTuple):
 
 
 def lagging_notes(shorter: Sequence[ShorterLog]) -> list[str]:
-    """Return one note on all older or lagging replicas: with figures if there is one."""
+    """Return one note on all older or lagging replicas; with figures for a single one."""
     if len(shorter) < 2:
         return [each.note(has_won=False, has_lost=False) for each in shorter]
     names = ", ".join(str(each.replica.key) for each in shorter[:_MOST_NAMED])

@@ -31,13 +31,13 @@ class StoppedBy(StrEnum):
 
 
 NOT_ON_DISK = "not on disk: "
-"""How the reason begins for offsets that are proved and not there."""
+"""Prefix of the reason for proved offsets that are not on the disk."""
 
 DAMAGED = "damaged, and quarantined once it is ingested: "
-"""How the reason begins for damage among the offsets that wait."""
+"""Prefix of the reason for damage among waiting offsets."""
 
 UNSEARCHED = "not searched for damage: "
-"""How the reason begins for offsets that wait and are too many bytes to read them before."""
+"""Prefix of the reason for waiting offsets whose bytes are too many to search in advance."""
 
 _BOUNDS = frozenset(
     {StoppedBy.HIGH_WATERMARK, StoppedBy.NO_HIGH_WATERMARK, StoppedBy.OPEN_TRANSACTION}
@@ -45,7 +45,7 @@ _BOUNDS = frozenset(
 
 
 class LeftRange(NamedTuple):
-    """Offsets of a log that are not ingested, and why."""
+    """Offsets of a log that are not ingested, with the reason."""
 
     reason: str
     from_offset: int
@@ -53,25 +53,25 @@ class LeftRange(NamedTuple):
 
     @property
     def is_on_disk(self) -> bool:
-        """Whether the offsets are there; else the broker's own files prove that they were."""
+        """Return whether the disk has the offsets; else the broker's files prove they existed."""
         return not self.reason.startswith(NOT_ON_DISK)
 
     @property
     def is_damaged(self) -> bool:
-        """Whether damaged bytes hide the offsets."""
+        """Return whether damaged bytes hide the offsets."""
         return self.reason.startswith(DAMAGED)
 
     def names(self, folder: str) -> bool:
-        """Say whether the reason tells of the copy in a folder."""
+        """Return whether the reason names the copy in a folder."""
         return f"{self.reason} ".find(f" {folder} ") >= 0
 
 
 @dataclass(frozen=True, slots=True)
 class UnreadPlace:
-    """A file or folder of a source that was not read, and that the log of no partition explains.
+    """An unread file or folder of a source that no partition's observation names.
 
     Attributes:
-        ranges: the offsets that are proved to have been there, as far as any are.
+        ranges: offsets that are proved to have been there.
     """
 
     path: str
@@ -84,14 +84,15 @@ class Observation:
     """One partition as a run saw it.
 
     Attributes:
-        log_end_offset, last_stable_offset: None where the log could not be read.
-        next_offset: up to where its bounds let a run ingest, None where nothing can be.
-        detail: why the log was refused or not read.
-        not_ingested: what is on the disk above `next_offset`, and what is proved and not there.
-        first_log_end_offset: the lowest log end since `next_offset` has not advanced.
-        waiting_since: since when offsets have lain above this `next_offset`, None where none do.
-        listing: what told that the log had moved, see `listing_of`; None where it must be looked
-            at again in any case.
+        log_end_offset, last_stable_offset: None if the log could not be read.
+        next_offset: upper bound of what a run may ingest, None if nothing.
+        detail: reason why the log was refused or not read.
+        not_ingested: ranges on the disk above `next_offset`, and proved ranges not on the disk.
+        first_log_end_offset: lowest log end seen since `next_offset` last advanced.
+        waiting_since: time when offsets above this `next_offset` were first seen, None if none
+            are.
+        listing: value that changes when the log grows, see `listing_of`; None if it must be read
+            again in any case.
     """
 
     key: PartitionKey
@@ -117,27 +118,27 @@ class Observation:
 
     @property
     def not_on_disk(self) -> tuple[LeftRange, ...]:
-        """What the broker's own files prove, and its disk does not have."""
+        """Return the ranges that the broker's files prove and its disk lacks."""
         return tuple(left for left in self.not_ingested if not left.is_on_disk)
 
     @property
     def waiting(self) -> tuple[LeftRange, ...]:
-        """What is on the disk, and no run could ingest yet."""
+        """Return the ranges on the disk that no run could ingest yet."""
         return tuple(left for left in self.not_ingested if left.is_on_disk)
 
     @property
     def search_for_damage(self) -> tuple[LeftRange, ...]:
-        """What a search for damage among the waiting offsets found, and how far it came."""
+        """Return the ranges that a search of the waiting offsets found damaged or left unread."""
         begins = DAMAGED, UNSEARCHED
         return tuple(left for left in self.not_ingested if left.reason.startswith(begins))
 
     @property
     def moved_offsets(self) -> int:
-        """How far the log end has moved since `next_offset` was reached."""
+        """Count the offsets by which the log has grown since `next_offset` last advanced."""
         return (self.log_end_offset or 0) - (self.first_log_end_offset or 0)
 
     def after(self, earlier: Self | None) -> Self:
-        """Return the observation with what only the one before it tells: since when it is so."""
+        """Return the observation, its first log end and waiting time carried over if they hold."""
         first_end, since = self.log_end_offset, None
         if earlier is not None and self._stands_since(earlier):
             ends = (self.log_end_offset, earlier.first_log_end_offset)
@@ -150,7 +151,7 @@ class Observation:
         return replace(self, first_log_end_offset=first_end, waiting_since=since)
 
     def _stands_since(self, earlier: Self) -> bool:
-        """Whether the bound has not advanced: a new leader may know of a lower one.
+        """Return whether the bound has not advanced; a new leader's may even be lower.
 
         Without a high watermark the bound is the log start, which only retention moves.
         """
@@ -162,7 +163,7 @@ class Observation:
         return bound is not None and before is not None and bound <= before
 
     def shows_the_same(self, earlier: Self | None) -> bool:
-        """Whether nothing but the time and the run differs from an earlier one."""
+        """Return whether only the time and the run differ from an earlier observation."""
         if earlier is None:
             return False
         return self == replace(earlier, observed_at=self.observed_at, run_id=self.run_id)
@@ -203,7 +204,7 @@ def listing_of(copies: Sequence[Replica], upper_bound: UpperBound) -> str:
 def is_listed_as(
     seen: Observation | None, copies: Sequence[Replica], upper_bound: UpperBound
 ) -> bool:
-    """Return whether the end of a log is listed as it was when it was seen."""
+    """Return whether the end of a log is listed as in an observation."""
     return seen is not None and seen.listing == listing_of(copies, upper_bound)
 
 

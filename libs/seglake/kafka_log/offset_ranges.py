@@ -35,24 +35,24 @@ def subtracted(wanted: OffsetRange, covered: Iterable[OffsetRange]) -> list[Offs
 
 
 def subtracted_near(wanted: OffsetRange, covered: Sequence[OffsetRange]) -> list[OffsetRange]:
-    """Do as `subtracted` where the covered ranges are many, most of them elsewhere."""
+    """Return the uncovered parts of a range, quickly if most covered ranges lie elsewhere."""
     first = bisect_right(covered, wanted[0], key=lambda found: found[1])
     return subtracted(wanted, takewhile(lambda found: found[0] < wanted[1], covered[first:]))
 
 
 def without(ranges: Iterable[OffsetRange], *removed: OffsetRange) -> list[OffsetRange]:
-    """The ranges as far as none that are removed, which are merged, holds them."""
+    """Return the parts of ranges outside the removed, merged ranges."""
     return [rest for offsets in ranges for rest in subtracted(offsets, removed)]
 
 
 def common(ranges: Iterable[OffsetRange], limits: OffsetRange) -> list[OffsetRange]:
-    """The ranges as far as they lie in another one; empty ones are left out."""
+    """Return the nonempty parts of ranges inside the limits."""
     cut = ((max(start, limits[0]), min(stop, limits[1])) for start, stop in ranges)
     return [(start, stop) for start, stop in cut if start < stop]
 
 
 def common_ranges(ones: Sequence[OffsetRange], others: Sequence[OffsetRange]) -> list[OffsetRange]:
-    """Return what two lists of ranges share; each list rises and its ranges are apart."""
+    """Return the intersection of two lists of rising, separate ranges."""
     found: list[OffsetRange] = []
     one, other = 0, 0
     while one < len(ones) and other < len(others):

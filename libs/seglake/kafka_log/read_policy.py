@@ -19,14 +19,14 @@ class UpperBound(StrEnum):
 
 
 class UndecidedTransactions(StrEnum):
-    """What read_committed makes of open transactions that it does not wait for."""
+    """Treatment of open transactions that read_committed does not wait for."""
 
     GAPS = "gaps"
     ROWS = "rows"
 
 
 class LosingTails(StrEnum):
-    """What becomes of batches that only replicas have which lost an election."""
+    """Treatment of batches that only losing replicas have."""
 
     QUARANTINE = "quarantine"
     ROWS = "rows"
@@ -34,10 +34,10 @@ class LosingTails(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadPolicy:
-    """How far to read, and for which open transactions to wait.
+    """Rules for the end of reading, and for open transactions to wait for.
 
     Attributes:
-        upper_bound: up to the log's end, nobody will end a transaction: read_committed waits for
+        upper_bound: with the log end, nobody will end a transaction: read_committed waits for
             none.
         hanging_after_ms: read_committed does not wait for an open transaction that is older than
             this at the newest record; None waits for ever.

@@ -92,13 +92,13 @@ class Replica:
     """One broker's copy of a partition.
 
     Attributes:
-        takes_id_of_lake: no folder names the topic id, so the key has the lake's newest.
-        unread: segments that are compressed, or lead to no file, by base offset.
-        last_side_file: the one with the highest offset in its name.
-        directory_id: of the log dir, by its meta.properties; None before Kafka 3.7.
-        planned_start_offset: where the log began when this run planned to read what has gone since.
-        deleting: where the segments begin that the broker is deleting (`.deleted`), in order.
-        start_of_copies: up to here other copies prove that Kafka deleted the log.
+        takes_id_of_lake: no folder has the topic id, so the key has the lake's newest one.
+        unread: compressed segments and dangling links, by base offset.
+        last_side_file: the file beside segments with the highest offset in its name.
+        directory_id: the log dir's id in meta.properties; None before Kafka 3.7.
+        planned_start_offset: log start when this run planned to read segments deleted since.
+        deleting: base offsets of segments that the broker is deleting (`.deleted`), in order.
+        start_of_copies: offset up to which other copies prove that Kafka deleted the log.
     """
 
     key: PartitionKey

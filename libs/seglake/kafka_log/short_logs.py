@@ -38,11 +38,11 @@ class ShortLog:
 
     @property
     def proof(self) -> str:
-        """Say which file proves the offsets, and what there is."""
+        """Say which file proves the offsets, and where the log ends."""
         return f"{self.claim.said_by} says {self.claim.offset}, {self.found}"
 
     def to_mapping(self) -> dict[str, object]:
-        """Return what a machine is told of it."""
+        """Return the short log for JSON."""
         return {
             "partition": str(self.key),
             "folder": self.folder,
@@ -54,12 +54,12 @@ class ShortLog:
         }
 
     def outside(self, known: Sequence[OffsetRange]) -> "ShortLog | None":
-        """Return what is lost outside of merged ranges that are there, None for nothing."""
+        """Return the lost offsets outside of merged, known ranges; None if there are none."""
         left = tuple(of for lost in self.ranges for of in subtracted(lost, known))
         return replace(self, ranges=left) if left else None
 
     def below(self, offset: int) -> "ShortLog | None":
-        """Return what is lost below an offset, None for nothing."""
+        """Return the lost offsets below an offset; None if there are none."""
         left = tuple(common(self.ranges, (0, offset)))
         return replace(self, ranges=left) if left else None
 
@@ -85,11 +85,11 @@ def end_claim(replica: Replica) -> EndClaim:
 def short_log(
     replica: Replica, log_end_offset: int, known: Sequence[OffsetRange]
 ) -> ShortLog | None:
-    """Return what is proved of a replica's log above its end, None for nothing.
+    """Return the proved offsets above the end of a replica's log; None if there are none.
 
     Args:
-        log_end_offset: behind its last batch; of no account where it has no segment.
-        known: what the lake has of the partition, and what lies in files that are not read; merged.
+        log_end_offset: end of its last batch; ignored if it has no segment.
+        known: merged ranges of the partition in the lake and in files that are not read.
     """
     claim, folder = end_claim(replica), replica.folder
     start, found = replica.log_start_offset, f"there is no segment in {folder}"
@@ -105,7 +105,7 @@ def short_log(
 def absent_log(
     key: PartitionKey, folder: str, offsets: OffsetRange, covered: Sequence[OffsetRange]
 ) -> ShortLog | None:
-    """Return what is lost of a partition that has a high watermark and no folder."""
+    """Return the lost offsets of a partition that has a high watermark and no folder."""
     claim = EndClaim(offsets[1], SideFile.HIGH_WATERMARKS)
     ranges = subtracted(offsets, covered)
     found = f"there is no folder {folder}"

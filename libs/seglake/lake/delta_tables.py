@@ -97,8 +97,8 @@ class LakeTables:
         """Require all mandatory tables.
 
         Raises:
-            NotALakeError: one is not there.
-            LakeRefusedError: the storage does not let us look.
+            NotALakeError: a table is missing.
+            LakeRefusedError: the storage denies access.
         """
         self.check_path()
         with opening(self.lake_path):

@@ -30,8 +30,8 @@ def require_writable(storage: Storage, lake_path: str, folder: str) -> None:
     """Write a small file into a folder of a lake, and remove it.
 
     Raises:
-        LakeRefusedError: the storage does not let us write.
-        StorageError: it cannot be written now.
+        LakeRefusedError: the storage denies writing.
+        StorageError: writing failed, and may succeed later.
     """
     path = storage.join(folder, f"{uuid.uuid4().hex}.tmp")
     with opening(lake_path):
@@ -53,7 +53,7 @@ def holds_conversion(storage: Storage, path: str) -> bool:
 
 
 def why_no_lake(storage: Storage, path: str, missing: str) -> str:
-    """Say why a folder without a table that each lake has is none."""
+    """Say why a folder that lacks a mandatory table is no lake."""
     if holds_conversion(storage, path):
         return "it holds a conversion to Parquet, for readers of Parquet"
     reason = f"it has no table {missing}"

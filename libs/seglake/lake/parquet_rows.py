@@ -161,7 +161,7 @@ def _kept(rows: pa.Table, only: Sequence[Within]) -> pa.Table:
 
 
 def numbers(rows: pa.Table, column: str) -> NDArray[np.int64]:
-    """A column of numbers, NULL_NUMBER for null."""
+    """Return a column of numbers, NULL_NUMBER for null."""
     # Any: pyarrow's stubs know neither the type of a column nor that of its null.
     values: Any = rows.column(column).cast(pa.int64())
     found: NDArray[np.int64] = values.fill_null(NULL_NUMBER).to_numpy()
@@ -170,7 +170,7 @@ def numbers(rows: pa.Table, column: str) -> NDArray[np.int64]:
 
 # Any: columns have values of many types.
 def distinct_rows(rows: pa.Table, columns: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the different combinations of values of the columns, grouped in Arrow."""
+    """Return the distinct combinations of the columns' values."""
     return (
         plain_texts(rows.select([*columns]))
         .group_by([*columns], use_threads=False)
@@ -180,7 +180,7 @@ def distinct_rows(rows: pa.Table, columns: Sequence[str]) -> list[dict[str, Any]
 
 
 def plain_texts(rows: pa.Table) -> pa.Table:
-    """Return the rows with texts that are no dictionaries: Arrow groups no differing ones."""
+    """Return the rows with dictionary texts as plain ones: Arrow cannot group different ones."""
     fields = [
         field.with_type(pa.string()) if pa.types.is_dictionary(field.type) else field
         for field in rows.schema

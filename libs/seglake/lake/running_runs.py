@@ -80,7 +80,7 @@ def hint_path(tables: LakeTables) -> str:
 
 
 def announce(tables: LakeTables, run: RunningRun, path: str) -> bool:
-    """Put a run's hint, or put it again while the run goes on; False if it is refused."""
+    """Write or renew a run's hint; return False if the storage denies it."""
     try:
         tables.storage.write_bytes(path, json.dumps(asdict(run)).encode())
     except RefusedError:
@@ -91,7 +91,7 @@ def announce(tables: LakeTables, run: RunningRun, path: str) -> bool:
 
 
 def withdraw(tables: LakeTables, path: str) -> None:
-    """Take a hint away."""
+    """Delete a run's hint."""
     with contextlib.suppress(PlaceError):
         tables.storage.delete(path)
 

@@ -102,11 +102,11 @@ def _removal(table: Table, file: StoredFile, removed_at_ms: int) -> "RemoveActio
 def commit_ids(
     tables: LakeTables, table: Table, handle: Handle, count: int | None
 ) -> set[str | None]:
-    """Return the commit ids of a table's newest commits, None among them for one without.
+    """Return the commit ids of a table's newest commits, None for a commit without one.
 
     Args:
-        handle: stands at the newest version.
-        count: how many commits to read; None reads all whose log entries are there.
+        handle: the table at its newest version.
+        count: number of commits to read; None reads all that the log still has.
     """
     with tables.named("read the history of", table):
         return {entry.get("commit_id") for entry in handle.history(count)}

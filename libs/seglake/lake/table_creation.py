@@ -181,14 +181,14 @@ def set_property(
 ) -> None:
     """Set a property of a table, which changes no row; durable on return.
 
-    Of two drivers that set properties at once the second builds on what the first has set.
+    If two drivers set properties at once, the second commits on top of the first.
 
     Args:
-        said: what the commit says that it is for.
-        check: raises if the value may not be set beside the properties that the table has.
+        said: purpose recorded in the commit.
+        check: raises if the value conflicts with the table's other properties.
 
     Raises:
-        PlaceError: it could not be committed, also not when it was tried again.
+        PlaceError: all attempts to commit failed.
     """
     from deltalake.transaction import CommitProperties, PostCommitHookProperties
 

@@ -283,7 +283,7 @@ OBSERVATIONS = _table(
 )
 
 # Records of damaged batches that decode whole. A row belongs to the row of `quarantine` with the
-# same place, hash and generation, and leaves its view in the commit that resolves that one.
+# same place, hash and generation, and leaves its view with the commit that resolves that row.
 SALVAGED_RECORDS = _table(
     "salvaged_records",
     *RECORDS.schema,

@@ -147,10 +147,10 @@ def walk_start(
 ) -> tuple[int, int]:
     """Find position and offset of a sound batch at or before an offset by the offset index.
 
-    The segment's start is returned if the index does not help.
+    Without a usable index, return the segment's start.
 
     Args:
-        notes: gets why an index that is there cannot be read.
+        notes: receives the reason if an existing index cannot be read.
     """
     return indexed_start(read_index(storage, file, notes), offset, window)
 

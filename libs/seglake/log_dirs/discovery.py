@@ -34,15 +34,14 @@ _NO_SOURCES = NoSources()
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """What the sources hold, and what a person should know of what is not taken.
+    """Logs and files in the sources, with notes on those that are not read.
 
-    `unreadable` has, each with why: by name the partition folders that cannot be listed or read or
-    went meanwhile, and by path the sources, log dirs and other folders that cannot, and the files
-    beside segments without which a log is read. `topics` are
-    those of all partition folders, whether they are selected or not. `unread_files` are recognised,
-    and not read. `absent` are partitions of which a log dir has a high watermark and no source a
-    folder. `cluster_id` is what meta.properties names. `missing_topics` are named in full by a
-    person and not there, with why.
+    `unreadable` has reasons: by name of partition folders that cannot be listed or read, or that
+    disappeared; by path of other folders, and of unreadable files beside segments. `topics` are
+    those of all partition folders, selected or not. `unread_files` are recognised files that are
+    not read. `absent` partitions have a high watermark in a log dir, but no folder in any source.
+    `cluster_id` is from meta.properties. `missing_topics` has reasons by topic that a person named
+    in full and no source has.
     """
 
     source_id: str
@@ -63,7 +62,7 @@ class Discovery:
 
     @property
     def left_out_partitions(self) -> set[str]:
-        """Name the partitions of which there is a folder that cannot be read, and no log."""
+        """Name the partitions that have an unreadable folder and no log."""
         folders = map(parse_folder_name, self.unreadable)
         return {
             f"{folder.topic}-{folder.partition}"

@@ -43,9 +43,9 @@ _MOST_UNKNOWN = 20
 
 
 class ReadFolder(NamedTuple):
-    """A partition folder, or why it cannot be read; what to say of it, and its unread files.
+    """A partition folder or the reason why it is unreadable, with notes and its unread files.
 
-    `removed` are segments that its log no longer has.
+    `removed` are segments that are no longer part of its log.
     """
 
     replica: Replica | Exception
@@ -76,7 +76,7 @@ def read_folder(
         folders = [name for name in strange if storage.join(path, name) not in named]
         notes += not_kafkas(path, _unknown(content.unknown, folders))
         topic_id = read_topic_id(storage, content.by_name, notes, implausible=unreadable)
-        # Read after the folder was listed: a log start that retention moves meanwhile is in it.
+        # Read after the folder was listed, to have a log start that retention moves meanwhile.
         epochs = read_epochs(storage, content.by_name, notes, unreadable)
         key = PartitionKey(folder.topic, folder.partition, topic_id)
         checkpoints = _checkpoints(files, key, content, notes)
@@ -114,10 +114,10 @@ def read_folder(
 def _segments(
     content: PartitionFiles, ignored: Container[str]
 ) -> tuple[tuple[SegmentFile, ...], tuple[UnreadSegment, ...]]:
-    """Return the segments that can be read, and those that are compressed or lead to no file.
+    """Return the readable segments, and the compressed ones and dangling links.
 
     Args:
-        ignored: paths of segments that are none of the log's.
+        ignored: paths of segments that do not belong to the log.
     """
     lost = {segment.base_offset: segment for segment in content.lost}
     packed = {segment.base_offset: segment for segment in compressed_segments(content.by_name)}
@@ -129,14 +129,14 @@ def _segments(
 def _unread_files(
     path: str, listing: Sequence[FileInfo], content: PartitionFiles
 ) -> list[UnreadFiles]:
-    """Return what is recognised in a folder and not read, segments under other names among it."""
+    """Return the recognised files that are not read, among them segments under other names."""
     renamed = [e for e in content.by_name.values() if is_renamed_segment(Place.PARTITION, e.name)]
     found = segments_of(path, UnreadKind.RENAMED_SEGMENT, renamed)
     return [*unread_files(path, listing), *found]
 
 
 def _deleting(content: PartitionFiles) -> tuple[int, ...]:
-    """Return where the segments begin that the broker is deleting, in order."""
+    """Return the base offsets of segments that the broker is deleting, in order."""
     return tuple(
         skipped.file.base_offset
         for skipped in content.skipped
@@ -153,13 +153,13 @@ def _unknown(names: Iterable[str], folders: Iterable[str]) -> list[str]:
 def _checkpoints(
     files: LogDirFiles, key: PartitionKey, content: PartitionFiles, notes: list[str]
 ) -> Checkpoints:
-    """Return what the checkpoints say, without a high watermark that the recovery point disproves.
+    """Return the checkpoints' offsets, without a high watermark that the recovery point disproves.
 
-    A high watermark of 0, or below the log, lets nothing be ingested. A broker that starts without
-    the file writes 0.
+    With a high watermark of 0, or below the log, nothing would be ingested. A broker that starts
+    without the file writes 0.
 
     Args:
-        notes: added to.
+        notes: receives a note for each disproved value.
     """
     partition = TopicPartition(key.topic, key.partition)
     checkpoints = files.checkpoints_of(partition, _committed_end(content.by_name))

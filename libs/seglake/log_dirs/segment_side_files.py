@@ -16,10 +16,10 @@ from seglake.storage.storage import Storage
 
 
 def read_index(storage: Storage, file: SegmentFile, notes: list[str] | None = None) -> OffsetIndex:
-    """Read a segment's offset index: an empty one if there is none, or none that can be read.
+    """Read a segment's offset index; a missing or unreadable one is empty.
 
     Args:
-        notes: gets why an index that is there cannot be read.
+        notes: receives the reason if an existing index cannot be read.
     """
     if file.index_path is not None:
         try:

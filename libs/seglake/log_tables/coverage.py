@@ -108,11 +108,11 @@ class Coverage:
         return merged([*layers.current, *layers.superseded])
 
     def current_ranges(self, key: PartitionKey) -> list[OffsetRange]:
-        """Return the ranges of which the tables have rows that lost no election."""
+        """Return the ranges whose rows have lost no election."""
         return layers_of(self._rows_of(key)).current
 
     def superseded_ranges(self, key: PartitionKey) -> list[OffsetRange]:
-        """Return the ranges that wait for a retake: all their rows lost an election."""
+        """Return the ranges whose rows all lost an election and wait for a retake."""
         return layers_of(self._rows_of(key)).superseded if self._elections(key) else []
 
     def is_current(self, key: PartitionKey, offset: int, generation: int) -> bool:
@@ -122,7 +122,7 @@ class Coverage:
     def are_current(
         self, key: PartitionKey, offsets: NDArray[np.int64], generations: NDArray[np.int64]
     ) -> NDArray[np.bool_]:
-        """Say of each of many rows whether no election went against it."""
+        """Return for each of many rows whether it has lost no election."""
         result = np.ones(len(offsets), np.bool_)
         for row in self._elections(key):
             is_inside = (offsets >= row["start_offset"]) & (offsets < row["next_offset"])
@@ -173,7 +173,7 @@ class Coverage:
         return Frontier(next_offset, batch, last["topic_id"] is not None)
 
     def stable_up_to(self, key: PartitionKey, offset: int) -> int | None:
-        """Return the last stable offset that the newest run saw which ingested up to an offset."""
+        """Return the last stable offset seen by the newest run that ingested up to an offset."""
         met = [row for row in self._ingested(key) if row["next_offset"] >= offset]
         rows = [
             row
@@ -249,7 +249,7 @@ class Coverage:
     def are_current_gaps(
         self, key: PartitionKey, starts: NDArray[np.int64], attempt_id: str
     ) -> NDArray[np.bool_]:
-        """Say what `is_current_gap` says, of many gaps that one attempt wrote."""
+        """Return for each gap of one attempt whether it is current, see `is_current_gap`."""
         written, ended = np.zeros((2, len(starts)), np.int64)
         for row in self._rows_of(key):
             is_inside = (starts >= row["start_offset"]) & (starts < row["next_offset"])

@@ -78,7 +78,7 @@ def fillable_gaps(
 
 
 class GapPiece(NamedTuple):
-    """Gaps of one cause and detail in one partition that still stand, in no order."""
+    """Unresolved gaps of one partition, cause and detail, unordered."""
 
     cause: GapCause
     starts: NDArray[np.int64]
@@ -87,10 +87,10 @@ class GapPiece(NamedTuple):
 
 
 def gap_pieces(rows: pa.Table, coverage: Coverage) -> dict[PartitionKey, list[GapPiece]]:
-    """Return the gaps that stand as arrays, also those that the cleaner made.
+    """Return the unresolved gaps as arrays, also the cleaner's.
 
     Args:
-        rows: of `gaps`, with GAP_COLUMNS.
+        rows: rows of `gaps`, with GAP_COLUMNS.
     """
     names = [name for name in GAP_COLUMNS if name not in _EDGES]
     texts = rows.cast(
@@ -111,10 +111,10 @@ def gap_pieces(rows: pa.Table, coverage: Coverage) -> dict[PartitionKey, list[Ga
 
 
 def standing_gaps(rows: pa.Table, coverage: Coverage) -> dict[PartitionKey, list[CurrentGap]]:
-    """Return all gaps that stand, also those that the cleaner made, in the order of their offsets.
+    """Return all unresolved gaps, also the cleaner's, ordered by offset.
 
     Args:
-        rows: of `gaps`, with GAP_COLUMNS.
+        rows: rows of `gaps`, with GAP_COLUMNS.
     """
     found: dict[PartitionKey, list[CurrentGap]] = {}
     for key, pieces in gap_pieces(rows, coverage).items():

@@ -41,10 +41,10 @@ def join_source(
     source_id: str,
     check: Callable[[Mapping[str, str]], None],
 ) -> None:
-    """Remember in the lake that the rows of a cluster are those of a source, from now on.
+    """Record in the lake that a cluster id and a source are one, from now on.
 
     Args:
-        check: raises if the two may not be joined beside what the lake has joined by then.
+        check: raises if the lake's other joined ids contradict this one.
     """
     set_property(
         tables,
@@ -57,7 +57,7 @@ def join_source(
 
 
 def _joined_in(settings: Mapping[str, str]) -> dict[str, str]:
-    """Return the source of each cluster id that properties of the table join with one."""
+    """Return the source of each cluster id that the table's properties join with one."""
     return {
         name.removeprefix(_JOINED): source
         for name, source in settings.items()

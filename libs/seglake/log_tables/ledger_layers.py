@@ -26,13 +26,13 @@ class RangeKind(StrEnum):
 
 
 INGESTED = (RangeKind.INGEST, RangeKind.RETAKE)
-"""Rows that cover offsets."""
+"""Kinds of ranges that cover offsets."""
 
 FILLS = (RangeKind.REPAIR, RangeKind.REFILL)
-"""Rows that bring what ranges which are covered lack."""
+"""Kinds of ranges that add rows inside covered ranges."""
 
 ENDS_GAPS = (RangeKind.REPAIR, RangeKind.REFILL, RangeKind.SUPERSEDED)
-"""Rows after which an earlier gap that starts in them no longer stands."""
+"""Kinds of ranges that resolve the earlier gaps starting in them."""
 
 # Of one commit: what it supersedes it may retake, and release the rest of.
 _ORDER = {RangeKind.SUPERSEDED: -1, RangeKind.RELEASED: 1}

@@ -29,7 +29,7 @@ _PLAIN = tuple(
 
 
 class NewestPlaces(NamedTuple):
-    """What a run left unread beside the partitions' logs, and when it recorded anything."""
+    """Places outside the partitions' logs that a run left unread, and the time of its record."""
 
     observed_at: datetime
     places: tuple[UnreadPlace, ...] = ()
@@ -37,10 +37,10 @@ class NewestPlaces(NamedTuple):
 
 @dataclass(slots=True)
 class NewestObservations:
-    """The newest observation of each partition that was asked for, and what was read for them.
+    """The newest observation of each requested partition, and the rows and files read for them.
 
     Attributes:
-        places: what the newest run left unread beside the partitions' logs.
+        places: places outside the partitions' logs that the newest run left unread.
     """
 
     by_key: dict[PartitionKey, Observation] = field(default_factory=dict)
@@ -87,11 +87,11 @@ def newest_observations(
 def every_observation(
     tables: LakeTables, coverage_of: Callable[[str], Coverage], places: dict[str, NewestPlaces]
 ) -> Iterator[tuple[str, Observation]]:
-    """Yield all that runs saw of all partitions, each with its source, in no order.
+    """Yield all observations of all partitions, each with its source, unordered.
 
     Args:
-        coverage_of: of a source, tells which topic id rows belong to that have none.
-        places: what the newest run of each source left unread; added to.
+        coverage_of: returns a source's coverage, which finds the topic id of rows without one.
+        places: receives the places that the newest run of each source left unread.
     """
     if not tables.has(OBSERVATIONS):
         return
@@ -113,13 +113,13 @@ def append_observations(
     source_id: str,
     run_id: str,
 ) -> None:
-    """Write at least one observation or place, as one file.
+    """Write observations and places, at least one, as one file.
 
     Args:
-        places: all that are unread, each time: only those of the newest run count.
+        places: all unread places each time: only the newest run's count.
 
     Raises:
-        SeglakeError: they are not recorded, or may be; a later run sees what this one saw.
+        SeglakeError: recording failed or its outcome is unknown; a later run records them again.
     """
     rows = [_row(seen, source_id) for seen in observations]
     rows += _place_rows(places, source_id, run_id)
@@ -133,7 +133,7 @@ def append_observations(
 
 
 def places_of(rows: pa.Table) -> dict[str, NewestPlaces]:
-    """Return what the newest run of each source left unread: its rows that name no partition."""
+    """Return the places that each source's newest run left unread: rows without a partition."""
     newest: dict[str, datetime] = {}
     # Any: the columns have many types.
     columns: list[list[Any]] = [rows.column(n).to_pylist() for n in ("source_id", "observed_at")]
@@ -207,5 +207,5 @@ def _observations(rows: pa.Table, source_id: str, coverage: Coverage) -> Iterabl
 
 
 def _utf8(text: str) -> str:
-    """Return the text with the bytes of names that are no UTF-8 as escapes."""
+    """Return the text with bytes that are not UTF-8 escaped."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

@@ -24,7 +24,7 @@ _STOPS_RECOVERY = frozenset(
 
 
 IDENTITY = ("broker_id", "segment", "position", "raw_sha256")
-"""Columns that name the same bytes at the same place."""
+"""Columns that identify bytes at a place."""
 
 
 class RawBytes(NamedTuple):

@@ -11,12 +11,12 @@ GapsByPartition = Mapping[str, GapRanges]
 
 
 def named_counts(counts: Mapping[str, int]) -> str:
-    """The partitions with the highest counts."""
+    """List the partitions with the highest counts."""
     return _worst(counts, lambda name: f"{name} ({counts[name]})")
 
 
 def named_gaps(found: GapsByPartition) -> str:
-    """The partitions that lack most, and where."""
+    """List the partitions that lack most offsets, with ranges."""
     return _worst(
         {name: gaps.offsets for name, gaps in found.items()},
         lambda name: f"{name} {_where(found[name])}",
@@ -24,7 +24,7 @@ def named_gaps(found: GapsByPartition) -> str:
 
 
 def shown_range(start: int, stop: int) -> str:
-    """A half-open range of offsets."""
+    """Show a half-open range of offsets."""
     return f"[{start}, {stop})"
 
 

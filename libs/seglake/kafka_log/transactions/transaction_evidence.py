@@ -97,7 +97,7 @@ class Evidence:
         return Verdict.COMMITTED if is_indexed else Verdict.UNCERTAIN
 
     def _is_of_others(self, producer_id: int, damage: Damage) -> bool:
-        """Whether each damaged offset is the abort of another producer: a marker fills one."""
+        """Return whether other producers' abort markers fill all damaged offsets, one each."""
         start = bisect_left(self._abort_ends, (damage.start_offset,))
         stop = bisect_left(self._abort_ends, (damage.next_offset,))
         named = self._abort_ends[start:stop]

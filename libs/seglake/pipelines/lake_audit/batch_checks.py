@@ -1,4 +1,4 @@
-"""The batches of one partition in one cell: their spans, and whether records has their rows. Pure.
+"""Checks the batches of one partition in one cell: their spans and their rows in records. Pure.
 
 Memory: 56 bytes a batch.
 """
@@ -29,12 +29,12 @@ _SUMS = ("batches", "batch_bytes", "decoded_rows", "other_span", "lacking")  # o
 
 
 class PartitionBatches:
-    """Takes rows of one partition, in any order; call `finish` before asking.
+    """Collects rows of one partition, in any order; call `finish` before any other method.
 
     Args:
-        first_offset, last_offset: the cell. A batch is counted where its base offset lies; one
+        first_offset, last_offset: the cell. A batch is counted in the cell of its base offset; one
             that reaches into the cell from below only accounts for offsets.
-        refills: their generations.
+        refills: generations of refills.
     """
 
     def __init__(
@@ -93,10 +93,10 @@ class PartitionBatches:
         }
 
     def problems(self, runs: BatchRuns, layer: int = FIRST_LAYER) -> list[Problem]:
-        """Batches outside of the ledger, and those whose rows are not what they count.
+        """Return the batches outside of the ledger, and those with another number of rows.
 
         Args:
-            runs: of the same layer.
+            runs: runs of records of the same layer.
         """
         here = self._current.taken(self._current.is_here & (self._current.layers == layer))
         bases, lasts, expected = here.bases, here.lasts, here.rows

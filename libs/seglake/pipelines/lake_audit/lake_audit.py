@@ -11,13 +11,13 @@ from seglake.pipelines.recovery import Recovery
 
 @dataclass(frozen=True, slots=True)
 class LakeAudit:
-    """What was found in a lake.
+    """Findings about a lake.
 
     Attributes:
-        problems: of the lake as a whole.
-        notes: what a person should know, though it is explained.
-        salvaged: records of damaged batches, which are not to be trusted and in no other sum.
-        recovery: what the lake has of its logs, and what not, by cause.
+        problems: problems of the lake as a whole.
+        notes: explained findings that a person should know.
+        salvaged: untrusted records of damaged batches, in no other sum.
+        recovery: recovered and lost offsets of the lake's logs, by cause.
     """
 
     lake: str

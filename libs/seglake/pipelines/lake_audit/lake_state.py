@@ -50,12 +50,12 @@ class LakeState:
 
     Attributes:
         salvaged_files: data files of `salvaged_records`; their damage is in the snapshots.
-        rows: the ledger's, by partition.
-        seen: the newest row of `observations`.
-        unread: its rows of what was left unread beside the partitions.
-        unsettled: topics with a commit that is begun and not in every table, and what to say.
-        begun: topics with a commit that is written down and not complete, or was given up.
-        broken: topics whose tables cannot come from our commits, and what to say.
+        rows: the ledger's rows, by partition.
+        seen: each partition's newest row of `observations`.
+        unread: rows of `observations` on places outside the partitions' logs.
+        unsettled: notes by topic with a commit that has begun and is not in every table.
+        begun: topics with a recorded commit that is incomplete, or was given up.
+        broken: problems by topic whose tables cannot come from our commits.
     """
 
     snapshots: Mapping[str, Snapshot]

@@ -98,7 +98,7 @@ def _different(generations: Offsets) -> list[int]:
 
 
 FIRST_LAYER = 0
-"""The layer of all batches but those of refills."""
+"""Layer of all batches except those of refills."""
 
 
 def layers_of(generations: Offsets, refills: Collection[int]) -> Offsets:
@@ -147,7 +147,7 @@ class PartitionLedger:
 
     @property
     def refills(self) -> frozenset[int]:
-        """The generations of refills, whose batches lie over those that lack their records."""
+        """Return the generations of refills, whose batches overlap those that lack records."""
         return frozenset(each.generation for each in self.ranges if each.kind == RangeKind.REFILL)
 
     @property
@@ -230,7 +230,7 @@ def rows_by_partition(rows: Iterable[Row], first_ids: FirstIds) -> dict[LakePart
 
 
 def unread_places(rows: Iterable[Row]) -> list[Row]:
-    """The rows of `observations` that name no partition, of the newest run of each source."""
+    """Return each source's newest rows of `observations` that name no partition."""
     listed = [*rows]
     newest: dict[str, datetime] = {}
     for row in listed:

@@ -29,17 +29,17 @@ def left_logs(
 
 
 def unread(rows: Iterable[Row]) -> Iterator[str]:
-    """Say what the newest runs left unread beside the partitions.
+    """List the places outside the partitions' logs that the newest runs left unread.
 
     Args:
-        rows: of `observations`, those that name no partition.
+        rows: rows of `observations` that name no partition.
     """
     for text in sorted(row["detail"] for row in rows):
         yield text if text.startswith(_NOT_ON_DISK) else f"not read: {text}"
 
 
 def lost_ranges(row: Row, covered: Iterable[OffsetRange]) -> dict[str, list[OffsetRange]]:
-    """Return what is proved and neither on the disk nor in the lake, by why that is known."""
+    """Return the proved ranges that neither disk nor lake has, by proof."""
     found: dict[str, list[OffsetRange]] = {}
     for left in row["not_ingested"] or ():
         if left["reason"].startswith(_NOT_ON_DISK):

@@ -1,6 +1,6 @@
-"""Does each covered offset lie in exactly one batch or one current gap? One sweep. Pure.
+"""Checks that each covered offset lies in exactly one batch or current gap. One sweep. Pure.
 
-Batches of a refill may lie over others, whose records they complete, but over no gap.
+Batches of a refill may overlap others, whose records they complete, but no gap.
 """
 
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from seglake.pipelines.lake_audit.problems import Problem, ProblemKind, problem_
 class Spans(NamedTuple):
     """Half-open ranges of offsets, in any order; `is_gap` tells gaps from batches.
 
-    `layers` are those of the batches, see `layers_of`; a gap has the first.
+    `layers` are the batches' layers, see `layers_of`; a gap has FIRST_LAYER.
     """
 
     starts: Offsets
@@ -23,7 +23,7 @@ class Spans(NamedTuple):
     layers: Offsets
 
     def of_layer(self, layer: int) -> "Spans":
-        """The batches of a layer, and all gaps."""
+        """Return the batches of a layer, and all gaps."""
         chosen = self.is_gap | (self.layers == layer)
         return Spans._make(column[chosen] for column in self)
 
@@ -56,7 +56,7 @@ def span_problems(spans: Spans, covered: Blocks, cell: tuple[int, int]) -> list[
 
 
 def _holes(met: Spans, covered: Blocks, edges_low: Offsets, edges_high: Offsets) -> list[Problem]:
-    """Offsets that no span accounts for."""
+    """Return the covered offsets that no span accounts for."""
     # The ends of what is covered stand as empty spans, so that a hole beside them shows.
     starts = np.concatenate((met.starts, edges_low, edges_high))
     stops = np.concatenate((met.stops, edges_low, edges_high))
@@ -72,7 +72,7 @@ def _holes(met: Spans, covered: Blocks, edges_low: Offsets, edges_high: Offsets)
 
 
 def _doubles(met: Spans) -> list[Problem]:
-    """Spans that begin inside of others."""
+    """Return the spans that begin inside of others."""
     order = np.lexsort((met.stops, met.starts))
     starts, stops = met.starts[order], met.stops[order]
     reached = np.maximum.accumulate(stops)

@@ -159,9 +159,9 @@ def audit_partition(
 
 
 def _without_doubles(totals: RangeSums, covered: Sequence[OffsetRange]) -> RangeSums:
-    """Count offsets without a record once where batches of refills lie over others.
+    """Count offsets without a record once where batches of refills overlap others.
 
-    Those below may have had no record.
+    The overlapped batches may have had no record.
     """
     span = sum(stop - start for start, stop in covered)
     rest = span - totals.records - totals.gap_span
@@ -172,14 +172,14 @@ def _without_doubles(totals: RangeSums, covered: Sequence[OffsetRange]) -> Range
 def _refilled(
     blocks: LedgerBlocks, sums: Mapping[BlockKey, RangeSums], refills: Collection[int]
 ) -> RangeSums:
-    """The sums over what copies from before a compaction brought, as far as it counts."""
+    """Return the sums over valid rows of refills."""
     keys = map(blocks.key, np.flatnonzero(blocks.is_current).tolist())
     found = (sums.get(key, RangeSums()) for key in keys if key[0] in refills)
     return reduce(RangeSums.joined, found, RangeSums())
 
 
 def _cell_problems(findings: Sequence[PartitionFinding], *, is_settled: bool) -> list[Problem]:
-    """What the cells found, each for itself and taken together."""
+    """Return the problems of single cells and across cells."""
     problems = [problem for finding in findings for problem in finding.problems]
     problems += across_cells(finding.ends for finding in findings)
     return [met for met in problems if is_settled or met.kind is not ProblemKind.OUTSIDE_LEDGER]
@@ -248,7 +248,7 @@ def _sum_problems(
     ):
         found = of_blocks.get(index, RangeSums())
         where = f"[{start}, {stop})"
-        # The batches of a refill lie over others, and it has only the records that these lack.
+        # Batches of a refill overlap others, and have only the records that the others lack.
         is_refill = whole.key(index)[0] in ledger.refills
         if stop - start != found.accounted and not is_refill:
             unequal.append(f"{where} {_equation(stop - start, found)}")

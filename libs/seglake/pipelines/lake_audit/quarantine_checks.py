@@ -25,14 +25,14 @@ class DefectCount(NamedTuple):
 
 
 class QuarantineSums(NamedTuple):
-    """What quarantine holds of one partition.
+    """Sums of one partition in quarantine.
 
     Attributes:
         spans, size_bytes: damage that the ledger counts. A row with a resolution repeats an earlier
             one and is not counted again; bytes of other copies (replica_conflict) are not counted.
         by_code: all damage, by defect code.
-        resolved: spans that a repair has made good.
-        tails: batches of other copies that are not the log.
+        resolved: spans that a repair has resolved.
+        tails: batches of copies that lost.
     """
 
     spans: int

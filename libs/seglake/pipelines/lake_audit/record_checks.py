@@ -1,4 +1,4 @@
-"""The records of one partition in one cell: their sums, and which offsets and batches they are of.
+"""Checks the records of one partition in one cell: their sums, offsets and batches.
 
 Pure. Memory: 16 bytes a record (24 with refills), and the rows of one row group.
 """
@@ -105,7 +105,7 @@ class PartitionRecords:
         return found
 
     def runs(self, layer: int = FIRST_LAYER) -> BatchRuns:
-        """What the covered rows of a layer that count say of the batches that they came from."""
+        """Return the runs of valid, covered rows of a layer, one for each batch they came from."""
         offsets, bases = _whole(self._offsets), _whole(self._base_offsets)
         if self._refills:
             is_of_layer = _whole(self._layers) == layer

@@ -155,7 +155,7 @@ def _partitions(state: LakeState, findings: Iterable[CellFinding]) -> Iterable[P
 
 
 def _damage_alone(partitions: Iterable[PartitionAudit]) -> Iterator[str]:
-    """Name the partitions of which the lake has damaged bytes, and nothing else."""
+    """Name the partitions of which the lake has only damaged bytes."""
     names = [str(each.partition) for each in partitions if _is_damage_alone(each)]
     if names:
         more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
@@ -163,7 +163,7 @@ def _damage_alone(partitions: Iterable[PartitionAudit]) -> Iterator[str]:
 
 
 def _is_damage_alone(audit: PartitionAudit) -> bool:
-    """Say whether damage accounts for each covered offset, if any is known."""
+    """Return whether there is damage and it accounts for all covered offsets."""
     codes = audit.quarantine.by_code.keys() - {CONFLICT}
     hidden = audit.gaps.get(GapCause.QUARANTINED)
     return bool(codes) and audit.covered_offsets == (0 if hidden is None else hidden.offsets)

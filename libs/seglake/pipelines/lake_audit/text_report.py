@@ -24,7 +24,7 @@ Line = tuple[str, str]  # label and text
 
 
 def to_text(audit: LakeAudit, *, is_quiet: bool = False) -> str:
-    """Lines for a terminal; if quiet, without the partitions that have no problem."""
+    """Return lines for a terminal; if quiet, without the partitions that have no problem."""
     ordered = sorted(audit.partitions, key=_rank)
     shown = [each for each in ordered[:_MOST_PARTITIONS] if each.problems or not is_quiet]
     counts = Counter(str(partition.partition) for partition in audit.partitions)
@@ -54,7 +54,7 @@ def to_text(audit: LakeAudit, *, is_quiet: bool = False) -> str:
 
 
 def _headlines(audit: LakeAudit) -> list[str]:
-    """Say what was recovered and whether that is proved: what is not proved comes first."""
+    """Return the headlines on recovery and on proof, unproved facts first."""
     covered = sum(partition.covered_offsets for partition in audit.partitions)
     wrong = sum(bool(partition.problems) for partition in audit.partitions)
     if audit.is_empty:

@@ -73,7 +73,7 @@ class PartitionTransactions:
     def add(self, rows: pa.Table) -> None:
         is_marker, commits = _ended(rows, "control_type", _MARKERS)
         has_outcome, is_committed = _ended(rows, "transaction_state", _OUTCOMES)
-        # The cleaner may leave a batch without records, and take the marker that ended it.
+        # The cleaner may leave a batch without records, and remove the marker that ended it.
         has_outcome &= ~is_one_of(rows, "state", (_EMPTY,))
         is_event = is_marker | has_outcome
         if not is_event.any():

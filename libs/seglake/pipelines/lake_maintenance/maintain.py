@@ -127,7 +127,7 @@ class _Maintenance:
     run_id: str
 
     def upgraded(self, summary: MaintainSummary) -> bool:
-        """Add what an earlier version's lake lacks, and note it; False if it is only planned."""
+        """Add the tables an earlier version's lake lacks, with a note; False if only planned."""
         if self.choice.dry_run:
             pending = pending_upgrade(self.tables)
             if pending:

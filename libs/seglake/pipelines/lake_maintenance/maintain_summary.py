@@ -42,12 +42,12 @@ class TableMaintenance:
 
 @dataclass(slots=True)
 class MaintainSummary:
-    """What was done to each table.
+    """Work done on each table.
 
     Attributes:
-        recovered: topics that a run which died had begun to commit; they are complete now.
-        left_out: topics that were named in full and are not there, with why.
-        scratch_files, scratch_bytes: deleted files of replays and probes that died, and their size.
+        recovered: topics whose commit a dead run had begun, now complete.
+        left_out: reasons by topic that was named in full and does not exist.
+        scratch_files, scratch_bytes: deleted files of dead replays and probes, and their size.
     """
 
     run_id: str

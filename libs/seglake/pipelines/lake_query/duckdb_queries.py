@@ -61,13 +61,13 @@ class DuckDBQueries:
     """One DuckDB over one lake; each statement sees the newest state of its tables.
 
     Args:
-        lake: whose tables are all there.
-        spill_folder: where results go that memory cannot hold.
-        speaks_spark: whether what both engines have and answer differently means what Spark
-            means by it. False: what DuckDB means; casts of bytes to text are Spark's always.
+        lake: a lake that has all tables.
+        spill_folder: folder for results that exceed the memory.
+        speaks_spark: True gives SQL that both engines answer differently Spark's meaning, False
+            DuckDB's; casts of bytes to text always have Spark's.
 
     Attributes:
-        survives_interrupts: whether another statement may be asked after Ctrl-C.
+        survives_interrupts: another statement may be asked after Ctrl-C.
     """
 
     survives_interrupts = True
@@ -93,7 +93,7 @@ class DuckDBQueries:
         self._connection.close()
 
     def write(self, statement: str, form: OutputFormat, out: TextIO) -> None:
-        """Write the answer to a statement; it raises what `answer` raises."""
+        """Write the answer to a statement; raises as `answer`."""
         write(self.answer(statement), form, out)
 
     def answer(self, statement: str) -> Answer:
@@ -128,7 +128,7 @@ class DuckDBQueries:
         return str(value)
 
     def _aggregates(self) -> set[str]:
-        """Return the names of the functions that aggregate, and of the macros that call one."""
+        """Return the names of aggregate functions, and of macros that call one."""
         rows = self._connection.execute(AGGREGATES).fetchall()
         return {name for (name,) in rows}.union(AGGREGATING)
 
@@ -199,7 +199,7 @@ class DuckDBQueries:
 
 
 def _shown(field: "pa.Field[Any]") -> "pa.Field[Any]":
-    """Return a column under Spark's name; its times are UTC, as those of the session are."""
+    """Return a column under Spark's name; its times are UTC, like the session's."""
     kind = field.type
     if pa.types.is_timestamp(kind) and kind.tz is None:
         kind = pa.timestamp(kind.unit, "UTC")
@@ -207,7 +207,7 @@ def _shown(field: "pa.Field[Any]") -> "pa.Field[Any]":
 
 
 def _advice(error: duckdb.Error, statement: str) -> str:
-    """Return what to write instead, after a message of DuckDB's."""
+    """Return advice to follow a message of DuckDB's."""
     quoted = [token.text for token in tokens(statement) if token.kind == "quoted"]
     if any(f"column {text} not found" in str(error) for text in quoted):
         return "; a text is in single quotes: in double quotes it is a name"

@@ -52,10 +52,10 @@ def no_view(name: str) -> str:
 
 
 def view_of_files(table: Table, paths: Iterable[str], topics: Callable[[], Iterable[str]]) -> str:
-    """Return a view of a table's data files; folders name what the table is partitioned by.
+    """Return a view of a table's data files; folders name the partition values.
 
     Args:
-        topics: gives all topics of the lake, where a folder has no room for a whole name.
+        topics: returns all topics of the lake, to complete names that folders cut off.
     """
     types = ", ".join(f"{name}: VARCHAR" for name in table.partition_by)
     # Files of earlier versions lack what was added: from an empty table it gets its type.
@@ -78,16 +78,16 @@ def no_rows(table: Table) -> str:
 
 
 def literal(text: str) -> str:
-    """Return a text as SQL writes it."""
+    """Return a text as an SQL literal."""
     return "'{}'".format(text.replace("'", "''"))
 
 
 def _by_reading(
     table: Table, paths: Sequence[str], topics: Callable[[], Iterable[str]]
 ) -> dict[str | None, list[str]]:
-    """Group files by the topic to name for DuckDB, under None those whose folder it reads right.
+    """Group files by the topic to name for DuckDB, or None if it reads the folder correctly.
 
-    It takes some names of folders for NULL, and a cut name for a whole one.
+    DuckDB reads some folder names as NULL, and a cut name as a whole one.
     """
     if not table.partition_by:
         return {None: [*paths]}

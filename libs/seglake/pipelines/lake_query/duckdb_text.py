@@ -1,7 +1,7 @@
-"""The text that DuckDB gets in the place of a statement of Spark SQL. Pure.
+"""Rewrites the text of Spark SQL for DuckDB. Pure.
 
-Both engines answer most statements alike. `spark_macros` has functions, this module what differs in
-spelling, and `duckdb_tree` what differs in a parsed statement.
+Both engines answer most statements alike. `spark_macros` adds functions, this module changes the
+spelling, and `duckdb_tree` parsed statements.
 """
 
 import re
@@ -11,7 +11,7 @@ from seglake.pipelines.lake_query.errors import ambiguous
 from seglake.pipelines.lake_query.statements import Token, tokens
 
 _KEYWORD = "offset"  # to DuckDB; to Kafka, a column
-# Operators of Spark; `duckdb_tree` makes calls of those that DuckDB parses and does not know.
+# Operators of Spark; `duckdb_tree` turns those that DuckDB parses but lacks into calls.
 _OPERATORS = {
     "rlike": "<~>",
     "regexp": "<~>",
@@ -29,7 +29,7 @@ _ESCAPES = {"\\": "\\", "n": "\n", "r": "\r", "t": "\t"}
 
 
 def in_duckdb(statement: str) -> str:
-    """Return the statement without comments, its names and operators spelled as DuckDB has them."""
+    """Return the statement without comments, with names and operators in DuckDB's spelling."""
     pieces = [*tokens(statement)]
     kept = [index for index, token in enumerate(pieces) if token.kind not in ("space", "comment")]
     words = [pieces[index].text.casefold() for index in kept[:2]]
@@ -59,7 +59,7 @@ def _spelled(token: Token, follower: Token | None) -> str:
 
 
 def column_name(name: str) -> str:
-    """Return the name of a column that has none of its own, as Spark would have it."""
+    """Return the name that Spark gives an unnamed column."""
     if "(" not in name:
         return name
     plain = _QUOTED_WORD.sub(r"\1", name.replace("count_star()", "count(1)").replace("main.", ""))
@@ -67,10 +67,10 @@ def column_name(name: str) -> str:
 
 
 def unescaped(statement: str) -> str:
-    """Return a statement of Spark's with the characters that its texts write by a backslash.
+    """Return a statement of Spark's with the backslash escapes in its texts replaced.
 
     Raises:
-        WrongQueryError: the engines would take a text for two different ones.
+        WrongQueryError: the engines would read a text differently.
     """
     return "".join(
         _plain_text(token.text, statement) if token.kind == "text" else token.text
@@ -88,6 +88,6 @@ def _plain_text(text: str, statement: str) -> str:
 
 
 def missing_table(message: str) -> str | None:
-    """Return the name of the table that an error of DuckDB's says it lacks."""
+    """Return the table that an error of DuckDB's names as missing."""
     found = _NO_TABLE.search(message)
     return found[1].strip('"') if found else None

@@ -51,7 +51,7 @@ class WrongQueryError(WrongCallError):
 
 
 def ambiguous(what: str) -> WrongQueryError:
-    """Return the error for what DuckDB and Spark answer differently."""
+    """Return the error for SQL that DuckDB and Spark answer differently."""
     return WrongQueryError(
         f"{what} is not the same in DuckDB and in Spark: choose one with --engine duckdb or"
         " --engine spark"

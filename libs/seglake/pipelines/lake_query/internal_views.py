@@ -1,4 +1,4 @@
-"""Views and queries over internal topics: what holds now, of what was written over time."""
+"""Views and queries of the current state in internal topics."""
 
 from seglake.lake.tables import CLUSTER_METADATA
 from seglake.pipelines.lake_query.current_views import FIRST_IDS, current, internal
@@ -58,7 +58,7 @@ WHERE marker_offset IS NULL AND record_type IS NOT NULL
        OR coalesce(marker_behind, '') = 'end_transaction')"""
 
 NEWEST_BOUND = "SELECT max_by(upper_bound, committed_at) AS upper_bound FROM checkpoints"
-"""How far the newest run that committed was to read."""
+"""Query of the upper bound of the newest run that committed."""
 
 INTERNAL_LOGS = """\
 SELECT seen.topic, seen.partition, seen.next_offset, seen.log_end_offset,
@@ -72,4 +72,4 @@ WHERE seen.topic IN ({topics})
 GROUP BY seen.source_id, seen.topic_id, seen.topic, seen.partition, seen.next_offset,
          seen.log_end_offset
 ORDER BY seen.topic, seen.partition"""
-"""How the logs of some `{topics}` were seen last, and how many gaps damage has left in each."""
+"""Query of the newest observation of each log of `{topics}`, and its number of damage gaps."""

@@ -69,9 +69,9 @@ UTF8_TEXT = "list_transform([{bytes}], lambda each: try(decode(each)))[1]"
 
 
 class Dialect(Enum):
-    """How an engine tells text, of bytes in `{column}`, and JSON, in `value_text`.
+    """An engine's expressions for text, of bytes in `{column}`, and JSON, in `value_text`.
 
-    Behind them: a member of JSON as text, null where it is null, and an array of integers in text.
+    Then: for a member of JSON as text, null if it is null, and for an array of integers in text.
     """
 
     # Spark's JSON parser stops behind the first value. Only what is one value and nothing more
@@ -107,11 +107,11 @@ class Dialect(Enum):
         return _INDENT.join((", ".join(names), json, *rest))
 
     def json_text(self, column: str, name: str) -> str:
-        """Return the text of a member of JSON; null where there is none, or it is null."""
+        """Return the SQL for a JSON member's text; null if it is missing or null."""
         return self.value[2].format(column=column, name=name)
 
     def ints(self, text: str) -> str:
-        """Return the array of integers that JSON is."""
+        """Return the SQL for the array of integers in a JSON text."""
         return self.value[3].format(text=text)
 
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class CatalogDialect(StrEnum):
-    """Whose SQL `--print` prints; Spark's is Unity Catalog's and Databricks' too.
+    """SQL dialects of `--print`; Spark's is also Unity Catalog's and Databricks'.
 
     `DUCKDB` reads the newest state by the extension delta; `DUCKDB_FILES` reads the files of the
     lake as it is now, and needs no extension.
@@ -22,7 +22,7 @@ class CatalogDialect(StrEnum):
 
     @property
     def is_duckdb(self) -> bool:
-        """Whether DuckDB runs the statements."""
+        """Return whether DuckDB runs the statements."""
         return self in (CatalogDialect.DUCKDB, CatalogDialect.DUCKDB_FILES)
 
 

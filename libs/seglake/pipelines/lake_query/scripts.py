@@ -27,9 +27,9 @@ def spark_statements(database: str | None, lake: str, topics: Collection[str]) -
     """Return the statements that register the tables, the views and one view for each topic.
 
     Args:
-        database: made, and made the current one; None leaves the current one.
-        lake: its path, as Spark spells it.
-        topics: all of the lake.
+        database: the database to create and use; None keeps the current one.
+        lake: path of the lake, in Spark's spelling.
+        topics: all topics of the lake.
     """
     yield from spark_tables(database, lake)
     for name in confused_names(topics):

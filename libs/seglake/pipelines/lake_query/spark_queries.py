@@ -34,11 +34,11 @@ class SparkQueries:
     """A Spark session over one lake.
 
     Args:
-        session: one that reads Delta.
-        lake: its path, as Hadoop spells it.
+        session: a session that reads Delta.
+        lake: path of the lake, in Hadoop's spelling.
 
     Attributes:
-        survives_interrupts: False, since Ctrl-C may cut a conversation with the JVM in two.
+        survives_interrupts: False, since Ctrl-C may interrupt a call to the JVM halfway.
     """
 
     survives_interrupts = False

@@ -15,7 +15,7 @@ _MARK_CHARACTERS = 8
 
 PREFIX = "topic_"
 TAKEN = frozenset({"topic_configs"})
-"""Names of other views that begin so; no topic's view has one of them."""
+"""Names of other views that begin like a topic's; no topic's view has one of them."""
 
 
 def topic_views(topics: Iterable[str]) -> dict[str, str]:

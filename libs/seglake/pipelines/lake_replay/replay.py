@@ -95,7 +95,7 @@ def replay(
 
 
 def _add_nothing_salvaged(summary: ReplaySummary, settings: Settings) -> None:
-    """Say that nothing was salvaged, if something was to be."""
+    """Add to the summary that a replay that was to salvage found nothing."""
     if summary.is_dry_run and settings.salvages:
         summary.notes.append("a dry run does not look for batches to salvage")
     elif settings.salvages:
@@ -107,13 +107,13 @@ def _add_nothing_salvaged(summary: ReplaySummary, settings: Settings) -> None:
 
 
 def _upgraded(tables: LakeTables, scan: ScanContext) -> list[str]:
-    """Give a lake from before the table of salvaged records that table, and say so."""
+    """Add the table of salvaged records to a lake that lacks it, and report it."""
     is_single_writer = scan.settings.write.single_writer
     return upgrade_notes(create_missing(tables, is_single_writer=is_single_writer))
 
 
 def _clusters(tables: LakeTables, select: SelectSettings) -> tuple[list[str], Unmatched]:
-    """Return the clusters of the lake, and which globs select none of its topics."""
+    """Return the clusters of the lake, and the globs that select none of its topics."""
     with opening(tables.lake_path):
         topics = tables.topics() if select.topics else []
         return tables.source_ids(), check_selection(topics, select, place="lake")

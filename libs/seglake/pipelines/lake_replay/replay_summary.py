@@ -35,22 +35,22 @@ from seglake.printable import as_lines
 
 @dataclass(slots=True)
 class ReplaySummary:
-    """What a replay brought, and what is left.
+    """Rows that a replay added, and damage and gaps that are left.
 
     Attributes:
-        planned_fills: the gaps that a dry run would fill.
-        repaired: the gaps that were filled, or of a dry run would be, by partition; their offsets
-            are those that came, or would.
-        refilled: records that older copies brought, or of a dry run would bring, by partition.
-        left_in_copies: records that they still have and nobody asked for, by partition.
-        nothing_salvaged: what to say if it was to salvage, and there was nothing.
-        left_spans: quarantined spans that nothing resolves yet, by defect code.
-        left_damaged: the same by partition.
-        cut_spans: those of which the lake has not all bytes.
-        too_large: those that expand above the limit, and the command that decodes them.
-        left_gaps: gaps that still stand, or would after what a dry run plans, by cause and
-            partition; not those the cleaner took.
-        contradicted: transactions that earlier runs took otherwise than what came now says.
+        planned_fills: gaps that a dry run would fill.
+        repaired: gaps that were filled, or would be in a dry run, by partition; their offsets are
+            the filled ones.
+        refilled: records that older copies brought, or would bring in a dry run, by partition.
+        left_in_copies: records that older copies still have, unrequested, by partition.
+        nothing_salvaged: lines for a replay that was to salvage and found nothing.
+        left_spans: unresolved quarantined spans, by defect code.
+        left_damaged: unresolved quarantined spans, by partition.
+        cut_spans: unresolved spans that the lake holds only in part.
+        too_large: unresolved spans that expand above the limit, and the command that decodes them.
+        left_gaps: gaps left, also after a dry run's plan, by cause and partition; without the
+            cleaner's.
+        contradicted: transactions that earlier runs ingested with another outcome than found now.
         concurrent_ranges: gaps that another run filled first.
     """
 
@@ -93,7 +93,7 @@ class ReplaySummary:
 
     @property
     def left_offsets(self) -> dict[str, int]:
-        """Offsets of gaps that still stand, or would after what a dry run plans, by cause."""
+        """Count the offsets of gaps left, also after a dry run's plan, by cause."""
         return {cause: offset_count(found) for cause, found in self.left_gaps.items()}
 
     def add(self, *searches: RepairResult) -> None:
@@ -112,10 +112,10 @@ class ReplaySummary:
         self.notes += dict.fromkeys(note for found in searches for note in found.notes)
 
     def add_left(self, left: RepairState, fills: Iterable[PlannedFill] = ()) -> None:
-        """Count what is left: spans by partition and defect code, and gaps.
+        """Add the unresolved spans, by partition and defect code, and the gaps left.
 
         Args:
-            fills: gaps that a dry run would fill; those that it would fill whole are not left.
+            fills: gaps that a dry run would fill; those it fills completely are not left.
         """
         for (partition, code), count in left.left_spans.items():
             self.left_spans[code] = self.left_spans.get(code, 0) + count

@@ -168,7 +168,7 @@ def command_for(need: Need, lake: str, keys: Iterable[PartitionKey]) -> str | No
 
 
 def command_for_groups(report: LakeReport) -> str | None:
-    """The command that ingests what brokers keep of groups and topics; None if the lake has it."""
+    """Return the command that ingests the internal topics; None if the lake has them."""
     if not report.lacks_groups:
         return None
     topics = ("__cluster_metadata", "__consumer_offsets")

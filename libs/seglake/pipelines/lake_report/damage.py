@@ -22,9 +22,9 @@ _MOST_LISTED = 50  # of one partition
 
 
 class Damage(NamedTuple):
-    """The damage of one partition: the places listed, those that still stand first.
+    """The damage of one partition: the listed places, unresolved ones first.
 
-    `tails` are what there is of replicas that are not its log.
+    `tails` are batches of replicas that lost.
     """
 
     places: tuple[DamagedPlace, ...] = ()
@@ -36,16 +36,16 @@ SALVAGED_COLUMNS = (
     *("source_id", "topic", "partition", "broker_id", "segment", "position", "raw_sha256"),
     "generation",
 )
-"""A row of `quarantine`, as the rows salvaged of it name it."""
+"""Columns by which salvaged rows name their row of `quarantine`."""
 
 
 def damage_by_log(
     rows: Iterable[Row], ledger: Ledger, salvaged: Mapping[tuple[Any, ...], int]
 ) -> dict[LogName, Damage]:
-    """The damage of every partition, without what is still being committed.
+    """Return the damage of every partition, without uncommitted rows.
 
     Args:
-        salvaged: how many records were, by `SALVAGED_COLUMNS`.
+        salvaged: number of salvaged records, by `SALVAGED_COLUMNS`.
     """
     met: dict[LogName, dict[tuple[object, ...], _Met]] = {}
     for row in rows:

@@ -41,7 +41,7 @@ _STOPPED = {
     StoppedBy.LOST_ELECTION: Need.LOST_ELECTION,
     StoppedBy.TAIL: Need.TAIL,
 }
-# How the details of batches of other replicas read.
+# Words in the details of other replicas' batches.
 _CONFLICTS = {
     " lost an election": Need.LOST_TAIL,
     " differs from ": Need.REPLICAS_DIFFER,
@@ -58,12 +58,12 @@ def findings_of(
     now: datetime,
     stuck_after: timedelta | None,
 ) -> tuple[Finding, ...]:
-    """All needs of a partition, the most urgent first, each once.
+    """Return all needs of a partition, the most urgent first, each once.
 
     Args:
-        lost: what was not recovered; each cause is a need.
-        told: what the run says of it that the report was asked of; it knows best.
-        stuck_after: for how long a bound may stand still while the log grows; None for ever.
+        lost: ranges that were not recovered; each cause is a need.
+        told: findings of the run that requested the report; they take precedence.
+        stuck_after: time for which a bound may stand still while the log grows; None for ever.
     """
     found: dict[Need, Finding] = {}
     of_log = () if seen is None else _of_log(seen, lost, now, stuck_after)
@@ -74,13 +74,13 @@ def findings_of(
 
 
 def tail_findings(tails: TailsOfPartition) -> Iterator[Finding]:
-    """Yield what only replicas have that lost an election to the log."""
+    """Yield the finding on batches of replicas that lost an election."""
     if lost := tails.get(TailKind.LOST):
         yield Finding(Need.LOST_TAIL, shown_tail(lost))
 
 
 def unread_findings(places: Iterable[UnreadPlace]) -> Iterator[tuple[str, Finding]]:
-    """Yield what is not read of folders whose name is a partition's, by that name."""
+    """Yield the unread places in folders with a partition's name, by that name."""
     for place in places:
         for name in reversed(place.path.split("/")):
             folder = parse_folder_name(name)
@@ -97,7 +97,7 @@ def _of_losses(lost: Mapping[Loss, GapRanges], damage: Damage) -> Iterator[Findi
 
 
 def _is_only_too_large(damage: Damage) -> bool:
-    """Whether all that stands in quarantine is sound, and no other replica is needed for it."""
+    """Return whether all unresolved batches in quarantine are sound: no other replica is needed."""
     codes = {place.code for place in damage.places if not place.is_resolved}
     is_all = damage.place_count == len(damage.places)
     return is_all and codes - {DefectCode.REPLICA_CONFLICT} == {DefectCode.DECOMPRESSION_LIMIT}

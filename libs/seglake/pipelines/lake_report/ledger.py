@@ -23,11 +23,11 @@ class Ledger:
     """The rows of `checkpoints`.
 
     Args:
-        generation_of: newest generation that `checkpoints` has of a topic of a source. A commit
-            of batches in quarantine alone adds no row.
+        generation_of: newest generation in `checkpoints` by source and topic. A commit of batches
+            in quarantine alone adds no row.
 
     Attributes:
-        rows: by partition; those without a topic id belong to the first that is known.
+        rows: rows by partition; those without a topic id belong to the first known one.
     """
 
     def __init__(self, rows: Iterable[Row], generation_of: Callable[[str, str], int]) -> None:

@@ -97,10 +97,10 @@ class Offsets:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DamagedPlace:
-    """Damaged bytes: where they lie, and what is wrong. The bytes themselves are never here.
+    """Place and defect of damaged bytes, never the bytes themselves.
 
     Attributes:
-        salvaged_records: those of `salvaged_records`, which are not to be trusted.
+        salvaged_records: number of their untrusted rows in `salvaged_records`.
     """
 
     broker_id: int | None
@@ -121,10 +121,10 @@ class PartitionReport:
     """One partition of one cluster.
 
     Attributes:
-        offsets: by state, as far as there are any.
-        seen: the log as the newest run saw it, None where no run left a note of it.
-        recovery: what of it has records, and what has none and why.
-        damage: the places that are listed, out of `damage_count`.
+        offsets: number of offsets by state; states without any are left out.
+        seen: the newest run's observation of the log, None without one.
+        recovery: records, and offsets without one by cause.
+        damage: the listed places, out of `damage_count`.
     """
 
     source_id: str
@@ -189,8 +189,8 @@ class LakeReport:
     """Everything that the page shows; partitions with the most urgent needs come first.
 
     Attributes:
-        upper_bound: of the newest run that committed, None if no run says it.
-        recovery: also of partitions that are known by an unread folder alone.
+        upper_bound: bound of the newest run that committed, None if unknown.
+        recovery: includes partitions that are known by an unread folder alone.
     """
 
     lake: str
@@ -203,19 +203,19 @@ class LakeReport:
 
     @property
     def lacks_groups(self) -> bool:
-        """Whether the lake has other topics, and nothing that brokers keep of consumer groups."""
+        """Return whether the lake has other topics, and no records of consumer groups."""
         topics = {each.key.topic for each in self.partitions}
         return bool(topics) and "__consumer_offsets" not in topics
 
     @property
     def level(self) -> Level:
-        """How much of the lake somebody must look at."""
+        """Return the highest level of attention that the lake needs."""
         of_lake = Level.LOOK if self.recovery.unread else Level.FINE
         return max([of_lake, *(each.level for each in self.partitions)])
 
     @property
     def headline(self) -> str:
-        """The answer in one line."""
+        """Say in one line how many partitions need a look."""
         count, need = len(self.partitions), len(self.at(Level.LOOK))
         if not self.recovery.partitions and not self.recovery.unread:
             return "Nothing was ingested"

@@ -96,7 +96,7 @@ def _newest_bound(ledger: Ledger) -> str | None:
 
 
 def _salvaged(tables: LakeTables) -> Counter[tuple[Any, ...]]:
-    """How many records were salvaged of each damaged batch; a lake may lack the table."""
+    """Count the salvaged records of each damaged batch; a lake may lack the table."""
     counts: Counter[tuple[Any, ...]] = Counter()
     for path in tables.file_paths(SALVAGED_RECORDS) if tables.has(SALVAGED_RECORDS) else ():
         for found in read_rows(tables.storage, path, SALVAGED_COLUMNS):

@@ -60,16 +60,16 @@ class RetakeFindings:
 
 @dataclass(slots=True)
 class RetakeSummary:
-    """What was ingested again, and what was not.
+    """Ranges that were ingested again, and those that were not.
 
     Attributes:
-        partitions: how many were asked for.
+        partitions: number of requested partitions.
         planned: ranges that a dry run would ingest again.
-        retaken: ranges that were; `records` and `batches` are their rows.
-        released: superseded offsets that the logs which won do not reach; those of a dry run would
-            be.
+        retaken: ranges that were ingested again, with the counts `records` and `batches`.
+        released: superseded offsets above the end of the winning logs; in a dry run those that
+            would be released.
         refilled: records that older copies brought, by partition.
-        gaps, defects, damaged: as of `IngestSummary`, of what was ingested again.
+        gaps, defects, damaged: see `IngestSummary`; of the ranges ingested again.
     """
 
     run_id: str

@@ -70,7 +70,7 @@ class LakeRows:
         return frozenset(place for place, resolution in newest.items() if resolution is None)
 
     def of_losers(self) -> frozenset[tuple[int, int, int]]:
-        """Last offset, checksum and size of the batches of other copies that are in quarantine.
+        """Return last offset, checksum and size of other copies' batches in quarantine.
 
         Several copies may have the same batch, which is listed for one of them.
         """
