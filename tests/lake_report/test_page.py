@@ -76,7 +76,7 @@ def test_place_that_is_no_unicode_is_shown_all_the_same(tmp_path: Path) -> None:
 def test_this_run_is_said_with_its_exit_code_and_what_to_do(tmp_path: Path) -> None:
     write_wide_lake(tmp_path, 1)
     said = ThisRun(
-        command="audit", run_id=None, exit_code=3, lines=("quarantined: 1 x", "other"), findings=()
+        command="audit", run_id=None, exit_code=3, lines=("refused: 1 x", "other"), findings=()
     )
     made_at = datetime(2026, 11, 1, tzinfo=UTC)
     text = to_html(reported(tmp_path, this_run=said, now=made_at)).decode()

@@ -4,12 +4,15 @@ from pathlib import Path
 
 import pytest
 
+from seglake.pipelines.lake_report.model import ThisRun
+from seglake.pipelines.lake_report.page import to_html
 from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import ConflictCount
 from support.broker_disks import log_dir
 from support.elected_logs import ElectedLog, plain, write_elected
 from support.encoder import Partition, Segment
 from support.lakes import ingested, replayed
 from support.made_logs import made_batches, write_over
+from support.reports import reported
 from support.transaction_logs import Step, TransactionLog, commit, sent, write_log
 
 _RESCUE = {"upper_bound": "log_end", "older_copies": True}
@@ -139,3 +142,27 @@ def test_a_replay_that_finds_nothing_to_salvage_says_so(
     assert [line.startswith(start) for line, start in zip(lines, said, strict=True)] == [
         True for _ in said
     ]
+
+
+@pytest.mark.parametrize("is_filled", [True, False])
+def test_damage_that_another_disk_filled_in_the_same_run_needs_no_replay(
+    is_filled: bool, tmp_path: Path, lake: Path
+) -> None:
+    sound, *others = made_batches("a", 0, range(9))
+    flipped = sound._replace(data=sound.data[:-1] + bytes([sound.data[-1] ^ 1]))
+    segment = Segment(0, [flipped, *others])
+    sources = [
+        write_over(tmp_path / "damaged", [Partition("a", 0, [segment], high_watermark=9)]),
+        *([_disk(tmp_path / "sound", 9, 1)] if is_filled else []),
+    ]
+    summary = ingested(sources, lake, read=_RESCUE)
+    lines = tuple(summary.to_text().splitlines())
+    assert any(line.startswith("quarantined: 1 crc_mismatch") for line in lines)
+    run = ThisRun(command="ingest", run_id=None, exit_code=3, lines=lines, findings=())
+    page = to_html(reported(lake, this_run=run)).decode()
+    assert ("with another replica fills the gaps" in _text(page)) is not is_filled
+
+
+def _text(page: str) -> str:
+    """Return what a person reads of a page, without the advice that scripts may show."""
+    return page.partition('<section id="this-run">')[2].partition("</section>")[0]

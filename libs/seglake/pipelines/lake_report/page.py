@@ -6,6 +6,7 @@ only if their hash is named: nothing that a lake holds can become one.
 
 import base64
 import hashlib
+from collections.abc import Collection
 from datetime import datetime
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -50,6 +51,7 @@ def to_html(report: LakeReport) -> bytes:
 
     scripts = [part(name) for name in _SCRIPTS]
     style = part(_STYLE)
+    needs = {finding.need for each in report.partitions for finding in each.findings}
     text = environment.get_template("page.html.jinja").render(
         report=report,
         policy=_policy(scripts, [style, part(_PLOT_STYLE).strip()]),
@@ -61,7 +63,7 @@ def to_html(report: LakeReport) -> bytes:
         totals=[(state, report.count(state)) for state in OffsetState],
         needs=_needs(report),
         groups_command=command_for_groups(report),
-        lines=[(line, _advice_for(line)) for line in report.this_run.lines]
+        lines=[(line, _advice_for(line, needs)) for line in report.this_run.lines]
         if report.this_run
         else [],
         exits=_EXITS,
@@ -106,13 +108,18 @@ def _needs(report: LakeReport) -> list[dict[str, object]]:
     ]
 
 
-def _advice_for(line: str) -> str | None:
-    """What to do about a line of a summary, as far as its label tells."""
-    for advice in ADVICE.values():
+def _advice_for(line: str, needs: Collection[Need]) -> str | None:
+    """Say what to do about a line of a summary, as far as its label tells.
+
+    Args:
+        needs: those that the lake still has; damage that hides nothing needs no other replica.
+    """
+    for need, advice in ADVICE.items():
         label, ellipsis, _ = advice.quoted.partition("…")
         is_cause = not ellipsis and line.startswith(_LOST) and label in line
         if is_cause or (ellipsis and label.endswith(": ") and line.startswith(label)):
-            return advice.to_do
+            is_mended = need is Need.QUARANTINED and need not in needs
+            return None if is_mended else advice.to_do
     return None
 
 
