@@ -25,7 +25,7 @@ def test_a_lake_equals_the_disk_that_it_was_made_from(taken: Path, lake: Path) -
     assert (check.report.equal, check.only_in_lake, check.report.not_taken) == (40, 0, [])
     assert exit_code([check]) == 0
     assert to_text([check]).splitlines() == [
-        "compared with 1 copy on disk: 40 records are equal: nothing differs",
+        "compared with 1 copy on disk: 40 records are equal, nothing differs",
         "orders-0  40 records are equal",
     ]
 

@@ -38,7 +38,7 @@ def test_explained_differences_are_no_problem_and_counted_by_reason() -> None:
     check = _check(report, lake_records=20)
     assert exit_code([check]) == 0
     assert _lines(check) == [
-        "compared with 1 copy on disk: 10 records are equal: 3 differ, each explained, 4 on the "
+        "compared with 1 copy on disk: 10 records are equal, 3 differ, each explained, 4 on the "
         "disk only, each explained, 7 in the lake only, 1 damaged span not compared",
         "orders-0  10 records are equal, 1 differs, in quarantine, 2 differ, of another leader, "
         "4 on the disk only, aborted, 7 in the lake only, 1 damaged span",
@@ -49,7 +49,7 @@ def test_one_record_that_differs_is_said_in_the_singular() -> None:
     one = Counter({"in quarantine": 1})
     report = PieceReport(equal=10, explained_differences=one, left_out=Counter({"aborted": 1}))
     (first, *_) = _lines(_check(report, lake_records=11))
-    assert first.endswith("are equal: 1 differs, explained, 1 on the disk only, explained")
+    assert first.endswith("are equal, 1 differs, explained, 1 on the disk only, explained")
 
 
 def test_the_headline_has_all_that_the_lines_below_have() -> None:
@@ -57,13 +57,13 @@ def test_the_headline_has_all_that_the_lines_below_have() -> None:
     lagging = _check(PieceReport(equal=3), partition="b-0", lake_records=33)
     first, *_ = _lines(due, lagging)
     assert first == (
-        "compared with 2 copies on disk: 8 records are equal: 30 in the lake only, 15 offsets not "
+        "compared with 2 copies on disk: 8 records are equal, 30 in the lake only, 15 offsets not "
         "ingested yet"
     )
     assert _lines(_check(PieceReport(equal=5)))[0].endswith(
-        ": 5 records are equal: nothing differs"
+        ": 5 records are equal, nothing differs"
     )
-    assert _lines(_check(PieceReport()))[0].endswith(": 0 records are equal: no record to compare")
+    assert _lines(_check(PieceReport()))[0].endswith(": 0 records are equal, no record to compare")
 
 
 def test_a_problem_comes_first_with_its_first_offsets_and_how_many_more() -> None:
@@ -75,7 +75,7 @@ def test_a_problem_comes_first_with_its_first_offsets_and_how_many_more() -> Non
     fine = _check(PieceReport(equal=3), partition="a-0")
     assert [exit_code([check]) for check in (wrong, lost, failed, fine)] == [3, 3, 3, 0]
     lines = _lines(fine, wrong, lost, failed)
-    assert lines[0].endswith("on disk: 3 records are equal: NOT EXPLAINED: see 3 of them")
+    assert lines[0].endswith("on disk: 3 records are equal; NOT EXPLAINED: see 3 of them")
     assert [line.split()[0] for line in lines[1::2]] == ["x-0", "y-0", "z-0", "a-0"]
     assert [line.strip() for line in lines[2::2]] == [
         "PROBLEM  not compared: cannot open it",

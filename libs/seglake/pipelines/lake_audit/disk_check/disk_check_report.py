@@ -70,13 +70,12 @@ def to_text(checks: Sequence[CopyCheck]) -> str:
 def _headline(checks: Sequence[CopyCheck]) -> str:
     equal = sum(check.report.equal for check in checks)
     wrong = sum(check.has_problem for check in checks)
-    verdict = ", ".join(_not_equal(checks)) or (
-        "nothing differs" if equal else "no record to compare"
-    )
-    if wrong:
-        verdict = f"NOT EXPLAINED: see {wrong} of them"
     copies = show_count(len(checks), "copy", "copies")
-    return f"compared with {copies} on disk: {_equal(equal)}: {verdict}"
+    compared = f"compared with {copies} on disk: {_equal(equal)}"
+    if wrong:
+        return f"{compared}; NOT EXPLAINED: see {wrong} of them"
+    rest = [*_not_equal(checks)] or ["nothing differs" if equal else "no record to compare"]
+    return ", ".join([compared, *rest])
 
 
 def _equal(count: int) -> str:
