@@ -112,14 +112,14 @@ class AuditResult:
         return json.dumps(self.to_mapping(), sort_keys=True)
 
     def to_text(self, *, is_quiet: bool = False) -> str:
-        """Return the text for a person; if quiet, without partitions that have no problem."""
+        """Return the text for a person; if quiet, only partitions and copies with a problem."""
         from seglake.pipelines.lake_audit import text_report
         from seglake.pipelines.lake_audit.disk_check import disk_check_report
 
         text = text_report.to_text(self.lake, is_quiet=is_quiet)
         if self.disks is None:
             return text
-        return f"{text}\n\n{disk_check_report.to_text(self.disks)}"
+        return f"{text}\n\n{disk_check_report.to_text(self.disks, is_quiet=is_quiet)}"
 
 
 def run_ingest(

@@ -113,3 +113,11 @@ def test_a_long_list_is_cut_for_a_person_and_whole_for_a_machine() -> None:
     found = json.loads(json.dumps(to_mapping(checks)))
     assert (found["exit_code"], len(found["copies"])) == (0, 45)
     assert found["copies"][0]["different"] == {"records": 0, "first_offsets": []}
+
+
+def test_quietly_only_copies_with_a_problem_are_named() -> None:
+    fine = _check(PieceReport(equal=5), partition="a-0")
+    wrong = _check(PieceReport(only_on_disk=Places(1, (7,))), partition="b-0")
+    names = [line.split()[0] for line in to_text([fine, wrong], is_quiet=True).splitlines()]
+    assert names == ["compared", "b-0", "PROBLEM"]
+    assert to_text([fine], is_quiet=True).splitlines() == _lines(fine)[:1]

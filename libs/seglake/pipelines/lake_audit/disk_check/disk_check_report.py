@@ -44,9 +44,10 @@ def _copy(check: CopyCheck) -> Mapping[str, Any]:
     }
 
 
-def to_text(checks: Sequence[CopyCheck]) -> str:
-    """Lines for a terminal, worst first."""
-    ordered = sorted(checks, key=lambda check: (not check.has_problem, check.partition))
+def to_text(checks: Sequence[CopyCheck], *, is_quiet: bool = False) -> str:
+    """Return lines for a terminal, worst first; if quiet, only copies that have a problem."""
+    listed = [check for check in checks if check.has_problem or not is_quiet]
+    ordered = sorted(listed, key=lambda check: (not check.has_problem, check.partition))
     shown = ordered[:_MOST_COPIES]
     counts = Counter(check.partition for check in checks)
     names = [
