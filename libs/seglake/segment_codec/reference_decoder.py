@@ -52,12 +52,12 @@ def decode(unit: Unit, max_decompressed_bytes: int) -> list[Record]:
 def given_records(
     batch: RecordBatch, max_decompressed_bytes: int
 ) -> tuple[list[Record], DefectError | None]:
-    """Return the records that Kafka's consumer gives before it finds that their count is wrong.
+    """Return the records that Kafka's consumer returns before it finds that their count is wrong.
 
-    Offsets rise: a record at an offset that was given before is skipped, wherever it stands.
+    Offsets rise: a record at or below an earlier record's offset is skipped.
 
     Raises:
-        DefectError: of any other defect; then no record is believed.
+        DefectError: the batch has another defect; then none of its records is trusted.
     """
     records, error = stored_records(batch, max_decompressed_bytes)
     has_rest = error is not None and len(records) == batch.header.record_count

@@ -64,10 +64,10 @@ class Defect:
 
     Attributes:
         expected_offset: the end offset of the valid batches before it.
-        unfinished_offset: the end of what a batch has that its writer did not finish and never
-            will, None for other damage, and where nothing shows that its header is true.
-        content: the bytes, where they lie inside of the compressed batch at `position`, whose
-            codec is `codec_id`; None: they lie in the file.
+        unfinished_offset: end offset of a batch that its writer will never finish, None for other
+            damage, and if nothing confirms its header.
+        content: the bytes if they lie inside the compressed batch at `position`, whose codec is
+            `codec_id`; None if they lie in the file.
     """
 
     position: int

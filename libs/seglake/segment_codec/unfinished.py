@@ -38,7 +38,7 @@ class HeaderClaims(NamedTuple):
 
     @property
     def next_offset(self) -> int | None:
-        """The end of the offsets that the batch has at least."""
+        """Return the lowest possible end offset of the batch."""
         last = self.base_offset if self.last_offset is None else self.last_offset
         return None if last is None else last + 1
 
@@ -49,7 +49,7 @@ class HeaderClaims(NamedTuple):
         each offset, and a batch has so many that a producer may send. None for any other batch.
 
         Args:
-            expected_offset: where the log ends before it.
+            expected_offset: end of the log before the batch.
         """
         end = self.next_offset
         if end is None or self.base_offset is None:

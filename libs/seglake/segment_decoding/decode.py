@@ -55,9 +55,9 @@ def decode(task: DecodeTask) -> TaskReport:
 
 
 def count_wanted(task: DecodeTask) -> int:
-    """Count the records that a refill would take; nothing is written.
+    """Count the records that a refill would ingest; write nothing.
 
-    A split that cannot be read counts as far as it could be.
+    An unreadable split counts up to the first error.
     """
     records = 0
     for split in task.splits:

@@ -36,7 +36,7 @@ class PendingUnit(NamedTuple):
 
     @property
     def is_undecided(self) -> bool:
-        """Whether nothing of it is taken, since its transaction has not ended."""
+        """Return whether the batch is left out since its transaction has not ended."""
         is_open = self.transaction_state is TransactionState.OPEN
         return is_open and self.state is BatchState.ABORTED
 
@@ -58,12 +58,12 @@ class PendingRun(NamedTuple):
 
     @property
     def decoded_places(self) -> NDArray[np.int64]:
-        """Which of the batches are to be decoded."""
+        """Return the indexes of the batches to decode."""
         return np.flatnonzero(self.states == _DECODED)
 
     @property
     def has_undecided(self) -> bool:
-        """Whether nothing of some batch is taken, since its transaction has not ended."""
+        """Return whether a batch is left out since its transaction has not ended."""
         is_undecided = (self.states == _ABORTED) & (self.transaction_states == _OPEN)
         return bool(is_undecided.any())
 

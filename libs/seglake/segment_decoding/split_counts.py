@@ -16,14 +16,14 @@ class SplitCounts:
     """Counts of one split.
 
     Attributes:
-        totals: by the names of `Totals`.
+        totals: counts by the names of `Totals`.
         defects: quarantined spans by code.
-        times_ms: least and greatest of the rows in `records`, None without one.
-        faulty_bytes: of batches that turned out to be damaged inside.
-        inner_bytes: by how much the rows count more bytes than the disk has: a wrapper once for
-            each of its parts, and what is damaged inside of it.
-        kept_bytes: of batches in quarantine that have rows all the same.
-        undecided_bytes: of batches that are left out since their transaction has not ended.
+        times_ms: least and greatest timestamp in `records`, None without a row.
+        faulty_bytes: bytes of batches that turned out to be damaged inside.
+        inner_bytes: bytes that the rows count beyond the disk's: a wrapper once for each of its
+            parts, and its damaged inner bytes.
+        kept_bytes: bytes of quarantined batches that have rows all the same.
+        undecided_bytes: bytes of batches left out since their transaction has not ended.
     """
 
     def __init__(self) -> None:

@@ -57,7 +57,7 @@ def _changed(piece: SegmentSplit, position: int) -> SourceVanishedError:
 def _hidden_states(settings: DecodeSettings) -> tuple[TransactionState, ...]:
     """Return the states of transactions whose records are left out.
 
-    In read_committed a range has no open data but that of a transaction which is not waited for.
+    In read_committed a range has open data only of transactions that the run does not wait for.
     """
     if settings.takes_aborted:
         return ()

@@ -311,9 +311,9 @@ class SplitWriter:
         outcome: RunOutcome | None,
         flushed: FlushedRows,
     ) -> Iterator[DecodedRows]:
-        """Say what became of a run, of which some batches were decoded.
+        """Settle a run of which some batches were decoded, and yield the rows that are due.
 
-        One with damage inside goes batch by batch.
+        A run with damage inside is settled batch by batch.
         """
         is_after = (self._holes.next_offset or 0) <= pending.run.first_offset
         if not is_after or (outcome is not None and not outcome.is_sound):

@@ -52,12 +52,12 @@ class SegmentSplit:
 
 
 class WantedOffsets(NamedTuple):
-    """Offsets that a refill takes: those of which the lake has no row.
+    """Offsets without a row in the lake, which a refill ingests.
 
     Attributes:
         rows: ranges of offsets in the lake's gaps and of records that its batches lack, rising and
             apart from each other; (n, 2), half-open.
-        gaps: those of them that no batch of the lake holds.
+        gaps: the ranges that no batch of the lake spans.
         recorded: the lake's damage of the partition, each span by its IDENTITY.
     """
 
@@ -71,17 +71,17 @@ class WantedOffsets(NamedTuple):
         return self._replace(rows=rows, gaps=gaps)
 
     def share(self, start: int, stop: int) -> bool:
-        """Say whether a row of an offset in [start, stop) is wanted."""
+        """Return whether a row of an offset in [start, stop) is wanted."""
         return bool(len(_between(self.rows, start, stop)))
 
     def hold(self, offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Say of each offset whether a row of it is wanted."""
+        """Return for each offset whether its row is wanted."""
         return are_held(self.rows, offsets)
 
     def have_gaps_in(
         self, firsts: NDArray[np.int64], lasts: NDArray[np.int64]
     ) -> NDArray[np.bool_]:
-        """Say of each batch, from its first to its last offset, whether it reaches into a gap."""
+        """Return for each batch, given its first and last offset, whether it reaches into a gap."""
         if not len(self.gaps):
             return np.zeros(len(firsts), np.bool_)
         place = np.searchsorted(self.gaps[:, 1], firsts, side="right")
@@ -91,7 +91,7 @@ class WantedOffsets(NamedTuple):
 
 
 def are_held(ranges: NDArray[np.int64], offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Say of each offset whether one of the ranges, which are as in `WantedOffsets`, holds it."""
+    """Return for each offset whether one of the ranges, as in `WantedOffsets`, holds it."""
     if not len(ranges):
         return np.zeros(len(offsets), np.bool_)
     place = np.searchsorted(ranges[:, 0], offsets, side="right") - 1
@@ -111,19 +111,18 @@ class PartitionSplit:
         range_start, range_next: the range of offsets that one ledger row will cover; other
             splits may belong to it.
         log_start_offset: records below exist on the disk but not in the log. A marker below is
-            taken all the same: it may end what an earlier run took.
-        is_plain: the survey met nothing odd, so the walk may end at the first batch above.
-        markers: those inside, and behind it the next one of each producer: how transactions ended.
-        gap_cause: of a gap that is repaired; None where a log is taken for the first time.
-        cuts_end: a batch that reaches across the range's end is taken as far as it lies inside;
-            else it is left for a later run, whole.
-        takes_end: the range is empty, and stands for the damage behind it: nothing shows which
-            offsets that had.
+            ingested all the same: it may end a transaction of an earlier run.
+        is_plain: the survey found nothing odd, so the walk may end at the first batch above.
+        markers: markers in the split, and each producer's next one after it: the outcomes.
+        gap_cause: cause of the gap to repair; None when a log is ingested for the first time.
+        cuts_end: the part inside of a batch that crosses the range's end is ingested; else the
+            whole batch is left for a later run.
+        takes_end: the range is empty, and stands for damage after it whose offsets are unknown.
         leaves_end: an empty range stands for the damage at the end of the log, copies among it.
         is_final: nobody will write on; see `SegmentBounds`.
-        limit_offset: records from here on belong to others, also those of a batch whose header
-            ends before. None: from the range's end on. Above that, nothing follows the split.
-        wanted: of a refill, the offsets of which rows are taken; None: all in the range.
+        limit_offset: first offset of others' records, also in a batch whose header ends before.
+            None means the range's end. If it is above that end, no split follows.
+        wanted: offsets of the rows that a refill ingests; None means all in the range.
     """
 
     key: PartitionKey
@@ -245,12 +244,12 @@ class ByteCount(NamedTuple):
 
     @property
     def read(self) -> int:
-        """The bytes of what is wanted."""
+        """Return the bytes of the wanted range."""
         return self.sound + self.quarantined + self.undecided
 
     @property
     def in_tables(self) -> int:
-        """The bytes of all rows of `batches` and `quarantine`."""
+        """Return the bytes of all rows of `batches` and `quarantine`."""
         return self.sound + self.in_quarantine
 
     @property
@@ -291,20 +290,20 @@ class TailReport(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SplitReport:
-    """What a task found in one split.
+    """Findings and counts of a task in one split.
 
     Attributes:
         first_offset, next_offset: from the first sound batch to the end of the last, clipped to
-            the range; None and None where there is none.
-        has_leading_defect, has_trailing_defect: damage before the first, behind the last of them.
+            the range; None and None if there is none.
+        has_leading_defect, has_trailing_defect: damage before the first or after the last of them.
         is_compacted_at_start, is_compacted_at_end: the cleaner was at that edge.
-        cut_offset: first offset of a batch that reaches across the range's end, else None.
-        gaps: those between its batches.
+        cut_offset: first offset of a batch that crosses the range's end, else None.
+        gaps: gaps between its batches.
         open_rows: rows whose transaction has not ended.
-        times_ms: least and greatest of the rows in `records`, None without one.
-        inner_bytes: by how much its rows count more bytes than `bytes`; see `SplitCounts`.
-        refilled: of a refill, the offsets that its rows of `batches` span, merged.
-        hidden: of a refill, the offsets between its batches that damage hides, rising.
+        times_ms: least and greatest timestamp in `records`, None without a row.
+        inner_bytes: bytes that its rows count beyond `bytes`; see `SplitCounts`.
+        refilled: merged offsets that a refill's rows of `batches` span.
+        hidden: offsets between a refill's batches that damage hides, rising.
     """
 
     first_offset: int | None

@@ -60,7 +60,7 @@ class LakeChoice:
     records: RecordChoice
 
     def conditions(self, partition: int) -> list[Within]:
-        """What the rows of a partition must meet; of times, at least."""
+        """Return conditions on a partition's rows; those on time select too many rows."""
         first, stop = self.offsets
         from_ms, to_ms = self.records.from_ms, self.records.to_ms
         found = [Within("partition", partition, partition), Within("offset", first, _last(stop))]
@@ -71,11 +71,11 @@ class LakeChoice:
 
     @property
     def is_of_times(self) -> bool:
-        """Whether a window of time is asked for."""
+        """Return whether a window of time is requested."""
         return self.records.from_ms is not None or self.records.to_ms is not None
 
     def holes(self, gaps: Iterable[CurrentGap]) -> list[CurrentGap]:
-        """Return the gaps that are asked for, but what retention deleted."""
+        """Return the gaps in the requested offsets, except those that retention made."""
         first, stop = self.offsets
         return [
             gap
@@ -91,17 +91,17 @@ def _last(stop: int | None) -> int:
 
 
 class Teller(Protocol):
-    """Whom to tell what a person should know."""
+    """A receiver of notes for a person."""
 
     def note(self, text: str) -> None:
-        """Tell of records that are not shown."""
+        """Report records that are not shown."""
 
     def look(self, text: str) -> None:
-        """Tell of what somebody should look at."""
+        """Report a finding that a person should look at."""
 
 
 class _Ledger(NamedTuple):
-    """What the ledger says of one cluster; `generations` are the newest, by topic."""
+    """The ledger of one cluster; `generations` are the newest, by topic."""
 
     source_id: str
     coverage: Coverage
@@ -225,7 +225,7 @@ def _place(key: PartitionKey) -> tuple[str, int, str]:
 def _between_holes(
     part: _Part, holes: Iterable[CurrentGap], tell: Teller, *, is_of_times: bool
 ) -> Iterator[pa.Table]:
-    """Yield the rows in parts, and tell of holes between them: who wants no more is not told.
+    """Yield the rows in parts, and report the holes between them as far as rows are read.
 
     Args:
         is_of_times: holes before the first row and after the last may lie outside of the window.
@@ -256,7 +256,7 @@ def _hole(key: PartitionKey, hole: CurrentGap) -> str:
 
 
 def _in_order(part: _Part) -> Iterator[pa.Table]:
-    """The rows by rising offset."""
+    """Yield the rows by rising offset."""
     units = [
         _Unit(file.bounds.get("offset", (LOWEST, HIGHEST))[0], file.path) for file in part.files
     ]

@@ -157,10 +157,10 @@ def _opened(context: RunContext) -> tuple[list[str], tuple[str, ...]]:
 
 
 def _joined(discovery: Discovery, known: LakeSources, context: RunContext) -> list[str]:
-    """Remember that a cluster id and a name are one source, and say so.
+    """Record that a cluster id and a name are one source, and report it.
 
     Raises:
-        WrongSourceError: another run has joined one of the two otherwise meanwhile.
+        WrongSourceError: another run has since joined one of them with a different one.
     """
     cluster_id, source_id = discovery.cluster_id, discovery.source_id
     if cluster_id is None or not is_unjoined(discovery, known):
@@ -181,7 +181,7 @@ def _recorded(
     context: RunContext,
     now: datetime,
 ) -> tuple[Observation, ...]:
-    """What the run saw of each partition; what is new of that is in the lake then."""
+    """Return the run's observation of each partition, and record the changed ones in the lake."""
     context.reporter.step("recording what was observed")
     surveyed = [each for done in rounds for each in done.look.surveyed]
     damage = damage_above_bounds(surveyed, context.storage)
@@ -191,7 +191,7 @@ def _recorded(
     earlier = rounds[0].look.earlier.places
     places = left.standing_places(earlier, context.settings.select)
     is_changed = places != earlier and context.tables.has(OBSERVATIONS)
-    # What was unread and is so no more is said by a newer row of any partition.
+    # A newer row of any partition shows that earlier unread places are no longer unread.
     to_record = seen.to_record or (seen.renewed(context.run_id) if is_changed else ())
     if to_record or is_changed:
         append_observations(
@@ -206,7 +206,7 @@ def _recorded(
 
 
 def _coverage_after(context: RunContext) -> Coverage:
-    """What the lake has by now."""
+    """Return the lake's coverage after the run's commits."""
     return published(context, [])[1] if context.tables.exists() else Coverage([])
 
 
@@ -378,7 +378,7 @@ def _repaired(
 
 
 def _own(rounds: Iterable[RoundResult]) -> dict[str, list[OffsetRange]]:
-    """Return the offsets that were ingested from each replica, by its folder, merged."""
+    """Return the merged offsets ingested from each replica, by its folder."""
     folders = {of.key: of.replica.folder for done in rounds for of in done.look.readable}
     found: dict[str, list[OffsetRange]] = {}
     for result in (result for done in rounds for result in done.committed):

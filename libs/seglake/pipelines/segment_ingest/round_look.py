@@ -21,15 +21,15 @@ from seglake.pipelines.segment_ingest.run_context import RunContext
 
 
 class RoundLook(NamedTuple):
-    """What a round sees of the logs before it plans.
+    """State of the logs that a round bases its plan on.
 
     Attributes:
-        due: those that may have news.
-        quiet: those that have none and have moved since runs saw them last.
-        earlier: as which runs before saw them.
-        check: which of them are not the logs that the lake has.
+        due: logs that may have news.
+        quiet: logs that have none, though their listing changed since runs saw them last.
+        earlier: observations of earlier runs.
+        check: logs that are not the lake's.
         duplicates: second folders of a partition on one broker.
-        moved: those whose end is not listed as runs saw it last.
+        moved: logs whose end is not listed as runs saw it last.
     """
 
     logs: Sequence[tuple[Replica, ...]]
@@ -42,8 +42,8 @@ class RoundLook(NamedTuple):
 
     @property
     def surveyed(self) -> list[tuple[SurveyedPartition, Observation | None]]:
-        """Those that are the logs that the lake has, or have no news, each with its earlier
-        observation if its end is listed as it was then."""
+        """Return the lake's own logs and those without news, each with its earlier observation if
+        its end is listed unchanged."""
         return [
             (of, None if of.key in self.moved else self.earlier.by_key.get(of.key))
             for of in (*self.same, *self.quiet)
@@ -51,7 +51,7 @@ class RoundLook(NamedTuple):
 
     @property
     def refused(self) -> dict[str, str]:
-        """The names of those that are not the logs that the lake has, with what differs."""
+        """Return the names of logs that are not the lake's, with the differences."""
         return {str(key): reason for key, reason in self.check.refused.items()}
 
     @property

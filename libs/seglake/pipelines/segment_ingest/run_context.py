@@ -151,10 +151,10 @@ def list_selected(
     unnamed_id: str | None = None,
     known: KnownSources = _NO_SOURCES,
 ) -> Discovery:
-    """List the sources, and say of each glob that it selects nothing.
+    """List the sources, and report each glob that selects nothing.
 
     Raises:
-        NothingSelectedError: none of the topics that are there is selected.
+        NothingSelectedError: no topic of the sources is selected.
     """
     discovery = list_sources(sources, scan, unnamed_id=unnamed_id, known=known)
     select = scan.settings.select

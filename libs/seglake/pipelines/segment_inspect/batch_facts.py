@@ -64,7 +64,7 @@ class BatchFound(NamedTuple):
 
     @property
     def last_offset(self) -> int:
-        """The last offset, as the header of a damaged batch claims it."""
+        """Return the last offset; that of a damaged batch is its header's claim."""
         return self.unit.last_offset if self.decoded is None else self.decoded.last_offset
 
     @property

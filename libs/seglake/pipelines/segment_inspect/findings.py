@@ -33,7 +33,7 @@ class FileFound:
 
     @property
     def is_removed_segment(self) -> bool:
-        """Whether it is a segment with bytes that its log no longer has."""
+        """Return whether the file is a nonempty segment that is no longer part of its log."""
         is_removed = self.skipped in (SkipReason.DELETED, SkipReason.REPLACED_BY_SWAP)
         return self.kind is PathKind.LOG and is_removed and self.size_bytes > 0
 
@@ -41,8 +41,8 @@ class FileFound:
 class HoleFound(NamedTuple):
     """Offsets that no valid batch spans, before the next batch.
 
-    `is_explained` says that compaction took them, that they lie below the log start, or that damage
-    found before the batch hides them.
+    `is_explained`: compaction removed them, they lie below the log start, or damage found before
+    the batch hides them.
     """
 
     start_offset: int

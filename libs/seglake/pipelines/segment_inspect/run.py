@@ -45,12 +45,12 @@ def inspect(
     part: Part = _EVERYTHING,
     check: bool = False,
 ) -> ExitCode:
-    """Print what lies at a path.
+    """Print the findings at a path, and return the exit code.
 
     Args:
-        check: return LOOK if something needs a look, shown or not. Without it, return DONE.
+        check: return LOOK if a finding needs a look, shown or not. Without it, return DONE.
         as_json: one object a line, as `inspected` yields them; otherwise text.
-        out: borrowed; written to as findings come.
+        out: stream to write each finding to at once; stays open.
 
     Raises:
         As `inspected`.
@@ -104,7 +104,7 @@ def _lines(findings: Iterator[Finding], *, records: bool) -> Iterator[dict[str, 
 
 
 class _Look:
-    """Chooses the look that a path gets; `need` is complete after all findings."""
+    """Inspects a path by its kind; `need` is complete after all findings."""
 
     def __init__(self, storage: Storage, offset: int | None, part: Part) -> None:
         self._storage = storage
@@ -113,7 +113,7 @@ class _Look:
         self.need = NeedOfLook()
 
     def findings(self, path: str, *, records: bool, is_text: bool) -> Iterator[Finding]:
-        """What is found, and shown."""
+        """Yield the findings to show."""
         if self._offset is not None and not self._part.is_everything:
             raise WrongCallError(
                 "an offset is looked up alone, without --from, --limit or --only-defects"

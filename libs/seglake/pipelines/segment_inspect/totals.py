@@ -37,7 +37,7 @@ class Totals:
 
     @property
     def has_torn_end(self) -> bool:
-        """Whether a file ends with bytes that are neither a batch nor padding."""
+        """Return whether a file ends with bytes that are neither a batch nor padding."""
         return any(kind != TailKind.ZERO for kind in self.tails)
 
     def batch(self, batch: ValidBatch, found: BatchFound, *, is_first: bool) -> int | None:

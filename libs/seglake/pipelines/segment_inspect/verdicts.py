@@ -1,4 +1,4 @@
-"""Whether the batches of a walk can be decoded: the checks that no checksum makes.
+"""Decodes the batches of a walk, to find faults that no checksum shows.
 
 Batches are decoded in groups, whose rows are dropped, so that small ones cost little each.
 """
@@ -28,7 +28,7 @@ _GROUP_UNITS = 512
 class ValidBatch(NamedTuple):
     """A batch that decodes; `first_offset` and `record_count` are known for old wrappers too.
 
-    `last_offset` is that of the header or of the last record, whichever is higher.
+    `last_offset` is the header's or the last record's, whichever is higher.
     """
 
     unit: Unit

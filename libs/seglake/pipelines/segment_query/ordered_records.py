@@ -50,10 +50,10 @@ _Segments: TypeAlias = Mapping[str, Sequence[int]]  # base offsets, by partition
 
 
 class Told(NamedTuple):
-    """Whom to tell what a person should know: of damage, and of what else is not read.
+    """Receivers of notes for a person: on damage, and on other unread data.
 
     Attributes:
-        look: of what is no damage, and yet needs a look.
+        look: receives findings that are no damage and yet need a look.
     """
 
     damage: Callable[[str], None]

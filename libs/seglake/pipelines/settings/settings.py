@@ -210,17 +210,17 @@ class Settings:
 
     @property
     def takes_losing_tails(self) -> bool:
-        """Whether batches of replicas that lost an election give rows, too."""
+        """Return whether batches of replicas that lost an election give rows, too."""
         return self.read.losing_tails is LosingTails.ROWS
 
     @property
     def salvages(self) -> bool:
-        """Whether some batches in quarantine give rows in a table of their own."""
+        """Return whether some quarantined batches give rows in a table of their own."""
         return self.read.salvage or self.takes_losing_tails
 
     @property
     def takes_undecided(self) -> bool:
-        """Whether read_committed has records of open transactions, as far as it does not wait."""
+        """Return whether read_committed ingests open transactions that it does not wait for."""
         return self.read.undecided_transactions is UndecidedTransactions.ROWS
 
     @property

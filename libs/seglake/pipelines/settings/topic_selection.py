@@ -29,11 +29,11 @@ class NothingSelectedError(WrongCallError):
 
 
 class Unmatched(NamedTuple):
-    """What is wrong with globs that select, or exclude, none of the topics that are there.
+    """Problems of globs that select or exclude no existing topic.
 
     Attributes:
-        missing: why a topic that was named in full is not there, by its name: exit code 3.
-        notes: of the other globs.
+        missing: reasons by topic that was named in full and does not exist: exit code 3.
+        notes: notes on the other globs.
     """
 
     missing: dict[str, str]
@@ -41,9 +41,9 @@ class Unmatched(NamedTuple):
 
 
 def check_selection(topics: Iterable[str], select: SelectSettings, *, place: str) -> Unmatched:
-    """Return what is wrong with globs that select, or exclude, none of the topics that are there.
+    """Return the problems of globs that select or exclude no existing topic.
 
-    Where no topic is there yet that could be selected, none is missed.
+    If no selectable topic exists yet, there is no problem.
 
     Args:
         place: "sources" or "lake".
@@ -59,7 +59,7 @@ def check_selection(topics: Iterable[str], select: SelectSettings, *, place: str
 
 
 def unmatched_globs(topics: Iterable[str], select: SelectSettings, *, place: str) -> Unmatched:
-    """Return what `check_selection` does, also where nothing is selected."""
+    """Return the problems of globs as `check_selection`, also if nothing is selected."""
     there = sorted(topics)
     selectable = _selectable(there, select)
     notes: list[str] = []

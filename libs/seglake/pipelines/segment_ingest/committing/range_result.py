@@ -50,7 +50,7 @@ class RangeResult:
 
     @property
     def gaps_by_cause(self) -> GapsByCause:
-        """Its own gaps and those that its tasks met."""
+        """Return the range's own gaps and those that its tasks found, by cause."""
         own = GapTally()
         for gap in self.gaps:
             own.add(gap.cause, gap.start_offset, gap.next_offset)
@@ -58,14 +58,14 @@ class RangeResult:
 
 
 def combine_reports(plan: RangePlan, reports: Sequence[SplitReport]) -> RangeResult:
-    """Put the pieces of a range together; `reports` are of its splits, in order."""
+    """Combine the reports of a range's splits, given in order."""
     if plan.kind is RangeKind.REFILL:
         return _refilled(plan, reports)
     return _combined(plan, reports)
 
 
 def _combined(plan: RangePlan, reports: Sequence[SplitReport]) -> RangeResult:
-    """Put the pieces together, with the gaps between them and at the ends of the range."""
+    """Combine the reports, with the gaps between them and at the ends of the range."""
     cuts = [report.cut_offset for report in reports if report.cut_offset is not None]
     end = min([plan.next_offset, *cuts])
     cursor, is_behind_defect, is_compacted = plan.start_offset, False, False
@@ -111,7 +111,7 @@ def _is_lost(plan: RangePlan, start: int, stop: int) -> bool:
 
 
 def _detail(plan: RangePlan, start: int, stop: int, cause: GapCause) -> str | None:
-    """Return what is known of a hole besides its cause."""
+    """Return details of a hole besides its cause."""
     if _is_lost(plan, start, stop):
         return _LOST
     is_first = plan.remaining_gap is None and cause is GapCause.DELETED
@@ -123,7 +123,7 @@ def _totals(reports: Sequence[SplitReport]) -> Totals:
 
 
 def _refilled(plan: RangePlan, reports: Sequence[SplitReport]) -> RangeResult:
-    """Put the pieces of a refill together; of the lake's gaps it states anew what it leaves."""
+    """Combine the reports of a refill, which states the rest of the lake's gaps again."""
     spans = merged(span for report in reports for span in report.refilled)
     hidden = _hidden(plan, reports)
     left = (
@@ -152,9 +152,9 @@ def _hidden(plan: RangePlan, reports: Sequence[SplitReport]) -> list[OffsetRange
 
 
 def _left(gap: Gap, hidden: Sequence[OffsetRange]) -> Iterator[Gap]:
-    """Yield what is left of a gap of the lake, of which the copy may have damaged bytes.
+    """Yield the rest of a gap in the lake, split at offsets that damage of the copy may hide.
 
-    The lake saw a sound batch where a transaction is undecided: damage elsewhere explains nothing.
+    At an undecided transaction the lake saw a sound batch: damage elsewhere explains nothing.
     """
     if gap.cause is GapCause.UNDECIDED:
         yield gap

@@ -49,14 +49,13 @@ class RangePlan:
     """A contiguous range of offsets of one partition: one row of the ledger when it is done.
 
     Attributes:
-        log_start_offset, remote_offset, cleaner_offset: of the log that is read.
+        log_start_offset, remote_offset, cleaner_offset: bounds of the log that is read.
         lost: offsets below the first segment of that log that Kafka did not delete.
-        first_log_start_offset: where that log began when this run listed it for the first time.
-        bounds: the log's, as this run saw them; None for a repair, which says nothing new of them.
-        leader_epochs: the log's; those of single batches may be false. None are told of a repair.
-        remaining_gap: of a repair.
-        standing_gaps: of a refill, the lake's gaps in its offsets; what it leaves of them is
-            stated anew.
+        first_log_start_offset: start of that log when this run first listed it.
+        bounds: the log's bounds as this run saw them; None for a repair, which has no new ones.
+        leader_epochs: the log's epochs; those of single batches may be false. None for a repair.
+        remaining_gap: cause of the holes that a repair leaves.
+        standing_gaps: the lake's gaps in the offsets of a refill, which states their rest again.
     """
 
     key: PartitionKey

@@ -121,10 +121,10 @@ def start_offset(replica: Replica, coverage: Coverage, settings: Settings) -> in
 
 
 def _walk_offset(replica: Replica, start: int, stable_offset: int | None) -> int:
-    """Where the headers must be read from, so that each open transaction is known.
+    """Return the offset from which to read headers so that each open transaction is known.
 
-    That is where something is wanted; or lower, if an earlier run left a transaction open below:
-    there, or at a snapshot between, which has it.
+    It is the start of the range; or lower, if an earlier run left a transaction open below: its
+    first offset, or that of a snapshot between, which has the transaction.
 
     Args:
         stable_offset: the last stable offset that the earlier run saw; None for a first one.

@@ -54,18 +54,17 @@ KeptSources = Callable[[RepairState], AbstractContextManager[Sequence[RepairSour
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairResult:
-    """What repairs brought, or what they would bring.
+    """Rows that repairs added, or would add in a dry run.
 
     Attributes:
-        rounds: gaps that were filled, as far as a replica had them; what a round left, those after
-            it may fill.
-        unread: partitions that could not be read, and topics that another run took, with why.
-        contradicted: transactions that earlier runs took otherwise than repairs show they ended.
-        concurrent: what another run committed first of topics that were to be repaired.
-        planned_fills: of a dry run, what would be filled.
-        refills: what older copies had of what the cleaner removed.
-        left: what they still have, if nobody asked for it.
-        standing: gaps of the lake after the repairs, but for what the cleaner took.
+        rounds: filled gaps by round; later rounds may fill what earlier ones left.
+        unread: reasons by partition that could not be read, and by topic another run ingested.
+        contradicted: transactions that earlier runs ingested with another outcome.
+        concurrent: ranges of the topics to repair that another run committed first.
+        planned_fills: gaps that a dry run would fill.
+        refills: records from older copies that the cleaner had removed.
+        left: records that older copies still have, unrequested.
+        standing: gaps of the lake after the repairs, without the cleaner's.
     """
 
     rounds: tuple[tuple[RangeResult, ...], ...] = ()
@@ -111,13 +110,13 @@ def repair(
     topics: Iterable[str] = (),
     unmoved: Collection[PartitionKey] = (),
 ) -> RepairResult:
-    """Fill from these replicas what the lake lacks of their partitions, as far as they have it.
+    """Fill the lake's gaps from replicas of their partitions.
 
     Args:
-        own: what this run ingested from them.
-        topics: others of which to say what gaps stand.
-        is_replay: also look at batches where one was that failed inside, and take what decodes now.
-        unmoved: partitions whose copies an earlier run has asked as they are listed now.
+        own: ranges that this run ingested from each replica.
+        topics: further topics whose remaining gaps to return.
+        is_replay: also decode quarantined batches again, and ingest those that decode now.
+        unmoved: partitions whose copies are listed as an earlier run searched them.
     """
     listed = list(replicas)
     looked_at = {*topics, *(replica.key.topic for replica in listed)}
@@ -127,7 +126,7 @@ def repair(
     for _ in range(_MOST_ROUNDS):
         state = repair_state(context, looked_at, listed)
         own_part = _without_refills(state, listed, context)
-        # What the first round fills may be how a transaction ended.
+        # The first round may fill in the marker that ended a transaction.
         gaps = own_part.gaps if rounds else _unasked(own_part, unmoved, context)
         copies = repair_sources_of(listed, gaps, state.coverage, context.settings)
         found = found_repairs(copies.candidates, own_part, context, is_replay=is_replay)
@@ -162,11 +161,11 @@ def expected_repairs(
     kept: KeptSources | None = None,
     unmoved: Collection[PartitionKey] = (),
 ) -> RepairResult:
-    """What repairs would fill of the gaps that stand now; nothing is committed.
+    """Return the current gaps that repairs would fill; commit nothing.
 
     Args:
-        kept: of a replay, what it has besides the replicas.
-        unmoved: partitions whose copies an earlier run has asked as they are listed now.
+        kept: further sources of a replay.
+        unmoved: partitions whose copies are listed as an earlier run searched them.
     """
     listed = list(replicas)
     state = _without_refills(repair_state(context, topics, listed), listed, context)
@@ -185,7 +184,7 @@ def expected_repairs(
 def _unasked(
     state: RepairState, unmoved: Collection[PartitionKey], context: RunContext
 ) -> Mapping[PartitionKey, Sequence[CurrentGap]]:
-    """Leave out undecided transactions where the copies are those that an earlier run asked."""
+    """Return the gaps, without undecided transactions of partitions with unchanged copies."""
     if context.settings.takes_undecided:
         return state.gaps
     asked = {state.coverage.joined_key(key) for key in unmoved}
@@ -199,9 +198,9 @@ def _unasked(
 def _without_refills(
     state: RepairState, replicas: Iterable[Replica], context: RunContext
 ) -> RepairState:
-    """Drop the gaps that a refill fills from the copy's own bounds.
+    """Drop the gaps that a refill fills by the copy's own bounds.
 
-    A copy whose high watermark nobody knows tells nothing for itself, and may repair all the same.
+    A copy without a known high watermark has no bounds for a refill, but may repair.
     """
     read = context.settings.read
     if not read.older_copies:

@@ -211,9 +211,9 @@ def _planned(
 
 
 def _cleaned(key: PartitionKey, state: RepairState) -> list[OffsetRange]:
-    """Return what the cleaner took, if some gap is of a transaction that had no end then.
+    """Return the offsets that the cleaner removed, if a gap is of an undecided transaction.
 
-    Its end may have gone with its data: the log that was read on may be cleaned, the copy is older.
+    The cleaner may have removed its end marker with its data from the log; an older copy has both.
     """
     if not any(gap.cause is GapCause.UNDECIDED for gap in state.gaps[key]):
         return []

@@ -56,11 +56,11 @@ def known_log(
     covered: Sequence[OffsetRange],
     cleaned: Sequence[OffsetRange] = (),
 ) -> KnownLog:
-    """What the lake and the offers have of one partition together.
+    """Combine the offsets and markers of one partition in the lake and in its candidates.
 
     Args:
-        gaps: all of the partition.
-        markers: all that the lake knows of the partition.
+        gaps: all gaps of the partition.
+        markers: all markers of the partition in the lake.
         cleaned: other offsets that may have held a marker.
     """
     events = [
@@ -89,13 +89,13 @@ def repair_plans(
     *,
     takes_undecided: bool,
 ) -> Plans:
-    """The ranges that repair the gaps of one partition, in the order of their offsets.
+    """Return the ranges that repair the gaps of one partition, ordered by offset.
 
-    A batch of a transaction counts only if nothing is missing between it and the marker that ends
-    the transaction, or if it is proved how that ended: else the one that really did may be gone.
+    A batch of a transaction is ingested only if no offset is missing between it and the next
+    marker, or if the outcome is proved: else the true end marker may be missing.
 
     Args:
-        takes_undecided: whether one that no known marker ends counts, too.
+        takes_undecided: also ingest a batch whose transaction no known marker ends.
     """
     markers = tuple(sorted({*log.markers, *lost.markers}))
     by_gap: dict[CurrentGap, list[list[_Choice]]] = {}
@@ -136,7 +136,7 @@ def _holes_left(
 def _is_settled(
     span: FoundSpan, log: KnownLog, lost: MissingMarkers, *, takes_undecided: bool
 ) -> bool:
-    """Whether it is known of each transaction in a span how it ended, or that it need not be."""
+    """Return whether the outcome of each transaction in a span is known or not needed."""
     data = [event for event in span.events if isinstance(event, DataSpan)]
     ends = [log.ends.next_marker(event.producer_id, event.offset) for event in data]
     return all(
@@ -146,10 +146,10 @@ def _is_settled(
 
 
 def _chosen(gap: CurrentGap, by_copy: Sequence[list[_Choice]]) -> list[_Choice]:
-    """The spans of the copy that has most, and where the rest is damaged what others have of it.
+    """Return the spans of the copy with most records, completed by other copies' spans.
 
-    Where the cause of a gap lacks evidence, the replica tells what the holes are, so it has to be
-    one replica alone; the next repair takes what it leaves.
+    If the cause of a gap lacks evidence, a single replica must decide what the holes are; the next
+    repair ingests the rest.
     """
     ranked = sorted(
         by_copy, key=lambda choices: -sum(choice.span.record_count for choice in choices)

@@ -28,11 +28,11 @@ Rows = list[dict[str, Any]]  # Any: the columns of a row have many types
 
 @dataclass(frozen=True, slots=True)
 class RepairState:
-    """What a repair goes by.
+    """State of the lake that a repair is based on.
 
     Attributes:
-        generations: published, of each topic; read before the rest.
-        gap_rows: of `gaps`, all that the source has, with GAP_COLUMNS.
+        generations: published generation of each topic; read before the rest.
+        gap_rows: all rows of the source in `gaps`, with GAP_COLUMNS.
         damage: unresolved rows of `quarantine` by partition, without bytes, and without those of a
             log that lost an election there.
     """

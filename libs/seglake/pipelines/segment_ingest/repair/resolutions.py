@@ -187,5 +187,5 @@ def _kind(row: Row, filled: Sequence[_Filled]) -> str:
 
 
 def identity_of(row: Row) -> tuple[Any, ...]:
-    """Return what the rows of the same bytes at the same place share."""
+    """Return the key that rows of the same bytes at the same place share."""
     return tuple(row[name] for name in IDENTITY)

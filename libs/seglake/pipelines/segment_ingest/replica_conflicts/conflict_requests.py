@@ -49,10 +49,10 @@ def replica_requests(
 def tail_requests(
     partition: SurveyedPartition, coverage: Coverage, context: RunContext, *, has_lost: bool
 ) -> Iterator[CompareRequest]:
-    """What copies that lost an election have above all offsets that the tables have, or get.
+    """Yield requests for losing copies above all offsets that the tables have or will get.
 
     Args:
-        has_lost: whether the chosen copy lost one to what the tables have.
+        has_lost: the chosen copy lost an election to the log in the tables.
     """
     key, choice = partition.key, partition.choice
     copies = [(other.replica, other.divergence_offset) for other in choice.other_replicas]

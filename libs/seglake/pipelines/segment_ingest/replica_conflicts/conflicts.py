@@ -63,11 +63,11 @@ _LISTED_COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Clash:
-    """A copy with batches that are not those of the tables, in a range of offsets.
+    """A copy whose batches differ from the tables', in a range of offsets.
 
     Attributes:
-        winner: where its batches won an election against what earlier runs took.
-        batches: of the copy, with their kinds.
+        winner: ranges in which its batches won an election against ingested ones.
+        batches: batches of the copy, with their kinds.
     """
 
     compare: CompareRequest
@@ -79,7 +79,7 @@ class Clash:
 def clashes_with_replicas(
     partitions: Iterable[SurveyedPartition], context: RunContext
 ) -> list[Clash]:
-    """Compare the copies of each partition where this run takes something."""
+    """Compare the copies of each partition in the ranges that this run ingests."""
     asked = [
         request
         for partition in partitions
@@ -93,7 +93,7 @@ def clashes_with_replicas(
 def clashes_with_lake(
     partitions: Iterable[SurveyedPartition], coverage: Coverage, context: RunContext
 ) -> list[Clash]:
-    """Compare copies with what earlier runs took, where their leader epochs differ."""
+    """Compare copies with the batches of earlier runs, if their leader epochs differ."""
     asked = [
         request
         for partition in partitions
@@ -108,10 +108,10 @@ def clashes_above(
     coverage: Coverage,
     context: RunContext,
 ) -> list[Clash]:
-    """Find what only losing copies have above the end of the log, which nobody will write on.
+    """Find batches that only losing copies have, above the end of a log that will not grow.
 
     Args:
-        lost: partitions whose chosen copy lost an election to what the lake has.
+        lost: partitions whose chosen copy lost an election to the log in the lake.
     """
     settings = context.settings
     if settings.read.upper_bound is not UpperBound.LOG_END or settings.select.has_window:
@@ -136,12 +136,12 @@ def clashes_of_duplicates(
 
 
 class ConflictRows:
-    """Writes the rows of clashes when it is known what a commit covers.
+    """Writes the rows of clashes when the ranges of a commit are known.
 
-    `recorded` counts, by partition, what was committed: `settle` is told of each commit.
+    `recorded` counts the committed batches by partition; call `settle` after each commit.
 
     Args:
-        generations: of each topic, counted up by each commit.
+        generations: generation of each topic, increased by each commit.
     """
 
     def __init__(
@@ -154,11 +154,11 @@ class ConflictRows:
         self.recorded: dict[PartitionKey, ConflictCount] = {}
 
     def expected(self) -> dict[PartitionKey, ConflictCount]:
-        """What contradicts the tables, whether quarantine has it or not."""
+        """Count the batches that contradict the tables, whether quarantine has them or not."""
         return counted((clash.compare.key, clash.found) for clash in self._clashes)
 
     def unlisted(self) -> dict[PartitionKey, ConflictCount]:
-        """What there is to be recorded, where nothing is written."""
+        """Count the batches that are not in quarantine yet, for runs that write nothing."""
         max_bytes = decode_settings(self._context).max_raw_bytes
         found = []
         for clash in self._clashes:
@@ -210,7 +210,7 @@ class ConflictRows:
 
     @cached_property
     def _known(self) -> dict[tuple[str, int], frozenset[Listed]]:
-        """The conflicts that are recorded, by topic and partition."""
+        """Return the recorded conflicts, by topic and partition."""
         found: dict[tuple[str, int], set[Listed]] = {}
         tables, source_id = self._context.tables, self._context.source_id
         if not tables.has(QUARANTINE):  # a dry run makes no lake

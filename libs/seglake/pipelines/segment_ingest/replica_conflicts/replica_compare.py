@@ -40,11 +40,11 @@ K = TypeVar("K")
 
 @dataclass(frozen=True, slots=True)
 class CompareRequest:
-    """A copy of a partition, and what to hold it against.
+    """A copy of a partition, and the log to compare it with.
 
     Attributes:
-        ours: the copy that was read, or the batches that the lake has there, in order.
-        offsets: batches of `theirs` count that begin in here.
+        ours: the copy that was read, or the lake's batches at these offsets, in order.
+        offsets: range in which the compared batches of `theirs` begin.
         divergence_offset: from here on `theirs` is the log of a leader that lost an election.
         is_same_broker: both logs are of one broker, which cannot lose an election to itself.
         before: copies whose conflicts are not repeated.
@@ -104,7 +104,7 @@ class ConflictCount(NamedTuple):
 
 
 def _of_number(count: int, what: str) -> str:
-    """Put words on several batches into the singular if there is one."""
+    """Return words on several batches, in the singular if there is one."""
     if count != 1:
         return what
     singular = {"batches": "batch", "differ": "differs", "are": "is", "wrote them": "wrote it"}
@@ -125,7 +125,7 @@ def counted(counts: Iterable[tuple[K, ConflictCount]]) -> dict[K, ConflictCount]
 class RecordRequest:
     """Conflicts to be written to `quarantine`.
 
-    `known` are those that it has.
+    `known` are the conflicts that it has.
     """
 
     compare: CompareRequest
@@ -139,7 +139,7 @@ class RecordRequest:
 
 
 class Listed(NamedTuple):
-    """A batch in quarantine, whichever copy it is of, and whether with all of its bytes."""
+    """A batch in quarantine, of any copy, with all of its bytes or not."""
 
     last_offset: int
     crc: int
@@ -162,7 +162,7 @@ class Winner(NamedTuple):
 
 
 class FoundConflicts(NamedTuple):
-    """What is wrong with one copy; `batches` are those of it, with their kinds."""
+    """Conflicts of one copy; `batches` are its conflicting ones, with their kinds."""
 
     counts: ConflictCount
     winner: Winner | None
@@ -242,7 +242,7 @@ def unlisted(
     known: frozenset[Listed],
     most_bytes: int,
 ) -> ConflictCount:
-    """Count the batches that quarantine would get, with at most so many bytes of each."""
+    """Count the batches that quarantine would get, each cut to `most_bytes`."""
     return _by_kind(
         Counter(
             kind
@@ -253,7 +253,7 @@ def unlisted(
 
 
 def _is_listed(head: BatchHead, kept_bytes: int, known: frozenset[Listed]) -> bool:
-    """Whether quarantine has a batch with as many bytes as would be kept of it."""
+    """Return whether quarantine has a batch with at least the bytes to keep."""
     listed = Listed(head.last_offset, head.crc, head.size_bytes, is_complete=True)
     is_cut = kept_bytes < head.size_bytes
     return listed in known or (is_cut and listed._replace(is_complete=False) in known)

@@ -29,13 +29,13 @@ class _Answer(NamedTuple):
 
 
 def check_source(discovery: Discovery, known: LakeSources, context: RunContext) -> None:
-    """Refuse disks whose rows would come again under a second name, or under another's.
+    """Refuse disks whose rows the lake has under another source's name.
 
-    The name that a person gives a cluster whose id is new must be that of the same logs. Where the
-    lake has rows and none of this source, no source of another name may have its logs.
+    If a person names a cluster with a new id, that name must belong to the same logs. If the lake
+    has rows but none of this source, no source of another name may have its logs.
 
     Raises:
-        WrongSourceError: with a batch that both have, or that differs.
+        WrongSourceError: names a batch that both have, or that differs.
         IsolationConflictError: the lake has a topic under that name with another isolation.
     """
     if is_unjoined(discovery, known):
@@ -49,13 +49,13 @@ def check_source(discovery: Discovery, known: LakeSources, context: RunContext) 
 
 
 def check_joined(cluster_id: str, source_id: str, joined: Mapping[str, str]) -> None:
-    """Refuse to join a cluster and a name of which another run has joined one meanwhile.
+    """Refuse to join a cluster and a name if another run has joined one of them differently.
 
     Args:
-        joined: what the lake has joined by now.
+        joined: names by cluster id that the lake has joined by now.
 
     Raises:
-        WrongSourceError: with what the other run has joined.
+        WrongSourceError: names the pair that the other run joined.
     """
     pairs = [pair for pair in joined.items() if cluster_id == pair[0] or source_id == pair[1]]
     for other_id, name in pairs:

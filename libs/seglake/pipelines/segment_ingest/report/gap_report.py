@@ -37,10 +37,11 @@ def joined_places(*parts: GapsByPlace) -> dict[str, GapsByPartition]:
 def recorded_gaps(
     committed: Iterable[RangeResult], repairs: Sequence[Sequence[RangeResult]]
 ) -> dict[str, GapsByPartition]:
-    """Return the gaps that a run recorded, as they stand at its end, by cause and partition.
+    """Return the gaps that a run recorded and left, by cause and partition.
 
     Args:
-        repairs: in rounds. They fill gaps of this run and of earlier ones, which are not news.
+        repairs: repairs by round. They fill gaps of this run, and of earlier runs, which are not
+            returned.
     """
     return _placed(gaps_of_run(committed, repairs))
 
@@ -48,7 +49,7 @@ def recorded_gaps(
 def gaps_of_run(
     committed: Iterable[RangeResult], repairs: Sequence[Sequence[RangeResult]]
 ) -> dict[PartitionKey, GapsByCause]:
-    """Return the same by partition and cause."""
+    """Return the gaps that a run recorded and left, by partition and cause."""
     ranges: dict[PartitionKey, list[OffsetRange]] = {}
     met: dict[PartitionKey, list[GapsByCause]] = {}
     for result in committed:
@@ -65,7 +66,7 @@ def gaps_of_run(
 
 
 def expected_gaps(plans: Iterable[RangePlan]) -> dict[str, GapsByPartition]:
-    """What a dry run knows of gaps: what lies in the remote tier only, and lost first segments."""
+    """Return the gaps a dry run can know: of the remote tier, and of lost first segments."""
     found: list[GapsByPlace] = []
     for plan in plans:
         offsets = [(plan.start_offset, plan.next_offset)]

@@ -39,14 +39,14 @@ _SEEN_WHOLE = frozenset(StoppedBy) - {
 
 @dataclass(frozen=True, slots=True)
 class RunObservations:
-    """What a run saw of every partition, and what of it is to be recorded, and as of when."""
+    """A run's observations, those to be recorded, and the time of the record."""
 
     every: tuple[Observation, ...]
     to_record: tuple[Observation, ...]
     recorded_at: datetime
 
     def renewed(self, run_id: str) -> tuple[Observation, ...]:
-        """Return one observation as of this run, if there is any."""
+        """Return one observation dated to this run, if there is any."""
         return tuple(
             replace(seen, observed_at=self.recorded_at, run_id=run_id) for seen in self.every[:1]
         )
@@ -60,15 +60,15 @@ def observed(
     context: RunContext,
     now: datetime,
 ) -> RunObservations:
-    """What the rounds of a run saw; a later one speaks of the partitions that it took up again.
+    """Return the observations of a run's rounds, of partitions read again only the last ones.
 
-    What differs from the newest earlier observation is to be recorded. Where those came from many
-    files, or rows, so is everything, also if it has not changed: the next run then reads one file.
-    What is recorded is newer than what it replaces, even if the clock was set back in between.
+    Observations that changed since earlier runs are to be recorded; all of them if the earlier ones
+    came from many files or rows, so that the next run reads one file. Recorded ones are dated after
+    those they replace, even if the clock was set back.
 
     Args:
-        damage: what was found above their bounds.
-        unread: partitions and topics that a later run must look at again in any case.
+        damage: damage found above the bounds.
+        unread: partitions and topics that a later run must read again in any case.
     """
     found: dict[PartitionKey, tuple[Observation, Observation | None]] = {}
     file_count = row_count = 0
@@ -82,7 +82,7 @@ def observed(
     }
     proved = {log.key: log for log in short_logs}
     for key, (seen, earlier) in found.items():
-        # A copy that knows less of a log does not tell that nothing is lost of it.
+        # A copy that proves less of a log does not prove that nothing of it is lost.
         read = () if key in stale else folders[key]
         seen = _with_damage(seen, damage.get(key, ()))
         if seen.listing is not None and (str(key) in unread or key.topic in unread):
@@ -109,12 +109,12 @@ def _with_damage(seen: Observation, damage: tuple[LeftRange, ...]) -> Observatio
 def _not_on_disk(
     seen: Observation, earlier: Observation | None, short: ShortLog | None, folders: Sequence[str]
 ) -> tuple[LeftRange, ...]:
-    """What is proved and not on the disk: of the copies read now, and of others as they were seen.
+    """Return the proved ranges not on disk: of copies read now, and of others as observed earlier.
 
-    Another copy that ends at the same offset and proves nothing does not make good what is lost.
+    Another copy that ends at the same offset and proves nothing does not bring lost ranges back.
 
     Args:
-        folders: of the copies that this run has looked at.
+        folders: folders of the copies that this run has read.
     """
     now = (
         []
@@ -134,7 +134,7 @@ def _not_on_disk(
 def _with_short(
     seen: Observation, left: tuple[LeftRange, ...], context: RunContext, now: datetime
 ) -> Observation:
-    """Return the observation with what is proved and not on the disk, or without it."""
+    """Return the observation with its ranges that are not on disk replaced."""
     if seen.not_on_disk == left:
         return seen
     not_ingested = (*seen.waiting, *left)
@@ -144,7 +144,7 @@ def _with_short(
 def _of_round(
     done: RoundResult, context: RunContext, now: datetime
 ) -> dict[PartitionKey, tuple[Observation, Observation | None]]:
-    """Each partition as a round saw it, and as the newest run before it did."""
+    """Return each partition's observation by a round, and by the newest earlier run."""
     look = done.look
     surveyed = {partition.key: partition for partition in (*look.same, *look.quiet)}
     refused = look.refused

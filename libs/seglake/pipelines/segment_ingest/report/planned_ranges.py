@@ -19,7 +19,7 @@ class PlannedRange:
 
     @property
     def is_damage(self) -> bool:
-        """Whether it holds no offset, only damage at the end of the log."""
+        """Return whether the range has no offset, only damage at the end of the log."""
         return self.start_offset >= self.next_offset
 
     def __str__(self) -> str:
@@ -30,7 +30,7 @@ class PlannedRange:
 
 
 def planned_ranges(plans: Iterable[RangePlan]) -> list[PlannedRange]:
-    """By partition, with what was cut to fit into commits put together again, damage apart."""
+    """Return the ranges by partition, joined again if only commits divide them; damage apart."""
     found: list[PlannedRange] = []
     for plan in sorted(plans, key=lambda plan: (*plan.key[:2], plan.start_offset)):
         name, start, size_bytes = str(plan.key), plan.start_offset, plan.size_bytes

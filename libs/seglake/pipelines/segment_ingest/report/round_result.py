@@ -50,12 +50,12 @@ class RoundResult:
 
 
 def short_logs(rounds: Iterable[RoundResult], unread: Container[str]) -> dict[str, ShortLog]:
-    """Return the logs of which more is proved than was there, as the last look at each has it.
+    """Return the logs that end below their proved end, each as last read.
 
-    The header of a last batch may claim less than its records have: what came counts.
+    The header of a last batch may claim fewer offsets than its records have: the records count.
 
     Args:
-        unread: partitions that could not be read are no news here.
+        unread: partitions that could not be read, to be left out.
     """
     found: dict[str, ShortLog] = {}
     came: dict[str, list[OffsetRange]] = {}
@@ -70,7 +70,7 @@ def short_logs(rounds: Iterable[RoundResult], unread: Container[str]) -> dict[st
 
 
 def unmoved(rounds: Iterable[RoundResult]) -> set[PartitionKey]:
-    """Return the partitions listed as an earlier run saw them, of which this run took nothing."""
+    """Return the partitions listed as an earlier run saw them, without newly ingested ranges."""
     found: set[PartitionKey] = set()
     changed: set[PartitionKey] = set()
     for done in rounds:

@@ -61,13 +61,13 @@ from seglake.pipelines.settings.settings import Settings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFacts:
-    """What is known of a run.
+    """Facts of a run for its summary.
 
     Attributes:
-        left: what of the sources was not read.
-        short_logs: logs of which more is proved than there is.
-        coverage: what the lake has after the run.
-        tails: what quarantine has then of replicas that are not the log.
+        left: files and ranges of the sources that were not read.
+        short_logs: logs that end below their proved end.
+        coverage: the lake's coverage after the run.
+        tails: losing tails in quarantine after the run.
     """
 
     context: RunContext
@@ -339,7 +339,7 @@ def _notes(facts: RunFacts, gaps: GapsByPlace) -> list[str]:
 
 
 def _whole_batches(facts: RunFacts) -> Iterator[str]:
-    """Yield what a window of time does not cut, if the run ingested or would ingest anything."""
+    """Yield notes that a time window selects whole batches, if the run has ranges to ingest."""
     select = facts.context.settings.select
     if not any(done.ranges for done in facts.rounds):
         return
@@ -356,10 +356,10 @@ def _whole_batches(facts: RunFacts) -> Iterator[str]:
 
 
 def _unproved_offsets(rounds: Iterable[RoundResult], gaps: GapsByPlace | None) -> list[str]:
-    """Of batches beside holes, each of which may have moved there.
+    """Return the note on batches beside holes, whose unprotected offsets may be wrong.
 
     Args:
-        gaps: what the run recorded, without which a header only claims a hole; None for a dry run.
+        gaps: recorded gaps, which confirm the holes that headers claim; None for a dry run.
     """
     found = {
         partition.key

@@ -64,7 +64,7 @@ class UnreadRange:
 
     @property
     def is_damaged(self) -> bool:
-        """Whether damaged bytes hide the offsets."""
+        """Return whether damaged bytes hide the offsets."""
         return self.reason.startswith(DAMAGED)
 
     def __str__(self) -> str:
@@ -93,7 +93,7 @@ def still_open(partition: SurveyedPartition, settings: Settings) -> list[StillOp
 
 
 def leaves_out(open_transactions: Iterable[StillOpen], plans: Sequence[RangePlan]) -> bool:
-    """Whether a transaction begins in a planned range, and is left out of it."""
+    """Return whether a transaction that begins in a planned range is left out of it."""
     return any(
         open_.action is OpenTransactionAction.SKIPPED
         and str(plan.key) == open_.partition
@@ -104,7 +104,7 @@ def leaves_out(open_transactions: Iterable[StillOpen], plans: Sequence[RangePlan
 
 
 def unread_ranges(partition: SurveyedPartition, settings: Settings) -> list[UnreadRange]:
-    """What of a log lies above what this run takes, and why."""
+    """Return the ranges of a log that this run leaves unread, with reasons."""
     bounds = partition.bounds
     name = str(partition.replica.key)
     found: list[UnreadRange] = []
@@ -134,9 +134,9 @@ def unread_ranges(partition: SurveyedPartition, settings: Settings) -> list[Unre
 
 
 def lost_tails(partition: SurveyedPartition, settings: Settings) -> list[UnreadRange]:
-    """What other replicas have above all that is covered, and no run takes: it lost an election.
+    """Return the ranges of other replicas above all covered offsets, which lost an election.
 
-    Nothing if the run puts it into quarantine.
+    Nothing if the run quarantines them.
     """
     if settings.read.upper_bound is UpperBound.LOG_END and not settings.select.has_window:
         return []
