@@ -66,7 +66,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
     "pipelines.recovery": frozenset(
         {
             *("kafka_log", "pipelines.losing_tails", "pipelines.offset_places"),
-            *("pipelines.progress", "pipelines.worded_kinds", "segment_codec"),
+            *("pipelines.progress", "pipelines.worded_kinds", "printable", "segment_codec"),
         }
     ),
     **dict.fromkeys(_PIPELINES, _LIBRARIES | _COMMON | {"segment_codec"}),

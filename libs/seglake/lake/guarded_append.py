@@ -8,7 +8,7 @@ happened all the same: then its id is in the table's history.
 
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from seglake.lake.delta_tables import Handle, LakeTables
 from seglake.lake.errors import CommitUnknownError
@@ -44,17 +44,14 @@ def append_lacking(
     for pause_s in pauses_s:
         time.sleep(pause_s)
         handle = tables.open(table)
-        behind = 0 if tried_from is None else handle.version() - tried_from
-        if behind > 0 and commit_id in commit_ids(tables, table, handle, behind):
+        if commit_id in _ids_since(tables, table, handle, tried_from):
             sync_log(tables, table, handle.version())
             break
         files = lacking(handle)
         if not files:
             sync_log(tables, table, handle.version())
             return
-        tables.storage.sync(
-            sorted(tables.storage.join(tables.path(table), file.path) for file in files)
-        )
+        _sync_files(tables, table, files)
         after("files")
         tried_from = handle.version() if tried_from is None else tried_from
         failure = add_files(
@@ -71,3 +68,17 @@ def append_lacking(
     else:
         raise CommitUnknownError(table=table.name, attempt_count=len(pauses_s), reason=failure)
     after(table.name)
+
+
+def _ids_since(
+    tables: LakeTables, table: Table, handle: Handle, version: int | None
+) -> Collection[str | None]:
+    """Return the ids of the commits since a version; nothing if there is none."""
+    count = 0 if version is None else handle.version() - version
+    return commit_ids(tables, table, handle, count) if count > 0 else ()
+
+
+def _sync_files(tables: LakeTables, table: Table, files: Iterable[DataFile]) -> None:
+    """Bring files of a table to the disk."""
+    place = tables.path(table)
+    tables.storage.sync(sorted(tables.storage.join(place, file.path) for file in files))

@@ -73,7 +73,7 @@ def read_folder(
     try:
         content = partition_files(storage, path, listing)
         strange = {entry.name for entry in listing if entry.is_folder} - content.by_name.keys()
-        folders = [name for name in strange if storage.join(path, name) not in named]
+        folders = (name for name in strange if storage.join(path, name) not in named)
         notes += not_kafkas(path, _unknown(content.unknown, folders))
         topic_id = read_topic_id(storage, content.by_name, notes, implausible=unreadable)
         # Read after the folder was listed, to have a log start that retention moves meanwhile.
@@ -84,11 +84,8 @@ def read_folder(
         is_cleaned = checkpoints.cleaner_offset is not None
         last, ignored = side_file_ends(storage, content, proved, is_cleaned=is_cleaned)
         unreadable |= ignored
-    except TwoSpellingsError as error:
-        problem = StorageError(action="read", path=path, reason=str(error))
-        return ReadFolder(problem, notes, [], {}, [])
-    except (SourceVanishedError, StorageError) as error:
-        return ReadFolder(error, notes, [], {}, [])
+    except (TwoSpellingsError, SourceVanishedError, StorageError) as error:
+        return _unreadable_folder(path, error, notes)
     segments, unread = _segments(content, ignored)
     replica = Replica(
         key=key,
@@ -104,11 +101,16 @@ def read_folder(
         directory_id=files.directory_id,
         deleting=_deleting(content),
     )
-    # Of another than a live folder they may be what its broker is about to drop.
     others = _unread_files(path, listing, content) if folder.kind is FolderKind.LIVE else []
     unreadable |= {entry.path: without(entry, entry.problem) for entry in content.unreadable}
     removed = removed_segments(content.skipped, content.by_name)
     return ReadFolder(replica, notes, others, unreadable, removed)
+
+
+def _unreadable_folder(path: str, error: Exception, notes: list[str]) -> ReadFolder:
+    if isinstance(error, TwoSpellingsError):
+        error = StorageError(action="read", path=path, reason=str(error))
+    return ReadFolder(error, notes, [], {}, [])
 
 
 def _segments(
@@ -129,7 +131,10 @@ def _segments(
 def _unread_files(
     path: str, listing: Sequence[FileInfo], content: PartitionFiles
 ) -> list[UnreadFiles]:
-    """Return the recognised files that are not read, among them segments under other names."""
+    """Return what is recognised in a folder and not read, segments under other names among it.
+
+    Not for another than a live folder, in which they may be what its broker is about to drop.
+    """
     renamed = [e for e in content.by_name.values() if is_renamed_segment(Place.PARTITION, e.name)]
     found = segments_of(path, UnreadKind.RENAMED_SEGMENT, renamed)
     return [*unread_files(path, listing), *found]

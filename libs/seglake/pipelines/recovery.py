@@ -3,7 +3,7 @@
 The only catalogue of causes: ingest, audit and report count independently and share its words.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +21,7 @@ from seglake.pipelines.losing_tails import (
 from seglake.pipelines.offset_places import GapsByPartition, named_gaps
 from seglake.pipelines.progress import show_count
 from seglake.pipelines.worded_kinds import WordedKind
+from seglake.printable import on_one_line
 from seglake.segment_codec.log_dir import parse_folder_name
 
 _MOST_NAMED = 3
@@ -137,6 +138,13 @@ class Recovery:
 
     partitions: Sequence[PartitionRecovery]
     unread: Sequence[str] = ()
+
+    @classmethod
+    def of(cls, known: Iterable[PartitionRecovery], unread: Sequence[UnreadPlace]) -> "Recovery":
+        """Add the partitions of which only an unread folder is known."""
+        partitions = [*known]
+        partitions += _absent_partitions(unread, {each.name for each in partitions})
+        return cls(tuple(partitions), tuple(on_one_line(place.reason) for place in unread))
 
     @property
     def giving(self) -> int:
@@ -306,20 +314,15 @@ def losses_of_log(seen: Observation, covered: Sequence[OffsetRange]) -> dict[Los
     return result
 
 
-def absent_partitions(
-    places: Iterable[UnreadPlace], known: Iterable[str]
+def _absent_partitions(
+    places: Iterable[UnreadPlace], known: Container[str]
 ) -> list[PartitionRecovery]:
-    """Return the partitions that are known by an unread folder alone.
-
-    Args:
-        known: names of the partitions that are known otherwise.
-    """
-    there = {*known}
+    """Return the partitions that are known by an unread folder alone; `known` names the others."""
     found: dict[str, PartitionRecovery] = {}
     for place in places:
         folder = parse_folder_name(place.path.rpartition("/")[2])
         name = "" if folder is None else f"{folder.topic}-{folder.partition}"
-        if folder is None or name in there:
+        if folder is None or name in known:
             continue
         loss = Loss.NOT_ON_DISK if place.ranges else Loss.LEFT_OUT
         gaps = gaps_in(merged(place.ranges)) if place.ranges else _UNKNOWN

@@ -120,20 +120,16 @@ def audit_partition(
     """
     ledger = partition_ledger(partition, rows)
     sums = sums_joined(finding.sums for finding in findings)
-    quarantine = next(
-        (finding.quarantine for finding in findings if finding.quarantine is not None),
-        QuarantineSums(0, 0, {}, 0, {}),
-    )
+    quarantine = _quarantine(findings)
     gaps = gaps_joined(finding.gaps for finding in findings)
     blocks, coverage = ledger.blocks(), coverage_of(rows)
     lost = _joined(blocks, sums, is_current=False)
     superseded = Superseded(tuple(coverage.superseded), lost.records, lost.batches)
+    totals = _joined(blocks, sums, is_current=True)
     # Offsets of a gap that was repaired are in the sums of the repair.
-    gap_span = sum(count.offsets for count in gaps.values())
-    totals = _joined(blocks, sums, is_current=True)._replace(gap_span=gap_span)
+    totals = totals._replace(gap_span=sum(count.offsets for count in gaps.values()))
     refilled = _refilled(blocks, sums, ledger.refills)
-    if refilled.batches:
-        totals = _without_doubles(totals, coverage.current)
+    totals = _without_doubles(totals, refilled, coverage.current)
     problems = _cell_problems(findings, is_settled=is_settled)
     problems += [*_ledger_problems(rows, coverage), *_sum_problems(ledger, rows, sums)]
     problems += superseded_problems(partition, coverage.superseded)
@@ -158,11 +154,21 @@ def audit_partition(
     )
 
 
-def _without_doubles(totals: RangeSums, covered: Sequence[OffsetRange]) -> RangeSums:
+def _quarantine(findings: Iterable[PartitionFinding]) -> QuarantineSums:
+    """Return the sums of damage, which one cell has; zeros where there is none."""
+    found = (finding.quarantine for finding in findings if finding.quarantine is not None)
+    return next(found, QuarantineSums(0, 0, {}, 0, {}))
+
+
+def _without_doubles(
+    totals: RangeSums, refilled: RangeSums, covered: Sequence[OffsetRange]
+) -> RangeSums:
     """Count offsets without a record once where batches of refills overlap others.
 
     The overlapped batches may have had no record.
     """
+    if not refilled.batches:
+        return totals
     span = sum(stop - start for start, stop in covered)
     rest = span - totals.records - totals.gap_span
     empty = min(totals.other_span, rest)

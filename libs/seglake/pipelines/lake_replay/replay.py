@@ -68,11 +68,7 @@ def replay(
     summary = ReplaySummary(run_id or uuid.uuid4().hex, tables.lake_path, dry_run, notes=notes)
     summary.left_out |= missing
     replicas = _replicas(sources, tables, scan, summary)
-    for source_id in replicas.keys() - source_ids:
-        raise WrongSourceError(
-            f"the lake {tables.lake_path} has nothing of cluster {source_id}, which the sources "
-            "are of"
-        )
+    _check_clusters(replicas.keys() - source_ids, tables)
     if scan.settings.salvages and not dry_run:
         summary.notes += _upgraded(tables, scan)
     for source_id in source_ids:
@@ -92,6 +88,15 @@ def replay(
         summary.too_large = too_large(summary.left_spans, limit_bytes, tables.lake_path, sources)
     summary.seconds = round(time.monotonic() - started, 3)
     return summary
+
+
+def _check_clusters(strange: Iterable[str], tables: LakeTables) -> None:
+    """Refuse disks of clusters that the lake has nothing of."""
+    for source_id in strange:
+        raise WrongSourceError(
+            f"the lake {tables.lake_path} has nothing of cluster {source_id}, which the sources "
+            "are of"
+        )
 
 
 def _add_nothing_salvaged(summary: ReplaySummary, settings: Settings) -> None:

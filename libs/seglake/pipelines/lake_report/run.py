@@ -24,8 +24,7 @@ from seglake.pipelines.lake_report.model import LakeReport, ThisRun
 from seglake.pipelines.lake_report.open_rows import open_records
 from seglake.pipelines.lake_report.partitions import LogFacts, partition_reports
 from seglake.pipelines.lake_report.runs import RunTally
-from seglake.pipelines.recovery import Recovery, absent_partitions
-from seglake.printable import on_one_line
+from seglake.pipelines.recovery import Recovery
 from seglake.storage.storage import Storage
 
 _LEDGER_COLUMNS = tuple(
@@ -75,14 +74,11 @@ def report(
     unread = [place for newest in places.values() for place in newest.places]
     told = [*(this_run.findings if this_run else ()), *unread_findings(unread)]
     partitions = partition_reports(facts, told, now=made_at, stuck_after=stuck_after)
-    recovered = [each.recovery for each in partitions]
-    absent = absent_partitions(unread, (each.name for each in recovered))
-    unread_shown = tuple(on_one_line(place.reason) for place in unread)
     return LakeReport(
         lake=path,
         made_at=made_at,
         partitions=partitions,
-        recovery=Recovery((*recovered, *absent), unread_shown),
+        recovery=Recovery.of([each.recovery for each in partitions], unread),
         runs=runs.runs(),
         this_run=this_run,
         upper_bound=_newest_bound(ledger),

@@ -5,7 +5,7 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
+from typing import NamedTuple
 
 from seglake.kafka_log.observation import Observation
 from seglake.kafka_log.offset_ranges import OffsetRange, merged
@@ -19,7 +19,7 @@ from seglake.lake.tables import OBSERVATIONS
 from seglake.log_dirs.discovery import Discovery, check_apart
 from seglake.log_dirs.errors import WrongSourceError
 from seglake.log_tables.coverage import Coverage, with_known_id
-from seglake.log_tables.known_sources import LakeSources, join_source
+from seglake.log_tables.known_sources import LakeSources
 from seglake.log_tables.observation_rows import NewestPlaces, append_observations
 from seglake.pipelines.segment_ingest.announcement import Announcement
 from seglake.pipelines.segment_ingest.committing.concurrent_ranges import concurrent_ranges
@@ -38,6 +38,7 @@ from seglake.pipelines.segment_ingest.planning.second_listing import (
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.segment_ingest.repair.repair import RepairResult, expected_repairs, repair
 from seglake.pipelines.segment_ingest.repair.salvage import salvage
+from seglake.pipelines.segment_ingest.repair.salvaged import Salvaged
 from seglake.pipelines.segment_ingest.replica_conflicts.conflicts import (
     ConflictRows,
     clashes_above,
@@ -51,8 +52,8 @@ from seglake.pipelines.segment_ingest.replica_conflicts.quarantined_tails import
     quarantined_tails,
 )
 from seglake.pipelines.segment_ingest.replica_conflicts.source_check import (
-    check_joined,
     check_source,
+    joined_source,
 )
 from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
 from seglake.pipelines.segment_ingest.report.left_out import LeftOut, left_out_of
@@ -67,7 +68,6 @@ from seglake.pipelines.segment_ingest.round_look import looked
 from seglake.pipelines.segment_ingest.run_context import (
     RunContext,
     ScanContext,
-    is_unjoined,
     list_selected,
     list_sources,
     published,
@@ -76,6 +76,16 @@ from seglake.pipelines.segment_ingest.shorter_notes import shorter_notes
 from seglake.storage.errors import StorageError
 
 _MOST_ROUNDS = 5
+
+
+class _Work(NamedTuple):
+    """What a run did with its sources, and what it did not read of them."""
+
+    rounds: Sequence[RoundResult]
+    repairs: RepairResult
+    salvaged: Salvaged
+    left: LeftOut
+    short: Sequence[ShortLog]
 
 
 def ingest(
@@ -107,28 +117,21 @@ def ingest(
     context = RunContext.begun(
         scan, tables, discovery.source_id, run_id=run_id, after=after, is_dry_run=dry_run
     )
-    scan.reporter.step("opening the lake")
-    check_source(discovery, known, context)
-    added, recovered = _opened(context) if discovery.replicas and not dry_run else ([], ())
-    joined = _joined(discovery, known, context)
+    recovered, notes = _opened(discovery, known, context)
     with Announcement(context, {replica.key.topic for replica in discovery.replicas}) as announced:
-        rounds, unread, short = _ingested(sources, discovery, announced.context)
-        repairs = _repaired(discovery.replicas, rounds, unread, announced.context)
-        salvaged = salvage(announced.context)
-    located = map(scan.storage.locate, sources)
-    left = left_out_of(located, discovery, rounds, {**unread, **repairs.unread}, short)
+        work = _worked(sources, discovery, announced.context)
     facts = RunFacts(
         context=context,
         discovery=discovery,
         recovered_topics=recovered,
-        rounds=rounds,
-        repairs=repairs,
-        left=left,
-        salvaged=salvaged,
-        notes=(*upgrade_notes(added), *joined, *announced.notes),
-        short_logs=short,
+        rounds=work.rounds,
+        repairs=work.repairs,
+        left=work.left,
+        salvaged=work.salvaged,
+        notes=(*notes, *announced.notes),
+        short_logs=work.short,
         now=(now := datetime.now(UTC)),  # not before anything was committed
-        observations=_recorded(rounds, short, left, context, now),
+        observations=_recorded(work, context, now),
         coverage=(coverage := _coverage_after(context)),
         tails=quarantined_tails(coverage, context),
         seconds=round(time.monotonic() - started, 3),
@@ -146,46 +149,31 @@ def _listed(
     return discovery
 
 
-def _opened(context: RunContext) -> tuple[list[str], tuple[str, ...]]:
-    """Make the lake ready: what it lacked, and the topics whose last commit was finished.
+def _opened(
+    discovery: Discovery, known: LakeSources, context: RunContext
+) -> tuple[tuple[str, ...], list[str]]:
+    """Make the lake ready; return the topics whose last commit was finished, and notes.
 
-    Before the work, so that a place that cannot be a lake is an error at once.
+    Before the work, so that a place that cannot be a lake is an error at once. A source that does
+    not belong into the lake is refused before anything is written.
     """
+    context.reporter.step("opening the lake")
+    check_source(discovery, known, context)
+    if context.is_dry_run or not discovery.replicas:
+        return (), joined_source(discovery, known, context)
     is_single_writer = context.settings.write.single_writer
     added = create_missing(context.tables, is_single_writer=is_single_writer)
-    return added, recover(context.tables, context.source_id, after=context.after)
+    recovered = recover(context.tables, context.source_id, after=context.after)
+    return recovered, [*upgrade_notes(added), *joined_source(discovery, known, context)]
 
 
-def _joined(discovery: Discovery, known: LakeSources, context: RunContext) -> list[str]:
-    """Record that a cluster id and a name are one source, and report it.
-
-    Raises:
-        WrongSourceError: another run has since joined one of them with a different one.
-    """
-    cluster_id, source_id = discovery.cluster_id, discovery.source_id
-    if cluster_id is None or not is_unjoined(discovery, known):
-        return []
-    if not context.is_dry_run:
-        check = partial(check_joined, cluster_id, source_id)
-        join_source(context.tables, cluster_id, source_id, check)
-    return [
-        f"cluster {cluster_id} has the logs that this lake has as {source_id}: it goes on under "
-        "that name, and later runs need no --source-id"
-    ]
-
-
-def _recorded(
-    rounds: Sequence[RoundResult],
-    short: Sequence[ShortLog],
-    left: LeftOut,
-    context: RunContext,
-    now: datetime,
-) -> tuple[Observation, ...]:
+def _recorded(work: _Work, context: RunContext, now: datetime) -> tuple[Observation, ...]:
     """Return the run's observation of each partition, and record the changed ones in the lake."""
     context.reporter.step("recording what was observed")
+    rounds, left = work.rounds, work.left
     surveyed = [each for done in rounds for each in done.look.surveyed]
     damage = damage_above_bounds(surveyed, context.storage)
-    seen = observed(rounds, short, damage, left.reasons, context, now)
+    seen = observed(rounds, work.short, damage, left.reasons, context, now)
     if context.is_dry_run:
         return seen.every
     earlier = rounds[0].look.earlier.places
@@ -208,6 +196,15 @@ def _recorded(
 def _coverage_after(context: RunContext) -> Coverage:
     """Return the lake's coverage after the run's commits."""
     return published(context, [])[1] if context.tables.exists() else Coverage([])
+
+
+def _worked(sources: Sequence[str], discovery: Discovery, context: RunContext) -> _Work:
+    """Ingest, repair and salvage."""
+    rounds, unread, short = _ingested(sources, discovery, context)
+    repairs = _repaired(discovery.replicas, rounds, unread, context)
+    located = map(context.storage.locate, sources)
+    left = left_out_of(located, discovery, rounds, {**unread, **repairs.unread}, short)
+    return _Work(rounds, repairs, salvage(context), left, short)
 
 
 def _ingested(

@@ -1,8 +1,9 @@
-"""Whether disks are those of a source that the lake has under another name. Effect: reads."""
+"""Whether disks are those of a source that the lake has under another name. Effect."""
 
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 from seglake.kafka_log.log_identity import difference
@@ -12,7 +13,7 @@ from seglake.log_dirs.discovery import Discovery
 from seglake.log_dirs.errors import WrongSourceError
 from seglake.log_tables.batch_lookup import IngestedBatches
 from seglake.log_tables.coverage import Coverage, with_known_id
-from seglake.log_tables.known_sources import LakeSources
+from seglake.log_tables.known_sources import LakeSources, join_source
 from seglake.pipelines.segment_ingest.planning.isolation import check_isolation
 from seglake.pipelines.segment_ingest.replica_conflicts.log_check import FoundLog, found_logs
 from seglake.pipelines.segment_ingest.run_context import RunContext, is_unjoined, published
@@ -48,7 +49,25 @@ def check_source(discovery: Discovery, known: LakeSources, context: RunContext) 
         _check_others(discovery, known, context)
 
 
-def check_joined(cluster_id: str, source_id: str, joined: Mapping[str, str]) -> None:
+def joined_source(discovery: Discovery, known: LakeSources, context: RunContext) -> list[str]:
+    """Record that a cluster id and a name are one source, and report it.
+
+    Raises:
+        WrongSourceError: another run has since joined one of them with a different one.
+    """
+    cluster_id, source_id = discovery.cluster_id, discovery.source_id
+    if cluster_id is None or not is_unjoined(discovery, known):
+        return []
+    if not context.is_dry_run:
+        check = partial(_check_joined, cluster_id, source_id)
+        join_source(context.tables, cluster_id, source_id, check)
+    return [
+        f"cluster {cluster_id} has the logs that this lake has as {source_id}: it goes on under "
+        "that name, and later runs need no --source-id"
+    ]
+
+
+def _check_joined(cluster_id: str, source_id: str, joined: Mapping[str, str]) -> None:
     """Refuse to join a cluster and a name if another run has joined one of them differently.
 
     Args:

@@ -17,7 +17,6 @@ from seglake.pipelines.recovery import (
     NoLoss,
     PartitionRecovery,
     Recovery,
-    absent_partitions,
     gaps_in,
     losses_of_log,
 )
@@ -67,8 +66,7 @@ def recovery_of(
         for log in seen
         for own in [by_key.get(log.key, [])]
     ]
-    partitions += absent_partitions(places, (each.name for each in partitions))
-    return Recovery(tuple(partitions), tuple(place.reason for place in places))
+    return Recovery.of(partitions, places)
 
 
 def _records(results: Iterable[RangeResult]) -> int:
