@@ -291,6 +291,7 @@ def test_the_command_that_the_summary_names_decodes_as_many_records(
     again = ingested(disks, lake, read=_DEAD)
     assert "nothing new in " in again.to_text()
     assert said_of_tails("25 records at 25 offsets", "orders-0 [20, 45)") in again.to_text()
+    assert "` decodes those that salvaged_records lacks" in again.to_text()
     (finding,) = (
         found
         for each in reported(lake).partitions

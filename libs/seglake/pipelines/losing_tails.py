@@ -103,7 +103,7 @@ def tail_lines(tails: TailsByKind, lake: str) -> list[str]:
         f"{named_gaps({name: tail.gaps for name, tail in found.items()})}"
         for kind, found in tails.items()
     ]
-    command = f"`{decode_command(lake)}` decodes them into salvaged_records"
+    command = f"`{decode_command(lake)}` decodes those that salvaged_records lacks"
     return [*lines[:-1], f"{lines[-1]}; {command}"] if lines else []
 
 

@@ -121,7 +121,7 @@ ADVICE = {
     Need.LOST_TAIL: Advice(
         "Batches of a replica that lost an election are in quarantine",
         "in quarantine, not in records: …",
-        "nothing, or the command here: it decodes them into `salvaged_records`",
+        "nothing, or the command here: it decodes those that `salvaged_records` lacks",
     ),
     Need.NEVER_INGESTED: Advice(
         "Never ingested",
