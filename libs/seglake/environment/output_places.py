@@ -7,7 +7,7 @@ _OPEN_FILES = Path("/proc")  # what /dev/stdout and /dev/fd lead to on Linux
 
 
 def may_be_written(place: str) -> bool:
-    """Whether nothing or a regular file is there.
+    """Return whether nothing or a regular file is there.
 
     Pipes, devices and what this process has open are refused: a file that is put in their place
     removes their name, and a pipe that nobody reads would be waited for without an end.

@@ -129,7 +129,7 @@ def contradiction_note(replica: Replica, taken: LastBatch, found: LastBatch) -> 
 
 
 def lost_to_newer_epoch(taken: LastBatch, found: LastBatch) -> bool:
-    """Whether what the disk has was written by an older leader than what was taken."""
+    """Return whether what the disk has was written by an older leader than what was taken."""
     known = None not in (taken.leader_epoch, found.leader_epoch)
     return known and (found.leader_epoch or 0) < (taken.leader_epoch or 0)
 

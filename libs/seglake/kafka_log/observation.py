@@ -113,7 +113,7 @@ class Observation:
 
     @property
     def says_why_unread(self) -> bool:
-        """Whether `detail` is why nothing is known of the log's end."""
+        """Return whether `detail` is why nothing is known of the log's end."""
         return self.stopped_by in (StoppedBy.REFUSED, StoppedBy.UNREAD)
 
     @property
@@ -169,7 +169,7 @@ class Observation:
         return self == replace(earlier, observed_at=self.observed_at, run_id=self.run_id)
 
     def is_stuck(self, now: datetime, limit: timedelta) -> bool:
-        """Whether the log grows and its bound has not moved for longer than the limit.
+        """Return whether the log grows and its bound has not moved for longer than the limit.
 
         A log that does not grow is a copy, or that of a dead cluster.
         """

@@ -40,7 +40,7 @@ def require_writable(storage: Storage, lake_path: str, folder: str) -> None:
 
 
 def holds_tables(storage: Storage, path: str) -> bool:
-    """Whether a folder is a lake, a table of one, or a whole conversion to Parquet."""
+    """Return whether a folder is a lake, a table of one, or a whole conversion to Parquet."""
     logs = (("_delta_log",), (RECORDS.name, "_delta_log"))
     has_log = any(storage.info(storage.join(path, *names)) is not None for names in logs)
     return has_log or holds_conversion(storage, path)

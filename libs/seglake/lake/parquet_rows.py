@@ -33,7 +33,7 @@ class Within(NamedTuple):
     at_most: int = HIGHEST
 
     def may_hold(self, least: int, greatest: int) -> bool:
-        """Whether a file or row group with such bounds may have a row to be kept."""
+        """Return whether a file or row group with such bounds may have a row to be kept."""
         return least <= self.at_most and greatest >= self.at_least
 
 

@@ -58,14 +58,14 @@ class RunningRun:
         return f"{self.run_id}, on {self.host} since {started:%Y-%m-%d %H:%M} UTC"
 
     def is_on_topics_of(self, other: Self) -> bool:
-        """Whether both may commit the same topics."""
+        """Return whether both may commit the same topics."""
         if self.source_id != other.source_id:
             return False
         shared = not self.topics or not other.topics or {*self.topics} & {*other.topics}
         return bool(shared)
 
     def is_over(self, now_ms: int, here: Self) -> bool:
-        """Whether it has surely ended, or was last seen so long ago that it says nothing.
+        """Return whether it has surely ended, or was last seen so long ago that it says nothing.
 
         A clock that is far ahead of this one would keep a hint for good: it says nothing either.
         """

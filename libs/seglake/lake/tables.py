@@ -31,7 +31,7 @@ class Table(NamedTuple):
     added: frozenset[str] = frozenset()
 
     def serves(self, topic: str) -> bool:
-        """Whether the table takes part in the topic's commits."""
+        """Return whether the table takes part in the topic's commits."""
         return self.topics is None or topic in self.topics
 
     @property

@@ -183,7 +183,7 @@ def _indexed_unit(window: Window, position: int, base_offset: int) -> Unit | Non
 
 
 def is_proved(window: Window, unit: Unit) -> bool:
-    """Whether a unit's checksum holds, when it was met by its header alone."""
+    """Return whether a unit's checksum holds, when it was met by its header alone."""
     if isinstance(unit, MessageRun):
         return True
     bounds = SegmentBounds(unit.first_offset, unit.last_offset + 1, False, 0)

@@ -84,7 +84,7 @@ class Discovery:
 
     @property
     def has_all_topics(self) -> bool:
-        """Whether every folder that may hold a topic could be listed."""
+        """Return whether every folder that may hold a topic could be listed."""
         names = (place.rpartition("/")[2] for place in self.unreadable)
         return all(
             parse_folder_name(place) is not None

@@ -125,7 +125,7 @@ def walk_segment(request: SurveyRequest, window: Window, *, headers_only: bool) 
 
 
 def can_be_believed(found: Collected, window: Window) -> bool:
-    """Whether headers were enough: nothing odd was met, and the checksums hold that matter.
+    """Return whether headers were enough: nothing odd was met, and the checksums hold that matter.
 
     They are those of the last batch, of those that open and close the window and, where there are
     transactions, of the first batch of each open one and of the newest batch: false ones could hold

@@ -62,11 +62,11 @@ class FoundLogDir:
 
     @property
     def is_parent_only(self) -> bool:
-        """Whether it has no broker files, and a partition folder of it was asked for."""
+        """Return whether it has no broker files, and a partition folder of it was asked for."""
         return not (self.is_whole or has_log_dir_files(self.entries))
 
     def has(self, name: str) -> bool:
-        """Whether a folder is one of its partitions, or may be."""
+        """Return whether a folder is one of its partitions, or may be."""
         return name in self.partition_folders or name in self.unreadable
 
 
@@ -116,7 +116,7 @@ def find_sources(
 
 
 def is_refused(error: StorageError) -> bool:
-    """Whether it will be the same another time."""
+    """Return whether it will be the same another time."""
     return isinstance(error, RefusedError | NotFoundError)
 
 
@@ -318,12 +318,12 @@ def _has_partitions(folders: Listings) -> bool:
 
 
 def _is_known(name: str) -> bool:
-    """Whether a broker gives this name to something in a log dir."""
+    """Return whether a broker gives this name to something in a log dir."""
     return any(known_name(Place.LOG_DIR, name, is_folder=of) is not None for of in (False, True))
 
 
 def _is_unused(name: str) -> bool:
-    """Whether a broker keeps a folder of this name that holds no segment."""
+    """Return whether a broker keeps a folder of this name that holds no segment."""
     row = known_name(Place.LOG_DIR, name, is_folder=True)
     return row is not None and row.use is Use.UNUSED
 
@@ -353,7 +353,7 @@ def list_folders(
 
 
 def has_log_dir_files(entries: Iterable[FileInfo]) -> bool:
-    """Whether the files that a broker keeps in a log dir are among these."""
+    """Return whether the files that a broker keeps in a log dir are among these."""
     return any(entry.name in _LOG_DIR_FILES for entry in entries)
 
 

@@ -116,7 +116,7 @@ class Coverage:
         return layers_of(self._rows_of(key)).superseded if self._elections(key) else []
 
     def is_current(self, key: PartitionKey, offset: int, generation: int) -> bool:
-        """Whether no election went against what a generation brought at an offset."""
+        """Return whether no election went against what a generation brought at an offset."""
         return not is_superseded(self._elections(key), offset, generation)
 
     def are_current(

@@ -190,7 +190,7 @@ class TwoSpellingsError(SegmentCodecError):
 
 
 def is_legal_topic(topic: str) -> bool:
-    """Whether Kafka lets a topic have this name."""
+    """Return whether Kafka lets a topic have this name."""
     return _TOPIC.fullmatch(topic) is not None and topic not in {".", ".."}
 
 

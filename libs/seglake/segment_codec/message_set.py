@@ -76,7 +76,7 @@ class Wrapper:
 
     @property
     def is_resolved(self) -> bool:
-        """Whether its neighbours or its messages tell what its header does not."""
+        """Return whether its neighbours or its messages tell what its header does not."""
         return self.false_offset is not None or self.follows is not None
 
     @property

@@ -124,7 +124,7 @@ class RecordBatch:
 
     @property
     def is_sparse(self) -> bool:
-        """Whether it has fewer records than offsets: the cleaner removed some."""
+        """Return whether it has fewer records than offsets: the cleaner removed some."""
         return self.header.record_count <= self.header.last_offset_delta
 
 

@@ -241,7 +241,7 @@ class SegmentWalk:
         return self._unfinished(defect) if is_unflushed else defect
 
     def _is_unflushed(self, position: int) -> bool:
-        """Whether a batch with a wrong checksum may not have been on the disk yet."""
+        """Return whether a batch with a wrong checksum may not have been on the disk yet."""
         bounds, low_offset = self._bounds, self._order.next_offset
         if not bounds.is_last or self._stop != self._window.size_bytes:
             return False
@@ -251,7 +251,7 @@ class SegmentWalk:
         return not is_anything_after and self._end.reaches_end(position, low_offset)
 
     def _is_length_right(self, position: int, size_bytes: int) -> bool:
-        """Whether a damaged batch ends where its length says, judged by the bytes there.
+        """Return whether a damaged batch ends where its length says, judged by the bytes there.
 
         Many bytes look like a header. So an unverified one counts only if no valid batch begins
         before it.

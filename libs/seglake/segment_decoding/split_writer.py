@@ -100,7 +100,7 @@ class SplitWriter:
         self._is_forgotten = True
 
     def is_full_for(self, item: Unit | BatchRun | Defect | Tail) -> bool:
-        """Whether what waits is to be flushed before the item is added."""
+        """Return whether what waits is to be flushed before the item is added."""
         # Damage that comes last may be forgotten.
         if self._pending and not isinstance(self._pending[-1], PendingDefect):
             is_full = self._builder.plain_bytes >= self._settings.decoded_bytes

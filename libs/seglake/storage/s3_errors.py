@@ -46,12 +46,12 @@ _KEYS = "fs.s3a.access.key and fs.s3a.secret.key, or AWS_ACCESS_KEY_ID and AWS_S
 
 
 def no_bucket(error: Exception) -> bool:
-    """Whether what was not found is the bucket."""
+    """Return whether what was not found is the bucket."""
     return "<Code>NoSuchBucket</Code>" in str(error)
 
 
 def is_out_of_range(error: Exception) -> bool:
-    """Whether the store says that an object ends before the bytes asked for."""
+    """Return whether the store says that an object ends before the bytes asked for."""
     return "status code: 416" in str(error)
 
 
@@ -74,12 +74,12 @@ def _kind_of(text: str) -> type[StorageError | StoreSilentError]:
 
 
 def _is_silence(text: str) -> bool:
-    """Whether no answer came; the library has tried again by itself."""
+    """Return whether no answer came; the library has tried again by itself."""
     return _STATUS.search(text) is None and any(word in text for word in _SILENT)
 
 
 def _is_refusal(text: str) -> bool:
-    """Whether the answer will be the same until somebody mends something."""
+    """Return whether the answer will be the same until somebody mends something."""
     if _NO_PATH.search(text) is not None:
         return True
     if any(word in text for word in (*_HALF_A_KEY, _OTHER_REGION_TEXT, _NOT_TRUSTED)):

@@ -34,7 +34,7 @@ class LakeAudit:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was ingested: that proves nothing."""
+        """Return whether nothing was ingested: that proves nothing."""
         return not any(partition.covered for partition in self.partitions)
 
     @property

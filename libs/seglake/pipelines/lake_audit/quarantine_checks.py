@@ -65,12 +65,12 @@ class _Span(NamedTuple):
 
     @property
     def is_damage(self) -> bool:
-        """Whether it is of what was read, and no sound batch of another copy."""
+        """Return whether it is of what was read, and no sound batch of another copy."""
         return self.defect_code != CONFLICT
 
     @property
     def is_resolved(self) -> bool:
-        """Whether it was made good, and not met again by a retake of its offsets."""
+        """Return whether it was made good, and not met again by a retake of its offsets."""
         return self.resolved_at > _NEVER and self.resolved_at >= self.damaged_at
 
     def __str__(self) -> str:

@@ -53,7 +53,7 @@ def split_statements(text: str) -> list[str]:
 
 
 def is_finished(text: str) -> bool:
-    """Whether nothing but space and comments stands behind the last semicolon."""
+    """Return whether nothing but space and comments stands behind the last semicolon."""
     return not _split(text)[1]
 
 
@@ -85,7 +85,7 @@ def require_query(statement: str) -> None:
 
 
 def shows_names(statement: str) -> bool:
-    """Whether it is a SHOW, behind whatever comments."""
+    """Return whether it is a SHOW, behind whatever comments."""
     return _words(statement)[:1] == ["SHOW"]
 
 

@@ -120,7 +120,7 @@ def _of_damage(damage: Damage, seen: Observation | None) -> Iterator[Finding]:
 
 
 def _is_at_end(place: DamagedPlace, seen: Observation | None) -> bool:
-    """Whether the log still ends with this damage."""
+    """Return whether the log still ends with this damage."""
     if seen is None or seen.log_end_offset is None or place.next_offset is not None:
         return False
     start = seen.log_start_offset or 0

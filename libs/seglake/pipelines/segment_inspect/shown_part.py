@@ -78,7 +78,7 @@ class ShownPart:
         return self._part.limit is not None and self._shown >= self._part.limit
 
     def wants_records(self, batch: BatchFound) -> bool:
-        """Whether records of a batch are to be decoded; else they are only counted."""
+        """Return whether records of a batch are to be decoded; else they are only counted."""
         if not self._records or self._part.only_defects or not self._is_in_part(batch):
             return False
         if self._is_full:
@@ -112,7 +112,7 @@ class ShownPart:
             yield last
 
     def _takes(self, finding: Finding) -> bool:
-        """Whether a finding is shown; one that is not, for the limit, is counted."""
+        """Return whether a finding is shown; one that is not, for the limit, is counted."""
         if not self._is_in_part(finding):
             return False
         is_damaged_file = isinstance(finding, FileFound) and finding.damage is not None
@@ -168,7 +168,7 @@ class ShownPart:
 
 
 def _is_held(finding: Finding) -> bool:
-    """Whether a finding is shown only with what follows it."""
+    """Return whether a finding is shown only with what follows it."""
     if isinstance(finding, FileFound):
         return finding.kind in SEGMENT_KINDS and finding.skipped is None
     return isinstance(finding, BatchFound) and finding.decoded is None

@@ -74,7 +74,7 @@ class Wanted:
         return replace(self, offsets=(min(first, OFFSET_MAX), max(following, 0)))
 
     def takes(self, key: PartitionKey) -> bool:
-        """Whether something of a partition is asked for."""
+        """Return whether something of a partition is asked for."""
         return (self.topics is None or key.topic in self.topics) and (
             self.partitions is None or key.partition in self.partitions
         )

@@ -92,7 +92,7 @@ class SelectSettings:
 
     @property
     def has_window(self) -> bool:
-        """Whether only a window of time is wanted."""
+        """Return whether only a window of time is wanted."""
         return self.from_timestamp is not None or self.to_timestamp is not None
 
     def takes_topic(self, topic: str) -> bool:

@@ -167,7 +167,7 @@ def _left(gap: Gap, hidden: Sequence[OffsetRange]) -> Iterator[Gap]:
 
 
 def _is_one(before: Gap, gap: Gap) -> bool:
-    """Whether a gap goes on where the one before it ends."""
+    """Return whether a gap goes on where the one before it ends."""
     is_next = before.next_offset == gap.start_offset
     return is_next and (before.cause, before.detail) == (gap.cause, gap.detail)
 

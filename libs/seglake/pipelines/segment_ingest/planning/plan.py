@@ -79,7 +79,7 @@ class RangePlan:
 
     @property
     def is_end(self) -> bool:
-        """Whether it holds no offset, but stands for damage at the end of the log."""
+        """Return whether it holds no offset, but stands for damage at the end of the log."""
         return self.start_offset == self.next_offset
 
 
@@ -150,7 +150,7 @@ def plan_end(partition: SurveyedPartition, settings: Settings) -> RangePlan | No
 
 
 def _has_end(partition: SurveyedPartition, settings: Settings) -> bool:
-    """Whether a log ends in damage that no range of offsets holds."""
+    """Return whether a log ends in damage that no range of offsets holds."""
     if partition.end_damage is None:
         return False
     ranges = [*partition.covered, *wanted_ranges(partition, settings)]

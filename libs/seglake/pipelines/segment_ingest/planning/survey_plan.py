@@ -18,7 +18,7 @@ _MOST_SNAPSHOTS = 3  # to try: the newest may be damaged
 
 
 def is_due(copies: Sequence[Replica], coverage: Coverage, settings: Settings) -> bool:
-    """Whether the copies of a partition are worth a look.
+    """Return whether the copies of a partition are worth a look.
 
     One that may be chosen may have news, or leader epochs say that one parts from what was taken.
     """

@@ -78,17 +78,17 @@ def unresolved(rows: Iterable[Row]) -> list[Row]:
 
 
 def is_sound_outside(row: Row) -> bool:
-    """Whether the checksum of the quarantined batch holds, so that it fails inside."""
+    """Return whether the checksum of the quarantined batch holds, so that it fails inside."""
     return row["defect_code"] in _SOUND_OUTSIDE
 
 
 def is_inside_batch(row: Row) -> bool:
-    """Whether the quarantined bytes lie inside of a compressed batch of an old format."""
+    """Return whether the quarantined bytes lie inside of a compressed batch of an old format."""
     return row["codec"] is not None and row["magic"] in (0, 1)
 
 
 def is_misplaced(row: Row) -> bool:
-    """Whether only the offsets of the quarantined batch are not believed."""
+    """Return whether only the offsets of the quarantined batch are not believed."""
     return row["defect_code"] in _MISPLACED
 
 

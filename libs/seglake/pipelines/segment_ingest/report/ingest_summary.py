@@ -138,7 +138,7 @@ class Findings:
 
     @property
     def need_a_look(self) -> bool:
-        """Whether a person should look."""
+        """Return whether a person should look."""
         # A tail that lost an election is normal; copies that contradict each other are not.
         is_contradicted = any(
             any(conflict._replace(lost=0)) for conflict in self.conflicts.values()
