@@ -73,7 +73,7 @@ def maintain_dag(lake: Lake) -> DAG:
 
 
 def run_params(lake: Lake, *, audits: bool) -> dict[str, Param]:
-    """What a person may change for one run; not the lake, since pool and asset belong to it."""
+    """Return the params of a run; the lake is none, since pool and asset belong to it."""
     texts = {"type": "array", "items": {"type": "string", "minLength": 1}}
     return {
         "sources": Param(
@@ -177,7 +177,7 @@ def _job(lake: Lake, task_id: str, file_name: str, arguments: Arguments, **more:
 
 
 def _ingest_arguments(lake: Lake, *, by_interval: bool) -> Arguments:
-    """A function for the field: Airflow calls it before the task runs, and shows what it gave."""
+    """Return a function for the field, which Airflow calls before the task, showing the result."""
 
     def arguments(context: Context, jinja_env: object) -> list[str]:
         window = _window(context) if by_interval else None
@@ -188,7 +188,7 @@ def _ingest_arguments(lake: Lake, *, by_interval: bool) -> Arguments:
 
 
 def _audit_arguments(lake: Lake) -> Arguments:
-    """The same for the audit."""
+    """Return a function for the audit's field."""
 
     def arguments(context: Context, jinja_env: object) -> list[str]:
         return audit_arguments(lake, context["params"])
@@ -197,7 +197,7 @@ def _audit_arguments(lake: Lake) -> Arguments:
 
 
 def _maintain_arguments(lake: Lake) -> Arguments:
-    """The same for the maintenance."""
+    """Return a function for the maintenance's field."""
 
     def arguments(context: Context, jinja_env: object) -> list[str]:
         label = context["dag_run"].run_id

@@ -62,7 +62,7 @@ class Lake:
 
     @property
     def identity(self) -> str:
-        """Names the asset, and the pool unless another is given."""
+        """Return the name of the asset, and of the pool unless another is given."""
         return f"seglake_{self.name}" if self.name else "seglake"
 
     @property
@@ -108,7 +108,7 @@ _KINDS: Mapping[object, _Kind] = {  # by the type of the field
 
 
 def lakes() -> tuple[Lake, ...]:
-    """The lakes of the file that SEGLAKE_LAKES names, else of lakes.toml beside this module.
+    """Return the lakes of the file that SEGLAKE_LAKES names, else of lakes.toml beside this module.
 
     Raises:
         LakesFileError: it cannot be read, or something in it is wrong.
@@ -142,7 +142,7 @@ def _lake(table: Mapping[str, object], place: str) -> Lake:
 
 
 def _checked(name: str, value: object, place: str) -> object:
-    """A value as its field holds it; lists become tuples."""
+    """Return a value as its field holds it; lists become tuples."""
     kind = _KINDS[_FIELDS[name].type]
     if not kind.holds(value):
         raise LakesFileError(f"{place}: {name} must be {kind.named}, got {value!r}")

@@ -30,7 +30,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 def settings_of(arguments: argparse.Namespace) -> Settings:
-    """The settings that a command line adds up to: files, then --set, then options.
+    """Return the settings that a command line adds up to: files, then --set, then options.
 
     Raises:
         WrongCallError: a file or an assignment cannot be read, or two options exclude each other.

@@ -12,7 +12,7 @@ from seglake.version import __version__
 def new_parser(
     command: str, *, usage: str, description: str, example: str
 ) -> argparse.ArgumentParser:
-    """A parser of one command; `example` has the options of a call in each line."""
+    """Return a parser of one command; `example` has the options of a call in each line."""
     program = f"seglake {command}"
     examples = example.splitlines()
     calls = "".join(f"\n  {program} {options}" for options in examples)

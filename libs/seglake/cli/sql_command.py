@@ -55,7 +55,7 @@ def _query(arguments: argparse.Namespace) -> int:
 
 
 def _text(arguments: argparse.Namespace) -> str | None:
-    """The statements as they were given; None where a person is to type them."""
+    """Return the statements as they were given; None where a person is to type them."""
     if arguments.query is not None:
         if arguments.file is not None:
             raise WrongCallError("give a statement or --file, not both")
@@ -77,7 +77,7 @@ def _text(arguments: argparse.Namespace) -> str | None:
 
 
 def _statements(text: str, parquet: str | None) -> list[str]:
-    """Each by itself, once it is sure that all of them are queries."""
+    """Return the single statements of a text; raise if one is no query."""
     statements = split_statements(text)
     if not statements:
         raise WrongCallError("there is no statement: give a SELECT")

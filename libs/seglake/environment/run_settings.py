@@ -64,7 +64,7 @@ class SettingOptions(TypedDict, total=False):
 def settings_of(
     options: Mapping[str, object], shown: Callable[[str], str] = lambda name: f"{name}="
 ) -> Settings:
-    """The settings that options add up to.
+    """Return the settings that options add up to.
 
     Args:
         shown: how an error names an option to the caller.

@@ -20,7 +20,7 @@ class GapRanges(NamedTuple):
     ranges: tuple[OffsetRange, ...] = ()
 
     def outside(self, repaired: Sequence[OffsetRange]) -> "GapRanges":
-        """What is left where a repair says something new; its ranges are merged."""
+        """Return the gaps outside of the merged ranges of repairs."""
         if not self.ranges or not repaired:
             return self
         left = [piece for offsets in self.ranges for piece in subtracted_near(offsets, repaired)]
@@ -52,7 +52,7 @@ class GapTally:
 
 
 def ranges_joined(parts: Iterable[GapRanges]) -> GapRanges:
-    """All of them together."""
+    """Return the sum of several gap ranges."""
     listed = [*parts]
     return GapRanges(
         sum(part.gaps for part in listed),
@@ -62,7 +62,7 @@ def ranges_joined(parts: Iterable[GapRanges]) -> GapRanges:
 
 
 def gaps_joined(parts: Iterable[Mapping[Cause, GapRanges]]) -> dict[Cause, GapRanges]:
-    """The gaps of several pieces of a log."""
+    """Return the sums of several mappings of gap ranges, by cause."""
     found: dict[Cause, list[GapRanges]] = {}
     for part in parts:
         for cause, gaps in part.items():

@@ -28,7 +28,7 @@ class LeaderEpochs:
 
     @property
     def last_epoch(self) -> int:
-        """The newest epoch, -1 when none is known."""
+        """Return the newest epoch, -1 when none is known."""
         return self.epochs[-1].epoch if self.epochs else NO_EPOCH
 
     def epoch_at(self, offset: int) -> int | None:
@@ -117,7 +117,7 @@ def _believe(entries: list[EpochStart], fact: EpochStart) -> None:
 
 
 def _rising(seen: Sequence[EpochStart]) -> list[EpochStart]:
-    """The longest part of what was seen whose epochs never fall."""
+    """Return the longest part of what was seen whose epochs never fall."""
     lowest_ends: list[int] = []  # of each length: the index whose epoch is the lowest last one
     previous: list[int] = []
     for index, fact in enumerate(seen):

@@ -54,7 +54,7 @@ def bounds_of(
     policy: ReadPolicy,
     evidence: Sequence[ReplicaEvidence] = (),
 ) -> LogBounds:
-    """The bounds of one replica.
+    """Return the bounds of one replica.
 
     Args:
         surveys: of its last segments, in order.
@@ -141,7 +141,7 @@ def log_start_of(replica: Replica, log_end: int, notes: list[str]) -> int:
 
 
 def _remote_start(replica: Replica, log_start: int) -> int:
-    """A broker's checkpoint has a log start below the first segment for remote logs only.
+    """Return where the log begins in the remote tier; the log start without a tier.
 
     Without a remote tier such an entry is an old one, of before some segments were deleted.
     """

@@ -223,7 +223,7 @@ def moved_logs(
     newest: Mapping[PartitionKey, Observation],
     upper_bound: UpperBound,
 ) -> list[Sequence[Replica]]:
-    """The logs whose end is not listed as it was when it was seen last; see `listing_of`."""
+    """Return the logs whose end is not listed as it was when it was seen last; see `listing_of`."""
     return [
         log
         for log in logs
@@ -233,6 +233,6 @@ def moved_logs(
 
 
 def copy_seen(earlier: Observation, log: Sequence[Replica]) -> Replica:
-    """The replica that an observation tells of, as far as that can be told."""
+    """Return the replica that an observation tells of, as far as that can be told."""
     same = [copy for copy in log if copy.broker_id == earlier.broker_id]
     return same[0] if len(same) == 1 else likely(log)

@@ -80,7 +80,7 @@ class Checkpoints:
 
     @property
     def durable_offset(self) -> int:
-        """Below this a record was proved replicated or synced to disk."""
+        """Return the offset below which records are proved to be replicated or synced to disk."""
         return max(self.high_watermark or 0, self.recovery_point or 0)
 
 
@@ -125,7 +125,7 @@ class Replica:
 
     @property
     def durable_offset(self) -> int:
-        """Below this a record was proved replicated or synced to disk."""
+        """Return the offset below which records are proved to be replicated or synced to disk."""
         return self.checkpoints.durable_offset
 
     def may_be_duplicate_of(self, other: "Replica") -> bool:

@@ -52,7 +52,7 @@ class PartitionChoice:
 
 
 def replicas_by_partition(replicas: Iterable[Replica]) -> list[tuple[Replica, ...]]:
-    """The copies of each partition, by topic and number.
+    """Return the copies of each partition, by topic and number.
 
     Each broker writes its checkpoints a few seconds late, so what one of them proves of the log
     that two copies share counts for both.
@@ -74,7 +74,7 @@ def leading(copies: Sequence[Replica]) -> list[Replica]:
 
 
 def likely(copies: Sequence[Replica]) -> Replica:
-    """The copy that would be read, as far as names and sizes tell."""
+    """Return the copy that would be read, as far as names and sizes tell."""
     return max(
         leading(copies),
         key=lambda copy: (
@@ -190,7 +190,7 @@ def _other(copy: SurveyedReplica, leader_epochs: LeaderEpochs) -> OtherReplica:
 
 
 def _surveyed_epochs(copy: SurveyedReplica) -> LeaderEpochs:
-    """The leader epochs of a copy, by its checkpoint file and by its batches.
+    """Return the leader epochs of a copy, by its checkpoint file and by its batches.
 
     Where damage may hide the end of the log, no epoch of the file is taken for an old one.
     """

@@ -65,7 +65,7 @@ class ShortLog:
 
 
 def end_claim(replica: Replica) -> EndClaim:
-    """The highest offset that the files beside a log prove."""
+    """Return the highest offset that the files beside a log prove."""
     checkpoints = replica.checkpoints
     claims = [
         EndClaim(checkpoints.high_watermark or 0, SideFile.HIGH_WATERMARKS),

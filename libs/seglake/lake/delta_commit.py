@@ -85,7 +85,7 @@ def versions(tables: LakeTables, source_id: str, topics: Iterable[str]) -> dict[
 def published(
     tables: LakeTables, source_id: str, topics: Iterable[str], ledger: Ledger
 ) -> tuple[dict[str, int], list[dict[str, Any]]]:
-    """The published generation of each topic, and then the rows of the ledger.
+    """Return the published generation of each topic, and then the rows of the ledger.
 
     In this order, so that what is planned from an older ledger cannot be committed.
 

@@ -174,7 +174,7 @@ class LakeTables:
         return state
 
     def unchecked_state(self, table: Table) -> TableState:
-        """Return the same, not checked: any version of seglake may have made the table."""
+        """Return a table's newest state, not checked: any version of seglake may have made it."""
         self.check_path()
         state = self._log(table).newest()
         if state is None or not _has_schema(state):

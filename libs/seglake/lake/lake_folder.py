@@ -71,7 +71,7 @@ def entries_of(storage: Storage, folder: str) -> list[FileInfo]:
 
 
 def files_of(storage: Storage, entry: FileInfo) -> list[FileInfo]:
-    """All files of a folder and of those below it, or the one that it is."""
+    """Return all files of a folder and of those below it, or the one that it is."""
     if not entry.is_folder:
         return [entry]
     return [f for below in entries_of(storage, entry.path) for f in files_of(storage, below)]

@@ -16,12 +16,12 @@ _FORMAT, _VERSION = "seglake.format", "seglake.version"
 
 
 def marks() -> dict[str, str]:
-    """The properties of a table that this version makes, or upgrades."""
+    """Return the properties of a table that this version makes, or upgrades."""
     return {_FORMAT: str(FORMAT), _VERSION: __version__}
 
 
 def format_of(properties: Mapping[str, str]) -> int:
-    """The format of a table's lake; of an unreadable one the next, which is refused."""
+    """Return the format of a table's lake; of an unreadable one the next, which is refused."""
     said = properties.get(_FORMAT, "0")
     return int(said) if said.isdecimal() else FORMAT + 1
 

@@ -98,7 +98,7 @@ class ParquetFile:
 
     @property
     def written_bytes(self) -> int:
-        """Bytes of the row groups so far, for a caller that cuts files by size."""
+        """Return bytes of the row groups so far, for a caller that cuts files by size."""
         return 0 if self._output is None else self._output.tell()
 
     def write(self, rows: pa.RecordBatch) -> None:

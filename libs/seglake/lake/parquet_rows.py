@@ -125,7 +125,7 @@ def naming_what_is_no_parquet(path: str) -> Iterator[None]:
 
 
 def with_added(rows: pa.Table, columns: Sequence[str]) -> pa.Table:
-    """Columns of a file, those that a later version added to the table as nulls."""
+    """Return columns of a file, those that a later version added to the table as nulls."""
     for name in columns:
         if name not in rows.column_names:
             kind: Any = ADDED_TYPES[name]

@@ -40,7 +40,7 @@ class RunningRun:
     def here(
         cls, *, run_id: str, source_id: str, topics: Iterable[str], started_at_ms: int
     ) -> Self:
-        """A run of this process."""
+        """Return a run of this process."""
         named = tuple(sorted(topics))
         listed = named if len(named) <= _MOST_TOPICS else ()
         return cls(
@@ -75,7 +75,7 @@ class RunningRun:
 
 
 def hint_path(tables: LakeTables) -> str:
-    """A place for the hint of one run."""
+    """Return a place for the hint of one run."""
     return tables.storage.join(tables.running_folder, f"{uuid.uuid4().hex}{_SUFFIX}")
 
 
@@ -116,7 +116,7 @@ def others_at_work(
 
 
 def _read(tables: LakeTables, path: str) -> RunningRun | None:
-    """The run of a hint; None where it is none of ours, or went meanwhile."""
+    """Return the run of a hint; None where it is none of ours, or went meanwhile."""
     with contextlib.suppress(NotFoundError, ValueError, TypeError):
         run = RunningRun(**json.loads(tables.storage.read_bytes(path)))
         run = replace(run, topics=tuple(run.topics))

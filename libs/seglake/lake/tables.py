@@ -41,7 +41,7 @@ class Table(NamedTuple):
 
     @property
     def file_schema(self) -> pa.Schema:
-        """The columns inside a data file: those that the folder's name does not carry."""
+        """Return the columns inside a data file: those that the folder's name does not carry."""
         return pa.schema([field for field in self.schema if field.name not in self.partition_by])
 
     # Any: columns have values of many types.
@@ -323,6 +323,6 @@ REQUIRED_TABLES = tuple(table for table in TABLES if table.since == 0)
 
 
 def tables_of(topics: Iterable[str]) -> tuple[Table, ...]:
-    """The tables that a commit of these topics goes to, in its order."""
+    """Return the tables that a commit of these topics goes to, in its order."""
     named = list(topics)
     return tuple(table for table in TABLES if any(map(table.serves, named)))

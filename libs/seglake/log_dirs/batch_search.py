@@ -84,7 +84,7 @@ def find_batches(requests: tuple[BatchRequest, ...]) -> list[Answer]:
 
 
 def find_batch(request: BatchRequest) -> Answer:
-    """The first sound batch that ends at or behind the offset; where the log ends if that is
+    """Return the first sound batch that ends at or behind the offset; where the log ends if that is
     before; None where the segment tells neither."""
     try:
         with request.storage.open_reader(request.file.path) as reader:

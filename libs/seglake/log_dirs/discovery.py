@@ -328,7 +328,7 @@ def _replicas(
 
 
 def _with_known_topic_ids(replicas: list[Replica], notes: list[str]) -> list[Replica]:
-    """A folder without an id takes the one that the topic's other folders agree on."""
+    """Return the replicas, completed by the topic id that the topic's other folders agree on."""
     known: dict[str, set[str]] = {}
     for replica in replicas:
         if replica.key.topic_id is not None:

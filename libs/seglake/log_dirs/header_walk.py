@@ -234,7 +234,7 @@ def _note_window(
 
 
 def _first_since(run: BatchRun, newest_ms: NDArray[np.int64], since_ms: int) -> _Edge | None:
-    """The first batch with a record at or after a time."""
+    """Return the first batch with a record at or after a time."""
     since = np.flatnonzero(newest_ms >= since_ms)
     if not len(since):
         return None

@@ -33,7 +33,7 @@ def read_index(storage: Storage, file: SegmentFile, notes: list[str] | None = No
 
 
 def anchors_of(index: OffsetIndex) -> tuple[int, ...]:
-    """The positions that an offset index names as batch starts."""
+    """Return the positions that an offset index names as batch starts."""
     return tuple(entry.position for entry in index.entries)
 
 

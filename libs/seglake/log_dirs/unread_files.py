@@ -127,7 +127,7 @@ def files_with_records(place: Place, listing: Iterable[FileInfo]) -> list[FileIn
 
 
 def unread_files(folder: str, listing: Iterable[FileInfo]) -> list[UnreadFiles]:
-    """The archives and the objects of a remote tier in a folder."""
+    """Return the archives and the objects of a remote tier in a folder."""
     files = [e for e in listing if not e.is_folder and parse_file_name(e.name) is None]
     archives: dict[str, list[FileInfo]] = {}
     for entry in files:
@@ -149,7 +149,7 @@ def segments_of(folder: str, kind: UnreadKind, segments: Sequence[FileInfo]) -> 
 
 
 def compressed_segments(by_name: Mapping[str, FileInfo]) -> tuple[UnreadSegment, ...]:
-    """The segments of a partition folder that are there in a compressed form only."""
+    """Return the segments of a partition folder that are there in a compressed form only."""
     found: dict[int, UnreadSegment] = {}
     plain = {
         file.base_offset
@@ -165,7 +165,7 @@ def compressed_segments(by_name: Mapping[str, FileInfo]) -> tuple[UnreadSegment,
 
 
 def _place(folder: str) -> str:
-    """The partition that a folder is of by its name, or the folder."""
+    """Return the partition that a folder is of by its name, or the folder."""
     parent, _, name = folder.rstrip("/").rpartition("/")
     if parse_folder_name(name) is not None:
         return name

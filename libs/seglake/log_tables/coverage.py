@@ -53,7 +53,7 @@ class Coverage:
 
     @classmethod
     def of(cls, ranges: Iterable[tuple[PartitionKey, OffsetRange]]) -> Self:
-        """A ledger that has these ranges, of runs that saw no transaction end."""
+        """Return a ledger that has these ranges, of runs that saw no transaction end."""
         return cls(
             {
                 "topic": key.topic,
@@ -80,11 +80,11 @@ class Coverage:
         return self._isolations.get(topic)
 
     def topics(self) -> list[str]:
-        """The topics of which something was ingested, sorted."""
+        """Return the topics of which something was ingested, sorted."""
         return sorted(self._isolations)
 
     def partitions(self) -> set[PartitionKey]:
-        """The partitions of which something was ingested."""
+        """Return the partitions of which something was ingested."""
         return {
             self.joined_key(PartitionKey(topic, partition, row["topic_id"]))
             for (topic, partition), rows in self._rows.items()
@@ -96,7 +96,7 @@ class Coverage:
         self._topic_ids.setdefault(topic, [topic_id])
 
     def latest_topic_id(self, topic: str, partition: int) -> str | None:
-        """The topic id of the partition's newest row that has one, else of the topic's."""
+        """Return the topic id of the partition's newest row that has one, else of the topic's."""
         rows = self._rows.get((topic, partition), [])
         named = [row["topic_id"] for row in rows if row["topic_id"] is not None]
         ids = named or self._topic_ids.get(topic, [])
@@ -148,7 +148,7 @@ class Coverage:
         return min(starts, default=OPEN_END)
 
     def winning_epoch(self, key: PartitionKey) -> int | None:
-        """The newest leader epoch that won an election against ingested rows."""
+        """Return the newest leader epoch that won an election against ingested rows."""
         epochs = [row["leader_epoch"] for row in self._elections(key)]
         return max((epoch for epoch in epochs if epoch is not None), default=None)
 
@@ -188,12 +188,12 @@ class Coverage:
         return found
 
     def joined_key(self, key: PartitionKey) -> PartitionKey:
-        """The key with the topic id that rows without one belong to: the topic's first."""
+        """Return the key with the topic id that rows without one belong to: the topic's first."""
         ids = self._topic_ids.get(key.topic)
         return key._replace(topic_id=ids[0]) if key.topic_id is None and ids else key
 
     def key_of(self, row: Mapping[str, Any], topic: str) -> PartitionKey:
-        """The key of a table's row, with the id that it belongs to."""
+        """Return the key of a table's row, with the id that it belongs to."""
         return self.joined_key(PartitionKey(topic, row["partition"], row["topic_id"]))
 
     def same_log_until(
@@ -260,7 +260,7 @@ class Coverage:
         return ended <= written
 
     def _ingested(self, key: PartitionKey) -> list[Mapping[str, Any]]:
-        """The rows of what was ingested, for the first time or anew."""
+        """Return the rows of what was ingested, for the first time or anew."""
         return [row for row in self._rows_of(key) if row["kind"] in INGESTED]
 
     def _has_current_batch(self, key: PartitionKey, row: Mapping[str, Any]) -> bool:
@@ -269,7 +269,7 @@ class Coverage:
         return offset is not None and self.is_current(key, offset, row["generation"])
 
     def _elections(self, key: PartitionKey) -> list[Mapping[str, Any]]:
-        """The rows that say which offsets lost an election."""
+        """Return the rows that say which offsets lost an election."""
         return self._of_log(self._superseding, key)
 
     def _rows_of(self, key: PartitionKey) -> list[Mapping[str, Any]]:
@@ -286,7 +286,7 @@ class Coverage:
 
 
 def with_known_id(replica: Replica, coverage: Coverage) -> Replica:
-    """The copy with the topic id that the ledger knows, where its folder has none."""
+    """Return the copy with the topic id that the ledger knows, where its folder has none."""
     if replica.key.topic_id is not None:
         return replica
     known = coverage.latest_topic_id(replica.key.topic, replica.key.partition)

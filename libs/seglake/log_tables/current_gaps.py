@@ -57,7 +57,7 @@ def not_compacted(rows: pa.Table) -> Iterator[Mapping[str, Any]]:
 def fillable_gaps(
     rows: Iterable[Mapping[str, Any]], coverage: Coverage
 ) -> dict[PartitionKey, list[CurrentGap]]:
-    """The gaps that no later repair re-stated, by partition, in the order of their offsets.
+    """Return the gaps that no later repair re-stated, by partition, in the order of their offsets.
 
     Args:
         rows: of `gaps`, with GAP_COLUMNS.

@@ -18,19 +18,19 @@ class LakeSources:
 
     @cached_property
     def sources(self) -> Collection[str]:
-        """The sources that it has rows of."""
+        """Return the sources that it has rows of."""
         return self._tables.source_ids() if self._tables.exists() else []
 
     @cached_property
     def joined(self) -> Mapping[str, str]:
-        """The source of a cluster id, where that is not the id itself."""
+        """Return the source of a cluster id, where that is not the id itself."""
         if not self._tables.exists():
             return {}
         return _joined_in(self._tables.unchecked_state(CHECKPOINTS).settings)
 
     @property
     def only(self) -> str | None:
-        """The source, if there is exactly one."""
+        """Return the source, if there is exactly one."""
         found = [*self.sources]
         return found[0] if len(found) == 1 else None
 

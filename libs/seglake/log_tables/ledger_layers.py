@@ -46,7 +46,7 @@ class Layers(NamedTuple):
 
 
 def layers_of(rows: Iterable[Row]) -> Layers:
-    """The layers of one partition, of which `rows` are the ledger's, in any order."""
+    """Return the layers of one partition, of which `rows` are the ledger's, in any order."""
     current: list[OffsetRange] = []
     superseded: list[OffsetRange] = []
     for row in sorted(rows, key=_order):

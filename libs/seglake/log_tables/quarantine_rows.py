@@ -46,7 +46,7 @@ def quarantine_row(
     previous_offset: int | None,
     next_offset: int | None,
 ) -> tuple[Any, ...]:
-    """The row's values in the order of the table's columns.
+    """Return the row's values in the order of the table's columns.
 
     Args:
         previous_offset: last sound offset before the damage, None when there is none.
@@ -119,7 +119,7 @@ def gap_row(
     detail: str | None,
     stamp: RowStamp,
 ) -> tuple[Any, ...]:
-    """The row's values in the order of the table's columns."""
+    """Return the row's values in the order of the table's columns."""
     return (
         stamp.source_id,
         key.topic_id,

@@ -162,7 +162,7 @@ def parse_meta_properties(text: bytes) -> BrokerMetadata:
 
 
 def _entries(text: bytes, fields: tuple[str, ...]) -> list[tuple[int, list[bytes]]]:
-    """The numbers and words of the lines after version and count; one word per field."""
+    """Return the numbers and words of the lines after version and count; one word per field."""
     if not text:
         return []
     lines = text.splitlines()
@@ -187,7 +187,7 @@ def _entries(text: bytes, fields: tuple[str, ...]) -> list[tuple[int, list[bytes
 
 
 def _number(raw: bytes, what: str, line_number: int, largest: int) -> int:
-    """A decimal number from 0 to `largest`, without sign or blanks."""
+    """Return a decimal number from 0 to `largest`, without sign or blanks."""
     if _DECIMAL.fullmatch(raw) is None or int(raw) > largest:
         raise CheckpointFileError(
             what=f"expected {what} from 0 to {largest}, found {_shown(raw)}",
@@ -205,12 +205,12 @@ def _number_property(properties: dict[str, Property], key: str) -> int | None:
 
 
 def _text_property(properties: dict[str, Property], key: str) -> str | None:
-    """The value without blanks around it; None when nothing is left."""
+    """Return the value without blanks around it; None when nothing is left."""
     return properties[key].value.strip() or None if key in properties else None
 
 
 def _shown(raw: bytes) -> str:
-    """Bytes for a message: cut short, and printable whatever they are."""
+    """Return bytes for a message: cut short, and printable whatever they are."""
     if raw and not any(raw):
         return f"{len(raw)} zero byte{'s' * (len(raw) > 1)}"
     text = raw.decode("utf-8", errors="replace")

@@ -220,7 +220,7 @@ def parse_file_name(name: str) -> SegmentFileName | None:
 
 
 def usable_swap_logs(names: Iterable[str]) -> tuple[SegmentFileName, ...]:
-    """The `.log.swap` files whose next offsets `plan_swaps` will ask for, by base offset."""
+    """Return the `.log.swap` files whose next offsets `plan_swaps` will ask for, by base offset."""
     return _usable_swap_logs(_segment_files(n for n in names if n.endswith(_SWAP_SUFFIXES)))
 
 
@@ -289,7 +289,7 @@ def _segment_files(names: Iterable[str]) -> list[SegmentFileName]:
 
 
 def _split_limit(files: Sequence[SegmentFileName]) -> int:
-    """The offset from which on `.swap` files belong to an unfinished split."""
+    """Return the offset from which on `.swap` files belong to an unfinished split."""
     cleaned = (file.base_offset for file in files if file.state is FileState.CLEANED)
     return min(cleaned, default=OFFSET_MAX + 1)
 

@@ -81,7 +81,7 @@ class Wrapper:
 
     @property
     def append_time_ms(self) -> int | None:
-        """The time of its messages of magic 1, None if they carry their own."""
+        """Return the time of its messages of magic 1, None if they carry their own."""
         return self.timestamp_ms if self.is_log_append_time else None
 
 

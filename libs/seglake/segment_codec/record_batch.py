@@ -129,7 +129,7 @@ class RecordBatch:
 
 
 def plain_records(batch: RecordBatch, max_bytes: int) -> bytes | memoryview:
-    """The records of a batch, decompressed, not yet parsed.
+    """Return the records of a batch, decompressed, not yet parsed.
 
     Raises:
         DefectError: unsupported_codec, decompression_failed, decompression_limit, or

@@ -28,7 +28,7 @@ _SMALLEST_RECORD_BODY_BYTES = 6
 
 
 def decode(unit: Unit, max_decompressed_bytes: int) -> list[Record]:
-    """The records of one unit that Kafka's consumer gives, control records included.
+    """Return the records of one unit that Kafka's consumer gives, control records included.
 
     Raises:
         DefectError: with the code under which the unit is quarantined.
@@ -92,7 +92,7 @@ def stored_records(
 
 
 def _rising(records: list[Record]) -> list[Record]:
-    """The records whose offsets are above those of all records before them."""
+    """Return the records whose offsets are above those of all records before them."""
     found: list[Record] = []
     for record in records:
         if not found or record.offset > found[-1].offset:

@@ -89,7 +89,7 @@ class SegmentWalk:
         return self._places.hole_count
 
     def items(self, position: int = 0) -> Iterator[Item]:
-        """The items from `position`, a batch start, to the end, in the order of the bytes."""
+        """Yield the items from `position`, a batch start, to the end, in the order of the bytes."""
         self._begin(position)
         for item in self._unplaced(position):
             yield self._placed(item)
@@ -111,7 +111,7 @@ class SegmentWalk:
             position += item.size_bytes
 
     def _placed(self, item: Item) -> Item:
-        """The item, or the defect that its offsets make of it."""
+        """Return the item, or the defect that its offsets make of it."""
         if isinstance(item, Defect | Tail):
             self._places.damage()
             return item
@@ -332,7 +332,7 @@ class SegmentWalk:
     def _defect(
         self, position: int, size_bytes: int, code: DefectCode, detail: str, **claims: int | None
     ) -> Defect:
-        """A defect here; the claims are the fields of `Defect` that may be None."""
+        """Return a defect here; the claims are the fields of `Defect` that may be None."""
         return Defect(
             position=position,
             size_bytes=size_bytes,

@@ -68,7 +68,7 @@ class PendingRun(NamedTuple):
         return bool(is_undecided.any())
 
     def part(self, start: int, stop: int) -> "PendingRun":
-        """The batches [start, stop); at least one."""
+        """Return the batches [start, stop); at least one."""
         if (start, stop) == (0, len(self.run)):
             return self
         return PendingRun(
@@ -79,18 +79,18 @@ class PendingRun(NamedTuple):
         )
 
     def without_data(self) -> "PendingRun":
-        """The same, once the records of its batches were taken."""
+        """Return the run without the records of its batches."""
         return self._replace(run=self.run.without_data())
 
     def columns(self, places: NDArray[np.int64], outcome: RunOutcome | None) -> RunColumns:
-        """What decoding adds to each batch: nothing but to those at `places`."""
+        """Return the columns that decoding adds to the batches at `places`."""
         row_counts, plain_bytes = np.zeros((2, len(self.run)), np.int64)
         if outcome is not None:
             row_counts[places], plain_bytes[places] = outcome.row_counts, outcome.plain_bytes
         return RunColumns(self.states, self.transaction_states, row_counts, plain_bytes)
 
     def units(self) -> Iterator[PendingUnit]:
-        """The same, batch by batch."""
+        """Yield the run batch by batch."""
         of_each = zip(self.states.tolist(), self.transaction_states.tolist(), strict=True)
         for index, (state, transaction_state) in enumerate(of_each):
             yield PendingUnit(

@@ -67,7 +67,7 @@ def _hidden_states(settings: DecodeSettings) -> tuple[TransactionState, ...]:
 
 
 def _claimed_crc(item: Unit | BatchRun | Defect | Tail) -> int | None:
-    """The checksum that the header of what stands here claims, right or not."""
+    """Return the checksum that the header of what stands here claims, right or not."""
     match item:
         case Defect():
             return item.expected_crc
@@ -301,7 +301,7 @@ class SplitDecoder:
             self._writer.add_defect(defect, index)
 
     def _take_above(self, unit: Unit) -> bool:
-        """A batch at or across the end of the range; True when nothing wanted can follow."""
+        """Leave a batch at or across the end of the range; True if no wanted batch can follow."""
         first = self._reached if isinstance(unit, Wrapper) else unit.first_offset
         if first < self._split.range_next:
             self._cut_offset = first

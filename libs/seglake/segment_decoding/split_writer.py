@@ -356,7 +356,7 @@ class SplitWriter:
         stop: int,
         row_count: int,
     ) -> Row:
-        """The row of a batch with the offsets [start, stop)."""
+        """Return the row of a batch with the offsets [start, stop)."""
         unit = pending.unit
         first, count, plain_bytes = facts_of(unit, outcome)
         self._holes.batch(start, stop, pending.segment_index)

@@ -152,7 +152,7 @@ class PartitionSplit:
         return max(self.range_start, self.log_start_offset)
 
     def ceiling(self, last_offset: int, counted_offset: int = 0) -> int:
-        """The end of what is taken of a batch that, by its header, ends with an offset.
+        """Return the end of what is taken of a batch that, by its header, ends with an offset.
 
         Args:
             counted_offset: where it ends if each record that its header counts has an offset. So

@@ -89,7 +89,7 @@ def _is_refusal(text: str) -> bool:
 
 
 def _answer(text: str) -> tuple[str, int | None]:
-    """The store's code, empty where it sent none, and the status of HTTP."""
+    """Return the store's code, empty where it sent none, and the status of HTTP."""
     code, status = _CODE.search(text), _STATUS.search(text)
     return code[1] if code else "", int(status[1]) if status else None
 

@@ -7,7 +7,7 @@ from seglake.segment_codec.transactions import OpenTransaction
 
 
 def age_ms(transaction: OpenTransaction, newest_ms: int | None) -> int | None:
-    """How much older than the newest record a transaction is; None where times are missing."""
+    """Return a transaction's age in ms at the newest record; None without both times."""
     if transaction.timestamp_ms is None or newest_ms is None:
         return None
     return max(newest_ms - transaction.timestamp_ms, 0)

@@ -68,7 +68,7 @@ class Evidence:
         self._damage = tuple(damage)
 
     def next_aborted(self, producer_id: int, offset: int) -> AbortedTransaction | None:
-        """The first abort of a producer at or behind an offset, as the index names it."""
+        """Return the first abort of a producer at or behind an offset, as the index names it."""
         entries = self._aborted.get(producer_id, [])
         index = bisect_left(entries, offset, key=attrgetter("last_offset"))
         return entries[index] if index < len(entries) else None

@@ -74,7 +74,7 @@ class PartitionBatches:
         self.layers = self._current.layers
 
     def sums(self) -> dict[BlockKey, RangeSums]:
-        """The sums of each block that has batches."""
+        """Return the sums of each block that has batches."""
         return self._sums
 
     def _sums_of(self, met: "_Batches") -> dict[BlockKey, RangeSums]:

@@ -112,7 +112,7 @@ def _audit(cell: Cell) -> CellFinding:
 
 
 def _current(ledger: PartitionLedger, rows: pa.Table) -> pa.Table:
-    """The rows of `batches` that no election went against."""
+    """Return the rows of `batches` that no election went against."""
     if not ledger.elections:
         return rows
     is_current = ledger.are_current(numbers(rows, "base_offset"), numbers(rows, "generation"))

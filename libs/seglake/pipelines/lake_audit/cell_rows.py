@@ -42,7 +42,7 @@ class CellReader:
         self.unreadable: list[str] = []
 
     def rows(self, table: str) -> Iterator[tuple[LakePartition, pa.Table]]:
-        """The rows of a table that touch the cell, each group of one partition."""
+        """Yield the rows of a table that touch the cell, each group of one partition."""
         columns = [*_KEY_COLUMNS, *_COLUMNS[table]]
         for path in self._cell.files.get(table, ()):
             try:

@@ -85,7 +85,7 @@ def read_state(tables: LakeTables, pause: Callable[[float], None] = time.sleep) 
 
 
 def _observations(tables: LakeTables) -> Iterator[Row]:
-    """Every row; none where the lake is from before the table."""
+    """Yield every row; none where the lake is from before the table."""
     if tables.has(OBSERVATIONS):
         for rows in newest_rows(tables, OBSERVATIONS, _OBSERVED):
             yield from rows.to_pylist()

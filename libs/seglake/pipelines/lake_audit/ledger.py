@@ -109,7 +109,7 @@ def layers_of(generations: Offsets, refills: Collection[int]) -> Offsets:
 
 
 def look_up(rising: Offsets, wanted: Offsets) -> tuple[Offsets, Flags]:
-    """The first place of each wanted value, and whether it is there."""
+    """Return the first place of each wanted value, and whether it is there."""
     places = np.searchsorted(rising, wanted)
     is_there = np.zeros(len(wanted), np.bool_)
     if len(rising):
@@ -129,7 +129,7 @@ class PartitionLedger:
         return _ledger_blocks(self._pieces())
 
     def whole_blocks(self) -> LedgerBlocks:
-        """The same uncut: the sums of the ledger are of these."""
+        """Return the uncut ranges of each generation, which the ledger's sums are of."""
         return _ledger_blocks(self._by_generation())
 
     def covered(self) -> Blocks:
@@ -142,7 +142,7 @@ class PartitionLedger:
 
     @property
     def elections(self) -> tuple[LedgerRange, ...]:
-        """The ranges that were taken away from smaller generations."""
+        """Return the ranges that were taken away from smaller generations."""
         return tuple(each for each in self.ranges if each.kind == RangeKind.SUPERSEDED)
 
     @property
@@ -180,7 +180,7 @@ class PartitionLedger:
 
 
 def _cut(whole: _Piece, elections: Iterable[LedgerRange]) -> Iterator[_Piece]:
-    """A range in pieces that elections have taken whole or not at all.
+    """Yield a range in pieces that elections have taken whole or not at all.
 
     Where one begins inside of what another has taken already, a row may lie across its edge.
     """
@@ -222,7 +222,7 @@ def first_topic_ids(rows: Iterable[Row]) -> dict[tuple[str, str], str]:
 
 
 def rows_by_partition(rows: Iterable[Row], first_ids: FirstIds) -> dict[LakePartition, list[Row]]:
-    """The ledger's rows of each partition, in the order of their offsets."""
+    """Return the ledger's rows of each partition, in the order of their offsets."""
     found: dict[LakePartition, list[Row]] = {}
     for row in sorted(rows, key=lambda row: (row["start_offset"], row["generation"])):
         found.setdefault(_partition_of(row, first_ids), []).append(row)
@@ -244,7 +244,7 @@ def unread_places(rows: Iterable[Row]) -> list[Row]:
 
 
 def newest_by_partition(rows: Iterable[Row], first_ids: FirstIds) -> dict[LakePartition, Row]:
-    """The row of `observations` of each partition that is the newest."""
+    """Return the row of `observations` of each partition that is the newest."""
     found: dict[LakePartition, Row] = {}
     for row in rows:
         if row["partition"] is None:

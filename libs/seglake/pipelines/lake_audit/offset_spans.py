@@ -29,7 +29,7 @@ class Spans(NamedTuple):
 
 
 def span_problems(spans: Spans, covered: Blocks, cell: tuple[int, int]) -> list[Problem]:
-    """Offsets that no span or two spans account for, of what is covered inside a cell.
+    """Return offsets that no span or two spans account for, of what is covered inside a cell.
 
     Args:
         spans: each counts in the covered range where it ends, from that range's start.

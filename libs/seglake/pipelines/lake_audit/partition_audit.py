@@ -92,7 +92,7 @@ class PartitionAudit:
 
     @property
     def covered_offsets(self) -> int:
-        """The left side of the equation."""
+        """Return the left side of the equation."""
         return sum(stop - start for start, stop in self.covered)
 
     @property
@@ -192,7 +192,7 @@ def _cell_problems(findings: Sequence[PartitionFinding], *, is_settled: bool) ->
 
 
 def _shown(findings: Iterable[PartitionFinding]) -> tuple[ShownGap, ...]:
-    """The gaps that say most."""
+    """Return the gaps that say most."""
     shown = sorted(
         (gap for finding in findings for gap in finding.shown_gaps),
         key=lambda gap: (RANKS.get(gap.cause, -1), gap.start_offset),
@@ -203,7 +203,7 @@ def _shown(findings: Iterable[PartitionFinding]) -> tuple[ShownGap, ...]:
 def _joined(
     blocks: LedgerBlocks, sums: Mapping[BlockKey, RangeSums], *, is_current: bool
 ) -> RangeSums:
-    """The sums over all blocks that count, or over all that lost an election."""
+    """Return the sums over all blocks that count, or over all that lost an election."""
     chosen = np.flatnonzero(blocks.is_current == is_current).tolist()
     found = (sums.get(blocks.key(index), RangeSums()) for index in chosen)
     return reduce(RangeSums.joined, found, RangeSums())
@@ -214,7 +214,7 @@ def _spans(rows: Iterable[Row]) -> list[OffsetRange]:
 
 
 def _ledger_problems(rows: Sequence[Row], coverage: Coverage) -> Iterator[Problem]:
-    """Ranges of the ledger that contradict each other."""
+    """Yield ranges of the ledger that contradict each other."""
     covered = merged(_spans(row for row in rows if row["kind"] in INGESTED))
     repairs = _spans(row for row in rows if row["kind"] in FILLS)
     outside = [
@@ -236,7 +236,7 @@ def _ledger_problems(rows: Sequence[Row], coverage: Coverage) -> Iterator[Proble
 def _sum_problems(
     ledger: PartitionLedger, rows: Sequence[Row], sums: Mapping[BlockKey, RangeSums]
 ) -> Iterator[Problem]:
-    """Each range of the ledger against the rows that its own commit brought."""
+    """Yield each range of the ledger against the rows that its own commit brought."""
     whole, cut = ledger.whole_blocks(), ledger.blocks()
     of_blocks: dict[int, RangeSums] = {}
     for piece, place in enumerate(whole.index_of(cut.starts, cut.generations).tolist()):
@@ -295,7 +295,7 @@ def _differences(rows: Sequence[Row], found: RangeSums) -> Iterator[tuple[str, A
 def _byte_differences(
     rows: Sequence[Row], totals: RangeSums, quarantine: QuarantineSums
 ) -> Iterator[str]:
-    """Bytes and damage, which belong to a partition and not to offsets."""
+    """Yield bytes and damage, which belong to a partition and not to offsets."""
     size_bytes = sum(int(row["bytes"] or 0) for row in rows)
     spans = sum(int(row["quarantined_batches"] or 0) for row in rows)
     if size_bytes != totals.batch_bytes + quarantine.size_bytes:

@@ -59,7 +59,7 @@ class Problem:
 
 
 def problem(kind: ProblemKind, count: int, examples: Iterable[str]) -> list[Problem]:
-    """The problem in a list, cut to a few examples; nothing when the count is 0."""
+    """Return the problem in a list, cut to a few examples; nothing when the count is 0."""
     if not count:
         return []
     return [Problem(kind, count, tuple(islice(examples, _MOST_EXAMPLES)))]
@@ -68,7 +68,7 @@ def problem(kind: ProblemKind, count: int, examples: Iterable[str]) -> list[Prob
 def problem_at(
     kind: ProblemKind, rows: "NDArray[Any]", named: Callable[[int], str]
 ) -> list[Problem]:
-    """The problem of some rows, of which `rows` has the indexes or a flag each."""
+    """Return the problem of some rows, of which `rows` has the indexes or a flag each."""
     indexes = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
     return problem(kind, len(indexes), (named(index) for index in indexes.tolist()))
 

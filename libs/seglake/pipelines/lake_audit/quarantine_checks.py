@@ -170,7 +170,7 @@ class Damage:
         return result
 
     def near(self, start: int, stop: int) -> list[str]:
-        """The damage that may hide these offsets, for a person."""
+        """Return the damage that may hide these offsets, for a person."""
         return [
             str(span)
             for span in self._sorted

@@ -90,7 +90,7 @@ class PartitionRecords:
         np.maximum.at(self._newest_ms, blocks[has_time], times[has_time])
 
     def sums(self) -> dict[BlockKey, RangeSums]:
-        """The sums of each block that has records."""
+        """Return the sums of each block that has records."""
         found = {}
         for index in np.flatnonzero(self._counts).tolist():
             has_time = self._oldest_ms[index] != HIGHEST
@@ -117,7 +117,7 @@ class PartitionRecords:
         return BatchRuns(bases[firsts], lasts - firsts + 1, offsets[firsts], offsets[lasts])
 
     def problems(self) -> list[Problem]:
-        """Offsets that come twice, and rows that no range of the ledger covers."""
+        """Return offsets that come twice, and rows that no range of the ledger covers."""
         offsets = np.sort(_whole(self._offsets))
         twice = np.unique(offsets[1:][offsets[1:] == offsets[:-1]])
         return [

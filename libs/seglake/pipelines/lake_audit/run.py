@@ -170,7 +170,7 @@ def _is_damage_alone(audit: PartitionAudit) -> bool:
 
 
 def _empty_lake(state: LakeState) -> Iterable[str]:
-    """A lake without a row in its ledger is not proved."""
+    """Yield the problem of a lake without a row in its ledger."""
     if state.rows:
         return
     begun = state.begun or any(snapshot.files for snapshot in state.snapshots.values())

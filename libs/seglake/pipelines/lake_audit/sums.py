@@ -31,7 +31,7 @@ class RangeSums(NamedTuple):
 
     @property
     def accounted(self) -> int:
-        """The right side of the equation."""
+        """Return the right side of the equation."""
         return self.records + self.other_span + self.lacking + self.gap_span
 
     def joined(self, other: Self) -> "RangeSums":

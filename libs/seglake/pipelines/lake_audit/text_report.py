@@ -150,7 +150,7 @@ def _equation(audit: PartitionAudit) -> str:
 
 
 def _gap_lines(audit: PartitionAudit) -> Iterator[str]:
-    """The gaps that are no routine; what the cleaner leaves is only counted."""
+    """Yield the gaps that are no routine; what the cleaner leaves is only counted."""
     shown = [gap for gap in audit.shown_gaps if gap.cause != GapCause.COMPACTED][:_MOST_GAPS]
     for gap in shown:
         evidence = f": {gap.evidence}" if gap.evidence else ""

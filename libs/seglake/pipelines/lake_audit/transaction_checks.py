@@ -99,7 +99,7 @@ class PartitionTransactions:
         self._run_lasts = reached[np.append(is_start, True)[1:]]
 
     def problems(self) -> list[Problem]:
-        """Transactions of which another end is in this cell."""
+        """Return transactions of which another end is in this cell."""
         events, end = self._events, self._end
         other = ~events.is_marker & self._has_end & (events.is_commit != events.is_commit[end])
         other &= self._runs_of(events.bases) == self._runs_of(events.bases[end])
@@ -140,7 +140,7 @@ class PartitionTransactions:
 
 
 def across_cells(cells: Iterable[CellEnds]) -> list[Problem]:
-    """Transactions that ended in a later cell, and otherwise than they say.
+    """Return transactions that ended in a later cell, and otherwise than they say.
 
     Args:
         cells: of one partition, in the order of their offsets.
@@ -179,7 +179,7 @@ def _ended(rows: pa.Table, column: str, wanted: Container[str | None]) -> tuple[
 
 
 def _joined(parts: list[_Events], cell: tuple[int, int]) -> _Events:
-    """All that begins in the cell, by producer and offset."""
+    """Return all that begins in the cell, by producer and offset."""
     nothing, none = np.zeros(0, np.int64), np.zeros(0, np.bool_)
     columns = zip(_Events(nothing, nothing, nothing, none, none), *parts, strict=True)
     events = _Events._make(np.concatenate(column) for column in columns)

@@ -71,7 +71,7 @@ class MaintainSummary:
         return json.dumps({**asdict(self), "exit_code": self.exit_code}, sort_keys=True)
 
     def to_text(self) -> str:
-        """A line for each table that something was done to."""
+        """Return a line for each table that something was done to."""
         lines = [f"{self._headline()} ({self.seconds:.1f} s)"]
         lines += [f"{table.table}: {done}" for table in self.tables if (done := self._done(table))]
         if self.scratch_files:

@@ -44,7 +44,7 @@ def internal(topic: str, offset: str = "{table}.record_offset") -> _Place:
 
 
 def current(table: str, place: _Place) -> str:
-    """The rows of a table that no election went against."""
+    """Return the rows of a table that no election went against."""
     return _joined("ANTI", table, place)
 
 

@@ -218,6 +218,6 @@ def _advice(error: duckdb.Error, statement: str) -> str:
 
 
 def _paragraph(error: Exception) -> str:
-    """The message without the lines that point into the statement."""
+    """Return the message without the lines that point into the statement."""
     lines = str(error).partition("\nLINE ")[0].splitlines()
     return " ".join(line.strip() for line in lines if line.strip())

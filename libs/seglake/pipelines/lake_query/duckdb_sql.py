@@ -33,7 +33,7 @@ def is_plain(path: str) -> bool:
 
 
 def below(path: str, folder: str) -> str:
-    """The name of a file below the folder for whom `storage_files` serves."""
+    """Return the name of a file below the folder for whom `storage_files` serves."""
     return f"{SCHEME}://{posixpath.relpath(path, folder)}"
 
 
@@ -73,7 +73,7 @@ def view_of_files(table: Table, paths: Iterable[str], topics: Callable[[], Itera
 
 
 def no_rows(table: Table) -> str:
-    """The name of a relation that has a table's columns and nothing in them."""
+    """Return the name of a relation that has a table's columns and nothing in them."""
     return f"no_rows_of_{table.name}"
 
 

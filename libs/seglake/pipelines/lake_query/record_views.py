@@ -92,7 +92,7 @@ class Dialect(Enum):
 
     @property
     def texts(self) -> str:
-        """The columns `key_text` and `value_text`."""
+        """Return the columns `key_text` and `value_text`."""
         text = self.value[0]
         return (
             f"{text.format(column='key')} AS key_text, {text.format(column='value')} AS value_text"
@@ -116,7 +116,7 @@ class Dialect(Enum):
 
 
 def readable_records(dialect: Dialect) -> str:
-    """The records, with text and JSON where the bytes are such."""
+    """Return the records, with text and JSON where the bytes are such."""
     return f"""\
 WITH texts AS (
   SELECT *, {dialect.texts}
@@ -127,7 +127,7 @@ FROM texts"""
 
 
 def latest_records(dialect: Dialect) -> str:
-    """The newest record of each key of each partition, if it is no tombstone."""
+    """Return the newest record of each key of each partition, if it is no tombstone."""
     return f"""\
 WITH ranked AS (
   SELECT *, row_number() OVER (

@@ -71,7 +71,7 @@ def spark_tables(database: str | None, lake: str) -> Iterator[str]:
 
 
 def spark_views(lake: str, topics: Collection[str]) -> Iterator[str]:
-    """The views upon the tables of the current database."""
+    """Yield the views upon the tables of the current database."""
     made_by = f"TBLPROPERTIES ('{LAKE_PROPERTY}' = '{escaped(lake)}')"
     for name, text in VIEWS.items():
         yield f"CREATE OR REPLACE VIEW {name}\n{made_by} AS\n{text}"
@@ -86,6 +86,6 @@ def no_view(name: str) -> str:
 
 
 def catalog_of(database: str) -> str | None:
-    """The catalog that a database names; None for Spark's own."""
+    """Return the catalog that a database names; None for Spark's own."""
     catalog, dot, _ = database.rpartition(".")
     return catalog if dot and catalog.casefold() != "spark_catalog" else None

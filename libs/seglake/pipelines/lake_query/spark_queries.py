@@ -48,7 +48,7 @@ class SparkQueries:
         self._lake = lake
 
     def answer(self, statement: str) -> Answer:
-        """The whole answer, in the driver's memory.
+        """Return the whole answer, in the driver's memory.
 
         Raises:
             WrongQueryError: Spark does not understand the statement, or it would write.
@@ -142,7 +142,7 @@ def _refuse_writes(session: SparkSession, text: str) -> None:
 
 
 def _nodes(plan: JavaObject) -> Iterator[JavaObject]:
-    """The plan and everything below it."""
+    """Yield the plan and everything below it."""
     yield plan
     children = plan.children()
     for index in range(children.size()):

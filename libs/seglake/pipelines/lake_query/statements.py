@@ -42,13 +42,13 @@ class Token(NamedTuple):
 
 
 def tokens(text: str) -> Iterator[Token]:
-    """All of a text, piece by piece."""
+    """Yield the tokens of a text, which together are the whole text."""
     for found in _TOKEN.finditer(text):
         yield Token(found.lastgroup or "other", found[0])
 
 
 def split_statements(text: str) -> list[str]:
-    """The statements between semicolons, without those that hold nothing."""
+    """Return the statements between semicolons, without those that hold nothing."""
     return _split(text)[0]
 
 
@@ -58,7 +58,7 @@ def is_finished(text: str) -> bool:
 
 
 def _split(text: str) -> tuple[list[str], bool]:
-    """The statements, and whether the last one lacks its semicolon."""
+    """Return the statements, and whether the last one lacks its semicolon."""
     statements: list[str] = []
     pieces: list[str] = []
     has_content = False
@@ -105,7 +105,7 @@ def _explained(words: list[str]) -> list[str]:
 
 
 def refused(kind: str) -> WrongQueryError:
-    """The error for a statement that does more than read."""
+    """Return the error for a statement that does more than read."""
     return WrongQueryError(
         f"`seglake sql` only reads, and does not run {kind}: give a SELECT, WITH, SHOW,"
         " DESCRIBE or EXPLAIN"

@@ -146,7 +146,7 @@ class ReplaySummary:
         return json.dumps(facts, sort_keys=True)
 
     def to_text(self, *, is_verbose: bool = False) -> str:
-        """A few lines, the most important first; if verbose, all that a dry run plans."""
+        """Return a few lines, the most important first; if verbose, all that a dry run plans."""
         lines = [f"{self._headline()} ({self.seconds:.1f} s)"]
         lines += shown_plan("would be filled", self.planned_fills, is_verbose=is_verbose)
         lines += shown_left_in_copies(self.left_in_copies)

@@ -142,7 +142,7 @@ ADVICE = {
 
 
 def command_for(need: Need, lake: str, keys: Iterable[PartitionKey]) -> str | None:
-    """The command that mends some partitions, to be copied; None where there is none."""
+    """Return the command that mends some partitions, to be copied; None where there is none."""
     topics = sorted({key.topic for key in keys})
     named = ["--topics", *topics] if len(topics) <= _MOST_TOPICS else []
     if any(is_internal_topic(topic) for topic in topics):

@@ -53,7 +53,7 @@ class Ledger:
         return LogName(source_id, self.coverage(source_id).joined_key(key))
 
     def run_of(self, attempt_id: str) -> str | None:
-        """The run of an attempt; None where its commit is not in the ledger yet."""
+        """Return the run of an attempt; None where its commit is not in the ledger yet."""
         return self._run_ids.get(attempt_id)
 
     def has_generation(self, source_id: str, topic: str, generation: int) -> bool:

@@ -38,7 +38,7 @@ _EXITS = {
 
 
 def to_html(report: LakeReport) -> bytes:
-    """The page."""
+    """Return the page."""
     loader = PackageLoader("seglake", "pipelines/lake_report/page")
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True
@@ -75,7 +75,7 @@ def to_html(report: LakeReport) -> bytes:
 
 
 def _policy(scripts: list[str], styles: list[str]) -> str:
-    """The Content-Security-Policy: no place but this page, no script and style but these."""
+    """Return the Content-Security-Policy: no place but this page, no script and style but these."""
     by_kind = {"script-src": scripts, "style-src": styles}
     allowed = [f"{kind} {' '.join(map(_hash, texts))}" for kind, texts in by_kind.items()]
     nothing = [f"{kind} 'none'" for kind in ("default-src", "base-uri", "form-action")]
@@ -89,7 +89,7 @@ def _hash(text: str) -> str:
 
 # Object: rows of the template.
 def _needs(report: LakeReport) -> list[dict[str, object]]:
-    """Each need that there is, with its partitions: those to look at first."""
+    """Return each need that there is, with its partitions: those to look at first."""
     found: dict[Need, list[PartitionReport]] = {}
     for each in report.partitions:
         for finding in each.findings:

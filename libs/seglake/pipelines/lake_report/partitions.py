@@ -43,7 +43,7 @@ def partition_reports(
     now: datetime,
     stuck_after: timedelta | None,
 ) -> tuple[PartitionReport, ...]:
-    """Every partition that the tables know, those that need a look first.
+    """Return every partition that the tables know, those that need a look first.
 
     Args:
         told: what a run says of partitions, by their names.

@@ -113,7 +113,7 @@ def _rows(
 def _newest(
     tables: LakeTables, ledger: Ledger, runs: RunTally, places: dict[str, NewestPlaces]
 ) -> dict[LogName, Observation]:
-    """Each partition as it was seen last, after all that was seen went into the tally."""
+    """Return each partition as it was seen last, after all that was seen went into the tally."""
     found: dict[LogName, Observation] = {}
     for source_id, observation in every_observation(tables, ledger.coverage, places):
         log = LogName(source_id, observation.key)

@@ -154,7 +154,7 @@ class RetakeSummary:
         return json.dumps(facts, sort_keys=True)
 
     def to_text(self) -> str:
-        """A few lines, the most important first."""
+        """Return a few lines, the most important first."""
         lines = [f"{self._headline()} ({self.seconds:.1f} s)"]
         lines += _listed("to be retaken", self.planned)
         lines += _listed("retaken", self.retaken)

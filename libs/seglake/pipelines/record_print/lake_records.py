@@ -276,7 +276,7 @@ def _in_order(part: _Part) -> Iterator[pa.Table]:
 
 
 def _kept(rows: pa.Table, part: _Part) -> pa.Table:
-    """The rows that count, with the columns that are printed."""
+    """Return the rows that count, with the columns that are printed."""
     ledger, key = part.ledger, part.key
     generations = numbers(rows, "generation")
     keep = ledger.coverage.are_current(key, numbers(rows, "offset"), generations)
@@ -300,7 +300,7 @@ def _is_one_of(rows: pa.Table, column: str, wanted: Sequence[str | None]) -> Any
 
 
 def _cut(waiting: Sequence[pa.Table], stop: int) -> tuple[list[pa.Table], list[pa.Table]]:
-    """The rows below an offset, in order, and those that wait."""
+    """Return the rows below an offset, in order, and those that wait."""
     whole = pa.concat_tables(waiting) if waiting else None
     if whole is None or not whole.num_rows:
         return [], []

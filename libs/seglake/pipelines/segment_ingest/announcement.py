@@ -26,7 +26,7 @@ class Announcement:
 
     @property
     def context(self) -> RunContext:
-        """The run's context, which announces it before it works."""
+        """Return the run's context, which announces it before it works."""
         return replace(self._context, announce=self._make)
 
     def __enter__(self) -> "Announcement":

@@ -341,7 +341,7 @@ def _executed(
 
 
 def _unread(partitions: Sequence[SurveyedPartition]) -> dict[str, str]:
-    """The partitions with a segment that could not be read, with the reason."""
+    """Return the partitions with a segment that could not be read, with the reason."""
     return {
         str(partition.key): f"{partition.key}: {partition.unread_reason}"
         for partition in partitions

@@ -66,7 +66,7 @@ class RunContext:
         after: Callable[[str], None],
         is_dry_run: bool = False,
     ) -> Self:
-        """A run that begins now; without a label it gets one."""
+        """Return a run that begins now; without a label it gets one."""
         return cls(
             scan=scan,
             tables=tables,
@@ -79,7 +79,7 @@ class RunContext:
         )
 
     def with_isolation(self, isolation: Isolation) -> Self:
-        """The same for topics that were ingested with this isolation, and keep it."""
+        """Return the context for topics that were first ingested with an isolation."""
         settings = self.settings
         settings = replace(settings, read=replace(settings.read, isolation=isolation))
         return replace(self, scan=replace(self.scan, settings=settings))
@@ -109,7 +109,7 @@ def list_sources(
     unnamed_id: str | None = None,
     known: KnownSources = _NO_SOURCES,
 ) -> Discovery:
-    """The partitions of the sources that the settings select; see `discover`."""
+    """Return the partitions of the sources that the settings select; see `discover`."""
     settings = scan.settings
     return discover(
         sources,

@@ -52,12 +52,12 @@ class BatchFound(NamedTuple):
 
     @property
     def codec(self) -> str | None:
-        """The codec's name; None for ids that Kafka has not given out."""
+        """Return the codec's name; None for ids that Kafka has not given out."""
         return codec_name(self.unit)
 
     @property
     def base_offset(self) -> int | None:
-        """The first offset; None for a damaged wrapper, whose header has only the last."""
+        """Return the first offset; None for a damaged wrapper, whose header has only the last."""
         if self.decoded is not None:
             return self.decoded.first_offset
         return None if isinstance(self.unit, Wrapper) else self.unit.first_offset
@@ -86,7 +86,7 @@ class BatchFound(NamedTuple):
         return None if self.decoded is None else self.decoded.control_type
 
     def columns(self) -> dict[str, Any]:
-        """The columns of `batches` that need no run, and `valid`."""
+        """Return the columns of `batches` that need no run, and `valid`."""
         columns = {
             **self.origin._asdict(),
             **self.header._asdict(),
@@ -113,7 +113,7 @@ class DefectFound(NamedTuple):
     next_offset: int | None = None
 
     def columns(self) -> dict[str, Any]:
-        """The columns of `quarantine` that need no run."""
+        """Return the columns of `quarantine` that need no run."""
         columns = {
             **self.origin._asdict(),
             **damage_columns(self.defect, self.raw),
@@ -134,7 +134,7 @@ def claimed_batch(
 def damage(
     defect: Defect, origin: Origin, previous_offset: int | None, reader: Reader
 ) -> tuple[BatchFound | None, DefectFound]:
-    """A defect, and what its header claims if it is one whole batch.
+    """Return a defect, and what its header claims if it is one whole batch.
 
     Args:
         previous_offset: the last valid one in front of the damage, None if there is none.

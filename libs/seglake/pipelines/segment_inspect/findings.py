@@ -28,7 +28,7 @@ class FileFound:
 
     @property
     def name(self) -> str:
-        """The last part of the path."""
+        """Return the last part of the path."""
         return self.path.rsplit("/", 1)[-1]
 
     @property

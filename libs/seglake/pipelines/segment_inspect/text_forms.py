@@ -14,7 +14,7 @@ _MOST_SHOWN_BYTES = 160
 
 
 def time_text(time_ms: int | None) -> str:
-    """A time in UTC; the raw number where the year has not four digits, '-' for none."""
+    """Return a time in UTC; the raw number where the year has not four digits, '-' for none."""
     if time_ms is None or time_ms == -1:
         return "-"
     if not _EARLIEST_MS <= time_ms <= _LATEST_MS:
@@ -24,7 +24,7 @@ def time_text(time_ms: int | None) -> str:
 
 
 def payload_text(data: bytes | None) -> str:
-    """A key or value: quoted text where it is text, else hex; long ones are cut."""
+    """Return a key or value: quoted text where it is text, else hex; long ones are cut."""
     if data is None:
         return "null"
     shown = data[:_MOST_SHOWN_BYTES]
@@ -89,13 +89,13 @@ def record_text(record: Record, *, with_payload: bool) -> str:
 
 
 def counts_text(counts: Mapping[str, int]) -> str:
-    """Names with their counts, the most frequent first."""
+    """Return names with their counts, the most frequent first."""
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return ", ".join(f"{name} {count}" for name, count in ordered) or "none"
 
 
 def entry_text(fields: dict[str, object]) -> str:
-    """An entry of an index or side file on one line."""
+    """Return an entry of an index or side file on one line."""
     return "  ".join(_field_text(name, value) for name, value in fields.items())
 
 

@@ -82,7 +82,7 @@ class Totals:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
     def columns(self) -> dict[str, Any]:
-        """The counts by their names."""
+        """Return the counts by their names."""
         values = {column.name: getattr(self, column.name) for column in fields(self)}
         counters = {name: dict(values[name]) for name in ("codecs", "defects", "tails")}
         return {**values, **counters}

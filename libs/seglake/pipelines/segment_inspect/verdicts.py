@@ -40,7 +40,7 @@ class ValidBatch(NamedTuple):
 
 
 def judged(items: Iterable[Item]) -> Iterator[ValidBatch | Defect | Tail]:
-    """The items of a walk, in their order, with every batch decoded.
+    """Yield the items of a walk, in their order, with every batch decoded.
 
     Reads ahead by one group: at most _GROUP_UNITS batches or about _GROUP_BYTES decompressed.
     """

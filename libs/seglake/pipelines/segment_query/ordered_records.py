@@ -140,7 +140,7 @@ def _between_damage(
 
 
 def _by_offset(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """The rows in order; on a damaged disk batches may have changed places."""
+    """Return the rows in order; on a damaged disk batches may have changed places."""
     offsets: NDArray[np.int64] = rows.column("offset").to_numpy()
     is_ordered = bool((offsets[1:] > offsets[:-1]).all())
     return rows if is_ordered else rows.take(offsets.argsort())
@@ -173,7 +173,7 @@ def _chosen(discovery: Discovery, wanted: Wanted, storage: Storage) -> Separated
 
 
 def _split_up(sources: Sequence[str], storage: Storage) -> tuple[list[str], _Segments]:
-    """The sources, or the partition folders of segments and which segments these are."""
+    """Return the sources, or the partition folders of segments and which segments these are."""
     segments: dict[str, list[int]] = {}
     for source in sources:
         name = parse_file_name(source.rsplit("/", 1)[-1])

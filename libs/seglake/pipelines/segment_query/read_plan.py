@@ -88,7 +88,7 @@ def plan_reads(
     *,
     fails_on_loss: bool,
 ) -> list[DecodeTask]:
-    """The tasks that read what is wanted; each record is in one of them.
+    """Return the tasks that read what is wanted; each record is in one of them.
 
     Of several copies of a partition the one that a run would choose is read, and no other.
 
@@ -192,7 +192,7 @@ def _unread(log: UnreadLog) -> Damage:
 
 
 def _cut_to_fit(plan: RangePlan) -> RangePlan:
-    """A query may ask for a part of a batch; a run leaves such a one to the next."""
+    """Return the plan with its last batches cut; a run would leave them to the next run."""
     splits = tuple(replace(split, cuts_end=True) for split in plan.splits)
     return replace(plan, splits=splits)
 

@@ -82,12 +82,12 @@ class SelectSettings:
 
     @property
     def from_timestamp_ms(self) -> int | None:
-        """The first millisecond of the window, None for no lower limit."""
+        """Return the first millisecond of the window, None for no lower limit."""
         return None if self.from_timestamp is None else _milliseconds(self.from_timestamp)
 
     @property
     def to_timestamp_ms(self) -> int | None:
-        """The first millisecond behind the window, None for no upper limit."""
+        """Return the first millisecond behind the window, None for no upper limit."""
         return None if self.to_timestamp is None else _milliseconds(self.to_timestamp)
 
     @property
@@ -178,7 +178,7 @@ class LimitsSettings:
 
     @property
     def hanging_transaction_after_ms(self) -> int | None:
-        """The same in milliseconds, None to wait for ever."""
+        """Return `hanging_transaction_after` in milliseconds, None to wait for ever."""
         after = self.hanging_transaction_after
         return None if after is None else after // timedelta(milliseconds=1)
 
@@ -251,7 +251,7 @@ class Settings:
 
 
 def setting_keys() -> list[str]:
-    """Every key that there is, as `section.name`."""
+    """Return every key that there is, as `section.name`."""
     return keys_of(get_type_hints(Settings))
 
 
@@ -261,7 +261,7 @@ def _included_and_excluded(globs: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _milliseconds(moment: datetime) -> int:
-    """The first whole millisecond not before `moment`, since the epoch."""
+    """Return the first whole millisecond not before `moment`, since the epoch."""
     return -((_EPOCH - moment) // timedelta(milliseconds=1))
 
 

@@ -83,7 +83,7 @@ def unmatched_globs(topics: Iterable[str], select: SelectSettings, *, place: str
 
 
 def _selectable(topics: Iterable[str], select: SelectSettings) -> list[str]:
-    """The topics that some glob could select."""
+    """Return the topics that some glob could select."""
     without_globs = replace(select, topics=())
     return [topic for topic in topics if without_globs.takes_topic(topic)]
 

@@ -71,7 +71,7 @@ class CopyCheck:
 
     @property
     def not_taken(self) -> list[OffsetRange]:
-        """Offsets of the copy that a run has yet to ingest."""
+        """Return the offsets of the copy that no run has ingested yet."""
         ranges = self.report.not_taken
         for superseded in self.superseded:
             ranges = without(ranges, superseded)
@@ -262,7 +262,7 @@ def _pieces(replica: Replica, known: _Lake, settings: Settings) -> Iterable[Disk
 
 
 def _lake_rows(known: _Lake, key: PartitionKey) -> LakeRows:
-    """The lake's side of a partition's pieces."""
+    """Return the lake's side of a partition's pieces."""
     is_first_id = known.coverage.joined_key(key._replace(topic_id=None)) == key
     partition = Within("partition", key.partition, key.partition)
     files = {

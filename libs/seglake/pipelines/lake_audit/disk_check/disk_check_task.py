@@ -282,7 +282,7 @@ class _Check:
 
 
 def _as_kept(topic: str, disk: pa.Table) -> pa.Table:
-    """The records as the lake keeps them: without values that are or may be secrets."""
+    """Return the records as the lake keeps them: without values that are or may be secrets."""
     if not CLUSTER_METADATA.serves(topic):
         return disk
     interpret = INTERPRETERS[topic][1]

@@ -38,12 +38,12 @@ class LakeRows:
         return self.ledger.partition
 
     def payloads(self, first_offset: int, last_offset: int) -> pa.Table:
-        """The records between two offsets, both in it, with PAYLOAD_COLUMNS."""
+        """Return the records between two offsets, both in it, with PAYLOAD_COLUMNS."""
         only = [Within("offset", first_offset, last_offset)]
         return self._read(RECORDS, PAYLOAD_COLUMNS, only)
 
     def batches_at(self, first_offset: int, last_offset: int) -> pa.Table:
-        """The batches that reach into a range of offsets, by rising base offset."""
+        """Return the batches that reach into a range of offsets, by rising base offset."""
         only = [
             Within("base_offset", at_most=last_offset),
             Within("last_offset", at_least=first_offset),
@@ -52,7 +52,7 @@ class LakeRows:
         return self._read(BATCHES, columns, only).sort_by("base_offset")
 
     def gaps_at(self, first_offset: int, last_offset: int) -> pa.Table:
-        """The gaps that reach into a range of offsets, also those that were repaired."""
+        """Return the gaps that reach into a range of offsets, also those that were repaired."""
         only = [
             Within("start_offset", at_most=last_offset),
             Within("next_offset", at_least=first_offset + 1),
@@ -82,7 +82,7 @@ class LakeRows:
         )
 
     def _read(self, table: Table, columns: Sequence[str], only: Sequence[Within]) -> pa.Table:
-        """The partition's rows of a table that meet the conditions."""
+        """Return the partition's rows of a table that meet the conditions."""
         schema = pa.schema([table.schema.field(name) for name in columns])
         found = [schema.empty_table()]
         number = self.partition.key.partition

@@ -182,7 +182,7 @@ def _edges(plan: RangePlan, start: int, stop: int) -> list[int]:
 
 
 def _remaining_cause(remaining: RemainingGap | None, start: int, stop: int) -> GapCause | None:
-    """The cause that a hole of a repair keeps; None where the replica tells it."""
+    """Return the cause that a hole of a repair keeps; None where the replica tells it."""
     if remaining is None:
         return None
     explained = remaining.explained_range

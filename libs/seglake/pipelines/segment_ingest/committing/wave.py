@@ -45,7 +45,7 @@ class WaveResult:
 
 
 def planned_waves(ranges: Sequence[RangePlan], context: RunContext) -> list[Wave]:
-    """The waves of these ranges, as the run's settings cut them."""
+    """Return the waves of these ranges, as the run's settings cut them."""
     write, read = context.settings.write, context.settings.read
     return plan_waves(ranges, write.wave_bytes, read.split_bytes, decode_settings(context))
 
@@ -134,7 +134,7 @@ def _commit(
 def _results(
     wave: Wave, reports: list[TaskReport], failed: dict[int, str]
 ) -> tuple[list[RangeResult], dict[str, str]]:
-    """The ranges whose every piece is there, and why the others are left out."""
+    """Return the ranges whose every piece is there, and why the others are left out."""
     by_split: dict[int, SplitReport | str] = {}
     for index, (task, report) in enumerate(zip(wave.tasks, reports, strict=True)):
         reasons = dict(report.failures)

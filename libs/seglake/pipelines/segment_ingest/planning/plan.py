@@ -109,7 +109,7 @@ def wanted_ranges(partition: SurveyedPartition, settings: Settings) -> list[Offs
 
 
 def plan_ranges(partition: SurveyedPartition, settings: Settings) -> list[RangePlan]:
-    """The partition's ranges with their splits; a long one is cut so that a wave can end."""
+    """Return the partition's ranges with their splits; a long one is cut so that a wave can end."""
     plans: list[RangePlan] = []
     taken = max((end for _, end in (*partition.covered, *partition.waiting_ranges)), default=0)
     for start, stop in wanted_ranges(partition, settings):
@@ -180,7 +180,7 @@ def _range_plan(
 def plan_waves(
     ranges: Sequence[RangePlan], wave_bytes: int, task_bytes: int, settings: DecodeSettings
 ) -> list[Wave]:
-    """Ranges in order, as many a wave as its bytes allow, packed into tasks."""
+    """Return ranges in order, as many a wave as its bytes allow, packed into tasks."""
     waves = packed(ranges, lambda plan: plan.size_bytes, wave_bytes)
     return [Wave(tuple(wave), _tasks(wave, task_bytes, settings)) for wave in waves]
 

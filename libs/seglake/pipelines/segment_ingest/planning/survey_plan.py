@@ -112,7 +112,7 @@ def _segments_from(replica: Replica, offset: int) -> tuple[SegmentFile, ...]:
 
 
 def start_offset(replica: Replica, coverage: Coverage, settings: Settings) -> int:
-    """Below this nothing can be wanted; a time window needs the headers of the whole log."""
+    """Return the first offset that may be ingested; with a time window, that of the log."""
     select = settings.select
     if select.from_timestamp_ms is not None or select.to_timestamp_ms is not None:
         return replica.log_start_offset
@@ -136,7 +136,7 @@ def _walk_offset(replica: Replica, start: int, stable_offset: int | None) -> int
 
 
 def _snapshots(replica: Replica, walk_offset: int, settings: Settings) -> tuple[SnapshotFile, ...]:
-    """The newest of those whose offset lies where headers are read and all is replicated."""
+    """Return the newest snapshot whose offset lies among the headers to read and is replicated."""
     high_watermark = replica.checkpoints.high_watermark
     is_bounded = settings.read.upper_bound is UpperBound.HIGH_WATERMARK
     limit = OFFSET_MAX if high_watermark is None or not is_bounded else high_watermark

@@ -79,7 +79,7 @@ class Crossing(NamedTuple):
 
 
 def record_hash(key: bytes | None, value: bytes | None) -> bytes:
-    """Return the same bytes for the same record of an old format only."""
+    """Return a hash that identifies a record of an old format."""
     return hashlib.sha256(repr((key, value)).encode()).digest()
 
 

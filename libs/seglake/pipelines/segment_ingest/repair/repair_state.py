@@ -83,7 +83,7 @@ def repair_state(
 
 
 def _only_ids(replicas: Iterable[Replica]) -> dict[str, str]:
-    """The topic ids of folders, of topics for which they name one and no other."""
+    """Return the topic ids of folders, of topics for which they name one and no other."""
     ids: dict[str, set[str]] = {}
     for replica in replicas:
         if replica.key.topic_id is not None and not replica.takes_id_of_lake:

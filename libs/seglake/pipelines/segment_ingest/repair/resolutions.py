@@ -62,7 +62,7 @@ class _Filled(NamedTuple):
 
 
 def unresolved(rows: Iterable[Row]) -> list[Row]:
-    """The rows of damage that no later row resolves; sound bytes of another log are none."""
+    """Return the rows of damage that no later row resolves; sound bytes of another log are none."""
     listed = [row for row in rows if row["defect_code"] != DefectCode.REPLICA_CONFLICT]
     done: dict[tuple[Any, ...], int] = {}
     for row in listed:
@@ -98,7 +98,7 @@ def resolution_rows(
     gaps: Iterable[CurrentGap],
     stamp: Mapping[str, Any],
 ) -> list[dict[str, Any]]:
-    """The rows that resolve what the repairs of one partition filled.
+    """Return the rows that resolve what the repairs of one partition filled.
 
     Args:
         rows: of its unresolved damage.
@@ -117,7 +117,7 @@ def resolution_rows(
 
 
 def resolutions_table(rows: Sequence[Mapping[str, Any]]) -> pa.RecordBatch:
-    """The rows as Arrow, without bytes."""
+    """Return the rows as Arrow, without bytes."""
     return pa.RecordBatch.from_pylist([{**row} for row in rows], schema=QUARANTINE.file_schema)
 
 

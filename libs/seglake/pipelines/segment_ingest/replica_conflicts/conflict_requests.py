@@ -29,7 +29,7 @@ Rows = list[dict[str, Any]]  # Any: the columns of a row have many types
 def replica_requests(
     partition: SurveyedPartition, offsets: OffsetRange, storage: Storage
 ) -> Iterator[CompareRequest]:
-    """The chosen copy against each of its other replicas, over offsets that a run wants."""
+    """Yield the chosen copy against each of its other replicas, over offsets that a run wants."""
     before: tuple[ListedCopy, ...] = ()
     for other in partition.other_replicas:
         stop = min(offsets[1], other.log_end_offset)
@@ -140,7 +140,7 @@ def batches_of(
     *,
     pruned_by: Sequence[tuple[str, str, int]] = (),
 ) -> Rows:
-    """The rows of `batches` of a partition that no election went against.
+    """Return the rows of `batches` of a partition that no election went against.
 
     Args:
         pruned_by: as of `LakeTables.rows`.

@@ -168,7 +168,7 @@ class ConflictRows:
         return counted(found)
 
     def of_ranges(self, results: Sequence[RangeResult]) -> dict[str, list[DataFile]]:
-        """The files, by topic, of conflicts that begin in ranges about to be committed."""
+        """Return the files, by topic, of conflicts that begin in ranges about to be committed."""
         narrowed = [
             replace(clash.compare, offsets=offsets)
             for result in results
@@ -179,11 +179,11 @@ class ConflictRows:
         return self._write(narrowed)
 
     def of_all(self) -> dict[str, list[DataFile]]:
-        """The same of all conflicts."""
+        """Write all conflicts, and return the files by topic."""
         return self._write([clash.compare for clash in self._clashes])
 
     def settle(self, lost: Collection[str]) -> None:
-        """What was written is committed, but for the topics that another run took."""
+        """Count the written rows as committed, except topics that another run ingested."""
         won = [(key, count) for key, count in self._written if key.topic not in lost]
         self.recorded = counted([*self.recorded.items(), *won])
         self._written.clear()
@@ -258,7 +258,7 @@ def _clashes(requests: Sequence[CompareRequest], context: RunContext) -> list[Cl
 def _run(
     function: Callable[[tuple[T, ...]], list[R]], requests: Sequence[T], context: RunContext
 ) -> list[R]:
-    """All requests at once here where they are small, else packed into tasks."""
+    """Run all requests: small ones at once here, others packed into tasks."""
     measured = [(request.walked_bytes, request) for request in requests]
     packs = packed(measured, itemgetter(0), _TASK_BYTES, most_items=_TASK_REQUESTS)
     sizes = [sum(size_bytes for size_bytes, _ in pack) for pack in packs]

@@ -64,7 +64,7 @@ class CompareRequest:
 
     @property
     def walked_bytes(self) -> int:
-        """The segments whose headers are read; little of one that an index leads into."""
+        """Return the segments whose headers are read; little of one that an index leads into."""
         sides = [side for side in (self.ours, self.theirs) if isinstance(side, Replica)]
         return sum(_walked_bytes(side, self.offsets) for side in sides)
 
@@ -89,7 +89,7 @@ class ConflictCount(NamedTuple):
     undecided: int = 0
 
     def plus(self, other: "ConflictCount") -> "ConflictCount":
-        """The sums."""
+        """Return the sum with another count."""
         return ConflictCount(*map(sum, zip(self, other, strict=True)))
 
     def __str__(self) -> str:
@@ -114,7 +114,7 @@ def _of_number(count: int, what: str) -> str:
 
 
 def counted(counts: Iterable[tuple[K, ConflictCount]]) -> dict[K, ConflictCount]:
-    """The sums by partition."""
+    """Return the sums by partition."""
     found: dict[K, ConflictCount] = {}
     for key, count in counts:
         found[key] = found.get(key, ConflictCount()).plus(count)
@@ -192,7 +192,7 @@ def _walked_bytes(copy: Replica, offsets: OffsetRange) -> int:
 
 
 def find_conflicts(requests: tuple[CompareRequest, ...]) -> list[FoundConflicts]:
-    """The conflicts that there are in each; nothing is written."""
+    """Find the conflicts of each request; write nothing."""
     return [_find(request) for request in requests]
 
 

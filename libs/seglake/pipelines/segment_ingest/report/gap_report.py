@@ -26,7 +26,7 @@ _CAUSES = tuple(reversed(GapCause))
 
 
 def joined_places(*parts: GapsByPlace) -> dict[str, GapsByPartition]:
-    """All of them together."""
+    """Return the sums of gaps by cause and partition."""
     return {
         str(cause): gaps_joined(part.get(cause, {}) for part in parts)
         for cause in _CAUSES
@@ -83,7 +83,7 @@ def expected_gaps(plans: Iterable[RangePlan]) -> dict[str, GapsByPartition]:
 def _repaired(
     gaps: GapsByCause, repairs: Iterable[RangeResult], ranges: Iterable[OffsetRange]
 ) -> GapsByCause:
-    """What a repair covers it states anew."""
+    """Return the gaps with those inside of repairs replaced by the repairs' own."""
     of_run = merged(ranges)
     news = [
         result
@@ -98,7 +98,7 @@ def _repaired(
 def standing_gaps(
     gaps: Mapping[PartitionKey, Iterable[CurrentGap]],
 ) -> dict[str, GapsByPartition]:
-    """Gaps of the lake."""
+    """Return the sums of the lake's gaps, by cause and partition."""
     found: dict[PartitionKey, GapsByCause] = {}
     for key, of_key in gaps.items():
         tally = GapTally()
@@ -123,7 +123,7 @@ def repaired_gaps(repairs: RepairResult) -> dict[str, GapRanges]:
 
 
 def _placed(found: Mapping[PartitionKey, GapsByCause]) -> dict[str, GapsByPartition]:
-    """By the partitions' names: of a topic that was made again, both logs together."""
+    """Return the gaps by the partitions' names; both logs of a recreated topic together."""
     return joined_places(
         *(
             {str(cause): {str(key): gaps} for cause, gaps in by_cause.items()}
@@ -133,12 +133,12 @@ def _placed(found: Mapping[PartitionKey, GapsByCause]) -> dict[str, GapsByPartit
 
 
 def offset_count(found: GapsByPartition) -> int:
-    """How many offsets lie in the gaps."""
+    """Count the offsets in the gaps."""
     return sum(gaps.offsets for gaps in found.values())
 
 
 def gap_lines(gaps: GapsByPlace) -> list[str]:
-    """What a person is told of them, what somebody may have to look at first."""
+    """Return the summary's lines on gaps, those that need a look first."""
     lost = {loss: gaps[cause] for cause, loss in LOSS_OF_GAP.items() if cause in gaps}
     kept = {
         kept: offset_count(gaps[cause]) for cause, kept in NO_LOSS_OF_GAP.items() if cause in gaps
@@ -147,7 +147,7 @@ def gap_lines(gaps: GapsByPlace) -> list[str]:
 
 
 def json_gaps(gaps: GapsByPlace) -> dict[str, dict[str, dict[str, object]]]:
-    """All of them, as JSON takes it."""
+    """Return gaps for JSON."""
     return {
         cause: {name: found._asdict() for name, found in partitions.items()}
         for cause, partitions in gaps.items()

@@ -242,7 +242,7 @@ class IngestSummary:
         )
 
     def to_text(self, *, is_verbose: bool = False) -> str:
-        """A few lines, the most important first; if verbose, all that a dry run plans."""
+        """Return a few lines, the most important first; if verbose, all that a dry run plans."""
         findings = self.findings
         planned = self.planned.planned_ranges
         damage = [range_ for range_ in planned if range_.is_damage]
@@ -315,7 +315,7 @@ class IngestSummary:
         )
 
     def _quiet(self, places: str) -> str:
-        """A run that brings nothing, and what it leaves on the disks."""
+        """Return a run that brings nothing, and what it leaves on the disks."""
         findings, left = self.findings, self.recovery.left_on_disk
         if left:
             return f"nothing ingested in {places}: {'; '.join(shown_losses(left))}"

@@ -17,7 +17,7 @@ def limits_crossed(
     gaps: GapsByPlace,
     short: Sequence[ShortLog],
 ) -> list[str]:
-    """Each of them with the partitions that crossed it, in words.
+    """Return a line for each crossed limit, with its partitions.
 
     Args:
         damaged: quarantined spans by partition.

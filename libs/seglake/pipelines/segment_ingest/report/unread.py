@@ -72,7 +72,7 @@ class UnreadRange:
 
 
 def still_open(partition: SurveyedPartition, settings: Settings) -> list[StillOpen]:
-    """The open transactions of a log, the oldest first."""
+    """Return the open transactions of a log, the oldest first."""
     bounds = partition.bounds
     is_committed = settings.read.isolation is Isolation.READ_COMMITTED
     passed = OpenTransactionAction.SKIPPED

@@ -60,7 +60,7 @@ def unread_files(
     logs: Iterable[UnreadLog],
     partitions: Container[str],
 ) -> list[UnreadEntry]:
-    """Return all of them, the largest first.
+    """Return all unread files, the largest first.
 
     Args:
         partitions: names of those of which the sources have a log: its start says what is in a
