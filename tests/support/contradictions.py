@@ -18,6 +18,7 @@ from support.encoder import (
     record_bytes,
     write_log_dir,
 )
+from support.lakes import Row
 
 _FIRST_MS = 1_700_000_000_000
 _COUNT = 3
@@ -96,3 +97,9 @@ def _batch(number: int, odd: Contradiction, codec: Codec) -> EncodedBatch:
         max_timestamp_ms=odd.max_timestamp_ms,
     )
     return payload_batch(number * _COUNT, compressed(payload, codec), header, codec=codec)
+
+
+def shown(rows: list[Row]) -> str:
+    """Offsets and values, as they stand in `GIVEN`."""
+    rows = sorted(rows, key=lambda row: row["offset"])
+    return " ".join(f"{row['offset']}{row['value'].decode()}" for row in rows)
