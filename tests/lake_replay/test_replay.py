@@ -19,8 +19,20 @@ from support.audits import audited
 from support.cases import cases
 from support.corrupt_cases import corrupt_case
 from support.damaged_replicas import LARGE_LIMIT, SMALL_LIMIT, lake_without_a_large_batch
+from support.encoder import (
+    Codec,
+    ControlType,
+    Header,
+    Partition,
+    Producer,
+    Record,
+    Segment,
+    end_marker,
+    record_batch,
+    write_checkpoint,
+)
 from support.lakes import content, ingested, read_table, replayed, versions
-from support.made_logs import make_log_dir
+from support.made_logs import FIRST_MS, made_batches, make_log_dir, write_over
 
 
 def test_batch_that_was_too_large_comes_in_with_a_higher_limit(tmp_path: Path) -> None:
@@ -36,6 +48,29 @@ def test_batch_that_was_too_large_comes_in_with_a_higher_limit(tmp_path: Path) -
     assert imbalances_of(lake) == []
     resolutions = [row["resolution"] for row in read_table(lake, "quarantine")]
     assert sorted(map(str, resolutions)) == ["None", "replayed"]
+
+
+def test_a_transaction_of_a_cleaned_log_that_was_too_large_comes_in_with_its_known_end(
+    tmp_path: Path,
+) -> None:
+    inside = Header(producer=Producer(7, 0), is_transactional=True)
+    large = Record(b"k", bytes(2 * SMALL_LIMIT), FIRST_MS)
+    batches = [
+        *made_batches("orders", 0, range(5)),
+        record_batch(5, [large], inside, codec=Codec.GZIP),
+        record_batch(6, [Record(b"k", b"v", FIRST_MS)]),
+        *made_batches("orders", 0, range(10, 15)),  # the cleaner took what was in front
+        end_marker(15, ControlType.COMMIT, producer_id=7, timestamp_ms=FIRST_MS),
+    ]
+    disk, lake = tmp_path / "disk", tmp_path / "lake"
+    write_over(disk, [Partition("orders", 0, [Segment(0, batches)], high_watermark=16)])
+    write_checkpoint(disk / "cleaner-offset-checkpoint", {("orders", 0): 16})
+    ingested(disk, lake, limits={"max_decompressed_batch_bytes": SMALL_LIMIT})
+    assert "decompression_limit" in [row["defect_code"] for row in read_table(lake, "quarantine")]
+    replayed(lake, limits={"max_decompressed_batch_bytes": LARGE_LIMIT})
+    offsets = sorted(row["offset"] for row in read_table(lake, "records"))
+    assert offsets == [*range(7), *range(10, 15)]
+    assert imbalances_of(lake) == []
 
 
 def test_second_replay_does_nothing(tmp_path: Path) -> None:

@@ -5,8 +5,10 @@ snapshots of the copies tell by the rules of an ingest; and since here they stan
 the log or another copy denies is not used.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from operator import attrgetter
+from itertools import takewhile
+from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
 from seglake.kafka_log.leader_epochs import OPEN_END
@@ -44,7 +46,8 @@ class KnownLog(NamedTuple):
     Attributes:
         markers: all that are known, in order.
         ends: the same, to be asked.
-        holes: offsets that are not there, in order.
+        holes: offsets that are not there, in order and apart.
+        cleaned: those of them that the cleaner removed, in order and apart.
         covered_offset: behind it nothing was taken.
         waiting: data of transactions in front of a hole, with no marker in between.
     """
@@ -55,15 +58,18 @@ class KnownLog(NamedTuple):
     holes: tuple[OffsetRange, ...]
     covered_offset: int
     waiting: tuple[DataSpan, ...]
+    cleaned: tuple[OffsetRange, ...] = ()
 
     def holes_behind(self, data: DataSpan) -> list[OffsetRange]:
         """Where data's own marker may have stood."""
         end = self.ends.next_marker(data.producer_id, data.offset)
-        return [
-            (start, stop)
-            for start, stop in self.holes
-            if data.offset < stop and (end is None or start < end.offset)
-        ]
+        behind = self.holes[bisect_right(self.holes, data.offset, key=itemgetter(1)) :]
+        return list(takewhile(lambda hole: end is None or hole[0] < end.offset, behind))
+
+    def is_cleaned(self, hole: OffsetRange) -> bool:
+        """Return whether the cleaner removed some of the offsets of a hole."""
+        place = bisect_right(self.cleaned, hole[0], key=itemgetter(1))
+        return place < len(self.cleaned) and self.cleaned[place][0] < hole[1]
 
 
 class MissingMarkers(NamedTuple):
@@ -78,10 +84,16 @@ def missing_markers(log: KnownLog, files: Iterable[CopyFiles]) -> MissingMarkers
     """Ask the files for the ends of all that waits."""
     notes: list[str] = []
     trusted = [_trusted(copy, log, notes) for copy in files]
+    asked = sorted({hole for data in log.waiting for hole in log.holes_behind(data)})
+    # The cleaner writes an index anew, without the aborts whose markers it removed.
     damage = [
-        Damage(*hole, any(_is_indexed(copy, hole, log) for copy in trusted)) for hole in log.holes
+        Damage(
+            *hole,
+            not log.is_cleaned(hole) and any(_is_indexed(copy, hole, log) for copy in trusted),
+        )
+        for hole in asked
     ]
-    disputed = {hole for hole in log.holes if _is_disputed(hole, trusted, log)}
+    disputed = {hole for hole in asked if _is_disputed(hole, trusted, log)}
     evidence = Evidence(log.markers, _entries(trusted), _snapshot(trusted, log), damage)
     markers: list[Marker] = []
     settled: list[DataSpan] = []

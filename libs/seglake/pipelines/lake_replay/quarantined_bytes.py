@@ -110,5 +110,6 @@ def _copy(
             wanted=parts,
             stop_offset=state.coverage.counts_until(key, region_of(row)[0], row["generation"]),
             leader_epochs=UNKNOWN_EPOCHS,
+            is_of_lake=True,
         )
     ]

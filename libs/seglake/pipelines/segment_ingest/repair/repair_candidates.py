@@ -20,6 +20,7 @@ from seglake.pipelines.segment_ingest.repair.gap_search_values import (
     Searched,
     SearchRequest,
 )
+from seglake.pipelines.segment_ingest.repair.own_ends import with_own_ends
 from seglake.pipelines.segment_ingest.repair.repair_plan import (
     CandidateReplica,
     known_log,
@@ -183,17 +184,18 @@ def _planned(
 ) -> tuple[list[RangePlan], list[PlannedFill]]:
     ranges: list[RangePlan] = []
     fills: list[PlannedFill] = []
+    cleaned = _cleaned(candidates, state)
     for key, of_key in candidates.items():
-        has_transactions = any(span.events for candidate in of_key for span in candidate.spans)
-        markers = lake_markers(key, state.coverage, context) if has_transactions else []
-        cleaned = _cleaned(key, state) if has_transactions else []
+        has_events = _has_transactions(of_key)
+        markers = lake_markers(key, state.coverage, context) if has_events else []
         covered = state.coverage.current_ranges(key)
-        log = known_log(of_key, state.gaps[key], markers, covered, cleaned)
+        log = known_log(of_key, state.gaps[key], markers, covered, cleaned.get(key, ()))
         lost = MissingMarkers()
         if log.waiting:
             copies = [candidate.copy for candidate in of_key if candidate.spans]
             lost = missing_markers(log, read_end_files(copies, log, context.storage))
             notes += lost.notes
+            lost = with_own_ends(lost, log, of_key, context.scan)
         takes_open = context.settings.takes_undecided
         plans = repair_plans(of_key, state.gaps[key], log, lost, takes_undecided=takes_open)
         ranges += plans.ranges
@@ -210,16 +212,25 @@ def _planned(
     return ranges, fills
 
 
-def _cleaned(key: PartitionKey, state: RepairState) -> list[OffsetRange]:
-    """Return the offsets that the cleaner removed, if a gap is of an undecided transaction.
+def _has_transactions(candidates: Sequence[CandidateReplica]) -> bool:
+    return any(span.events for candidate in candidates for span in candidate.spans)
 
-    The cleaner may have removed its end marker with its data from the log; an older copy has both.
+
+def _cleaned(
+    candidates: Mapping[PartitionKey, Sequence[CandidateReplica]], state: RepairState
+) -> dict[PartitionKey, list[OffsetRange]]:
+    """Return the offsets that the cleaner removed, of partitions whose copies offer transactions.
+
+    It may have removed their end markers from the log that the lake has; a copy may be older.
     """
-    if not any(gap.cause is GapCause.UNDECIDED for gap in state.gaps[key]):
-        return []
-    return [
-        offsets
-        for piece in gap_pieces(state.gap_rows, state.coverage).get(key, ())
-        if piece.cause is GapCause.COMPACTED
-        for offsets in zip(piece.starts.tolist(), piece.stops.tolist(), strict=True)
-    ]
+    keys = {key for key, of_key in candidates.items() if _has_transactions(of_key)}
+    pieces = gap_pieces(state.gap_rows, state.coverage) if keys else {}
+    return {
+        key: [
+            offsets
+            for piece in pieces.get(key, ())
+            if piece.cause is GapCause.COMPACTED
+            for offsets in zip(piece.starts.tolist(), piece.stops.tolist(), strict=True)
+        ]
+        for key in keys
+    }

@@ -61,7 +61,7 @@ def known_log(
     Args:
         gaps: all gaps of the partition.
         markers: all markers of the partition in the lake.
-        cleaned: other offsets that may have held a marker.
+        cleaned: offsets that the cleaner removed before the lake was read; they may have held one.
     """
     events = [
         event for candidate in candidates for span in candidate.spans for event in span.events
@@ -76,6 +76,7 @@ def known_log(
         holes=tuple(holes),
         covered_offset=covered[-1][1],
         waiting=(),
+        cleaned=tuple(merged(cleaned)),
     )
     data = {event for event in events if isinstance(event, DataSpan)}
     return log._replace(waiting=tuple(sorted(span for span in data if log.holes_behind(span))))

@@ -20,6 +20,7 @@ class RepairSource:
     Attributes:
         wanted: the parts of the gaps that lie in its log.
         stop_offset: from here on its log does not count, or is another's.
+        is_of_lake: its bytes are those in quarantine, not a log on a disk.
     """
 
     replica: Replica
@@ -28,6 +29,7 @@ class RepairSource:
     wanted: tuple[OffsetRange, ...]
     stop_offset: int
     leader_epochs: LeaderEpochs
+    is_of_lake: bool = False
 
 
 class RepairSources(NamedTuple):
