@@ -21,7 +21,7 @@ class Window(NamedTuple):
 def ingest_arguments(
     lake: Lake, params: Mapping[str, Any], *, run_label: str, window: Window | None
 ) -> list[str]:
-    """Arguments of `ingest_segments.py`.
+    """Return the arguments of `ingest_segments.py`.
 
     Args:
         params: those of the run; see `seglake_dags.run_params`.
@@ -44,20 +44,20 @@ def ingest_arguments(
 
 
 def audit_arguments(lake: Lake, params: Mapping[str, Any]) -> list[str]:
-    """Arguments of `audit_lake.py`; without --json, which would be one long line in the log."""
+    """Return the arguments of `audit_lake.py`; --json would be one long line in the log."""
     return [f"--lake={lake.lake}", *_records(lake, params, "audit"), *lake.audit_arguments]
 
 
 # Any: as above.
 def maintain_arguments(lake: Lake, params: Mapping[str, Any], *, run_label: str) -> list[str]:
-    """Arguments of `maintain_lake.py`; the label stands in the commits."""
+    """Return the arguments of `maintain_lake.py`; its commits have the label."""
     records = _records(lake, params, "maintain")
     label = f"--run-id={run_label}"
     return [f"--lake={lake.lake}", *records, label, "--json", *lake.maintain_arguments]
 
 
 def _records(lake: Lake, params: Mapping[str, Any], task: str) -> list[str]:
-    """What the job leaves for machines: a file of metrics of its own, and lineage."""
+    """Return the arguments for the job's own file of metrics, and for lineage."""
     arguments = []
     if params["metrics_folder"]:
         folder = params["metrics_folder"].rstrip("/")

@@ -90,7 +90,7 @@ class AuditResult:
 
     @property
     def exit_code(self) -> int:
-        """0 where everything is explained and equal, else 3."""
+        """Return 0 if everything is explained and equal, else 3."""
         from seglake.pipelines.lake_audit.disk_check import disk_check_report
 
         disks = 0 if self.disks is None else disk_check_report.exit_code(self.disks)
@@ -98,7 +98,7 @@ class AuditResult:
 
     # Any: what JSON can hold.
     def to_mapping(self) -> dict[str, Any]:
-        """Everything, as `--json` prints it."""
+        """Return all findings, as `--json` prints them."""
         from seglake.pipelines.lake_audit.disk_check import disk_check_report
 
         facts = self.lake.to_mapping()
@@ -108,7 +108,7 @@ class AuditResult:
         return facts
 
     def to_json(self) -> str:
-        """One line."""
+        """Return JSON on one line."""
         return json.dumps(self.to_mapping(), sort_keys=True)
 
     def to_text(self, *, is_quiet: bool = False) -> str:
@@ -129,7 +129,7 @@ def run_ingest(
     options: RunOptions,
     view: "View | None" = None,
 ) -> "IngestSummary":
-    """`ingest` with settings that are made already."""
+    """Run `ingest` with complete settings."""
     from seglake.pipelines.segment_ingest.ingest import ingest as into_tables
     from seglake.pipelines.segment_ingest.parquet_export import convert
 
@@ -146,7 +146,7 @@ def run_replay(
     options: RunOptions,
     view: "View | None" = None,
 ) -> "ReplaySummary":
-    """`replay` with settings that are made already."""
+    """Run `replay` with complete settings."""
     from seglake.pipelines.lake_replay.replay import replay as replayed
 
     run_id, dry_run = options.get("run_id"), options.get("dry_run", False)
@@ -161,7 +161,7 @@ def run_retake(
     options: RetakeOptions,
     view: "View | None" = None,
 ) -> "RetakeSummary":
-    """`retake` with settings that are made already."""
+    """Run `retake` with complete settings."""
     from seglake.pipelines.lake_retake.retake import retake as retaken
     from seglake.pipelines.lake_retake.retake_plan import Selection
 
@@ -176,7 +176,7 @@ def run_retake(
 def run_maintain(
     lake: str, settings: Settings, options: MaintainOptions, view: "View | None" = None
 ) -> "MaintainSummary":
-    """`maintain` with settings that are made already."""
+    """Run `maintain` with complete settings."""
     from seglake.pipelines.lake_maintenance.maintain import MaintenanceChoice
     from seglake.pipelines.lake_maintenance.maintain import maintain as maintained
 
@@ -204,7 +204,7 @@ def run_audit(
     options: EngineOptions,
     view: "View | None" = None,
 ) -> AuditResult:
-    """`audit` with settings that are made already."""
+    """Run `audit` with complete settings."""
     from seglake.environment.storages import open_storages
     from seglake.pipelines.lake_audit.disk_check.disk_check import check_disks, find_disks
     from seglake.pipelines.lake_audit.run import audit as audited
@@ -221,7 +221,7 @@ def run_audit(
 
 
 def check_report_place(output: str, settings: Settings) -> None:
-    """See that a page may be written to a place, as far as can be seen before it is.
+    """Check in advance that a page can be written to a place.
 
     Raises:
         WrongCallError: there is a folder, the URI is none that is known, or access is refused.
@@ -250,7 +250,7 @@ def check_report_place(output: str, settings: Settings) -> None:
 def run_report(
     lake: str, output: str, settings: Settings, this_run: "ThisRun | None" = None
 ) -> "LakeReport":
-    """`report` with settings that are made already, and the run after which it is made."""
+    """Run `report` with complete settings, and the findings of the run before it."""
     from seglake.environment.storages import open_storages
     from seglake.pipelines.lake_report.page import to_html
     from seglake.pipelines.lake_report.run import report as reported

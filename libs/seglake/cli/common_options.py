@@ -34,7 +34,7 @@ class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
 
 
 def add_partition_option(parser: argparse.ArgumentParser) -> None:
-    """Numbers of partitions, several at a time or repeated."""
+    """Add the option for numbers of partitions, several at a time or repeated."""
     parser.add_argument(
         "--partition",
         metavar="N",
@@ -47,7 +47,7 @@ def add_partition_option(parser: argparse.ArgumentParser) -> None:
 
 
 def add_read_policy_options(parser: argparse.ArgumentParser) -> None:
-    """Which records count, and up to where."""
+    """Add the options for isolation, upper bound and open transactions."""
     parser.add_argument(
         "--isolation",
         choices=[str(choice) for choice in Isolation],
@@ -58,7 +58,7 @@ def add_read_policy_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_upper_bound_option(parser: argparse.ArgumentParser) -> None:
-    """Up to where a log is read."""
+    """Add the option for the upper bound of reading."""
     parser.add_argument(
         "--upper-bound",
         choices=[str(choice) for choice in UpperBound],
@@ -88,7 +88,7 @@ def add_salvage_option(parser: argparse.ArgumentParser) -> None:
 
 
 def add_line_options(parser: argparse.ArgumentParser) -> None:
-    """How records are written as lines."""
+    """Add the options for records written as lines."""
     add = parser.add_argument
     add(
         "--format",
@@ -115,7 +115,7 @@ def add_line_options(parser: argparse.ArgumentParser) -> None:
 def add_source_option(
     parser: argparse._ActionsContainer, *, is_required: bool, source_help: str
 ) -> None:
-    """Where logs lie, several at a time or repeated."""
+    """Add the option for sources, several at a time or repeated."""
     parser.add_argument(
         "--source",
         metavar="URI",
@@ -130,7 +130,7 @@ def add_source_option(
 def add_topic_options(
     parser: argparse.ArgumentParser, *, topics_help: str, internal_help: str
 ) -> None:
-    """Which topics, and whether internal ones too."""
+    """Add the options that select topics, also internal ones."""
     add = parser.add_argument
     topics_help = f"{topics_help}; a leading ! excludes"
     add("--topics", metavar="GLOB", nargs="+", action="extend", help=topics_help)
@@ -138,7 +138,7 @@ def add_topic_options(
 
 
 def add_report_option(parser: argparse.ArgumentParser) -> None:
-    """Where a page about the run is written."""
+    """Add the option for a page about the run."""
     parser.add_argument(
         "--report", metavar="FILE", help="write what there is to see as an HTML page, afterwards"
     )
@@ -147,7 +147,7 @@ def add_report_option(parser: argparse.ArgumentParser) -> None:
 
 
 def add_source_id_and_engine(parser: argparse.ArgumentParser) -> None:
-    """Whose logs they are where nothing says it, and what decodes them."""
+    """Add the options for the name of the source, and for the engine."""
     parser.add_argument(
         "--source-id",
         metavar="ID",
@@ -157,7 +157,7 @@ def add_source_id_and_engine(parser: argparse.ArgumentParser) -> None:
 
 
 def add_engine_option(parser: argparse.ArgumentParser) -> None:
-    """What tasks run in."""
+    """Add the option for the engine."""
     parser.add_argument(
         "--engine",
         choices=["spark", "local"],
@@ -167,14 +167,14 @@ def add_engine_option(parser: argparse.ArgumentParser) -> None:
 
 
 def add_spark_options(parser: argparse.ArgumentParser) -> None:
-    """Spark's master, and settings."""
+    """Add the options for Spark's master and settings."""
     add = parser.add_argument
     add("--master", metavar="URL", help="Spark's master (default: local[*])")
     add_setting_options(parser)
 
 
 def add_setting_options(parser: argparse.ArgumentParser) -> None:
-    """Settings, from files and one by one."""
+    """Add the options for settings, from files and one by one."""
     add = parser.add_argument
     add(
         "--config",
@@ -193,7 +193,7 @@ def add_setting_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_output_options(parser: argparse.ArgumentParser, *, json_help: str | None = None) -> None:
-    """What is said, and how much of it."""
+    """Add the options for the form and the amount of output."""
     add = parser.add_argument
     if json_help is not None:
         add("--json", action="store_true", help=json_help)
@@ -203,7 +203,7 @@ def add_output_options(parser: argparse.ArgumentParser, *, json_help: str | None
 
 
 def add_record_options(parser: argparse.ArgumentParser) -> None:
-    """What a run leaves for those who watch it."""
+    """Add the options for metrics and lineage of a run."""
     add = parser.add_argument
     add("--log-format", choices=["text", "json"], default="text", help="of stderr: text | json")
     add("--metrics", metavar="FILE", help="the run as gauges for Prometheus, as seglake.prom")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def check(arguments: argparse.Namespace, settings: Settings) -> None:
-    """See before the work that a report could follow it.
+    """Check before the work that the report can be written.
 
     Raises:
         WrongCallError: it could not.
@@ -63,7 +63,7 @@ def write(
 
 
 def told_by_audit(found: "AuditResult") -> "Told":
-    """What an audit cannot explain, but for what the report sees in the tables itself."""
+    """Yield an audit's unexplained findings, except those that the report finds in the tables."""
     from seglake.pipelines.lake_audit.problems import ProblemKind
     from seglake.pipelines.lake_report.model import Finding, Need
 

@@ -79,7 +79,7 @@ def _session(
 
 
 def _spill_folder() -> str:
-    """Made by DuckDB when memory runs out, and removed by it."""
+    """Return a folder that DuckDB creates if memory runs out, and removes."""
     return str(Path(tempfile.gettempdir()) / f"seglake-sql-{os.getpid()}")
 
 

@@ -64,7 +64,7 @@ def _answer(typed: str, ask: Callable[[str], None], *, survives_interrupts: bool
 
 @contextmanager
 def _history() -> Iterator[None]:
-    """Lines of earlier prompts by the arrow keys, and names by Tab, where Python has readline."""
+    """Enable history and tab completion if Python has readline."""
     try:
         import readline
     except ImportError:

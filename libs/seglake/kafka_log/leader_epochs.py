@@ -32,18 +32,18 @@ class LeaderEpochs:
         return self.epochs[-1].epoch if self.epochs else NO_EPOCH
 
     def epoch_at(self, offset: int) -> int | None:
-        """In which epoch an offset was written; None outside the log and where none is known."""
+        """Return the epoch in which an offset was written; None if unknown or outside the log."""
         if offset >= self.log_end_offset:
             return None
         count = bisect_right(self.epochs, offset, key=lambda entry: entry.start_offset)
         return self.epochs[count - 1].epoch if count else None
 
     def denied(self, seen: Iterable[EpochStart]) -> list[EpochStart]:
-        """Of batches' first offsets and their epochs those that were not believed."""
+        """Return the epoch starts claimed by batches that are not in these epochs."""
         return [fact for fact in seen if self.epoch_at(fact.start_offset) not in (fact.epoch, None)]
 
     def common_next_offset(self, other: "LeaderEpochs") -> int:
-        """Up to where two copies of a log are the same, exclusive.
+        """Return the exclusive offset up to which two copies of a log are the same.
 
         As a follower finds where to cut its log: ask the other for the end of its largest epoch up
         to one's own last, and go down until both have the same epoch. Of a log without any epoch
@@ -72,7 +72,7 @@ class LeaderEpochs:
         return self.epochs[count - 1].epoch if count else NO_EPOCH
 
     def end_of(self, epoch: int) -> int:
-        """Where the first newer epoch begins; the log's end when there is none."""
+        """Return the start of the first newer epoch; the log's end without one."""
         following = bisect_right(self.epochs, epoch, key=lambda entry: entry.epoch)
         if following == len(self.epochs):
             return self.log_end_offset

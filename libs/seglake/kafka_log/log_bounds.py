@@ -97,13 +97,13 @@ def bounds_of(
 
 
 def _stable_offset(open_transactions: Sequence[OpenTransaction], log_start: int, upper: int) -> int:
-    """Where the first open transaction begins; one from before the log start holds all back."""
+    """Return the first open transaction's first offset, at least the log start."""
     first = min((transaction.first_offset for transaction in open_transactions), default=upper)
     return min(max(first, log_start), upper)
 
 
 def _log_end(replica: Replica, surveys: Sequence[SegmentSurvey]) -> int:
-    """Behind the last sound batch of the last segment that has one.
+    """Return the end of the last sound batch in the last segment that has one.
 
     A higher offset with lower ones behind it is believed only if the high watermark proves it.
     Damage at the end hides the offsets that a checkpoint proves, or an unfinished batch claims.
@@ -128,7 +128,7 @@ def _log_end(replica: Replica, surveys: Sequence[SegmentSurvey]) -> int:
 
 
 def log_start_of(replica: Replica, log_end: int, notes: list[str]) -> int:
-    """Where the log begins; a checkpoint that cannot be true is added to the notes."""
+    """Return the log start; add a note on a checkpoint that cannot be true."""
     first = replica.segments[0].base_offset if replica.segments else 0
     claimed = replica.checkpoints.log_start_offset
     if claimed is not None and claimed > log_end:

@@ -94,7 +94,7 @@ class ShorterLog(NamedTuple):
     has_older_epoch: bool
 
     def note(self, *, has_won: bool, has_lost: bool) -> str:
-        """What the summary says of it; batches of it may have won or lost an election."""
+        """Return the summary's note on a replica whose batches may have won or lost an election."""
         what = "an older or lagging replica"
         if has_won:
             what = "a replica whose end won an election against rows that were ingested before"
@@ -121,7 +121,7 @@ def lagging_notes(shorter: Sequence[ShorterLog]) -> list[str]:
 
 
 def contradiction_note(replica: Replica, taken: LastBatch, found: LastBatch) -> str:
-    """What the summary says where rows of the lake lost an election afterwards."""
+    """Return the summary's note on rows that lost an election after they were ingested."""
     return (
         f"{replica.key}: {difference(taken, found)}. An election has gone against rows that were "
         "ingested before; they stay, and ingesting goes on where they end"
@@ -135,7 +135,7 @@ def lost_to_newer_epoch(taken: LastBatch, found: LastBatch) -> bool:
 
 
 def newer_epoch_note(replica: Replica, taken: LastBatch, found: LastBatch) -> str:
-    """What the summary says of a replica whose end lost an election to what was taken."""
+    """Return the summary's note on a replica whose end lost an election to the ingested log."""
     return (
         f"{replica.key}: {difference(taken, found)}. An election has gone against "
         f"{replica.folder}: nothing more is ingested from it"
@@ -143,7 +143,7 @@ def newer_epoch_note(replica: Replica, taken: LastBatch, found: LastBatch) -> st
 
 
 def refusal(replica: Replica, taken: LastBatch, found: LastBatch) -> str:
-    """Why nothing is taken from a log, and what a person can do."""
+    """Return the reason why nothing is ingested from a log, and the remedy."""
     return (
         f"{replica.key}: {difference(taken, found)}, so {replica.folder} is not the log that this "
         "lake has: the topic was deleted and made again, or its disk was wiped, and there is no "
@@ -153,7 +153,7 @@ def refusal(replica: Replica, taken: LastBatch, found: LastBatch) -> str:
 
 
 def second_log_refusal(replica: Replica, taken: LastBatch, found: LastBatch | None) -> str:
-    """Why nothing is ingested from a second log of a broker, and what a person can do."""
+    """Return the reason why nothing is ingested from a broker's second log, and the remedy."""
     disk = "nothing" if found is None else _shown(found)
     return (
         f"{replica.key}: the lake has {_shown(taken)}, {replica.folder} has {disk}, both of broker "
@@ -165,7 +165,7 @@ def second_log_refusal(replica: Replica, taken: LastBatch, found: LastBatch | No
 
 
 def undecided_refusal(replica: Replica, what: str) -> str:
-    """Why nothing is ingested from a log that differs where no leader epoch says which won."""
+    """Return the reason to ingest nothing from a different log if no leader epoch decides."""
     key = replica.key
     return (
         f"{key}: {what}. There are no leader epochs here, so nothing says which of the two logs "
@@ -176,7 +176,7 @@ def undecided_refusal(replica: Replica, what: str) -> str:
 
 
 def difference(taken: LastBatch, found: LastBatch) -> str:
-    """What the lake and the disk have at one place."""
+    """Show the batches of the lake and of the disk at one place."""
     return f"the lake has {_shown(taken)}, the disk has {_shown(found)}"
 
 

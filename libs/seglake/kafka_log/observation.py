@@ -182,7 +182,7 @@ class Observation:
 
 
 def stopped_by(bounds: LogBounds, policy: ReadPolicy, *, has_tail: bool) -> StoppedBy:
-    """Why a log that could be read is ingested no further."""
+    """Return the reason why a readable log is not ingested further."""
     if bounds.next_offset < bounds.log_end_offset:
         is_waiting = len(bounds.open_transactions) > len(bounds.passed)
         if is_waiting and policy.isolation is Isolation.READ_COMMITTED:
@@ -193,7 +193,7 @@ def stopped_by(bounds: LogBounds, policy: ReadPolicy, *, has_tail: bool) -> Stop
 
 
 def listing_of(copies: Sequence[Replica], upper_bound: UpperBound) -> str:
-    """What a listing and the checkpoint files tell of the end of a log, of all its copies.
+    """Return a text of all copies' listings and checkpoints that changes when the log's end does.
 
     Retention takes segments from the beginning, so only the last one is named. Its time tells of a
     file that was made in advance, whose size never changes.

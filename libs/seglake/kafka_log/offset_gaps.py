@@ -55,7 +55,7 @@ class HoleFinder:
         self.has_defect_since = False
 
     def _fill(self, start: int, stop: int, segment_index: int) -> None:
-        """A batch that came late takes its offsets out of a hole, or is a new first one."""
+        """Remove a late batch's offsets from a hole, or make it the new first batch."""
         if self.first_offset is not None and stop <= self.first_offset:
             if stop < self.first_offset:
                 hole = Hole(stop, self.first_offset, self.has_leading_defect, segment_index)
@@ -73,14 +73,14 @@ class HoleFinder:
         self._holes[index : index + 1] = [r for r in rest if r.start_offset < r.next_offset]
 
     def holes(self) -> list[Hole]:
-        """What is missing between the first and the last batch."""
+        """Return the offsets missing between the first and the last batch."""
         return self._holes
 
 
 def cause_of(
     *, is_behind_defect: bool, is_compacted: bool, next_offset: int, log_start_offset: int
 ) -> GapCause:
-    """Why a hole is there; each cause needs its evidence, what has none is `missing`."""
+    """Return the cause of a hole; each cause needs its evidence, else the hole is `missing`."""
     if next_offset <= log_start_offset:
         return GapCause.DELETED
     if is_behind_defect:

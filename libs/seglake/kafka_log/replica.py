@@ -119,7 +119,7 @@ class Replica:
 
     @property
     def log_start_offset(self) -> int:
-        """Where the partition begins, by its checkpoint or by its first segment."""
+        """Return the start of the partition, by its checkpoint or its first segment."""
         first = self.segments[0].base_offset if self.segments else 0
         return max(first, self.checkpoints.log_start_offset or 0)
 
@@ -129,7 +129,7 @@ class Replica:
         return self.checkpoints.durable_offset
 
     def may_be_duplicate_of(self, other: "Replica") -> bool:
-        """Whether both are live folders of one broker, and not known to be of one log dir."""
+        """Return whether both are live folders of one broker, not known to be in one log dir."""
         is_of_broker = self.broker_id is not None and self.broker_id == other.broker_id
         is_of_log_dir = self.directory_id is not None and self.directory_id == other.directory_id
         return is_of_broker and not (is_of_log_dir or self.is_future or other.is_future)

@@ -65,7 +65,7 @@ def replicas_by_partition(replicas: Iterable[Replica]) -> list[tuple[Replica, ..
 
 
 def leading(copies: Sequence[Replica]) -> list[Replica]:
-    """The copies that may turn out to be the one to read, by their checkpoint files alone."""
+    """Return the copies that may be the one to read, by their checkpoint files alone."""
     live = [copy for copy in copies if not copy.is_future] or list(copies)
     if len(live) == 1:
         return live
@@ -87,7 +87,7 @@ def likely(copies: Sequence[Replica]) -> Replica:
 def notes_of(
     partitions: Iterable[Sequence[Replica]], choices: Iterable[PartitionChoice]
 ) -> list[str]:
-    """What the summary says of copies that were of no use."""
+    """Return the summary's notes on unused copies."""
     unfinished = sum(
         copy.is_future
         for copies in partitions
@@ -101,7 +101,7 @@ def notes_of(
 
 
 def choose(copies: Sequence[SurveyedReplica], *, is_bounded: bool) -> PartitionChoice:
-    """The copy to read: of the newest leader epoch, then the one that has most, then the soundest.
+    """Return the copy to read: of the newest leader epoch, then the longest, then the soundest.
 
     An unfinished copy to another disk counts only where it is alone, or as far as it is complete
     as another replica.
@@ -133,7 +133,7 @@ def choose(copies: Sequence[SurveyedReplica], *, is_bounded: bool) -> PartitionC
 
 
 def _denied_epochs(copy: SurveyedReplica, leader_epochs: LeaderEpochs) -> list[str]:
-    """Headers whose epoch is false: no checksum covers it, so the table of batches has it too."""
+    """Return notes on false epochs in headers, which no checksum covers; `batches` has it too."""
     denied = leader_epochs.denied(fact for survey in copy.surveys for fact in survey.epochs)
     if not denied:
         return []
@@ -146,13 +146,13 @@ def _denied_epochs(copy: SurveyedReplica, leader_epochs: LeaderEpochs) -> list[s
 
 
 def sound_end(surveys: Sequence[SegmentSurvey]) -> int:
-    """Behind the last sound batch that was met, the last segment's base where none was."""
+    """Return the end of the last sound batch; the last segment's base offset without one."""
     filled = [survey.next_offset for survey in surveys if survey.first_offset is not None]
     return max(filled, default=surveys[-1].next_offset if surveys else 0)
 
 
 def _rank(copy: SurveyedReplica, *, is_bounded: bool) -> tuple[bool, int, bool, int, int, int, str]:
-    """Lowest is best."""
+    """Return a sort key of copies, the best first."""
     return (
         copy.replica.is_future,
         -_surveyed_epochs(copy).last_epoch,
@@ -169,7 +169,7 @@ def _unreadable(copy: SurveyedReplica) -> list[str]:
 
 
 def _useful_end(copy: SurveyedReplica, *, is_bounded: bool) -> int:
-    """Up to where a copy has what may be taken; copies of one log know the same high watermark."""
+    """Return the end of a copy's readable offsets; copies of one log share the high watermark."""
     end, high_watermark = sound_end(copy.surveys), copy.replica.checkpoints.high_watermark
     return end if high_watermark is None or not is_bounded else min(end, high_watermark)
 
@@ -208,7 +208,7 @@ def _leader_epochs(copy: Replica) -> LeaderEpochs:
 
 
 def _informed(copy: Replica, copies: Sequence[Replica]) -> Replica:
-    """The copy with what the others' checkpoint files prove of the log that they share with it."""
+    """Return the copy with the bounds that other copies' checkpoints prove of the shared log."""
     checkpoints = copy.checkpoints
     marks = [checkpoints.high_watermark]
     starts = [checkpoints.log_start_offset]

@@ -65,12 +65,12 @@ class LakeTables:
 
     @property
     def options(self) -> dict[str, str]:
-        """What delta-rs needs to reach the lake."""
+        """Return delta-rs's options to reach the lake."""
         return {**self.storage.delta_options(self.lake_path)}
 
     @property
     def scratch_folders(self) -> tuple[str, str]:
-        """Where only files lie that nobody needs when the process that wrote them has ended."""
+        """Return the folders whose files are useless once the process that wrote them has ended."""
         return self.replay_folder, self._probe_folder
 
     def source_ids(self) -> list[str]:
@@ -109,7 +109,7 @@ class LakeTables:
         self._are_there = True
 
     def require_safe_commits(self) -> None:
-        """See that of several runs that write one file of the log only one can.
+        """Require storage on which only one of several runs can write a file of the log.
 
         Raises:
             UnsafeStoreError: the store does not see to it.
@@ -159,7 +159,7 @@ class LakeTables:
         return handle
 
     def _refuse_cut_entry(self, table: Table, version: int) -> None:
-        """One that a power cut ended between two lines can be read, and no commit may follow it."""
+        """Reject a log entry that a power cut ended between two lines: no commit may follow it."""
         if self.storage.needs_sync(self.lake_path):
             refuse_cut_entry(self.storage, self.log_entry_path(table, version))
 
@@ -185,7 +185,7 @@ class LakeTables:
         return state
 
     def check(self, table: Table, state: TableState) -> None:
-        """See that the newest version of a table is as this library made it; see `state`."""
+        """Require that a table's newest version has this library's form; see `state`."""
         if self._checked_versions.get(table.name) != state.version:
             self._check(table, state)  # only a commit changes what a table is
             self._checked_versions[table.name] = state.version
@@ -327,7 +327,7 @@ class LakeTables:
             raise self.failure(action, table, error) from None
 
     def failure(self, action: str, table: Table, error: Exception) -> PlaceError:
-        """Our error for what delta-rs met at a table."""
+        """Return our error for delta-rs's error at a table."""
         return self.storage.failure(action, self.path(table), in_one_line(error))
 
     def check_path(self) -> None:
@@ -336,7 +336,7 @@ class LakeTables:
             raise LakeFolderError(path=self.lake_path, reason=reason)
 
     def entries(self, *names: str) -> list[FileInfo]:
-        """What lies in the lake's folder, or in one below it; nothing where there is none.
+        """List the lake's folder, or one below it; empty if there is none.
 
         Raises:
             LakeFolderError: it is a file.
@@ -374,7 +374,7 @@ class LakeTables:
 
 
 def state_of(handle: Handle) -> TableState:
-    """What delta-rs says of the version that a handle stands at; ask before it moves on."""
+    """Return the state of the version of a handle; call before the handle moves on."""
     protocol, metadata = handle.protocol(), handle.metadata()
     return TableState(
         version=handle.version(),
@@ -387,7 +387,7 @@ def state_of(handle: Handle) -> TableState:
 
 
 def _has_schema(state: TableState) -> bool:
-    """Whether delta-rs reads the text of the schema; else it says what is wrong with the table."""
+    """Return whether delta-rs can read the schema; if not, its own error names the fault."""
     from deltalake import Schema
 
     try:

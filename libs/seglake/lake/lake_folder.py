@@ -47,7 +47,7 @@ def holds_tables(storage: Storage, path: str) -> bool:
 
 
 def holds_conversion(storage: Storage, path: str) -> bool:
-    """Whether a folder without tables is a whole conversion; others leave such a mark too."""
+    """Return whether a folder without tables is a complete conversion, by its mark and folder."""
     named = [storage.info(storage.join(path, name)) for name in (SUCCESS, RECORDS.name)]
     return all(info is not None for info in named)
 
@@ -63,7 +63,7 @@ def why_no_lake(storage: Storage, path: str, missing: str) -> str:
 
 
 def entries_of(storage: Storage, folder: str) -> list[FileInfo]:
-    """What lies in a folder, files and folders; nothing where there is none."""
+    """List the files and folders in a folder; empty if there is none."""
     try:
         return [entry for entry in storage.list_folder(folder) if not entry.problem]
     except NotFoundError:
@@ -78,7 +78,7 @@ def files_of(storage: Storage, entry: FileInfo) -> list[FileInfo]:
 
 
 def unusable_name(path: str) -> str:
-    """Why delta-rs would not find a folder of this name; empty where it does."""
+    """Return the reason why delta-rs cannot find a folder of this name; empty if it can."""
     if "%" in path:  # which it decodes, at times
         return "its name has a percent sign"
     try:

@@ -45,6 +45,6 @@ def refuse_older(lake_path: str, table: Table, columns: Iterable[str]) -> None:
 
 
 def added_columns(table: Table, columns: Iterable[str]) -> list[str]:
-    """Which columns an upgrade adds to those that a table has, in order."""
+    """Return the columns that an upgrade adds to a table's own, in order."""
     there = {*columns}
     return [name for name in table.schema.names if name in table.added and name not in there]

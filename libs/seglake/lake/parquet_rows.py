@@ -91,7 +91,7 @@ def read_batches(storage: Storage, path: str, columns: Sequence[str]) -> Iterato
 def row_group_starts(
     storage: Storage, path: str, column: str, only: Sequence[Within] = ()
 ) -> list[tuple[int, int]]:
-    """The least number in a column of each row group that may have a row to be kept, and its index.
+    """Return a column's least number in each row group that may have a row to keep, with its index.
 
     LOWEST where it is not known.
 
@@ -140,7 +140,7 @@ def _may_hold(group: pq.RowGroupMetaData, only: Sequence[Within]) -> bool:
 
 # Any: whatever the columns have; it is asked of those with numbers.
 def _bounds(group: pq.RowGroupMetaData, columns: Container[str]) -> dict[str, tuple[Any, Any]]:
-    """Least and greatest value of columns that have no null, and statistics that say it."""
+    """Return the least and greatest value of columns without nulls, if statistics have them."""
     found: dict[str, tuple[Any, Any]] = {}
     for index in range(group.num_columns):
         column = group.column(index)

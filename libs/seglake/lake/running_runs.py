@@ -99,7 +99,7 @@ def withdraw(tables: LakeTables, path: str) -> None:
 def others_at_work(
     tables: LakeTables, run: RunningRun, own_path: str, now_ms: int
 ) -> list[RunningRun]:
-    """The other runs that may commit the same topics, the oldest first; hints of dead ones go."""
+    """Return other runs that may commit the same topics, oldest first; delete dead runs' hints."""
     found = []
     with contextlib.suppress(PlaceError):
         for entry in tables.storage.list_folder(tables.running_folder):

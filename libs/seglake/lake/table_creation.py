@@ -47,14 +47,14 @@ def create_missing(tables: LakeTables, *, is_single_writer: bool = False) -> lis
 
 
 def upgrade_notes(added: Sequence[str]) -> list[str]:
-    """What to say of an upgrade: nothing where nothing was added."""
+    """Return the notes on an upgrade: empty if nothing was added."""
     if not added:
         return []
     return [f"the lake was upgraded: {', '.join(added)}; earlier versions of seglake refuse it"]
 
 
 def pending_upgrade(tables: LakeTables) -> list[str]:
-    """What an upgrade would add, in words; nothing is written.
+    """Return the additions of an upgrade, in words; write nothing.
 
     Raises:
         NewerLakeError: a later version made the lake.
@@ -98,7 +98,7 @@ def _create_missing(tables: LakeTables, *, is_single_writer: bool) -> list[str]:
 
 
 def _present(tables: LakeTables) -> dict[str, TableState]:
-    """What each table is that is there, by its name, not checked."""
+    """Return the unchecked state of each existing table, by its name."""
     # A small one alone: it imports what the others need, and threads that import modules which
     # import each other can fail.
     gaps = _found(tables, GAPS)
@@ -117,7 +117,7 @@ def _found(tables: LakeTables, table: Table) -> TableState | None:
 
 
 def _format_of(tables: LakeTables, present: Mapping[str, TableState]) -> int:
-    """The format of the table that is furthest behind; raises NewerLakeError for a later one."""
+    """Return the oldest format of the tables; raise NewerLakeError for a later one."""
     for state in present.values():
         refuse_newer(tables.lake_path, state.settings)
     return min((format_of(state.settings) for state in present.values()), default=FORMAT)

@@ -36,7 +36,7 @@ class Table(NamedTuple):
 
     @property
     def is_apart(self) -> bool:
-        """Whether no commit of a topic brings rows: nothing breaks where the table was dropped."""
+        """Return whether no topic's commit brings rows, so that the table may be dropped."""
         return self.topics == frozenset()
 
     @property
@@ -46,7 +46,7 @@ class Table(NamedTuple):
 
     # Any: columns have values of many types.
     def to_arrow(self, rows: Iterable[Sequence[Any]]) -> pa.RecordBatch:
-        """At least one row, its values in the order of `file_schema`, as Arrow."""
+        """Convert rows, at least one, with values in the order of `file_schema`, to Arrow."""
         schema, columns = self.file_schema, zip(*rows, strict=True)
         arrays = [pa.array(column, f.type) for column, f in zip(columns, schema, strict=True)]
         return pa.RecordBatch.from_arrays(arrays, schema=schema)

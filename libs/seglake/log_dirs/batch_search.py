@@ -63,7 +63,7 @@ class Message(NamedTuple):
 def request_for(
     replica: Replica, offset: int, storage: Storage, window_bytes: int
 ) -> BatchRequest | None:
-    """Where to look for an offset; None when it lies below the copy's first segment."""
+    """Return the request that searches an offset; None if it is below the first segment."""
     files = [file for file in replica.segments if file.base_offset <= offset]
     if not files:
         return None
@@ -123,7 +123,7 @@ def find_message(request: BatchRequest) -> Message | None:
 
 
 def _walk(request: BatchRequest, window: Window, *, headers_only: bool) -> Answer:
-    """None when headers alone do not tell."""
+    """Walk to the requested offset; None if headers alone do not decide."""
     file, offset = request.file, request.offset
     position, base_offset = walk_start(request.storage, file, offset, window)
     limit = limit_after(file.base_offset, request.proved_offset)
@@ -156,7 +156,7 @@ def walk_start(
 
 
 def indexed_start(index: OffsetIndex, offset: int, window: Window) -> tuple[int, int]:
-    """Position and offset of a sound batch at or before an offset, by the entries of an index.
+    """Return position and offset of a sound batch at or before an offset, by an index's entries.
 
     A wrong entry costs a look at a header: an earlier one is tried, in the end the segment's start.
     """
@@ -169,7 +169,7 @@ def indexed_start(index: OffsetIndex, offset: int, window: Window) -> tuple[int,
 
 
 def _indexed_unit(window: Window, position: int, base_offset: int) -> Unit | None:
-    """The batch that begins where an index points; only a plausible header is read further."""
+    """Return the batch at an index's position; only if its header is plausible, read further."""
     left = window.size_bytes - position
     if left < PREFIX_BYTES:
         return None

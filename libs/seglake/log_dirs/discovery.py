@@ -147,7 +147,7 @@ def discover(
 
 
 def check_apart(discovery: Discovery, storage: Storage, lake_path: str) -> None:
-    """The sources are never written to, so the lake may not lie in one.
+    """Reject a lake inside a source: sources are never written to.
 
     A folder whose partition folders were given alone may be anything, and the lake may lie in it.
     """
@@ -205,7 +205,7 @@ def _log_dir_files(
     unreadable: dict[str, str],
     named: Container[str],
 ) -> tuple[dict[str, LogDirFiles], dict[str, StorageError]]:
-    """The own files of each log dir, and the log dirs with one that cannot be read, by path."""
+    """Return each log dir's own files, and errors of log dirs with an unreadable one, by path."""
     files: dict[str, LogDirFiles] = {}
     failed: dict[str, StorageError] = {}
     for log_dir in found:

@@ -40,7 +40,7 @@ class EpochRuns:
     epoch: int = -1
 
     def add(self, batch: RecordBatch, last: Unit | None) -> None:
-        """A batch was met; `last` is what came before it."""
+        """Add a batch; `last` is the one before it."""
         epoch = batch.header.partition_leader_epoch
         if epoch != self.epoch:
             self.end(last)
@@ -167,7 +167,7 @@ def _collect(found: Collected, item: Item, request: SurveyRequest) -> None:
 
 
 def _first_possible_offset(found: Collected, unit: Unit) -> int:
-    """Where a batch begins; an old wrapper's header does not tell, so: behind the one before."""
+    """Return a batch's first possible offset; for an old wrapper the end of the batch before."""
     if isinstance(unit, Wrapper):
         return found.base_offset if found.last is None else found.last.last_offset + 1
     return unit.first_offset
@@ -188,7 +188,7 @@ def _note_time(found: Collected, unit: Unit, request: SurveyRequest) -> None:
 
 
 def _collect_run(found: Collected, run: BatchRun, request: SurveyRequest) -> None:
-    """A run was met. Its batches come behind all that was met before."""
+    """Collect a run, whose batches follow all earlier ones."""
     found.end_damage = None
     found.splits.run(run)
     if found.first_offset is None:

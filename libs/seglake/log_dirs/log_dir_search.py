@@ -121,7 +121,7 @@ def is_refused(error: StorageError) -> bool:
 
 
 def refused_or_failed(error: StorageError) -> Exception:
-    """The error as that of the whole call: a wrong one where it will be the same another time."""
+    """Return the error of the whole call: a wrong call if the error is permanent."""
     if is_refused(error):
         return WrongSourceError(f"the source is refused: {error}")
     return error
@@ -166,7 +166,7 @@ def _log_dirs_of(
 
 
 def _instead(unread: Sequence[UnreadFiles]) -> str:
-    """What a source without a log dir holds that could become one."""
+    """Say what a source without a log dir has that could become one."""
     said = {
         UnreadKind.ARCHIVE: "archives ({}): unpack them",
         UnreadKind.TIER_OBJECT: "objects of a remote tier ({}), which are not read",
@@ -331,7 +331,7 @@ def _is_unused(name: str) -> bool:
 def list_folders(
     storage: Storage, entries: tuple[FileInfo, ...]
 ) -> tuple[Listings, dict[str, StorageError]]:
-    """What lies in the folders, and which of them cannot be listed, by name."""
+    """List the folders, and return the errors of those that cannot be listed, by name."""
     wanted = [entry for entry in entries if entry.is_folder and entry.name != _NOT_SEARCHED]
 
     def listed(folder: FileInfo) -> tuple[FileInfo, ...] | StorageError:
@@ -358,7 +358,7 @@ def has_log_dir_files(entries: Iterable[FileInfo]) -> bool:
 
 
 def is_partition_folder(name: str, entries: Iterable[FileInfo]) -> bool:
-    """Whether a folder is a partition's by its name and by what lies in it; an empty one is not."""
+    """Return whether a folder is a partition's by its name and content; an empty one is not."""
     if parse_folder_name(name) is None:
         return False
     return any(

@@ -76,7 +76,7 @@ class Coverage:
         )
 
     def isolation(self, topic: str) -> str | None:
-        """With which isolation the topic was ingested first."""
+        """Return the isolation with which the topic was first ingested."""
         return self._isolations.get(topic)
 
     def topics(self) -> list[str]:
@@ -103,7 +103,7 @@ class Coverage:
         return ids[-1] if ids else None
 
     def ranges(self, key: PartitionKey) -> list[OffsetRange]:
-        """The covered ranges of a partition, merged and in order, superseded ones among them."""
+        """Return a partition's covered ranges, also superseded ones, merged and in order."""
         layers = layers_of(self._rows_of(key))
         return merged([*layers.current, *layers.superseded])
 
@@ -130,7 +130,7 @@ class Coverage:
         return result
 
     def counts_until(self, key: PartitionKey, offset: int, generation: int) -> int:
-        """Up to where a generation's bytes that begin at an offset count, if that is above it."""
+        """Return the end of the offsets for which a generation's bytes at an offset count."""
         starts = (
             row["start_offset"]
             for row in self._elections(key)
@@ -139,7 +139,7 @@ class Coverage:
         return min(starts, default=OPEN_END)
 
     def won_from(self, key: PartitionKey, epoch: int) -> int:
-        """From where on newer leaders than an epoch's won against ingested rows."""
+        """Return the offset from which leaders newer than an epoch won against ingested rows."""
         starts = (
             row["start_offset"]
             for row in self._elections(key)
@@ -153,7 +153,7 @@ class Coverage:
         return max((epoch for epoch in epochs if epoch is not None), default=None)
 
     def frontier(self, key: PartitionKey) -> Frontier | None:
-        """How far a partition was ingested; None when nothing was."""
+        """Return the end of a partition's ingested ranges; None if there are none."""
         rows = self._ingested(key)
         if not rows:
             return None
@@ -199,7 +199,7 @@ class Coverage:
     def same_log_until(
         self, key: PartitionKey, leader_epochs: LeaderEpochs, log_end_offset: int
     ) -> int:
-        """Up to where a copy with these leader epochs has the log that was ingested, exclusive.
+        """Return the exclusive offset up to which a copy with these epochs has the ingested log.
 
         Args:
             log_end_offset: the copy's log reaches at least so far; an older one may just not know
@@ -220,7 +220,7 @@ class Coverage:
         return limit
 
     def lost_from(self, key: PartitionKey, leader_epochs: LeaderEpochs) -> int:
-        """From where on a copy's newer leader went against what was ingested, OPEN_END for nowhere.
+        """Return the first ingested offset that a copy's newer leader replaced, else OPEN_END.
 
         Unlike `same_log_until` it needs no batch of that leader.
         """
@@ -264,7 +264,7 @@ class Coverage:
         return [row for row in self._rows_of(key) if row["kind"] in INGESTED]
 
     def _has_current_batch(self, key: PartitionKey, row: Mapping[str, Any]) -> bool:
-        """Whether a row names a batch of the log as it is now; a superseding one, of the winner."""
+        """Return whether a row belongs to the current log; a superseding row, to the winner's."""
         offset = row["last_batch_base_offset"]
         return offset is not None and self.is_current(key, offset, row["generation"])
 

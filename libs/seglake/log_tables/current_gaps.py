@@ -34,7 +34,7 @@ class CurrentGap(NamedTuple):
 
     @property
     def lacks_evidence(self) -> bool:
-        """Whether a copy that has the offsets in its log says more of them than the lake does."""
+        """Return whether a copy with these offsets may have more evidence of them than the lake."""
         return self.cause not in (GapCause.QUARANTINED, GapCause.UNDECIDED)
 
 
@@ -44,7 +44,7 @@ _MOST_ROWS = 1 << 16  # in Python at a time
 
 
 def not_compacted(rows: pa.Table) -> Iterator[Mapping[str, Any]]:
-    """The rows of `gaps` but those that the cleaner made, which may be as many as its batches."""
+    """Yield the rows of `gaps` without the cleaner's, which may be as many as its batches."""
     for some in rows.to_batches(max_chunksize=_MOST_ROWS):
         causes = some.column(some.schema.get_field_index("cause")).to_pylist()
         is_other = [cause != GapCause.COMPACTED for cause in causes]

@@ -66,7 +66,7 @@ def layers_of(rows: Iterable[Row]) -> Layers:
 
 
 def is_superseded(rows: Iterable[Row], offset: int, generation: int) -> bool:
-    """Whether rows of a generation no longer count at an offset; `rows` are of the ledger."""
+    """Return whether a generation's rows are void at an offset; `rows` are the ledger's."""
     return any(
         row["kind"] == RangeKind.SUPERSEDED
         and row["start_offset"] <= offset < row["next_offset"]

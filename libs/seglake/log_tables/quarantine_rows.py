@@ -35,7 +35,7 @@ class RawBytes(NamedTuple):
 
 
 def most_raw_bytes(topic: str, max_raw_bytes: int) -> int:
-    """How many bytes of a batch are kept: none of the metadata log's, which may be secrets."""
+    """Return the number of bytes to keep of a batch: 0 in the metadata log, which has secrets."""
     return 0 if CLUSTER_METADATA.serves(topic) else max_raw_bytes
 
 
@@ -73,7 +73,7 @@ def quarantine_row(
 
 
 def damage_columns(defect: Defect, raw: RawBytes) -> dict[str, Any]:
-    """The columns that the damaged bytes themselves give; `position` is that in their file."""
+    """Return the columns from the damaged bytes alone; `position` is their place in the file."""
     return {
         "position": defect.position,
         "length_bytes": defect.size_bytes,
@@ -94,12 +94,12 @@ def damage_columns(defect: Defect, raw: RawBytes) -> dict[str, Any]:
 
 
 def _as_offset(claimed: int | None) -> int | None:
-    """None where a damaged header claims more than an offset can be."""
+    """Return a claimed offset; None if it exceeds the range of offsets."""
     return claimed if claimed is None or claimed <= OFFSET_MAX else None
 
 
 def hash_of(content: bytes) -> str:
-    """What `raw_sha256` has of the bytes that are kept."""
+    """Return the `raw_sha256` of the kept bytes."""
     return hashlib.sha256(content).hexdigest()
 
 

@@ -297,7 +297,7 @@ def _split_limit(files: Sequence[SegmentFileName]) -> int:
 def _replaced_offsets(
     swap_logs: tuple[SegmentFileName, ...], swap_next_offsets: Mapping[int, int]
 ) -> range:
-    """The file numbers that the `.swap` logs replace; a half-open range, one for all of them."""
+    """Return one half-open range of the file numbers that all `.swap` logs replace."""
     for file in swap_logs:
         if file.base_offset not in swap_next_offsets:
             raise MissingSwapEndError(file=file)

@@ -129,7 +129,7 @@ def wrapped_messages(wrapper: Wrapper, max_bytes: int) -> bytes | memoryview:
 
 
 def body(message: memoryview, magic: int) -> tuple[memoryview | None, memoryview | None]:
-    """Key and value of one whole message.
+    """Return key and value of one whole message.
 
     Raises:
         DefectError: the two lengths do not use up the message exactly.

@@ -64,7 +64,7 @@ class BatchHeader(NamedTuple):
 
     @property
     def last_offset(self) -> int:
-        """By the delta; none is negative, and of one that is nothing follows."""
+        """Return the last offset by the header's delta, which must not be negative."""
         return self.base_offset + max(self.last_offset_delta, 0)
 
     @property
@@ -89,7 +89,7 @@ class BatchHeader(NamedTuple):
 
 
 def is_surely_data(header: BatchHeader, size_bytes: int) -> bool:
-    """Whether a batch holds data by its header, and would not be a marker but for a few bytes."""
+    """Return whether a header is a data batch's, too unlike a marker's for a few wrong bytes."""
     if header.is_control or header.last_offset_delta < 0:
         return False
     is_like_marker = header.producer_id >= 0 and header.base_sequence <= 0  # a marker has -1

@@ -160,7 +160,7 @@ def _wrapper_records(wrapper: Wrapper, data: memoryview) -> list[Record]:
 
 
 def _time_in_wrapper(wrapper: Wrapper, record: Record) -> int | None:
-    """Magic 0 inside magic 1 has no time, which Kafka gives as -1 there."""
+    """Return a record's time; Kafka gives magic 0 inside magic 1 the time -1."""
     if record.timestamp_ms is None:
         return -1 if wrapper.magic == 1 else None
     time_ms = wrapper.append_time_ms
@@ -226,7 +226,7 @@ def _message_field(data: memoryview, at: int, end: int) -> tuple[bytes | None, i
 
 
 def _wrapped_int64(value: int) -> int:
-    """Java adds two longs with wrap-around."""
+    """Wrap a sum to 64 bits, as Java does."""
     return (value + (1 << 63)) % (1 << 64) - (1 << 63)
 
 

@@ -85,7 +85,7 @@ class SegmentWalk:
 
     @property
     def hole_count(self) -> int:
-        """Holes met so far that damage does not explain; the batches beside them are unproved."""
+        """Return the number of holes so far without damage; batches beside them are unproved."""
         return self._places.hole_count
 
     def items(self, position: int = 0) -> Iterator[Item]:
@@ -128,7 +128,7 @@ class SegmentWalk:
         )
 
     def runs(self, position: int = 0) -> Iterator[Item | BatchRun]:
-        """As `items`, with plain batches of magic 2 as runs where several follow each other."""
+        """Yield the items; consecutive plain batches of magic 2 as runs."""
         self._begin(position)
         finder = RunFinder(
             self._window,
@@ -266,7 +266,7 @@ class SegmentWalk:
         return found is None or found >= stop
 
     def _unreadable(self, position: int) -> Item:
-        """No batch begins here although one should: the defect reaches to the next valid one."""
+        """Return the defect from here, where no batch begins, to the next valid batch."""
         found = self._resync.next_valid(position + 1, self._order.next_offset)
         if found is None and self._stop == self._window.size_bytes:
             return self._end_of_file(position)
@@ -281,7 +281,7 @@ class SegmentWalk:
         )
 
     def _end_of_file(self, position: int) -> Item:
-        """What lies between the last sound batch and the end of the file, where no header fits."""
+        """Return the item from the last sound batch to the end of file, where no header fits."""
         bounds, low_offset = self._bounds, self._order.next_offset
         size_bytes = self._window.size_bytes - position
         if is_zero(self._window, position, size_bytes):
@@ -313,7 +313,7 @@ class SegmentWalk:
         return Tail(position, self._window.size_bytes - position, kind)
 
     def _unfinished(self, defect: Defect) -> Defect:
-        """The defect of a batch that was begun and that nobody will finish, with its claims."""
+        """Return the defect of a batch that nobody will finish, with its claims."""
         claims = self._end.claims(defect.position, self._order.next_offset)
         if claims is None:
             return defect

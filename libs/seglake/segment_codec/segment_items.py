@@ -52,7 +52,7 @@ class SegmentBounds:
     is_final: bool = False
 
     def of_int64(self) -> Self:
-        """The same, where the base offset in a file's name leaves less room than a segment has."""
+        """Return the bounds, limited to int64 offsets if the file's base offset is high."""
         if self.limit_offset <= HIGHEST_OFFSET:
             return self
         return replace(self, limit_offset=HIGHEST_OFFSET)

@@ -179,7 +179,7 @@ def _offset_of(head: bytes) -> int | None:
 
 
 def _fits(head: bytes, start: int, size: int, bounds: tuple[int, int]) -> bool:
-    """Whether a field, as far as its bytes are there, may have a value within these bounds."""
+    """Return whether a field, possibly cut off, may have a value within these bounds."""
     there = head[start : start + size]
     if not there:
         return True

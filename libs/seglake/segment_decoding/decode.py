@@ -101,7 +101,7 @@ def _folder(split: PartitionSplit) -> str:
 
 
 def _fault(split: PartitionSplit, settings: DecodeSettings) -> Exception | None:
-    """Why a split cannot be read, found by reading its bytes; None when it can."""
+    """Read a split's bytes, and return the error; None if they can be read."""
     step = settings.window_bytes
     try:
         for piece in split.segment_splits:

@@ -112,7 +112,7 @@ class SplitDecoder:
         yield from self._writer.finish()
 
     def report(self) -> SplitReport:
-        """What was found; complete when all rows were taken."""
+        """Return the findings; complete after the last row was yielded."""
         return self._writer.report(
             ByteCount(**self._bytes),
             self._cut_offset,
@@ -167,7 +167,7 @@ class SplitDecoder:
         )
 
     def _check_unchanged(self, piece: SegmentSplit, item: Unit | BatchRun | Defect | Tail) -> None:
-        """The survey saw the headers: the first is known, and all were in order if it was plain."""
+        """Raise if the first header, or a plain log's order, is not as the survey saw it."""
         if self._split.is_plain and isinstance(item, Defect) and item.code in _OUT_OF_PLACE:
             raise _changed(piece, item.position)
         if item.position != piece.start or piece.start_crc < 0:
@@ -266,17 +266,17 @@ class SplitDecoder:
         return states
 
     def _is_cut_to_fit(self, unit: Unit) -> bool:
-        """Whether a batch that reaches across the end of the range is taken as far as it fits."""
+        """Return whether the part inside of a batch that crosses the range's end is ingested."""
         first = self._reached if isinstance(unit, Wrapper) else unit.first_offset
         return self._split.cuts_end and first < self._split.range_next
 
     def _is_marker_below(self, unit: Unit) -> bool:
-        """Whether this is below the log start, and may end what an earlier run took as open."""
+        """Return whether a batch below the log start may end an earlier run's open transaction."""
         is_control = isinstance(unit, RecordBatch) and unit.header.is_control
         return is_control and unit.last_offset >= self._split.range_start
 
     def _take_defect(self, defect: Defect, index: int) -> None:
-        """Damage belongs to the run whose range holds the offset reached before it.
+        """Ingest or leave damage: it belongs to the run whose range has the offset before it.
 
         A copy of what this range holds belongs to it also at its very end. An empty range stands
         for the damage at the end of the log.
@@ -325,7 +325,7 @@ class SplitDecoder:
             self._writer.add_defect(defect_of(unit, error.code, error.detail), index)
 
     def _release_held(self) -> None:
-        """A wanted batch came late, so damage in front of it belongs to this run."""
+        """Ingest held damage: a late wanted batch follows it, so it belongs to this run."""
         for defect, index in self._held:
             self._bytes["above"] -= defect.size_bytes
             self._bytes["quarantined"] += defect.size_bytes
@@ -334,7 +334,7 @@ class SplitDecoder:
         self._is_behind_above = False
 
     def _judged(self, unit: Unit, index: int) -> PendingUnit:
-        """What is to be done with a wanted batch."""
+        """Return a wanted batch with its treatment."""
         state, transaction = BatchState.DECODED, TransactionState.NONE
         control: ControlType | None = None
         if isinstance(unit, RecordBatch):

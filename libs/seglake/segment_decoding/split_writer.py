@@ -86,11 +86,11 @@ class SplitWriter:
         self._has_trailing_defect = False
 
     def sound_below(self) -> None:
-        """A batch was met that an earlier run took."""
+        """Note a batch that an earlier run ingested."""
         self._holes.has_defect_since = False
 
     def defect_below(self) -> None:
-        """Damage was met that an earlier run recorded; what is missing behind it is its doing."""
+        """Note damage that an earlier run recorded; it explains the offsets missing after it."""
         self._holes.defect()
 
     def forget(self) -> None:
@@ -124,7 +124,7 @@ class SplitWriter:
         self._pending_count += 1
 
     def add_run(self, pending: PendingRun) -> int:
-        """Queue wanted batches from the first on; how many.
+        """Queue wanted batches from the first on; return their number.
 
         Fewer than all where what waits is to be flushed first, or the next one is damaged.
         """
@@ -167,7 +167,7 @@ class SplitWriter:
         markers: tuple[Marker, ...],
         tails: tuple[TailReport, ...],
     ) -> SplitReport:
-        """What was found; complete when all rows of `finish` were taken."""
+        """Return the findings; complete after the last row of `finish`."""
         counts = self._counts
         moved = counts.faulty_bytes  # counted as sound when they were met
         has_batch = self._holes.next_offset is not None
@@ -256,7 +256,7 @@ class SplitWriter:
             self._name_the_rest(pending, outcome)
 
     def _offsets(self, pending: PendingUnit, outcome: UnitOutcome | None) -> OffsetRange:
-        """The offsets of a batch that nothing before it has; start and stop cross without any."""
+        """Return the offsets of a batch above all earlier ones; if none, start is above stop."""
         unit, split = pending.unit, self._split
         first, stop = unit.first_offset, unit.last_offset + 1
         if outcome is not None:

@@ -148,7 +148,7 @@ class PartitionSplit:
 
     @property
     def floor_offset(self) -> int:
-        """Data below is not taken."""
+        """Return the offset below which no data is ingested."""
         return max(self.range_start, self.log_start_offset)
 
     def ceiling(self, last_offset: int, counted_offset: int = 0) -> int:
@@ -166,7 +166,7 @@ class PartitionSplit:
     def cut(
         self, first_offset: int, last_offset: int, ceiling_offset: int | None = None
     ) -> OffsetRange:
-        """What of a batch lies in the range, and of one across the log start in the log.
+        """Return the part of a batch inside the range and, at the log start, inside the log.
 
         Args:
             ceiling_offset: as `ceiling` says; None: the range's end.
@@ -204,7 +204,7 @@ class DecodeSettings:
     generations: Mapping[str, int] = field(default_factory=dict)
 
     def origin(self, key: PartitionKey) -> Origin:
-        """What the rows of a partition share."""
+        """Return the values that a partition's rows share."""
         generation = self.generations.get(key.topic, 0)
         return Origin(self.source_id, key, self.run_id, generation)
 
@@ -221,7 +221,7 @@ class DecodeTask:
         return sum(split.size_bytes for split in self.splits)
 
     def of_attempt(self, attempt_id: str, generations: Mapping[str, int]) -> "DecodeTask":
-        """The same task with the id and the generations that its rows are committed under."""
+        """Return the task with the id and the generations that its rows are committed under."""
         own = {split.key.topic: generations[split.key.topic] for split in self.splits}
         settings = replace(self.settings, attempt_id=attempt_id, generations=own)
         return replace(self, settings=settings)

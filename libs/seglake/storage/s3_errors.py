@@ -61,7 +61,7 @@ def names_no_path(error: Exception) -> bool:
 
 
 def failure(action: str, path: str, text: str, access: S3Access) -> PlaceError:
-    """Our error for a text of the library's."""
+    """Return our error for an error text of the library."""
     return _kind_of(text)(action=action, path=path, reason=_reason_of(text, access))
 
 
@@ -95,7 +95,7 @@ def _answer(text: str) -> tuple[str, int | None]:
 
 
 def _reason_of(text: str, access: S3Access) -> str:
-    """What went wrong, and which property to look at."""
+    """Return the reason, and the property to check."""
     if (strange := _NO_PATH.search(text)) is not None:
         return (
             f"the key {strange[1]} has a part that is empty, a dot, two dots or not printable, as"

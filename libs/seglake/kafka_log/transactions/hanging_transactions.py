@@ -14,6 +14,6 @@ def age_ms(transaction: OpenTransaction, newest_ms: int | None) -> int | None:
 
 
 def is_hanging(transaction: OpenTransaction, newest_ms: int | None, after_ms: int | None) -> bool:
-    """Whether an open transaction is too old to be waited for; `after_ms` None waits for ever."""
+    """Return whether an open transaction is too old to wait for; `after_ms` None waits for ever."""
     age = age_ms(transaction, newest_ms)
     return after_ms is not None and age is not None and age > after_ms

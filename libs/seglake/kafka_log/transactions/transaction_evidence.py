@@ -74,7 +74,7 @@ class Evidence:
         return entries[index] if index < len(entries) else None
 
     def verdict(self, transaction: OpenTransaction, damage: Damage) -> Verdict:
-        """What became in the damage of a transaction that was open before it."""
+        """Return the outcome, inside damage, of a transaction that was open before it."""
         marker = self._markers.next_marker(transaction.producer_id, damage.start_offset - 1)
         if marker is not None and marker.offset in damage.offsets:
             return Verdict.NO_END
@@ -118,7 +118,7 @@ class Evidence:
         return Verdict.COMMITTED if is_indexed else Verdict.UNCERTAIN
 
     def _is_indexed(self, damage: Damage, offset: int) -> bool:
-        """Whether an abort would be named in this damage, and in all that follows up to there."""
+        """Return whether the index would name an abort in this damage and in all after it."""
         return all(
             span.is_indexed
             for span in self._damage

@@ -149,7 +149,7 @@ class _Fold(TransactionFold):
                 )
 
     def uncertain(self) -> Iterator[UnknownOutcome]:
-        """What damage may have done, and what is taken for true."""
+        """Yield the outcomes that damage makes uncertain, each with the assumed one."""
         outcomes = Markers(self.markers)
         for transaction, damage in self._doubts:
             state = outcomes.state(transaction.producer_id, transaction.first_offset)

@@ -70,7 +70,7 @@ def coverage_of(rows: Iterable[Row]) -> Coverage:
 
 
 def _with(known: Coverage, ingested: Sequence[OffsetRange]) -> Coverage:
-    """With further ranges, of which none may hold an offset that is covered."""
+    """Return the coverage with further ranges, which must not overlap covered ones."""
     doubles = [*known.doubles]
     reached = 0
     covered = [(*offsets, False) for offsets in (*known.current, *known.superseded)]
@@ -82,13 +82,13 @@ def _with(known: Coverage, ingested: Sequence[OffsetRange]) -> Coverage:
 
 
 def _order(row: Row) -> tuple[int, int]:
-    """One commit may supersede rows, retake a part of the offsets and release the rest."""
+    """Return a sort key: a commit may supersede rows, retake some offsets and release the rest."""
     places = {RangeKind.SUPERSEDED: -1, RangeKind.RELEASED: 1}
     return row["generation"], places.get(row["kind"], 0)
 
 
 def superseded_problems(partition: LakePartition, ranges: Sequence[OffsetRange]) -> list[Problem]:
-    """What waits to be retaken, and the command that does it."""
+    """Return the problems of ranges that wait for a retake, with the command."""
     key = partition.key
     said = [f"[{start}, {stop})" for start, stop in ranges]
     if said:
@@ -98,7 +98,7 @@ def superseded_problems(partition: LakePartition, ranges: Sequence[OffsetRange])
 
 
 def count_problems(rows: Iterable[Row], found: Superseded) -> Iterator[str]:
-    """Rows that lost an election, as the ledger counted them, against those that are there."""
+    """Yield problems if the ledger's counts of superseded rows differ from the tables'."""
     lost = [row for row in rows if row["kind"] == RangeKind.SUPERSEDED]
     for name in ("records", "batches"):
         said, is_so = sum(row[name] or 0 for row in lost), getattr(found, name)

@@ -70,7 +70,7 @@ class GapCollector:
 
 
 def generations(gaps: GapRows, ranges: Sequence[LedgerRange]) -> Offsets:
-    """Of which generation each gap is: that of its attempt's ledger range that holds its start."""
+    """Return each gap's generation: of its attempt's ledger range that holds its start."""
     found = np.full(len(gaps.starts), NEVER, np.int64)
     by_attempt: dict[str | None, list[LedgerRange]] = {}
     for offset_range in ranges:
@@ -86,7 +86,7 @@ def generations(gaps: GapRows, ranges: Sequence[LedgerRange]) -> Offsets:
 
 
 def are_current(gaps: GapRows, generation_of: Offsets, ranges: Sequence[LedgerRange]) -> Flags:
-    """Which gaps still stand: a later repair states anew what is still missing, and an election
+    """Flag the gaps that still stand: a later repair states anew what is still missing, an election
     takes them away with the rows around them."""
     result = np.ones(len(gaps.starts), np.bool_)
     for offset_range in ranges:

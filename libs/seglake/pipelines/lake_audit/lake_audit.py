@@ -29,7 +29,7 @@ class LakeAudit:
 
     @property
     def problem_count(self) -> int:
-        """Kinds of problems of all partitions, and those of the lake."""
+        """Count the kinds of problems of all partitions, and the lake's problems."""
         return len(self.problems) + sum(len(partition.problems) for partition in self.partitions)
 
     @property

@@ -56,7 +56,7 @@ class Blocks(NamedTuple):
     stops: Offsets
 
     def index_of(self, offsets: Offsets) -> Offsets:
-        """Which block holds each offset, -1 for none."""
+        """Return the index of the block that holds each offset, -1 for none."""
         found = np.searchsorted(self.starts, offsets, side="right") - 1
         if not len(self.starts):
             return found
@@ -75,7 +75,7 @@ class LedgerBlocks(NamedTuple):
     is_current: Flags
 
     def index_of(self, offsets: Offsets, generations: Offsets) -> Offsets:
-        """Which block of its generation holds each offset, -1 for none."""
+        """Return the index of the block of its generation that holds each offset, -1 for none."""
         found = np.full(len(offsets), -1, np.int64)
         for generation in _different(generations):
             low, high = np.searchsorted(self.generations, [generation, generation + 1])
@@ -85,12 +85,12 @@ class LedgerBlocks(NamedTuple):
         return found
 
     def key(self, index: int) -> BlockKey:
-        """By what the sums of a block are known."""
+        """Return the key of a block's sums."""
         return int(self.generations[index]), int(self.starts[index])
 
 
 def _different(generations: Offsets) -> list[int]:
-    """Those that there are; the rows of a data file are of one."""
+    """Return the distinct generations; a data file has rows of one."""
     if len(generations) and (generations == generations[0]).all():
         return [int(generations[0])]
     found: list[int] = np.unique(generations).tolist()
@@ -125,7 +125,7 @@ class PartitionLedger:
     ranges: tuple[LedgerRange, ...]
 
     def blocks(self) -> LedgerBlocks:
-        """The ranges of each generation, cut where an election has taken a part of them away."""
+        """Return the ranges of each generation, cut where an election superseded a part."""
         return _ledger_blocks(self._pieces())
 
     def whole_blocks(self) -> LedgerBlocks:
@@ -133,11 +133,11 @@ class PartitionLedger:
         return _ledger_blocks(self._by_generation())
 
     def covered(self) -> Blocks:
-        """What rows stand for that no election went against; ranges that touch are one."""
+        """Return the covered ranges that lost no election; adjacent ranges are joined."""
         return _blocks(piece for piece in self._pieces() if piece.is_current)
 
     def ever_covered(self) -> Blocks:
-        """What any row of the ledger stands for."""
+        """Return the ranges that any row of the ledger covers."""
         return _blocks(self._by_generation())
 
     @property
@@ -155,7 +155,7 @@ class PartitionLedger:
         return max((each.generation for each in self.ranges), default=0)
 
     def are_current(self, offsets: Offsets, generations: Offsets) -> Flags:
-        """Which rows no election went against."""
+        """Flag the rows that lost no election."""
         result = np.ones(len(offsets), np.bool_)
         for lost in self.elections:
             is_inside = (offsets >= lost.start_offset) & (offsets < lost.next_offset)
@@ -168,7 +168,7 @@ class PartitionLedger:
             yield from _cut(whole, elections)
 
     def _by_generation(self) -> Iterator[_Piece]:
-        """What each commit brought; those of its ranges that share an offset are one."""
+        """Yield the ranges of each commit; overlapping ones are joined."""
         by_generation: dict[int, list[OffsetRange]] = {}
         for each in self.ranges:
             if each.kind not in BRINGS_NOTHING:
@@ -213,7 +213,7 @@ FirstIds = Mapping[tuple[str, str], str]
 
 
 def first_topic_ids(rows: Iterable[Row]) -> dict[tuple[str, str], str]:
-    """The first id that is known of each (source, topic): rows without an id belong to it."""
+    """Return the first known id of each (source, topic), which rows without an id belong to."""
     found: dict[tuple[str, str], str] = {}
     for row in sorted(rows, key=lambda row: int(row["generation"])):
         if row["topic_id"] is not None:
@@ -262,6 +262,6 @@ def _partition_of(row: Row, first_ids: FirstIds) -> LakePartition:
 
 
 def partition_ledger(partition: LakePartition, rows: Iterable[Row]) -> PartitionLedger:
-    """What tasks need of a partition's rows."""
+    """Return the ledger of a partition, for tasks."""
     ranges = tuple(LedgerRange(*(row[name] for name in LedgerRange._fields)) for row in rows)
     return PartitionLedger(partition, ranges)

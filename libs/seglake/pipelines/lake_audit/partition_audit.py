@@ -97,7 +97,7 @@ class PartitionAudit:
 
     @property
     def not_covered(self) -> tuple[OffsetRange, ...]:
-        """Offsets between covered ranges, and below them, that nothing was ever ingested of."""
+        """Return the offsets between and below covered ranges that were never ingested."""
         known = merged([*self.covered, *self.superseded.ranges])
         return tuple(subtracted((0, known[-1][1]), known)) if known else ()
 
@@ -324,7 +324,7 @@ def _marks(rows: Sequence[Row], seen: Row | None) -> LogMarks | None:
 
 
 def _left(marks: LogMarks | None, covered: Sequence[OffsetRange]) -> LeftAbove | None:
-    """What the newest run saw above what is covered, and why it was left, as far as that shows."""
+    """Return the offsets that the newest run left above the covered ones, with the known reason."""
     if marks is None:
         return None
     end = max((stop for _, stop in covered), default=0)

@@ -74,7 +74,7 @@ def problem_at(
 
 
 def joined(problems: Sequence[Problem]) -> list[Problem]:
-    """Those of one kind made one, in the order of the kinds."""
+    """Join the problems of each kind, in the order of the kinds."""
     result = []
     for kind in ProblemKind:
         alike = [met for met in problems if met.kind is kind]

@@ -130,7 +130,7 @@ class Damage:
         self._spans[place] = new
 
     def finish(self, ledger: PartitionLedger) -> None:
-        """Everything was added; what is of a log that lost an election explains nothing."""
+        """Finish after the last row; damage of a log that lost an election explains nothing."""
         damage = [span for span in self._spans.values() if span.is_damage and not span.is_resolved]
         is_current = ledger.are_current(
             np.array([max(span.previous_offset + 1, 0) for span in damage], np.int64),
@@ -144,7 +144,7 @@ class Damage:
         self._highs = np.maximum.accumulate(highs)
 
     def sums(self) -> QuarantineSums:
-        """What the ledger counts of it, and what it is."""
+        """Return the sums that the ledger counts, and those by kind."""
         counted = [span for span in self._spans.values() if span.is_damage]
         by_code: dict[str, DefectCount] = {}
         for span in self._spans.values():

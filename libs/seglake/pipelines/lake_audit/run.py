@@ -73,7 +73,7 @@ def audit(
 
 
 def _lake_problems(state: LakeState, partitions: Collection[PartitionAudit]) -> Iterator[str]:
-    """What is wrong with the lake as a whole, and with logs that it does not have."""
+    """Yield the problems of the lake as a whole, and of logs that it lacks."""
     covered = {
         audit.partition: merged([*audit.covered, *audit.superseded.ranges]) for audit in partitions
     }
@@ -184,7 +184,7 @@ def _empty_lake(state: LakeState) -> Iterable[str]:
 def _hidden_rows(
     snapshots: Mapping[str, Snapshot], findings: Iterable[CellFinding]
 ) -> Iterable[str]:
-    """Rows that the files have and no cell met: statistics that lie hide rows from every reader."""
+    """Yield the problem of rows that no cell found: false statistics hide them from readers."""
     counted = [found.row_counts for cell in findings for found in cell.partitions]
     for table in (RECORDS, BATCHES, QUARANTINE, GAPS):
         in_files = [file.row_count for file in snapshots[table.name].files]

@@ -82,7 +82,7 @@ def _rank(audit: PartitionAudit) -> tuple[int, int, int, str, int]:
 
 
 def _name(audit: PartitionAudit, counts: Mapping[str, int]) -> str:
-    """With the topic id and the source where the same name comes twice."""
+    """Name a partition, with topic id and source if the name occurs twice."""
     name, (source_id, key) = str(audit.partition), audit.partition
     return f"{name} ({key.topic_id or 'no id'} of {source_id})" if counts[name] > 1 else name
 

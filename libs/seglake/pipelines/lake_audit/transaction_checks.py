@@ -110,7 +110,7 @@ class PartitionTransactions:
         return problem(ProblemKind.OUTCOME, len(pairs), texts)
 
     def ends(self) -> CellEnds:
-        """What the other cells must know."""
+        """Return the transaction ends that the other cells need."""
         events, (first, last) = self._events, self._spans.cell
         run = self._runs_of(events.bases)
         begins = events.is_marker & (self._run_starts[run] <= first)
@@ -130,7 +130,7 @@ class PartitionTransactions:
         )
 
     def _runs_of(self, bases: Offsets) -> Offsets:
-        """In which run of batches without a hole each of some batches lies."""
+        """Return the index of each batch's run without holes."""
         return self._run[np.searchsorted(self._spans.bases, bases)]
 
     def _named(self, index: int) -> End:
@@ -169,7 +169,7 @@ def _said(data: End, marker: End) -> str:
 
 
 def _ended(rows: pa.Table, column: str, wanted: Container[str | None]) -> tuple[Flags, Flags]:
-    """Which rows say that a transaction ended, and which of them that it was committed."""
+    """Flag the rows that say a transaction ended, and those that say it was committed."""
     values, codes = text_values(rows, column)
     ended, committed = (
         np.array([value in texts for value in values], np.bool_)[codes]

@@ -35,7 +35,7 @@ class TableMaintenance:
 
     @property
     def expected_files(self) -> int:
-        """After; of a dry run at most so many, since new files may be merged again."""
+        """Return the number of files after; a dry run's is a maximum, as merges may continue."""
         planned = self.files_before - self.merged_files + self.new_files
         return planned if self.files_after is None else self.files_after
 
@@ -67,7 +67,7 @@ class MaintainSummary:
         return ExitCode.LOOK if has_failed or self.left_out else ExitCode.DONE
 
     def to_json(self) -> str:
-        """One line."""
+        """Return JSON on one line."""
         return json.dumps({**asdict(self), "exit_code": self.exit_code}, sort_keys=True)
 
     def to_text(self) -> str:

@@ -39,7 +39,7 @@ RECORD = _Place()
 
 
 def internal(topic: str, offset: str = "{table}.record_offset") -> _Place:
-    """Of a decoded table."""
+    """Return the place of a decoded table."""
     return _Place(f"'{topic}'", "{table}.record_topic_id", "{table}.record_partition", offset)
 
 

@@ -154,7 +154,7 @@ class DuckDBQueries:
             self._connection.register(table.name, table.schema.empty_table())
 
     def _paths(self, table: Table) -> list[str]:
-        """A table's data files as DuckDB reaches them; none where the lake is from before it."""
+        """Return a table's data files by DuckDB's paths; empty if an older lake lacks the table."""
         if table not in REQUIRED_TABLES and not self._lake.has(table):
             return []
         try:

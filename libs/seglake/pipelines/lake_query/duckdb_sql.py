@@ -28,7 +28,7 @@ _LOCKS = (
 
 
 def is_plain(path: str) -> bool:
-    """Whether DuckDB can read below a path by itself: it is local, and nothing but a name."""
+    """Return whether DuckDB can read below a path by itself: a local path without a pattern."""
     return _PLAIN_PATH.fullmatch(path) is not None
 
 
@@ -38,7 +38,7 @@ def below(path: str, folder: str) -> str:
 
 
 def settings(folder: str) -> list[str]:
-    """Statements after which nothing but the folder can be read, and nothing written."""
+    """Return the settings: Spark's semantics, reads below the folder only, no writes."""
     allowed = f"allowed_directories = [{literal(folder)}]"
     return [f"SET {setting}" for setting in (*_AS_SPARK, allowed, *_LOCKS)]
 

@@ -18,7 +18,7 @@ def with_hint(reason: str) -> str:
 
 
 def first_line(error: Exception) -> str:
-    """The message of an engine's error without what follows it: a plan, a trace of Java's."""
+    """Return an engine's error message without the plan or stack trace after it."""
     return str(error).strip().splitlines()[0]
 
 

@@ -100,7 +100,7 @@ class Dialect(Enum):
 
     @property
     def columns(self) -> str:
-        """What to select from rows that have these: every column, and `value_json`."""
+        """Return the selected columns: all of the rows', and `value_json`."""
         json = f"CASE WHEN {self.value[1]}\n         THEN value_text END AS value_json"
         names = [f"texts.{name}" for name in (*_PLACE, "key_text", "value_text")]
         rest = (f"texts.{name}" for name in _COLUMNS if name not in _PLACE)

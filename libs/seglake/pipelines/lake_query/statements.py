@@ -74,7 +74,7 @@ def _split(text: str) -> tuple[list[str], bool]:
 
 
 def require_query(statement: str) -> None:
-    """See that a statement begins as one that reads; its engine's parser sees the rest.
+    """Require that a statement begins like a query; the engine's parser checks the rest.
 
     Raises:
         WrongQueryError: it does something else, or nothing that is known.
@@ -94,7 +94,7 @@ def _words(statement: str) -> list[str]:
 
 
 def _explained(words: list[str]) -> list[str]:
-    """What an EXPLAIN explains: EXPLAIN ANALYZE also runs it. Without one, the words themselves."""
+    """Return the words after EXPLAIN (EXPLAIN ANALYZE runs them); without EXPLAIN, all words."""
     while words[:1] == ["EXPLAIN"]:
         words = words[1:]
         if words[:1] == [_OPENING] and words[1:2] and words[1] in _EXPLAIN_OPTIONS:

@@ -60,7 +60,7 @@ def escaped(text: str) -> str:
 
 
 def views_of(text: str, views: Mapping[str, str] = VIEWS) -> dict[str, str]:
-    """The views that a text names, and those that these ask, in the order to make them in."""
+    """Return the views that a text uses, directly or through views, in the order of creation."""
     wanted: dict[str, str] = {}
     for name, view in reversed([*views.items()]):
         if any(name in each for each in (text.casefold(), *wanted.values())):

@@ -127,7 +127,7 @@ def _clusters(tables: LakeTables, select: SelectSettings) -> tuple[list[str], Un
 def _replicas(
     sources: Sequence[str], tables: LakeTables, scan: ScanContext, summary: ReplaySummary
 ) -> dict[str, tuple[Replica, ...]]:
-    """What lies on the disks, by cluster."""
+    """Return the replicas on the disks, by cluster."""
     if not sources:
         return {}
     scan.reporter.step("listing the sources")

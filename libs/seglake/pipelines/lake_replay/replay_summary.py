@@ -88,7 +88,7 @@ class ReplaySummary:
 
     @property
     def planned_offsets(self) -> int:
-        """How many offsets a dry run would fill in."""
+        """Count the offsets that a dry run would fill in."""
         return sum(fill.filled_offsets for fill in self.planned_fills)
 
     @property
@@ -133,7 +133,7 @@ class ReplaySummary:
         self.left_gaps = joined_places(self.left_gaps, standing_gaps(gaps))
 
     def to_json(self) -> str:
-        """One line."""
+        """Return JSON on one line."""
         facts = {
             **asdict(self),
             "planned_gaps": self.planned_gaps,

@@ -155,7 +155,7 @@ def _of_log(
 
 
 def _shown(found: GapRanges) -> str:
-    """How many offsets, and where the first of them lie."""
+    """Show the number of offsets, and the first ranges."""
     ranges = ", ".join(f"[{start}, {stop})" for start, stop in found.ranges[:_MOST_RANGES])
     more = ", …" if len(found.ranges) > _MOST_RANGES else ""
     return f"{show_count(found.offsets, 'offset')} in {ranges}{more}"

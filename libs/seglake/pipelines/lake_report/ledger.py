@@ -44,11 +44,11 @@ class Ledger:
                 self._run_ids[row["attempt_id"]] = row["run_id"]
 
     def coverage(self, source_id: str) -> Coverage:
-        """Of one source, that of nothing where the ledger has no row of it."""
+        """Return the coverage of one source, empty if the ledger has no row of it."""
         return self._coverages.get(source_id) or Coverage(())
 
     def name_of(self, source_id: str, row: Row) -> LogName:
-        """Whose a row of any table is."""
+        """Return the name of the log that a row of any table belongs to."""
         key = PartitionKey(row["topic"], row["partition"], row["topic_id"])
         return LogName(source_id, self.coverage(source_id).joined_key(key))
 
@@ -57,11 +57,11 @@ class Ledger:
         return self._run_ids.get(attempt_id)
 
     def has_generation(self, source_id: str, topic: str, generation: int) -> bool:
-        """Whether a commit of a topic is in the ledger: what is not, is still being committed."""
+        """Return whether a topic's commit is in the ledger; else it is still being committed."""
         return generation <= self._generation_of(source_id, topic)
 
     def gap_ends(self, log: LogName) -> list[OffsetRange]:
-        """Where a repair or an election may have ended gaps."""
+        """Return the ranges in which repairs or elections may have ended gaps."""
         return [
             (row["start_offset"], row["next_offset"])
             for row in self.rows.get(log, ())
@@ -69,7 +69,7 @@ class Ledger:
         ]
 
     def records(self, log: LogName) -> int:
-        """How many records of the tables count: those that lost an election are taken off."""
+        """Count the records in the tables, without those that lost an election."""
         return sum(
             (-1 if row["kind"] == RangeKind.SUPERSEDED else 1) * (row["records"] or 0)
             for row in self.rows.get(log, ())

@@ -145,7 +145,7 @@ class PartitionReport:
         return max((level_of(found.need) for found in self.findings), default=Level.FINE)
 
     def count(self, state: OffsetState) -> int:
-        """How many offsets are in a state."""
+        """Count the offsets in a state."""
         found = self.offsets.get(state)
         return 0 if found is None else found.count
 
@@ -226,5 +226,5 @@ class LakeReport:
         return tuple(each for each in self.partitions if each.level is level)
 
     def count(self, state: OffsetState) -> int:
-        """How many offsets of all partitions are in a state."""
+        """Count the offsets of all partitions in a state."""
         return sum(each.count(state) for each in self.partitions)

@@ -124,7 +124,7 @@ def _advice_for(line: str, needs: Collection[Need]) -> str | None:
 
 
 def _number(value: int) -> str:
-    """With thin spaces between thousands."""
+    """Show a number with thin spaces between thousands."""
     return f"{value:,}".replace(",", "\u202f")
 
 

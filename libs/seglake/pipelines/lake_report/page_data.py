@@ -28,7 +28,7 @@ _ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 
 
 def to_json(report: LakeReport) -> str:
-    """What a script element of the page may hold: nothing in it ends the element."""
+    """Return JSON for a script element of the page: nothing in it ends the element."""
     names: dict[str, _Names] = {kind: {} for kind in ("topics", "sources", "ids", "segments")}
     partitions = [_partition(each, names) for each in report.partitions]
     data = {
@@ -95,7 +95,7 @@ def _place(place: DamagedPlace, segments: _Names) -> list[Any]:
 
 
 def _index(known: _Names, name: str | None) -> int:
-    """Which one it is, -1 for none."""
+    """Return the index of a known name, -1 for None."""
     return -1 if name is None else known.setdefault(name, len(known))
 
 

@@ -102,7 +102,7 @@ def _by_name(log: LogName) -> tuple[str, int, str, str]:
 
 
 def _urgency(each: PartitionReport) -> tuple[int, int, int]:
-    """The level, then the most urgent need, then how many offsets are lost; sorting is stable."""
+    """Return a sort key: level, most urgent need, number of lost offsets; sorting is stable."""
     first = each.findings[0].need if each.findings else None
     lost = (Loss.MISSING, Loss.QUARANTINED, Loss.SUPERSEDED)
     return (

@@ -89,7 +89,7 @@ def retake(
 
 
 def _of_whole_logs(scan: ScanContext) -> ScanContext:
-    """Without a window of time: what is superseded is ingested as the log has it."""
+    """Return the context without a time window: superseded ranges are ingested whole."""
     select = replace(scan.settings.select, from_timestamp=None, to_timestamp=None)
     return replace(scan, settings=replace(scan.settings, select=select))
 

@@ -137,7 +137,7 @@ class RetakeSummary:
     def close(
         self, limits: LimitsSettings, replicas: Iterable[Replica], notes: Iterable[str]
     ) -> None:
-        """Judge all that was added; `replicas` are those of the sources."""
+        """Complete the summary after all additions; `replicas` are the sources'."""
         found = self.findings
         log_dirs = log_dirs_of(each for each in replicas if str(each.key) in self.damaged)
         limit_bytes = limits.max_decompressed_batch_bytes
@@ -147,7 +147,7 @@ class RetakeSummary:
         found.notes = [*dict.fromkeys([*found.notes, *notes])]
 
     def to_json(self) -> str:
-        """One line."""
+        """Return JSON on one line."""
         facts = asdict(self)
         facts |= facts.pop("findings")
         facts |= {"gaps": json_gaps(self.gaps), "exit_code": self.exit_code}

@@ -294,7 +294,7 @@ def _kept(rows: pa.Table, part: _Part) -> pa.Table:
 
 
 def _is_one_of(rows: pa.Table, column: str, wanted: Sequence[str | None]) -> Any:
-    """Which rows have one of some texts, or null where that is among them."""
+    """Flag the rows whose text is wanted, or that are null if None is wanted."""
     texts = rows.column(column).cast(pa.string())
     return pc.is_in(texts, value_set=pa.array(wanted, pa.string())).to_numpy()
 

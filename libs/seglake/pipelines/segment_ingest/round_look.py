@@ -56,18 +56,18 @@ class RoundLook(NamedTuple):
 
     @property
     def same(self) -> list[SurveyedPartition]:
-        """Those with news that are the logs that the lake has."""
+        """Return the logs with news that are the lake's."""
         return [partition for partition in self.due if partition.key not in self.check.refused]
 
     @property
     def wanted(self) -> list[SurveyedPartition]:
-        """Those of them that may be ingested: no newer leader has gone against them."""
+        """Return the logs to ingest: with news, the lake's, and no newer leader replaced them."""
         lost = self.check.lost_to_newer_epoch
         return [partition for partition in self.same if partition.key not in lost]
 
     @property
     def readable(self) -> list[SurveyedPartition]:
-        """Those of which everything was read, also if nothing of their offsets is wanted."""
+        """Return the logs that were read completely, also if none of their offsets is wanted."""
         away = {*self.check.refused, *self.check.lost_to_newer_epoch}
         return [
             partition
@@ -77,7 +77,7 @@ class RoundLook(NamedTuple):
         ]
 
     def unread_data(self, coverage: Coverage) -> UnreadData:
-        """What of the logs cannot be read."""
+        """Return the logs' unreadable data."""
         refused = {*self.check.refused, *self.check.lost_to_newer_epoch}
         surveyed = [*self.due, *self.quiet]
         return unread_data(self.logs, surveyed, refused, coverage, self.earlier.by_key)

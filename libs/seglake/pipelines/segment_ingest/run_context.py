@@ -86,7 +86,7 @@ class RunContext:
 
     @property
     def storage(self) -> Storage:
-        """Serves the sources and the lake."""
+        """Return the storage of the sources and the lake."""
         return self.scan.storage
 
     @property
@@ -139,7 +139,7 @@ def list_of_lake(sources: Sequence[str], scan: ScanContext, tables: LakeTables) 
 
 
 def is_unjoined(discovery: Discovery, known: KnownSources) -> bool:
-    """Whether a person calls a cluster by a name that the lake has not joined with its id."""
+    """Return whether a person names a cluster whose id the lake has not joined with that name."""
     cluster_id = discovery.cluster_id
     return cluster_id not in (None, discovery.source_id) and cluster_id not in known.joined
 
@@ -165,7 +165,7 @@ def list_selected(
 
 
 def opened_lake(lake: str, scan: ScanContext, *, dry_run: bool) -> LakeTables:
-    """The tables of a lake that is there, and safe to commit to, unless nothing is committed.
+    """Open an existing lake; require safe commits unless nothing is committed.
 
     Raises:
         LakeFolderError, UnsafeStoreError: a wrong call.
@@ -192,7 +192,7 @@ def published(context: RunContext, topics: Sequence[str]) -> tuple[dict[str, int
 
 
 def decode_settings(context: RunContext) -> DecodeSettings:
-    """What the tasks of a run need to know of it; each attempt to commit adds its own id."""
+    """Return the settings of a run's tasks; each attempt to commit adds its own id."""
     return decode_settings_of(
         context.scan,
         lake_path=context.tables.lake_path,
@@ -205,7 +205,7 @@ def decode_settings(context: RunContext) -> DecodeSettings:
 def decode_settings_of(
     scan: ScanContext, *, lake_path: str, source_id: str, run_id: str, started_at_us: int
 ) -> DecodeSettings:
-    """What tasks need to know that decode logs, for a lake or for a query."""
+    """Return the settings of tasks that decode logs, for a lake or for a query."""
     settings = scan.settings
     return DecodeSettings(
         storage=scan.storage,

@@ -47,7 +47,7 @@ class BatchFound(NamedTuple):
 
     @property
     def header(self) -> HeaderColumns:
-        """What the batch's header gives."""
+        """Return the columns from the batch's header."""
         return header_columns(self.unit)
 
     @property
@@ -69,7 +69,7 @@ class BatchFound(NamedTuple):
 
     @property
     def record_count(self) -> int | None:
-        """How many records it has; None for a damaged wrapper."""
+        """Return the number of records; None for a damaged wrapper."""
         if self.decoded is not None:
             return self.decoded.record_count
         match self.unit:
@@ -82,7 +82,7 @@ class BatchFound(NamedTuple):
 
     @property
     def control_type(self) -> ControlType | None:
-        """What kind of marker it is; None for data and for damage."""
+        """Return the kind of marker; None for data and for damage."""
         return None if self.decoded is None else self.decoded.control_type
 
     def columns(self) -> dict[str, Any]:
@@ -126,7 +126,7 @@ class DefectFound(NamedTuple):
 def claimed_batch(
     reader: Reader, position: int, size_bytes: int, origin: Origin, mark: str
 ) -> BatchFound | None:
-    """What the header of a damaged batch claims; None where no whole batch may lie."""
+    """Return the claims of a damaged batch's header; None if no whole batch fits there."""
     unit = claimed_unit(reader, position, size_bytes)
     return None if unit is None else BatchFound(unit, origin, None, (mark,))
 

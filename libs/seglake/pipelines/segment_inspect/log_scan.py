@@ -90,7 +90,7 @@ class LogScan:
     def summary(
         self, path: str, kind: PathKind, log_start_offset: int | None, notes: list[str]
     ) -> LogSummary:
-        """What was found in all; `notes` are those of the files beside the segments."""
+        """Return the summary of all findings; `notes` are on files beside the segments."""
         return LogSummary(
             path,
             kind,

@@ -76,7 +76,7 @@ def inspected(
     offset: int | None = None,
     part: Part = _EVERYTHING,
 ) -> Iterator[dict[str, Any]]:
-    """What lies at a path, one dict per finding; its `type` says what it is, the last is a summary.
+    """Yield the findings at a path as dicts, whose `type` names the kind; the last is a summary.
 
     The types are file, batch, defect, tail, record, entry, rest and summary. Damage raises nothing.
 

@@ -86,7 +86,7 @@ class ShownPart:
         return not self._is_full
 
     def of(self, findings: Iterable[Finding]) -> Iterator[Finding]:
-        """The findings that are shown, in their order; what a limit left out before the end."""
+        """Yield the findings to show in order; before the end, the count that a limit left out."""
         if self._part.is_everything:
             yield from findings
             return

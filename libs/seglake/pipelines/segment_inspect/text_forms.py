@@ -36,13 +36,13 @@ def payload_text(data: bytes | None) -> str:
 
 
 def rest_text(counts: Mapping[str, int]) -> str:
-    """What is not shown, counted."""
+    """Count the findings that are not shown, by kind."""
     many = {"batch": "batches", "entry": "entries"}
     return ", ".join(show_count(count, name, many.get(name)) for name, count in counts.items())
 
 
 def offsets_text(found: BatchFound) -> str:
-    """First and last offset; a wrapper's first is not known before it is decoded."""
+    """Show first and last offset; a wrapper's first is unknown before it is decoded."""
     first, last = found.base_offset, found.last_offset
     if first is None:
         return f"?-{last}"
@@ -50,7 +50,7 @@ def offsets_text(found: BatchFound) -> str:
 
 
 def producer_text(found: BatchFound) -> str:
-    """Producer id, epoch and sequence."""
+    """Show producer id, epoch and sequence."""
     header = found.header
     if header.producer_id is None:
         return "-"
@@ -59,7 +59,7 @@ def producer_text(found: BatchFound) -> str:
 
 
 def flags_text(found: BatchFound) -> str:
-    """What else a batch's header says."""
+    """Show the flags in a batch's header."""
     header = found.header
     flags = [f"v{found.unit.magic}"]
     if header.leader_epoch is not None:
@@ -78,7 +78,7 @@ def flags_text(found: BatchFound) -> str:
 
 
 def record_text(record: Record, *, with_payload: bool) -> str:
-    """One record on one line."""
+    """Show a record on one line."""
     head = f"offset {record.offset}  {time_text(record.timestamp_ms)}"
     if not with_payload:
         sizes = f"key {_size_text(record.key)}  value {_size_text(record.value)}"

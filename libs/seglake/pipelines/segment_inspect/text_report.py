@@ -82,7 +82,7 @@ class TextReport:
                     self._log_summary(finding)
 
     def _file(self, found: findings.FileFound) -> None:
-        """A line for the file; a segment's batches follow under it."""
+        """Write a line for the file; a segment's batches follow under it."""
         if found.kind is PathKind.LOG_DIR:
             self._is_brief = not self._with_payload
             self._is_in_partition = False
@@ -107,7 +107,7 @@ class TextReport:
             self._line(f"  {found.name:<40} {_file_facts(found)}")
 
     def _batch(self, found: BatchFound) -> None:
-        """One line; a damaged batch shows what its header claims."""
+        """Write a line for a batch; a damaged one with its header's claims."""
         if self._is_brief:
             return
         self._headings(_HEADINGS)

@@ -147,7 +147,7 @@ def _by_offset(rows: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _not_shown(plan: QueryPlan, offsets: _Offsets, settings: Settings) -> Iterator[str]:
-    """Why records that are asked for are on the disk and not in what can be read of the log."""
+    """Yield the reasons why requested records on the disk are not readable."""
     for partition in plan.partitions:
         stop = max(stop for _, stop in offsets[partition.key])
         for unread in unread_ranges(partition, settings):
@@ -201,7 +201,7 @@ def _partition_folder(segment: str, storage: Storage) -> str:
 
 
 def _offsets(replica: Replica, segments: _Segments, wanted: Wanted) -> Sequence[OffsetRange]:
-    """What is asked for of a copy, which may be some segments of it; at least one range."""
+    """Return the requested offsets of a copy or of some segments of it; at least one range."""
     if replica.folder not in segments:
         return (wanted.offsets,)
     bases = [segment.base_offset for segment in replica.segments]

@@ -55,19 +55,19 @@ class Wanted:
     offsets: OffsetRange = (0, OFFSET_MAX)
 
     def with_topics(self, topics: Iterable[str]) -> Self:
-        """Only these topics, of those that are asked for."""
+        """Return the request restricted to these topics."""
         wanted = frozenset(topics)
         return replace(self, topics=wanted if self.topics is None else self.topics & wanted)
 
     def with_partitions(self, partitions: Iterable[int]) -> Self:
-        """Only these partitions, of those that are asked for."""
+        """Return the request restricted to these partitions."""
         wanted = frozenset(partitions)
         return replace(
             self, partitions=wanted if self.partitions is None else self.partitions & wanted
         )
 
     def with_offsets(self, start: int | None, stop: int | None) -> Self:
-        """Only these offsets, of those that are asked for; None for no bound."""
+        """Return the request restricted to these offsets; None for no bound."""
         first, following = self.offsets
         first = max(first, 0 if start is None else start)
         following = min(following, OFFSET_MAX if stop is None else stop)
@@ -115,7 +115,7 @@ def plan_reads(
 
 @contextmanager
 def query_context(storage: Storage, settings: Settings) -> Iterator[ScanContext]:
-    """What it takes to plan a query: this process alone, which says nothing."""
+    """Yield a context that plans a query in this process, silently."""
     with LocalEngine(1) as engine:
         yield ScanContext(
             storage=storage,
@@ -167,7 +167,7 @@ def plan_logs(
 
 
 def query_decoding(scan: ScanContext, source_id: str) -> DecodeSettings:
-    """What the tasks of a query need to know: there is no lake."""
+    """Return the settings of a query's tasks, which have no lake."""
     return decode_settings_of(
         scan,
         lake_path="",
@@ -198,7 +198,7 @@ def _cut_to_fit(plan: RangePlan) -> RangePlan:
 
 
 def _losses(partition: SurveyedPartition, wanted: Sequence[OffsetRange]) -> Iterator[Damage]:
-    """What no task would notice: files that cannot be read, and offsets missing between files."""
+    """Yield damage that tasks cannot see: unreadable files, and offsets missing between files."""
     key = partition.replica.key
     offsets = min(start for start, _ in wanted), max(stop for _, stop in wanted)
     cleaner_offset = partition.replica.checkpoints.cleaner_offset or 0

@@ -96,7 +96,7 @@ class SelectSettings:
         return self.from_timestamp is not None or self.to_timestamp is not None
 
     def takes_topic(self, topic: str) -> bool:
-        """Whether a topic is selected: exclusion wins, and no inclusion means every topic."""
+        """Return whether a topic is selected; exclusion wins, no inclusion selects every topic."""
         return self._matches(topic) and (self.internal_topics or not is_internal_topic(topic))
 
     def leaves_out_internal(self, topic: str) -> bool:
@@ -225,7 +225,7 @@ class Settings:
 
     @property
     def read_policy(self) -> ReadPolicy:
-        """How far logs are read."""
+        """Return the rules for the end of reading."""
         return ReadPolicy(
             isolation=self.read.isolation,
             upper_bound=self.read.upper_bound,

@@ -183,12 +183,12 @@ def _compare(
 
 
 def _not_read(replica: Replica) -> list[str]:
-    """What lies in the folder and cannot be compared as it is."""
+    """Return the files in the folder that cannot be compared."""
     return [described(replica.unread)] if replica.unread else []
 
 
 def _absent(disks: Discovery, coverage: Coverage) -> Iterable[CopyCheck]:
-    """Partitions that a checkpoint names and that have no folder, if the lake lacks offsets."""
+    """Return checks of partitions with a checkpoint but no folder, if the lake lacks offsets."""
     for (topic, partition), log_dir, start, stop in disks.absent:
         key = PartitionKey(topic, partition, coverage.latest_topic_id(topic, partition))
         if subtracted((start, stop), coverage.ranges(key)):
@@ -197,7 +197,7 @@ def _absent(disks: Discovery, coverage: Coverage) -> Iterable[CopyCheck]:
 
 
 def _not_listed(unreadable: Mapping[str, str], ingested: Container[str]) -> Iterable[CopyCheck]:
-    """Folders that nothing could be compared with; what they hold may not be in the lake."""
+    """Return checks of unreadable folders, whose records may not be in the lake."""
     for name, reason in unreadable.items():
         folder = parse_folder_name(name)
         is_internal = folder is not None and is_internal_topic(folder.topic)
@@ -228,7 +228,7 @@ def _read_lake(lake: str, storage: Storage, source_id: str) -> _Lake:
 
 
 def _record_count(row: Row) -> int:
-    """The records that a row of the ledger brought, below 0 for those that lost an election."""
+    """Return the records of a ledger's row; negative for a row that supersedes."""
     count: int = row["records"] or 0
     return -count if row["kind"] == RangeKind.SUPERSEDED else count
 

@@ -16,7 +16,7 @@ _MOST_RANGES = 3
 
 
 def exit_code(checks: Sequence[CopyCheck]) -> int:
-    """3 where anything differs, or could not be compared."""
+    """Return 3 if anything differs, or could not be compared."""
     return ExitCode.LOOK if any(check.has_problem for check in checks) else ExitCode.DONE
 
 

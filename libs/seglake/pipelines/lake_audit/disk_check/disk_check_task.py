@@ -231,7 +231,7 @@ class _Check:
             self._flush()
 
     def _ceiling(self, unit: Unit) -> int:
-        """Where the records of a batch end that an ingest takes; see `PartitionSplit.ceiling`."""
+        """Return the end of a batch's records to ingest; see `PartitionSplit.ceiling`."""
         return max([*self._covered_stops[-1:], unit.last_offset + 1, counted_offset(unit)])
 
     def _flush(self) -> None:
@@ -293,7 +293,7 @@ def _as_kept(topic: str, disk: pa.Table) -> pa.Table:
 
 
 def _payload_table(rows: pa.RecordBatch) -> pa.Table:
-    """Copies: the builder's arrays are used again."""
+    """Return a table of copied arrays, since the builder reuses its own."""
     table = pa.Table.from_batches([rows]).select([*PAYLOAD_COLUMNS])
     for name in ("key", "value"):
         place = table.schema.get_field_index(name)

@@ -61,7 +61,7 @@ class LakeRows:
         return self._read(GAPS, columns, only)
 
     def quarantined(self, broker_id: int | None) -> frozenset[tuple[str, int]]:
-        """Segment and position of what one broker's disk has and the lake did not take."""
+        """Return segment and position of one broker's batches in quarantine."""
         columns = ("topic", "broker_id", "segment", "position", "resolution", "generation")
         rows = self._read(QUARANTINE, columns, []).to_pylist()
         found = [row for row in rows if row["broker_id"] == broker_id]

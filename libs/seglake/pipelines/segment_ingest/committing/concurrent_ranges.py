@@ -19,7 +19,7 @@ class ConcurrentRange:
 
 
 def concurrent_ranges(known: Mapping[str, int], context: RunContext) -> list[ConcurrentRange]:
-    """What the ledger has of topics beyond their generations that this run knew, in order.
+    """Return the ledger's ranges of later generations than this run knew, in order.
 
     Args:
         known: the generation of each lost topic behind this run's own last commit.

@@ -45,7 +45,7 @@ class RangeResult:
 
     @property
     def offsets(self) -> OffsetRange:
-        """What of the plan's offsets came."""
+        """Return the ingested part of the plan's offsets."""
         return self.plan.start_offset, self.next_offset
 
     @property
@@ -173,7 +173,7 @@ def _is_one(before: Gap, gap: Gap) -> bool:
 
 
 def _edges(plan: RangePlan, start: int, stop: int) -> list[int]:
-    """Where the cause of a hole may change, from its start to its end."""
+    """Return the offsets at which the cause of a hole may change, from its start to its end."""
     edges = {plan.remote_offset, plan.log_start_offset, plan.first_log_start_offset}
     edges.update(plan.lost or ())
     if plan.remaining_gap is not None:
@@ -191,13 +191,13 @@ def _remaining_cause(remaining: RemainingGap | None, start: int, stop: int) -> G
 
 
 def _leader_epoch(batch: LastBatch, of_log: LeaderEpochs) -> int | None:
-    """None where the log says another: no checksum covers the epoch of a batch."""
+    """Return a batch's epoch; None if the log's differs, as no checksum covers it."""
     known = of_log.epoch_at(batch.base_offset)
     return batch.leader_epoch if known in (batch.leader_epoch, None) else None
 
 
 def ledger_row(result: RangeResult) -> dict[str, Any]:
-    """What its row of `checkpoints` says of a range; see `ledger_columns` for the rest."""
+    """Return the columns of a range in `checkpoints`; see `ledger_columns` for the rest."""
     plan, totals = result.plan, result.totals
     bounds = plan.bounds
     lasts = [report.last_batch for report in result.reports if report.last_batch is not None]

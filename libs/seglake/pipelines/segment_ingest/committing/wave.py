@@ -53,7 +53,7 @@ def planned_waves(ranges: Sequence[RangePlan], context: RunContext) -> list[Wave
 def run_waves(
     waves: Sequence[Wave], generations: dict[str, int], context: RunContext, *, extra_files: Extra
 ) -> Iterator[WaveResult]:
-    """Execute and commit wave by wave, each when it is asked for.
+    """Run and commit wave by wave, each when the caller asks for it.
 
     Args:
         generations: of each topic as it was before the ledger was read; a topic committed here is
@@ -197,7 +197,7 @@ def _topic_waves(
 def ledger_columns(
     key: PartitionKey, generation: int, attempt_id: str, now: datetime, context: RunContext
 ) -> dict[str, Any]:
-    """What a row of the ledger says of the run that commits it."""
+    """Return the columns of a ledger's row on the run that commits it."""
     return {
         "source_id": context.source_id,
         **key._asdict(),

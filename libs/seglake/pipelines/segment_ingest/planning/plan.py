@@ -96,7 +96,7 @@ class Wave:
 
 
 def wanted_ranges(partition: SurveyedPartition, settings: Settings) -> list[OffsetRange]:
-    """What the settings want of a partition, the ledger does not cover, and can be read."""
+    """Return the readable ranges of a partition that the settings select and the ledger lacks."""
     upper = partition.bounds.next_offset
     start, stop = 0, upper
     if settings.select.from_timestamp_ms is not None:
@@ -199,7 +199,7 @@ def _first_known(offsets: Iterable[int | None], otherwise: int) -> int:
 
 
 def markers_by_piece(markers: Sequence[Marker], starts: Sequence[int]) -> list[tuple[Marker, ...]]:
-    """What each piece of a log must know to tell how its transactions ended.
+    """Return the markers that decide the transactions in each piece of a log.
 
     That is the markers inside it, and behind it the next one of each producer.
 

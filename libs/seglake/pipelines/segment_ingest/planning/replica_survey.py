@@ -79,5 +79,5 @@ def _surveyed(
 
 
 def _cost_bytes(request: SurveyRequest) -> int:
-    """As `cost_bytes` of decoding: many small segments are not one task."""
+    """Return the cost of a survey in bytes, so that many small segments make several tasks."""
     return max(walked_bytes(request), _TASK_BYTES // _TASK_SEGMENTS)

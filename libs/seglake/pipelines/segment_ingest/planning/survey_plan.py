@@ -46,7 +46,7 @@ def _part_below(
 
 
 def _reaches_beyond(copy: Replica, offset: int) -> bool:
-    """Whether a copy's log surely goes on behind an offset, or its newest epoch begins there."""
+    """Return whether a copy's log surely exceeds an offset, or its newest epoch begins there."""
     if copy.is_future or not copy.segments:
         return False
     has_newer_epoch = bool(copy.epochs) and copy.epochs[-1].start_offset >= offset
@@ -66,7 +66,7 @@ def _may_have_news(replica: Replica, coverage: Coverage, settings: Settings) -> 
 def survey_requests(
     replica: Replica, coverage: Coverage, settings: Settings, storage: Storage
 ) -> list[SurveyRequest]:
-    """What to ask of a copy: of its last segments from the first that may hold something wanted."""
+    """Return the requests for a copy's segments from the first that may have wanted offsets."""
     start = start_offset(replica, coverage, settings)
     stable = coverage.stable_up_to(replica.key, start) if start > 0 else None
     walk_offset = _walk_offset(replica, start, stable)
@@ -97,7 +97,7 @@ def survey_requests(
 
 
 def walked_bytes(request: SurveyRequest) -> int:
-    """How much of a segment a survey walks; little where the index leads to what is wanted."""
+    """Return the bytes that a survey walks; few if an index leads to the wanted ones."""
     file = request.file
     is_begun = request.walk_offset > file.base_offset and file.index_path is not None
     return 0 if is_begun else file.size_bytes

@@ -80,7 +80,7 @@ class RepairResult:
 
     @property
     def results(self) -> tuple[RangeResult, ...]:
-        """Results of all rounds."""
+        """Return the results of all rounds."""
         return tuple(result for done in self.rounds for result in done)
 
 
@@ -270,7 +270,7 @@ def _result(rounds: Sequence[_Filled], notes: Sequence[str], context: RunContext
 
 
 def _contradicted(results: Iterable[RangeResult], context: RunContext) -> list[str]:
-    """Which transactions earlier runs took otherwise than repairs show that they ended."""
+    """Return the transactions that earlier runs ingested with another outcome than repairs show."""
     repaired: dict[PartitionKey, list[OffsetRange]] = {}
     for result in results:
         repaired.setdefault(result.key, []).append(result.offsets)

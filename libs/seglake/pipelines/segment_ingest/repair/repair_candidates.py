@@ -104,7 +104,7 @@ def _candidate(
     context: RunContext,
     notes: list[str],
 ) -> CandidateReplica:
-    """What a copy has in gaps whose neighbours are the same batches there and in the lake."""
+    """Return a copy's offer for gaps beside which it has the same batches as the lake."""
     window_bytes = context.settings.read.window_bytes
     other = {
         index

@@ -124,7 +124,7 @@ def repair_plans(
 def _holes_left(
     candidates: Sequence[CandidateReplica], gaps: Iterable[CurrentGap]
 ) -> list[OffsetRange]:
-    """What no copy has of the gaps."""
+    """Return the parts of the gaps that no copy has."""
     found = merged(
         (span.first_offset, span.next_offset)
         for candidate in candidates
@@ -187,7 +187,7 @@ def _plan(gap: CurrentGap, choices: Sequence[_Choice], markers: tuple[Marker, ..
 
 
 def _explained_range(choice: _Choice) -> OffsetRange:
-    """Of which part of a gap the copy knows why it is there."""
+    """Return the part of a gap whose cause the copy knows."""
     start, stop = choice.copy.wanted[choice.span.gap_index]
     return start, stop if choice.span.told_offset is None else min(stop, choice.span.told_offset)
 

@@ -45,14 +45,14 @@ class RepairState:
 
     @property
     def left_spans(self) -> dict[tuple[str, str], int]:
-        """Damaged spans that nothing resolved yet, by partition and defect code."""
+        """Count the unresolved damaged spans, by partition and defect code."""
         return Counter(
             (str(key), row["defect_code"]) for key, rows in self.damage.items() for row in rows
         )
 
     @property
     def cut_spans(self) -> int:
-        """Those of which the lake has not all bytes."""
+        """Count the unresolved damaged spans that the lake holds only in part."""
         return sum(not row["raw_is_complete"] for rows in self.damage.values() for row in rows)
 
 

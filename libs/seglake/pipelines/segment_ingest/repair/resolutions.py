@@ -138,7 +138,7 @@ def _filled(result: RangeResult) -> list[_Filled]:
 
 
 def _left(results: Sequence[RangeResult], gaps: Iterable[CurrentGap]) -> list[OffsetRange]:
-    """Where offsets may still be missing for damage."""
+    """Return the ranges in which offsets may still be missing because of damage."""
     repaired = {result.plan.start_offset for result in results}
     left = [
         (gap.start_offset, gap.next_offset)
@@ -162,7 +162,7 @@ def _left(results: Sequence[RangeResult], gaps: Iterable[CurrentGap]) -> list[Of
 
 
 def region_of(row: Row) -> OffsetRange:
-    """Between the sound neighbours of damaged bytes: while any of it is missing, they tell why.
+    """Return the offset range whose gap these damaged bytes explain.
 
     Where a neighbour is not known, what the bytes claim to be stands for it.
     """

@@ -81,7 +81,7 @@ def tail_requests(
 def lake_requests(
     choice: PartitionChoice, coverage: Coverage, context: RunContext
 ) -> Iterator[CompareRequest]:
-    """The lake against each copy, over what earlier runs took, from where leader epochs part."""
+    """Yield requests of the lake against each copy, from the first different leader epoch on."""
     key, end = choice.chosen.key, sound_end(choice.surveys)
     # Also where the log ends below what was taken, its last epoch tells who won.
     agreed = coverage.same_log_until(key, choice.leader_epochs.without_end, end)
@@ -110,7 +110,7 @@ def duplicate_requests(
     coverage: Coverage,
     context: RunContext,
 ) -> Iterator[CompareRequest]:
-    """Second logs of a broker, whole, against the first ones.
+    """Yield requests of a broker's second logs, whole, against the first ones.
 
     Args:
         of_lake: second logs of brokers whose first ones earlier runs ingested.
@@ -163,7 +163,7 @@ def batches_of(
 def _lake_batches(
     key: PartitionKey, offsets: OffsetRange, coverage: Coverage, context: RunContext
 ) -> tuple[BatchHead, ...]:
-    """The batches of magic 2 that the lake has in a range; older formats know no leader epoch."""
+    """Return the lake's batches of magic 2 in a range; older formats have no leader epoch."""
     start, stop = offsets
     inside = [("base_offset", "<", stop), ("last_offset", ">=", start)]
     rows = batches_of(key, _BATCH_COLUMNS, coverage, context, pruned_by=inside)

@@ -134,7 +134,7 @@ class RecordRequest:
 
     @property
     def walked_bytes(self) -> int:
-        """As of the comparison."""
+        """Return the bytes to walk, as of the comparison."""
         return self.compare.walked_bytes
 
 
@@ -270,7 +270,7 @@ def _log_of(storage: Storage, replica: Replica) -> LogHeads:
 
 
 def _conflicts(request: CompareRequest, log: LogHeads) -> Iterator[_Conflict]:
-    """What differs, each given while `log` stands at it.
+    """Yield the conflicts, each while `log` is at its batch.
 
     A file that goes away meanwhile ends it: what is left of the copy is no use to anyone.
     """
@@ -279,7 +279,7 @@ def _conflicts(request: CompareRequest, log: LogHeads) -> Iterator[_Conflict]:
 
 
 def _compared(request: CompareRequest, log: LogHeads) -> Iterator[_Conflict]:
-    """Both logs in step, batch by batch."""
+    """Compare both logs in step, and yield the conflicts batch by batch."""
     reference: LogHeads | None = None
     heads: Generator[BatchHead, None, None]
     if isinstance(request.ours, Replica):

@@ -104,7 +104,7 @@ def _check_name(discovery: Discovery, context: RunContext) -> None:
 
 
 def _check_others(discovery: Discovery, known: LakeSources, context: RunContext) -> None:
-    """See that no other source has the logs of which this one has nothing.
+    """Require that no other source has these logs, if this source has no rows.
 
     Two clusters with ids of their own are two.
     """

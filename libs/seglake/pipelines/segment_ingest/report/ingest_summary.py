@@ -207,12 +207,12 @@ class IngestSummary:
 
     @property
     def partitions(self) -> int:
-        """How many partitions there are in the sources, also those that cannot be read."""
+        """Count the partitions of the sources, also unreadable ones."""
         return self.planned.partitions
 
     @property
     def records(self) -> int:
-        """How many rows came into `records`."""
+        """Count the new rows of `records`."""
         return self.counts.records
 
     @property
@@ -228,7 +228,7 @@ class IngestSummary:
         return self.findings.left_out
 
     def to_json(self) -> str:
-        """One line."""
+        """Return JSON on one line."""
         flat, findings = asdict(replace(self, recovery=Recovery(()))), self.findings
         flat |= {**flat.pop("planned"), **flat.pop("counts"), **flat.pop("findings")}
         flat["open_transactions"] = [open_._asdict() for open_ in findings.open_transactions]

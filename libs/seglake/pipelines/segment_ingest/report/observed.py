@@ -174,7 +174,7 @@ def _seen(
     context: RunContext,
     now: datetime,
 ) -> Observation:
-    """One partition as a round saw it, where no earlier observation holds."""
+    """Return the observation of a partition in a round, if no earlier one holds."""
     key = log[0].key
     if refusal is not None:
         return _by_checkpoints(likely(log), StoppedBy.REFUSED, refusal, context, now)
@@ -212,7 +212,7 @@ def _surveyed(partition: SurveyedPartition, context: RunContext, now: datetime) 
 def _by_checkpoints(
     replica: Replica, why: StoppedBy, detail: str | None, context: RunContext, now: datetime
 ) -> Observation:
-    """What the checkpoint files alone tell."""
+    """Return an observation by the checkpoint files alone."""
     return Observation(
         key=replica.key,
         broker_id=replica.broker_id,
@@ -228,7 +228,7 @@ def _by_checkpoints(
 def _carried(
     held: Observation, log: Sequence[Replica], context: RunContext, now: datetime
 ) -> Observation:
-    """An earlier observation that still holds; only the log start may have moved, or the clock."""
+    """Return an earlier observation that still holds, with the current log start and time."""
     start = log_start_of(copy_seen(held, log), held.log_end_offset or 0, [])
     is_in_future = held.waiting_since is not None and held.waiting_since > now
     if start == held.log_start_offset and not is_in_future:

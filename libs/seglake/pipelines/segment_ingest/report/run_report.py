@@ -191,7 +191,7 @@ def _counts(
 
 
 def _odd_rows(committed: Iterable[RangeResult]) -> dict[str, dict[str, int]]:
-    """What the summary says of rows, by the names of `RunCounts` and by partition."""
+    """Count odd rows by the names of `RunCounts`, and by partition."""
     found: dict[str, Counter[str]] = {}
     for result in committed:
         totals = result.totals
@@ -208,7 +208,7 @@ def _odd_rows(committed: Iterable[RangeResult]) -> dict[str, dict[str, int]]:
 
 
 def defect_counts(results: Iterable[RangeResult]) -> dict[str, int]:
-    """Quarantined byte spans by defect code."""
+    """Count the quarantined byte spans by defect code."""
     counts: Counter[str] = Counter()
     for result in results:
         for report in result.reports:
@@ -217,7 +217,7 @@ def defect_counts(results: Iterable[RangeResult]) -> dict[str, int]:
 
 
 def damaged_spans(results: Iterable[RangeResult]) -> dict[str, int]:
-    """Quarantined byte spans by partition."""
+    """Count the quarantined byte spans by partition."""
     counts: Counter[str] = Counter()
     for result in results:
         if result.totals.quarantined_batches:
@@ -260,7 +260,7 @@ def _findings(facts: RunFacts, limits: list[str], gaps: GapsByPlace) -> Findings
 
 
 def _left_ranges(facts: RunFacts) -> tuple[list[UnreadRange], list[UnreadRange]]:
-    """What of the logs waits for a later run, and what waits for a person."""
+    """Return the ranges that wait for a later run, and those that wait for a person."""
     waiting: list[UnreadRange] = []
     blocked: list[UnreadRange] = []
     for seen in facts.observations:
@@ -275,7 +275,7 @@ def _left_ranges(facts: RunFacts) -> tuple[list[UnreadRange], list[UnreadRange]]
 
 
 def _doubts(rounds: Iterable[RoundResult]) -> list[str]:
-    """Transactions of which damage hides the end; not where it may be in an unread segment."""
+    """Return the transactions whose end damage hides, unless it may be in an unread segment."""
     return [
         doubt.text
         for done in rounds
@@ -292,7 +292,7 @@ def _taken_doubts(rounds: Iterable[RoundResult], *, is_dry_run: bool) -> list[st
 
 
 def doubts_of(taken: Iterable[tuple[RangePlan, int]]) -> list[str]:
-    """What is uncertain in ranges that were ingested, or would be, each with its end."""
+    """Return the transactions of uncertain outcome in ranges ingested, or to be ingested."""
     return [
         doubt.text
         for plan, next_offset in taken
@@ -317,7 +317,7 @@ def _superseded(rounds: Iterable[RoundResult]) -> list[str]:
 
 
 def _waiting(rounds: Sequence[RoundResult]) -> list[str]:
-    """What lost an election before this run; it is said until somebody has ingested it anew."""
+    """Return the ranges that lost an election before this run and still wait for a retake."""
     return [
         f"{key} {shown_range(*offsets)}: lost an election in an earlier run, and waits for "
         "`seglake retake`"
