@@ -4,10 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from seglake.kafka_log.log_bounds import LogBounds
+from seglake.segment_codec.transactions import Markers
 from support.damaged_transactions import CHECKED, Flip, doubted_producers, flip_byte
 from support.encoder import Aborted, producer_snapshot, transaction_index
 from support.surveyed import log_bounds
-from support.transaction_logs import TransactionLog, abort, commit, sent, write_log
+from support.transaction_logs import Step, TransactionLog, abort, commit, sent, write_log
 
 
 def test_a_missing_index_is_no_proof_where_the_log_has_an_abort(data: Path) -> None:
@@ -38,6 +40,32 @@ def test_the_index_of_a_segment_that_grows_is_no_proof_without_a_snapshot(data: 
     (partition / "00000000000000000000.txnindex").write_bytes(transaction_index(entries))
     flip_byte(data, log, [0], Flip(3, *CHECKED))
     assert doubted_producers(log_bounds(data)) == {1}
+
+
+def _copied_while_it_grew(data: Path, steps: list[Step], entry: Aborted) -> LogBounds:
+    """Damage the first marker of a log whose only segment has this entry in its index."""
+    log = TransactionLog.of([*steps, sent()])
+    partition = write_log(data, log, (0,), has_end_snapshot=False)
+    (partition / "00000000000000000000.txnindex").write_bytes(transaction_index([entry]))
+    flip_byte(data, log, [0], Flip(1, *CHECKED))
+    return log_bounds(data)
+
+
+def test_the_index_of_a_segment_that_grows_proves_what_precedes_an_abort_of_the_log(
+    data: Path,
+) -> None:
+    steps = [sent(1), commit(1), sent(1), abort(1)]
+    bounds = _copied_while_it_grew(data, steps, Aborted(1, 4, 7, 8))
+    assert str(Markers(bounds.markers).state(1, 0)) == "committed"
+    assert doubted_producers(bounds) == set()
+
+
+def test_the_index_of_a_segment_that_grows_proves_nothing_by_an_abort_that_the_log_does_not_have(
+    data: Path,
+) -> None:
+    steps = [sent(1), abort(1), sent(1), commit(1)]
+    bounds = _copied_while_it_grew(data, steps, Aborted(2, 8, 9, 10))
+    assert doubted_producers(bounds) == {1}
 
 
 def test_a_snapshot_from_behind_the_end_of_the_log_proves_nothing(data: Path) -> None:

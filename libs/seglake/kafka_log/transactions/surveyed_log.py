@@ -3,7 +3,7 @@
 Pure; what `transaction_outcomes` folds.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from operator import attrgetter
@@ -126,22 +126,25 @@ def _known_end(segment: WalkedSegment, next_base: int) -> int | None:
 
 
 def _is_indexed(
-    log: WalkedLog, segment: WalkedSegment, next_offset: int, aborts: Sequence[int]
+    log: WalkedLog, segment: WalkedSegment, next_offset: int, aborts: Collection[int]
 ) -> bool:
-    """Whether a segment's index would name an abort in front of an offset.
+    """Return whether a segment's index would name an abort below an offset.
 
-    That of the last segment may be older than its log, and a missing one may mean that nothing was
-    aborted, or be lost: a snapshot from behind tells that the files are there.
+    The index of the last segment may be older than its log, unless it names an abort of the log
+    that comes later. A missing index may mean that nothing was aborted, or be lost: a later
+    snapshot shows that the files are there.
     """
     files = segment.survey.transactions.files
     is_closed = log.snapshot is not None and log.snapshot.offset >= next_offset
     if files.has_index:
+        named = (each.last_offset for each in reversed(segment.aborted))
+        is_closed = is_closed or next((end for end in named if end in aborts), -1) >= next_offset
         return files.aborted is not None and (is_closed or not segment.is_last)
     inside = range(segment.start_offset, segment.next_offset)
     return is_closed and not any(offset in inside for offset in aborts)
 
 
-def _aborts_of_data(events: Iterable[Event]) -> list[int]:
+def _aborts_of_data(events: Iterable[Event]) -> frozenset[int]:
     """Where the markers are that ended a transaction by an abort, so that an index names them."""
     fold = TransactionFold()
     found = []
@@ -150,4 +153,4 @@ def _aborts_of_data(events: Iterable[Event]) -> list[int]:
             fold.data(event.producer_id, event.offset)
         elif fold.marker(event) is not None and not event.is_commit:
             found.append(event.offset)
-    return found
+    return frozenset(found)
