@@ -134,11 +134,12 @@ def test_an_older_disk_is_one_note_and_none_if_older_copies_are_wanted(
         ({}, []),
     ],
 )
+@pytest.mark.parametrize("dry_run", [False, True])
 def test_a_replay_that_finds_nothing_to_salvage_says_so(
-    read: dict[str, object], said: list[str], tmp_path: Path, lake: Path
+    dry_run: bool, read: dict[str, object], said: list[str], tmp_path: Path, lake: Path
 ) -> None:
     ingested(_disk(tmp_path / "disk", 9, 0), lake)
-    lines = replayed(lake, read=read).to_text().splitlines()[1:]
+    lines = replayed(lake, read=read, dry_run=dry_run).to_text().splitlines()[1:]
     assert [line.startswith(start) for line, start in zip(lines, said, strict=True)] == [
         True for _ in said
     ]

@@ -101,6 +101,7 @@ def test_dry_run_counts_what_it_would_salvage(disk: Path, tmp_path: Path) -> Non
     lake = tmp_path / "lake"
     ingested(disk, lake)
     planned = replayed(lake, dry_run=True, read={"salvage": True})
+    assert (planned.notes, planned.nothing_salvaged) == ([], [])
     assert planned.salvaged.planned_batches == {f"{TOPIC}-0": 6}
     assert "would be decoded from quarantine: 6 quarantined batches" in planned.to_text()
     assert ingested(disk, lake, dry_run=True, read={"salvage": True}).salvaged == planned.salvaged

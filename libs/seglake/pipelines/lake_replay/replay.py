@@ -101,9 +101,7 @@ def _check_clusters(strange: Iterable[str], tables: LakeTables) -> None:
 
 def _add_nothing_salvaged(summary: ReplaySummary, settings: Settings) -> None:
     """Add to the summary that a replay that was to salvage found nothing."""
-    if summary.is_dry_run and settings.salvages:
-        summary.notes.append("a dry run does not look for batches to salvage")
-    elif settings.salvages:
+    if settings.salvages:
         summary.nothing_salvaged = shown_nothing_salvaged(
             summary.salvaged,
             salvages=settings.read.salvage,

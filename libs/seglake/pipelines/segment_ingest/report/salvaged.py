@@ -46,12 +46,12 @@ def shown_nothing_salvaged(
     lines = []
     if salvages:
         lines.append(
-            "nothing to salvage: quarantine has no batch with a wrong checksum that is not"
-            " repaired, or in salvaged_records already"
+            "nothing to salvage: each batch with a wrong checksum, if quarantine has any, is"
+            " repaired or in salvaged_records already"
         )
     if takes_losing_tails:
         lines.append(
-            "no losing tails: quarantine has no batch of a losing replica that is not in"
+            "no losing tails: each batch of a losing replica, if quarantine has any, is in"
             " salvaged_records already"
         )
     return lines
