@@ -1,4 +1,4 @@
-"""Which lakes the DAGs serve, from one TOML file. Knows nothing of Airflow; read at each parse."""
+"""Reads the lakes of the DAGs from one TOML file, at each parse. Independent of Airflow."""
 
 import os
 import re
@@ -19,7 +19,7 @@ class LakesFileError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Lake:
-    """One lake, which has three DAGs, a pool and an asset. README.md explains each key.
+    """A lake, which has three DAGs, a pool and an asset. README.md explains each key.
 
     Attributes:
         lake: URI of the tables.

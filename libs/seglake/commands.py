@@ -1,4 +1,4 @@
-"""What the commands do, with settings that are made already: for the command line and the API.
+"""The commands with complete settings, for the command line and the API.
 
 With the engine "spark", a Spark that runs in this process already is used; else one is started, for
 which SPARK_HOME, PYSPARK_PYTHON and PYSPARK_DRIVER_PYTHON are set and stay set. Effect.
@@ -33,7 +33,7 @@ _QUIET = -1
 
 
 class EngineOptions(SettingOptions, total=False):
-    """How a call runs, besides the settings.
+    """Options of a call besides the settings.
 
     Attributes:
         engine: "spark" (the default; a running session is used, and is left running) or "local".
@@ -46,7 +46,7 @@ class EngineOptions(SettingOptions, total=False):
 
 
 class RunOptions(EngineOptions, total=False):
-    """The same, of calls that write.
+    """Options of commands that write.
 
     Attributes:
         run_id: a label of the run, written with every row; made up when it is left out.
@@ -58,7 +58,7 @@ class RunOptions(EngineOptions, total=False):
 
 
 class RetakeOptions(RunOptions, total=False):
-    """The same, of `retake`.
+    """Options of `retake`.
 
     Attributes:
         partition: these partitions of the topics only.
@@ -70,7 +70,7 @@ class RetakeOptions(RunOptions, total=False):
 
 
 class MaintainOptions(RunOptions, total=False):
-    """The same, of `maintain`.
+    """Options of `maintain`.
 
     Attributes:
         tables: these only.
@@ -83,7 +83,7 @@ class MaintainOptions(RunOptions, total=False):
 
 @dataclass(frozen=True, slots=True)
 class AuditResult:
-    """What an audit found; `disks` is None where no source was given, or the lake is empty."""
+    """Result of an audit; `disks` is None without a source, or if the lake is empty."""
 
     lake: "LakeAudit"
     disks: "tuple[CopyCheck, ...] | None"

@@ -26,7 +26,7 @@ from seglake.pipelines.lake_query.registration import CatalogDialect
 from seglake.pipelines.settings.settings import LakeFormat, Settings
 
 SHELLS = ("bash", "zsh", "fish")
-"""Those that `seglake completion` knows."""
+"""Shells that `seglake completion` knows."""
 
 
 def settings_of(arguments: argparse.Namespace) -> Settings:
@@ -40,7 +40,7 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
 
 
 def ingest_parser() -> argparse.ArgumentParser:
-    """Arguments of `seglake ingest`."""
+    """Return the parser of `seglake ingest`."""
     parser = new_parser(
         "ingest",
         usage="--source URI [URI ...] --lake URI [options]",
@@ -87,7 +87,7 @@ def ingest_parser() -> argparse.ArgumentParser:
 
 
 def replay_parser() -> argparse.ArgumentParser:
-    """Arguments of `seglake replay`."""
+    """Return the parser of `seglake replay`."""
     parser = new_parser(
         "replay",
         usage="--lake URI [--source URI ...] [options]",
@@ -120,7 +120,7 @@ def replay_parser() -> argparse.ArgumentParser:
 
 
 def retake_parser() -> argparse.ArgumentParser:
-    """Arguments of `seglake retake`."""
+    """Return the parser of `seglake retake`."""
     parser = new_parser(
         "retake",
         usage="--source URI [URI ...] --lake URI [options]",
@@ -151,7 +151,7 @@ def retake_parser() -> argparse.ArgumentParser:
 
 
 def maintain_parser() -> argparse.ArgumentParser:
-    """Arguments of `seglake maintain`."""
+    """Return the parser of `seglake maintain`."""
     parser = new_parser(
         "maintain",
         usage="--lake URI [options]",
@@ -175,7 +175,7 @@ def maintain_parser() -> argparse.ArgumentParser:
 
 
 def audit_parser() -> argparse.ArgumentParser:
-    """Arguments of `seglake audit`."""
+    """Return the parser of `seglake audit`."""
     parser = new_parser(
         "audit",
         usage="--lake URI [--source URI ...] [options]",
@@ -198,7 +198,7 @@ def audit_parser() -> argparse.ArgumentParser:
 
 
 def report_parser() -> argparse.ArgumentParser:
-    """Arguments of `seglake report`."""
+    """Return the parser of `seglake report`."""
     parser = new_parser(
         "report",
         usage="--lake URI --output FILE.html [options]",
@@ -215,7 +215,7 @@ def report_parser() -> argparse.ArgumentParser:
 
 
 def register_parser() -> argparse.ArgumentParser:
-    """Arguments of `seglake register`."""
+    """Return the parser of `seglake register`."""
     parser = new_parser(
         "register",
         usage="--lake URI [--database NAME] (--metastore URI | --print [DIALECT] |"
@@ -251,7 +251,7 @@ def register_parser() -> argparse.ArgumentParser:
 
 
 def inspect_parser() -> argparse.ArgumentParser:
-    """Arguments of `seglake inspect`."""
+    """Return the parser of `seglake inspect`."""
     parser = new_parser(
         "inspect",
         usage="PATH [options]",
@@ -273,7 +273,7 @@ def inspect_parser() -> argparse.ArgumentParser:
 
 
 def cat_parser() -> argparse.ArgumentParser:
-    """Arguments of `seglake cat`."""
+    """Return the parser of `seglake cat`."""
     parser = new_parser(
         "cat",
         usage="(--source URI [URI ...] | --lake URI) [options]",
@@ -306,7 +306,7 @@ def cat_parser() -> argparse.ArgumentParser:
 
 
 def sql_parser() -> argparse.ArgumentParser:
-    """Arguments of `seglake sql`."""
+    """Return the parser of `seglake sql`."""
     parser = new_parser(
         "sql",
         usage='--lake URI ["SELECT ..."] [options]',
@@ -343,7 +343,7 @@ def sql_parser() -> argparse.ArgumentParser:
 
 
 def warm_up_parser() -> argparse.ArgumentParser:
-    """Arguments of `seglake warm-up`."""
+    """Return the parser of `seglake warm-up`."""
     parser = new_parser(
         "warm-up",
         usage="[options]",
@@ -357,7 +357,7 @@ def warm_up_parser() -> argparse.ArgumentParser:
 
 
 def completion_parser() -> argparse.ArgumentParser:
-    """Arguments of `seglake completion`."""
+    """Return the parser of `seglake completion`."""
     parser = new_parser(
         "completion",
         usage="SHELL",

@@ -1,4 +1,4 @@
-"""Which engines `seglake sql` may ask, and how they are started."""
+"""Chooses and starts the engine of `seglake sql`."""
 
 import argparse
 import os

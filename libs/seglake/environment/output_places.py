@@ -1,4 +1,4 @@
-"""Which places of this machine a file may be written to. Effect: looks at them."""
+"""Checks the places of this machine to write files to. Effect: looks at them."""
 
 import os
 from pathlib import Path

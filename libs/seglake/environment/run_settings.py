@@ -1,4 +1,4 @@
-"""What options of a call or of a command line add up to."""
+"""The settings that the options of a call or a command line make up."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime

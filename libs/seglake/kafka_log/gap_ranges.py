@@ -1,4 +1,4 @@
-"""How many gaps have which cause, and where they lie. Pure."""
+"""Numbers and places of gaps by cause. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
@@ -32,7 +32,7 @@ Cause = TypeVar("Cause", bound=str)
 
 
 class GapTally:
-    """Takes gaps in any order. Memory grows with those that are listed."""
+    """Collects gaps in any order. Memory grows with those that are listed."""
 
     def __init__(self) -> None:
         self._counts: dict[GapCause, tuple[int, int]] = {}

@@ -1,4 +1,4 @@
-"""Which leader wrote which offsets of a log, and up to where two copies are the same. Pure.
+"""Leader epochs of a log's offsets, and the offset up to which two copies are the same. Pure.
 
 Each election begins a new leader epoch. In one epoch one broker appends, so two copies that have
 the same epoch at an offset have the same batch there and the same log before it (KIP-101, KIP-279).

@@ -1,4 +1,4 @@
-"""From where to where a partition's log may be taken, and why no further. Pure."""
+"""The range of a partition's log to ingest, with the reason for its end. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -34,7 +34,7 @@ class LogBatch(NamedTuple):
 
 
 class Likeness(Enum):
-    """What stands on the disk where the lake has a certain batch."""
+    """The disk's batch at the place of a batch of the lake."""
 
     SAME = auto()
     OTHER = auto()

@@ -1,4 +1,4 @@
-"""What a run saw of a partition's log, also where it brought nothing. Pure.
+"""A run's observation of a partition's log, also without ingested rows. Pure.
 
 As long as the end of a log is listed as it was, nothing needs to be read to know it.
 """
@@ -17,7 +17,7 @@ from seglake.kafka_log.replica_selection import likely
 
 
 class StoppedBy(StrEnum):
-    """Why a run can go no further in a log."""
+    """Reason why a run stops in a log."""
 
     LOG_END = "log_end"  # nothing is left
     HIGH_WATERMARK = "high_watermark"
@@ -81,7 +81,7 @@ class UnreadPlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
-    """One partition as a run saw it.
+    """A partition as a run saw it.
 
     Attributes:
         log_end_offset, last_stable_offset: None if the log could not be read.

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class GapCause(StrEnum):
-    """Why offsets of a covered range are not in the tables."""
+    """Cause of covered offsets missing from the tables."""
 
     COMPACTED = "compacted"
     DELETED = "deleted"
@@ -26,7 +26,7 @@ class Hole(NamedTuple):
 
 
 class HoleFinder:
-    """Takes the sound batches of a split in the order of their bytes.
+    """Collects the sound batches of a split in the order of their bytes.
 
     Memory grows with the number of holes, not of batches.
     """

@@ -8,7 +8,7 @@ OffsetRange = tuple[int, int]
 
 
 def merged(ranges: Iterable[OffsetRange], *, joins_touching: bool = True) -> list[OffsetRange]:
-    """Half-open ranges in order, those that share an offset made one, and those that touch unless
+    """Return half-open ranges in order, joining overlapping ones, and touching ones unless
     `joins_touching` is False; empty ones are left out."""
     result: list[OffsetRange] = []
     for start, stop in sorted(ranges):

@@ -1,18 +1,18 @@
-"""How far a log is read, and which records of transactions count. Values."""
+"""Rules for the end of reading, and for records of transactions. Values."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class Isolation(StrEnum):
-    """Which records of transactions are taken; the words are Kafka's."""
+    """Records of transactions to ingest; the words are Kafka's."""
 
     READ_COMMITTED = "read_committed"
     READ_UNCOMMITTED = "read_uncommitted"
 
 
 class UpperBound(StrEnum):
-    """Up to where a partition is taken."""
+    """End of a partition's range to ingest."""
 
     HIGH_WATERMARK = "high_watermark"
     LOG_END = "log_end"

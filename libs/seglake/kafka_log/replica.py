@@ -1,4 +1,4 @@
-"""What was found on the disks: one broker's copy of one partition, as names and numbers.
+"""A broker's copy of a partition, as names and numbers found on its disks.
 
 Nothing here was read from a segment yet; the offsets come from the log dir's checkpoint files.
 """
@@ -10,7 +10,7 @@ from seglake.segment_codec.checkpoint_files import EpochStart
 
 
 class PartitionKey(NamedTuple):
-    """Which log: a topic made again under the same name has another `topic_id`, None if unknown."""
+    """Identity of a log: a recreated topic has another `topic_id`, None if unknown."""
 
     topic: str
     partition: int
@@ -22,7 +22,7 @@ class PartitionKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SegmentFile:
-    """One segment to read: its size when it was listed, and its index files if there are such.
+    """A segment to read: its size when it was listed, and its index files if it has any.
 
     `name` is relative to the log dir, as the tables show it. `origin_position` is where in that
     segment the file begins: not at 0 for bytes that were kept of a larger file. `modified_at_ms` is
@@ -64,7 +64,7 @@ class EndClaim(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Checkpoints:
-    """What a log dir's checkpoint files say of one partition.
+    """Offsets of one partition in a log dir's checkpoint files.
 
     `high_watermark` is None when the file is missing or not believed (`has_high_watermarks` is
     False then) or has no entry for the partition. With a remote tier `log_start_offset` may lie
@@ -89,7 +89,7 @@ NO_CHECKPOINTS = Checkpoints()
 
 @dataclass(frozen=True, slots=True)
 class Replica:
-    """One broker's copy of a partition.
+    """A broker's copy of a partition.
 
     Attributes:
         takes_id_of_lake: no folder has the topic id, so the key has the lake's newest one.

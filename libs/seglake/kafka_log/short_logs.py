@@ -1,4 +1,4 @@
-"""Which offsets a broker's own files prove that its disk does not have. Pure.
+"""Offsets that a broker's files prove and its disk does not have. Pure.
 
 A high watermark is replicated, a recovery point is flushed; a leader epoch, a producer snapshot, an
 index and a segment begin where the log once ended. Each proves that the log reached so far.

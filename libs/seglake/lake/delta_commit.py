@@ -1,4 +1,4 @@
-"""Takes the steps of the commit protocol on Delta tables. Effect, on the driver only."""
+"""Performs the steps of the commit protocol on Delta tables. Effect, on the driver only."""
 
 import time
 import uuid

@@ -1,4 +1,4 @@
-"""What a folder holds that is to be a lake, and whether its storage lets us in. Effect."""
+"""Checks a folder that is to be a lake, and the access to its storage. Effect."""
 
 import contextlib
 import uuid

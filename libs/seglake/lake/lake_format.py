@@ -1,4 +1,4 @@
-"""Which lakes this version of seglake makes, and which it refuses. Pure.
+"""Formats of lakes that this version of seglake makes and refuses. Pure.
 
 Each table says in its properties which format the lake has, and which version made it so.
 """

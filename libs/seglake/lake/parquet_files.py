@@ -73,7 +73,7 @@ class DataFile(NamedTuple):
 
 
 class ParquetFile:
-    """One file of one topic's rows; use it in a `with` block, which abandons it unless closed.
+    """A file of one topic's rows; use it in a `with` block, which abandons it unless closed.
 
     The file comes into being with the first row.
     """

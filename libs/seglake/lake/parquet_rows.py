@@ -22,7 +22,7 @@ LOWEST = -(1 << 63)
 HIGHEST = (1 << 63) - 1
 _BATCH_ROWS = 4096
 NULL_NUMBER = -1
-"""What stands for null in a column of numbers; no offset, position or count is negative."""
+"""Stand-in for null in a column of numbers; no offset, position or count is negative."""
 
 
 class Within(NamedTuple):

@@ -1,4 +1,4 @@
-"""One commit to one Delta table, durable on return. Effect, on the driver only."""
+"""Commits to one Delta table, durable on return. Effect, on the driver only."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple

@@ -15,7 +15,7 @@ _Field: TypeAlias = "pa.Field[Any]"
 
 
 class Table(NamedTuple):
-    """What a table is; `statistics_columns` are numbers and timestamps that let readers skip.
+    """Definition of a table; `statistics_columns` are numbers and timestamps that let readers skip.
 
     `topics` are those whose commits bring it rows, None for all; none for a table that is written
     apart from them. `since` is the format of lakes that brought the table, see `lake_format`, and
@@ -311,15 +311,15 @@ TABLES = (
     OBSERVATIONS,
     SALVAGED_RECORDS,
 )
-"""In the order in which they are written: records decide, the rest follow, checkpoints publish."""
+"""Tables in the order of writing: records decide, the rest follow, checkpoints publish."""
 
 ADDED_TYPES: Mapping[str, pa.DataType] = {
     name: table.schema.field(name).type for table in TABLES for name in table.added
 }
-"""Of columns that files of earlier versions lack: null there. A name has one type in all tables."""
+"""Types of columns that older files lack (null there). A name has one type in all tables."""
 
 REQUIRED_TABLES = tuple(table for table in TABLES if table.since == 0)
-"""What a lake of any version has; it gets the others when it is upgraded."""
+"""Tables of a lake of any version; an upgrade adds the others."""
 
 
 def tables_of(topics: Iterable[str]) -> tuple[Table, ...]:

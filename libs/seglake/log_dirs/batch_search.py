@@ -54,7 +54,7 @@ Answer = LogBatch | LogEnd | None
 
 
 class Message(NamedTuple):
-    """What a message of an old format says."""
+    """Claims of a message of an old format."""
 
     key: bytes | None
     value: bytes | None

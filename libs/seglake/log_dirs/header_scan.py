@@ -1,4 +1,4 @@
-"""One walk over the headers of a segment, before anything is decoded. Runs in tasks. Effect.
+"""Walks over the headers of a segment, before anything is decoded. Runs in tasks. Effect.
 
 It reads the headers and the markers of transactions, not the bodies; where it meets anything odd it
 walks the segment again in full, checksums included. Only what a checksum proves is used to cut the

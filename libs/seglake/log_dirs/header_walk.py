@@ -34,7 +34,7 @@ _Edge = tuple[int, Unit]  # where a batch begins, and the batch
 
 @dataclass(slots=True)
 class EpochRuns:
-    """Of batches in a row with the same leader epoch: the first and the last."""
+    """First and last of consecutive batches with the same leader epoch."""
 
     starts: list[EpochStart] = field(default_factory=list)
     epoch: int = -1
@@ -64,7 +64,7 @@ class EpochRuns:
 
 @dataclass(slots=True)
 class Collected:
-    """What a walk has met so far."""
+    """Findings of a walk so far."""
 
     base_offset: int
     is_proved: bool  # every batch by its checksum

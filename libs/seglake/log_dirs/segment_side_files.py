@@ -53,7 +53,7 @@ def read_transaction_files(
 
 
 class _Said(NamedTuple):
-    """What to say of files; added to."""
+    """Notes on files; grows."""
 
     notes: list[str]
     unreadable: list[str]

@@ -23,7 +23,7 @@ from seglake.storage.storage import FileInfo
 
 
 class UnreadKind(StrEnum):
-    """What they are."""
+    """Kinds of unread files."""
 
     ARCHIVE = "archive"
     TIER_OBJECT = "tier_object"

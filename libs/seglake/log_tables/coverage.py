@@ -1,4 +1,4 @@
-"""What earlier runs have ingested, as the ledger says."""
+"""Ranges that earlier runs ingested, from the ledger."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -24,7 +24,7 @@ _Rows = dict[tuple[str, int], list[Mapping[str, Any]]]  # by topic and partition
 
 
 class Frontier(NamedTuple):
-    """How far a partition was ingested."""
+    """End of a partition's ingested ranges."""
 
     next_offset: int
     last_batch: LastBatch | None  # with the highest offset; None when the ledger has only gaps

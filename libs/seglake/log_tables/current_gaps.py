@@ -1,4 +1,4 @@
-"""Which gaps of the lake still stand, and which of them another copy could fill. Pure."""
+"""Unresolved gaps of the lake, and those that another copy could fill. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple

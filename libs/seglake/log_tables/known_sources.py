@@ -11,7 +11,7 @@ _JOINED = "seglake.source."  # and the cluster id: a property of the table of ch
 
 
 class LakeSources:
-    """What a lake knows of sources, read when it is asked for; nothing where there is no lake."""
+    """Sources of a lake, read on demand; none without a lake."""
 
     def __init__(self, tables: LakeTables) -> None:
         self._tables = tables

@@ -1,4 +1,4 @@
-"""What of a partition's ledger still counts after elections went against ingested rows. Pure.
+"""Valid ranges of a partition's ledger after lost elections. Pure.
 
 Kafka cuts a log that lost an election where it parts from the one that won. The ledger does the
 same, and keeps the old rows: a row of kind `superseded` takes the offsets of its range away from
@@ -15,7 +15,7 @@ Row = Mapping[str, Any]  # Any: the ledger's columns have many types
 
 
 class RangeKind(StrEnum):
-    """What a row of the ledger stands for."""
+    """Kind of a row in the ledger."""
 
     INGEST = "ingest"  # offsets ingested for the first time
     REPAIR = "repair"  # a gap, filled as far as another copy could

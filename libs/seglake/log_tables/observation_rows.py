@@ -1,4 +1,4 @@
-"""What runs saw of each partition, as rows of `observations` and back. Effect."""
+"""Converts observations to rows of `observations` and back. Effect."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -104,7 +104,7 @@ def hash_of(content: bytes) -> str:
 
 
 class RowStamp(NamedTuple):
-    """Whose rows these are; `attempt_id` ties a gap to the ledger row of the same commit."""
+    """Origin of rows; `attempt_id` ties a gap to the ledger row of the same commit."""
 
     source_id: str
     run_id: str

@@ -22,7 +22,7 @@ _WON = "won an election"  # a retake ingests it: recovery counts what it replace
 
 
 class TailKind(WordedKind):
-    """Why sound batches of a replica are not in the log, in words."""
+    """Reasons why sound batches of a replica are not in the log, in words."""
 
     LOST = ("lost_election", "that lost an election")
     DIFFERS = ("replicas_differ", "of replicas that differ")

@@ -28,7 +28,7 @@ _MOST_NAMED = 3
 
 
 class Loss(WordedKind):
-    """Why offsets of a log are not in the tables, in words; the worst first."""
+    """Reasons why offsets of a log are not in the tables, in words; the worst first."""
 
     MISSING = ("missing", "missing without a known cause")
     QUARANTINED = ("quarantined", "hidden by damaged bytes (quarantined)")
@@ -58,7 +58,7 @@ class Loss(WordedKind):
 
 
 class NoLoss(WordedKind):
-    """Why offsets rightly have no record, in words."""
+    """Reasons why offsets rightly have no record, in words."""
 
     COMPACTED = ("compacted", "compacted")
     DELETED = (
@@ -91,7 +91,7 @@ LOSS_ABOVE: Mapping[StoppedBy, Loss] = {
     StoppedBy.REFUSED: Loss.REFUSED,
     StoppedBy.UNREAD: Loss.LEFT_OUT,
 }
-"""Why the offsets above the ingested ones are not in the tables; a log that lost an election has no
+"""Reasons why offsets above the ingested ones are not in the tables; a log that lost has no
 such offsets."""
 
 
@@ -100,7 +100,7 @@ _UNKNOWN = GapRanges(1, 0, ())  # somewhere, nobody knows how many
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionRecovery:
-    """One partition: records and offsets without one add up to the offsets of its log.
+    """Recovery of a partition: records and offsets without one add up to the offsets of its log.
 
     Attributes:
         open_records: records of transactions that have not ended, which `records` has too.
@@ -130,7 +130,7 @@ class PartitionRecovery:
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """All partitions of a lake, or of the sources of a run.
+    """Recovery of all partitions of a lake, or of the sources of a run.
 
     Attributes:
         unread: places in the sources that were not read; their records are unknown.

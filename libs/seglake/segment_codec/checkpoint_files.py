@@ -55,7 +55,7 @@ class PartitionMetadata(NamedTuple):
 
 
 class BrokerMetadata(NamedTuple):
-    """Whose log dir this is; what the file does not say is None."""
+    """Identity of a log dir; None for values that the file lacks."""
 
     version: int | None
     broker_id: int | None

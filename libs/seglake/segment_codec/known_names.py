@@ -1,4 +1,4 @@
-"""All names that a broker gives to what lies in its log dirs: the closed list. Names only.
+"""Closed list of all names that a broker gives to files and folders in its log dirs.
 
 Each row says where a name may stand, and what it is good for. Whatever is in no row was not put
 there by a broker, and is to be named. Digits are decimal digits of any script: a broker formats
@@ -23,7 +23,7 @@ _HEX = r"[0-9a-f]{32}"
 
 
 class Place(StrEnum):
-    """Where a name stands."""
+    """Place of a name."""
 
     LOG_DIR = "log dir"
     PARTITION = "partition folder"
@@ -37,7 +37,7 @@ _SEGMENT_LIKE = {
 
 
 class Use(StrEnum):
-    """What becomes of an entry with a known name."""
+    """Treatment of an entry with a known name."""
 
     READ = "read"
     IN_PLACE = "read in place of others"
@@ -48,7 +48,7 @@ class Use(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class KnownName:
-    """One row: a name as the documentation shows it, and the pattern of such names."""
+    """A row: a name as the documentation shows it, and the pattern of such names."""
 
     place: Place
     shown: str

@@ -61,7 +61,7 @@ _KRAFT_SNAPSHOT = re.compile(rf"({DIGIT}{{20}})-({DIGIT}{{10}})\.checkpoint")
 
 
 class FolderKind(StrEnum):
-    """What a partition folder is to its broker."""
+    """State of a partition folder for its broker."""
 
     LIVE = "live"
     DELETE = "delete"
@@ -83,7 +83,7 @@ _KIND_RANKS = {kind: rank for rank, kind in enumerate(FileKind)}
 
 
 class FileState(StrEnum):
-    """How far a file's making or removal has got."""
+    """Progress of a file's creation or removal."""
 
     LIVE = "live"
     DELETED = "deleted"
@@ -97,7 +97,7 @@ _SWAP_SUFFIXES = (f".{FileState.SWAP}", f".{FileState.CLEANED}")
 
 
 class SkipReason(StrEnum):
-    """Why a segment file is not read."""
+    """Reason why a segment file is not read."""
 
     DELETED = "deleted"
     UNFINISHED_CLEANING = "unfinished_cleaning"
@@ -155,7 +155,7 @@ class SkippedFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FolderPlan:
-    """How to read the files of one partition folder; every name is in one of the four.
+    """Plan to read the files of one partition folder; every name is in one of the four.
 
     Attributes:
         read: by base offset and kind, every pair once; a `.swap` file stands for what it replaces.

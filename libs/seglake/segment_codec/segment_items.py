@@ -1,4 +1,4 @@
-"""What a walk through a segment is told, and what it finds besides valid batches."""
+"""Input of a walk through a segment, and its findings besides valid batches."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ def limit_after(base_offset: int, proved_offset: int = 0) -> int:
 
 @dataclass(frozen=True, slots=True)
 class SegmentBounds:
-    """What is known of a segment besides its bytes.
+    """Facts of a segment besides its bytes.
 
     Attributes:
         base_offset: from the file name.

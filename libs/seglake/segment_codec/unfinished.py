@@ -1,4 +1,4 @@
-"""What a writer may have left unfinished at the end of a log, judged by the header.
+"""Batches that a writer may have left unfinished at the end of a log, judged by the header.
 
 A broker appends a batch from its first byte on. So a file may end inside of a batch, and its last
 batches may have reached the disk in part. Such bytes begin with a header, each of whose fields has
@@ -22,7 +22,7 @@ _NONE = -1  # how Kafka writes an epoch, a time, a producer or a sequence that a
 
 
 class HeaderClaims(NamedTuple):
-    """What the header of an unfinished batch says; None where the file ends before it.
+    """Header of an unfinished batch; None for fields beyond the end of the file.
 
     Attributes:
         size_bytes: of the whole batch.

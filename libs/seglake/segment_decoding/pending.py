@@ -1,4 +1,4 @@
-"""What waits in a split until enough of it can be decoded together. Values."""
+"""Batches and damage that wait until enough of a split can be decoded together. Values."""
 
 from collections.abc import Iterator
 from typing import NamedTuple

@@ -37,7 +37,7 @@ _NO_TIME_MS = -1
 
 
 class RefillDecoder:
-    """One pass over a split of a copy: first `rows`, then `report`."""
+    """A pass over a split of a copy: first `rows`, then `report`."""
 
     def __init__(
         self, split: PartitionSplit, wanted: WantedOffsets, settings: DecodeSettings

@@ -1,4 +1,4 @@
-"""What a split's report counts while its rows are made. A value that grows."""
+"""Counts for a split's report while its rows are made. A value that grows."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -197,7 +197,7 @@ class SplitDecoder:
         return False
 
     def _take_run(self, run: BatchRun, index: int) -> Generator[DecodedRows, None, bool]:
-        """As `_take`; a run lies above, below or in what is wanted as a whole."""
+        """Like `_take` for a run, which the range never splits."""
         if run.first_offset >= self._split.range_next:
             return True
         if run.last_offset >= self._floor:
@@ -215,7 +215,7 @@ class SplitDecoder:
         return False
 
     def _take_wanted_run(self, whole: PendingRun) -> Generator[DecodedRows, None, None]:
-        """Many batches at once, as far as they can be decompressed."""
+        """Ingest many batches at once, as far as they can be decompressed."""
         start, stop = 0, len(whole.run)
         while stop - start >= FEWEST:
             if self._writer.is_full_for(whole.run):
@@ -242,7 +242,7 @@ class SplitDecoder:
             self._take(unit, whole.segment_index)
 
     def _pending(self, run: BatchRun, index: int) -> PendingRun:
-        """What is to be done with the batches of a run; `_judged` says it of one."""
+        """Return a run's batches with their treatment; see `_judged` for one batch."""
         transaction_states = self._transaction_states(run)
         states = _STATES_OF_KINDS[run.kinds]
         is_hidden = np.isin(transaction_states, [STATES.index(state) for state in self._hidden])
@@ -250,7 +250,7 @@ class SplitDecoder:
         return PendingRun(run, index, states, transaction_states)
 
     def _transaction_states(self, run: BatchRun) -> NDArray[np.int8]:
-        """How the transactions of the batches ended, by the index of the state."""
+        """Return the outcomes of the batches' transactions, by the index of the state."""
         states = np.full(len(run), STATES.index(TransactionState.NONE), np.int8)
         is_transactional = run.column("attributes") & TRANSACTIONAL != 0
         if not is_transactional.any():

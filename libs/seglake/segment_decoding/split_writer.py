@@ -47,7 +47,7 @@ _MOST_PENDING = 32_768  # batches and damage; the last run may bring more
 
 
 class SplitWriter:
-    """Takes the batches and defects of a split in the order of their bytes."""
+    """Collects the batches and defects of a split in the order of their bytes."""
 
     def __init__(self, split: PartitionSplit, settings: DecodeSettings) -> None:
         self._split = split

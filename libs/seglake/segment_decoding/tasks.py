@@ -1,4 +1,4 @@
-"""What a decode task is told and what it reports: plain values that cross to an executor."""
+"""Input and report of a decode task: plain values that cross to an executor."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -181,7 +181,7 @@ class PartitionSplit:
 
 @dataclass(frozen=True, slots=True)
 class DecodeSettings:
-    """What every task of a run needs besides its splits.
+    """Settings that every task of a run needs besides its splits.
 
     Attributes:
         generations: those that the rows of each topic are committed as; 0 where nothing is.
@@ -228,7 +228,7 @@ class DecodeTask:
 
 
 class ByteCount(NamedTuple):
-    """Where the bytes of a split went; each lies in exactly one of these but for `kept`."""
+    """Bytes of a split by treatment; each is in exactly one of these, except `kept`."""
 
     sound: int = 0  # in batches, whatever came of their records
     quarantined: int = 0
@@ -258,7 +258,7 @@ class ByteCount(NamedTuple):
 
 
 class Totals(NamedTuple):
-    """What came of a split; sums are over the rows in `records`.
+    """Counts of a split; sums are over the rows in `records`.
 
     `offsets` are those in the rows of `batches` and `gaps`, each clipped to the range.
     The last three are of the decoded tables: rows whose bytes could not be read, records left
@@ -329,7 +329,7 @@ class SplitReport:
 
 @dataclass(frozen=True, slots=True)
 class TaskReport:
-    """What one task wrote; `failures` are splits (by index) that could not be read, and why.
+    """Files and reports of one task; `failures` has reasons by index of unreadable splits.
 
     A failed split has None for a report and no rows in the files.
     """

@@ -72,7 +72,7 @@ def _link_problem(path: str) -> str:
 
 
 class LocalStorage(Storage):
-    """Takes plain paths, `file:/path` and `file:///path`."""
+    """Storage for plain paths, `file:/path` and `file:///path`."""
 
     def locate(self, uri: str) -> str:
         match = _SCHEME.match(uri)

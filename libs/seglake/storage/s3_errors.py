@@ -1,4 +1,4 @@
-"""Says in a few words what the object store library's errors mean. Pure.
+"""Explains the object store library's errors in a few words. Pure.
 
 obstore and delta-rs share the library that makes these texts. They hold the request's URL and the
 store's answer, an XML document with a code, or nothing but the status where the request was a

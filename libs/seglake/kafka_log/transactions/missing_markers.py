@@ -1,4 +1,4 @@
-"""How transactions ended whose markers no copy has: what the files beside the copies prove. Pure.
+"""Outcomes of transactions whose markers no copy has, proved by files beside the copies. Pure.
 
 Markers that are there decide. Of a place where none can be seen, the transaction indexes and the
 snapshots of the copies tell by the rules of an ingest; and since here they stand alone, a file that
@@ -34,7 +34,7 @@ class SegmentFiles(NamedTuple):
 
 
 class CopyFiles(NamedTuple):
-    """What lies beside the log of one copy, as far as it is the log that the lake has."""
+    """Files beside the log of one copy, up to the end of the part that the lake's log shares."""
 
     segments: tuple[SegmentFiles, ...]
     snapshots: tuple[OpenTransactions, ...]
@@ -61,7 +61,7 @@ class KnownLog(NamedTuple):
     cleaned: tuple[OffsetRange, ...] = ()
 
     def holes_behind(self, data: DataSpan) -> list[OffsetRange]:
-        """Where data's own marker may have stood."""
+        """Return the ranges that may have held the marker of some data."""
         end = self.ends.next_marker(data.producer_id, data.offset)
         behind = self.holes[bisect_right(self.holes, data.offset, key=itemgetter(1)) :]
         return list(takewhile(lambda hole: end is None or hole[0] < end.offset, behind))
@@ -73,7 +73,7 @@ class KnownLog(NamedTuple):
 
 
 class MissingMarkers(NamedTuple):
-    """What is proved: the markers of data that waited, and which of it is settled so."""
+    """Proved outcomes: the markers of waiting data, and the data that they settle."""
 
     markers: tuple[Marker, ...] = ()
     settled: frozenset[DataSpan] = frozenset()
@@ -114,7 +114,7 @@ def missing_markers(log: KnownLog, files: Iterable[CopyFiles]) -> MissingMarkers
 def _end(
     data: DataSpan, damage: Sequence[Damage], log: KnownLog, evidence: Evidence
 ) -> Marker | None:
-    """The marker of some data, known or proved; None where that cannot be told."""
+    """Return the marker of some data, known or proved; None if neither."""
     producer_id = data.producer_id
     for span in damage:
         if span.start_offset <= data.offset:
@@ -136,7 +136,7 @@ def _end(
 
 
 def _trusted(copy: CopyFiles, log: KnownLog, notes: list[str]) -> CopyFiles:
-    """The copy without indexes that the log denies, where something waits for them."""
+    """Return the copy without indexes that the log contradicts, if an outcome depends on them."""
     waits = {data.producer_id: data.offset for data in reversed(log.waiting)}
     segments = []
     for segment in copy.segments:
@@ -180,7 +180,7 @@ def _is_indexed(copy: CopyFiles, hole: OffsetRange, log: KnownLog) -> bool:
 
 
 def _is_complete(copy: CopyFiles, segment: SegmentFiles, stop: int, log: KnownLog) -> bool:
-    """As in an ingest; and what it should name of the aborts that are known, it names."""
+    """Return whether an index is complete as in an ingest, and names all known aborts it should."""
     behind = min(stop, segment.next_offset)
     is_closed = any(snapshot.offset >= behind for snapshot in copy.snapshots)
     aborts = {
@@ -197,7 +197,7 @@ def _is_complete(copy: CopyFiles, segment: SegmentFiles, stop: int, log: KnownLo
 
 
 def _entries(copies: Iterable[CopyFiles]) -> list[AbortedTransaction]:
-    """What all of them name, each once."""
+    """Return the aborts that any copy's index names, each once."""
     named = [entry for copy in copies for file in copy.segments for entry in file.aborted or ()]
     return list({(e.producer_id, e.first_offset, e.last_offset): e for e in named}.values())
 
@@ -221,7 +221,7 @@ def _is_disputed(hole: OffsetRange, copies: Iterable[CopyFiles], log: KnownLog) 
 
 
 def _snapshot(copies: Iterable[CopyFiles], log: KnownLog) -> OpenTransactions | None:
-    """The newest that speaks of nothing behind what was taken."""
+    """Return the newest snapshot that has nothing above the ingested offsets."""
     found = [snapshot for copy in copies for snapshot in copy.snapshots]
     usable = [snapshot for snapshot in found if snapshot.offset <= log.covered_offset]
     return max(usable, key=attrgetter("offset"), default=None)

@@ -1,4 +1,4 @@
-"""What the small files tell of a transaction whose end damage may hide. Pure.
+"""Evidence in the small files on transactions whose end damage may hide. Pure.
 
 A broker notes each abort in the transaction index of the marker's segment, with the transaction's
 first offset, and what is open in the producer snapshots. So what damage did to a marker can often
@@ -33,7 +33,7 @@ class Damage(NamedTuple):
 
 
 class Verdict(Enum):
-    """What damage did to a transaction that was open before it."""
+    """Outcome, inside damage, of a transaction that was open before it."""
 
     NO_END = auto()  # none that matters: an end is behind it, or the transaction is still open
     ABORTED = auto()

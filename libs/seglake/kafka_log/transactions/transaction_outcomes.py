@@ -1,4 +1,4 @@
-"""How the transactions of a log ended, and which have not. Pure.
+"""Outcomes of a log's transactions, and those still open. Pure.
 
 The markers in the log decide. Its small files say what the markers cannot: a producer snapshot,
 what was open before the first header that was read; a transaction index, which abort marker lies

@@ -40,7 +40,7 @@ from seglake.pipelines.lake_audit.transaction_checks import (
 
 @dataclass(frozen=True, slots=True)
 class PartitionFinding:
-    """What one cell has of one partition; sums are by the ledger's block.
+    """Findings about one partition in one cell; sums are by the ledger's block.
 
     Attributes:
         row_counts: rows that were counted, by table.
@@ -60,7 +60,7 @@ class PartitionFinding:
 
 @dataclass(frozen=True, slots=True)
 class CellFinding:
-    """What one cell holds; `unreadable` has files that could not be read, and why."""
+    """Findings in one cell; `unreadable` has files that could not be read, with reasons."""
 
     partitions: tuple[PartitionFinding, ...]
     unreadable: tuple[str, ...]

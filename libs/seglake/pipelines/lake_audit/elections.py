@@ -1,4 +1,4 @@
-"""What the ledger's ranges come to where elections went against ingested rows. Pure.
+"""Ledger coverage after lost elections. Pure.
 
 Written apart from `log_tables.ledger_layers`, by which a run goes: an audit shares no code with it.
 """
@@ -13,7 +13,7 @@ from seglake.pipelines.lake_audit.problems import Problem, ProblemKind, problem
 
 
 class Superseded(NamedTuple):
-    """What of a partition lost an election.
+    """Sums of a partition's rows that lost an election.
 
     Attributes:
         ranges: offsets that nothing has been ingested for since.
@@ -36,7 +36,7 @@ _COVERS_NOTHING = (
 
 
 class Coverage(NamedTuple):
-    """What the ledger's rows of one partition come to.
+    """Ranges of one partition, after all rows of the ledger.
 
     Attributes:
         current: ranges that rows stand for.

@@ -42,7 +42,7 @@ class GapRows(NamedTuple):
 
 
 class GapCollector:
-    """Takes rows of one partition, in any order."""
+    """Collects rows of one partition, in any order."""
 
     def __init__(self) -> None:
         self._parts: list[tuple[Offsets, ...]] = []

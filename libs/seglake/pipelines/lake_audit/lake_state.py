@@ -46,7 +46,7 @@ Topic = tuple[str, str]  # source id and name
 
 @dataclass(frozen=True, slots=True)
 class LakeState:
-    """One reading of the lake.
+    """A reading of the lake.
 
     Attributes:
         salvaged_files: data files of `salvaged_records`; their damage is in the snapshots.

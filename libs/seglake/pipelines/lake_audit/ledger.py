@@ -1,4 +1,4 @@
-"""What the ledger says of each partition, ready to be compared with the tables. Pure."""
+"""Ledger of each partition, ready to be compared with the tables. Pure."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ BRINGS_NOTHING = (RangeKind.SUPERSEDED, RangeKind.RELEASED)
 
 
 class LakePartition(NamedTuple):
-    """Whose rows: several clusters may have a partition of one name in a lake."""
+    """Identity of a log: several clusters may have a partition of one name in a lake."""
 
     source_id: str
     key: PartitionKey
@@ -31,7 +31,7 @@ class LakePartition(NamedTuple):
 
 
 class LedgerRange(NamedTuple):
-    """One row of the ledger, as far as it says whose the rows of other tables are."""
+    """Columns of a ledger's row that identify the rows of other tables."""
 
     start_offset: int
     next_offset: int

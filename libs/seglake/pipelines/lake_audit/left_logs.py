@@ -1,4 +1,4 @@
-"""What the newest runs saw of logs and could not bring into the lake. Pure."""
+"""Parts of logs that the newest runs saw and could not ingest. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
 

@@ -1,4 +1,4 @@
-"""What the tables hold of a partition against what the ledger says of it. Pure."""
+"""Compares a partition's tables with its ledger. Pure."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ _OF_THE_LOG = (
 
 
 class LogMarks(NamedTuple):
-    """Where the log stood when it was seen last: as observed, or else as the ledger's newest row.
+    """Bounds of a log as last observed, or else of the ledger's newest row.
 
     `can_go_on` is False where nothing above can be ingested: the log is another one, or not read,
     or what was seen lay in a log that lost an election, and was released since.

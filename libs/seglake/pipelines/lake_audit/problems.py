@@ -1,4 +1,4 @@
-"""What a person must look at, each in plain words. Pure."""
+"""Problems that a person must look at, in plain words. Pure."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ class ProblemKind(WordedKind):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """How often something was met, and a few places of it."""
+    """Number of a problem's occurrences, with a few places."""
 
     kind: ProblemKind
     count: int

@@ -18,7 +18,7 @@ _NEVER = -1
 
 
 class DefectCount(NamedTuple):
-    """How many damaged spans have a code, and their bytes."""
+    """Number of damaged spans with a code, and their bytes."""
 
     spans: int
     size_bytes: int
@@ -43,7 +43,7 @@ class QuarantineSums(NamedTuple):
 
 
 class _Identity(NamedTuple):
-    """The same bytes at the same place."""
+    """Identity of bytes at a place."""
 
     broker_id: int | None
     segment: str | None
@@ -79,7 +79,7 @@ class _Span(NamedTuple):
 
 
 class Damage:
-    """Takes rows of one partition, in any order; call `finish` before asking."""
+    """Collects rows of one partition, in any order; call `finish` before any other method."""
 
     def __init__(self) -> None:
         self._spans: dict[tuple[_Identity, bool], _Span] = {}

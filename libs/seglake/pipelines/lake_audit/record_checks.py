@@ -37,7 +37,7 @@ class BatchRuns(NamedTuple):
 
 
 class PartitionRecords:
-    """Takes rows of one partition, in any order.
+    """Collects rows of one partition, in any order.
 
     Those that no range of the ledger covers are only counted. Rows that an election went against
     are in the sums of their block, and nowhere else.

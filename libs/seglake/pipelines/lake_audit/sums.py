@@ -1,4 +1,4 @@
-"""What the tables hold between the offsets of a ledger's range. Pure."""
+"""Sums of the tables between the offsets of a ledger's range. Pure."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple, Self

@@ -32,7 +32,7 @@ class End(NamedTuple):
 
 
 class CellEnds(NamedTuple):
-    """What the other cells of a partition must know of this one.
+    """Transaction ends of one cell, for the partition's other cells.
 
     Attributes:
         first_markers: of each producer, where every offset in front of it, in the cell, is there.
@@ -65,7 +65,7 @@ class _Events(NamedTuple):
 
 
 class PartitionTransactions:
-    """Takes rows of `batches` of one partition, in any order; call `finish` before asking."""
+    """Collects a partition's rows of `batches` in any order; call `finish` before other methods."""
 
     def __init__(self) -> None:
         self._parts: list[_Events] = []

@@ -37,7 +37,7 @@ from seglake.task_engine.packing import packed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MaintenanceChoice:
-    """What is wanted.
+    """Requested kinds of maintenance.
 
     Attributes:
         tables: names; empty for all.

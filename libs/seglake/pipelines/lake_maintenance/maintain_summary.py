@@ -1,4 +1,4 @@
-"""What a maintenance did, for a person and for a machine. Pure."""
+"""Summary of a maintenance, for a person and for a machine. Pure."""
 
 import json
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from seglake.printable import as_lines
 
 @dataclass(slots=True)
 class TableMaintenance:
-    """What became of one table.
+    """Changes to one table.
 
     Attributes:
         files_before, files_after: data files that the newest version names; None after a dry run.

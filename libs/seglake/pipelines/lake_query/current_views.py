@@ -14,7 +14,7 @@ WITH first_ids AS (
   WHERE topic_id IS NOT NULL
   GROUP BY source_id, topic
 )"""
-"""What all views begin with that need the topic ids of older rows."""
+"""Beginning of all views that need the topic ids of older rows."""
 
 SUPERSEDED_RANGES = f"""\
 {FIRST_IDS}

@@ -58,7 +58,7 @@ _REFUSALS = (
 
 
 class DuckDBQueries:
-    """One DuckDB over one lake; each statement sees the newest state of its tables.
+    """A DuckDB over one lake; each statement sees the newest state of its tables.
 
     Args:
         lake: a lake that has all tables.

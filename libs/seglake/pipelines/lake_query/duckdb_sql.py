@@ -1,4 +1,4 @@
-"""What DuckDB is told beside the statements that it answers. Pure."""
+"""DuckDB setup statements: settings and views. Pure."""
 
 import posixpath
 import re
@@ -8,7 +8,7 @@ from seglake.lake.parquet_files import MOST_IN_A_FOLDER, folder_value
 from seglake.lake.tables import Table
 
 SCHEME = "seglake"
-"""Of the names under which DuckDB opens the files that it cannot reach by itself."""
+"""Scheme of the names under which DuckDB opens files that it cannot reach by itself."""
 
 SYNTAX_TREE = "SELECT json_serialize_sql(?)"
 AGGREGATES = "SELECT function_name FROM duckdb_functions() WHERE function_type = 'aggregate'"

@@ -1,4 +1,4 @@
-"""What can go wrong when the tables are asked."""
+"""Errors of queries over the tables."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Whose SQL registers a lake, and what a call of `register` has done.
+"""SQL dialects that register a lake, and results of `register`.
 
 Needs no engine and no catalog, so that a command line can name the dialects at once.
 """
@@ -28,7 +28,7 @@ class CatalogDialect(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """What a catalog has of a lake now.
+    """Tables and views of a lake in a catalog after `register`.
 
     Attributes:
         database: with the folder before it, where that is the catalog.

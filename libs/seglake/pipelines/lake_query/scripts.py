@@ -9,7 +9,7 @@ from seglake.pipelines.lake_query.topic_views import confused_names, topic_views
 from seglake.pipelines.lake_query.views import VIEWS, escaped, topic_view
 
 LAKE_PROPERTY = "seglake.lake"
-"""Of a view that `register` made: whose tables it asks."""
+"""Property of a view that `register` made: the lake whose tables it reads."""
 
 _DATABASE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)?")
 

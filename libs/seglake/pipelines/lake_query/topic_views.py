@@ -1,4 +1,4 @@
-"""One view for each topic, under a name that can mean no other topic. Pure.
+"""A view for each topic, under a name that can mean no other topic. Pure.
 
 SQL names have letters, digits and `_` only, and engines do not tell capitals from small letters. So
 several topics may lead to one name. It is given to none of them then: a name that moved to another

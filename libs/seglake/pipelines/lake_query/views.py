@@ -38,7 +38,7 @@ VIEWS = {
     "topic_configs": TOPIC_CONFIGS,
     "partition_leaders": partition_leaders(Dialect.SPARK),
 }
-"""In Spark's SQL; one asks tables and views before it, and no others."""
+"""Views in Spark's SQL; each reads only tables and views before it."""
 
 DUCKDB_VIEWS = VIEWS | {
     "readable_records": readable_records(Dialect.DUCKDB),
@@ -46,7 +46,7 @@ DUCKDB_VIEWS = VIEWS | {
     "group_lag": group_lag(Dialect.DUCKDB),
     "partition_leaders": partition_leaders(Dialect.DUCKDB),
 }
-"""The same in DuckDB's."""
+"""Views in DuckDB's SQL."""
 
 
 def topic_view(topic: str) -> str:

@@ -30,7 +30,7 @@ Row = dict[str, Any]  # Any: the columns of a row have many types
 def quarantined_sources(
     tables: LakeTables, source_id: str, state: RepairState
 ) -> Iterator[list[RepairSource]]:
-    """A copy for each quarantined batch that may decode now; their files go with the block."""
+    """Yield a copy for each quarantined batch that may decode now; it deletes their files."""
     wanted = {
         tuple(row[name] for name in _IDENTITY): (key, row)
         for key, rows in state.damage.items()
@@ -57,7 +57,7 @@ def quarantined_sources(
 def _quarantined_bytes(
     tables: LakeTables, source_id: str
 ) -> Iterator[tuple[tuple[Any, ...], bytes]]:
-    """What of each quarantine row is kept, and its place and hash."""
+    """Yield the kept bytes of each quarantine row, with its place and hash."""
     for path in tables.file_paths(QUARANTINE):
         for rows in read_rows(tables.storage, path, ["source_id", "raw", *_IDENTITY]):
             for row in rows.to_pylist():
@@ -68,7 +68,7 @@ def _quarantined_bytes(
 def _copy(
     key: PartitionKey, row: Row, path: str, size_bytes: int, state: RepairState
 ) -> list[RepairSource]:
-    """The bytes as a log of one segment; none where no gap is left that they could fill.
+    """Return the bytes as a log of one segment; none if no gap is left that they could fill.
 
     They say nothing of offsets that are not there for another reason than damage.
     """

@@ -1,4 +1,4 @@
-"""What a replay did, for a person and for a machine. Pure."""
+"""Summary of a replay, for a person and for a machine. Pure."""
 
 import json
 from collections import Counter

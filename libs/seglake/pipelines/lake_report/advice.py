@@ -1,4 +1,4 @@
-"""What to do about each need: in the words of docs/messages.md, with the command for it. Pure.
+"""Advice for each need, in the words of docs/messages.md, with a command. Pure.
 
 A test holds the advice to that page.
 """
@@ -18,7 +18,7 @@ _MOST_TOPICS = 5
 
 
 class Advice(NamedTuple):
-    """What a need is called, and what to do.
+    """Name of a need, and the advice.
 
     Attributes:
         quoted: the message of docs/messages.md beside which `to_do` stands.

@@ -61,7 +61,7 @@ def damage_by_log(
 
 
 class _Met(NamedTuple):
-    """All rows that name one place: the one that tells of it, and the newest generations."""
+    """Rows of one place: the one that describes it, and the newest generations."""
 
     row: Row
     damaged_at: int = -1

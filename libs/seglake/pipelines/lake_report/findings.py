@@ -1,4 +1,4 @@
-"""What of a partition somebody should look at, or know. Pure."""
+"""Findings about a partition that a person should look at or know. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta

@@ -13,7 +13,7 @@ Row = Mapping[str, Any]  # Any: the columns of a row have many types
 
 
 class LogName(NamedTuple):
-    """Whose rows: several clusters may have a partition of one name in a lake."""
+    """Identity of a log: several clusters may have a partition of one name in a lake."""
 
     source_id: str
     key: PartitionKey

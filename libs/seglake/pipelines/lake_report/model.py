@@ -1,4 +1,4 @@
-"""What a report says, before it is a page. Pure."""
+"""Content of a report, before it is a page. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from seglake.pipelines.recovery import PartitionRecovery, Recovery
 
 
 class OffsetState(StrEnum):
-    """What is known of offsets of a partition; a strip draws a later one over an earlier one."""
+    """State of offsets in a partition; a strip draws a later state over an earlier one."""
 
     INGESTED = "ingested"
     NOT_INGESTED = "not_ingested_yet"  # seen in the log, above what is ingested
@@ -27,7 +27,7 @@ class OffsetState(StrEnum):
 
 
 class Need(StrEnum):
-    """Why somebody should look at a partition, the most urgent first; or what is worth knowing."""
+    """Reasons to look at a partition, the most urgent first, or to know of it."""
 
     MISSING = "missing"
     SUPERSEDED = "superseded"
@@ -53,7 +53,7 @@ class Need(StrEnum):
 
 
 class Level(IntEnum):
-    """How much of a partition somebody must look at."""
+    """Level of attention that a partition needs."""
 
     FINE = 0
     KNOWN = 1  # worth knowing, and nothing to do now
@@ -76,7 +76,7 @@ def level_of(need: Need) -> Level:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One need of a partition, and what is there to say of it."""
+    """A need of a partition, with its facts."""
 
     need: Need
     text: str
@@ -118,7 +118,7 @@ class DamagedPlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionReport:
-    """One partition of one cluster.
+    """A partition of one cluster.
 
     Attributes:
         offsets: number of offsets by state; states without any are left out.
@@ -152,7 +152,7 @@ class PartitionReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunReport:
-    """One run, as the tables tell of it; runs with the same id are one.
+    """A run, as recorded in the tables; runs with the same id are one.
 
     Attributes:
         recorded: offsets in the gaps that it recorded, by cause, filled since or not.

@@ -1,4 +1,4 @@
-"""Each partition of a lake, put together from what its tables say. Pure."""
+"""Report of each partition, from the tables' rows. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -27,7 +27,7 @@ _MOST_PLACES = 4_000  # of damage: some 0.6 MB
 
 
 class LogFacts(NamedTuple):
-    """What the tables of a lake say of its partitions."""
+    """Rows of a lake's tables about its partitions."""
 
     ledger: Ledger
     gaps: Mapping[LogName, Sequence[GapPiece]]

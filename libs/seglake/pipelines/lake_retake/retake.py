@@ -140,7 +140,7 @@ def _name_waiting(keys: set[PartitionKey], context: RunContext, summary: RetakeS
 
 
 class _Round(NamedTuple):
-    """What a round brought: ranges committed, topics that another run took, and what is left."""
+    """Result of a round: committed ranges, topics that another run ingested, and ranges left."""
 
     committed: Sequence[RangeResult]
     lost: Collection[str]

@@ -1,4 +1,4 @@
-"""What a retake did, for a person and for a machine. Pure."""
+"""Summary of a retake, for a person and for a machine. Pure."""
 
 import json
 from collections import Counter
@@ -39,7 +39,7 @@ _MOST_LINES = 20
 
 @dataclass(slots=True)
 class RetakeFindings:
-    """What a person should know of a retake; the names are those of an ingest's findings.
+    """Findings of a retake for a person; the names are those of an ingest's findings.
 
     Attributes:
         left_out: partitions of which nothing was ingested, or not all that was asked for, and why.

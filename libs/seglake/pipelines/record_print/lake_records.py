@@ -53,7 +53,7 @@ _READ = (*_PRINTED, "source_id", "topic_id", "transaction_state", "generation")
 
 @dataclass(frozen=True, slots=True)
 class LakeChoice:
-    """What of the records is asked for; None for no bound, and for all partitions."""
+    """Request for records; None for no bound, and for all partitions."""
 
     partitions: frozenset[int] | None
     offsets: tuple[int, int | None]
@@ -109,7 +109,7 @@ class _Ledger(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """One partition of a lake, with the files that may have rows of it, and what they must meet.
+    """A partition of a lake, with the files that may have its rows, and conditions on the rows.
 
     `hidden` counts, by state, what is left out for its transaction; None where nothing is.
     """

@@ -79,7 +79,7 @@ _MOST_ROUNDS = 5
 
 
 class _Work(NamedTuple):
-    """What a run did with its sources, and what it did not read of them."""
+    """Result of a run over its sources, with the files and ranges that it did not read."""
 
     rounds: Sequence[RoundResult]
     repairs: RepairResult
@@ -210,7 +210,7 @@ def _worked(sources: Sequence[str], discovery: Discovery, context: RunContext) -
 def _ingested(
     sources: Sequence[str], discovery: Discovery, context: RunContext
 ) -> tuple[list[RoundResult], dict[str, str], list[ShortLog]]:
-    """All rounds of a run, what none of them could read, with the reason, and the logs of which
+    """Return all rounds of a run, reasons by what none of them could read, and the logs of which
     more is proved than there is."""
     unread = dict(discovery.unreadable)
     rounds = _rounds(discovery.replicas, context, unread)

@@ -1,4 +1,4 @@
-"""What a round sees of the logs before it plans. Effect: reads headers, and the lake."""
+"""Surveys the logs before a round plans. Effect: reads headers, and the lake."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple

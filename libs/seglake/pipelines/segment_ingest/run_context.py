@@ -1,4 +1,4 @@
-"""What every step of a run needs. Values."""
+"""Values that every step of a run needs."""
 
 import time
 import uuid
@@ -28,7 +28,7 @@ _NO_SOURCES = NoSources()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScanContext:
-    """What it takes to read logs: where they lie, what is wanted of them, and who works."""
+    """Context for reading logs: storage, settings, and workers."""
 
     storage: Storage
     settings: Settings
@@ -38,7 +38,7 @@ class ScanContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunContext:
-    """What it takes to write to a lake as well; the clock is read where it is made.
+    """Context for writing to a lake as well; has the time of its creation.
 
     Attributes:
         after: called with the name of each step of a commit, for tests that stop there.
@@ -180,7 +180,7 @@ def opened_lake(lake: str, scan: ScanContext, *, dry_run: bool) -> LakeTables:
 
 
 def published(context: RunContext, topics: Sequence[str]) -> tuple[dict[str, int], Coverage]:
-    """The published generation of each topic, and what is covered: a commit that comes between
+    """Return the published generation of each topic, and the coverage: a commit that comes between
     makes ours fail. One that is decided and not in the ledger yet does so too."""
     tables = context.tables
     if not tables.exists():

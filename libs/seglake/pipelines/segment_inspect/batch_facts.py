@@ -21,7 +21,7 @@ MOST_RAW_BYTES = 1 << 20  # as many of a defect's bytes as a quarantine row keep
 
 
 class Origin(NamedTuple):
-    """Whose bytes these are; None where the names and files around them do not say."""
+    """Origin of bytes; None if the names and files around them do not give it."""
 
     source_id: str | None = None
     topic_id: str | None = None

@@ -1,4 +1,4 @@
-"""What is found in files, as values, in the order in which it is shown."""
+"""Findings in files, as values, in the order in which they are shown."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -58,7 +58,7 @@ class TailFound(NamedTuple):
 
 
 class RecordFound(NamedTuple):
-    """One record of the batch that was found last."""
+    """A record of the batch that was found last."""
 
     record: Record
     timestamp_type: int  # Kafka's number, as in `batches`
@@ -72,7 +72,7 @@ class EntryFound(NamedTuple):
 
 
 class RestFound(NamedTuple):
-    """What a limit left out, counted by what it is."""
+    """Findings that a limit left out, counted by kind."""
 
     counts: dict[str, int]
     limit: int

@@ -1,4 +1,4 @@
-"""One offset: by the index to a position, on to the batch and the record. Effect: reads."""
+"""Searches an offset: by the index to a position, on to batch and record. Effect: reads."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ _MOST_DEFECTS = 16  # kept while it is not known whether the offset lies among t
 
 @dataclass(slots=True)
 class _Search:
-    """How far a search has come."""
+    """Progress of a search."""
 
     offset: int
     notes: list[str]

@@ -1,4 +1,4 @@
-"""What a path is, and which look it gets. Effect."""
+"""Inspects a path by its kind. Effect."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Which part of what is found is shown: from an offset on, so much of it, or the damage alone.
+"""Selects the findings to show: from an offset on, up to a limit, or the damage alone.
 
 Pure. Everything is walked and counted all the same, so that a summary is that of the whole.
 """
@@ -23,7 +23,7 @@ from seglake.pipelines.segment_inspect.findings import (
 from seglake.pipelines.segment_inspect.path_kinds import FOLDER_KINDS, SEGMENT_KINDS, PathKind
 
 RecordChoice = Callable[[BatchFound], bool]
-"""Whether the records of a batch are wanted, asked when the batch has been shown."""
+"""Decides whether a batch's records are wanted, after the batch was shown."""
 
 _KINDS: Mapping[type, str] = {
     BatchFound: "batch",
@@ -35,7 +35,7 @@ _KINDS: Mapping[type, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """What a person asks for; nothing asked for is everything.
+    """Part that a person requests; the default is everything.
 
     Attributes:
         from_offset: the first offset shown.

@@ -1,4 +1,4 @@
-"""How single values look to a person: times, payloads, names, producers."""
+"""Shows single values to a person: times, payloads, names, producers."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""What a query must read: the same choice, survey and plan as a run makes, as if nothing was taken.
+"""Plans a query's reading: choice, survey and plan as in a run over an empty lake.
 
 Effect: lists folders and reads headers, in this process.
 """
@@ -43,7 +43,7 @@ from seglake.task_engine.engine import LocalEngine
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a query asks for; the rest need not be read.
+    """Request of a query; other data need not be read.
 
     Attributes:
         topics, partitions: None for all.
@@ -126,7 +126,7 @@ def query_context(storage: Storage, settings: Settings) -> Iterator[ScanContext]
 
 
 class QueryPlan(NamedTuple):
-    """What a query reads of some logs.
+    """Plan of a query over some logs.
 
     Attributes:
         ranges: in the order of the logs, and of offsets.

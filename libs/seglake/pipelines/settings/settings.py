@@ -34,7 +34,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class LakeFormat(StrEnum):
-    """What the tables are."""
+    """Formats of tables."""
 
     DELTA = "delta"
     PARQUET = "parquet"
@@ -46,7 +46,7 @@ def _number(default: int, *, at_least: int = 1, at_most: int | None = None) -> i
 
 @dataclass(frozen=True, slots=True)
 class SourceSettings:
-    """Whose log dirs these are."""
+    """Settings of the source."""
 
     source_id: str | None = None
 
@@ -58,7 +58,7 @@ class SourceSettings:
 
 @dataclass(frozen=True, slots=True)
 class SelectSettings:
-    """Which topics and which times are taken."""
+    """Settings of the topics and times to ingest."""
 
     topics: tuple[str, ...] = ()
     internal_topics: bool = False
@@ -112,7 +112,7 @@ class SelectSettings:
 
 @dataclass(frozen=True, slots=True)
 class ReadSettings:
-    """How segments are read and cut into tasks."""
+    """Settings of reading, and of cutting segments into tasks."""
 
     isolation: Isolation = Isolation.READ_COMMITTED
     upper_bound: UpperBound = UpperBound.HIGH_WATERMARK
@@ -133,7 +133,7 @@ class ReadSettings:
 
 @dataclass(frozen=True, slots=True)
 class WriteSettings:
-    """What the tables are, and how much goes into a file and into a commit."""
+    """Settings of the tables, and of the sizes of files and commits."""
 
     format: LakeFormat = LakeFormat.DELTA
     wave_bytes: int = _number(64 * 1024 * _MIB)
@@ -147,7 +147,7 @@ class WriteSettings:
 
 @dataclass(frozen=True, slots=True)
 class QuarantineSettings:
-    """What is kept of damaged bytes."""
+    """Settings of keeping damaged bytes."""
 
     max_raw_bytes: int = _number(_MIB, at_least=0)
 
@@ -157,7 +157,7 @@ class QuarantineSettings:
 
 @dataclass(frozen=True, slots=True)
 class LimitsSettings:
-    """What is refused, and what makes a run end with exit code 3."""
+    """Settings of refusals, and of findings that end a run with exit code 3."""
 
     # With the bytes that wait (read.decoded_bytes) below 2 GiB, as far as Arrow's views can point.
     max_decompressed_batch_bytes: int = _number(64 * _MIB, at_most=MOST_DECOMPRESSED_BATCH_BYTES)
@@ -185,7 +185,7 @@ class LimitsSettings:
 
 @dataclass(frozen=True, slots=True)
 class SparkSettings:
-    """Where Spark runs, and its own properties."""
+    """Settings of Spark's master, and its own properties."""
 
     master: str = "local[*]"
     properties: Properties = ()

@@ -1,4 +1,4 @@
-"""Whether the topics that a person names are there. Pure."""
+"""Checks that the topics a person names exist. Pure."""
 
 import re
 from collections.abc import Iterable, Sequence

@@ -40,7 +40,7 @@ _MOST_SEGMENTS_IN_A_PIECE = 512
 
 @dataclass(slots=True)
 class CopyCheck:
-    """What one copy of a partition and the lake have of each other.
+    """Comparison of one copy of a partition with the lake.
 
     Attributes:
         lake_records: records that the ledger counts of the partition; those that the copy has no
@@ -80,7 +80,7 @@ class CopyCheck:
 
 @dataclass(frozen=True, slots=True)
 class _Lake:
-    """What the driver knows of the lake."""
+    """Facts of the lake that the driver knows."""
 
     storage: Storage
     source_id: str

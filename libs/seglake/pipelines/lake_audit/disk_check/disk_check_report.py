@@ -1,4 +1,4 @@
-"""What the comparison with the disks says, for a person and for a machine. Pure."""
+"""Report of the comparison with the disks, for a person and for a machine. Pure."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

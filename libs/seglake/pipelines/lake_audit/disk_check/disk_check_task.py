@@ -80,7 +80,7 @@ class DiskPiece:
 
 
 class Places(NamedTuple):
-    """How many records, and the first offsets of them."""
+    """Number of records, and their first offsets."""
 
     records: int = 0
     first_offsets: tuple[int, ...] = ()
@@ -98,7 +98,7 @@ _NOWHERE = Places()
 
 @dataclass(slots=True)
 class PieceReport:
-    """What came of a piece.
+    """Result of a piece.
 
     Attributes:
         different, only_on_disk: without an explanation.

@@ -1,4 +1,4 @@
-"""What the lake holds of one partition between two offsets. Runs in tasks. Effect: reads files."""
+"""Reads a partition's rows in the lake between two offsets. Runs in tasks. Effect."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _PLACES = {RECORDS.name: "offset", BATCHES.name: "base_offset"}  # of tables wit
 
 @dataclass(frozen=True, slots=True)
 class LakeRows:
-    """One partition of a lake, and the files that may have rows of it.
+    """A partition of a lake, and the files that may have rows of it.
 
     Attributes:
         has_null_id: rows without a topic id belong to it too.

@@ -1,4 +1,4 @@
-"""What another run committed of the topics that this one lost to it. Effect: reads the ledger."""
+"""Ranges that another run committed before this one. Effect: reads the ledger."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -36,7 +36,7 @@ Extra = Callable[[Sequence[RangeResult]], Mapping[str, Sequence[DataFile]]]
 
 @dataclass(frozen=True, slots=True)
 class WaveResult:
-    """What a wave brought: ranges committed, topics lost to another run, partitions left out."""
+    """Result of a wave: committed ranges, topics lost to another run, partitions left out."""
 
     committed: tuple[RangeResult, ...]
     lost: tuple[str, ...]

@@ -33,7 +33,7 @@ from seglake.task_engine.packing import packed
 
 
 class RemainingGap(NamedTuple):
-    """What a repair says of offsets that the replica lacks as well.
+    """Cause of offsets that a repair's replica lacks as well.
 
     Attributes:
         cause: the gap's, as it was before.

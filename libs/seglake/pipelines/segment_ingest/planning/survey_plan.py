@@ -1,4 +1,4 @@
-"""Which segments need a look at their headers. Pure."""
+"""Selects the segments whose headers must be read. Pure."""
 
 from collections.abc import Sequence
 from itertools import zip_longest

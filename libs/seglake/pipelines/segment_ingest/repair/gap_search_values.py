@@ -1,4 +1,4 @@
-"""What is asked of a copy in a search for missing offsets, and what it has of them. Pure."""
+"""Requests and results of a search for missing offsets in a copy. Pure."""
 
 import hashlib
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ class Refused(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """One copy of a partition, and the gaps to look for in it.
+    """A copy of a partition, and the gaps to search in it.
 
     Attributes:
         files: the copy's segments in order; offsets of the next one are not in a segment.
@@ -85,7 +85,7 @@ def record_hash(key: bytes | None, value: bytes | None) -> bytes:
 
 @dataclass(slots=True)
 class FoundSpan:
-    """What a copy has in a row inside one gap and one segment: bytes [start, stop).
+    """Consecutive batches of a copy inside one gap and one segment: bytes [start, stop).
 
     Attributes:
         sound_offsets, record_count: what its sound batches span there and hold.
@@ -145,7 +145,7 @@ def _note_transaction(events: list[Marker | DataSpan], batch: RecordBatch) -> No
 
 
 class Searched(NamedTuple):
-    """What a search found, and why some of the copy could not be read; empty if all was."""
+    """Result of a search, with reasons for unread parts of the copy; empty if all was read."""
 
     spans: list[FoundSpan]
     unread: str

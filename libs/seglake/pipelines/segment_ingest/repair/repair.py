@@ -85,7 +85,7 @@ class RepairResult:
 
 
 class _Filled(NamedTuple):
-    """What came of one search: the waves' results, and what a person should know."""
+    """Result of one search: the waves' results, and notes for a person."""
 
     waves: tuple[WaveResult, ...]
     notes: tuple[str, ...]

@@ -56,7 +56,7 @@ class PlannedFill:
 
 
 class FoundRepairs(NamedTuple):
-    """What copies have of the gaps.
+    """Offers of copies for the gaps.
 
     Attributes:
         ranges: what is to be committed.

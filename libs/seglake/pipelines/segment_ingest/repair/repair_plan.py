@@ -1,4 +1,4 @@
-"""Which copy fills which part of a gap. Pure.
+"""Chooses the copy that fills each part of a gap. Pure.
 
 A repair covers a whole gap again: what was found becomes rows, the rest is stated anew as a gap.
 """
@@ -21,7 +21,7 @@ from seglake.segment_decoding.tasks import PartitionSplit, SegmentSplit
 
 
 class CandidateReplica(NamedTuple):
-    """What one copy has to offer; the spans' indexes are into those of the copy."""
+    """Offer of one copy; the spans' indexes refer to the copy's segments."""
 
     copy: RepairSource
     spans: tuple[FoundSpan, ...]

@@ -1,4 +1,4 @@
-"""Which copies at hand may hold what the lake lacks, and between which offsets. Pure."""
+"""Finds copies that may fill the lake's gaps, with their usable offsets. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

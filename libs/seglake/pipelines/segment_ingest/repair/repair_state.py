@@ -1,4 +1,4 @@
-"""What the lake lacks, as read before a repair. Effect: reads tables."""
+"""The lake's gaps and damage before a repair. Effect: reads tables."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

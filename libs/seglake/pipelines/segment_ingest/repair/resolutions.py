@@ -1,4 +1,4 @@
-"""Says of quarantined bytes that their offsets are in the tables now. Pure.
+"""Resolves quarantined bytes whose offsets are in the tables now. Pure.
 
 Nothing is changed in a table: a resolution is another row with the same place and hash.
 """
@@ -46,7 +46,7 @@ Row = Mapping[str, Any]
 
 
 class Resolution(StrEnum):
-    """How the offsets of quarantined bytes came into the tables after all."""
+    """Way in which the offsets of quarantined bytes came into the tables."""
 
     REPLAYED = "replayed"  # from the same bytes
     SIBLING = "sibling"  # from another copy

@@ -1,4 +1,4 @@
-"""What to compare with what to find copies that contradict the tables. Effect: reads tables."""
+"""Requests for comparisons that find copies contradicting the tables. Effect: reads tables."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any

@@ -70,7 +70,7 @@ class CompareRequest:
 
 
 class ConflictKind(StrEnum):
-    """What is wrong with a batch of another copy."""
+    """Kinds of conflicts of another copy's batch."""
 
     LOST = "lost"  # its leader lost an election: normal in Kafka
     CONTRADICTS = "contradicts"  # its leader won one, against rows that were ingested before
@@ -148,7 +148,7 @@ class Listed(NamedTuple):
 
 
 class Winner(NamedTuple):
-    """What won an election against rows that were ingested before.
+    """Range and epoch of a leader that won an election against ingested rows.
 
     Attributes:
         first_offset: the lowest that the batches on either side have.
@@ -170,7 +170,7 @@ class FoundConflicts(NamedTuple):
 
 
 class RecordReport(NamedTuple):
-    """What was written of one copy."""
+    """Rows written of one copy."""
 
     written: ConflictCount
     files: tuple[DataFile, ...]

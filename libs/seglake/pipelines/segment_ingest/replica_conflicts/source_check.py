@@ -1,4 +1,4 @@
-"""Whether disks are those of a source that the lake has under another name. Effect."""
+"""Refuses disks of a source that the lake has under another name. Effect."""
 
 import re
 from collections.abc import Iterable, Mapping

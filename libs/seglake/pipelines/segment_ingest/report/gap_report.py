@@ -1,4 +1,4 @@
-"""Which gaps a run recorded and which it filled, by cause and partition. Pure."""
+"""Gaps that a run recorded, and gaps that it filled, by cause and partition. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -20,7 +20,7 @@ from seglake.pipelines.segment_ingest.planning.plan import RangePlan
 from seglake.pipelines.segment_ingest.repair.repair import RepairResult
 
 GapsByPlace = Mapping[str, GapsByPartition]
-"""By cause, the least explained first, and partition."""
+"""Gaps by cause, the least explained first, and partition."""
 
 _CAUSES = tuple(reversed(GapCause))
 

@@ -1,4 +1,4 @@
-"""What a run did, for a person and for a machine. Pure."""
+"""Summary of a run, for a person and for a machine. Pure."""
 
 import json
 from dataclasses import asdict, dataclass, field, replace
@@ -48,7 +48,7 @@ _ODD_ROWS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedWork:
-    """What a run was to read, also of a dry run.
+    """Planned reading of a run, also of a dry run.
 
     Attributes:
         planned_repairs, planned_repair_offsets: gaps that a dry run finds filled in these replicas,
@@ -70,7 +70,7 @@ class PlannedWork:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunCounts:
-    """What a run brought into the tables."""
+    """Numbers of rows that a run added to the tables."""
 
     read_bytes: int = 0
     written_bytes: int = 0
@@ -91,7 +91,7 @@ class RunCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
-    """What a person should know.
+    """Findings of a run for a person.
 
     Attributes:
         too_large: batches that expand above the limit, and the command that decodes them.
@@ -162,7 +162,7 @@ class Findings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestSummary:
-    """One run; a machine reads it as one flat JSON object.
+    """Summary of one run; for a machine, a flat JSON object.
 
     Attributes:
         defects: quarantined byte spans by defect code.

@@ -1,4 +1,4 @@
-"""Which limits of the settings a run crossed, and where. Pure."""
+"""Limits of the settings that a run crossed, with partitions. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""What a run saw of each partition: from a survey, or as an earlier run saw it. Pure."""
+"""A run's observation of each partition: from a survey, or from an earlier run. Pure."""
 
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace

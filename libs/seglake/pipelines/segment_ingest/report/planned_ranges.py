@@ -1,4 +1,4 @@
-"""What a dry run would ingest, partition by partition. Pure."""
+"""Ranges that a dry run would ingest, by partition. Pure."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

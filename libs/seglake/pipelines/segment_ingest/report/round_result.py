@@ -1,4 +1,4 @@
-"""What one round of a run found and did: the run's report is made of these. Values.
+"""Results of a run's rounds, from which its report is made. Values.
 
 A run has a second round where another run took a topic meanwhile, or where a broker deleted or
 cleaned what was being read.
@@ -21,7 +21,7 @@ from seglake.pipelines.segment_ingest.round_look import RoundLook
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundResult:
-    """What a round saw, what it was to read, and what became of that.
+    """A round's observations, plan and results.
 
     Attributes:
         waiting: ranges of the tables that lost an election before this run.

@@ -1,4 +1,4 @@
-"""What a summary says of batches that were not decoded because of their size. Pure."""
+"""The summary's lines on batches that were not decoded because of their size. Pure."""
 
 from collections.abc import Iterable, Mapping
 

@@ -1,4 +1,4 @@
-"""What of a log a run does not take, and why. Pure."""
+"""Ranges that a run leaves unread, with reasons. Pure."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from seglake.segment_codec.errors import TailKind
 
 
 class OpenTransactionAction(StrEnum):
-    """What a run does about an open transaction."""
+    """Action of a run on an open transaction."""
 
     BLOCKS = "blocks"
     SKIPPED = "skipped"
@@ -55,7 +55,7 @@ _NO_HIGH_WATERMARK = (
 
 @dataclass(frozen=True, slots=True)
 class UnreadRange:
-    """Why a partition was not taken to the end of its log."""
+    """Reason why a partition was not ingested to the end of its log."""
 
     partition: str
     reason: str

@@ -1,4 +1,4 @@
-"""What a person is told of files that hold records and are not read. Pure."""
+"""Notes on files that hold records and are not read. Pure."""
 
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
