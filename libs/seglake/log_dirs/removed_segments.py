@@ -32,8 +32,9 @@ def removed_note(path: str, removed: Mapping[str, Sequence[FileInfo]]) -> list[s
         return []
     return [
         f"{path}: segments that the broker had removed (.deleted, or replaced by a .swap) are not "
-        f"read: {_sizes(found)}; to read them, copy them to another log dir, under names without "
-        ".deleted, and ingest it with --older-copies"
+        f"read: {_sizes(found)}; they may have records that count as compacted or deleted; to read "
+        "them, copy them to another log dir, under names without .deleted, and ingest it with "
+        "--older-copies"
     ]
 
 
