@@ -6,10 +6,8 @@ from pathlib import Path
 import pytest
 
 from seglake.errors import WrongCallError
-from seglake.lake.delta_tables import LakeTables
 from seglake.pipelines.lake_audit.text_report import to_text
 from seglake.pipelines.lake_retake.retake_plan import Selection
-from seglake.storage.local_storage import LocalStorage
 from support import broker_disks
 from support.accounts import imbalances_of
 from support.audits import audited, checked, kinds
@@ -167,13 +165,6 @@ def test_a_glob_that_selects_nothing_is_named_beside_one_that_does(lost: Path) -
     summary = retaken(lost, _disk("broker2"), dry_run=True, select={"topics": ["rep", "rpe"]})
     assert summary.findings.left_out["rpe"] == "rpe selects no topic of the lake; did you mean rep?"
     assert summary.exit_code == 3
-
-
-def test_a_retake_says_that_it_is_at_work_until_its_end(lost: Path) -> None:
-    folder = Path(LakeTables(str(lost), LocalStorage()).running_folder)
-    seen: set[int] = set()
-    retaken(lost, _disk("broker2"), after=lambda step: seen.add(len([*folder.iterdir()])))
-    assert (seen, [*folder.iterdir()]) == ({1}, [])
 
 
 # --- killed, and beside others -----------------------------------------------------------------

@@ -18,7 +18,7 @@ from seglake.lake import delta_commit, table_creation
 from seglake.pipelines.lake_maintenance import maintain
 from seglake.pipelines.lake_replay import replay
 from seglake.pipelines.progress import RunReporter
-from seglake.pipelines.segment_ingest import announcement, ingest, run_context
+from seglake.pipelines.segment_ingest import ingest, run_context
 from seglake.pipelines.segment_ingest.committing import wave
 from seglake.pipelines.segment_ingest.run_context import RunContext
 from seglake.segment_decoding.decode import decode
@@ -90,8 +90,6 @@ def _hold() -> None:
     _ask_behind(table_creation, "_create", lambda tables, table: f"made {table.name}")
     _ask_behind(run_context, "discover", lambda *_, **__: "listed")
     _ask_behind(delta_commit, "published", lambda *_, **__: "ledger read")
-    _ask_behind(announcement, "announce", lambda *_: "announced")
-    _ask_behind(announcement, "withdraw", lambda *_: "withdrawn")
     _ask_behind(ingest, "append_observations", lambda *_, **__: "observed")
     _ask_behind(LocalEngine, "run", lambda engine, function, *_, **__: f"{function.__name__} ran")
     _ask_after(RunContext, "begun")

@@ -50,7 +50,6 @@ class LakeTables:
         # Where files may lie that belong to no table.
         self.work_folder = storage.join(lake_path, RECORDS.name, OWN_FOLDER)
         self.redo_folder = storage.join(self.work_folder, "redo")
-        self.running_folder = storage.join(self.work_folder, "running")
         self.replay_folder = storage.join(self.work_folder, "replay")
         self._probe_folder = storage.join(self.work_folder, "probe")
 

@@ -17,7 +17,6 @@ from seglake.lake.tables import REQUIRED_TABLES
 from seglake.log_dirs.errors import WrongSourceError
 from seglake.pipelines.lake_replay.quarantined_bytes import quarantined_sources
 from seglake.pipelines.lake_replay.replay_summary import ReplaySummary
-from seglake.pipelines.segment_ingest.announcement import Announcement
 from seglake.pipelines.segment_ingest.planning.unread_data import unread_log
 from seglake.pipelines.segment_ingest.repair.repair import expected_repairs, repair, repair_from
 from seglake.pipelines.segment_ingest.repair.repair_state import repair_state
@@ -78,10 +77,8 @@ def replay(
         context = RunContext.begun(
             scan, tables, source_id, run_id=summary.run_id, after=after, is_dry_run=dry_run
         )
-        with Announcement(context) as announced:
-            _replay_source(replicas.get(source_id, ()), announced.context, summary)
-            summary.salvaged = summary.salvaged.and_of(salvage(announced.context))
-        summary.notes += announced.notes
+        _replay_source(replicas.get(source_id, ()), context, summary)
+        summary.salvaged = summary.salvaged.and_of(salvage(context))
     _add_nothing_salvaged(summary, scan.settings)
     limit_bytes = scan.settings.limits.max_decompressed_batch_bytes
     if limit_bytes < MOST_DECOMPRESSED_BATCH_BYTES:

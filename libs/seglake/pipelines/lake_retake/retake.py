@@ -21,7 +21,6 @@ from seglake.pipelines.lake_retake.retake_plan import (
     wanted_ranges_of,
 )
 from seglake.pipelines.lake_retake.retake_summary import RetakeSummary
-from seglake.pipelines.segment_ingest.announcement import Announcement
 from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
 from seglake.pipelines.segment_ingest.committing.wave import planned_waves, run_waves
 from seglake.pipelines.segment_ingest.repair.repair import repair
@@ -77,13 +76,11 @@ def retake(
         recover(tables, context.source_id, sorted(_topics_of(keys)), after=context.after)
     summary = RetakeSummary(context.run_id, tables.lake_path, dry_run, len(keys))
     summary.findings.left_out |= {**discovery.not_read, **missing}
-    with Announcement(context, _topics_of(keys)) as announced:
-        for isolation in Isolation:
-            own = {key for key in keys if coverage.isolation(key.topic) == isolation}
-            replicas = [each for each in discovery.replicas if each.key.topic in _topics_of(own)]
-            alike = announced.context.with_isolation(isolation)
-            _retake(own, replicas, selection, alike, summary)
-    summary.close(context.settings.limits, discovery.replicas, [*notes, *announced.notes])
+    for isolation in Isolation:
+        own = {key for key in keys if coverage.isolation(key.topic) == isolation}
+        replicas = [each for each in discovery.replicas if each.key.topic in _topics_of(own)]
+        _retake(own, replicas, selection, context.with_isolation(isolation), summary)
+    summary.close(context.settings.limits, discovery.replicas, notes)
     summary.seconds = round(time.monotonic() - started, 3)
     return summary
 

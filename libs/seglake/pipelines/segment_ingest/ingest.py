@@ -21,7 +21,6 @@ from seglake.log_dirs.errors import WrongSourceError
 from seglake.log_tables.coverage import Coverage, with_known_id
 from seglake.log_tables.known_sources import LakeSources
 from seglake.log_tables.observation_rows import NewestPlaces, append_observations
-from seglake.pipelines.segment_ingest.announcement import Announcement
 from seglake.pipelines.segment_ingest.committing.concurrent_ranges import concurrent_ranges
 from seglake.pipelines.segment_ingest.committing.wave import planned_waves, run_waves
 from seglake.pipelines.segment_ingest.planning.damage_above import damage_above_bounds
@@ -118,8 +117,7 @@ def ingest(
         scan, tables, discovery.source_id, run_id=run_id, after=after, is_dry_run=dry_run
     )
     recovered, notes = _opened(discovery, known, context)
-    with Announcement(context, {replica.key.topic for replica in discovery.replicas}) as announced:
-        work = _worked(sources, discovery, announced.context)
+    work = _worked(sources, discovery, context)
     facts = RunFacts(
         context=context,
         discovery=discovery,
@@ -128,7 +126,7 @@ def ingest(
         repairs=work.repairs,
         left=work.left,
         salvaged=work.salvaged,
-        notes=(*notes, *announced.notes),
+        notes=tuple(notes),
         short_logs=work.short,
         now=(now := datetime.now(UTC)),  # not before anything was committed
         observations=_recorded(work, context, now),

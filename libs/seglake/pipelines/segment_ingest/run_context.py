@@ -9,7 +9,7 @@ from typing import Self
 from seglake.kafka_log.read_policy import Isolation
 from seglake.lake import delta_commit
 from seglake.lake.delta_tables import LakeTables
-from seglake.lake.lake_folder import opening
+from seglake.lake.lake_folder import opening, require_writable
 from seglake.log_dirs.discovery import Discovery, discover
 from seglake.log_dirs.errors import WrongSourceError
 from seglake.log_dirs.source_ids import KnownSources, NoSources
@@ -42,7 +42,6 @@ class RunContext:
 
     Attributes:
         after: called with the name of each step of a commit, for tests that stop there.
-        announce: called before work begins that ends in a commit, each time.
     """
 
     scan: ScanContext
@@ -53,7 +52,6 @@ class RunContext:
     started_at_us: int
     after: Callable[[str], None]
     is_dry_run: bool = False
-    announce: Callable[[], None] = lambda: None
 
     @classmethod
     def begun(
@@ -83,6 +81,15 @@ class RunContext:
         settings = self.settings
         settings = replace(settings, read=replace(settings.read, isolation=isolation))
         return replace(self, scan=replace(self.scan, settings=settings))
+
+    def require_writable(self) -> None:
+        """Require write access to the lake, before work begins that ends in a commit.
+
+        Raises:
+            LakeRefusedError: the storage denies writing; nothing was touched.
+        """
+        tables = self.tables
+        require_writable(tables.storage, tables.lake_path, tables.work_folder)
 
     @property
     def storage(self) -> Storage:

@@ -60,6 +60,8 @@ def run_waves(
             counted up.
         extra_files: asked for files to commit along, by topic, when it is known what was decoded.
     """
+    if waves:
+        context.require_writable()
     with context.reporter.measuring(sum(wave.size_bytes for wave in waves)):
         for wave in waves:
             yield _run(wave, generations, context, extra_files)
@@ -68,7 +70,6 @@ def run_waves(
 def _run(
     wave: Wave, generations: dict[str, int], context: RunContext, extra_files: Extra
 ) -> WaveResult:
-    context.announce()
     attempt_id = str(uuid.uuid4())
     following = {topic: generation + 1 for topic, generation in generations.items()}
     tasks = [task.of_attempt(attempt_id, following) for task in wave.tasks]
@@ -111,7 +112,7 @@ def commit_files(
     ]
     if not waves:
         return ()
-    context.announce()
+    context.require_writable()
     return _commit(waves, attempt_id, generations, context).lost
 
 

@@ -84,7 +84,7 @@ def salvage(context: RunContext) -> Salvaged:
     def files(handle: Handle) -> list[DataFile]:
         tasks = _tasks(found, _salvaged_batches(context, coverage, handle), context)
         if tasks:
-            context.announce()
+            context.require_writable()
         reports[:] = context.reporter.run_tasks(
             context.engine,
             salvage_task,
