@@ -29,6 +29,7 @@ from seglake.segment_decoding.tasks import (
     DecodeSettings,
     PartitionSplit,
     SplitReport,
+    ThinnedBatch,
     Totals,
     WantedOffsets,
 )
@@ -49,6 +50,7 @@ class RefillDecoder:
         self._open_rows = 0
         self._times_ms: list[int] = []
         self._spans: list[OffsetRange] = []
+        self._thinned: list[ThinnedBatch] = []
         self._hidden: list[OffsetRange] = []
         self._damage = _Damage(split, wanted)
 
@@ -110,6 +112,7 @@ class RefillDecoder:
             open_rows=self._open_rows,
             inner_bytes=0,
             refilled=tuple(merged(self._spans)),
+            thinned=tuple(self._thinned),
             hidden=tuple(self._hidden),
         )
 
@@ -131,6 +134,13 @@ class RefillDecoder:
         is_kept = (counts > 0) | self._wanted.have_gaps_in(firsts, lasts)
         if not is_kept.any():
             return
+        if self._wanted.recorded:
+            is_thinned = is_kept & (_numbers(rows, "record_count") <= lasts - firsts)
+            crcs = _numbers(rows, "crc")
+            self._thinned += [
+                ThinnedBatch((int(firsts[at]), int(lasts[at]) + 1), int(crcs[at]))
+                for at in np.flatnonzero(is_thinned).tolist()
+            ]
         place = rows.schema.get_field_index("row_count")
         column = pa.array(counts).cast(rows.schema.field(place).type)
         kept = rows.set_column(place, rows.schema.field(place), column).filter(pa.array(is_kept))

@@ -288,6 +288,13 @@ class TailReport(NamedTuple):
     size_bytes: int
 
 
+class ThinnedBatch(NamedTuple):
+    """A batch with fewer records than offsets, as the cleaner leaves."""
+
+    offsets: OffsetRange
+    crc: int
+
+
 @dataclass(frozen=True, slots=True)
 class SplitReport:
     """Findings and counts of a task in one split.
@@ -303,6 +310,7 @@ class SplitReport:
         times_ms: least and greatest timestamp in `records`, None without a row.
         inner_bytes: bytes that its rows count beyond `bytes`; see `SplitCounts`.
         refilled: merged offsets that a refill's rows of `batches` span.
+        thinned: those batches that have fewer records than offsets, if the lake has damage.
         hidden: offsets between a refill's batches that damage hides, rising.
     """
 
@@ -324,6 +332,7 @@ class SplitReport:
     tails: tuple[TailReport, ...]
     inner_bytes: int = 0
     refilled: tuple[OffsetRange, ...] = ()
+    thinned: tuple[ThinnedBatch, ...] = ()
     hidden: tuple[OffsetRange, ...] = ()
 
 

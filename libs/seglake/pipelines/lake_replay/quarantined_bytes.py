@@ -4,7 +4,7 @@ The bytes are laid out as files in the lake's own folder, where every task can r
 """
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -23,7 +23,7 @@ from seglake.pipelines.segment_ingest.repair.resolutions import (
 
 _IDENTITY = ("broker_id", "segment", "position", "raw_sha256")
 
-Row = dict[str, Any]  # Any: the columns of a row have many types
+Row = Mapping[str, Any]  # Any: the columns of a row have many types
 
 
 @contextmanager

@@ -7,17 +7,16 @@ each other, since each leaves less for the next.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, common_ranges
 from seglake.kafka_log.replica import PartitionKey, Replica
-from seglake.lake.tables import GAPS, QUARANTINE
+from seglake.lake.tables import GAPS
 from seglake.log_tables.batch_lookup import IngestedBatches
 from seglake.log_tables.coverage import Coverage, with_known_id
 from seglake.log_tables.current_gaps import GAP_COLUMNS, CurrentGap, standing_gaps
 from seglake.log_tables.lacking_rows import lacking_rows
-from seglake.log_tables.quarantine_rows import IDENTITY
 from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
 from seglake.pipelines.segment_ingest.committing.wave import planned_waves, run_waves
 from seglake.pipelines.segment_ingest.planning.plan import RangePlan
@@ -25,16 +24,13 @@ from seglake.pipelines.segment_ingest.planning.replica_survey import survey_logs
 from seglake.pipelines.segment_ingest.repair.gap_neighbours import is_contradicted
 from seglake.pipelines.segment_ingest.repair.refill_plan import LakeHoles, refill_plans
 from seglake.pipelines.segment_ingest.repair.repair_sources import RepairSource, repair_sources_of
-from seglake.pipelines.segment_ingest.repair.resolutions import identity_of, region_of
+from seglake.pipelines.segment_ingest.repair.repair_state import Rows, damage_rows
+from seglake.pipelines.segment_ingest.repair.resolution_files import Resolutions
+from seglake.pipelines.segment_ingest.repair.resolutions import identity_of, unresolved
 from seglake.pipelines.segment_ingest.run_context import RunContext, published
 from seglake.segment_decoding.decode import count_wanted
 
 _NOTHING = Coverage([])  # as if nothing of a copy was ingested
-_DAMAGE = (
-    *("topic", "topic_id", "partition", "generation"),
-    *("previous_offset", "next_offset", "base_offset", "last_offset"),
-    *IDENTITY,
-)
 _MOST_INLINE_BYTES = 64 << 20
 _MOST_COMPARED = 8  # places at which a copy is compared with the lake
 
@@ -160,15 +156,15 @@ class _LakeState:
         return replace(self._holes[key], own=own)
 
     @cached_property
-    def recorded_damage(self) -> dict[PartitionKey, frozenset[tuple[Any, ...]]]:
-        """Return the damage in quarantine by partition, each span by its IDENTITY."""
-        found: dict[PartitionKey, set[tuple[Any, ...]]] = {}
-        context, coverage = self.context, self.coverage
-        for row in context.tables.rows(QUARANTINE, context.source_id, _DAMAGE).to_pylist():
-            key, start = coverage.key_of(row, row["topic"]), region_of(row)[0]
-            if start < coverage.counts_until(key, start, row["generation"]):
-                found.setdefault(key, set()).add(identity_of(row))
-        return {key: frozenset(spans) for key, spans in found.items()}
+    def damage(self) -> dict[PartitionKey, Rows]:
+        """Return the damage in quarantine by partition, resolved or not, without bytes."""
+        return damage_rows(self.context, self.coverage)
+
+    def resolutions(self, plans: Iterable[RangePlan]) -> Resolutions:
+        """Return the unresolved damage of the partitions to refill, to be resolved."""
+        keys = {plan.key for plan in plans}
+        damage = {key: unresolved(self.damage.get(key, ())) for key in keys}
+        return Resolutions(damage, self._gaps, self.generations, self.context)
 
     def _span(self, key: PartitionKey) -> CurrentGap | None:
         wanted = self.holes(key, ()).wanted
@@ -197,7 +193,8 @@ def _planned(copies: Sequence[RepairSource], state: _LakeState, own: OwnRanges) 
             unread[name] = f"{name}: {partition.unread_reason}"
             continue
         holes = state.holes(partition.key, own.get(copy.replica.folder, ()))
-        holes = replace(holes, recorded=state.recorded_damage.get(partition.key, frozenset()))
+        recorded = frozenset(map(identity_of, state.damage.get(partition.key, ())))
+        holes = replace(holes, recorded=recorded)
         plans += refill_plans(partition, holes, copy.stop_offset, context.settings)
     return _Planned(tuple(plans), RefillResult(unread=unread))
 
@@ -208,8 +205,9 @@ def _committed(plans: Sequence[RangePlan], state: _LakeState) -> RefillResult:
         return RefillResult()
     context.reporter.step("ingesting what older copies still have")
     done = RefillResult()
-    waves = planned_waves(plans, context)
-    for wave in run_waves(waves, state.generations, context, extra_files=lambda results: {}):
+    waves, resolutions = planned_waves(plans, context), state.resolutions(plans)
+    for wave in run_waves(waves, state.generations, context, extra_files=resolutions.files):
+        resolutions.settle(wave.committed)
         lost = {
             topic: f"{topic}: a concurrent run committed first; run again for what older copies "
             "have"

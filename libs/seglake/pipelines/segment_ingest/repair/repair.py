@@ -238,7 +238,7 @@ def _fill(found: FoundRepairs, state: RepairState, context: RunContext) -> _Fill
         return _Filled((), found.notes, found.unread)
     waves = planned_waves(found.ranges, context)
     context.reporter.step(f"repairing {show_count(len(found.ranges), 'gap')}")
-    resolutions = Resolutions(state, context)
+    resolutions = Resolutions(state.damage, state.gaps, state.generations, context)
     results = []
     for result in run_waves(waves, state.generations, context, extra_files=resolutions.files):
         resolutions.settle(result.committed)

@@ -23,7 +23,7 @@ from seglake.pipelines.segment_ingest.repair.resolutions import (
 )
 from seglake.pipelines.segment_ingest.run_context import RunContext, published
 
-Rows = list[dict[str, Any]]  # Any: the columns of a row have many types
+Rows = list[Mapping[str, Any]]  # Any: the columns of a row have many types
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +71,22 @@ def repair_state(
     gap_rows = context.tables.rows(GAPS, context.source_id, GAP_COLUMNS)
     rows = not_compacted(gap_rows)
     gaps = fillable_gaps((row for row in rows if row["topic"] in wanted), coverage)
-    damage: dict[PartitionKey, Rows] = {}
+    damage: Mapping[PartitionKey, Rows] = {}
     if gaps:
-        found = context.tables.rows(QUARANTINE, context.source_id, QUARANTINE_COLUMNS).to_pylist()
-        for row in unresolved(found):
-            key = coverage.key_of(row, row["topic"])
-            start = region_of(row)[0]
-            if key in gaps and start < coverage.counts_until(key, start, row["generation"]):
-                damage.setdefault(key, []).append({**row, "topic_id": key.topic_id})
+        rows_of = damage_rows(context, coverage)
+        damage = {key: found for key in gaps if (found := unresolved(rows_of.get(key, ())))}
     return RepairState(generations, coverage, gaps, damage, gap_rows)
+
+
+def damage_rows(context: RunContext, coverage: Coverage) -> dict[PartitionKey, Rows]:
+    """Read the rows of `quarantine` by partition, without bytes, and without those of a log that
+    lost an election there."""
+    found: dict[PartitionKey, Rows] = {}
+    for row in context.tables.rows(QUARANTINE, context.source_id, QUARANTINE_COLUMNS).to_pylist():
+        key, start = coverage.key_of(row, row["topic"]), region_of(row)[0]
+        if start < coverage.counts_until(key, start, row["generation"]):
+            found.setdefault(key, []).append({**row, "topic_id": key.topic_id})
+    return found
 
 
 def _only_ids(replicas: Iterable[Replica]) -> dict[str, str]:

@@ -1,14 +1,15 @@
 """Writes the rows that resolve damage, wave by wave. Effect: writes."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from seglake.kafka_log.replica import PartitionKey
 from seglake.lake.parquet_files import DataFile
 from seglake.lake.tables import QUARANTINE
+from seglake.log_tables.current_gaps import CurrentGap
 from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
 from seglake.pipelines.segment_ingest.committing.wave import write_rows
-from seglake.pipelines.segment_ingest.repair.repair_state import RepairState
+from seglake.pipelines.segment_ingest.repair.repair_state import Rows
 from seglake.pipelines.segment_ingest.repair.resolutions import (
     identity_of,
     resolution_rows,
@@ -20,14 +21,28 @@ _Identity = tuple[Any, ...]  # Any: the columns of a row have many types
 
 
 class Resolutions:
-    """The damage of a lake that the waves of a repair resolve.
+    """The damage of a lake that the waves of a repair or a refill resolve.
 
     Damage may have holes in several waves: the one that fills the last of them resolves it. So
     `settle` has to be told of each commit.
     """
 
-    def __init__(self, state: RepairState, context: RunContext) -> None:
-        self._state = state
+    def __init__(
+        self,
+        damage: Mapping[PartitionKey, Rows],
+        gaps: Mapping[PartitionKey, Sequence[CurrentGap]],
+        generations: Mapping[str, int],
+        context: RunContext,
+    ) -> None:
+        """Keep the lake's state before the first wave.
+
+        Args:
+            damage: unresolved rows of `quarantine` by partition, without bytes.
+            generations: the run's, which each commit counts up.
+        """
+        self._damage = damage
+        self._gaps = gaps
+        self._generations = generations
         self._context = context
         self._committed: list[RangeResult] = []
         self._resolved: set[_Identity] = set()
@@ -54,15 +69,15 @@ class Resolutions:
             self._resolved |= self._written.pop(topic, set())
 
     def _rows(self, key: PartitionKey, results: Sequence[RangeResult]) -> list[dict[str, Any]]:
-        damage = self._state.damage.get(key, [])
+        damage = self._damage.get(key, [])
         stamp = {
             "run_id": self._context.run_id,
             "quarantined_at": self._context.started_at_us,
-            "generation": self._state.generations[key.topic] + 1,
+            "generation": self._generations[key.topic] + 1,
         }
         return resolution_rows(
             [result for result in (*self._committed, *results) if result.key == key],
             [row for row in damage if identity_of(row) not in self._resolved],
-            self._state.gaps[key],
+            self._gaps.get(key, ()),
             stamp,
         )

@@ -3,8 +3,10 @@
 Nothing is changed in a table: a resolution is another row with the same place and hash.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -14,6 +16,7 @@ from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.lake.tables import QUARANTINE
 from seglake.log_tables.current_gaps import CurrentGap
+from seglake.log_tables.ledger_layers import RangeKind
 from seglake.log_tables.quarantine_rows import IDENTITY
 from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
 from seglake.segment_codec.errors import DefectCode
@@ -53,12 +56,17 @@ class Resolution(StrEnum):
 
 
 class _Filled(NamedTuple):
-    """Offsets that a repair filled, and the bytes that it took them from."""
+    """Offsets that were filled from one piece of a segment, in order and apart, and its bytes."""
 
-    offsets: OffsetRange
+    offsets: Sequence[OffsetRange]
     broker_id: int | None
     segment: str
     bytes: range
+
+    def reaches(self, region: OffsetRange) -> bool:
+        """Return whether some of the offsets lie in a region."""
+        place = bisect_right(self.offsets, region[0], key=itemgetter(1))
+        return place < len(self.offsets) and self.offsets[place][0] < region[1]
 
 
 def unresolved(rows: Iterable[Row]) -> list[Row]:
@@ -98,21 +106,26 @@ def resolution_rows(
     gaps: Iterable[CurrentGap],
     stamp: Mapping[str, Any],
 ) -> list[dict[str, Any]]:
-    """Return the rows that resolve what the repairs of one partition filled.
+    """Return the rows that resolve what the fills of one partition brought.
 
     Args:
         rows: of its unresolved damage.
-        gaps: that stood before the repairs.
+        gaps: that stood before the fills.
         stamp: columns that tell when, and by whom.
     """
-    filled = [repaired for result in results for repaired in _filled(result)]
-    left = _left(results, gaps)
+    damaged = [gap for gap in gaps if gap.cause is GapCause.QUARANTINED]
+    filled = [of_piece for result in results for of_piece in _filled(result)]
+    left = _left(results, damaged)
     found = []
     for row in rows:
-        region = region_of(row)
-        overlapping = [repaired for repaired in filled if _overlap(repaired.offsets, region)]
-        if overlapping and not any(_overlap(hole, region) for hole in left):
-            found.append({**row, "resolution": _kind(row, overlapping), **stamp})
+        region = _explained(row, damaged)
+        reaching = [of_piece for of_piece in filled if of_piece.reaches(region)]
+        if (
+            reaching
+            and not any(_overlap(hole, region) for hole in left)
+            and not any(_holds_less(result, row, region) for result in results)
+        ):
+            found.append({**row, "resolution": _kind(row, reaching), **stamp})
     return found
 
 
@@ -121,29 +134,35 @@ def resolutions_table(rows: Sequence[Mapping[str, Any]]) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist([{**row} for row in rows], schema=QUARANTINE.file_schema)
 
 
-def _filled(result: RangeResult) -> list[_Filled]:
-    return [
-        _Filled(
-            (report.first_offset, report.next_offset),
-            split.broker_id,
-            piece.file.name,
-            range(
-                piece.file.origin_position + piece.start, piece.file.origin_position + piece.stop
-            ),
-        )
-        for split, report in zip(result.plan.splits, result.reports, strict=True)
-        if report.first_offset is not None and report.next_offset is not None
-        for piece in [split.segment_splits[0]]
-    ]
+def _filled(result: RangeResult) -> Iterator[_Filled]:
+    for split, report in zip(result.plan.splits, result.reports, strict=True):
+        offsets: Sequence[OffsetRange] = report.refilled
+        if (
+            result.plan.kind is not RangeKind.REFILL
+            and report.first_offset is not None
+            and report.next_offset is not None
+        ):
+            offsets = [(report.first_offset, report.next_offset)]
+        for piece in split.segment_splits if offsets else ():
+            origin = piece.file.origin_position
+            yield _Filled(
+                offsets,
+                split.broker_id,
+                piece.file.name,
+                range(origin + piece.start, origin + piece.stop),
+            )
 
 
-def _left(results: Sequence[RangeResult], gaps: Iterable[CurrentGap]) -> list[OffsetRange]:
-    """Return the ranges in which offsets may still be missing because of damage."""
-    repaired = {result.plan.start_offset for result in results}
+def _left(results: Sequence[RangeResult], damaged: Iterable[CurrentGap]) -> list[OffsetRange]:
+    """Return the ranges in which offsets may still be missing because of damage.
+
+    Args:
+        damaged: gaps `quarantined` that stood before the fills.
+    """
+    stated = {result.plan.start_offset for result in results}
+    stated |= {gap.start_offset for result in results for gap in result.plan.standing_gaps}
     left = [
-        (gap.start_offset, gap.next_offset)
-        for gap in gaps
-        if gap.cause is GapCause.QUARANTINED and gap.start_offset not in repaired
+        (gap.start_offset, gap.next_offset) for gap in damaged if gap.start_offset not in stated
     ]
     for result in results:
         left += [
@@ -159,6 +178,28 @@ def _left(results: Sequence[RangeResult], gaps: Iterable[CurrentGap]) -> list[Of
             and report.next_offset is not None
         ]
     return left
+
+
+def _holds_less(result: RangeResult, row: Row, region: OffsetRange) -> bool:
+    """Return whether a refill brought a batch that the cleaner thinned out in place of the damaged
+    one, which may have had more records."""
+    return any(
+        _overlap(batch.offsets, region) and batch.crc != row["expected_crc"]
+        for report in result.reports
+        for batch in report.thinned
+    )
+
+
+def _explained(row: Row, damaged: Iterable[CurrentGap]) -> OffsetRange:
+    """Return the region of damage, with the gap that reaches out of it where no neighbour is
+    known."""
+    start, stop = region_of(row)
+    around = [gap for gap in damaged if gap.start_offset <= stop and start <= gap.next_offset]
+    if row["previous_offset"] is None:
+        start = min([start, *(gap.start_offset for gap in around)])
+    if row["next_offset"] is None:
+        stop = max([stop, *(gap.next_offset for gap in around)])
+    return start, stop
 
 
 def region_of(row: Row) -> OffsetRange:
@@ -179,9 +220,9 @@ def _overlap(one: OffsetRange, other: OffsetRange) -> bool:
 
 def _kind(row: Row, filled: Sequence[_Filled]) -> str:
     is_same = any(
-        (row["broker_id"], row["segment"]) == (repaired.broker_id, repaired.segment)
-        and row["position"] in repaired.bytes
-        for repaired in filled
+        (row["broker_id"], row["segment"]) == (of_piece.broker_id, of_piece.segment)
+        and row["position"] in of_piece.bytes
+        for of_piece in filled
     )
     return str(Resolution.REPLAYED if is_same else Resolution.SIBLING)
 
