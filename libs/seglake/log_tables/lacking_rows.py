@@ -1,6 +1,6 @@
 """Finds offsets without a row inside the lake's batches, as the cleaner leaves. Effect: reads.
 
-Memory: 8 bytes a record of one partition, about 280 bytes a hole, and briefly 280 bytes a batch.
+Memory: 16 bytes a hole of one partition; while it works also about 40 bytes a record and a hole.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from seglake.kafka_log.offset_ranges import OffsetRange, common_ranges, merged
+from seglake.kafka_log.range_arrays import RangeArray, intersected, merged_ranges, range_array
 from seglake.kafka_log.replica import PartitionKey
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.parquet_rows import HIGHEST, LOWEST, Within, numbers, read_rows
@@ -24,19 +24,18 @@ _READ = (BatchState.DECODED, BatchState.EMPTY)
 
 def lacking_rows(
     key: PartitionKey, tables: LakeTables, source_id: str, coverage: Coverage
-) -> list[OffsetRange]:
+) -> RangeArray:
     """Return the offsets without a row in batches with rows and in batches the cleaner emptied.
 
     Batches of markers and of aborted transactions lack nothing. The ranges rise and are apart.
     """
     rows = _Rows(key, tables, source_id, coverage)
     spans, row_count = rows.batch_spans()
-    if row_count >= sum(stop - start for start, stop in spans):
-        return []
+    if row_count >= int((spans[:, 1] - spans[:, 0]).sum()):
+        return range_array([])
     edges = np.concatenate(([LOWEST], rows.record_offsets(), [HIGHEST]))
     is_hole = edges[1:] - 1 > edges[:-1]
-    starts, stops = edges[:-1][is_hole] + 1, edges[1:][is_hole]
-    return common_ranges(spans, list(zip(starts.tolist(), stops.tolist(), strict=True)))
+    return intersected(spans, np.stack((edges[:-1][is_hole] + 1, edges[1:][is_hole]), axis=1))
 
 
 class _Rows:
@@ -52,20 +51,20 @@ class _Rows:
         has_null = coverage.joined_key(key._replace(topic_id=None)) == key
         self._ids = pa.array([key.topic_id, *([None] if has_null else [])], pa.string())
 
-    def batch_spans(self) -> tuple[list[OffsetRange], int]:
+    def batch_spans(self) -> tuple[RangeArray, int]:
         """Return the merged ranges of batches with rows, and their number of rows."""
         import pyarrow.compute as pc  # 0.05 s, which a run with nothing new need not wait
 
-        spans: list[OffsetRange] = []
+        spans = [range_array([])]
         row_count = 0
         states = pa.array([str(state) for state in _READ])
         columns = ("base_offset", "last_offset", "row_count", "state")
         for rows in self._read(BATCHES, "base_offset", columns):
             read = rows.filter(pc.is_in(_texts(rows, "state"), value_set=states))
             stops = numbers(read, "last_offset") + 1
-            spans += zip(numbers(read, "base_offset").tolist(), stops.tolist(), strict=True)
+            spans.append(np.stack((numbers(read, "base_offset"), stops), axis=1))
             row_count += int(numbers(read, "row_count").sum())
-        return merged(spans), row_count
+        return merged_ranges(np.concatenate(spans)), row_count
 
     def record_offsets(self) -> NDArray[np.int64]:
         """Return the offsets of all records, rising."""

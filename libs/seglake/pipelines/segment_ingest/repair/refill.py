@@ -10,7 +10,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 from seglake.kafka_log.offset_gaps import GapCause
-from seglake.kafka_log.offset_ranges import OffsetRange, common_ranges
+from seglake.kafka_log.offset_ranges import OffsetRange
+from seglake.kafka_log.range_arrays import intersected, range_array
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.lake.tables import GAPS
 from seglake.log_tables.batch_lookup import IngestedBatches
@@ -138,7 +139,7 @@ class _LakeState:
         sources = repair_sources_of(listed, spans, self.coverage, self.context.settings)
         for copy in sources.candidates:
             key = copy.gaps[0].key
-            if self.holes(key, own.get(copy.replica.folder, ())).wanted:
+            if len(self.holes(key, own.get(copy.replica.folder, ())).wanted):
                 found.setdefault(key, []).append(copy)
         for copies in found.values():
             copies.sort(key=lambda copy: (-_size_bytes(copy.replica), copy.replica.folder))
@@ -168,10 +169,9 @@ class _LakeState:
 
     def _span(self, key: PartitionKey) -> CurrentGap | None:
         wanted = self.holes(key, ()).wanted
-        if not wanted:
+        if not len(wanted):
             return None
-        stop = max(stop for _, stop in wanted)
-        return CurrentGap(key, wanted[0][0], stop, GapCause.COMPACTED)
+        return CurrentGap(key, int(wanted[0, 0]), int(wanted[:, 1].max()), GapCause.COMPACTED)
 
 
 def _planned(copies: Sequence[RepairSource], state: _LakeState, own: OwnRanges) -> _Planned:
@@ -241,8 +241,8 @@ def _is_other(copy: RepairSource, state: _LakeState, own: OwnRanges) -> bool:
     """Return whether a copy has other batches than the lake beside a hole."""
     key, context = copy.gaps[0].key, state.context
     wanted = state.holes(key, own.get(copy.replica.folder, ())).wanted
-    inside = common_ranges(wanted, copy.wanted)
-    places = inside[:: max(1, len(inside) // _MOST_COMPARED)]
+    inside = intersected(wanted, range_array(copy.wanted))
+    places = inside[:: max(1, len(inside) // _MOST_COMPARED)].tolist()
     return any(
         is_contradicted(
             copy,

@@ -10,11 +10,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from seglake.kafka_log.leader_epochs import OPEN_END
 from seglake.kafka_log.offset_gaps import GapCause
-from seglake.kafka_log.offset_ranges import OffsetRange, common, common_ranges, merged, subtracted
+from seglake.kafka_log.offset_ranges import OffsetRange, common_ranges, merged, subtracted
+from seglake.kafka_log.range_arrays import (
+    RangeArray,
+    are_shared,
+    intersected,
+    merged_ranges,
+    range_array,
+)
 from seglake.kafka_log.replica import Replica
 from seglake.log_tables.current_gaps import CurrentGap
 from seglake.log_tables.ledger_layers import RangeKind
@@ -48,23 +54,24 @@ class LakeHoles:
     """
 
     gaps: Sequence[CurrentGap]
-    lacking: Sequence[OffsetRange]
+    lacking: RangeArray
     covered: Sequence[OffsetRange]
     own: Sequence[OffsetRange] = ()
     recorded: frozenset[tuple[Any, ...]] = frozenset()  # Any: columns of several types
 
     @property
-    def refillable(self) -> list[OffsetRange]:
+    def refillable(self) -> RangeArray:
         """Return the gaps that another copy may fill."""
-        return [_range(gap) for gap in self.gaps if gap.cause in REFILLABLE]
+        return range_array(_range(gap) for gap in self.gaps if gap.cause in REFILLABLE)
 
     @property
-    def wanted(self) -> list[OffsetRange]:
+    def wanted(self) -> RangeArray:
         """Return the offsets at which the copy may have records, rising."""
-        lacking = sorted([*self.refillable, *self.lacking])
+        both = np.concatenate((self.refillable, self.lacking))
+        rising = both[np.argsort(both[:, 0], kind="stable")]
         if not self.own:
-            return lacking
-        return [rest for hole in lacking for rest in subtracted(hole, self.own)]
+            return rising
+        return intersected(rising, range_array(subtracted((0, OPEN_END), self.own)))
 
 
 def refill_plans(
@@ -82,7 +89,7 @@ def refill_plans(
     others = subtracted((0, OPEN_END), read)
     uncut = replace(settings, write=replace(settings.write, wave_bytes=_ONE_WAVE))
     plans = plan_ranges(replace(partition, covered=tuple(others)), uncut)
-    wanted = WantedOffsets(_array(holes.wanted), _array(holes.refillable), holes.recorded)
+    wanted = WantedOffsets(holes.wanted, holes.refillable, holes.recorded)
     starts = [start for start, _ in regions]
     return [
         _refill(plan, regions[bisect_right(starts, plan.start_offset) - 1], holes, wanted)
@@ -96,24 +103,19 @@ def _regions(replica: Replica, holes: LakeHoles, stop_offset: int) -> list[Offse
 
     The ledger covers them, and they hold no gap of another cause.
     """
-    wanted = holes.wanted
     files = replica.segments
     stops = [*(file.base_offset for file in files[1:]), stop_offset]
-    segments = merged(
+    read = range_array(
         (file.base_offset, min(stop, stop_offset))
         for file, stop in zip(files, stops, strict=True)
-        if file.base_offset < stop_offset and _shares(wanted, file.base_offset, stop)
+        if file.base_offset < min(stop, stop_offset)
     )
-    reached = merged([*segments, *(gap for gap in holes.refillable if common(segments, gap))])
+    segments = merged_ranges(read[are_shared(read, holes.wanted)])
+    gaps = holes.refillable
+    reached = merged_ranges(np.concatenate((segments, gaps[are_shared(gaps, segments)])))
     others = merged(_range(gap) for gap in holes.gaps if gap.cause not in REFILLABLE)
-    inside = common_ranges(reached, holes.covered)
-    return [rest for region in inside for rest in subtracted(region, others)]
-
-
-def _shares(ranges: Sequence[OffsetRange], start: int, stop: int) -> bool:
-    """Return whether one of the rising, separate ranges overlaps the range [start, stop)."""
-    place = bisect_right(ranges, start, key=lambda found: found[1])
-    return place < len(ranges) and ranges[place][0] < stop
+    inside = intersected(reached, range_array(holes.covered)).tolist()
+    return [rest for start, stop in inside for rest in subtracted((start, stop), others)]
 
 
 def _refill(
@@ -146,7 +148,3 @@ def _within(gaps: Sequence[CurrentGap], region: OffsetRange) -> Sequence[Current
 
 def _range(gap: CurrentGap) -> OffsetRange:
     return gap.start_offset, gap.next_offset
-
-
-def _array(ranges: Sequence[OffsetRange]) -> NDArray[np.int64]:
-    return np.array(ranges, np.int64).reshape(-1, 2)
