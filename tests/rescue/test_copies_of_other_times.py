@@ -1,5 +1,6 @@
 """Copies of one disk from before and after a compaction: all orders end in the same rows."""
 
+import gzip
 import json
 from collections.abc import Iterator, Sequence
 from itertools import permutations
@@ -232,6 +233,29 @@ def test_a_replay_takes_from_an_older_copy_too(tmp_path: Path) -> None:
     assert (summary.exit_code, summary.refilled) == (0, {"orders-0": 8})
     assert "8 records came from older copies" in summary.to_text()
     assert json.loads(summary.to_json())["refilled"] == {"orders-0": 8}
+
+
+def test_a_compressed_segment_of_an_older_copy_is_named_as_long_as_it_may_have_more(
+    tmp_path: Path,
+) -> None:
+    before, after = _thinned(tmp_path)
+    (plain,) = (before / "orders-0").glob("*.log")
+    compressed = plain.with_name(f"{plain.name}.gz")
+    compressed.write_bytes(gzip.compress(plain.read_bytes()))
+    plain.unlink()
+    lake = tmp_path / "lake"
+    ingested(after, lake)
+    for is_dry_run in (True, False):
+        summary = ingested([after, before], lake, read=_OLDER, dry_run=is_dry_run)
+        assert (summary.exit_code, summary.refilled) == (3, {})
+        said = f"left out: orders-0: 1 compressed segment ({compressed.name}) in {before}/orders-0"
+        assert f"{said} may have records at 5 offsets" in summary.to_text()
+    plain.write_bytes(gzip.decompress(compressed.read_bytes()))
+    compressed.unlink()
+    summary = ingested([after, before], lake, read=_OLDER)
+    assert (summary.exit_code, summary.refilled) == (0, {"orders-0": 8})
+    plain.rename(compressed)
+    assert ingested([after, before], lake, read=_OLDER).exit_code == 0
 
 
 def test_a_lake_follows_its_log_and_says_what_an_older_copy_has_more(tmp_path: Path) -> None:

@@ -10,14 +10,16 @@ from functools import cached_property
 from typing import NamedTuple
 
 from seglake.kafka_log.offset_gaps import GapCause
-from seglake.kafka_log.offset_ranges import OffsetRange
+from seglake.kafka_log.offset_ranges import OffsetRange, common, merged
 from seglake.kafka_log.range_arrays import intersected, range_array
 from seglake.kafka_log.replica import PartitionKey, Replica
+from seglake.kafka_log.unread_segments import described, spans
 from seglake.lake.tables import GAPS
 from seglake.log_tables.batch_lookup import IngestedBatches
 from seglake.log_tables.coverage import Coverage, with_known_id
 from seglake.log_tables.current_gaps import GAP_COLUMNS, CurrentGap, standing_gaps
 from seglake.log_tables.lacking_rows import lacking_rows
+from seglake.pipelines.progress import show_count
 from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
 from seglake.pipelines.segment_ingest.committing.wave import planned_waves, run_waves
 from seglake.pipelines.segment_ingest.planning.plan import RangePlan
@@ -66,7 +68,8 @@ def refill(replicas: Iterable[Replica], context: RunContext, own: OwnRanges) -> 
     Args:
         own: ranges this run already read from each copy; skipped.
     """
-    waiting, done = [*replicas], NO_REFILL
+    listed = [*replicas]
+    waiting, done = listed, NO_REFILL
     while waiting:
         state = _LakeState({replica.key.topic for replica in waiting}, context)
         found, notes = state.sources(waiting, own)
@@ -75,7 +78,7 @@ def refill(replicas: Iterable[Replica], context: RunContext, own: OwnRanges) -> 
         done = _and(done, _committed(planned.ranges, state))
         rest = {copy.replica.folder for copies in found.values() for copy in copies[1:]}
         waiting = [replica for replica in waiting if replica.folder in rest]
-    return done
+    return _and(done, RefillResult(unread=_unread_copies(listed, context)))
 
 
 def expected_refill(replicas: Iterable[Replica], context: RunContext) -> RefillResult:
@@ -91,7 +94,8 @@ def expected_refill(replicas: Iterable[Replica], context: RunContext) -> RefillR
         by_key.setdefault(str(plan.key), []).append(plan)
     counts = {name: _counted(plans, context) for name, plans in by_key.items()}
     expected = {name: count for name, count in counts.items() if count}
-    return replace(planned.result, notes=(*notes, *planned.result.notes), expected=expected)
+    done = replace(planned.result, notes=(*notes, *planned.result.notes), expected=expected)
+    return _and(done, RefillResult(unread=_unread_copies(replicas, context)))
 
 
 def _counted(plans: Sequence[RangePlan], context: RunContext) -> int:
@@ -167,6 +171,13 @@ class _LakeState:
         damage = {key: unresolved(self.damage.get(key, ())) for key in keys}
         return Resolutions(damage, self._gaps, self.generations, self.context)
 
+    def compacted(self, key: PartitionKey) -> list[OffsetRange]:
+        """Return the offsets of a partition that the lake calls compacted, rising."""
+        gaps = self._gaps.get(key, ())
+        return [
+            (gap.start_offset, gap.next_offset) for gap in gaps if gap.cause is GapCause.COMPACTED
+        ]
+
     def _span(self, key: PartitionKey) -> CurrentGap | None:
         wanted = self.holes(key, ()).wanted
         if not len(wanted):
@@ -235,6 +246,28 @@ def _and(one: RefillResult, other: RefillResult) -> RefillResult:
         written_bytes=one.written_bytes + other.written_bytes,
         expected={**one.expected, **other.expected},
     )
+
+
+def _unread_copies(replicas: Iterable[Replica], context: RunContext) -> dict[str, str]:
+    """Return by partition the unreadable segments of copies at compacted offsets of the lake."""
+    listed = [replica for replica in replicas if replica.unread]
+    if not listed:
+        return {}
+    state = _LakeState({replica.key.topic for replica in listed}, context)
+    found: dict[str, list[str]] = {}
+    for replica in listed:
+        key = state.coverage.joined_key(with_known_id(replica, state.coverage).key)
+        compacted = state.compacted(key)
+        inside = {of: common(compacted, span) for of, span in spans(replica).items()}
+        segments = [segment for segment, ranges in inside.items() if ranges]
+        if segments:
+            ranges = merged(part for parts in inside.values() for part in parts)
+            count = show_count(sum(stop - start for start, stop in ranges), "offset")
+            where = (
+                f" in {replica.folder} may have records at {count} that the lake calls compacted"
+            )
+            found.setdefault(str(key), []).append(described(segments, where))
+    return {name: f"{name}: {'; '.join(texts)}" for name, texts in found.items()}
 
 
 def _is_other(copy: RepairSource, state: _LakeState, own: OwnRanges) -> bool:
