@@ -21,7 +21,7 @@ def _piece(cause: str, *ranges: tuple[int, int], attempt_id: str = "attempt1") -
 def test_near_ranges_are_drawn_as_one_and_counted_exactly() -> None:
     ledger, log = ledger_of(ledger_row(0, 1_000_000))
     ranges = [(start, start + 10) for start in range(900_000, 0, -100)]
-    found = offsets_by_state(log, ledger.coverage("c1"), [_piece("compacted", *ranges)], None)
+    found = offsets_by_state(ledger.of(log), [_piece("compacted", *ranges)], None)
     compacted = found[OffsetState.COMPACTED]
     assert compacted == Offsets(90_000, ((100, 900_010),))
     assert found[OffsetState.INGESTED].count == 910_000
@@ -30,16 +30,14 @@ def test_near_ranges_are_drawn_as_one_and_counted_exactly() -> None:
 def test_ranges_far_apart_stay_apart() -> None:
     ledger, log = ledger_of(ledger_row(0, 1_000_000))
     pieces = [_piece("missing", (700_000, 700_001)), _piece("missing", (5, 9))]
-    found = offsets_by_state(log, ledger.coverage("c1"), pieces, None)
+    found = offsets_by_state(ledger.of(log), pieces, None)
     assert found[OffsetState.MISSING] == Offsets(5, ((5, 9), (700_000, 700_001)))
 
 
 def test_range_inside_of_another_ends_nothing() -> None:
     ledger, log = ledger_of(ledger_row(0, 10))
     pieces = [_piece("missing", (0, 8), (1, 2))]
-    assert offsets_by_state(log, ledger.coverage("c1"), pieces, None)[
-        OffsetState.MISSING
-    ].ranges == ((0, 8),)
+    assert offsets_by_state(ledger.of(log), pieces, None)[OffsetState.MISSING].ranges == ((0, 8),)
 
 
 def test_joining_keeps_first_and_last_offset() -> None:

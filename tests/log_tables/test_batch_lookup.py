@@ -7,7 +7,7 @@ from seglake.kafka_log.log_identity import LogBatch
 from seglake.kafka_log.replica import PartitionKey
 from seglake.lake.delta_tables import LakeTables
 from seglake.log_tables.batch_lookup import IngestedBatches
-from seglake.log_tables.coverage import Coverage
+from seglake.log_tables.source_ledger import SourceLedger
 from seglake.storage.local_storage import LocalStorage
 from support.encoder import (
     DEFAULT_CLUSTER_ID,
@@ -35,8 +35,8 @@ def _lake(data: Path, lake: Path, batches: list[EncodedBatch], **facts: Any) -> 
     other = Partition("orders", 1, [Segment(0, [record_batch(0, _records(90))])])
     ingested(write_over(data, [partition, other]), lake)
     tables = LakeTables(str(lake), LocalStorage())
-    coverage = Coverage(tables.ledger(DEFAULT_CLUSTER_ID).to_pylist())
-    return IngestedBatches(tables, DEFAULT_CLUSTER_ID, coverage)
+    ledger = SourceLedger(tables.ledger(DEFAULT_CLUSTER_ID).to_pylist())
+    return IngestedBatches(tables, DEFAULT_CLUSTER_ID, ledger)
 
 
 def _facts(batch: LogBatch | None) -> tuple[object, ...] | None:

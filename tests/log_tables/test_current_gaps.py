@@ -5,8 +5,8 @@ import pytest
 
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.replica import PartitionKey
-from seglake.log_tables.coverage import Coverage
 from seglake.log_tables.current_gaps import CurrentGap, fillable_gaps, not_compacted
+from seglake.log_tables.source_ledger import SourceLedger
 
 _KEY = PartitionKey("orders", 0, "id")
 
@@ -46,11 +46,11 @@ def _gap(
 
 
 def test_a_repair_states_anew_what_is_left_of_a_gap() -> None:
-    coverage = Coverage(
+    ledger = SourceLedger(
         [_range(0, 50, "first"), _range(10, 20, "second", kind="repair", generation=2)]
     )
     rows = [_gap(30, 40, "first"), _gap(10, 20, "first"), _gap(15, 20, "second")]
-    assert fillable_gaps(rows, coverage) == {
+    assert fillable_gaps(rows, ledger) == {
         _KEY: [
             CurrentGap(_KEY, 15, 20, GapCause.QUARANTINED),
             CurrentGap(_KEY, 30, 40, GapCause.QUARANTINED),
@@ -59,25 +59,23 @@ def test_a_repair_states_anew_what_is_left_of_a_gap() -> None:
 
 
 def test_a_repair_that_filled_a_gap_leaves_none() -> None:
-    coverage = Coverage(
+    ledger = SourceLedger(
         [_range(0, 50, "first"), _range(10, 20, "second", kind="repair", generation=2)]
     )
-    assert fillable_gaps([_gap(10, 20, "first")], coverage) == {}
+    assert fillable_gaps([_gap(10, 20, "first")], ledger) == {}
 
 
 def test_what_the_cleaner_took_cannot_be_filled() -> None:
-    coverage = Coverage([_range(0, 50, "first")])
-    found = {
-        cause: bool(fillable_gaps([_gap(1, 2, "first", cause)], coverage)) for cause in GapCause
-    }
+    ledger = SourceLedger([_range(0, 50, "first")])
+    found = {cause: bool(fillable_gaps([_gap(1, 2, "first", cause)], ledger)) for cause in GapCause}
     assert [cause for cause, is_fillable in found.items() if not is_fillable] == [
         GapCause.COMPACTED
     ]
 
 
 def test_a_gap_without_a_topic_id_is_of_the_first_that_is_known() -> None:
-    coverage = Coverage([_range(0, 50, "first")])
-    assert list(fillable_gaps([_gap(1, 2, "first", topic_id=None)], coverage)) == [_KEY]
+    ledger = SourceLedger([_range(0, 50, "first")])
+    assert list(fillable_gaps([_gap(1, 2, "first", topic_id=None)], ledger)) == [_KEY]
 
 
 @pytest.mark.parametrize("cause", GapCause)

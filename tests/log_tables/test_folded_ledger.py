@@ -8,8 +8,8 @@ import pytest
 
 from seglake.kafka_log.leader_epochs import leader_epochs_of
 from seglake.kafka_log.replica import PartitionKey
-from seglake.log_tables.coverage import Coverage
 from seglake.log_tables.folded_ledger import Row, folded
+from seglake.log_tables.source_ledger import SourceLedger
 from seglake.segment_codec.checkpoint_files import EpochStart
 
 _KEY = PartitionKey("orders", 0, "id")
@@ -93,8 +93,9 @@ class _Life:
 
 
 def _answers(rows: list[Row], gaps: list[tuple[int, str]], epochs: list[int]) -> dict[str, Any]:
-    coverage = Coverage(rows)
-    ranges = coverage.ranges(_KEY)
+    ledger = SourceLedger(rows)
+    log = ledger.of(_KEY)
+    ranges = log.covered
     stop = ranges[-1][1] + 3
     newest = max(row["generation"] for row in rows)
     places = [
@@ -106,24 +107,24 @@ def _answers(rows: list[Row], gaps: list[tuple[int, str]], epochs: list[int]) ->
         for epoch in epochs
     ]
     return {
-        "isolation": coverage.isolation("orders"),
-        "topics": coverage.topics(),
-        "partitions": coverage.partitions(),
-        "id": coverage.latest_topic_id("orders", 0),
-        "first id": coverage.joined_key(_KEY._replace(topic_id=None)),
+        "isolation": ledger.isolations.get("orders"),
+        "topics": ledger.topics,
+        "partitions": ledger.partitions(),
+        "id": ledger.latest_key("orders", 0).topic_id,
+        "first id": ledger.joined_key(_KEY._replace(topic_id=None)),
         "ranges": ranges,
-        "old ranges": coverage.ranges(_KEY._replace(topic_id="old")),
-        "current": coverage.current_ranges(_KEY),
-        "superseded": coverage.superseded_ranges(_KEY),
-        "are current": coverage.are_current(_KEY, offsets, generations).tolist(),
-        "until": [coverage.counts_until(_KEY, *place) for place in places],
-        "won": [coverage.won_from(_KEY, epoch) for epoch in range(12)],
-        "winner": coverage.winning_epoch(_KEY),
-        "frontier": coverage.frontier(_KEY),
-        "before": [coverage.stable_up_to(_KEY, stop) for _, stop in ranges],
-        "same": [coverage.same_log_until(_KEY, copy, stop) for copy in copies],
-        "lost": [coverage.lost_from(_KEY, copy) for copy in copies],
-        "gaps": [coverage.is_current_gap(_KEY, *gap) for gap in gaps],
+        "old ranges": ledger.of(_KEY._replace(topic_id="old")).covered,
+        "current": log.current,
+        "superseded": log.superseded,
+        "are current": log.are_current(offsets, generations).tolist(),
+        "until": [log.counts_until(*place) for place in places],
+        "won": [log.won_from(epoch) for epoch in range(12)],
+        "winner": log.winning_epoch,
+        "frontier": log.frontier,
+        "before": [log.stable_up_to(stop) for _, stop in ranges],
+        "same": [log.same_log_until(copy, stop) for copy in copies],
+        "lost": [log.lost_from(copy) for copy in copies],
+        "gaps": [log.is_current_gap(*gap) for gap in gaps],
     }
 
 
@@ -159,7 +160,7 @@ def test_rows_of_a_growing_log_do_not_grow_in_number() -> None:
     assert len(folded(rows)) == 4
     others = [row | {"partition": 1} for row in rows]
     assert len(folded([*rows, *others])) == 8
-    assert Coverage(folded(rows)).ranges(_KEY) == [(90, 1590)]
+    assert SourceLedger(folded(rows)).of(_KEY).covered == [(90, 1590)]
 
 
 def test_the_first_id_of_a_topic_stays_the_first() -> None:
@@ -169,8 +170,8 @@ def test_the_first_id_of_a_topic_stays_the_first() -> None:
         life.end += 5
         life.rows[-1] |= {"generation": generation, "topic_id": "id"}
     other = life.rows[0] | {"partition": 1, "topic_id": "new", "generation": 4}
-    coverage = Coverage(folded([*life.rows, other]))
-    assert coverage.joined_key(_KEY._replace(topic_id=None)) == _KEY
+    ledger = SourceLedger(folded([*life.rows, other]))
+    assert ledger.joined_key(_KEY._replace(topic_id=None)) == _KEY
 
 
 def test_last_batch_of_a_log_without_epochs_stays_behind_gaps() -> None:
@@ -179,4 +180,4 @@ def test_last_batch_of_a_log_without_epochs_stays_behind_gaps() -> None:
         life.add("ingest", life.end, life.end + 5, 0, has_batch=number < 5)
         life.end += 5
     rows = [row | {"leader_epoch": None, "topic_id": "id"} for row in life.rows]
-    assert Coverage(folded(rows)).frontier(_KEY) == Coverage(rows).frontier(_KEY)
+    assert SourceLedger(folded(rows)).of(_KEY).frontier == SourceLedger(rows).of(_KEY).frontier

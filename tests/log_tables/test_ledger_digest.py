@@ -11,8 +11,8 @@ from seglake.lake.delta_tables import LOG_FOLDER, LakeTables
 from seglake.lake.table_creation import create_missing
 from seglake.lake.tables import CHECKPOINTS, Table
 from seglake.log_tables import ledger_digest
-from seglake.log_tables.coverage import Coverage
 from seglake.log_tables.ledger_digest import LedgerDigest
+from seglake.log_tables.source_ledger import SourceLedger
 from seglake.storage.local_storage import LocalStorage
 from support.encoder import DEFAULT_CLUSTER_ID
 from support.lakes import ingested, maintained
@@ -63,8 +63,8 @@ def _read(folder: Path) -> tuple[LedgerDigest, list[str]]:
 
 
 def _ranges(digest: LedgerDigest) -> dict[str, list[tuple[int, int]]]:
-    coverage = Coverage(digest.rows(DEFAULT_CLUSTER_ID))
-    return {key.topic: coverage.ranges(key) for key in coverage.partitions()}
+    ledger = SourceLedger(digest.rows(DEFAULT_CLUSTER_ID))
+    return {key.topic: [*ledger.of(key).covered] for key in ledger.partitions()}
 
 
 def _whole(runs: int) -> dict[str, list[tuple[int, int]]]:

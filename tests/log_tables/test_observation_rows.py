@@ -9,18 +9,19 @@ import pytest
 from seglake.kafka_log.observation import LeftRange, Observation, StoppedBy
 from seglake.kafka_log.replica import PartitionKey
 from seglake.log_tables import observation_rows as observation_rows_module
-from seglake.log_tables.coverage import Coverage
 from seglake.log_tables.observation_rows import (
     NewestPlaces,
     append_observations,
     newest_observations,
 )
+from seglake.log_tables.source_ledger import SourceLedger
 from support.lake_rows import Lake, new_lake
+from support.planned import ledger_covering
 
 _T0 = datetime(2026, 11, 1, tzinfo=UTC)
 _SOURCE = "cluster"
 _KEYS = [PartitionKey("orders", number, "id") for number in range(3)]
-_NOTHING = Coverage([])
+_NOTHING = SourceLedger()
 
 
 @pytest.fixture
@@ -97,8 +98,8 @@ def test_a_topic_that_was_made_again_was_seen_as_another(lake: Lake) -> None:
 
 def test_a_row_from_before_the_id_was_known_belongs_to_the_first_id(lake: Lake) -> None:
     _record(lake, replace(_seen(_KEYS[0], 1, 20), key=_KEYS[0]._replace(topic_id=None)))
-    coverage = Coverage.of([(_KEYS[0], (0, 9))])
-    found = newest_observations(lake.tables, _SOURCE, _KEYS, coverage).by_key
+    ledger = ledger_covering(_KEYS[0], (0, 9))
+    found = newest_observations(lake.tables, _SOURCE, _KEYS, ledger).by_key
     assert list(found) == [_KEYS[0]]
 
 
@@ -115,9 +116,9 @@ def test_only_what_was_ingested_is_looked_for_far_back(
     for hours in range(5):
         _record(lake, _seen(_KEYS[hours > 0], hours, 20 + hours))
     first, often, new = _KEYS
-    ingested = Coverage.of([(first, (0, 9))])
-    for coverage, file_count in ((ingested, 5), (_NOTHING, 2)):
-        found = newest_observations(lake.tables, _SOURCE, [first, often, new], coverage)
+    ingested = ledger_covering(first, (0, 9))
+    for ledger, file_count in ((ingested, 5), (_NOTHING, 2)):
+        found = newest_observations(lake.tables, _SOURCE, [first, often, new], ledger)
         assert found.file_count == file_count
-        assert (first in found.by_key) == (coverage is ingested)
+        assert (first in found.by_key) == (ledger is ingested)
         assert found.by_key[often].log_end_offset == 24

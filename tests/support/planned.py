@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from seglake.kafka_log.gap_ranges import GapsByCause
 from seglake.kafka_log.leader_epochs import leader_epochs_of
-from seglake.kafka_log.log_bounds import bounds_of
+from seglake.kafka_log.log_bounds import LogBounds, bounds_of
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import Checkpoints, PartitionKey, Replica, SegmentFile
 from seglake.kafka_log.replica_selection import OtherReplica, PartitionChoice
@@ -18,7 +18,12 @@ from seglake.kafka_log.segment_survey import (
     SplitPoint,
     TimeWindow,
 )
-from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
+from seglake.log_tables.partition_ledger import PartitionLedger
+from seglake.log_tables.source_ledger import SourceLedger
+from seglake.pipelines.segment_ingest.planning.surveyed_partition import (
+    ListedPartition,
+    SurveyedPartition,
+)
 from seglake.pipelines.settings.settings import Settings
 from seglake.segment_codec.checkpoint_files import EpochStart
 from seglake.segment_codec.transactions import Marker
@@ -127,7 +132,22 @@ def surveyed(
     )
     bounds = bounds_of(copy, surveys, (settings or Settings()).read_policy)
     choice = PartitionChoice(copy, surveys, leader_epochs_of(copy.epochs), (), ())
-    return SurveyedPartition(choice, bounds, tuple(covered))
+    return partition_of(choice, bounds, tuple(covered))
+
+
+def partition_of(
+    choice: PartitionChoice, bounds: LogBounds, covered: tuple[OffsetRange, ...] = ()
+) -> SurveyedPartition:
+    """A surveyed partition of which the lake covers some ranges."""
+    key = choice.chosen.key
+    listed = ListedPartition((choice.chosen,), PartitionLedger.covering(key, covered))
+    return SurveyedPartition(listed, choice, bounds, covered)
+
+
+def ledger_covering(key: PartitionKey, offsets: OffsetRange) -> SourceLedger:
+    """A source's ledger with one ingested range."""
+    row = PartitionLedger.covering(key, [offsets]).rows[0]
+    return SourceLedger([{**row, **key._asdict(), "isolation": "read_committed"}])
 
 
 def decode_settings() -> DecodeSettings:

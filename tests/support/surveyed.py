@@ -7,7 +7,7 @@ from typing import Any
 from seglake.kafka_log.log_bounds import LogBounds, bounds_of
 from seglake.log_dirs.discovery import discover
 from seglake.log_dirs.header_scan import survey_segments
-from seglake.log_tables.coverage import Coverage
+from seglake.log_tables.source_ledger import SourceLedger
 from seglake.pipelines.segment_ingest.planning.survey_plan import survey_requests
 from seglake.pipelines.settings.settings import Settings
 from seglake.storage.local_storage import LocalStorage
@@ -31,7 +31,7 @@ def log_bounds(
     (replica,) = discover(
         [str(source)], LocalStorage(), takes_topic=settings.select.takes_topic
     ).replicas
-    coverage = Coverage(ledger)
-    requests = survey_requests(replica, coverage, settings, LocalStorage())
+    log = SourceLedger(ledger).of(replica.key)
+    requests = survey_requests(replica, log, settings, LocalStorage())
     surveys = survey_segments(tuple(requests))
     return bounds_of(replica, surveys, settings.read_policy)

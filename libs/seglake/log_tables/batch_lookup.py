@@ -12,7 +12,7 @@ from seglake.lake.delta_tables import LakeTables
 from seglake.lake.parquet_rows import Within, read_rows
 from seglake.lake.snapshots import Snapshot, read_snapshots
 from seglake.lake.tables import BATCHES, GAPS, RECORDS
-from seglake.log_tables.coverage import Coverage
+from seglake.log_tables.source_ledger import SourceLedger
 
 _BATCH_COLUMNS = (
     *("source_id", "topic_id", "partition", "base_offset", "last_offset", "record_count"),
@@ -26,10 +26,10 @@ _GAP_COLUMNS = ("topic_id", "topic", "partition", "cause")
 class IngestedBatches:
     """The rows of `batches` of one source that count, as they are when the first is asked for."""
 
-    def __init__(self, tables: LakeTables, source_id: str, coverage: Coverage) -> None:
+    def __init__(self, tables: LakeTables, source_id: str, ledger: SourceLedger) -> None:
         self._tables = tables
         self._source_id = source_id
-        self._coverage = coverage
+        self._ledger = ledger
 
     def holding(self, key: PartitionKey, offset: int) -> LogBatch | None:
         """The batch that an offset lies in, None where the lake has none."""
@@ -51,7 +51,7 @@ class IngestedBatches:
         return None if row is None else (row["key"], row["value"])
 
     def _row(self, key: PartitionKey, offset: int) -> dict[str, Any] | None:
-        if not self._coverage.ranges(key):  # there may be no tables yet
+        if not self._ledger.of(key).covered:  # there may be no tables yet
             return None
         only = (
             Within("partition", key.partition, key.partition),
@@ -83,7 +83,7 @@ class IngestedBatches:
             different.update(zip(*(column.to_pylist() for column in some.columns), strict=True))
         found = (dict(zip(_GAP_COLUMNS, values, strict=True)) for values in different)
         return frozenset(
-            self._key(row, row["topic"]) for row in found if row["cause"] == GapCause.COMPACTED
+            self._ledger.key_of(row) for row in found if row["cause"] == GapCause.COMPACTED
         )
 
     @cached_property
@@ -95,15 +95,10 @@ class IngestedBatches:
         return read_snapshots(self._tables, [RECORDS])[RECORDS.name]
 
     def _is_of(self, row: dict[str, Any], key: PartitionKey) -> bool:
-        """Whether a row is of a partition, and no election went against it."""
-        if self._key(row, key.topic) != key:
-            return False
+        """Return whether a row is of a partition, and no election went against it."""
         offset = row["base_offset"] if "base_offset" in row else row["offset"]
-        return self._coverage.is_current(key, offset, row["generation"])
-
-    def _key(self, row: dict[str, Any], topic: str) -> PartitionKey:
-        key = PartitionKey(topic, row["partition"], row["topic_id"])
-        return self._coverage.joined_key(key)
+        log = self._ledger.of(key)
+        return log.owns(row) and log.is_current(offset, row["generation"])
 
 
 def _taken(row: dict[str, Any]) -> LogBatch:

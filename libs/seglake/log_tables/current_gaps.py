@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.replica import PartitionKey
-from seglake.log_tables.coverage import Coverage
+from seglake.log_tables.source_ledger import SourceLedger
 
 GAP_COLUMNS = (
     "topic_id",
@@ -55,7 +55,7 @@ def not_compacted(rows: pa.Table) -> Iterator[Mapping[str, Any]]:
 
 
 def fillable_gaps(
-    rows: Iterable[Mapping[str, Any]], coverage: Coverage
+    rows: Iterable[Mapping[str, Any]], ledger: SourceLedger
 ) -> dict[PartitionKey, list[CurrentGap]]:
     """Return the gaps that no later repair re-stated, by partition, in the order of their offsets.
 
@@ -68,10 +68,10 @@ def fillable_gaps(
         # What the cleaner took is gone for good reason; the rest may be found on another disk.
         if cause is GapCause.COMPACTED:
             continue
-        key = coverage.joined_key(PartitionKey(row["topic"], row["partition"], row["topic_id"]))
-        if coverage.is_current_gap(key, row["start_offset"], row["attempt_id"]):
-            gap = CurrentGap(key, row["start_offset"], row["next_offset"], cause)
-            found.setdefault(key, []).append(gap)
+        log = ledger.of_row(row)
+        if log.is_current_gap(row["start_offset"], row["attempt_id"]):
+            gap = CurrentGap(log.key, row["start_offset"], row["next_offset"], cause)
+            found.setdefault(log.key, []).append(gap)
     for gaps in found.values():
         gaps.sort(key=lambda gap: gap.start_offset)
     return found
@@ -86,7 +86,7 @@ class GapPiece(NamedTuple):
     detail: str | None
 
 
-def gap_pieces(rows: pa.Table, coverage: Coverage) -> dict[PartitionKey, list[GapPiece]]:
+def gap_pieces(rows: pa.Table, ledger: SourceLedger) -> dict[PartitionKey, list[GapPiece]]:
     """Return the unresolved gaps as arrays, also the cleaner's.
 
     Args:
@@ -100,24 +100,23 @@ def gap_pieces(rows: pa.Table, coverage: Coverage) -> dict[PartitionKey, list[Ga
     lists = [grouped.column(f"{edge}_list").combine_chunks() for edge in _EDGES]
     found: dict[PartitionKey, list[GapPiece]] = {}
     for index, group in enumerate(grouped.select(names).to_pylist()):
-        named = PartitionKey(group["topic"], group["partition"], group["topic_id"])
-        key = coverage.joined_key(named)
+        log = ledger.of_row(group)
         starts, stops = (of[index].values.to_numpy() for of in lists)
-        stands = coverage.are_current_gaps(key, starts, group["attempt_id"])
+        stands = log.are_current_gaps(starts, group["attempt_id"])
         cause, detail = GapCause(group["cause"]), group["detail"]
         piece = GapPiece(cause, starts[stands], stops[stands], detail)
-        found.setdefault(key, []).append(piece)
+        found.setdefault(log.key, []).append(piece)
     return found
 
 
-def standing_gaps(rows: pa.Table, coverage: Coverage) -> dict[PartitionKey, list[CurrentGap]]:
+def standing_gaps(rows: pa.Table, ledger: SourceLedger) -> dict[PartitionKey, list[CurrentGap]]:
     """Return all unresolved gaps, also the cleaner's, ordered by offset.
 
     Args:
         rows: rows of `gaps`, with GAP_COLUMNS.
     """
     found: dict[PartitionKey, list[CurrentGap]] = {}
-    for key, pieces in gap_pieces(rows, coverage).items():
+    for key, pieces in gap_pieces(rows, ledger).items():
         gaps = [
             CurrentGap(key, start, stop, piece.cause, piece.detail)
             for piece in pieces

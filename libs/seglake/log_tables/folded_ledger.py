@@ -21,7 +21,7 @@ _ALIKE = ("topic_id", "isolation", "leader_epoch")
 
 
 def folded(rows: Iterable[Row]) -> list[Row]:
-    """The rows that answer every question to a `Coverage` as all of them do.
+    """The rows that answer every question to a `SourceLedger` as all of them do.
 
     One answer is more careful: how a run saw a log that took a range up to an offset inside of a
     chain. Nobody ingests from there on, unless an election cut the chain there.

@@ -11,25 +11,22 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from seglake.kafka_log.range_arrays import RangeArray, intersected, merged_ranges, range_array
-from seglake.kafka_log.replica import PartitionKey
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.parquet_rows import HIGHEST, LOWEST, Within, numbers, read_rows
 from seglake.lake.tables import BATCHES, RECORDS, Table
 from seglake.log_tables.batch_rows import BatchState
-from seglake.log_tables.coverage import Coverage
+from seglake.log_tables.partition_ledger import PartitionLedger
 
 _KEY_COLUMNS = ("source_id", "topic_id", "partition", "generation")
 _READ = (BatchState.DECODED, BatchState.EMPTY)
 
 
-def lacking_rows(
-    key: PartitionKey, tables: LakeTables, source_id: str, coverage: Coverage
-) -> RangeArray:
+def lacking_rows(ledger: PartitionLedger, tables: LakeTables, source_id: str) -> RangeArray:
     """Return the offsets without a row in batches with rows and in batches the cleaner emptied.
 
     Batches of markers and of aborted transactions lack nothing. The ranges rise and are apart.
     """
-    rows = _Rows(key, tables, source_id, coverage)
+    rows = _Rows(ledger, tables, source_id)
     spans, row_count = rows.batch_spans()
     if row_count >= int((spans[:, 1] - spans[:, 0]).sum()):
         return range_array([])
@@ -41,15 +38,12 @@ def lacking_rows(
 class _Rows:
     """The rows of one partition that its ledger covers."""
 
-    def __init__(
-        self, key: PartitionKey, tables: LakeTables, source_id: str, coverage: Coverage
-    ) -> None:
-        self._key = key
+    def __init__(self, ledger: PartitionLedger, tables: LakeTables, source_id: str) -> None:
+        self._key = key = ledger.key
         self._tables = tables
         self._sources = pa.array([source_id])
-        self._coverage = coverage
-        has_null = coverage.joined_key(key._replace(topic_id=None)) == key
-        self._ids = pa.array([key.topic_id, *([None] if has_null else [])], pa.string())
+        self._ledger = ledger
+        self._ids = pa.array([key.topic_id, *([None] * ledger.owns_unnamed)], pa.string())
 
     def batch_spans(self) -> tuple[RangeArray, int]:
         """Return the merged ranges of batches with rows, and their number of rows."""
@@ -82,9 +76,7 @@ class _Rows:
                 is_of = pc.is_in(_texts(rows, "topic_id"), value_set=self._ids)
                 own = rows.filter(pc.and_(is_own, is_of))
                 offsets, generations = numbers(own, place), numbers(own, "generation")
-                yield own.filter(
-                    pa.array(self._coverage.are_current(self._key, offsets, generations))
-                )
+                yield own.filter(pa.array(self._ledger.are_current(offsets, generations)))
 
 
 # Any: the stubs know no type of a column.

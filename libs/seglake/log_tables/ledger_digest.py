@@ -53,7 +53,7 @@ class LedgerDigest:
         self._as_of: TableState | None = None  # of the table, when it was read last
 
     def rows(self, source_id: str) -> list[Row]:
-        """Of the newest version, folded: what a `Coverage` asks for. In no order.
+        """Of the newest version, folded: what a `SourceLedger` asks for. In no order.
 
         Raises:
             StorageError: a data file of the ledger cannot be read.

@@ -14,7 +14,7 @@ from seglake.lake.blind_append import append_file, newest_rows
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.parquet_files import ParquetFile
 from seglake.lake.tables import OBSERVATIONS
-from seglake.log_tables.coverage import Coverage
+from seglake.log_tables.source_ledger import SourceLedger
 
 # Runs record everything anew long before so many files are read, see `report/observed.py`.
 _FAR_BACK_FILES, _FAR_BACK_ROWS = 64, 50_000
@@ -50,14 +50,14 @@ class NewestObservations:
 
 
 def newest_observations(
-    tables: LakeTables, source_id: str, keys: Collection[PartitionKey], coverage: Coverage
+    tables: LakeTables, source_id: str, keys: Collection[PartitionKey], ledger: SourceLedger
 ) -> NewestObservations:
     """Read the newest observations of partitions, and no more files than they take.
 
     A partition that is new is in no file: what was never ingested is not looked for far back.
 
     Args:
-        coverage: tells which topic id rows belong to that have none.
+        ledger: tells which topic id rows belong to that have none.
     """
     newest = NewestObservations()
     missing = set(keys)
@@ -72,25 +72,25 @@ def newest_observations(
         newest.row_count += rows.num_rows
         found = {
             observation.key: observation
-            for observation in _observations(rows, source_id, coverage)
+            for observation in _observations(rows, source_id, ledger)
             if observation.key in missing
         }
         newest.by_key |= found
         missing -= found.keys()
         if newest.file_count >= _FAR_BACK_FILES or newest.row_count >= _FAR_BACK_ROWS:
-            missing = {key for key in missing if coverage.frontier(key) is not None}
+            missing = {key for key in missing if ledger.of(key).frontier is not None}
         if not missing:
             break
     return newest
 
 
 def every_observation(
-    tables: LakeTables, coverage_of: Callable[[str], Coverage], places: dict[str, NewestPlaces]
+    tables: LakeTables, coverage_of: Callable[[str], SourceLedger], places: dict[str, NewestPlaces]
 ) -> Iterator[tuple[str, Observation]]:
     """Yield all observations of all partitions, each with its source, unordered.
 
     Args:
-        coverage_of: returns a source's coverage, which finds the topic id of rows without one.
+        coverage_of: returns a source's ledger, which finds the topic id of rows without one.
         places: receives the places that the newest run of each source left unread.
     """
     if not tables.has(OBSERVATIONS):
@@ -186,7 +186,7 @@ def _row(observation: Observation, source_id: str) -> tuple[Any, ...]:
     return tuple(values[name] for name in _NAMES)
 
 
-def _observations(rows: pa.Table, source_id: str, coverage: Coverage) -> Iterable[Observation]:
+def _observations(rows: pa.Table, source_id: str, ledger: SourceLedger) -> Iterable[Observation]:
     # Any: the columns have many types.
     columns: dict[str, list[Any]] = {name: rows.column(name).to_pylist() for name in _NAMES}
     times = columns["observed_at"]
@@ -199,7 +199,7 @@ def _observations(rows: pa.Table, source_id: str, coverage: Coverage) -> Iterabl
             columns["topic"][index], columns["partition"][index], columns["topic_id"][index]
         )
         yield Observation(
-            key=coverage.joined_key(key),
+            key=ledger.joined_key(key),
             stopped_by=StoppedBy(columns["stopped_by"][index]),
             not_ingested=tuple(LeftRange(**left) for left in columns["not_ingested"][index] or ()),
             **{name: columns[name][index] for name in _PLAIN},

@@ -2,12 +2,12 @@
 
 import pytest
 
-from seglake.log_tables.coverage import Coverage
+from seglake.log_tables.source_ledger import SourceLedger
 from seglake.pipelines.segment_ingest.errors import IsolationConflictError
 from seglake.pipelines.segment_ingest.planning.isolation import check_isolation
 from seglake.pipelines.settings.settings import Settings
 
-_COVERAGE = Coverage(
+_LEDGER = SourceLedger(
     {
         "topic": topic,
         "partition": 0,
@@ -25,13 +25,13 @@ def _settings(isolation: str) -> Settings:
 
 
 def test_the_isolation_of_before_and_any_of_a_new_topic_are_accepted() -> None:
-    check_isolation(["orders", "new"], _COVERAGE, _settings("read_committed"))
-    check_isolation(["payments", "new"], _COVERAGE, _settings("read_uncommitted"))
+    check_isolation(["orders", "new"], _LEDGER, _settings("read_committed"))
+    check_isolation(["payments", "new"], _LEDGER, _settings("read_uncommitted"))
 
 
 def test_another_isolation_is_refused_with_both_of_them() -> None:
     with pytest.raises(IsolationConflictError) as caught:
-        check_isolation(["new", "payments", "orders"], _COVERAGE, _settings("read_uncommitted"))
+        check_isolation(["new", "payments", "orders"], _LEDGER, _settings("read_uncommitted"))
     error = caught.value
     assert (error.topic, error.known, error.asked) == (
         "orders",

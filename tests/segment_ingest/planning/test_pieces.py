@@ -21,13 +21,12 @@ from seglake.log_dirs.header_scan import survey_segment
 from seglake.log_dirs.scan_request import SurveyRequest
 from seglake.pipelines.segment_ingest.committing.range_result import combine_reports
 from seglake.pipelines.segment_ingest.planning.plan import RangePlan, plan_ranges
-from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.settings.settings import Settings
 from seglake.segment_decoding.split_decoder import SplitDecoder
 from seglake.segment_decoding.tasks import DecodeSettings
 from seglake.storage.local_storage import LocalStorage
 from support.mixed_batches import KINDS, drawn_kinds, laid_out_kinds
-from support.planned import decode_settings, replica
+from support.planned import decode_settings, partition_of, replica
 
 _SEGMENT_OFFSETS = 400
 
@@ -121,7 +120,7 @@ def _plans(drawn: Drawn, copy: Replica, surveys: Sequence[SegmentSurvey]) -> lis
     bounds = bounds_of(copy, choice.surveys, options.read_policy)
     end = int(drawn.covered_share * surveys[0].next_offset)
     covered = ((0, end),) if end else ()
-    return plan_ranges(SurveyedPartition(choice, bounds, covered), options)
+    return plan_ranges(partition_of(choice, bounds, covered), options)
 
 
 def _whole(survey: SegmentSurvey, file: SegmentFile) -> SegmentSurvey:

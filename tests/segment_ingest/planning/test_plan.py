@@ -15,7 +15,15 @@ from seglake.kafka_log.replica_selection import PartitionChoice
 from seglake.pipelines.segment_ingest.planning.plan import plan_ranges, plan_waves, wanted_ranges
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.settings.settings import Settings
-from support.planned import BATCH_BYTES, BATCH_OFFSETS, decode_settings, replica, survey, surveyed
+from support.planned import (
+    BATCH_BYTES,
+    BATCH_OFFSETS,
+    decode_settings,
+    partition_of,
+    replica,
+    survey,
+    surveyed,
+)
 
 
 def _settings(split_bytes: int, wave_bytes: int) -> Settings:
@@ -220,5 +228,5 @@ def test_a_window_is_between_the_first_batches_that_reach_its_ends(
     surveys = (survey(0, 100, window=found),)
     choice = PartitionChoice(replica(), surveys, leader_epochs_of(()), (), ())
     bounds = bounds_of(replica(), surveys, settings.read_policy)
-    partition = SurveyedPartition(choice, bounds, covered=())
+    partition = partition_of(choice, bounds)
     assert wanted_ranges(partition, settings) == expected

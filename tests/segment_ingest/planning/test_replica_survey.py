@@ -6,12 +6,14 @@ from typing import TypeVar
 
 import pytest
 
-from seglake.kafka_log.replica_selection import replicas_by_partition
 from seglake.log_dirs.discovery import discover
-from seglake.log_tables.coverage import Coverage
+from seglake.log_tables.source_ledger import SourceLedger
 from seglake.pipelines.segment_ingest.planning.plan import plan_ranges, plan_waves
 from seglake.pipelines.segment_ingest.planning.replica_survey import survey_partitions
-from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
+from seglake.pipelines.segment_ingest.planning.surveyed_partition import (
+    SurveyedPartition,
+    listed_partitions,
+)
 from seglake.pipelines.settings.settings import Settings
 from seglake.storage.local_storage import LocalStorage
 from seglake.task_engine.engine import LocalEngine
@@ -44,7 +46,7 @@ class _WatchedEngine(LocalEngine):
 
 def _surveyed(
     sources: list[Path],
-    coverage: Coverage,
+    ledger: SourceLedger,
     settings: Settings,
     engine: LocalEngine | None = None,
 ) -> list[SurveyedPartition]:
@@ -55,7 +57,7 @@ def _surveyed(
     )
     with engine or LocalEngine(1) as engine:
         scan = local_scan(settings, engine)
-        return survey_partitions(replicas_by_partition(found.replicas), coverage, scan)
+        return survey_partitions(listed_partitions(found.replicas, ledger), scan)
 
 
 def _ledger_row(partition: SurveyedPartition, next_offset: int) -> dict[str, object]:
@@ -88,7 +90,7 @@ def _two_brokers(data: Path) -> list[Path]:
 
 def test_of_a_partition_with_news_all_replicas_are_surveyed_and_one_is_chosen(data: Path) -> None:
     settings = Settings()
-    orders, payments = _surveyed(_two_brokers(data), Coverage([]), settings)
+    orders, payments = _surveyed(_two_brokers(data), SourceLedger(), settings)
     assert (orders.replica.broker_id, len(orders.surveys)) == (2, 2)
     (other,) = orders.other_replicas
     assert (other.replica.broker_id, other.log_end_offset) == (1, 20)
@@ -100,9 +102,9 @@ def test_a_partition_without_news_is_left_out_and_a_known_beginning_is_not_surve
     data: Path,
 ) -> None:
     sources, settings = _two_brokers(data), Settings()
-    (orders, payments) = _surveyed(sources, Coverage([]), settings)
-    coverage = Coverage([_ledger_row(orders, 25), _ledger_row(payments, 10)])
-    (due,) = _surveyed(sources, coverage, settings)
+    (orders, payments) = _surveyed(sources, SourceLedger(), settings)
+    ledger = SourceLedger([_ledger_row(orders, 25), _ledger_row(payments, 10)])
+    (due,) = _surveyed(sources, ledger, settings)
     assert due.key == orders.key
     (last,) = due.surveys
     assert (last.first_offset, last.next_offset) == (20, 40)
@@ -115,8 +117,8 @@ def test_a_replica_that_cannot_be_read_leaves_the_choice_to_the_others(data: Pat
     found = discover([str(one), str(two)], LocalStorage(), takes_topic=settings.select.takes_topic)
     (two / "orders-0" / f"{20:020}.log").unlink()
     with LocalEngine(1) as engine:
-        logs = replicas_by_partition(found.replicas)
-        orders, _ = survey_partitions(logs, Coverage([]), local_scan(settings, engine))
+        logs = listed_partitions(found.replicas, SourceLedger())
+        orders, _ = survey_partitions(logs, local_scan(settings, engine))
     assert orders.replica.broker_id == 1
     assert any("no such file" in note for note in orders.choice.notes)
 
@@ -130,7 +132,7 @@ def test_only_what_will_be_several_tasks_is_surveyed_in_tasks(
     settings = Settings()
     object.__setattr__(settings.read, "split_bytes", 2 * size_bytes - is_more_than_half)
     engine = _WatchedEngine()
-    assert len(_surveyed(sources, Coverage([]), settings, engine)) == 2
+    assert len(_surveyed(sources, SourceLedger(), settings, engine)) == 2
     assert (engine.runs, engine.is_started) == (runs, is_more_than_half)
 
 
@@ -139,7 +141,7 @@ def test_one_log_can_be_two_tasks(data: Path) -> None:
     (log,) = data.glob("*/*/*.log")
     settings = Settings()
     object.__setattr__(settings.read, "split_bytes", log.stat().st_size)
-    (orders,) = _surveyed([source], Coverage([]), settings)
+    (orders,) = _surveyed([source], SourceLedger(), settings)
     ranges = plan_ranges(orders, settings)
     (wave,) = plan_waves(ranges, 1 << 30, settings.read.split_bytes, decode_settings())
     sizes = [task.size_bytes for task in wave.tasks]

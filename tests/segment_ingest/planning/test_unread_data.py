@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 from seglake.kafka_log.replica import Replica, UnreadSegment
-from seglake.log_tables.coverage import Coverage
+from seglake.log_tables.partition_ledger import PartitionLedger
+from seglake.pipelines.segment_ingest.planning.surveyed_partition import ListedPartition
 from seglake.pipelines.segment_ingest.planning.unread_data import UnreadData, unread_data
 from support.planned import KEY, replica, surveyed
 
@@ -11,22 +12,23 @@ _GZ = UnreadSegment(100, "100.log.gz", 7)
 
 
 def _of(*log: Replica, covered: tuple[int, int] = (0, 0)) -> UnreadData:
-    return unread_data([log], [], (), Coverage.of([(KEY, covered)]), {})
+    return unread_data([ListedPartition(log, PartitionLedger.covering(KEY, [covered]))], [])
 
 
 def test_a_surveyed_log_is_short_of_what_its_files_prove() -> None:
     partition = surveyed(high_watermark=170)
-    found = unread_data([(partition.replica,)], [partition], (), Coverage([]), {})
+    found = unread_data([partition.listed], [partition])
     assert [short.ranges for short in found.short] == [((100, 170),)]
     assert found.unread == ()
-    assert unread_data([(partition.replica,)], [partition], {KEY}, Coverage([]), {}).short == ()
+    assert unread_data([partition.listed], [partition], {KEY}).short == ()
 
 
 def test_what_is_compressed_is_not_gone() -> None:
     partition = surveyed(high_watermark=170)
     copy = replace(partition.replica, unread=(_GZ,))
     partition = replace(partition, choice=replace(partition.choice, chosen=copy))
-    found = unread_data([(copy,)], [partition], (), Coverage([]), {})
+    listed = replace(partition.listed, replicas=(copy,))
+    found = unread_data([listed], [partition])
     assert found.short == ()
     (log,) = found.unread
     assert (log.ranges, log.segments) == (((100, 170),), (_GZ,))

@@ -1,16 +1,21 @@
 """Over which offsets replicas and the lake are compared, and with which batches."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from seglake.kafka_log.leader_epochs import OPEN_END, leader_epochs_of
+from seglake.kafka_log.log_bounds import bounds_of
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica_selection import OtherReplica, PartitionChoice
 from seglake.lake.delta_tables import LakeTables
-from seglake.log_tables.coverage import Coverage
 from seglake.log_tables.ledger_digest import LedgerDigest
-from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
+from seglake.log_tables.partition_ledger import PartitionLedger
+from seglake.pipelines.segment_ingest.planning.surveyed_partition import (
+    ListedPartition,
+    SurveyedPartition,
+)
 from seglake.pipelines.segment_ingest.replica_conflicts.conflict_requests import (
     lake_requests,
     replica_requests,
@@ -64,7 +69,10 @@ def _of_lake(
         for number in (0, 1)
     ]
     ingested(write_over(data, logs), lake)
-    coverage = Coverage.of([(choice.chosen.key, offsets) for offsets in ranges])
+    log = replace(PartitionLedger.covering(choice.chosen.key, ranges), owns_unnamed=True)
+    bounds = bounds_of(choice.chosen, choice.surveys, Settings().read_policy)
+    listed = ListedPartition((choice.chosen,), log)
+    partition = SurveyedPartition(listed, choice, bounds, ())
     with LocalEngine(1) as engine:
         tables = LakeTables(str(lake), LocalStorage())
         context = RunContext(
@@ -76,7 +84,7 @@ def _of_lake(
             started_at_us=0,
             after=lambda step: None,
         )
-        return list(lake_requests(choice, coverage, context))
+        return list(lake_requests(partition, context))
 
 
 def test_the_lake_is_compared_with_a_replica_from_where_it_diverges(data: Path, lake: Path) -> None:

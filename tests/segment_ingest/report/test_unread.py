@@ -18,7 +18,7 @@ from seglake.pipelines.segment_ingest.report.unread import (
 )
 from seglake.pipelines.settings.settings import Settings
 from seglake.segment_codec.errors import TailKind
-from support.planned import beside, replica, survey, surveyed
+from support.planned import beside, partition_of, replica, survey, surveyed
 
 _OPEN = (DataSpan(30, 1, 1000), DataSpan(50, 2, 2500))
 
@@ -31,7 +31,7 @@ def _with_open_transactions(settings: Settings) -> SurveyedPartition:
     surveys = (replace(survey(0, 100, events=_OPEN), newest_ms=4000),)
     bounds = bounds_of(replica(), surveys, settings.read_policy)
     choice = PartitionChoice(replica(), surveys, leader_epochs_of(()), (), ())
-    return SurveyedPartition(choice, bounds, covered=())
+    return partition_of(choice, bounds)
 
 
 def _texts(partition: SurveyedPartition, settings: Settings) -> list[str]:

@@ -108,7 +108,7 @@ def _copy(
             files=(file,),
             gaps=fillable,
             wanted=parts,
-            stop_offset=state.coverage.counts_until(key, region_of(row)[0], row["generation"]),
+            stop_offset=state.ledger.of(key).counts_until(region_of(row)[0], row["generation"]),
             leader_epochs=UNKNOWN_EPOCHS,
             is_of_lake=True,
         )

@@ -142,10 +142,10 @@ def _replay_source(
     replicas: Iterable[Replica], context: RunContext, summary: ReplaySummary
 ) -> None:
     """Fill the gaps of one source, its topics by the isolation that they were taken with."""
-    _, coverage = published(context, [])
-    topics = [topic for topic in coverage.topics() if context.settings.select.takes_topic(topic)]
+    _, ledger = published(context, [])
+    topics = [topic for topic in ledger.topics if context.settings.select.takes_topic(topic)]
     for isolation in Isolation:
-        of_isolation = [topic for topic in topics if coverage.isolation(topic) == isolation]
+        of_isolation = [topic for topic in topics if ledger.isolations.get(topic) == isolation]
         if of_isolation:
             chosen = [replica for replica in replicas if replica.key.topic in of_isolation]
             _replay_topics(of_isolation, chosen, context.with_isolation(isolation), summary)

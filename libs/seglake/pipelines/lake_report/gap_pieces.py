@@ -50,7 +50,7 @@ def gap_pieces(
 
 def standing(log: LogName, pieces: Iterable[GapPiece], ledger: Ledger) -> list[GapPiece]:
     """What no later repair stated anew, and no election took away."""
-    coverage, ends = ledger.coverage(log.source_id), ledger.gap_ends(log)
+    rows, ends = ledger.of(log), ledger.gap_ends(log)
     result = []
     for piece in pieces:
         keep = np.ones(len(piece.starts), np.bool_)
@@ -59,7 +59,7 @@ def standing(log: LogName, pieces: Iterable[GapPiece], ledger: Ledger) -> list[G
             may_end |= (piece.starts >= start) & (piece.starts < stop)
         for index in np.flatnonzero(may_end).tolist():
             start = int(piece.starts[index])
-            keep[index] = coverage.is_current_gap(log.key, start, piece.attempt_id)
+            keep[index] = rows.is_current_gap(start, piece.attempt_id)
         if keep.any():
             result.append(piece._replace(starts=piece.starts[keep], stops=piece.stops[keep]))
     return result

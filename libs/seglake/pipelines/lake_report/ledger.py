@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import PartitionKey
-from seglake.log_tables.coverage import Coverage
 from seglake.log_tables.ledger_layers import ENDS_GAPS, RangeKind
+from seglake.log_tables.partition_ledger import PartitionLedger
+from seglake.log_tables.source_ledger import SourceLedger
 
 Row = Mapping[str, Any]  # Any: the columns of a row have many types
 
@@ -35,7 +36,7 @@ class Ledger:
         by_source: dict[str, list[Row]] = {}
         for row in rows:
             by_source.setdefault(row["source_id"], []).append(row)
-        self._coverages = {source: Coverage(own) for source, own in by_source.items()}
+        self._sources = {source: SourceLedger(own) for source, own in by_source.items()}
         self.rows: dict[LogName, list[Row]] = {}
         self._run_ids: dict[str, str] = {}
         for source, own in by_source.items():
@@ -43,14 +44,17 @@ class Ledger:
                 self.rows.setdefault(self.name_of(source, row), []).append(row)
                 self._run_ids[row["attempt_id"]] = row["run_id"]
 
-    def coverage(self, source_id: str) -> Coverage:
-        """Return the coverage of one source, empty if the ledger has no row of it."""
-        return self._coverages.get(source_id) or Coverage(())
+    def of_source(self, source_id: str) -> SourceLedger:
+        """Return the ledger of one source, empty if it has no row."""
+        return self._sources.get(source_id) or SourceLedger()
+
+    def of(self, log: LogName) -> PartitionLedger:
+        """Return the ledger of one partition."""
+        return self.of_source(log.source_id).of(log.key)
 
     def name_of(self, source_id: str, row: Row) -> LogName:
         """Return the name of the log that a row of any table belongs to."""
-        key = PartitionKey(row["topic"], row["partition"], row["topic_id"])
-        return LogName(source_id, self.coverage(source_id).joined_key(key))
+        return LogName(source_id, self.of_source(source_id).key_of(row))
 
     def run_of(self, attempt_id: str) -> str | None:
         """Return the run of an attempt; None where its commit is not in the ledger yet."""

@@ -32,7 +32,7 @@ def open_records(
     found: dict[LogName, int] = {}
     for log, observation in seen.items():
         stable = observation.last_stable_offset
-        covered = ledger.coverage(log.source_id).ranges(log.key)
+        covered = ledger.of(log).covered
         if stable is None or not covered or covered[-1][1] <= stable:
             continue
         count = _count(_batches(storage, files, log, stable, ledger))
@@ -47,7 +47,6 @@ def _batches(
     """Yield the covered batches of a log, from an offset on."""
     number = log.key.partition
     only = [Within("partition", number, number), Within("base_offset", at_least=start_offset)]
-    coverage = ledger.coverage(log.source_id)
     for file in files:
         if file.topic not in (None, log.key.topic) or not file.may_hold(only):
             continue
@@ -55,7 +54,7 @@ def _batches(
             for row in rows.to_pylist():
                 if ledger.name_of(row["source_id"], {**row, "topic": log.key.topic}) != log:
                     continue
-                if coverage.is_current(log.key, row["base_offset"], row["generation"]):
+                if ledger.of(log).is_current(row["base_offset"], row["generation"]):
                     yield row
 
 

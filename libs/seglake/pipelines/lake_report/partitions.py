@@ -83,16 +83,15 @@ def partition_reports(
 
 def _strip(log: LogName, facts: LogFacts) -> dict[OffsetState, Offsets]:
     gaps = standing(log, facts.gaps.get(log, ()), facts.ledger)
-    coverage = facts.ledger.coverage(log.source_id)
-    return offsets_by_state(log, coverage, gaps, facts.seen.get(log))
+    return offsets_by_state(facts.ledger.of(log), gaps, facts.seen.get(log))
 
 
 def _recovery(
     log: LogName, strip: Mapping[OffsetState, Offsets], facts: LogFacts
 ) -> PartitionRecovery:
-    coverage, seen = facts.ledger.coverage(log.source_id), facts.seen.get(log)
+    ledger, seen = facts.ledger.of(log), facts.seen.get(log)
     tails = facts.damage.get(log, Damage()).tails
-    found = partition_recovery(log, facts.ledger.records(log), strip, coverage, seen, tails)
+    found = partition_recovery(ledger, facts.ledger.records(log), strip, seen, tails)
     return replace(found, open_records=facts.open_records.get(log, 0))
 
 

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 
 from seglake.kafka_log.gap_ranges import GapRanges
 from seglake.kafka_log.observation import Observation
-from seglake.log_tables.coverage import Coverage
-from seglake.pipelines.lake_report.ledger import LogName
+from seglake.log_tables.partition_ledger import PartitionLedger
 from seglake.pipelines.lake_report.model import Offsets, OffsetState
 from seglake.pipelines.losing_tails import TailsOfPartition
 from seglake.pipelines.recovery import (
@@ -19,10 +18,9 @@ from seglake.pipelines.recovery import (
 
 
 def partition_recovery(
-    log: LogName,
+    ledger: PartitionLedger,
     records: int,
     strip: Mapping[OffsetState, Offsets],
-    coverage: Coverage,
     seen: Observation | None,
     tails: TailsOfPartition,
 ) -> PartitionRecovery:
@@ -40,7 +38,7 @@ def partition_recovery(
     if OffsetState.SUPERSEDED in strip:
         lost[Loss.SUPERSEDED] = _gaps(strip[OffsetState.SUPERSEDED])
     if seen is not None:
-        lost |= losses_of_log(seen, coverage.ranges(log.key))
+        lost |= losses_of_log(seen, ledger.covered)
     no_loss = {
         kept: strip[OffsetState(cause)].count
         for cause, kept in NO_LOSS_OF_GAP.items()
@@ -49,7 +47,7 @@ def partition_recovery(
     ingested = strip.get(OffsetState.INGESTED)
     if ingested is not None and ingested.count > records:
         no_loss[NoLoss.WITHOUT_RECORD] = ingested.count - records
-    name = str(log.key)
+    name = str(ledger.key)
     return PartitionRecovery(name=name, records=records, lost=lost, no_loss=no_loss, tails=tails)
 
 

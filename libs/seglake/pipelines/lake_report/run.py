@@ -115,7 +115,7 @@ def _newest(
 ) -> dict[LogName, Observation]:
     """Return each partition as it was seen last, after all that was seen went into the tally."""
     found: dict[LogName, Observation] = {}
-    for source_id, observation in every_observation(tables, ledger.coverage, places):
+    for source_id, observation in every_observation(tables, ledger.of_source, places):
         log = LogName(source_id, observation.key)
         runs.saw(log, observation)
         before = found.setdefault(log, observation)

@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 from seglake.kafka_log.observation import Observation
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, subtracted
-from seglake.log_tables.coverage import Coverage
+from seglake.log_tables.partition_ledger import PartitionLedger
 from seglake.pipelines.lake_report.gap_pieces import GapPiece
-from seglake.pipelines.lake_report.ledger import LogName
 from seglake.pipelines.lake_report.model import Offsets, OffsetState
 
 MOST_RANGES = 500
@@ -18,16 +17,16 @@ MOST_RANGES = 500
 
 
 def offsets_by_state(
-    log: LogName, coverage: Coverage, gaps: Sequence[GapPiece], seen: Observation | None
+    ledger: PartitionLedger, gaps: Sequence[GapPiece], seen: Observation | None
 ) -> dict[OffsetState, Offsets]:
     """The states that there are in a partition.
 
     Args:
         gaps: those that still stand.
     """
-    covered, current = coverage.ranges(log.key), coverage.current_ranges(log.key)
+    covered, current = ledger.covered, ledger.current
     exact = {
-        OffsetState.SUPERSEDED: coverage.superseded_ranges(log.key),
+        OffsetState.SUPERSEDED: ledger.superseded,
         OffsetState.NOT_INGESTED: [] if seen is None else _not_ingested(covered, seen),
     }
     found = {

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from seglake.kafka_log.leader_epochs import OPEN_END
 from seglake.kafka_log.offset_ranges import OffsetRange, common, merged
 from seglake.kafka_log.unread_segments import why_unread
-from seglake.log_tables.coverage import Coverage
+from seglake.log_tables.partition_ledger import PartitionLedger
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.segment_ingest.replica_conflicts.elections import current_batches, spans_of
 from seglake.pipelines.segment_ingest.run_context import RunContext
@@ -21,8 +21,8 @@ class KeptRows(NamedTuple):
 
 def kept_rows(
     partition: SurveyedPartition,
+    ledger: PartitionLedger,
     counting: Sequence[OffsetRange],
-    coverage: Coverage,
     context: RunContext,
 ) -> KeptRows:
     """What lies below the log start, in unread segments or above what may be read.
@@ -34,8 +34,8 @@ def kept_rows(
     """
     if not counting:
         return KeptRows()
-    key, bounds, folder = partition.key, partition.bounds, partition.replica.folder
-    spans = spans_of(key, current_batches(key, coverage, context), coverage, context)
+    bounds, folder = partition.bounds, partition.replica.folder
+    spans = spans_of(ledger, current_batches(ledger, context), context)
 
     def of(ranges: Iterable[OffsetRange]) -> list[OffsetRange]:
         wide = merged(widened(each, spans) for each in ranges)

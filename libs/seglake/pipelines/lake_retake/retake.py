@@ -69,15 +69,15 @@ def retake(
         after=after,
         is_dry_run=dry_run,
     )
-    _, coverage = published(context, [])
-    missing, notes = check_selection(coverage.topics(), context.settings.select, place="lake")
-    keys = selected_keys(coverage, selection, context)
+    _, ledger = published(context, [])
+    missing, notes = check_selection(ledger.topics, context.settings.select, place="lake")
+    keys = selected_keys(ledger, selection, context)
     if not dry_run:
         recover(tables, context.source_id, sorted(_topics_of(keys)), after=context.after)
     summary = RetakeSummary(context.run_id, tables.lake_path, dry_run, len(keys))
     summary.findings.left_out |= {**discovery.not_read, **missing}
     for isolation in Isolation:
-        own = {key for key in keys if coverage.isolation(key.topic) == isolation}
+        own = {key for key in keys if ledger.isolations.get(key.topic) == isolation}
         replicas = [each for each in discovery.replicas if each.key.topic in _topics_of(own)]
         _retake(own, replicas, selection, context.with_isolation(isolation), summary)
     summary.close(context.settings.limits, discovery.replicas, notes)
@@ -128,9 +128,9 @@ def _retake(
 
 def _name_waiting(keys: set[PartitionKey], context: RunContext, summary: RetakeSummary) -> None:
     """Name what the logs do not have yet, or nobody may read."""
-    _, coverage = published(context, [])
+    _, ledger = published(context, [])
     for key in sorted(keys, key=str):
-        ranges = coverage.superseded_ranges(key)
+        ranges = ledger.of(key).superseded
         if ranges:
             shown = ", ".join(f"[{start}, {stop})" for start, stop in ranges)
             summary.left_out.setdefault(str(key), f"{key}: {shown} waits: {NOTHING_YET}")
@@ -157,23 +157,23 @@ def _round(
         whole: partitions of which also what counts is ingested again, with the offsets of which
             that is left to do; what is done is taken out.
     """
-    generations, coverage = published(context, sorted(_topics_of(keys)))
-    wanted = wanted_ranges_of(keys, whole, coverage)
-    plan = planned(replicas, wanted, coverage, context) if wanted else RetakePlan()
+    generations, ledger = published(context, sorted(_topics_of(keys)))
+    wanted = wanted_ranges_of(keys, whole, ledger)
+    plan = planned(replicas, wanted, ledger, context) if wanted else RetakePlan()
     summary.findings.notes += plan.notes
     if context.is_dry_run:
         summary.add_plan(plan)
         return _Round((), (), plan.left_out)
     waves = planned_waves(plan.ranges, context)
     retakes = {retake.key: retake for retake in plan.retakes}
-    ledger = RetakeLedger(retakes, coverage, generations, context, whole)
+    rows = RetakeLedger(retakes, ledger, generations, context, whole)
     committed: list[RangeResult] = []
     left_out, lost = dict(plan.left_out), set[str]()
-    for result in run_waves(waves, generations, context, extra_files=ledger.files):
-        summary.add(result.committed, ledger.settle(result.lost))
+    for result in run_waves(waves, generations, context, extra_files=rows.files):
+        summary.add(result.committed, rows.settle(result.lost))
         committed += result.committed
         left_out |= result.left_out
         lost |= set(result.lost)
-    taken = ledger.release()
-    summary.add((), ledger.settle(taken))
+    taken = rows.release()
+    summary.add((), rows.settle(taken))
     return _Round(committed, lost | set(taken), left_out)

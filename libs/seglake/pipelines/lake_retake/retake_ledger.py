@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from seglake.kafka_log.offset_ranges import OffsetRange, common, without
 from seglake.kafka_log.replica import PartitionKey
 from seglake.lake.parquet_files import DataFile
-from seglake.log_tables.coverage import Coverage
+from seglake.log_tables.source_ledger import SourceLedger
 from seglake.pipelines.lake_retake.kept_rows import widened
 from seglake.pipelines.lake_retake.retake_plan import PartitionRetake, free_ranges
 from seglake.pipelines.segment_ingest.committing.election_rows import (
@@ -36,7 +36,7 @@ class RetakeLedger:
     """
 
     retakes: Mapping[PartitionKey, PartitionRetake]
-    coverage: Coverage
+    ledger: SourceLedger
     generations: dict[str, int]
     context: RunContext
     whole: dict[PartitionKey, list[OffsetRange]]
@@ -84,19 +84,23 @@ class RetakeLedger:
         Args:
             left: what is left to do of the partition.
         """
-        key = result.plan.key
-        batches = current_batches(key, self.coverage, self.context)
-        spans = spans_of(key, batches, self.coverage, self.context)
+        ledger = self.ledger.of(result.plan.key)
+        batches = current_batches(ledger, self.context)
+        spans = spans_of(ledger, batches, self.context)
         wide = widened(_offsets(result), spans)
-        counting = common(self.coverage.current_ranges(key), wide)
-        return [superseded(key, lost, batches) for each in left for lost in common(counting, each)]
+        counting = common(ledger.current, wide)
+        return [
+            superseded(ledger.key, lost, batches)
+            for each in left
+            for lost in common(counting, each)
+        ]
 
     def _free(self, result: RangeResult) -> list[ReleasedRange]:
         """What lies above the end of the log, with the last range that it has."""
         retake = self.retakes[result.plan.key]
         if not retake.free or result.plan is not retake.plans[-1]:
             return []
-        free = free_ranges(retake.key, result.next_offset, self.coverage)
+        free = free_ranges(self.ledger.of(retake.key), result.next_offset)
         return [ReleasedRange(retake.key, offsets) for offsets in free]
 
 

@@ -9,14 +9,19 @@ from seglake.errors import WrongCallError
 from seglake.kafka_log.leader_epochs import OPEN_END, leader_epochs_of
 from seglake.kafka_log.offset_ranges import OffsetRange, common, merged, subtracted, without
 from seglake.kafka_log.replica import PartitionKey, Replica
-from seglake.kafka_log.replica_selection import leading, replicas_by_partition
+from seglake.kafka_log.replica_selection import leading
 from seglake.log_tables.batch_lookup import IngestedBatches
-from seglake.log_tables.coverage import Coverage, with_known_id
 from seglake.log_tables.ledger_layers import RangeKind
+from seglake.log_tables.partition_ledger import PartitionLedger
+from seglake.log_tables.source_ledger import SourceLedger
 from seglake.pipelines.lake_retake.kept_rows import kept_rows
 from seglake.pipelines.segment_ingest.planning.plan import RangePlan, plan_ranges
 from seglake.pipelines.segment_ingest.planning.replica_survey import survey_partitions
-from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
+from seglake.pipelines.segment_ingest.planning.surveyed_partition import (
+    ListedPartition,
+    SurveyedPartition,
+    listed_partitions,
+)
 from seglake.pipelines.segment_ingest.replica_conflicts.duplicate_logs import separated
 from seglake.pipelines.segment_ingest.replica_conflicts.log_check import LogCheck, check_logs
 from seglake.pipelines.segment_ingest.run_context import RunContext
@@ -70,7 +75,7 @@ class RetakePlan(NamedTuple):
 
 
 def selected_keys(
-    coverage: Coverage, selection: Selection, context: RunContext
+    ledger: SourceLedger, selection: Selection, context: RunContext
 ) -> set[PartitionKey]:
     """The partitions of the lake that are asked for.
 
@@ -78,7 +83,7 @@ def selected_keys(
         WrongCallError: there are none, or a number is none of theirs.
     """
     select = context.settings.select
-    keys = {key for key in coverage.partitions() if select.takes_topic(key.topic)}
+    keys = {key for key in ledger.partitions() if select.takes_topic(key.topic)}
     if not keys:
         named = f" selected by {', '.join(select.topics)}" if select.topics else ""
         raise WrongCallError(
@@ -101,7 +106,7 @@ def _listed(partitions: Iterable[int]) -> str:
 
 
 def wanted_ranges_of(
-    keys: set[PartitionKey], whole: Whole, coverage: Coverage
+    keys: set[PartitionKey], whole: Whole, ledger: SourceLedger
 ) -> dict[PartitionKey, list[OffsetRange]]:
     """What is to be ingested again, of partitions of which something is.
 
@@ -110,37 +115,31 @@ def wanted_ranges_of(
     """
     found = {}
     for key in sorted(keys, key=str):
-        counting = _counting(key, whole.get(key, ()), coverage)
-        found[key] = merged([*coverage.superseded_ranges(key), *counting])
+        log = ledger.of(key)
+        found[key] = merged([*log.superseded, *_counting(whole.get(key, ()), log)])
     return {key: wanted for key, wanted in found.items() if wanted}
 
 
 def planned(
-    replicas: Sequence[Replica], wanted: Wanted, coverage: Coverage, context: RunContext
+    replicas: Sequence[Replica], wanted: Wanted, ledger: SourceLedger, context: RunContext
 ) -> RetakePlan:
     """Choose the replicas to read, and plan what they have of what is wanted."""
-    known = [with_known_id(replica, coverage) for replica in replicas]
-    lake = IngestedBatches(context.tables, context.source_id, coverage)
-    own = (replica for replica in known if replica.key in wanted)
+    lake = IngestedBatches(context.tables, context.source_id, ledger)
+    own = (copy for copy in map(ledger.named, replicas) if copy.key in wanted)
     apart = separated(own, lake, context.storage)
-    logs = replicas_by_partition(apart.replicas)
-    # As if everything but what is wanted were ingested already.
-    seen = Coverage.of(
-        (key, rest)
-        for key, ranges in wanted.items()
-        for rest in subtracted((0, OFFSET_MAX), ranges)
+    listed = {log.key: log for log in listed_partitions(apart.replicas, ledger)}
+    surveyed = survey_partitions(
+        (_as_if_lacking(log, wanted[log.key]) for log in listed.values()), context.scan
     )
-    surveyed = survey_partitions(logs, seen, context.scan)
-    check = check_logs([each.replica for each in surveyed], surveyed, coverage, context)
+    check = check_logs([each.replica for each in surveyed], surveyed, ledger, context)
     by_key = {partition.key: partition for partition in surveyed}
-    listed = {log[0].key: log for log in logs}
     retakes: list[PartitionRetake] = []
     left_out = {str(found.kept.key): found.reason for found in apart.duplicates}
     for key, ranges in wanted.items():
         if key in by_key:
-            found = _judged(by_key[key], ranges, check, coverage, context)
+            found = _judged(by_key[key], ledger.of(key), ranges, check, context)
         elif key in listed:
-            found = _not_reached(listed[key], ranges, coverage)
+            found = _not_reached(listed[key], ranges)
         else:
             found = "the sources have no replica of it"
         if isinstance(found, str):
@@ -157,11 +156,17 @@ def planned(
 NOTHING_YET = "its log may not be read so far yet (high watermark, or an open transaction)"
 
 
+def _as_if_lacking(log: ListedPartition, wanted: Sequence[OffsetRange]) -> ListedPartition:
+    """Return the partition as if the lake had all offsets but the wanted ones."""
+    others = subtracted((0, OFFSET_MAX), wanted)
+    return replace(log, ledger=PartitionLedger.covering(log.key, others))
+
+
 def _judged(
     partition: SurveyedPartition,
+    ledger: PartitionLedger,
     ranges: Sequence[OffsetRange],
     check: LogCheck,
-    coverage: Coverage,
     context: RunContext,
 ) -> PartitionRetake | str:
     """What is ingested of a log, or why nothing is."""
@@ -172,43 +177,38 @@ def _judged(
     if missing is not None:
         return missing
     last_epoch = partition.choice.leader_epochs.last_epoch
-    counting = _counting(key, ranges, coverage)
-    winning = _winning_epoch(key, counting, coverage)
+    counting = _counting(ranges, ledger)
+    winning = _winning_epoch(counting, ledger)
     if key in check.lost_to_newer_epoch or last_epoch < winning:
         return _other_log(replica, last_epoch, winning)
-    retake = _planned(partition, ranges, counting, coverage, context)
+    retake = _planned(partition, ledger, ranges, counting, context)
     return retake if retake.plans or retake.free else retake.kept or NOTHING_YET
 
 
-def _not_reached(
-    log: Sequence[Replica], ranges: Sequence[OffsetRange], coverage: Coverage
-) -> PartitionRetake | str:
+def _not_reached(log: ListedPartition, ranges: Sequence[OffsetRange]) -> PartitionRetake | str:
     """What is set free by a log that was not walked, since it may not be read so far."""
-    leader = leading(log)[0]
+    leader = leading(log.replicas)[0]
     last_epoch = leader_epochs_of(leader.epochs).last_epoch
-    winning = _winning_epoch(leader.key, _counting(leader.key, ranges, coverage), coverage)
+    winning = _winning_epoch(_counting(ranges, log.ledger), log.ledger)
     if last_epoch < winning:
         return _other_log(leader, last_epoch, winning)
-    free = free_ranges(leader.key, 0, coverage)
+    free = free_ranges(log.ledger, 0)
     return PartitionRetake(leader.key, (), free) if free else NOTHING_YET
 
 
-def _counting(
-    key: PartitionKey, ranges: Sequence[OffsetRange], coverage: Coverage
-) -> list[OffsetRange]:
-    """What of the wanted offsets has rows that no election went against."""
-    current = coverage.current_ranges(key)
-    return [found for offsets in ranges for found in common(current, offsets)]
+def _counting(ranges: Sequence[OffsetRange], ledger: PartitionLedger) -> list[OffsetRange]:
+    """Return the wanted offsets with rows that no election went against."""
+    return [found for offsets in ranges for found in common(ledger.current, offsets)]
 
 
-def _winning_epoch(key: PartitionKey, counting: Sequence[OffsetRange], coverage: Coverage) -> int:
+def _winning_epoch(counting: Sequence[OffsetRange], ledger: PartitionLedger) -> int:
     """The newest leader epoch that a log has to know: that of the rows too, if some are replaced.
 
     -1 where any log will do.
     """
-    frontier = coverage.frontier(key) if counting else None
+    frontier = ledger.frontier if counting else None
     last_batch = None if frontier is None else frontier.last_batch
-    epochs = coverage.winning_epoch(key), None if last_batch is None else last_batch.leader_epoch
+    epochs = ledger.winning_epoch, None if last_batch is None else last_batch.leader_epoch
     return max((epoch for epoch in epochs if epoch is not None), default=-1)
 
 
@@ -223,13 +223,13 @@ def _other_log(replica: Replica, last_epoch: int, winning: int) -> str:
 
 def _planned(
     partition: SurveyedPartition,
+    ledger: PartitionLedger,
     ranges: Sequence[OffsetRange],
     counting: Sequence[OffsetRange],
-    coverage: Coverage,
     context: RunContext,
 ) -> PartitionRetake:
     reached = partition.bounds.next_offset
-    kept = kept_rows(partition, counting, coverage, context)
+    kept = kept_rows(partition, ledger, counting, context)
     for offsets in kept.ranges:
         ranges = without(ranges, offsets)
     stops = {stop for _, stop in ranges}
@@ -238,16 +238,16 @@ def _planned(
         _with_kind(plan, cuts_end=plan.next_offset in stops and plan.next_offset < reached)
         for plan in plan_ranges(replaced, context.settings)
     ]
-    free = free_ranges(partition.key, reached, coverage)
+    free = free_ranges(ledger, reached)
     return PartitionRetake(partition.key, tuple(plans), free, kept.reason)
 
 
-def free_ranges(key: PartitionKey, reached: int, coverage: Coverage) -> tuple[OffsetRange, ...]:
+def free_ranges(ledger: PartitionLedger, reached: int) -> tuple[OffsetRange, ...]:
     """The superseded offsets that a log does not reach, if no rows above them count."""
-    if coverage.winning_epoch(key) is None:
+    if ledger.winning_epoch is None:
         return ()  # they were superseded by a retake, and lost to nobody
-    start = max([reached, *(stop for _, stop in coverage.current_ranges(key))])
-    return tuple(common(coverage.superseded_ranges(key), (start, OPEN_END)))
+    start = max([reached, *(stop for _, stop in ledger.current)])
+    return tuple(common(ledger.superseded, (start, OPEN_END)))
 
 
 def _with_kind(plan: RangePlan, *, cuts_end: bool) -> RangePlan:

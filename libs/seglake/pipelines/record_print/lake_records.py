@@ -29,7 +29,6 @@ from seglake.lake.parquet_rows import (
 )
 from seglake.lake.snapshots import StoredFile, read_snapshots
 from seglake.lake.tables import GAPS, RECORDS
-from seglake.log_tables.coverage import Coverage
 from seglake.log_tables.current_gaps import (
     GAP_COLUMNS,
     CurrentGap,
@@ -37,6 +36,7 @@ from seglake.log_tables.current_gaps import (
     not_compacted,
 )
 from seglake.log_tables.known_sources import LakeSources
+from seglake.log_tables.source_ledger import SourceLedger
 from seglake.near_names import did_you_mean
 from seglake.pipelines.progress import show_count
 from seglake.pipelines.record_print.line_style import COLUMNS
@@ -104,7 +104,7 @@ class _Ledger(NamedTuple):
     """The ledger of one cluster; `generations` are the newest, by topic."""
 
     source_id: str
-    coverage: Coverage
+    rows: SourceLedger
     generations: Mapping[str, int]
 
 
@@ -191,13 +191,13 @@ def _ledgers(tables: LakeTables, source_id: str | None) -> list[_Ledger]:
             rows = tables.ledger(name).to_pylist()
             in_order = sorted(rows, key=itemgetter("generation"))
             generations = {row["topic"]: row["generation"] for row in in_order}
-            found.append(_Ledger(name, Coverage(rows), generations))
+            found.append(_Ledger(name, SourceLedger(rows), generations))
     return found
 
 
 def _gaps(tables: LakeTables, ledger: _Ledger) -> dict[PartitionKey, list[CurrentGap]]:
     rows = tables.rows(GAPS, ledger.source_id, GAP_COLUMNS)
-    return fillable_gaps(not_compacted(rows), ledger.coverage)
+    return fillable_gaps(not_compacted(rows), ledger.rows)
 
 
 def _keys(
@@ -206,7 +206,7 @@ def _keys(
     keys = [
         (ledger, key)
         for ledger in ledgers
-        for key in sorted(ledger.coverage.partitions(), key=_place)
+        for key in sorted(ledger.rows.partitions(), key=_place)
         if settings.select.takes_topic(key.topic)
     ]
     there = {key.partition for _, key in keys}
@@ -279,11 +279,11 @@ def _kept(rows: pa.Table, part: _Part) -> pa.Table:
     """Return the rows that count, with the columns that are printed."""
     ledger, key = part.ledger, part.key
     generations = numbers(rows, "generation")
-    keep = ledger.coverage.are_current(key, numbers(rows, "offset"), generations)
+    log = ledger.rows.of(key)
+    keep = log.are_current(numbers(rows, "offset"), generations)
     keep &= generations <= ledger.generations[key.topic]  # what is above is not committed yet
     keep &= _is_one_of(rows, "source_id", [ledger.source_id])
-    first = ledger.coverage.joined_key(key._replace(topic_id=None)).topic_id
-    ids = [key.topic_id, None] if key.topic_id == first else [key.topic_id]
+    ids = [key.topic_id, None] if log.owns_unnamed else [key.topic_id]
     keep &= _is_one_of(rows, "topic_id", ids)
     if part.hidden is not None:
         for state in (TransactionState.OPEN, TransactionState.ABORTED):

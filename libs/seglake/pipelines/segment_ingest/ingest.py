@@ -18,9 +18,9 @@ from seglake.lake.table_creation import create_missing, upgrade_notes
 from seglake.lake.tables import OBSERVATIONS
 from seglake.log_dirs.discovery import Discovery, check_apart
 from seglake.log_dirs.errors import WrongSourceError
-from seglake.log_tables.coverage import Coverage, with_known_id
 from seglake.log_tables.known_sources import LakeSources
 from seglake.log_tables.observation_rows import NewestPlaces, append_observations
+from seglake.log_tables.source_ledger import SourceLedger
 from seglake.pipelines.segment_ingest.committing.concurrent_ranges import concurrent_ranges
 from seglake.pipelines.segment_ingest.committing.wave import planned_waves, run_waves
 from seglake.pipelines.segment_ingest.planning.damage_above import damage_above_bounds
@@ -130,8 +130,8 @@ def ingest(
         short_logs=work.short,
         now=(now := datetime.now(UTC)),  # not before anything was committed
         observations=_recorded(work, context, now),
-        coverage=(coverage := _coverage_after(context)),
-        tails=quarantined_tails(coverage, context),
+        ledger=(ledger := _coverage_after(context)),
+        tails=quarantined_tails(ledger, context),
         seconds=round(time.monotonic() - started, 3),
     )
     return summarize(facts)
@@ -191,9 +191,9 @@ def _recorded(work: _Work, context: RunContext, now: datetime) -> tuple[Observat
     return seen.every
 
 
-def _coverage_after(context: RunContext) -> Coverage:
-    """Return the lake's coverage after the run's commits."""
-    return published(context, [])[1] if context.tables.exists() else Coverage([])
+def _coverage_after(context: RunContext) -> SourceLedger:
+    """Return the lake's ledger after the run's commits."""
+    return published(context, [])[1] if context.tables.exists() else SourceLedger()
 
 
 def _worked(sources: Sequence[str], discovery: Discovery, context: RunContext) -> _Work:
@@ -232,8 +232,8 @@ def _ingested(
         again = {name: later.get(name) for name in {str(copy.key) for copy in changed}}
         still = confirmed(still, replicas, again)
     if discovery.absent:
-        _, coverage = published(context, [])
-        still += absent_logs(discovery, now, coverage)
+        _, ledger = published(context, [])
+        still += absent_logs(discovery, now, ledger)
     return rounds, unread, still
 
 
@@ -262,18 +262,16 @@ def _round(replicas: Sequence[Replica], context: RunContext) -> RoundResult:
     """Survey, plan, and, unless it is a dry run, decode and commit."""
     topics = sorted({replica.key.topic for replica in replicas})
     context.reporter.step("reading the ledger")
-    generations, coverage = published(context, topics)
-    check_isolation(topics, coverage, context.settings)
+    generations, ledger = published(context, topics)
+    check_isolation(topics, ledger, context.settings)
     # With the ids that the ledger knows, for copies of one partition must be seen as such.
-    known = [with_known_id(replica, coverage) for replica in replicas]
-    look = looked(known, coverage, context)
-    logs = look.logs
+    look = looked(map(ledger.named, replicas), ledger, context)
     new = ConflictRows(clashes_with_replicas(look.wanted, context), generations, context)
-    clashes = clashes_with_lake(look.same, coverage, context)
-    second = clashes_of_duplicates(look.duplicates, look.check.second_logs, coverage, context)
-    above = clashes_above(look.same, look.check.lost_to_newer_epoch, coverage, context)
+    clashes = clashes_with_lake(look.same, context)
+    second = clashes_of_duplicates(look.duplicates, look.check.second_logs, ledger, context)
+    above = clashes_above(look.same, look.check.lost_to_newer_epoch, context)
     old = ConflictRows([*clashes, *second, *above], generations, context)
-    superseded = tuple(lost_elections(look.same, clashes, coverage, context))
+    superseded = tuple(lost_elections(look.same, clashes, context))
     unread = _unread(look.wanted)
     ranges = [
         plan
@@ -283,24 +281,24 @@ def _round(replicas: Sequence[Replica], context: RunContext) -> RoundResult:
     ]
     ranges += plan_ends(look.readable, context)
     notes = (
-        *notes_of(logs, [partition.choice for partition in look.same]),
+        *notes_of(
+            [log.replicas for log in look.listed], [partition.choice for partition in look.same]
+        ),
         *look.check.notes,
         *shorter_notes(
             look,
             old,
             {of.key for of in superseded},
-            coverage,
             wants_older=context.settings.read.older_copies,
         ),
-        *other_clusters_notes(ranges, coverage, context),
+        *other_clusters_notes(ranges, ledger, context),
     )
-    keys = [log[0].key for log in logs]
     done = RoundResult(
         look=look,
-        waiting=tuple((key, of) for key in keys for of in coverage.superseded_ranges(key)),
+        waiting=tuple((log.key, of) for log in look.listed for of in log.ledger.superseded),
         notes=notes,
         unread=unread,
-        left=look.unread_data(coverage),
+        left=look.unread_data,
         ranges=tuple(ranges),
         waves=tuple(planned_waves(ranges, context)),
         conflicts=(new.unlisted(), old.unlisted()) if context.is_dry_run else (),

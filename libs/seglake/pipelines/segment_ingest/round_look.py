@@ -1,16 +1,22 @@
 """Surveys the logs before a round plans. Effect: reads headers, and the lake."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
-from seglake.kafka_log.observation import Observation, moved_logs
+from seglake.kafka_log.observation import Observation, is_listed_as
+from seglake.kafka_log.read_policy import UpperBound
 from seglake.kafka_log.replica import PartitionKey, Replica
-from seglake.kafka_log.replica_selection import likely, replicas_by_partition
+from seglake.kafka_log.replica_selection import likely
 from seglake.log_tables.batch_lookup import IngestedBatches
-from seglake.log_tables.coverage import Coverage
 from seglake.log_tables.observation_rows import NewestObservations, newest_observations
+from seglake.log_tables.source_ledger import SourceLedger
 from seglake.pipelines.segment_ingest.planning.replica_survey import survey_logs, survey_partitions
-from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
+from seglake.pipelines.segment_ingest.planning.surveyed_partition import (
+    ListedPartition,
+    SurveyedPartition,
+    listed_partitions,
+)
 from seglake.pipelines.segment_ingest.planning.unread_data import UnreadData, unread_data
 from seglake.pipelines.segment_ingest.replica_conflicts.duplicate_logs import (
     DuplicateLog,
@@ -32,7 +38,7 @@ class RoundLook(NamedTuple):
         moved: logs whose end is not listed as runs saw it last.
     """
 
-    logs: Sequence[tuple[Replica, ...]]
+    listed: Sequence[ListedPartition]
     due: list[SurveyedPartition]
     quiet: list[SurveyedPartition]
     earlier: NewestObservations
@@ -45,7 +51,7 @@ class RoundLook(NamedTuple):
         """Return the lake's own logs and those without news, each with its earlier observation if
         its end is listed unchanged."""
         return [
-            (of, None if of.key in self.moved else self.earlier.by_key.get(of.key))
+            (of, None if of.key in self.moved else of.listed.earlier)
             for of in (*self.same, *self.quiet)
         ]
 
@@ -76,25 +82,33 @@ class RoundLook(NamedTuple):
             and all(survey.missing is None for survey in partition.surveys)
         ]
 
-    def unread_data(self, coverage: Coverage) -> UnreadData:
+    @property
+    def unread_data(self) -> UnreadData:
         """Return the logs' unreadable data."""
         refused = {*self.check.refused, *self.check.lost_to_newer_epoch}
-        surveyed = [*self.due, *self.quiet]
-        return unread_data(self.logs, surveyed, refused, coverage, self.earlier.by_key)
+        return unread_data(self.listed, [*self.due, *self.quiet], refused)
 
 
-def looked(replicas: Iterable[Replica], coverage: Coverage, context: RunContext) -> RoundLook:
+def looked(replicas: Iterable[Replica], ledger: SourceLedger, context: RunContext) -> RoundLook:
     """Survey what may have news, and what has none and has moved, and check whose logs they are."""
-    lake = IngestedBatches(context.tables, context.source_id, coverage)
+    lake = IngestedBatches(context.tables, context.source_id, ledger)
     apart = separated(replicas, lake, context.storage)
-    logs = replicas_by_partition(apart.replicas)
-    due = survey_partitions(logs, coverage, context.scan)
+    logs = listed_partitions(apart.replicas, ledger)
+    earlier = newest_observations(
+        context.tables, context.source_id, [log.key for log in logs], ledger
+    )
+    listed = [replace(log, earlier=earlier.by_key.get(log.key)) for log in logs]
+    due = survey_partitions(listed, context.scan)
     chosen = {partition.key: partition.replica for partition in due}
-    keys = [log[0].key for log in logs]
-    earlier = newest_observations(context.tables, context.source_id, keys, coverage)
-    moved = moved_logs(logs, earlier.by_key, context.settings.read.upper_bound)
-    changed = frozenset(log[0].key for log in moved)
-    quiet = survey_logs([log for log in moved if log[0].key not in chosen], coverage, context.scan)
-    shown = [chosen.get(log[0].key) or likely(log) for log in logs]
-    check = check_logs(shown, due, coverage, context, changed)
-    return RoundLook(logs, due, quiet, earlier, check, apart.duplicates, changed)
+    moved = [log for log in listed if has_moved(log, context.settings.read.upper_bound)]
+    quiet = survey_logs([log for log in moved if log.key not in chosen], context.scan)
+    shown = [chosen.get(log.key) or likely(log.replicas) for log in listed]
+    changed = frozenset(log.key for log in moved)
+    check = check_logs(shown, due, ledger, context, changed)
+    return RoundLook(listed, due, quiet, earlier, check, apart.duplicates, changed)
+
+
+def has_moved(log: ListedPartition, upper_bound: UpperBound) -> bool:
+    """Return whether a log's end is not listed as when it was seen last; see `listing_of`."""
+    has_segment = any(copy.segments for copy in log.replicas)
+    return has_segment and not is_listed_as(log.earlier, log.replicas, upper_bound)

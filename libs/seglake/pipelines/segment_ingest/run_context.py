@@ -13,9 +13,9 @@ from seglake.lake.lake_folder import opening, require_writable
 from seglake.log_dirs.discovery import Discovery, discover
 from seglake.log_dirs.errors import WrongSourceError
 from seglake.log_dirs.source_ids import KnownSources, NoSources
-from seglake.log_tables.coverage import Coverage
 from seglake.log_tables.known_sources import LakeSources
 from seglake.log_tables.ledger_digest import LedgerDigest
+from seglake.log_tables.source_ledger import SourceLedger
 from seglake.pipelines.progress import RunReporter
 from seglake.pipelines.settings.settings import Settings
 from seglake.pipelines.settings.topic_selection import check_selection, unmatched_globs
@@ -186,16 +186,16 @@ def opened_lake(lake: str, scan: ScanContext, *, dry_run: bool) -> LakeTables:
     return tables
 
 
-def published(context: RunContext, topics: Sequence[str]) -> tuple[dict[str, int], Coverage]:
-    """Return the published generation of each topic, and the coverage: a commit that comes between
+def published(context: RunContext, topics: Sequence[str]) -> tuple[dict[str, int], SourceLedger]:
+    """Return the published generation of each topic, and the ledger: a commit that comes between
     makes ours fail. One that is decided and not in the ledger yet does so too."""
     tables = context.tables
     if not tables.exists():
-        return dict.fromkeys(topics, 0), Coverage([])
+        return dict.fromkeys(topics, 0), SourceLedger()
     generations, ledger = delta_commit.published(
         tables, context.source_id, topics, context.ledger.rows
     )
-    return generations, Coverage(ledger)
+    return generations, SourceLedger(ledger)
 
 
 def decode_settings(context: RunContext) -> DecodeSettings:

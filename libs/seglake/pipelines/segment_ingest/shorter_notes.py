@@ -2,7 +2,6 @@
 
 from seglake.kafka_log.log_identity import ShorterLog, lagging_notes
 from seglake.kafka_log.replica import PartitionKey
-from seglake.log_tables.coverage import Coverage
 from seglake.pipelines.segment_ingest.replica_conflicts.conflicts import ConflictRows
 from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import ConflictCount
 from seglake.pipelines.segment_ingest.round_look import RoundLook
@@ -12,7 +11,6 @@ def shorter_notes(
     look: RoundLook,
     conflicts: ConflictRows,
     won: set[PartitionKey],
-    coverage: Coverage,
     *,
     wants_older: bool,
 ) -> list[str]:
@@ -25,6 +23,7 @@ def shorter_notes(
         wants_older: the run ingests records from older copies.
     """
     expected = conflicts.expected()
+    waiting = {log.key for log in look.listed if log.ledger.superseded}
     refused = {*look.check.refused, *(duplicate.kept.key for duplicate in look.duplicates)}
     notes: list[str] = []
     lagging: list[ShorterLog] = []
@@ -33,7 +32,7 @@ def shorter_notes(
         if key in refused:
             continue
         count = expected.get(key, ConflictCount())
-        has_won = count.contradicts > 0 or key in won or bool(coverage.superseded_ranges(key))
+        has_won = count.contradicts > 0 or key in won | waiting
         if has_won or count.lost or shorter.has_older_epoch:
             notes.append(shorter.note(has_won=has_won, has_lost=count.lost > 0))
         elif not wants_older:

@@ -15,7 +15,7 @@ from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.kafka_log.replica_selection import replicas_by_partition
 from seglake.kafka_log.unread_segments import described
 from seglake.log_dirs.discovery import Discovery
-from seglake.log_tables.coverage import Coverage
+from seglake.log_tables.partition_ledger import PartitionLedger
 from seglake.pipelines.progress import RunReporter
 from seglake.pipelines.segment_ingest.planning.plan import (
     RangePlan,
@@ -24,7 +24,10 @@ from seglake.pipelines.segment_ingest.planning.plan import (
     plan_waves,
 )
 from seglake.pipelines.segment_ingest.planning.replica_survey import survey_partitions
-from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
+from seglake.pipelines.segment_ingest.planning.surveyed_partition import (
+    ListedPartition,
+    SurveyedPartition,
+)
 from seglake.pipelines.segment_ingest.planning.unread_data import UnreadLog, unread_data
 from seglake.pipelines.segment_ingest.replica_conflicts.duplicate_logs import separated
 from seglake.pipelines.segment_ingest.run_context import (
@@ -148,14 +151,9 @@ def plan_logs(
     Args:
         wanted: ranges of offsets, at least one of each partition.
     """
-    others = (
-        (key, part)
-        for key, ranges in wanted.items()
-        for part in subtracted((0, OFFSET_MAX), merged(ranges))
-    )
-    coverage = Coverage.of(others)
-    partitions = survey_partitions(logs, coverage, scan)
-    unread = unread_data(logs, partitions, (), coverage, {}).unread
+    listed = [ListedPartition(tuple(log), _others(log[0].key, wanted[log[0].key])) for log in logs]
+    partitions = survey_partitions(listed, scan)
+    unread = unread_data(listed, partitions).unread
     ranges: list[RangePlan] = []
     losses = [_unread(log) for log in unread if log.ranges]
     for partition in partitions:
@@ -164,6 +162,11 @@ def plan_logs(
         ranges += map(_cut_to_fit, planned)
         losses += _losses(partition, wanted[partition.replica.key])
     return QueryPlan(partitions, ranges, losses)
+
+
+def _others(key: PartitionKey, wanted: Sequence[OffsetRange]) -> PartitionLedger:
+    """Return a ledger as if all but the wanted offsets were ingested."""
+    return PartitionLedger.covering(key, subtracted((0, OFFSET_MAX), merged(wanted)))
 
 
 def query_decoding(scan: ScanContext, source_id: str) -> DecodeSettings:

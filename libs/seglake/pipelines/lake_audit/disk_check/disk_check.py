@@ -16,9 +16,9 @@ from seglake.lake.snapshots import Snapshot, read_snapshots
 from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS
 from seglake.log_dirs.discovery import Discovery, discover
 from seglake.log_dirs.errors import WrongSourceError
-from seglake.log_tables.coverage import Coverage, with_known_id
 from seglake.log_tables.known_sources import LakeSources
 from seglake.log_tables.ledger_layers import INGESTED, RangeKind
+from seglake.log_tables.source_ledger import SourceLedger
 from seglake.pipelines.lake_audit.disk_check.disk_check_task import (
     DiskPiece,
     PieceReport,
@@ -84,7 +84,7 @@ class _Lake:
 
     storage: Storage
     source_id: str
-    coverage: Coverage
+    ledger: SourceLedger
     snapshots: Mapping[str, Snapshot]
     ledgers: Mapping[PartitionKey, Sequence[Row]]
 
@@ -134,14 +134,14 @@ def check_disks(
     """
     known = _read_lake(lake, storage, disks.source_id)
     pieces: list[tuple[CopyCheck, DiskPiece]] = []
-    ingested = set(known.coverage.topics())
-    checks = [*_not_listed(disks.not_read, ingested), *_absent(disks, known.coverage)]
+    ingested = set(known.ledger.topics)
+    checks = [*_not_listed(disks.not_read, ingested), *_absent(disks, known.ledger)]
     missing = disks.missing_topics.items()
     checks += [CopyCheck(topic, folder="the sources", failures=[why]) for topic, why in missing]
     for replica in disks.replicas:
         if is_internal_topic(replica.key.topic) and replica.key.topic not in ingested:
             continue
-        replica = with_known_id(replica, known.coverage)
+        replica = known.ledger.named(replica)
         rows = known.ledgers.get(replica.key, ())
         check = CopyCheck(
             partition=str(replica.key),
@@ -149,7 +149,7 @@ def check_disks(
             broker_id=replica.broker_id,
             lake_records=sum(_record_count(row) for row in rows),
             high_watermark=replica.checkpoints.high_watermark,
-            superseded=tuple(known.coverage.superseded_ranges(replica.key)),
+            superseded=tuple(known.ledger.of(replica.key).superseded),
             failures=_not_read(replica),
         )
         checks.append(check)
@@ -187,11 +187,11 @@ def _not_read(replica: Replica) -> list[str]:
     return [described(replica.unread)] if replica.unread else []
 
 
-def _absent(disks: Discovery, coverage: Coverage) -> Iterable[CopyCheck]:
+def _absent(disks: Discovery, ledger: SourceLedger) -> Iterable[CopyCheck]:
     """Return checks of partitions with a checkpoint but no folder, if the lake lacks offsets."""
     for (topic, partition), log_dir, start, stop in disks.absent:
-        key = PartitionKey(topic, partition, coverage.latest_topic_id(topic, partition))
-        if subtracted((start, stop), coverage.ranges(key)):
+        key = ledger.latest_key(topic, partition)
+        if subtracted((start, stop), ledger.of(key).covered):
             reason = f"there is no folder, and the high watermark in {log_dir} is {stop}"
             yield CopyCheck(str(key), folder=log_dir, high_watermark=stop, failures=[reason])
 
@@ -213,15 +213,14 @@ def _read_lake(lake: str, storage: Storage, source_id: str) -> _Lake:
         raise WrongSourceError(
             f"the lake {path} has nothing of cluster {source_id}, which the sources are of"
         )
-    coverage = Coverage(rows)
+    ledger = SourceLedger(rows)
     ledgers: dict[PartitionKey, list[Row]] = {}
     for row in rows:
-        key = coverage.joined_key(PartitionKey(row["topic"], row["partition"], row["topic_id"]))
-        ledgers.setdefault(key, []).append(row)
+        ledgers.setdefault(ledger.key_of(row), []).append(row)
     return _Lake(
         storage=storage,
         source_id=source_id,
-        coverage=coverage,
+        ledger=ledger,
         snapshots=read_snapshots(tables, (RECORDS, BATCHES, QUARANTINE, GAPS)),
         ledgers=ledgers,
     )
@@ -238,7 +237,7 @@ def _pieces(replica: Replica, known: _Lake, settings: Settings) -> Iterable[Disk
     rows = known.ledgers.get(replica.key, ())
     starts = (row["log_start_offset"] or 0 for row in rows if row["kind"] in INGESTED)
     known_start_offset = max([0, *starts])
-    covered = tuple(known.coverage.current_ranges(replica.key))
+    covered = tuple(known.ledger.of(replica.key).current)
     packs = packed(
         replica.segments,
         lambda file: file.size_bytes,
@@ -263,7 +262,7 @@ def _pieces(replica: Replica, known: _Lake, settings: Settings) -> Iterable[Disk
 
 def _lake_rows(known: _Lake, key: PartitionKey) -> LakeRows:
     """Return the lake's side of a partition's pieces."""
-    is_first_id = known.coverage.joined_key(key._replace(topic_id=None)) == key
+    is_first_id = known.ledger.of(key).owns_unnamed
     partition = Within("partition", key.partition, key.partition)
     files = {
         name: tuple(

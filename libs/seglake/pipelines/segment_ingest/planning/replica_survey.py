@@ -1,23 +1,24 @@
 """Surveys the copies of partitions, and chooses between them. Effect: reads headers."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 
 from seglake.kafka_log.log_bounds import bounds_of
 from seglake.kafka_log.read_policy import UpperBound
-from seglake.kafka_log.replica import Replica
-from seglake.kafka_log.replica_selection import PartitionChoice, SurveyedReplica, choose
+from seglake.kafka_log.replica_selection import SurveyedReplica, choose
 from seglake.kafka_log.transactions.replica_evidence import evidence_of
 from seglake.log_dirs.header_scan import survey_segments
 from seglake.log_dirs.scan_request import SurveyRequest
-from seglake.log_tables.coverage import Coverage
 from seglake.pipelines.segment_ingest.planning.pieces import fewest_tasks
 from seglake.pipelines.segment_ingest.planning.survey_plan import (
     is_due,
     survey_requests,
     walked_bytes,
 )
-from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
+from seglake.pipelines.segment_ingest.planning.surveyed_partition import (
+    ListedPartition,
+    SurveyedPartition,
+)
 from seglake.pipelines.segment_ingest.run_context import ScanContext
 from seglake.pipelines.settings.settings import Settings
 from seglake.task_engine.packing import spread
@@ -28,37 +29,37 @@ _MOST_INLINE_SEGMENTS = 1024
 
 
 def survey_partitions(
-    logs: Sequence[Sequence[Replica]], coverage: Coverage, scan: ScanContext
+    partitions: Iterable[ListedPartition], scan: ScanContext
 ) -> list[SurveyedPartition]:
     """Survey the partitions of which a replica may have news, and leave out the others."""
-    due = [replicas for replicas in logs if is_due(replicas, coverage, scan.settings)]
-    return survey_logs(due, coverage, scan)
+    return survey_logs([each for each in partitions if is_due(each, scan.settings)], scan)
 
 
 def survey_logs(
-    logs: Sequence[Sequence[Replica]], coverage: Coverage, scan: ScanContext
+    partitions: Sequence[ListedPartition], scan: ScanContext
 ) -> list[SurveyedPartition]:
     """Survey all replicas of each partition, and choose between them."""
-    settings = scan.settings
-    surveyed = iter(_surveyed([replica for log in logs for replica in log], coverage, scan))
-    is_bounded = settings.read.upper_bound is UpperBound.HIGH_WATERMARK
-    choices = [choose([next(surveyed) for _ in log], is_bounded=is_bounded) for log in logs]
-    return [_partition(choice, coverage, settings) for choice in choices]
+    surveyed = iter(_surveyed(partitions, scan))
+    return [
+        _partition(listed, [next(surveyed) for _ in listed.replicas], scan.settings)
+        for listed in partitions
+    ]
 
 
 def _partition(
-    choice: PartitionChoice, coverage: Coverage, settings: Settings
+    listed: ListedPartition, copies: Sequence[SurveyedReplica], settings: Settings
 ) -> SurveyedPartition:
+    is_bounded = settings.read.upper_bound is UpperBound.HIGH_WATERMARK
+    choice = choose(copies, is_bounded=is_bounded)
     evidence = [evidence_of(other) for other in choice.other_replicas]
     bounds = bounds_of(choice.chosen, choice.surveys, settings.read_policy, evidence)
-    return SurveyedPartition(choice, bounds, tuple(coverage.ranges(choice.chosen.key)))
+    return SurveyedPartition(listed, choice, bounds, tuple(listed.ledger.covered))
 
 
-def _surveyed(
-    replicas: Sequence[Replica], coverage: Coverage, scan: ScanContext
-) -> list[SurveyedReplica]:
+def _surveyed(partitions: Sequence[ListedPartition], scan: ScanContext) -> list[SurveyedReplica]:
     settings = scan.settings
-    asked = [survey_requests(replica, coverage, settings, scan.storage) for replica in replicas]
+    copies = [(copy, listed.ledger) for listed in partitions for copy in listed.replicas]
+    asked = [survey_requests(*copy, settings, scan.storage) for copy in copies]
     requests = list(chain(*asked))
     fewest = fewest_tasks(sum(map(walked_bytes, requests)), settings.read.split_bytes)
     groups = spread(requests, _cost_bytes, _TASK_BYTES, fewest=fewest)
@@ -74,7 +75,7 @@ def _surveyed(
     answers = chain(*found)
     return [
         SurveyedReplica(replica, tuple(next(answers) for _ in of_replica))
-        for replica, of_replica in zip(replicas, asked, strict=True)
+        for (replica, _), of_replica in zip(copies, asked, strict=True)
     ]
 
 

@@ -9,11 +9,11 @@ other change of a file waits for the next run: it may be an accident that somebo
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
 
-from seglake.kafka_log.replica import PartitionKey, Replica
+from seglake.kafka_log.replica import Replica
 from seglake.kafka_log.replica_selection import replicas_by_partition
 from seglake.kafka_log.short_logs import ShortLog, absent_log, end_claim
 from seglake.log_dirs.discovery import Discovery
-from seglake.log_tables.coverage import Coverage
+from seglake.log_tables.source_ledger import SourceLedger
 
 
 def retryable_replicas(
@@ -117,7 +117,9 @@ def confirmed(
     return [short for short in found if short is not None]
 
 
-def absent_logs(discovery: Discovery, now: Discovery | None, coverage: Coverage) -> list[ShortLog]:
+def absent_logs(
+    discovery: Discovery, now: Discovery | None, ledger: SourceLedger
+) -> list[ShortLog]:
     """Partitions that checkpoints name and that have no folder, in both listings."""
     listed = () if now is None else now.absent
     again = {(absent.log_dir, absent.partition): absent for absent in listed}
@@ -128,8 +130,8 @@ def absent_logs(discovery: Discovery, now: Discovery | None, coverage: Coverage)
             continue
         stop = min(absent.next_offset, again.get(place, absent).next_offset)
         topic, partition = absent.partition
-        key = PartitionKey(topic, partition, coverage.latest_topic_id(topic, partition))
+        key = ledger.latest_key(topic, partition)
         folder = f"{absent.log_dir}/{topic}-{partition}"
-        covered = coverage.ranges(key)
+        covered = ledger.of(key).covered
         found.append(absent_log(key, folder, (absent.start_offset, stop), covered))
     return [short for short in found if short is not None]

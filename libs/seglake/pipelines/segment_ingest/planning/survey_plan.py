@@ -1,6 +1,5 @@
 """Selects the segments whose headers must be read. Pure."""
 
-from collections.abc import Sequence
 from itertools import zip_longest
 
 from seglake.kafka_log.leader_epochs import leader_epochs_of
@@ -8,8 +7,9 @@ from seglake.kafka_log.read_policy import UpperBound
 from seglake.kafka_log.replica import Replica, SegmentFile, SnapshotFile
 from seglake.kafka_log.replica_selection import leading
 from seglake.log_dirs.scan_request import SurveyRequest
-from seglake.log_tables.coverage import Coverage
+from seglake.log_tables.partition_ledger import PartitionLedger
 from seglake.pipelines.segment_ingest.planning.pieces import piece_bytes
+from seglake.pipelines.segment_ingest.planning.surveyed_partition import ListedPartition
 from seglake.pipelines.settings.settings import Settings
 from seglake.segment_codec.log_dir import OFFSET_MAX
 from seglake.storage.storage import Storage
@@ -17,27 +17,26 @@ from seglake.storage.storage import Storage
 _MOST_SNAPSHOTS = 3  # to try: the newest may be damaged
 
 
-def is_due(copies: Sequence[Replica], coverage: Coverage, settings: Settings) -> bool:
-    """Return whether the copies of a partition are worth a look.
+def is_due(listed: ListedPartition, settings: Settings) -> bool:
+    """Return whether the copies of a partition must be surveyed.
 
-    One that may be chosen may have news, or leader epochs say that one parts from what was taken.
+    One that may be chosen may have news, or by leader epochs one differs from the ingested log.
     """
-    leaders = leading(copies)
-    if any(_may_have_news(copy, coverage, settings) for copy in leaders):
+    leaders = leading(listed.replicas)
+    if any(_may_have_news(copy, listed.ledger, settings) for copy in leaders):
         return True
-    covered = coverage.ranges(copies[0].key)
-    return bool(covered) and _part_below(copies, leaders[0], coverage, covered[-1][1])
+    covered = listed.ledger.covered
+    return bool(covered) and _part_below(listed, leaders[0], covered[-1][1])
 
 
-def _part_below(
-    copies: Sequence[Replica], leader: Replica, coverage: Coverage, covered_offset: int
-) -> bool:
+def _part_below(listed: ListedPartition, leader: Replica, covered_offset: int) -> bool:
     leader_epochs = leader_epochs_of(leader.epochs)
     last = leader.segments[-1].base_offset if leader.segments else 0
-    if coverage.same_log_until(leader.key, leader_epochs, last) < covered_offset:
+    if listed.ledger.same_log_until(leader_epochs, last) < covered_offset:
         return True
     divergences = [
-        (copy, leader_epochs.divergence_offset(leader_epochs_of(copy.epochs))) for copy in copies
+        (copy, leader_epochs.divergence_offset(leader_epochs_of(copy.epochs)))
+        for copy in listed.replicas
     ]
     return any(
         divergence < covered_offset and _reaches_beyond(copy, divergence)
@@ -54,21 +53,21 @@ def _reaches_beyond(copy: Replica, offset: int) -> bool:
     return has_newer_epoch or max(copy.checkpoints.high_watermark or 0, last) > offset
 
 
-def _may_have_news(replica: Replica, coverage: Coverage, settings: Settings) -> bool:
+def _may_have_news(replica: Replica, ledger: PartitionLedger, settings: Settings) -> bool:
     if not replica.segments:
         return False
     high_watermark = replica.checkpoints.high_watermark
     if settings.read.upper_bound is not UpperBound.HIGH_WATERMARK or not high_watermark:
         return True
-    return high_watermark > start_offset(replica, coverage, settings)
+    return high_watermark > start_offset(replica, ledger, settings)
 
 
 def survey_requests(
-    replica: Replica, coverage: Coverage, settings: Settings, storage: Storage
+    replica: Replica, ledger: PartitionLedger, settings: Settings, storage: Storage
 ) -> list[SurveyRequest]:
     """Return the requests for a copy's segments from the first that may have wanted offsets."""
-    start = start_offset(replica, coverage, settings)
-    stable = coverage.stable_up_to(replica.key, start) if start > 0 else None
+    start = start_offset(replica, ledger, settings)
+    stable = ledger.stable_up_to(start) if start > 0 else None
     walk_offset = _walk_offset(replica, start, stable)
     high_watermark = replica.checkpoints.high_watermark
     breaks = {start, replica.log_start_offset, high_watermark or 0}
@@ -111,12 +110,12 @@ def _segments_from(replica: Replica, offset: int) -> tuple[SegmentFile, ...]:
     return segments[-1:]
 
 
-def start_offset(replica: Replica, coverage: Coverage, settings: Settings) -> int:
+def start_offset(replica: Replica, ledger: PartitionLedger, settings: Settings) -> int:
     """Return the first offset that may be ingested; with a time window, that of the log."""
     select = settings.select
     if select.from_timestamp_ms is not None or select.to_timestamp_ms is not None:
         return replica.log_start_offset
-    covered = coverage.ranges(replica.key)
+    covered = ledger.covered
     return covered[0][1] if covered and covered[0][0] == 0 else 0
 
 

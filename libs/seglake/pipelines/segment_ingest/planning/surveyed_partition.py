@@ -1,19 +1,53 @@
-"""A partition of which all is known that a plan needs. A value."""
+"""A partition of a round, from its listing to its plan. Values."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from seglake.kafka_log.log_bounds import LogBounds
+from seglake.kafka_log.observation import Observation
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
 from seglake.kafka_log.replica import PartitionKey, Replica, SegmentFile
-from seglake.kafka_log.replica_selection import OtherReplica, PartitionChoice, sound_end
+from seglake.kafka_log.replica_selection import (
+    OtherReplica,
+    PartitionChoice,
+    replicas_by_partition,
+    sound_end,
+)
 from seglake.kafka_log.segment_survey import EndDamage, SegmentSurvey
 from seglake.kafka_log.unread_segments import unread_offsets
+from seglake.log_tables.partition_ledger import PartitionLedger
+from seglake.log_tables.source_ledger import SourceLedger
+
+
+@dataclass(frozen=True, slots=True)
+class ListedPartition:
+    """A partition as the sources list it, and what the lake has of it.
+
+    Attributes:
+        replicas: at least one.
+        earlier: the newest earlier run's observation.
+    """
+
+    replicas: tuple[Replica, ...]
+    ledger: PartitionLedger
+    earlier: Observation | None = None
+
+    @property
+    def key(self) -> PartitionKey:
+        return self.replicas[0].key
+
+
+def listed_partitions(replicas: Iterable[Replica], ledger: SourceLedger) -> list[ListedPartition]:
+    """Return the partitions of these replicas, by topic and number."""
+    logs = replicas_by_partition(replicas)
+    return [ListedPartition(log, ledger.of(log[0].key)) for log in logs]
 
 
 @dataclass(frozen=True, slots=True)
 class SurveyedPartition:
-    """One partition, ready to be planned: the replica that is read, and what bounds its log."""
+    """A partition ready to be planned: the replica that is read, and the bounds of its log."""
 
+    listed: ListedPartition
     choice: PartitionChoice
     bounds: LogBounds
     covered: tuple[OffsetRange, ...]
@@ -21,6 +55,10 @@ class SurveyedPartition:
     @property
     def key(self) -> PartitionKey:
         return self.choice.chosen.key
+
+    @property
+    def ledger(self) -> PartitionLedger:
+        return self.listed.ledger
 
     @property
     def replica(self) -> Replica:

@@ -1,17 +1,19 @@
 """What of the logs a round cannot read although it is, or should be, on the disks. Pure."""
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from seglake.kafka_log.observation import Observation, copy_seen
+from seglake.kafka_log.observation import copy_seen
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, without
 from seglake.kafka_log.replica import PartitionKey, Replica, UnreadSegment
 from seglake.kafka_log.replica_selection import leading
 from seglake.kafka_log.short_logs import ShortLog, end_claim, short_log
 from seglake.kafka_log.unread_segments import spans, unread_offsets
-from seglake.log_tables.coverage import Coverage
-from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
+from seglake.pipelines.segment_ingest.planning.surveyed_partition import (
+    ListedPartition,
+    SurveyedPartition,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,25 +52,18 @@ class _Look(NamedTuple):
 
 
 def unread_data(
-    logs: Sequence[Sequence[Replica]],
+    listed: Iterable[ListedPartition],
     partitions: Iterable[SurveyedPartition],
-    refused: Container[PartitionKey],
-    coverage: Coverage,
-    earlier: Mapping[PartitionKey, Observation],
+    refused: Container[PartitionKey] = (),
 ) -> UnreadData:
-    """Look at all logs: as they were surveyed, or else as they were seen last.
+    """Look at all logs: as they were surveyed, or else as an earlier run saw them.
 
     Args:
-        refused: nothing is wanted of these.
-        earlier: what runs before saw of the logs that have not changed since.
+        refused: partitions of which nothing is wanted.
     """
     surveyed = {partition.key: partition for partition in partitions}
-    looks = [
-        look
-        for log in logs
-        if log[0].key not in refused
-        for look in _looks_at(log, surveyed.get(log[0].key), earlier.get(log[0].key), coverage)
-    ]
+    logs = [log for log in listed if log.key not in refused]
+    looks = [look for log in logs for look in _looks_at(log, surveyed.get(log.key))]
     short = (
         short_log(look.replica, look.log_end_offset, merged([*look.covered, *look.unread]))
         for look in looks
@@ -76,11 +71,7 @@ def unread_data(
     seen = {look.replica.folder for look in looks}
     unread = [unread_log(look.replica, look.unread, look.covered) for look in looks]
     unread += [
-        unread_log(copy, (), ())
-        for log in logs
-        if log[0].key not in refused
-        for copy in log
-        if copy.folder not in seen
+        unread_log(copy, (), ()) for log in logs for copy in log.replicas if copy.folder not in seen
     ]
     return UnreadData(
         tuple(found for found in short if found is not None),
@@ -88,25 +79,19 @@ def unread_data(
     )
 
 
-def _looks_at(
-    log: Sequence[Replica],
-    partition: SurveyedPartition | None,
-    seen: Observation | None,
-    coverage: Coverage,
-) -> Iterator[_Look]:
-    """Of a log that nothing is new of, only one that says more than was seen of it is worth one."""
-    blank = list(_without_segments(log))
+def _looks_at(log: ListedPartition, partition: SurveyedPartition | None) -> Iterator[_Look]:
+    """Yield the copy to look at; without news, only one whose files say more than was seen."""
+    seen, covered = log.earlier, tuple(log.ledger.covered)
+    blank = list(_without_segments(log.replicas))
     if blank:
-        covered = tuple(coverage.ranges(log[0].key))
         for copy in blank:
             yield _Look(copy, 0, covered, unread_offsets(copy))
     elif partition is not None:
         end = partition.bounds.log_end_offset
         yield _Look(partition.replica, end, partition.covered, partition.waiting_ranges)
     elif seen is not None and seen.log_end_offset is not None:
-        copy = copy_seen(seen, log)
+        copy = copy_seen(seen, log.replicas)
         if copy.unread or end_claim(copy).offset > seen.log_end_offset:
-            covered = tuple(coverage.ranges(copy.key))
             yield _Look(copy, seen.log_end_offset, covered, unread_offsets(copy))
 
 

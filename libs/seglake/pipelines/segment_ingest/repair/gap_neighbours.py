@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from seglake.kafka_log.log_identity import Likeness, LogBatch, likeness, may_be_cleaned
 from seglake.log_dirs.batch_search import find_batch, request_for
 from seglake.log_tables.batch_lookup import IngestedBatches
-from seglake.log_tables.coverage import Coverage
 from seglake.log_tables.current_gaps import CurrentGap
+from seglake.log_tables.partition_ledger import PartitionLedger
 from seglake.pipelines.segment_ingest.repair.gap_search_values import Crossing, record_hash
 from seglake.pipelines.segment_ingest.repair.repair_sources import RepairSource
 from seglake.storage.storage import Storage
@@ -34,7 +34,7 @@ def goes_on(
     crossing: Crossing,
     gaps: Iterable[CurrentGap],
     taken: IngestedBatches,
-    coverage: Coverage,
+    ledger: PartitionLedger,
     *,
     is_inside: bool,
 ) -> bool:
@@ -46,7 +46,7 @@ def goes_on(
             checksum; its record beside the gap tells.
     """
     listed, offset = list(gaps), crossing.offset
-    key = listed[0].key
+    key = ledger.key
     known = taken.holding(key, offset)
     if known is not None:
         if known.header.crc == crossing.crc:
@@ -55,7 +55,7 @@ def goes_on(
             return False
         record = taken.message(key, offset)
         return record is not None and record_hash(*record) == crossing.record_hash
-    is_covered = any(start <= offset < stop for start, stop in coverage.current_ranges(key))
+    is_covered = any(start <= offset < stop for start, stop in ledger.current)
     return not is_covered or any(g.start_offset <= offset < g.next_offset for g in listed)
 
 

@@ -14,8 +14,8 @@ import numpy as np
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.read_policy import UpperBound
 from seglake.kafka_log.replica import PartitionKey, Replica
-from seglake.log_tables.coverage import Coverage, with_known_id
 from seglake.log_tables.current_gaps import GapPiece, gap_pieces
+from seglake.log_tables.partition_ledger import PartitionLedger
 from seglake.pipelines.segment_ingest.repair.refill import expected_refill
 from seglake.pipelines.segment_ingest.repair.repair_state import RepairState
 from seglake.pipelines.segment_ingest.run_context import RunContext
@@ -54,31 +54,31 @@ def left_in_copies(
         own: folders of copies that this run ingested from.
         unmoved: partitions whose copies are listed as an earlier run saw them.
     """
-    coverage = state.coverage
-    seen = {coverage.joined_key(key) for key in unmoved}
+    ledger = state.ledger
+    seen = {ledger.joined_key(key) for key in unmoved}
     by_key: dict[PartitionKey, list[Replica]] = {}
     for replica in replicas:
-        key = coverage.joined_key(with_known_id(replica, coverage).key)
-        if replica.segments and not replica.is_future and coverage.current_ranges(key):
-            by_key.setdefault(key, []).append(replica)
+        log = ledger.of_copy(replica)
+        if replica.segments and not replica.is_future and log.current:
+            by_key.setdefault(log.key, []).append(replica)
     by_key = {key: of for key, of in by_key.items() if len(of) > 1 or key not in seen}
     has_compacted = any(cause == GapCause.COMPACTED for cause in _causes(state))
-    pieces = gap_pieces(state.gap_rows, coverage) if by_key and has_compacted else {}
+    pieces = gap_pieces(state.gap_rows, ledger) if by_key and has_compacted else {}
     offsets = {key: _dirty_offsets(of, pieces.get(key, ())) for key, of in by_key.items()}
     older = [
         copy
         for key, copies in by_key.items()
         if key not in seen
-        and (_are_older(copies, key, coverage, context) or (len(copies) == 1 and offsets[key]))
+        and (_are_older(copies, ledger.of(key), context) or (len(copies) == 1 and offsets[key]))
         for copy in copies
         if copy.folder not in own
     ]
-    counted = {coverage.joined_key(with_known_id(copy, coverage).key) for copy in older}
-    if not _are_few(older, counted, coverage):
-        older, counted = [], set()
+    logs = {(log := ledger.of_copy(copy)).key: log for copy in older}
+    if not _are_few(older, logs.values()):
+        older, logs = [], {}
     return LeftInCopies(
         records=expected_refill(older, context).expected if older else {},
-        offsets={str(key): count for key, count in offsets.items() if count and key not in counted},
+        offsets={str(key): count for key, count in offsets.items() if count and key not in logs},
     )
 
 
@@ -88,22 +88,19 @@ def _causes(state: RepairState) -> Iterator[Any]:
         yield from some.column(some.schema.get_field_index("cause")).to_pylist()
 
 
-def _are_older(
-    copies: Sequence[Replica], key: PartitionKey, coverage: Coverage, context: RunContext
-) -> bool:
+def _are_older(copies: Sequence[Replica], ledger: PartitionLedger, context: RunContext) -> bool:
     """Return whether all copies end below the lake, so that none is a live replica."""
     if context.settings.read.upper_bound is UpperBound.LOG_END:
         return False  # the end of a log is not known from its listing
     marks = [copy.checkpoints.high_watermark for copy in copies]
     known = [mark for mark in marks if mark is not None]
-    return len(known) == len(marks) and max(known) < coverage.current_ranges(key)[-1][1]
+    return len(known) == len(marks) and max(known) < ledger.current[-1][1]
 
 
-def _are_few(copies: Iterable[Replica], keys: Iterable[PartitionKey], coverage: Coverage) -> bool:
+def _are_few(copies: Iterable[Replica], ledgers: Iterable[PartitionLedger]) -> bool:
     """Return whether the copies, and the lake's rows of their partitions, are quickly read."""
     size_bytes = sum(file.size_bytes for copy in copies for file in copy.segments)
-    ranges = (offsets for key in keys for offsets in coverage.current_ranges(key))
-    lake_offsets = sum(stop - start for start, stop in ranges)
+    lake_offsets = sum(stop - start for ledger in ledgers for start, stop in ledger.current)
     return size_bytes <= _MOST_COUNTED_BYTES and lake_offsets <= _MOST_LAKE_OFFSETS
 
 

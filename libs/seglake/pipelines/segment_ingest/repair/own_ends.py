@@ -13,13 +13,12 @@ from seglake.kafka_log.offset_ranges import subtracted
 from seglake.kafka_log.segment_survey import DataSpan
 from seglake.kafka_log.transactions.missing_markers import KnownLog, MissingMarkers
 from seglake.kafka_log.transactions.transaction_outcomes import Transactions, transactions_of
-from seglake.log_tables.coverage import Coverage
+from seglake.log_tables.partition_ledger import PartitionLedger
 from seglake.pipelines.segment_ingest.planning.replica_survey import survey_logs
+from seglake.pipelines.segment_ingest.planning.surveyed_partition import ListedPartition
 from seglake.pipelines.segment_ingest.repair.repair_plan import CandidateReplica
 from seglake.pipelines.segment_ingest.run_context import ScanContext
 from seglake.segment_codec.transactions import Marker, Markers
-
-_NOTHING = Coverage([])  # as if nothing of a copy was ingested
 
 
 def with_own_ends(
@@ -72,7 +71,9 @@ def _surveyed(
     """Survey the copies, each alone; None for one that cannot be read."""
     if not candidates:
         return []
-    logs = [(replace(candidate.copy.replica, key=log.key),) for candidate in candidates]
+    copies = [replace(candidate.copy.replica, key=log.key) for candidate in candidates]
+    # As if nothing of a copy was ingested.
+    logs = [ListedPartition((copy,), PartitionLedger(log.key)) for copy in copies]
     return [
         None
         if found.unread_reason is not None
@@ -81,7 +82,7 @@ def _surveyed(
             found.surveys,
             min(candidate.copy.stop_offset, log.covered_offset),
         )
-        for candidate, found in zip(candidates, survey_logs(logs, _NOTHING, scan), strict=True)
+        for candidate, found in zip(candidates, survey_logs(logs, scan), strict=True)
     ]
 
 

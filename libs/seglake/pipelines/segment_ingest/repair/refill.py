@@ -16,14 +16,15 @@ from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.kafka_log.unread_segments import described, spans
 from seglake.lake.tables import GAPS
 from seglake.log_tables.batch_lookup import IngestedBatches
-from seglake.log_tables.coverage import Coverage, with_known_id
 from seglake.log_tables.current_gaps import GAP_COLUMNS, CurrentGap, standing_gaps
 from seglake.log_tables.lacking_rows import lacking_rows
+from seglake.log_tables.partition_ledger import PartitionLedger
 from seglake.pipelines.progress import show_count
 from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
 from seglake.pipelines.segment_ingest.committing.wave import planned_waves, run_waves
 from seglake.pipelines.segment_ingest.planning.plan import RangePlan
 from seglake.pipelines.segment_ingest.planning.replica_survey import survey_logs
+from seglake.pipelines.segment_ingest.planning.surveyed_partition import ListedPartition
 from seglake.pipelines.segment_ingest.repair.gap_neighbours import is_contradicted
 from seglake.pipelines.segment_ingest.repair.refill_plan import LakeHoles, refill_plans
 from seglake.pipelines.segment_ingest.repair.repair_sources import RepairSource, repair_sources_of
@@ -33,7 +34,6 @@ from seglake.pipelines.segment_ingest.repair.resolutions import identity_of, unr
 from seglake.pipelines.segment_ingest.run_context import RunContext, published
 from seglake.segment_decoding.decode import count_wanted
 
-_NOTHING = Coverage([])  # as if nothing of a copy was ingested
 _MOST_INLINE_BYTES = 64 << 20
 _MOST_COMPARED = 8  # places at which a copy is compared with the lake
 
@@ -125,22 +125,22 @@ class _LakeState:
 
     def __init__(self, topics: Iterable[str], context: RunContext) -> None:
         self.context = context
-        self.generations, self.coverage = published(context, sorted(topics))
+        self.generations, self.ledger = published(context, sorted(topics))
         rows = context.tables.rows(GAPS, context.source_id, GAP_COLUMNS)
-        self._gaps = standing_gaps(rows, self.coverage)
+        self._gaps = standing_gaps(rows, self.ledger)
         self._holes: dict[PartitionKey, LakeHoles] = {}
-        self.taken = IngestedBatches(context.tables, context.source_id, self.coverage)
+        self.taken = IngestedBatches(context.tables, context.source_id, self.ledger)
 
     def sources(
         self, replicas: Iterable[Replica], own: OwnRanges
     ) -> tuple[dict[PartitionKey, list[RepairSource]], tuple[str, ...]]:
         """Find copies that may fill holes, each partition's largest first, and reasons against
         the others."""
-        listed = [with_known_id(replica, self.coverage) for replica in replicas]
-        keys = {self.coverage.joined_key(replica.key) for replica in listed}
+        listed = list(replicas)
+        keys = {self.ledger.of_copy(replica).key for replica in listed}
         spans = {key: [span] for key in keys if (span := self._span(key)) is not None}
         found: dict[PartitionKey, list[RepairSource]] = {}
-        sources = repair_sources_of(listed, spans, self.coverage, self.context.settings)
+        sources = repair_sources_of(listed, spans, self.ledger, self.context.settings)
         for copy in sources.candidates:
             key = copy.gaps[0].key
             if len(self.holes(key, own.get(copy.replica.folder, ())).wanted):
@@ -152,18 +152,18 @@ class _LakeState:
     def holes(self, key: PartitionKey, own: Sequence[OffsetRange]) -> LakeHoles:
         """Return the holes of a partition in the lake, except the copy's own."""
         if key not in self._holes:
-            context = self.context
+            context, log = self.context, self.ledger.of(key)
             self._holes[key] = LakeHoles(
                 self._gaps.get(key, ()),
-                lacking_rows(key, context.tables, context.source_id, self.coverage),
-                self.coverage.current_ranges(key),
+                lacking_rows(log, context.tables, context.source_id),
+                log.current,
             )
         return replace(self._holes[key], own=own)
 
     @cached_property
     def damage(self) -> dict[PartitionKey, Rows]:
         """Return the damage in quarantine by partition, resolved or not, without bytes."""
-        return damage_rows(self.context, self.coverage)
+        return damage_rows(self.context, self.ledger)
 
     def resolutions(self, plans: Iterable[RangePlan]) -> Resolutions:
         """Return the unresolved damage of the partitions to refill, to be resolved."""
@@ -196,9 +196,11 @@ def _planned(copies: Sequence[RepairSource], state: _LakeState, own: OwnRanges) 
         if is_of_other
     }
     same = [copy for copy, is_of_other in zip(copies, is_other, strict=True) if not is_of_other]
-    logs = [(replace(copy.replica, key=copy.gaps[0].key),) for copy in same]
+    copies_of = [replace(copy.replica, key=copy.gaps[0].key) for copy in same]
+    # As if nothing of a copy was ingested.
+    logs = [ListedPartition((copy,), PartitionLedger(copy.key)) for copy in copies_of]
     plans: list[RangePlan] = []
-    for copy, partition in zip(same, survey_logs(logs, _NOTHING, context.scan), strict=True):
+    for copy, partition in zip(same, survey_logs(logs, context.scan), strict=True):
         name = str(partition.key)
         if partition.unread_reason is not None:
             unread[name] = f"{name}: {partition.unread_reason}"
@@ -256,7 +258,7 @@ def _unread_copies(replicas: Iterable[Replica], context: RunContext) -> dict[str
     state = _LakeState({replica.key.topic for replica in listed}, context)
     found: dict[str, list[str]] = {}
     for replica in listed:
-        key = state.coverage.joined_key(with_known_id(replica, state.coverage).key)
+        key = state.ledger.of_copy(replica).key
         compacted = state.compacted(key)
         inside = {of: common(compacted, span) for of, span in spans(replica).items()}
         segments = [segment for segment, ranges in inside.items() if ranges]

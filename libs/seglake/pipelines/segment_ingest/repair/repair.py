@@ -13,7 +13,6 @@ from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.read_policy import UpperBound
 from seglake.kafka_log.replica import PartitionKey, Replica
-from seglake.log_tables.coverage import with_known_id
 from seglake.log_tables.current_gaps import CurrentGap
 from seglake.pipelines.progress import show_count
 from seglake.pipelines.segment_ingest.committing.concurrent_ranges import (
@@ -128,7 +127,7 @@ def repair(
         own_part = _without_refills(state, listed, context)
         # The first round may fill in the marker that ended a transaction.
         gaps = own_part.gaps if rounds else _unasked(own_part, unmoved, context)
-        copies = repair_sources_of(listed, gaps, state.coverage, context.settings)
+        copies = repair_sources_of(listed, gaps, state.ledger, context.settings)
         found = found_repairs(copies.candidates, own_part, context, is_replay=is_replay)
         rounds.append(_fill(found, own_part, context))
         if not rounds[-1].committed and not rounds[-1].lost:
@@ -170,7 +169,7 @@ def expected_repairs(
     listed = list(replicas)
     state = _without_refills(repair_state(context, topics, listed), listed, context)
     gaps = _unasked(state, unmoved, context)
-    copies = repair_sources_of(listed, gaps, state.coverage, context.settings)
+    copies = repair_sources_of(listed, gaps, state.ledger, context.settings)
     with nullcontext(()) if kept is None else kept(state) as more:
         both = [*copies.candidates, *more]
         found = found_repairs(both, state, context, is_replay=kept is not None)
@@ -187,7 +186,7 @@ def _unasked(
     """Return the gaps, without undecided transactions of partitions with unchanged copies."""
     if context.settings.takes_undecided:
         return state.gaps
-    asked = {state.coverage.joined_key(key) for key in unmoved}
+    asked = {state.ledger.joined_key(key) for key in unmoved}
     gaps = {
         key: [gap for gap in of_key if key not in asked or gap.cause is not GapCause.UNDECIDED]
         for key, of_key in state.gaps.items()
@@ -206,7 +205,7 @@ def _without_refills(
     if not read.older_copies:
         return state
     unbounded = {
-        state.coverage.joined_key(with_known_id(replica, state.coverage).key)
+        state.ledger.of_copy(replica).key
         for replica in replicas
         if replica.checkpoints.high_watermark is None and read.upper_bound is not UpperBound.LOG_END
     }
@@ -280,5 +279,5 @@ def _contradicted(results: Iterable[RangeResult], context: RunContext) -> list[s
     found = []
     for key, ranges in repaired.items():
         holes = [(gap.start_offset, gap.next_offset) for gap in state.gaps.get(key, ())]
-        found += settled_otherwise(key, ranges, holes, state.coverage, context)
+        found += settled_otherwise(state.ledger.of(key), ranges, holes, context)
     return found

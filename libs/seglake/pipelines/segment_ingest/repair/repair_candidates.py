@@ -81,7 +81,7 @@ def found_repairs(
     """
     requests = [_request(copy, state, context, is_replay=is_replay) for copy in copies]
     found = _searched(requests, context)
-    taken = IngestedBatches(context.tables, context.source_id, state.coverage)
+    taken = IngestedBatches(context.tables, context.source_id, state.ledger)
     notes: list[str] = []
     candidates: dict[PartitionKey, list[CandidateReplica]] = {}
     unread: dict[str, str] = {}
@@ -116,7 +116,7 @@ def _candidate(
             f"{copy.gaps[0].key}: {show_count(len(other), 'gap')} not filled from "
             f"{copy.replica.folder}, which has other batches beside it than the lake"
         )
-    gaps = state.gaps[copy.gaps[0].key]
+    log, gaps = state.ledger.of(copy.gaps[0].key), state.gaps[copy.gaps[0].key]
     inside = [
         region_of(row) for row in state.damage.get(copy.gaps[0].key, []) if is_inside_batch(row)
     ]
@@ -125,8 +125,7 @@ def _candidate(
         wanted = copy.wanted[span.gap_index]
         is_inside = any(start < wanted[1] and wanted[0] < stop for start, stop in inside)
         return span.gap_index not in other and all(
-            goes_on(crossing, gaps, taken, state.coverage, is_inside=is_inside)
-            for crossing in span.crossings
+            goes_on(crossing, gaps, taken, log, is_inside=is_inside) for crossing in span.crossings
         )
 
     return CandidateReplica(copy, tuple(filter(is_offered, spans)))
@@ -187,9 +186,9 @@ def _planned(
     cleaned = _cleaned(candidates, state)
     for key, of_key in candidates.items():
         has_events = _has_transactions(of_key)
-        markers = lake_markers(key, state.coverage, context) if has_events else []
-        covered = state.coverage.current_ranges(key)
-        log = known_log(of_key, state.gaps[key], markers, covered, cleaned.get(key, ()))
+        ledger = state.ledger.of(key)
+        markers = lake_markers(ledger, context) if has_events else []
+        log = known_log(of_key, state.gaps[key], markers, ledger.current, cleaned.get(key, ()))
         lost = MissingMarkers()
         if log.waiting:
             copies = [candidate.copy for candidate in of_key if candidate.spans]
@@ -224,7 +223,7 @@ def _cleaned(
     It may have removed their end markers from the log that the lake has; a copy may be older.
     """
     keys = {key for key, of_key in candidates.items() if _has_transactions(of_key)}
-    pieces = gap_pieces(state.gap_rows, state.coverage) if keys else {}
+    pieces = gap_pieces(state.gap_rows, state.ledger) if keys else {}
     return {
         key: [
             offsets

@@ -8,8 +8,9 @@ from seglake.kafka_log.leader_epochs import OPEN_END, LeaderEpochs, leader_epoch
 from seglake.kafka_log.offset_ranges import OffsetRange, common
 from seglake.kafka_log.read_policy import UpperBound
 from seglake.kafka_log.replica import PartitionKey, Replica, SegmentFile
-from seglake.log_tables.coverage import Coverage, with_known_id
 from seglake.log_tables.current_gaps import CurrentGap
+from seglake.log_tables.partition_ledger import PartitionLedger
+from seglake.log_tables.source_ledger import SourceLedger
 from seglake.pipelines.settings.settings import Settings
 
 
@@ -42,20 +43,20 @@ class RepairSources(NamedTuple):
 def repair_sources_of(
     replicas: Iterable[Replica],
     gaps: Mapping[PartitionKey, Sequence[CurrentGap]],
-    coverage: Coverage,
+    ledger: SourceLedger,
     settings: Settings,
 ) -> RepairSources:
     """Find the copies that may have something of the gaps."""
     by_key: dict[PartitionKey, list[Replica]] = {}
     for replica in replicas:
-        key = coverage.joined_key(with_known_id(replica, coverage).key)
+        key = ledger.of_copy(replica).key
         if key in gaps and replica.segments and not replica.is_future:
             by_key.setdefault(key, []).append(replica)
     notes: list[str] = []
     found = [
         copy
         for key, own in by_key.items()
-        for copy in _copies(own, gaps[key], coverage, settings, notes)
+        for copy in _copies(own, gaps[key], ledger.of(key), settings, notes)
     ]
     return RepairSources(tuple(found), tuple(notes))
 
@@ -63,7 +64,7 @@ def repair_sources_of(
 def _copies(
     replicas: Sequence[Replica],
     gaps: Sequence[CurrentGap],
-    coverage: Coverage,
+    ledger: PartitionLedger,
     settings: Settings,
     notes: list[str],
 ) -> list[RepairSource]:
@@ -71,16 +72,15 @@ def _copies(
         (leader_epochs_of(replica.epochs) for replica in replicas),
         key=lambda epochs: epochs.last_epoch,
     )
-    key = gaps[0].key
     # In the longest of the logs, whose ends nobody looked for yet.
     surely_there = max(replica.segments[-1].base_offset for replica in replicas)
     same_until = min(
-        coverage.same_log_until(key, best, surely_there),
-        coverage.won_from(key, best.last_epoch),
+        ledger.same_log_until(best, surely_there),
+        ledger.won_from(best.last_epoch),
     )
     if any(same_until < gap.next_offset for gap in gaps):
         notes.append(
-            f"{key}: gaps from offset {same_until} on are not filled from these replicas, "
+            f"{ledger.key}: gaps from offset {same_until} on are not filled from these replicas, "
             "whose leader epochs are not those of what was ingested"
         )
     high_watermark = _high_watermark(replicas, best, settings)

@@ -9,13 +9,13 @@ import pyarrow as pa
 
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.lake.tables import GAPS, QUARANTINE
-from seglake.log_tables.coverage import Coverage
 from seglake.log_tables.current_gaps import (
     GAP_COLUMNS,
     CurrentGap,
     fillable_gaps,
     not_compacted,
 )
+from seglake.log_tables.source_ledger import SourceLedger
 from seglake.pipelines.segment_ingest.repair.resolutions import (
     QUARANTINE_COLUMNS,
     region_of,
@@ -38,7 +38,7 @@ class RepairState:
     """
 
     generations: dict[str, int]
-    coverage: Coverage
+    ledger: SourceLedger
     gaps: Mapping[PartitionKey, Sequence[CurrentGap]]
     damage: Mapping[PartitionKey, Rows]
     gap_rows: pa.Table
@@ -65,27 +65,27 @@ def repair_state(
         replicas: a topic whose id the lake does not know takes the one that these name.
     """
     wanted = set(topics)
-    generations, coverage = published(context, sorted(wanted))
+    generations, ledger = published(context, sorted(wanted))
     for topic, topic_id in _only_ids(replicas).items():
-        coverage.adopt(topic, topic_id)
+        ledger.adopt(topic, topic_id)
     gap_rows = context.tables.rows(GAPS, context.source_id, GAP_COLUMNS)
     rows = not_compacted(gap_rows)
-    gaps = fillable_gaps((row for row in rows if row["topic"] in wanted), coverage)
+    gaps = fillable_gaps((row for row in rows if row["topic"] in wanted), ledger)
     damage: Mapping[PartitionKey, Rows] = {}
     if gaps:
-        rows_of = damage_rows(context, coverage)
+        rows_of = damage_rows(context, ledger)
         damage = {key: found for key in gaps if (found := unresolved(rows_of.get(key, ())))}
-    return RepairState(generations, coverage, gaps, damage, gap_rows)
+    return RepairState(generations, ledger, gaps, damage, gap_rows)
 
 
-def damage_rows(context: RunContext, coverage: Coverage) -> dict[PartitionKey, Rows]:
+def damage_rows(context: RunContext, ledger: SourceLedger) -> dict[PartitionKey, Rows]:
     """Read the rows of `quarantine` by partition, without bytes, and without those of a log that
     lost an election there."""
     found: dict[PartitionKey, Rows] = {}
     for row in context.tables.rows(QUARANTINE, context.source_id, QUARANTINE_COLUMNS).to_pylist():
-        key, start = coverage.key_of(row, row["topic"]), region_of(row)[0]
-        if start < coverage.counts_until(key, start, row["generation"]):
-            found.setdefault(key, []).append({**row, "topic_id": key.topic_id})
+        log, start = ledger.of_row(row), region_of(row)[0]
+        if start < log.counts_until(start, row["generation"]):
+            found.setdefault(log.key, []).append({**row, "topic_id": log.key.topic_id})
     return found
 
 

@@ -21,8 +21,9 @@ from seglake.lake.guarded_append import append_lacking
 from seglake.lake.parquet_files import DataFile
 from seglake.lake.parquet_rows import distinct_rows, plain_texts, read_rows
 from seglake.lake.tables import QUARANTINE, SALVAGED_RECORDS
-from seglake.log_tables.coverage import Coverage
+from seglake.log_tables.partition_ledger import PartitionLedger
 from seglake.log_tables.salvaged_rows import DamagedBatch
+from seglake.log_tables.source_ledger import SourceLedger
 from seglake.pipelines.losing_tails import TailKind
 from seglake.pipelines.segment_ingest.repair.resolutions import region_of, unresolved
 from seglake.pipelines.segment_ingest.repair.salvaged import Salvaged
@@ -75,14 +76,14 @@ def salvage(context: RunContext) -> Salvaged:
     if not context.settings.salvages or not context.tables.exists():
         return Salvaged()
     context.reporter.step("looking for batches to salvage")
-    _, coverage = published(context, [])
-    found = _found(context, coverage)
+    _, ledger = published(context, [])
+    found = _found(context, ledger)
     if context.is_dry_run:
-        return _planned(found, coverage, context)
+        return _planned(found, ledger, context)
     reports: list[SalvageReport] = []
 
     def files(handle: Handle) -> list[DataFile]:
-        tasks = _tasks(found, _salvaged_batches(context, coverage, handle), context)
+        tasks = _tasks(found, _salvaged_batches(context, ledger, handle), context)
         if tasks:
             context.require_writable()
         reports[:] = context.reporter.run_tasks(
@@ -112,25 +113,25 @@ def salvage(context: RunContext) -> Salvaged:
     return salvaged
 
 
-def _planned(found: _Found, coverage: Coverage, context: RunContext) -> Salvaged:
+def _planned(found: _Found, ledger: SourceLedger, context: RunContext) -> Salvaged:
     """Count the batches to decode, for a dry run: enabled ones that the table lacks."""
     there: Container[Identity] = ()
     if context.tables.has(SALVAGED_RECORDS):
         newest = context.tables.newest(SALVAGED_RECORDS)
-        there = _salvaged_batches(context, coverage, newest)
+        there = _salvaged_batches(context, ledger, newest)
     tasks = _tasks(found, there, context)
     names = Counter(str(batch.key) for task in tasks for batch in task.batches.values())
     return Salvaged(cut_batches=found.cut_batches, planned_batches=names)
 
 
-def _found(context: RunContext, coverage: Coverage) -> _Found:
+def _found(context: RunContext, ledger: SourceLedger) -> _Found:
     """Find the unresolved batches in quarantine to salvage, of the selected topics."""
     by_file: dict[str, dict[BatchPlace, _Wanted]] = {}
     whole: set[BatchPlace] = set()
     cut: set[BatchPlace] = set()
-    for key, of_key in _quarantined(context, coverage).items():
+    for key, of_key in _quarantined(context, ledger).items():
         wanted = [
-            *(_standing(key, of_key, coverage) if context.settings.read.salvage else ()),
+            *(_standing(of_key, ledger.of(key)) if context.settings.read.salvage else ()),
             *(_lost(of_key) if context.settings.takes_losing_tails else ()),
         ]
         for found in sorted(wanted, key=itemgetter("generation")):
@@ -148,7 +149,7 @@ def _found(context: RunContext, coverage: Coverage) -> _Found:
     return _Found(by_file, len(cut))
 
 
-def _quarantined(context: RunContext, coverage: Coverage) -> dict[PartitionKey, list[Row]]:
+def _quarantined(context: RunContext, ledger: SourceLedger) -> dict[PartitionKey, list[Row]]:
     """Return the rows of quarantine of the selected topics, each with the path of its file."""
     settings, takes_topic = context.settings, context.settings.select.takes_topic
     codes = {
@@ -160,7 +161,7 @@ def _quarantined(context: RunContext, coverage: Coverage) -> dict[PartitionKey, 
         for table in read_rows(context.storage, path, _QUARANTINE_COLUMNS):
             for row in _of_codes(table, codes).to_pylist():
                 if row["source_id"] == context.source_id and takes_topic(row["topic"]):
-                    key = coverage.key_of(row, row["topic"])
+                    key = ledger.key_of(row)
                     rows.setdefault(key, []).append({**row, "path": path})
     return rows
 
@@ -174,11 +175,11 @@ def _of_codes(rows: pa.Table, codes: Iterable[DefectCode]) -> pa.Table:
     return plain.filter(pc.or_(wanted, pc.is_valid(plain.column("resolution"))))
 
 
-def _standing(key: PartitionKey, rows: Iterable[Row], coverage: Coverage) -> Iterator[Row]:
+def _standing(rows: Iterable[Row], ledger: PartitionLedger) -> Iterator[Row]:
     """Yield the damage that neither a repair nor an election has resolved."""
     for row in unresolved(rows):
         start = region_of(row)[0]
-        is_current = start < coverage.counts_until(key, start, row["generation"])
+        is_current = start < ledger.counts_until(start, row["generation"])
         if row["defect_code"] in _WRONG_CHECKSUMS and is_current:
             yield row
 
@@ -232,11 +233,11 @@ def _identity(key: PartitionKey, row: Row) -> Identity:
     return (*(row[name] for name in PLACE_COLUMNS), row["generation"])
 
 
-def _salvaged_batches(context: RunContext, coverage: Coverage, handle: Handle) -> set[Identity]:
+def _salvaged_batches(context: RunContext, ledger: SourceLedger, handle: Handle) -> set[Identity]:
     """Return the identities of the batches that a version of the table has."""
     columns = [*PLACE_COLUMNS, "topic_id", "defect_code", "generation"]
     return {
-        _identity(coverage.key_of(batch, batch["topic"]), batch)
+        _identity(ledger.key_of(batch), batch)
         for path in context.tables.file_paths(SALVAGED_RECORDS, handle=handle)
         for rows in read_rows(context.storage, path, columns)
         for batch in distinct_rows(rows, columns)

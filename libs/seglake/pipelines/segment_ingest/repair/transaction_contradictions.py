@@ -14,7 +14,7 @@ from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
 from seglake.kafka_log.replica import PartitionKey
 from seglake.lake.parquet_rows import Within, read_rows
 from seglake.lake.tables import BATCHES, GAPS
-from seglake.log_tables.coverage import Coverage
+from seglake.log_tables.partition_ledger import PartitionLedger
 from seglake.pipelines.segment_ingest.run_context import RunContext
 from seglake.segment_codec.control_record import ControlType
 from seglake.segment_codec.transactions import Marker, Markers, TransactionState
@@ -36,9 +36,9 @@ class _Transaction(NamedTuple):
     state: str
 
 
-def lake_markers(key: PartitionKey, coverage: Coverage, context: RunContext) -> list[Marker]:
+def lake_markers(ledger: PartitionLedger, context: RunContext) -> list[Marker]:
     """The ends of transactions that the lake knows of a partition; batches are not held."""
-    rows = _rows(key, coverage, context, _MARKER_COLUMNS, "control_type", _ENDS)
+    rows = _rows(ledger, context, _MARKER_COLUMNS, "control_type", _ENDS)
     return [
         Marker(row["base_offset"], row["producer_id"], row["control_type"] == ControlType.COMMIT)
         for row in rows
@@ -46,10 +46,9 @@ def lake_markers(key: PartitionKey, coverage: Coverage, context: RunContext) -> 
 
 
 def settled_otherwise(
-    key: PartitionKey,
+    ledger: PartitionLedger,
     repaired: Sequence[OffsetRange],
     holes: Sequence[OffsetRange],
-    coverage: Coverage,
     context: RunContext,
 ) -> list[str]:
     """The transactions that earlier runs took as something else than their markers say, in words.
@@ -59,14 +58,14 @@ def settled_otherwise(
         holes: offsets that are still not there for another reason than the cleaner. What is in
             front of one may have ended in it, and so in what the cleaner took.
     """
-    known = lake_markers(key, coverage, context)
+    known = lake_markers(ledger, context)
     if not known:
         return []
     markers = Markers(known)
-    cleaned = _cleaned(key, coverage, context)
-    unknown = merged([*holes, *cleaned, *_not_covered(key, coverage)])
+    cleaned = _cleaned(ledger, context)
+    unknown = merged([*holes, *cleaned, *_not_covered(ledger.current)])
     found: dict[_Transaction, list[int]] = {}
-    for row in _rows(key, coverage, context, _DATA_COLUMNS, "transaction_state", _SETTLED):
+    for row in _rows(ledger, context, _DATA_COLUMNS, "transaction_state", _SETTLED):
         marker = markers.next_marker(row["producer_id"], row["base_offset"])
         if marker is None or row["transaction_state"] == marker.state:
             continue
@@ -76,7 +75,8 @@ def settled_otherwise(
             transaction = _Transaction(marker, row["transaction_state"])
             found.setdefault(transaction, []).append(row["base_offset"])
     return [
-        _said(key, *transaction, min(offsets)) for transaction, offsets in sorted(found.items())
+        _said(ledger.key, *transaction, min(offsets))
+        for transaction, offsets in sorted(found.items())
     ]
 
 
@@ -88,25 +88,23 @@ def _said(key: PartitionKey, marker: Marker, state: str, first_offset: int) -> s
     )
 
 
-def _not_covered(key: PartitionKey, coverage: Coverage) -> list[OffsetRange]:
-    """What lies between the ranges that were taken."""
-    ranges = coverage.current_ranges(key)
+def _not_covered(ranges: Sequence[OffsetRange]) -> list[OffsetRange]:
+    """Return the offsets between ranges."""
     return subtracted((ranges[0][0], ranges[-1][1]), ranges) if ranges else []
 
 
-def _cleaned(key: PartitionKey, coverage: Coverage, context: RunContext) -> list[OffsetRange]:
+def _cleaned(ledger: PartitionLedger, context: RunContext) -> list[OffsetRange]:
     """The gaps of a partition that the cleaner made."""
     rows = context.tables.rows(GAPS, context.source_id, _GAP_COLUMNS).to_pylist()
     return [
         (row["start_offset"], row["next_offset"])
         for row in rows
-        if row["cause"] == GapCause.COMPACTED and coverage.key_of(row, row["topic"]) == key
+        if row["cause"] == GapCause.COMPACTED and ledger.owns(row)
     ]
 
 
 def _rows(
-    key: PartitionKey,
-    coverage: Coverage,
+    ledger: PartitionLedger,
     context: RunContext,
     columns: Sequence[str],
     column: str,
@@ -115,14 +113,13 @@ def _rows(
     """The rows of `batches` of a partition that have one of some texts in a column."""
     import pyarrow.compute as pc  # 0.05 s, which a run with nothing new need not wait
 
-    tables = context.tables
+    tables, key = context.tables, ledger.key
     only = [Within("partition", key.partition, key.partition)]
     wanted = pa.array([str(value) for value in values])
     for path in tables.file_paths(BATCHES, topic=key.topic):
         for rows in read_rows(tables.storage, path, columns, only):
             texts = rows.column(column).cast(pa.string())
             for row in rows.filter(pc.is_in(texts, value_set=wanted)).to_pylist():
-                is_current = coverage.is_current(key, row["base_offset"], row["generation"])
-                is_of_log = row["source_id"] == context.source_id and is_current
-                if is_of_log and coverage.key_of(row, key.topic) == key:
+                is_current = ledger.is_current(row["base_offset"], row["generation"])
+                if row["source_id"] == context.source_id and is_current and ledger.owns(row):
                     yield row

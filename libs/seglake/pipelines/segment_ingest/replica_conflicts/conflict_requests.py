@@ -5,11 +5,12 @@ from typing import Any
 
 from seglake.kafka_log.leader_epochs import OPEN_END
 from seglake.kafka_log.offset_ranges import OffsetRange, common
-from seglake.kafka_log.replica import PartitionKey, Replica
-from seglake.kafka_log.replica_selection import PartitionChoice, sound_end
+from seglake.kafka_log.replica import Replica
+from seglake.kafka_log.replica_selection import sound_end
 from seglake.lake.tables import BATCHES
 from seglake.log_dirs.batch_walk import BatchHead
-from seglake.log_tables.coverage import Coverage
+from seglake.log_tables.partition_ledger import PartitionLedger
+from seglake.log_tables.source_ledger import SourceLedger
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.segment_ingest.replica_conflicts.duplicate_logs import DuplicateLog
 from seglake.pipelines.segment_ingest.replica_conflicts.listed_copies import ListedCopy
@@ -47,20 +48,20 @@ def replica_requests(
 
 
 def tail_requests(
-    partition: SurveyedPartition, coverage: Coverage, context: RunContext, *, has_lost: bool
+    partition: SurveyedPartition, context: RunContext, *, has_lost: bool
 ) -> Iterator[CompareRequest]:
     """Yield requests for losing copies above all offsets that the tables have or will get.
 
     Args:
         has_lost: the chosen copy lost an election to the log in the tables.
     """
-    key, choice = partition.key, partition.choice
+    ledger, choice = partition.ledger, partition.choice
     copies = [(other.replica, other.divergence_offset) for other in choice.other_replicas]
     ends = [other.log_end_offset for other in choice.other_replicas]
-    start = max((stop for _, stop in coverage.current_ranges(key)), default=0)
+    start = max((stop for _, stop in ledger.current), default=0)
     if has_lost:
         end = sound_end(choice.surveys)
-        lost_from = coverage.same_log_until(key, choice.leader_epochs.without_end, end)
+        lost_from = ledger.same_log_until(choice.leader_epochs.without_end, end)
         copies, ends = [(choice.chosen, lost_from), *copies], [end, *ends]
     else:
         start = max(start, partition.bounds.log_end_offset)
@@ -78,13 +79,11 @@ def tail_requests(
             before += (ListedCopy(copy, divergence),)
 
 
-def lake_requests(
-    choice: PartitionChoice, coverage: Coverage, context: RunContext
-) -> Iterator[CompareRequest]:
+def lake_requests(partition: SurveyedPartition, context: RunContext) -> Iterator[CompareRequest]:
     """Yield requests of the lake against each copy, from the first different leader epoch on."""
-    key, end = choice.chosen.key, sound_end(choice.surveys)
-    # Also where the log ends below what was taken, its last epoch tells who won.
-    agreed = coverage.same_log_until(key, choice.leader_epochs.without_end, end)
+    ledger, choice, end = partition.ledger, partition.choice, partition.sound_end
+    # Even if the log ends below the ingested offsets, its last epoch tells who won.
+    agreed = ledger.same_log_until(choice.leader_epochs.without_end, end)
     copies = [(choice.chosen, agreed, end, OPEN_END)]
     copies += [
         (other.replica, other.divergence_offset, other.log_end_offset, other.divergence_offset)
@@ -92,10 +91,10 @@ def lake_requests(
     ]
     before: tuple[ListedCopy, ...] = ()
     for copy, first, copy_end, divergence in copies:
-        for offsets in common(coverage.current_ranges(key), (first, copy_end)):
+        for offsets in common(ledger.current, (first, copy_end)):
             yield CompareRequest(
                 storage=context.storage,
-                ours=_lake_batches(key, offsets, coverage, context),
+                ours=_lake_batches(ledger, offsets, context),
                 theirs=copy,
                 offsets=offsets,
                 divergence_offset=divergence,
@@ -107,7 +106,7 @@ def lake_requests(
 def duplicate_requests(
     duplicates: Iterable[DuplicateLog],
     of_lake: Iterable[Replica],
-    coverage: Coverage,
+    ledger: SourceLedger,
     context: RunContext,
 ) -> Iterator[CompareRequest]:
     """Yield requests of a broker's second logs, whole, against the first ones.
@@ -119,7 +118,7 @@ def duplicate_requests(
         (found.kept, found.other) for found in duplicates if not found.is_same_log
     ]
     sides += [
-        (_lake_batches(copy.key, (0, OFFSET_MAX), coverage, context), copy) for copy in of_lake
+        (_lake_batches(ledger.of(copy.key), (0, OFFSET_MAX), context), copy) for copy in of_lake
     ]
     for ours, theirs in sides:
         yield CompareRequest(
@@ -133,9 +132,8 @@ def duplicate_requests(
 
 
 def batches_of(
-    key: PartitionKey,
+    ledger: PartitionLedger,
     columns: Sequence[str],
-    coverage: Coverage,
     context: RunContext,
     *,
     pruned_by: Sequence[tuple[str, str, int]] = (),
@@ -149,24 +147,23 @@ def batches_of(
         BATCHES,
         context.source_id,
         columns,
-        topic=key.topic,
-        pruned_by=[("partition", "=", key.partition), *pruned_by],
+        topic=ledger.key.topic,
+        pruned_by=[("partition", "=", ledger.key.partition), *pruned_by],
     ).to_pylist()
     return [
         row
         for row in rows
-        if coverage.key_of(row, key.topic) == key
-        and coverage.is_current(key, row["base_offset"], row["generation"])
+        if ledger.owns(row) and ledger.is_current(row["base_offset"], row["generation"])
     ]
 
 
 def _lake_batches(
-    key: PartitionKey, offsets: OffsetRange, coverage: Coverage, context: RunContext
+    ledger: PartitionLedger, offsets: OffsetRange, context: RunContext
 ) -> tuple[BatchHead, ...]:
     """Return the lake's batches of magic 2 in a range; older formats have no leader epoch."""
     start, stop = offsets
     inside = [("base_offset", "<", stop), ("last_offset", ">=", start)]
-    rows = batches_of(key, _BATCH_COLUMNS, coverage, context, pruned_by=inside)
+    rows = batches_of(ledger, _BATCH_COLUMNS, context, pruned_by=inside)
     heads = [
         BatchHead(
             first_offset=row["base_offset"],

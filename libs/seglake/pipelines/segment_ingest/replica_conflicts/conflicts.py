@@ -17,8 +17,8 @@ from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.lake.parquet_files import DataFile
 from seglake.lake.tables import QUARANTINE
 from seglake.log_dirs.batch_walk import BatchHead
-from seglake.log_tables.coverage import Coverage
 from seglake.log_tables.quarantine_rows import most_raw_bytes
+from seglake.log_tables.source_ledger import SourceLedger
 from seglake.pipelines.segment_ingest.committing.election_rows import SupersededRange, ledger_files
 from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
 from seglake.pipelines.segment_ingest.committing.wave import commit_files
@@ -90,22 +90,15 @@ def clashes_with_replicas(
     return _clashes(asked, context)
 
 
-def clashes_with_lake(
-    partitions: Iterable[SurveyedPartition], coverage: Coverage, context: RunContext
-) -> list[Clash]:
+def clashes_with_lake(partitions: Iterable[SurveyedPartition], context: RunContext) -> list[Clash]:
     """Compare copies with the batches of earlier runs, if their leader epochs differ."""
-    asked = [
-        request
-        for partition in partitions
-        for request in lake_requests(partition.choice, coverage, context)
-    ]
+    asked = [request for partition in partitions for request in lake_requests(partition, context)]
     return _clashes(asked, context)
 
 
 def clashes_above(
     partitions: Iterable[SurveyedPartition],
     lost: Container[PartitionKey],
-    coverage: Coverage,
     context: RunContext,
 ) -> list[Clash]:
     """Find batches that only losing copies have, above the end of a log that will not grow.
@@ -120,7 +113,7 @@ def clashes_above(
         request
         for partition in partitions
         if partition.unread_reason is None
-        for request in tail_requests(partition, coverage, context, has_lost=partition.key in lost)
+        for request in tail_requests(partition, context, has_lost=partition.key in lost)
     ]
     return _clashes(asked, context)
 
@@ -128,11 +121,11 @@ def clashes_above(
 def clashes_of_duplicates(
     duplicates: Iterable[DuplicateLog],
     of_lake: Iterable[Replica],
-    coverage: Coverage,
+    ledger: SourceLedger,
     context: RunContext,
 ) -> list[Clash]:
     """Compare second logs of brokers with the first ones; see `duplicate_requests`."""
-    return _clashes(list(duplicate_requests(duplicates, of_lake, coverage, context)), context)
+    return _clashes(list(duplicate_requests(duplicates, of_lake, ledger, context)), context)
 
 
 class ConflictRows:

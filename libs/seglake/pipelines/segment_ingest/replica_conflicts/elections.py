@@ -11,8 +11,8 @@ from seglake.kafka_log.leader_epochs import OPEN_END, LeaderEpochs, leader_epoch
 from seglake.kafka_log.offset_ranges import OffsetRange, common
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.lake.tables import GAPS
-from seglake.log_tables.coverage import Coverage
 from seglake.log_tables.current_gaps import GAP_COLUMNS
+from seglake.log_tables.partition_ledger import PartitionLedger
 from seglake.pipelines.segment_ingest.committing.election_rows import SupersededRange
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.segment_ingest.replica_conflicts.conflict_requests import Rows, batches_of
@@ -31,7 +31,6 @@ _BATCH_COLUMNS = (
 def lost_elections(
     partitions: Iterable[SurveyedPartition],
     clashes: Iterable[Clash],
-    coverage: Coverage,
     context: RunContext,
 ) -> list[SupersededRange]:
     """What the chosen replicas have won from the lake.
@@ -43,9 +42,9 @@ def lost_elections(
     found: list[SupersededRange] = []
     for partition in partitions:
         epochs = partition.choice.leader_epochs.without_end
-        winner = _winner(partition.replica, listed) or _leader(partition.key, epochs, coverage)
+        winner = _winner(partition.replica, listed) or _leader(partition.ledger, epochs)
         if winner is not None:
-            found += _lost_ranges(partition, winner, coverage, context)
+            found += _lost_ranges(partition, winner, context)
     return found
 
 
@@ -62,30 +61,30 @@ def _winner(replica: Replica, clashes: Iterable[Clash]) -> Winner | None:
     return last._replace(first_offset=min(winner.first_offset for winner in found))
 
 
-def _leader(key: PartitionKey, leader_epochs: LeaderEpochs, coverage: Coverage) -> Winner | None:
+def _leader(ledger: PartitionLedger, leader_epochs: LeaderEpochs) -> Winner | None:
     """A leader that begins below rows of an older one, and has written nothing there so far."""
-    offset = coverage.lost_from(key, leader_epochs)
-    if offset == OPEN_END or not common(coverage.current_ranges(key), (offset, OPEN_END)):
+    offset = ledger.lost_from(leader_epochs)
+    if offset == OPEN_END or not common(ledger.current, (offset, OPEN_END)):
         return None
     return Winner(offset, leader_epochs.last_epoch, None)
 
 
 def _lost_ranges(
-    partition: SurveyedPartition, winner: Winner, coverage: Coverage, context: RunContext
+    partition: SurveyedPartition, winner: Winner, context: RunContext
 ) -> list[SupersededRange]:
-    key, leader_epochs = partition.key, partition.choice.leader_epochs
-    batches = current_batches(key, coverage, context)
+    ledger, leader_epochs = partition.ledger, partition.choice.leader_epochs
+    batches = current_batches(ledger, context)
     divergence = leader_epochs.divergence_offset(leader_epochs_of((), seen=_epochs(batches)))
     parted = min(divergence, winner.first_offset)
     start = min([parted, *_open_transactions(batches, parted)])
     # Below its log start the winner has no epochs and no batches any more: nothing is known there.
     start = max(start, partition.bounds.log_start_offset)
-    spans = spans_of(key, batches, coverage, context)
+    spans = spans_of(ledger, batches, context)
     # A row is superseded whole: where the logs part inside a gap, all of it is taken anew.
     start = min([first for first, stop in spans if first < start < stop], default=start)
     stop = _own_from(batches, start, winner, leader_epochs)
-    ranges = common(coverage.current_ranges(key), (start, stop))
-    return [superseded(key, offsets, batches, winner) for offsets in ranges]
+    ranges = common(ledger.current, (start, stop))
+    return [superseded(partition.key, offsets, batches, winner) for offsets in ranges]
 
 
 def _own_from(batches: Rows, start: int, winner: Winner, leader_epochs: LeaderEpochs) -> int:
@@ -123,15 +122,13 @@ def superseded(
     )
 
 
-def current_batches(key: PartitionKey, coverage: Coverage, context: RunContext) -> Rows:
+def current_batches(ledger: PartitionLedger, context: RunContext) -> Rows:
     """The batches of a partition that no election went against, by rising offsets."""
-    rows = batches_of(key, _BATCH_COLUMNS, coverage, context)
+    rows = batches_of(ledger, _BATCH_COLUMNS, context)
     return sorted(rows, key=lambda row: int(row["base_offset"]))
 
 
-def spans_of(
-    key: PartitionKey, batches: Rows, coverage: Coverage, context: RunContext
-) -> list[OffsetRange]:
+def spans_of(ledger: PartitionLedger, batches: Rows, context: RunContext) -> list[OffsetRange]:
     """The offsets of each row that stands: these batches, and the gaps of their partition."""
     gaps = context.tables.rows(GAPS, context.source_id, GAP_COLUMNS).to_pylist()
     return [
@@ -139,8 +136,7 @@ def spans_of(
         *(
             (row["start_offset"], row["next_offset"])
             for row in gaps
-            if coverage.key_of(row, row["topic"]) == key
-            and coverage.is_current_gap(key, row["start_offset"], row["attempt_id"])
+            if ledger.owns(row) and ledger.is_current_gap(row["start_offset"], row["attempt_id"])
         ),
     ]
 

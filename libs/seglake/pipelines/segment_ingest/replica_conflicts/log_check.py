@@ -35,7 +35,8 @@ from seglake.log_dirs.batch_search import (
     request_for,
 )
 from seglake.log_tables.batch_lookup import IngestedBatches
-from seglake.log_tables.coverage import Coverage, Frontier
+from seglake.log_tables.partition_ledger import PartitionLedger
+from seglake.log_tables.source_ledger import SourceLedger
 from seglake.pipelines.progress import Unit
 from seglake.pipelines.segment_ingest.planning.plan import wanted_ranges
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
@@ -96,7 +97,7 @@ class _Pair(NamedTuple):
 def check_logs(
     replicas: Iterable[Replica],
     partitions: Sequence[SurveyedPartition],
-    coverage: Coverage,
+    ledger: SourceLedger,
     context: RunContext,
     moved: Collection[PartitionKey] = (),
 ) -> LogCheck:
@@ -110,13 +111,14 @@ def check_logs(
     check = LogCheck()
     doubts: list[tuple[_Case, BatchRequest]] = []
     for replica in replicas:
-        frontier, partition = coverage.frontier(replica.key), surveyed.get(replica.key)
+        log, partition = ledger.of(replica.key), surveyed.get(replica.key)
+        frontier = log.frontier
         if frontier is None or (partition is not None and partition.unread_reason is not None):
             continue  # nothing to compare, or a copy that is left out since it cannot be read
         is_id_known = replica.key.topic_id is not None and not replica.takes_id_of_lake
         is_named = is_id_known and frontier.has_topic_id
         taken = frontier.last_batch
-        counted_until = _counted_until(replica.key, frontier, coverage)
+        counted_until = _counted_until(log, frontier.next_offset)
         behind = _epochs_behind(replica, taken)
         has_older_epoch = behind is not None and behind > 0
         end = _ends_before(replica, partition, frontier.next_offset)
@@ -135,21 +137,21 @@ def check_logs(
             if request is not None:
                 case = _Case(replica, taken, is_named, shorter, has_news, is_changed)
                 doubts.append((case, request))
-    lake = IngestedBatches(context.tables, context.source_id, coverage)
+    lake = IngestedBatches(context.tables, context.source_id, ledger)
     answers = _answers([request for _, request in doubts], context)
     for (case, _), answer in zip(doubts, answers, strict=True):
-        if not _is_empty_second_log(case, answer, lake, coverage, check):
+        if not _is_empty_second_log(case, answer, lake, ledger, check):
             _judge(case, answer, lake, context, check)
     return check
 
 
 def found_logs(
-    replicas: Sequence[Replica], coverage: Coverage, lake: IngestedBatches, context: RunContext
+    replicas: Sequence[Replica], ledger: SourceLedger, lake: IngestedBatches, context: RunContext
 ) -> Iterator[FoundLog]:
     """Compare the last batches that logs and the lake both have; what tells nothing is left out."""
     asked: list[tuple[Replica, LastBatch, BatchRequest]] = []
     for replica in replicas:
-        frontier = coverage.frontier(replica.key)
+        frontier = ledger.of(replica.key).frontier
         taken = None if frontier is None else frontier.last_batch
         request = None if taken is None else _request_at(replica, taken.base_offset, context)
         if taken is not None and request is not None:
@@ -178,12 +180,12 @@ def _ends_before(replica: Replica, partition: SurveyedPartition | None, offset: 
     return f"{said} {end}" if end < offset else None
 
 
-def _counted_until(key: PartitionKey, frontier: Frontier, coverage: Coverage) -> int:
-    """The end of what was taken, less what lost an election at that end."""
-    for start, stop in reversed(coverage.superseded_ranges(key)):
-        if stop == frontier.next_offset:
+def _counted_until(ledger: PartitionLedger, next_offset: int) -> int:
+    """Return the end of the ingested offsets, without a part at that end that lost an election."""
+    for start, stop in reversed(ledger.superseded):
+        if stop == next_offset:
             return start
-    return frontier.next_offset
+    return next_offset
 
 
 def _epochs_behind(replica: Replica, taken: LastBatch | None) -> int | None:
@@ -284,7 +286,7 @@ def _is_other_log(
 
 
 def _is_empty_second_log(
-    case: _Case, answer: Answer, lake: IngestedBatches, coverage: Coverage, check: LogCheck
+    case: _Case, answer: Answer, lake: IngestedBatches, ledger: SourceLedger, check: LogCheck
 ) -> bool:
     """Refuse a log without a batch that knows a newer leader from its start on.
 
@@ -293,7 +295,7 @@ def _is_empty_second_log(
     replica, start = case.replica, case.replica.log_start_offset
     if not isinstance(answer, LogEnd) or answer.next_offset > start or replica.broker_id is None:
         return False
-    if coverage.lost_from(replica.key, leader_epochs_of(replica.epochs)) > start:
+    if ledger.of(replica.key).lost_from(leader_epochs_of(replica.epochs)) > start:
         return False
     taken = lake.holding(replica.key, start)
     return taken is not None and _is_of_same_broker(replica, taken.header, None, lake, check)

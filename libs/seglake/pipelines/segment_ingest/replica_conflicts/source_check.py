@@ -12,8 +12,8 @@ from seglake.kafka_log.replica_selection import likely, replicas_by_partition
 from seglake.log_dirs.discovery import Discovery
 from seglake.log_dirs.errors import WrongSourceError
 from seglake.log_tables.batch_lookup import IngestedBatches
-from seglake.log_tables.coverage import Coverage, with_known_id
 from seglake.log_tables.known_sources import LakeSources, join_source
+from seglake.log_tables.source_ledger import SourceLedger
 from seglake.pipelines.segment_ingest.planning.isolation import check_isolation
 from seglake.pipelines.segment_ingest.replica_conflicts.log_check import FoundLog, found_logs
 from seglake.pipelines.segment_ingest.run_context import RunContext, is_unjoined, published
@@ -116,10 +116,8 @@ def _check_others(discovery: Discovery, known: LakeSources, context: RunContext)
     ]
     if not others:
         return
-    own = Coverage(context.ledger.rows(source_id))
-    fresh = [
-        replica for replica in discovery.replicas if not own.ranges(with_known_id(replica, own).key)
-    ]
+    own = SourceLedger(context.ledger.rows(source_id))
+    fresh = [copy for copy in discovery.replicas if not own.of(own.named(copy).key).covered]
     for name in others:
         found = _compared(fresh, name, context).same
         if found is not None:
@@ -130,8 +128,8 @@ def _check_others(discovery: Discovery, known: LakeSources, context: RunContext)
             )
 
 
-def _advice(discovery: Discovery, name: str, found: FoundLog, own: Coverage) -> str:
-    if own.topics():
+def _advice(discovery: Discovery, name: str, found: FoundLog, own: SourceLedger) -> str:
+    if own.topics:
         return (
             "The lake has rows of both, which cannot be joined: leave the topic out with --topics "
             f"'!{found.replica.key.topic}', or begin another lake"
@@ -147,13 +145,13 @@ def _advice(discovery: Discovery, name: str, found: FoundLog, own: Coverage) -> 
 def _compared(replicas: Iterable[Replica], source_id: str, context: RunContext) -> _Answer:
     """Look for a log that a source of the lake has, until one is found."""
     other = replace(context, source_id=source_id)
-    _, coverage = published(other, [])
-    lake = IngestedBatches(context.tables, source_id, coverage)
-    logs = replicas_by_partition(with_known_id(replica, coverage) for replica in replicas)
+    _, ledger = published(other, [])
+    lake = IngestedBatches(context.tables, source_id, ledger)
+    logs = replicas_by_partition(map(ledger.named, replicas))
     chosen = [likely(log) for log in logs if log[0].segments]
     differs: FoundLog | None = None
     for start in range(0, len(chosen), _AT_ONCE):
-        for found in found_logs(chosen[start : start + _AT_ONCE], coverage, lake, other):
+        for found in found_logs(chosen[start : start + _AT_ONCE], ledger, lake, other):
             if found.is_same:
                 return _Answer(found, None)
             differs = differs or found

@@ -69,7 +69,7 @@ def left_out_of(
         short: logs that end below their proved end.
     """
     # A later round has only the topics that it read again.
-    last = {str(log[0].key): done for done in rounds for log in done.look.logs}
+    last = {str(log.key): done for done in rounds for log in done.look.listed}
     logs = (log for done in rounds for log in done.left.unread if last[str(log.key)] is done)
     files = unread_files(discovery.unread_files, logs, discovery.partitions)
     looks = [done.look for done in rounds]
@@ -106,7 +106,7 @@ def left_out_of(
 def final_partitions(rounds: Iterable[RoundResult]) -> list[SurveyedPartition]:
     """Return the partitions with news, each as the last round that read it saw it."""
     done = [*rounds]
-    last = {str(log[0].key): each for each in done for log in each.look.logs}
+    last = {str(log.key): each for each in done for log in each.look.listed}
     return [
         partition
         for each in done

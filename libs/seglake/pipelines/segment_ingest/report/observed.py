@@ -78,7 +78,9 @@ def observed(
         found |= _of_round(done, context, now)
     stale = {key for done in rounds for key in done.look.check.stale}
     folders = {
-        log[0].key: [copy.folder for copy in log] for done in rounds for log in done.look.logs
+        log.key: [copy.folder for copy in log.replicas]
+        for done in rounds
+        for log in done.look.listed
     }
     proved = {log.key: log for log in short_logs}
     for key, (seen, earlier) in found.items():
@@ -149,9 +151,9 @@ def _of_round(
     surveyed = {partition.key: partition for partition in (*look.same, *look.quiet)}
     refused = look.refused
     found: dict[PartitionKey, tuple[Observation, Observation | None]] = {}
-    for log in look.logs:
-        key = log[0].key
-        earlier, partition = look.earlier.by_key.get(key), surveyed.get(key)
+    for listed in look.listed:
+        key, log, earlier = listed.key, listed.replicas, listed.earlier
+        partition = surveyed.get(key)
         refusal = refused.get(str(key))
         is_quiet = partition is None and refusal is None
         if earlier is not None and key in look.check.stale:

@@ -7,8 +7,8 @@ from seglake.kafka_log.observation import Observation, UnreadPlace
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, merged
 from seglake.kafka_log.replica import PartitionKey
-from seglake.log_tables.coverage import Coverage
 from seglake.log_tables.current_gaps import CurrentGap
+from seglake.log_tables.source_ledger import SourceLedger
 from seglake.pipelines.losing_tails import TailsOfPartition
 from seglake.pipelines.recovery import (
     LOSS_OF_GAP,
@@ -27,7 +27,7 @@ from seglake.pipelines.segment_ingest.report.gap_report import gaps_of_run
 
 def recovery_of(
     seen: Iterable[Observation],
-    coverage: Coverage,
+    ledger: SourceLedger,
     places: Sequence[UnreadPlace],
     committed: Sequence[RangeResult],
     repairs: RepairResult,
@@ -37,7 +37,7 @@ def recovery_of(
 
     Args:
         seen: each partition as the run saw it.
-        coverage: the lake's coverage after the run.
+        ledger: the lake's ledger after the run.
         places: places that were not read.
         tails: losing tails in quarantine.
     """
@@ -58,8 +58,8 @@ def recovery_of(
             name=str(log.key),
             records=(records := _records(own) + repaired.get(log.key, 0)),
             open_records=open_rows.get(log.key, 0),
-            has_earlier=not own and bool(coverage.ranges(log.key)),
-            lost=_lost(log, coverage, repairs.standing.get(log.key, ())),
+            has_earlier=not own and bool(ledger.of(log.key).covered),
+            lost=_lost(log, ledger, repairs.standing.get(log.key, ())),
             no_loss=_no_loss(own, records, gaps.get(log.key, {}), refilled.get(log.key, {})),
             tails=tails.get(log.key, {}),
         )
@@ -74,17 +74,17 @@ def _records(results: Iterable[RangeResult]) -> int:
 
 
 def _lost(
-    seen: Observation, coverage: Coverage, standing: Iterable[CurrentGap]
+    seen: Observation, ledger: SourceLedger, standing: Iterable[CurrentGap]
 ) -> dict[Loss, GapRanges]:
     gaps: dict[Loss, list[OffsetRange]] = {}
     for gap in standing:
         if gap.cause in LOSS_OF_GAP:
             offsets = gap.start_offset, gap.next_offset
             gaps.setdefault(LOSS_OF_GAP[gap.cause], []).append(offsets)
-    if lost := coverage.superseded_ranges(seen.key):
-        gaps[Loss.SUPERSEDED] = lost
+    if lost := ledger.of(seen.key).superseded:
+        gaps[Loss.SUPERSEDED] = [*lost]
     found = {loss: gaps_in(merged(ranges)) for loss, ranges in gaps.items()}
-    return found | losses_of_log(seen, coverage.ranges(seen.key))
+    return found | losses_of_log(seen, ledger.of(seen.key).covered)
 
 
 def _refilled(refills: Iterable[RangeResult]) -> dict[PartitionKey, dict[GapCause, int]]:

@@ -60,8 +60,8 @@ def short_logs(rounds: Iterable[RoundResult], unread: Container[str]) -> dict[st
     found: dict[str, ShortLog] = {}
     came: dict[str, list[OffsetRange]] = {}
     for done in rounds:
-        for log in done.look.logs:
-            found.pop(str(log[0].key), None)
+        for log in done.look.listed:
+            found.pop(str(log.key), None)
         found |= {str(short.key): short for short in done.left.short}
         for result in done.committed:
             came.setdefault(str(result.key), []).append(result.offsets)
@@ -74,7 +74,7 @@ def unmoved(rounds: Iterable[RoundResult]) -> set[PartitionKey]:
     found: set[PartitionKey] = set()
     changed: set[PartitionKey] = set()
     for done in rounds:
-        found.update(log[0].key for log in done.look.logs)
+        found.update(log.key for log in done.look.listed)
         changed |= done.look.moved
         changed.update(result.key for result in done.committed)
     return found - changed

@@ -11,7 +11,7 @@ from seglake.kafka_log.offset_ranges import subtracted
 from seglake.kafka_log.replica import PartitionKey
 from seglake.kafka_log.short_logs import ShortLog
 from seglake.log_dirs.discovery import Discovery
-from seglake.log_tables.coverage import Coverage
+from seglake.log_tables.source_ledger import SourceLedger
 from seglake.pipelines.losing_tails import TailsOfPartition
 from seglake.pipelines.offset_places import shown_range
 from seglake.pipelines.progress import show_count
@@ -66,7 +66,7 @@ class RunFacts:
     Attributes:
         left: files and ranges of the sources that were not read.
         short_logs: logs that end below their proved end.
-        coverage: the lake's coverage after the run.
+        ledger: the lake's ledger after the run.
         tails: losing tails in quarantine after the run.
     """
 
@@ -80,7 +80,7 @@ class RunFacts:
     notes: Sequence[str]
     short_logs: Sequence[ShortLog]
     observations: Sequence[Observation]
-    coverage: Coverage
+    ledger: SourceLedger
     tails: Mapping[PartitionKey, TailsOfPartition]
     now: datetime
     seconds: float
@@ -131,7 +131,7 @@ def _recovery(facts: RunFacts, committed: Sequence[RangeResult]) -> Recovery:
     repairs = facts.repairs
     return recovery_of(
         facts.observations,
-        facts.coverage,
+        facts.ledger,
         facts.left.places,
         committed,
         repairs,
@@ -152,7 +152,7 @@ def _planned(facts: RunFacts) -> PlannedWork:
     ranges = [plan for done in rounds for plan in done.ranges]
     waves = [wave for done in rounds for wave in done.waves]
     return PlannedWork(
-        partitions=max(len(done.look.logs) for done in rounds)
+        partitions=max(len(done.look.listed) for done in rounds)
         + len(facts.discovery.left_out_partitions),
         partitions_with_news=sum(len({plan.key for plan in done.ranges}) for done in rounds),
         tasks=sum(len(wave.tasks) for wave in waves),
@@ -264,7 +264,7 @@ def _left_ranges(facts: RunFacts) -> tuple[list[UnreadRange], list[UnreadRange]]
     waiting: list[UnreadRange] = []
     blocked: list[UnreadRange] = []
     for seen in facts.observations:
-        covered = facts.coverage.ranges(seen.key)
+        covered = facts.ledger.of(seen.key).covered
         for left in seen.waiting:
             offsets = left.from_offset, left.log_end_offset
             if offsets[0] < offsets[1] and not subtracted(offsets, covered):

@@ -2,7 +2,8 @@
 
 from seglake.kafka_log.replica import PartitionKey
 from seglake.kafka_log.segment_survey import LastBatch
-from seglake.log_tables.coverage import Coverage, Frontier
+from seglake.log_tables.partition_ledger import Frontier
+from seglake.log_tables.source_ledger import SourceLedger
 
 
 def _row(start: int, stop: int, last: int | None, **other: object) -> dict[str, object]:
@@ -27,18 +28,18 @@ _KEY = PartitionKey("orders", 0, None)
 
 def test_the_frontier_is_where_the_highest_batch_was_taken() -> None:
     rows = [_row(0, 10, 5), _row(40, 60, 45), _row(60, 80, None), _row(10, 40, 35)]
-    assert Coverage(rows).frontier(_KEY) == Frontier(80, LastBatch(45, 450, 3), False)
+    assert SourceLedger(rows).of(_KEY).frontier == Frontier(80, LastBatch(45, 450, 3), False)
     newest = [_row(40, 60, 45, generation=1), _row(0, 40, 35, generation=2)]
-    assert Coverage(newest).frontier(_KEY) == Frontier(60, LastBatch(45, 450, 3), False)
-    assert Coverage([_row(0, 10, None)]).frontier(_KEY) == Frontier(10, None, False)
-    assert Coverage([_row(0, 10, 5, kind="repair")]).frontier(_KEY) is None
-    assert Coverage(rows).frontier(_KEY._replace(partition=1)) is None
+    assert SourceLedger(newest).of(_KEY).frontier == Frontier(60, LastBatch(45, 450, 3), False)
+    assert SourceLedger([_row(0, 10, None)]).of(_KEY).frontier == Frontier(10, None, False)
+    assert SourceLedger([_row(0, 10, 5, kind="repair")]).of(_KEY).frontier is None
+    assert SourceLedger(rows).of(_KEY._replace(partition=1)).frontier is None
 
 
 def test_the_frontier_tells_whether_the_ledger_names_the_topic() -> None:
     named = _KEY._replace(topic_id="a")
     rows = [_row(0, 10, 5), _row(10, 20, 15, topic_id="a"), _row(0, 30, 25, topic_id="b")]
-    assert Coverage(rows).frontier(named) == Frontier(20, LastBatch(15, 150, 3), True)
-    assert Coverage(rows[:1]).frontier(named) == Frontier(10, LastBatch(5, 50, 3), False)
+    assert SourceLedger(rows).of(named).frontier == Frontier(20, LastBatch(15, 150, 3), True)
+    assert SourceLedger(rows[:1]).of(named).frontier == Frontier(10, LastBatch(5, 50, 3), False)
     other = _row(0, 20, 15, topic_id="a", partition=1)
-    assert Coverage([rows[0], other]).frontier(_KEY._replace(topic_id="b")) is None
+    assert SourceLedger([rows[0], other]).of(_KEY._replace(topic_id="b")).frontier is None

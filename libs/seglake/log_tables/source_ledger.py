@@ -1,0 +1,87 @@
+"""The ledger of one source, sliced by partition. Pure."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from seglake.kafka_log.replica import PartitionKey, Replica
+from seglake.log_tables.partition_ledger import PartitionLedger, Row
+
+
+class SourceLedger:
+    """The ledger's rows of one source, by partition.
+
+    Rows without a topic id belong to the first id that is known for their topic.
+
+    Attributes:
+        isolations: by topic, the isolation with which it was first ingested.
+    """
+
+    def __init__(self, rows: Iterable[Row] = ()) -> None:
+        self.isolations: dict[str, str] = {}
+        self._rows: dict[tuple[str, int], list[Row]] = {}
+        self._topic_ids: dict[str, list[str]] = {}
+        self._slices: dict[PartitionKey, PartitionLedger] = {}
+        for row in sorted(rows, key=lambda row: row["generation"]):
+            self._rows.setdefault((row["topic"], row["partition"]), []).append(row)
+            self.isolations.setdefault(row["topic"], row["isolation"])
+            if row["topic_id"] is not None:
+                self._topic_ids.setdefault(row["topic"], []).append(row["topic_id"])
+
+    @property
+    def topics(self) -> list[str]:
+        """Return the ingested topics, sorted."""
+        return sorted(self.isolations)
+
+    def partitions(self) -> set[PartitionKey]:
+        """Return the partitions with ingested ranges."""
+        return {self.key_of(row) for rows in self._rows.values() for row in rows}
+
+    def of(self, key: PartitionKey) -> PartitionLedger:
+        """Return the ledger of one partition; without rows if nothing of it was ingested."""
+        if key not in self._slices:
+            ids = self._topic_ids.get(key.topic)
+            first_id = ids[0] if ids else key.topic_id
+            rows = self._rows.get((key.topic, key.partition), ())
+            own = [row for row in rows if (row["topic_id"] or first_id) == key.topic_id]
+            owns_unnamed = self.joined_key(key._replace(topic_id=None)) == key
+            self._slices[key] = PartitionLedger(key, own, owns_unnamed)
+        return self._slices[key]
+
+    def of_row(self, row: Row) -> PartitionLedger:
+        """Return the ledger of the partition of a table's row."""
+        return self.of(self.key_of(row))
+
+    def key_of(self, row: Row) -> PartitionKey:
+        """Return the partition of a table's row, with the topic id that it belongs to."""
+        return self.joined_key(PartitionKey(row["topic"], row["partition"], row["topic_id"]))
+
+    def joined_key(self, key: PartitionKey) -> PartitionKey:
+        """Return the key with the topic id that rows without one belong to: the topic's first."""
+        ids = self._topic_ids.get(key.topic)
+        return key._replace(topic_id=ids[0]) if key.topic_id is None and ids else key
+
+    def latest_key(self, topic: str, partition: int) -> PartitionKey:
+        """Return the partition with the topic id of its newest row that has one, else of its topic.
+
+        That is the log of a folder that names no topic id.
+        """
+        rows = self._rows.get((topic, partition), ())
+        named = [row["topic_id"] for row in rows if row["topic_id"] is not None]
+        ids = named or self._topic_ids.get(topic) or [None]
+        return PartitionKey(topic, partition, ids[-1])
+
+    def named(self, replica: Replica) -> Replica:
+        """Return the copy with the topic id that the ledger knows, if its folder has none."""
+        key = replica.key
+        if key.topic_id is not None:
+            return replica
+        return replace(replica, key=self.latest_key(*key[:2]), takes_id_of_lake=True)
+
+    def of_copy(self, replica: Replica) -> PartitionLedger:
+        """Return the ledger of the partition that a copy on a disk is of."""
+        return self.of(self.joined_key(self.named(replica).key))
+
+    def adopt(self, topic: str, topic_id: str) -> None:
+        """Give rows that name no id the first one that is known for their topic."""
+        self._topic_ids.setdefault(topic, [topic_id])
+        self._slices.clear()
