@@ -124,7 +124,10 @@ _ROWS: Mapping[str, Sequence[Row]] = {
     ],
 }
 _NAMES = ("topic", "partition", "covered", "records", "in_batches")
-_CAUSES = ("compacted", "deleted", "remote", "undecided", "quarantined", "missing")
+_CAUSES = (
+    *("compacted", "deleted", "deleted_or_lost", "remote"),
+    *("undecided", "quarantined", "missing"),
+)
 _RIGHT = {
     "last_offsets": [
         {"topic": _TOPIC, "partition": partition, "next_offset": reached}
@@ -133,10 +136,10 @@ _RIGHT = {
     "completeness": [
         dict(zip((*_NAMES, *_CAUSES, "left_above"), (_TOPIC, *numbers), strict=True))
         for numbers in (
-            (0, 30, 26, 0, 2, 0, 0, 0, 0, 2, 40),
-            (0, 3, 2, 0, 0, 1, 0, 0, 0, 0, 0),
-            (1, 4, 4, 0, 0, 0, 0, 0, 0, 0, None),
-            (2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+            (0, 30, 26, 0, 2, 0, 0, 0, 0, 0, 2, 40),
+            (0, 3, 2, 0, 0, 1, 0, 0, 0, 0, 0, 0),
+            (1, 4, 4, 0, 0, 0, 0, 0, 0, 0, 0, None),
+            (2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
         )
     ],
     "latest": [

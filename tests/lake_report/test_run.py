@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from seglake.kafka_log.offset_gaps import GapCause
 from seglake.lake.errors import NotALakeError
 from seglake.pipelines.lake_report.model import Level, Need, OffsetState
 from support.audits import audited
@@ -16,7 +17,7 @@ from support.views import viewed
 from support.wide_lake import write_wide_lake
 
 _SAMPLE = Path(__file__).parents[2] / "samples" / "broker-0"
-_CAUSES = ("compacted", "deleted", "remote", "undecided", "quarantined", "missing")
+_CAUSES = tuple(GapCause)
 
 
 def _same_as_the_audit(lake: Path) -> None:

@@ -5,15 +5,31 @@ from pathlib import Path
 
 import pytest
 
+from seglake.pipelines.lake_report.model import Need
 from seglake.task_engine.engine import Engine
 from support import broker_disks
 from support.audits import audited
-from support.encoder import delete_segment
+from support.encoder import (
+    Partition,
+    Record,
+    Segment,
+    delete_segment,
+    messages,
+    write_checkpoint,
+    write_log_dir,
+)
 from support.lakes import ingested, read_table
 from support.made_logs import make_log_dir
 from support.oracle import expected_records
+from support.reports import reported
 from support.taken import gaps_taken, offsets_taken
+from support.views import viewed
 
+_DOUBTFUL = "below the first segment: deleted by Kafka, or lost: no file says which"
+_HEADLINE = (
+    "80 records recovered from 1 partition; perhaps lost: 40 offsets below the first segment"
+    " (deleted by retention, or lost: nothing on the disks tells)"
+)
 _LOST = "below the first segment, and by leader-epoch-checkpoint not deleted by Kafka"
 
 
@@ -21,6 +37,19 @@ def _remove(folder: Path, *base_offsets: int) -> None:
     for base_offset in base_offsets:
         for path in folder.glob(f"{base_offset:020}.*"):
             path.unlink()
+
+
+def _log_starts(disk: Path, offset: int) -> None:
+    write_checkpoint(disk / "log-start-offset-checkpoint", {("orders", 0): offset})
+
+
+def _old_disk(folder: Path, magic: int) -> Path:
+    records = [Record(b"k", str(offset).encode()) for offset in range(80)]
+    segments = [
+        Segment(base, tuple(messages(base, records[base : base + 40], magic))) for base in (0, 40)
+    ]
+    write_log_dir(folder, [Partition("orders", 0, tuple(segments), leader_epochs=())])
+    return folder
 
 
 @pytest.fixture
@@ -76,7 +105,79 @@ def test_a_damaged_list_of_leader_epochs_proves_nothing(disk: Path, lake: Path) 
     _remove(disk / "orders-0", 0)
     (disk / "orders-0" / "leader-epoch-checkpoint").write_bytes(bytes(8))
     summary = ingested(disk, lake)
-    assert (summary.exit_code, gaps_taken(lake)) == (3, [(0, 40, "deleted")])
+    assert (summary.exit_code, gaps_taken(lake)) == (3, [(0, 40, "deleted_or_lost")])
+
+
+@pytest.fixture
+def unproved(disk: Path) -> Path:
+    """Return a disk that has lost its first segment, and has no file that proves a log start."""
+    _remove(disk / "orders-0", 0)
+    (disk / "orders-0" / "leader-epoch-checkpoint").unlink()
+    return disk
+
+
+def test_without_a_proof_first_segments_were_deleted_or_lost(
+    unproved: Path, lake: Path, engine: Engine
+) -> None:
+    summary = ingested(unproved, lake, engine=engine)
+    assert summary.exit_code == 3
+    assert gaps_taken(lake) == [(0, 40, "deleted_or_lost")]
+    assert [row["detail"] for row in read_table(lake, "gaps")] == [_DOUBTFUL]
+    for recovery in (summary.recovery, audited(lake).recovery, reported(lake).recovery):
+        assert recovery.headline == _HEADLINE
+        assert not recovery.is_whole
+        assert (recovery.no_loss, recovery.lost_offsets) == ({}, 0)
+        assert recovery.to_mapping()["perhaps_lost"] == {"orders-0": 40}
+    assert [f.need for f in reported(lake).partitions[0].findings] == [Need.DELETED_OR_LOST]
+    assert viewed(lake, "SELECT deleted_or_lost FROM completeness") == [{"deleted_or_lost": 40}]
+    assert ingested(unproved, lake).exit_code == 0  # said once, as all gaps
+
+
+def test_a_limit_says_whether_such_offsets_need_a_look(unproved: Path, lake: Path) -> None:
+    crossed = ingested(unproved, lake, dry_run=True)
+    assert crossed.exit_code == 3
+    allowed = ingested(unproved, lake, limits={"fail_on_unexplained_gap": False})
+    assert (allowed.exit_code, allowed.recovery.headline) == (0, _HEADLINE)
+
+
+def test_a_log_start_checkpoint_proves_what_it_reaches(unproved: Path, lake: Path) -> None:
+    _log_starts(unproved, 40)
+    assert ingested(unproved, lake).exit_code == 0
+    assert gaps_taken(lake) == [(0, 40, "deleted")]
+
+
+@pytest.mark.parametrize(
+    ("log_start", "gaps"),
+    [
+        (25, [(0, 25, "deleted"), (25, 40, "deleted_or_lost")]),  # of before the last deletion
+        (1 << 62, [(0, 40, "deleted_or_lost")]),
+    ],
+)
+def test_a_log_start_checkpoint_that_is_behind_or_absurd_proves_no_more(
+    log_start: int, gaps: list[tuple[int, int, str]], unproved: Path, lake: Path
+) -> None:
+    _log_starts(unproved, log_start)
+    assert ingested(unproved, lake).exit_code == 3
+    assert gaps_taken(lake) == gaps
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_formats_without_leader_epochs_prove_no_deletion(
+    magic: int, tmp_path: Path, lake: Path
+) -> None:
+    disk = _old_disk(tmp_path / "disk", magic)
+    _remove(disk / "orders-0", 0)
+    assert ingested(disk, lake).exit_code == 3
+    assert gaps_taken(lake) == [(0, 40, "deleted_or_lost")]
+
+
+def test_another_copy_fills_what_was_deleted_or_lost(
+    tmp_path: Path, unproved: Path, lake: Path
+) -> None:
+    whole = make_log_dir(tmp_path / "whole", {("orders", 0): [0, 40, 80, 120]})
+    assert ingested(unproved, lake).exit_code == 3
+    assert ingested(whole, lake).exit_code == 0
+    assert audited(lake).recovery.is_whole
 
 
 def test_a_dry_run_names_what_is_lost(disk: Path, lake: Path) -> None:

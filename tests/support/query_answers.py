@@ -8,7 +8,10 @@ from support.oracle import LargeValue, expected_records
 
 TOPIC = "v2-zstd"
 _DAMAGED = {1: range(53, 72)}  # samples/README.md
-_CAUSES = ("compacted", "deleted", "remote", "undecided", "quarantined", "missing")
+_CAUSES = (
+    *("compacted", "deleted", "deleted_or_lost", "remote"),
+    *("undecided", "quarantined", "missing"),
+)
 _MS = timedelta(milliseconds=1)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

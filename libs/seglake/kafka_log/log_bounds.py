@@ -1,10 +1,9 @@
 """The range of a partition's log to ingest, with the reason for its end. Pure."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from seglake.kafka_log.log_starts import lost_offsets
-from seglake.kafka_log.offset_ranges import OffsetRange
+from seglake.kafka_log.log_starts import UndeletedStart, undeleted_start
 from seglake.kafka_log.read_policy import Isolation, ReadPolicy, UpperBound
 from seglake.kafka_log.replica import Replica
 from seglake.kafka_log.segment_survey import SegmentSurvey
@@ -21,7 +20,7 @@ class LogBounds:
     Attributes:
         remote_offset: from here to the log start the log is in the remote tier only; the log start
             if nothing is there.
-        lost: offsets below the first segment that Kafka did not delete, None if none is known.
+        undeleted: offsets below the first segment that nothing proves to be deleted, None if none.
         next_offset: upper bound of this run: high watermark or log end, and in read_committed at
             most the first offset of a transaction that it waits for.
         high_watermark: the checkpoint's value, None if it has none.
@@ -45,7 +44,7 @@ class LogBounds:
     passed: tuple[OpenTransaction, ...] = ()
     newest_ms: int | None = None
     unknown_outcomes: tuple[UnknownOutcome, ...] = ()
-    lost: OffsetRange | None = None
+    undeleted: UndeletedStart | None = None
 
 
 def bounds_of(
@@ -92,7 +91,7 @@ def bounds_of(
         passed=tuple(passed),
         newest_ms=newest_ms,
         unknown_outcomes=transactions.unknown_outcomes,
-        lost=lost_offsets(replica),
+        undeleted=undeleted_start(_believed(replica, log_end)),
     )
 
 
@@ -138,6 +137,13 @@ def log_start_of(replica: Replica, log_end: int, notes: list[str]) -> int:
         )
         return first
     return max(first, claimed or 0)
+
+
+def _believed(replica: Replica, log_end: int) -> Replica:
+    """Return the replica without a log start that cannot be true."""
+    if (replica.checkpoints.log_start_offset or 0) <= log_end:
+        return replica
+    return replace(replica, checkpoints=replace(replica.checkpoints, log_start_offset=None))
 
 
 def _remote_start(replica: Replica, log_start: int) -> int:

@@ -1,4 +1,4 @@
-"""Tells offsets that Kafka deleted below a log's first segment from lost ones. Pure.
+"""Tells offsets that Kafka deleted below a log's first segment from lost and doubtful ones. Pure.
 
 Kafka cuts leader-epoch-checkpoint whenever retention, DeleteRecords or the leader moves the log
 start, and again when a broker loads the log. So the first entry is the log start, or lies above it
@@ -7,10 +7,27 @@ if older records have no epoch. The broker may write the file a moment after it 
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from seglake.kafka_log.leader_epochs import leader_epochs_of
+from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import Replica
+
+
+class UndeletedStart(NamedTuple):
+    """Offsets below a log's first segment that nothing proves to be deleted by Kafka.
+
+    Attributes:
+        cause: MISSING if the log's own files prove that they were lost, else DELETED_OR_LOST.
+    """
+
+    offsets: OffsetRange
+    cause: GapCause
+
+    def has(self, start: int, stop: int) -> bool:
+        """Return whether the offsets [start, stop) are among them."""
+        return self.offsets[0] <= start and stop <= self.offsets[1]
 
 
 def proved_start(replica: Replica) -> int | None:
@@ -34,27 +51,32 @@ def start_proved_by(replica: Replica, copies: Sequence[Replica]) -> int:
         for copy in copies
         if copy is not replica and not copy.is_future
         for start in [proved_start(copy) or 0]
+        for high_watermark in [copy.checkpoints.high_watermark]
+        if high_watermark is None or start <= high_watermark
         if start <= epochs.divergence_offset(leader_epochs_of(copy.epochs))
     ]
     return max(starts, default=0)
 
 
-def lost_offsets(replica: Replica) -> OffsetRange | None:
-    """Return the offsets that lie below the first segment and that Kafka did not delete.
+def undeleted_start(replica: Replica) -> UndeletedStart | None:
+    """Return the offsets below the first segment that nothing proves to be deleted by Kafka.
 
-    None if there are none, nothing proves it, or the remote tier has them: a log dir has a log
-    start entry for each log in the tier.
+    None if there are none, or the remote tier has them: a log dir has a log start entry for each
+    log in the tier.
     """
     checkpoints = replica.checkpoints
-    start = proved_start(replica)
-    is_remote = checkpoints.has_remote_tier and checkpoints.log_start_offset is not None
-    if start is None or is_remote:
+    if checkpoints.has_remote_tier and checkpoints.log_start_offset is not None:
         return None
-    start = max(start, replica.start_of_copies)
+    proved = proved_start(replica)
+    claimed = checkpoints.log_start_offset or 0
+    start = max(claimed if proved is None else proved, replica.start_of_copies)
     stop = _first_offset(replica)
+    if replica.planned_start_offset is not None:  # later segments vanished while the run read them
+        stop = min(stop, replica.planned_start_offset)
     # Segments below the start were deleted before the file was written: they prove nothing above.
     stop = min([stop, *(base for base in replica.deleting if base >= start)])
-    return (start, stop) if start < stop else None
+    cause = GapCause.DELETED_OR_LOST if proved is None else GapCause.MISSING
+    return UndeletedStart((start, stop), cause) if start < stop else None
 
 
 def _first_offset(replica: Replica) -> int:

@@ -10,6 +10,7 @@ class GapCause(StrEnum):
 
     COMPACTED = "compacted"
     DELETED = "deleted"
+    DELETED_OR_LOST = "deleted_or_lost"  # below the first segment, and nothing proves a deletion
     REMOTE = "remote"
     UNDECIDED = "undecided"  # of a transaction that has not ended
     QUARANTINED = "quarantined"

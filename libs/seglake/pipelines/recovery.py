@@ -38,6 +38,10 @@ class Loss(WordedKind):
     NOT_ON_DISK = ("not_on_disk", "not on disk")
     UNDECIDED = ("undecided", "of transactions that have not ended")
     REMOTE = ("remote", "in the remote tier only")
+    DELETED_OR_LOST = (
+        "deleted_or_lost",
+        "below the first segment (deleted by retention, or lost: nothing on the disks tells)",
+    )
     NO_HIGH_WATERMARK = ("no_high_watermark", "without a high watermark")
     NEVER_INGESTED = ("never_ingested", "outside of the chosen times")
     OPEN_TRANSACTION = ("open_transaction", "behind an open transaction")
@@ -55,6 +59,13 @@ class Loss(WordedKind):
     def waits(self) -> bool:
         """Return whether the next run ingests the offsets if the cluster is alive."""
         return self in (Loss.OPEN_TRANSACTION, Loss.HIGH_WATERMARK)
+
+    @property
+    def verdict(self) -> str:
+        """Return what became of the offsets, in words."""
+        if self is Loss.DELETED_OR_LOST:
+            return "perhaps lost"
+        return "not recovered yet" if self.waits else "NOT recovered"
 
 
 class NoLoss(WordedKind):
@@ -76,6 +87,7 @@ LOSS_OF_GAP: Mapping[GapCause, Loss] = {
     GapCause.QUARANTINED: Loss.QUARANTINED,
     GapCause.UNDECIDED: Loss.UNDECIDED,
     GapCause.REMOTE: Loss.REMOTE,
+    GapCause.DELETED_OR_LOST: Loss.DELETED_OR_LOST,
 }
 NO_LOSS_OF_GAP: Mapping[GapCause, NoLoss] = {
     GapCause.COMPACTED: NoLoss.COMPACTED,
@@ -94,7 +106,7 @@ LOSS_ABOVE: Mapping[StoppedBy, Loss] = {
 """Reasons why offsets above the ingested ones are not in the tables; a log that lost has no
 such offsets."""
 
-
+_VERDICTS = tuple(dict.fromkeys(cause.verdict for cause in Loss))
 _UNKNOWN = GapRanges(1, 0, ())  # somewhere, nobody knows how many
 
 
@@ -177,7 +189,12 @@ class Recovery:
     @property
     def lost_offsets(self) -> int:
         """Count the offsets that were not recovered; an unknown number counts as 0."""
-        return sum(gaps.offsets for each in self.partitions for gaps in each.lost.values())
+        return sum(
+            gaps.offsets
+            for each in self.partitions
+            for cause, gaps in each.lost.items()
+            if cause is not Loss.DELETED_OR_LOST
+        )
 
     @property
     def no_loss(self) -> dict[NoLoss, int]:
@@ -218,17 +235,16 @@ class Recovery:
         recovered = f"{show_count(self.records, 'record')} recovered from {places}"
         if self.open_records:
             recovered += f", {self.open_records} of them in transactions that have not ended"
-        said = [_of_cause(cause, found) for cause, found in self.lost.items() if not cause.waits]
-        waiting = [_of_cause(cause, found) for cause, found in self.lost.items() if cause.waits]
+        said: dict[str, list[str]] = {verdict: [] for verdict in _VERDICTS}
+        for cause, found in self.lost.items():
+            said[cause.verdict].append(_of_cause(cause, found))
         parts = [
-            f"NOT recovered: {', '.join(said)}" if said else "",
-            f"not recovered yet: {', '.join(waiting)}" if waiting else "",
-            f"{show_count(len(self.unread), 'place')} not read" if self.unread else "",
+            *(f"{verdict}: {', '.join(causes)}" for verdict, causes in said.items() if causes),
+            *([f"{show_count(len(self.unread), 'place')} not read"] if self.unread else []),
         ]
         tails = shown_tails(self.tails)
         nothing = "nothing else is known to be lost" if tails else "no offset is known to be lost"
-        found = [*filter(None, parts)]
-        return "; ".join([recovered, *found, *tails, *([] if found else [nothing])])
+        return "; ".join([recovered, *parts, *tails, *([] if parts else [nothing])])
 
     def lines(self, *, is_left_said: bool = False) -> list[str]:
         """Return lines on losses by cause, on other offsets, and on partitions without a record.
@@ -260,6 +276,11 @@ class Recovery:
             "not_recovered": {
                 str(cause): {name: gaps.offsets for name, gaps in sorted(found.items())}
                 for cause, found in self.lost.items()
+                if cause is not Loss.DELETED_OR_LOST
+            },
+            "perhaps_lost": {
+                name: gaps.offsets
+                for name, gaps in sorted(self.lost.get(Loss.DELETED_OR_LOST, {}).items())
             },
             "in_quarantine_only": tails_mapping(self.tails),
             "no_loss": {str(cause): count for cause, count in self.no_loss.items()},
@@ -271,8 +292,7 @@ class Recovery:
 def loss_lines(lost: Mapping[Loss, GapsByPartition]) -> list[str]:
     """Return one line on the lost offsets of each cause."""
     return [
-        f"{'not recovered yet' if cause.waits else 'NOT recovered'}: {said}"
-        for cause, said in zip(lost, shown_losses(lost), strict=True)
+        f"{cause.verdict}: {said}" for cause, said in zip(lost, shown_losses(lost), strict=True)
     ]
 
 

@@ -21,12 +21,46 @@ def test_a_person_is_told_once_of_records_that_were_taken_by_what_is_uncertain(
     assert [row["transaction_state"] for row in rows] == UNKNOWN_END_STATES[isolation]
     (text,) = summary.findings.ingested_unknown_outcomes
     assert text.endswith("by the next marker it counts as aborted")
-    assert f"unknown outcome: {text}, and was ingested as that: look at it" in summary.to_text()
+    is_left_out = isolation == "read_committed"
+    said = "its records are left out" if is_left_out else "was ingested as that"
+    assert f"unknown outcome: {text}, and {said}: look at it" in summary.to_text()
+    assert ("would be left out" in planned.to_text()) == is_left_out
     facts = json.loads(summary.to_json())
     assert (facts["exit_code"], facts["ingested_unknown_outcomes"]) == (3, [text])
     for stop in (None, 11):
         again = ingested(unknown_end_log_dir(data, stop=stop), lake, isolation=isolation)
         assert (again.exit_code, again.findings.ingested_unknown_outcomes) == (0, [])
+
+
+@pytest.mark.parametrize(
+    ("read", "states", "said"),
+    [
+        ({}, {"none"}, "its records are left out"),
+        ({"undecided_transactions": "rows"}, {"none", "open"}, "was ingested as that"),
+        ({"isolation": "read_uncommitted"}, {"none", "open"}, "was ingested as that"),
+    ],
+)
+def test_what_counts_as_open_is_said_to_be_ingested_only_if_it_is(
+    read: dict[str, str], states: set[str], said: str, data: Path, lake: Path
+) -> None:
+    log = TransactionLog.of([sent(1), sent(1), commit(1), sent()])
+    write_log(data, log, (0,), has_files=False)
+    damage_batch(data, log, (0,), 2)
+    choice = {"isolation": "read_committed", "upper_bound": "log_end", **read}
+    summary = ingested(data, lake, read=choice)
+    assert {row["transaction_state"] for row in read_table(lake, "records")} == states
+    assert f"so it counts as open, and {said}: look at it" in summary.to_text()
+
+
+def test_a_committed_transaction_in_doubt_is_ingested_in_both_isolations(
+    data: Path, lake: Path
+) -> None:
+    log = TransactionLog.of([sent(1), commit(1), sent(1), commit(1)])
+    write_log(data, log, (0,), has_files=False)
+    damage_batch(data, log, (0,), 1)
+    summary = ingested(data, lake, isolation="read_committed")
+    assert summary.records == 6
+    assert "counts as committed, and was ingested as that: look at it" in summary.to_text()
 
 
 def test_damage_that_a_transaction_waits_for_is_said_before_it_counts(

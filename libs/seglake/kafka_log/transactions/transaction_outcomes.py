@@ -29,11 +29,16 @@ _MOST_DETAILS = 3
 
 
 class UnknownOutcome(NamedTuple):
-    """A transaction whose end damage may hide; its data, and that damage, lie in [start, next)."""
+    """A transaction whose end damage may hide; its data, and that damage, lie in [start, next).
+
+    Attributes:
+        state: state that its records count as.
+    """
 
     text: str
     start_offset: int
     next_offset: int
+    state: TransactionState
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +166,7 @@ class _Fold(TransactionFold):
                 + ("no later marker ends it, so it" if is_open else "by the next marker it")
                 + f" counts as {state}"
             )
-            yield UnknownOutcome(text, transaction.first_offset, damage.next_offset)
+            yield UnknownOutcome(text, transaction.first_offset, damage.next_offset, state)
 
 
 def _disagreement(

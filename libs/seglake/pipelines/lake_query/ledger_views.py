@@ -124,6 +124,8 @@ lacking AS (
   SELECT source_id, topic_id, topic, partition,
          CAST(sum(CASE WHEN cause = 'compacted' THEN width ELSE 0 END) AS BIGINT) AS compacted,
          CAST(sum(CASE WHEN cause = 'deleted' THEN width ELSE 0 END) AS BIGINT) AS deleted,
+         CAST(sum(CASE WHEN cause = 'deleted_or_lost' THEN width ELSE 0 END) AS BIGINT)
+           AS deleted_or_lost,
          CAST(sum(CASE WHEN cause = 'remote' THEN width ELSE 0 END) AS BIGINT) AS remote,
          CAST(sum(CASE WHEN cause = 'undecided' THEN width ELSE 0 END) AS BIGINT) AS undecided,
          CAST(sum(CASE WHEN cause = 'quarantined' THEN width ELSE 0 END) AS BIGINT) AS quarantined,
@@ -136,6 +138,7 @@ SELECT taken.source_id, taken.topic_id, taken.topic, taken.partition, covered, r
        covered - records - coalesce(in_gaps, 0) AS in_batches,
        coalesce(compacted, 0) AS compacted,
        coalesce(deleted, 0) AS deleted,
+       coalesce(deleted_or_lost, 0) AS deleted_or_lost,
        coalesce(remote, 0) AS remote,
        coalesce(undecided, 0) AS undecided,
        coalesce(quarantined, 0) AS quarantined,

@@ -97,6 +97,12 @@ ADVICE = {
         "in the remote tier only",
         "see tiered storage",
     ),
+    Need.DELETED_OR_LOST: Advice(
+        "Deleted by retention, or lost: nothing on the disks tells",
+        "below the first segment (deleted by retention, or lost: nothing on the disks tells)",
+        "nothing, if the topic had retention or DeleteRecords; else look for a replica or an older"
+        " copy that has them",
+    ),
     Need.DAMAGED_ABOVE: Advice(
         "Damage above what is ingested",
         "damaged, and quarantined once it is ingested: …",

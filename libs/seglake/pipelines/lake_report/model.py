@@ -19,6 +19,7 @@ class OffsetState(StrEnum):
     NOT_INGESTED = "not_ingested_yet"  # seen in the log, above what is ingested
     COMPACTED = "compacted"
     DELETED = "deleted"
+    DELETED_OR_LOST = "deleted_or_lost"
     REMOTE = "remote"
     UNDECIDED = "undecided"
     QUARANTINED = "quarantined"
@@ -42,6 +43,7 @@ class Need(StrEnum):
     QUARANTINED = "quarantined"
     UNDECIDED = "undecided"
     REMOTE = "remote"
+    DELETED_OR_LOST = "deleted_or_lost"
     DAMAGED_ABOVE = "damaged_above"  # a bound, so that it is not in quarantine yet
     NO_HIGH_WATERMARK = "no_high_watermark"
     OPEN_TRANSACTION = "open_transaction"

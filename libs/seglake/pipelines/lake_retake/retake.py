@@ -123,7 +123,8 @@ def _retake(
     if context.is_dry_run:
         return
     _name_waiting(keys - lost, context, summary)
-    summary.add_findings(committed, repair(replicas if committed else (), context))
+    repairs = repair(replicas if committed else (), context)
+    summary.add_findings(committed, repairs, context.settings)
 
 
 def _name_waiting(keys: set[PartitionKey], context: RunContext, summary: RetakeSummary) -> None:
@@ -162,7 +163,7 @@ def _round(
     plan = planned(replicas, wanted, ledger, context) if wanted else RetakePlan()
     summary.findings.notes += plan.notes
     if context.is_dry_run:
-        summary.add_plan(plan)
+        summary.add_plan(plan, context.settings)
         return _Round((), (), plan.left_out)
     waves = planned_waves(plan.ranges, context)
     retakes = {retake.key: retake for retake in plan.retakes}

@@ -13,7 +13,9 @@ from seglake.pipelines.offset_places import GapsByPartition
 from seglake.pipelines.progress import show_count
 from seglake.pipelines.segment_ingest.committing.election_rows import ReleasedRange
 from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
+from seglake.pipelines.segment_ingest.planning.plan import RangePlan
 from seglake.pipelines.segment_ingest.repair.repair import RepairResult
+from seglake.pipelines.segment_ingest.report.doubts import doubts_of, left_out_doubts
 from seglake.pipelines.segment_ingest.report.gap_report import (
     expected_gaps,
     gap_lines,
@@ -23,14 +25,10 @@ from seglake.pipelines.segment_ingest.report.gap_report import (
 )
 from seglake.pipelines.segment_ingest.report.limits import limits_crossed
 from seglake.pipelines.segment_ingest.report.refills import refilled_records, shown_refills
-from seglake.pipelines.segment_ingest.report.run_report import (
-    damaged_spans,
-    defect_counts,
-    doubts_of,
-)
+from seglake.pipelines.segment_ingest.report.run_report import damaged_spans, defect_counts
 from seglake.pipelines.segment_ingest.report.shown_lines import shown_damage, shown_doubt
 from seglake.pipelines.segment_ingest.report.too_large import log_dirs_of, too_large
-from seglake.pipelines.settings.settings import LimitsSettings
+from seglake.pipelines.settings.settings import LimitsSettings, Settings
 from seglake.printable import as_lines
 
 Ranges = list[tuple[str, OffsetRange]]  # with the partition
@@ -46,6 +44,7 @@ class RetakeFindings:
     """
 
     ingested_unknown_outcomes: list[str] = field(default_factory=list)
+    left_out_unknown_outcomes: list[str] = field(default_factory=list)
     contradicted: list[str] = field(default_factory=list)
     limits_crossed: list[str] = field(default_factory=list)
     too_large: list[str] = field(default_factory=list)
@@ -69,7 +68,7 @@ class RetakeSummary:
         released: superseded offsets above the end of the winning logs; in a dry run those that
             would be released.
         refilled: records that older copies brought, by partition.
-        gaps, defects, damaged: see `IngestSummary`; of the ranges ingested again.
+        gaps, defects, damaged, mended: see `IngestSummary`; of the ranges ingested again.
     """
 
     run_id: str
@@ -85,6 +84,7 @@ class RetakeSummary:
     gaps: dict[str, GapsByPartition] = field(default_factory=dict)
     defects: dict[str, int] = field(default_factory=dict)
     damaged: dict[str, int] = field(default_factory=dict)
+    mended: dict[str, int] = field(default_factory=dict)
     quarantined_bytes: int = 0
     findings: RetakeFindings = field(default_factory=RetakeFindings)
     seconds: float = 0.0
@@ -110,25 +110,31 @@ class RetakeSummary:
             self.batches += result.totals.batches
         self.released += [(str(free.key), free.offsets) for free in released]
 
-    def add_plan(self, plan: RetakePlan) -> None:
+    def add_plan(self, plan: RetakePlan, settings: Settings) -> None:
         """Say what a dry run would ingest and release."""
         plans = [(each, each.next_offset) for each in plan.ranges]
         self.planned += [(str(each.key), (each.start_offset, stop)) for each, stop in plans]
         self.released += [(str(of.key), free) for of in plan.retakes for free in of.free]
         self.gaps = joined_places(self.gaps, expected_gaps(plan.ranges))
-        self.findings.ingested_unknown_outcomes += doubts_of(plans)
+        self._add_doubts(plans, settings)
 
-    def add_findings(self, committed: Sequence[RangeResult], repairs: RepairResult) -> None:
+    def _add_doubts(self, taken: Iterable[tuple[RangePlan, int]], settings: Settings) -> None:
+        doubts = doubts_of(taken)
+        self.findings.ingested_unknown_outcomes += [doubt.text for doubt in doubts]
+        self.findings.left_out_unknown_outcomes += left_out_doubts(doubts, settings)
+
+    def add_findings(
+        self, committed: Sequence[RangeResult], repairs: RepairResult, settings: Settings
+    ) -> None:
         """Say what a person should know of what was committed, and of the repairs behind it."""
         both = [*committed, *repairs.results]
         self.gaps = joined_places(self.gaps, recorded_gaps(committed, repairs.rounds))
         self.defects = Counter(self.defects) + Counter(defect_counts(both))
         self.damaged = Counter(self.damaged) + Counter(damaged_spans(both))
+        self.mended = Counter(self.mended) + Counter(repairs.mended)
         reports = [report for result in both for report in result.reports]
         self.quarantined_bytes += sum(report.bytes.in_quarantine for report in reports)
-        self.findings.ingested_unknown_outcomes += doubts_of(
-            (result.plan, result.next_offset) for result in committed
-        )
+        self._add_doubts([(result.plan, result.next_offset) for result in committed], settings)
         self.refilled |= refilled_records(repairs.refills)
         self.findings.contradicted += repairs.contradicted
         self.findings.notes += repairs.notes
@@ -161,11 +167,17 @@ class RetakeSummary:
         label = "to be released" if self.is_dry_run else "released"
         lines += _listed(label, self.released, ": above the log that won, free for the next ingest")
         lines += shown_damage(
-            self.defects, self.damaged, self.quarantined_bytes, self.findings.too_large
+            self.defects,
+            self.damaged,
+            self.quarantined_bytes,
+            self.findings.too_large,
+            self.mended,
         )
         lines += [*shown_refills(self.refilled, is_dry_run=False), *gap_lines(self.gaps)]
         for text in self.findings.ingested_unknown_outcomes:
-            lines.append(f"unknown outcome: {shown_doubt(text, is_dry_run=self.is_dry_run)}")
+            is_left_out = text in self.findings.left_out_unknown_outcomes
+            said = shown_doubt(text, is_left_out=is_left_out, is_dry_run=self.is_dry_run)
+            lines.append(f"unknown outcome: {said}")
         lines += [f"contradicted: {text}" for text in self.findings.contradicted]
         lines += [f"left out: {reason}" for reason in self.left_out.values()]
         lines += [f"note: {note}" for note in self.notes]

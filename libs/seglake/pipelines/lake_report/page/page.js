@@ -3,7 +3,7 @@
 // Everything from the data goes into the page as text, never as markup.
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
-  const LOST = ["remote", "undecided", "quarantined", "superseded", "missing"];
+  const LOST = ["deleted_or_lost", "remote", "undecided", "quarantined", "superseded", "missing"];
   const NARROW = matchMedia("(max-width: 760px)");
   const MOST_PRINTED = 300, MOST_RANGES = 20, MOST_PLACES = 20, AROUND = 6;
   const numbers = new Intl.NumberFormat("en", { useGrouping: true });

@@ -16,7 +16,14 @@ from seglake.log_tables.ledger_layers import RangeKind
 from seglake.pipelines.segment_ingest.planning.plan import RangePlan, RemainingGap
 from seglake.segment_decoding.tasks import SplitReport, Totals
 
-_LOST = "below the first segment, and by leader-epoch-checkpoint not deleted by Kafka"
+_UNDELETED = {
+    GapCause.MISSING: (
+        "below the first segment, and by leader-epoch-checkpoint not deleted by Kafka"
+    ),
+    GapCause.DELETED_OR_LOST: (
+        "below the first segment: deleted by Kafka, or lost: no file says which"
+    ),
+}
 _JUST_GONE = "its segment was deleted while the run read the log"
 
 
@@ -81,7 +88,8 @@ def _combined(plan: RangePlan, reports: Sequence[SplitReport]) -> RangeResult:
             )
             is_remote = plan.remote_offset <= start and following <= plan.log_start_offset
             cause = GapCause.REMOTE if is_remote else cause
-            cause = GapCause.MISSING if _is_lost(plan, start, following) else cause
+            if plan.undeleted is not None and plan.undeleted.has(start, following):
+                cause = plan.undeleted.cause
             gap = Gap(start, following, cause, _detail(plan, start, following, cause))
             if gaps and _is_one(gaps[-1], gap):
                 gaps[-1] = gaps[-1]._replace(next_offset=following)
@@ -106,14 +114,10 @@ def _combined(plan: RangePlan, reports: Sequence[SplitReport]) -> RangeResult:
     )
 
 
-def _is_lost(plan: RangePlan, start: int, stop: int) -> bool:
-    return plan.lost is not None and plan.lost[0] <= start and stop <= plan.lost[1]
-
-
 def _detail(plan: RangePlan, start: int, stop: int, cause: GapCause) -> str | None:
     """Return details of a hole besides its cause."""
-    if _is_lost(plan, start, stop):
-        return _LOST
+    if plan.undeleted is not None and plan.undeleted.has(start, stop):
+        return _UNDELETED[cause]
     is_first = plan.remaining_gap is None and cause is GapCause.DELETED
     return _JUST_GONE if is_first and start >= plan.first_log_start_offset else None
 
@@ -175,7 +179,7 @@ def _is_one(before: Gap, gap: Gap) -> bool:
 def _edges(plan: RangePlan, start: int, stop: int) -> list[int]:
     """Return the offsets at which the cause of a hole may change, from its start to its end."""
     edges = {plan.remote_offset, plan.log_start_offset, plan.first_log_start_offset}
-    edges.update(plan.lost or ())
+    edges.update(() if plan.undeleted is None else plan.undeleted.offsets)
     if plan.remaining_gap is not None:
         edges.update(plan.remaining_gap.explained_range or ())
     return [start, *sorted(edge for edge in edges if start < edge < stop), stop]

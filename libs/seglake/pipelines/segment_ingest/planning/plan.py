@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from seglake.kafka_log.leader_epochs import UNKNOWN_EPOCHS, LeaderEpochs
 from seglake.kafka_log.log_bounds import LogBounds
+from seglake.kafka_log.log_starts import UndeletedStart
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
 from seglake.kafka_log.read_policy import UpperBound
@@ -50,7 +51,7 @@ class RangePlan:
 
     Attributes:
         log_start_offset, remote_offset, cleaner_offset: bounds of the log that is read.
-        lost: offsets below the first segment of that log that Kafka did not delete.
+        undeleted: offsets below the first segment of that log that nothing proves to be deleted.
         first_log_start_offset: start of that log when this run first listed it.
         bounds: the log's bounds as this run saw them; None for a repair, which has no new ones.
         leader_epochs: the log's epochs; those of single batches may be false. None for a repair.
@@ -66,7 +67,7 @@ class RangePlan:
     remote_offset: int
     first_log_start_offset: int
     cleaner_offset: int
-    lost: OffsetRange | None = None
+    undeleted: UndeletedStart | None = None
     bounds: LogBounds | None = None
     leader_epochs: LeaderEpochs = UNKNOWN_EPOCHS
     remaining_gap: RemainingGap | None = None
@@ -171,7 +172,7 @@ def _range_plan(
         remote_offset=bounds.remote_offset,
         first_log_start_offset=bounds.log_start_offset if listed_first is None else listed_first,
         cleaner_offset=replica.checkpoints.cleaner_offset or 0,
-        lost=bounds.lost,
+        undeleted=bounds.undeleted,
         bounds=bounds,
         leader_epochs=partition.choice.leader_epochs,
     )

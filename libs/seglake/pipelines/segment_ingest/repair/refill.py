@@ -4,6 +4,7 @@ Only with `read.older_copies`, since it reads the headers of whole logs. A parti
 each other, since each leaves less for the next.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -49,6 +50,7 @@ class RefillResult:
         unread: reasons by partition with an unreadable copy or one with other batches than the
             lake, and by topic that another run ingested.
         expected: in a dry run, the number of records to come, by partition.
+        mended: damage that this run recorded and whose offsets it filled, by partition.
     """
 
     results: tuple[RangeResult, ...] = ()
@@ -56,6 +58,7 @@ class RefillResult:
     unread: Mapping[str, str] = field(default_factory=dict)
     written_bytes: int = 0
     expected: Mapping[str, int] = field(default_factory=dict)
+    mended: Mapping[str, int] = field(default_factory=dict)
 
 
 NO_REFILL = RefillResult()
@@ -234,7 +237,7 @@ def _committed(plans: Sequence[RangePlan], state: _LakeState) -> RefillResult:
                 written_bytes=wave.written_bytes,
             ),
         )
-    return done
+    return _and(done, RefillResult(mended=resolutions.mended))
 
 
 def _and(one: RefillResult, other: RefillResult) -> RefillResult:
@@ -247,6 +250,7 @@ def _and(one: RefillResult, other: RefillResult) -> RefillResult:
         unread=unread,
         written_bytes=one.written_bytes + other.written_bytes,
         expected={**one.expected, **other.expected},
+        mended=Counter(one.mended) + Counter(other.mended),
     )
 
 

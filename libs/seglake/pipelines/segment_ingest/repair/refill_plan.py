@@ -33,6 +33,7 @@ REFILLABLE = (
     GapCause.COMPACTED,
     GapCause.UNDECIDED,
     GapCause.DELETED,
+    GapCause.DELETED_OR_LOST,
     GapCause.MISSING,
     GapCause.QUARANTINED,
 )

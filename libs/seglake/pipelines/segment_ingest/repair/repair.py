@@ -4,9 +4,11 @@ Runs at the end of every ingest: whether a replica is given in the same run or i
 no difference. Nothing is read unless the lake has a gap that a replica at hand could fill.
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import NamedTuple
 
 from seglake.kafka_log.offset_gaps import GapCause
@@ -45,6 +47,7 @@ from seglake.pipelines.segment_ingest.repair.resolution_files import Resolutions
 from seglake.pipelines.segment_ingest.repair.transaction_contradictions import settled_otherwise
 from seglake.pipelines.segment_ingest.run_context import RunContext
 
+_BELOW_START = (GapCause.DELETED, GapCause.DELETED_OR_LOST)
 _MOST_ROUNDS = 3  # what one copy leaves, others may have
 
 KeptSources = Callable[[RepairState], AbstractContextManager[Sequence[RepairSource]]]
@@ -64,6 +67,7 @@ class RepairResult:
         refills: records from older copies that the cleaner had removed.
         left: records that older copies still have, unrequested.
         standing: gaps of the lake after the repairs, without the cleaner's.
+        mended: damage that this run recorded and whose offsets it filled, by partition.
     """
 
     rounds: tuple[tuple[RangeResult, ...], ...] = ()
@@ -76,6 +80,7 @@ class RepairResult:
     refills: RefillResult = NO_REFILL
     left: LeftInCopies = NOTHING_LEFT
     standing: Mapping[PartitionKey, Sequence[CurrentGap]] = field(default_factory=dict)
+    mended: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def results(self) -> tuple[RangeResult, ...]:
@@ -90,6 +95,7 @@ class _Filled(NamedTuple):
     notes: tuple[str, ...]
     unread: Mapping[str, str]
     concurrent: tuple[ConcurrentRange, ...] = ()
+    mended: Mapping[str, int] = MappingProxyType({})
 
     @property
     def committed(self) -> tuple[RangeResult, ...]:
@@ -214,7 +220,7 @@ def _without_refills(
             gap
             for gap in of_key
             if gap.cause is not GapCause.UNDECIDED
-            and (gap.cause is not GapCause.DELETED or key in unbounded)
+            and (gap.cause not in _BELOW_START or key in unbounded)
         ]
         for key, of_key in state.gaps.items()
     }
@@ -228,6 +234,7 @@ def _with(repaired: RepairResult, refills: RefillResult) -> RepairResult:
         unread={**repaired.unread, **refills.unread},
         written_bytes=repaired.written_bytes + refills.written_bytes,
         refills=refills,
+        mended=Counter(repaired.mended) + Counter(refills.mended),
     )
 
 
@@ -244,7 +251,7 @@ def _fill(found: FoundRepairs, state: RepairState, context: RunContext) -> _Fill
         results.append(result)
     lost = {topic: state.generations[topic] for result in results for topic in result.lost}
     concurrent = tuple(concurrent_ranges(lost, context))
-    return _Filled(tuple(results), found.notes, found.unread, concurrent)
+    return _Filled(tuple(results), found.notes, found.unread, concurrent, resolutions.mended)
 
 
 def _result(rounds: Sequence[_Filled], notes: Sequence[str], context: RunContext) -> RepairResult:
@@ -265,6 +272,7 @@ def _result(rounds: Sequence[_Filled], notes: Sequence[str], context: RunContext
         contradicted=tuple(_contradicted(results, context)),
         concurrent=tuple(range_ for filled in rounds for range_ in filled.concurrent),
         written_bytes=sum(wave.written_bytes for filled in rounds for wave in filled.waves),
+        mended=sum((Counter(filled.mended) for filled in rounds), Counter()),
     )
 
 

@@ -1,5 +1,6 @@
 """Writes the rows that resolve damage, wave by wave. Effect: writes."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -47,6 +48,19 @@ class Resolutions:
         self._committed: list[RangeResult] = []
         self._resolved: set[_Identity] = set()
         self._written: dict[str, set[_Identity]] = {}  # by topic, and not committed yet
+        self._of_this_run = {
+            identity_of(row): str(key)
+            for key, rows in damage.items()
+            for row in rows
+            if row["run_id"] == context.run_id
+        }
+
+    @property
+    def mended(self) -> dict[str, int]:
+        """Count the resolved damage that this run itself recorded, by partition."""
+        return Counter(
+            name for identity, name in self._of_this_run.items() if identity in self._resolved
+        )
 
     def files(self, results: Sequence[RangeResult]) -> dict[str, list[DataFile]]:
         """The files of rows that resolve damage if these are committed, by topic."""

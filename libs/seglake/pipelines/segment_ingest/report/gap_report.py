@@ -66,15 +66,13 @@ def gaps_of_run(
 
 
 def expected_gaps(plans: Iterable[RangePlan]) -> dict[str, GapsByPartition]:
-    """Return the gaps a dry run can know: of the remote tier, and of lost first segments."""
+    """Return the gaps a dry run can know: of the remote tier, and below the first segment."""
     found: list[GapsByPlace] = []
     for plan in plans:
         offsets = [(plan.start_offset, plan.next_offset)]
-        for cause, within in (
-            (GapCause.REMOTE, (plan.remote_offset, plan.log_start_offset)),
-            (GapCause.MISSING, plan.lost),
-        ):
-            parts = [] if within is None else common(offsets, within)
+        remote = (plan.remote_offset, plan.log_start_offset), GapCause.REMOTE
+        for within, cause in (remote, *([plan.undeleted] if plan.undeleted else [])):
+            parts = common(offsets, within)
             if parts:
                 found.append({str(cause): {str(plan.key): gaps_in(parts)}})
     return joined_places(*found)

@@ -99,7 +99,8 @@ class Findings:
         lost_elections: what only replicas have that lost an election, and no run ingests.
         open_transactions: those without an end in what was read, and what the run does about them.
         unknown_outcomes: transactions whose end damage may hide, and as what they count.
-        ingested_unknown_outcomes: those of which this run ingested something, which may be wrong.
+        ingested_unknown_outcomes: those on which this run decided, which may be wrong.
+        left_out_unknown_outcomes: those of them whose records it left out.
         not_on_disk: logs of which their broker's files prove more than there is.
         unread_files: files that are recognised and not read.
         left_out: partitions, and folders of the sources, that could not be read this time, with
@@ -122,6 +123,7 @@ class Findings:
     open_transactions: list[StillOpen] = field(default_factory=list)
     unknown_outcomes: list[str] = field(default_factory=list)
     ingested_unknown_outcomes: list[str] = field(default_factory=list)
+    left_out_unknown_outcomes: list[str] = field(default_factory=list)
     undecided_offsets: int = 0
     expects_undecided: bool = False
     contradicted: list[str] = field(default_factory=list)
@@ -167,6 +169,7 @@ class IngestSummary:
     Attributes:
         defects: quarantined byte spans by defect code.
         damaged: quarantined byte spans by partition.
+        mended: those of them whose offsets this run filled.
         gaps: those that this run recorded and did not fill, by cause and partition.
         repaired: gaps that it filled, or a dry run would fill, by partition; their offsets are
             those that came, or would.
@@ -189,6 +192,7 @@ class IngestSummary:
     findings: Findings = field(default_factory=Findings)
     defects: dict[str, int] = field(default_factory=dict)
     damaged: dict[str, int] = field(default_factory=dict)
+    mended: dict[str, int] = field(default_factory=dict)
     gaps: dict[str, GapsByPartition] = field(default_factory=dict)
     repaired: dict[str, GapRanges] = field(default_factory=dict)
     refilled: dict[str, int] = field(default_factory=dict)
@@ -256,7 +260,9 @@ class IngestSummary:
         lines += _listed("blocked", findings.blocked)
         lines += _listed("stuck", findings.stuck)
         size_bytes = self.counts.quarantined_bytes
-        lines += shown_damage(self.defects, self.damaged, size_bytes, findings.too_large)
+        lines += shown_damage(
+            self.defects, self.damaged, size_bytes, findings.too_large, self.mended
+        )
         lines += self._repairs()
         lines += shown_salvaged(self.salvaged)
         fills = self.planned.planned_fills
@@ -360,7 +366,10 @@ class IngestSummary:
 
     def _shown_unknown(self) -> list[str]:
         taken = set(self.findings.ingested_unknown_outcomes)
+        left_out = set(self.findings.left_out_unknown_outcomes)
         return [
-            shown_doubt(text, is_dry_run=self.is_dry_run) if text in taken else text
+            shown_doubt(text, is_left_out=text in left_out, is_dry_run=self.is_dry_run)
+            if text in taken
+            else text
             for text in self.findings.unknown_outcomes
         ]

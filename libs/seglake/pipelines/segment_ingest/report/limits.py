@@ -27,8 +27,10 @@ def limits_crossed(
         spans = sum(damaged.values())
         crossed.append(f"limits.fail_on_quarantine: {spans} quarantined in {named_counts(damaged)}")
     missing, remote = gaps.get(GapCause.MISSING, {}), gaps.get(GapCause.REMOTE, {})
+    doubtful = gaps.get(GapCause.DELETED_OR_LOST, {})
     for name, is_set, what, found in (
         ("fail_on_unexplained_gap", limits.fail_on_unexplained_gap, "missing", missing),
+        ("fail_on_unexplained_gap", limits.fail_on_unexplained_gap, "deleted or lost", doubtful),
         ("fail_on_remote_gap", limits.fail_on_remote_gap, "in the remote tier only", remote),
         ("fail_on_short_log", limits.fail_on_short_log, "not on disk", _lacking(short)),
     ):

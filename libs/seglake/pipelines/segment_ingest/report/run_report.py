@@ -17,12 +17,16 @@ from seglake.pipelines.offset_places import shown_range
 from seglake.pipelines.progress import show_count
 from seglake.pipelines.recovery import Recovery
 from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
-from seglake.pipelines.segment_ingest.planning.plan import RangePlan
 from seglake.pipelines.segment_ingest.repair.repair import RepairResult
 from seglake.pipelines.segment_ingest.repair.salvaged import Salvaged
 from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import (
     ConflictCount,
     counted,
+)
+from seglake.pipelines.segment_ingest.report.doubts import (
+    doubts_of_logs,
+    left_out_doubts,
+    taken_doubts,
 )
 from seglake.pipelines.segment_ingest.report.gap_report import (
     GapsByPlace,
@@ -111,6 +115,7 @@ def summarize(facts: RunFacts) -> IngestSummary:
         findings=replace(findings, too_large=_too_large(facts, defects, damaged)),
         defects=defects,
         damaged=damaged,
+        mended=dict(repairs.mended),
         gaps=gaps,
         repaired=repaired_gaps(repairs),
         refilled=refilled_records(repairs.refills),
@@ -230,6 +235,7 @@ def _findings(facts: RunFacts, limits: list[str], gaps: GapsByPlace) -> Findings
     final = final_partitions(rounds)
     waiting, blocked = _left_ranges(facts)
     open_transactions = [open_ for partition in final for open_ in still_open(partition, settings)]
+    decided = taken_doubts(rounds, is_dry_run=facts.context.is_dry_run)
     return Findings(
         not_ingested_yet=waiting,
         blocked=blocked,
@@ -240,8 +246,9 @@ def _findings(facts: RunFacts, limits: list[str], gaps: GapsByPlace) -> Findings
         open_transactions=open_transactions,
         expects_undecided=facts.context.is_dry_run
         and leaves_out(open_transactions, [plan for done in rounds for plan in done.ranges]),
-        unknown_outcomes=_once(_doubts(rounds)),
-        ingested_unknown_outcomes=_once(_taken_doubts(rounds, is_dry_run=facts.context.is_dry_run)),
+        unknown_outcomes=_once(doubts_of_logs(rounds)),
+        ingested_unknown_outcomes=_once(doubt.text for doubt in decided),
+        left_out_unknown_outcomes=_once(left_out_doubts(decided, settings)),
         undecided_offsets=offset_count(gaps.get(GapCause.UNDECIDED, {})),
         contradicted=list(repairs.contradicted),
         concurrent_ranges=[
@@ -272,33 +279,6 @@ def _left_ranges(facts: RunFacts) -> tuple[list[UnreadRange], list[UnreadRange]]
             found = blocked if seen.stopped_by is StoppedBy.NO_HIGH_WATERMARK else waiting
             found.append(UnreadRange(str(seen.key), *left))
     return waiting, blocked
-
-
-def _doubts(rounds: Iterable[RoundResult]) -> list[str]:
-    """Return the transactions whose end damage hides, unless it may be in an unread segment."""
-    return [
-        doubt.text
-        for done in rounds
-        for partition in done.look.same
-        for doubt in partition.bounds.unknown_outcomes
-        if subtracted((doubt.start_offset, doubt.next_offset), partition.waiting_ranges)
-    ]
-
-
-def _taken_doubts(rounds: Iterable[RoundResult], *, is_dry_run: bool) -> list[str]:
-    planned = [(plan, plan.next_offset) for done in rounds for plan in done.ranges]
-    taken = [(result.plan, result.next_offset) for done in rounds for result in done.committed]
-    return doubts_of(planned if is_dry_run else taken)
-
-
-def doubts_of(taken: Iterable[tuple[RangePlan, int]]) -> list[str]:
-    """Return the transactions of uncertain outcome in ranges ingested, or to be ingested."""
-    return [
-        doubt.text
-        for plan, next_offset in taken
-        for doubt in (() if plan.bounds is None else plan.bounds.unknown_outcomes)
-        if max(doubt.start_offset, plan.start_offset) < min(doubt.next_offset, next_offset)
-    ]
 
 
 def _conflicts(rounds: Iterable[RoundResult]) -> dict[str, ConflictCount]:

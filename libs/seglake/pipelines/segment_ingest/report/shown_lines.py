@@ -14,8 +14,10 @@ _MOST_LINES = 20
 _MOST_PLANNED = 10
 
 
-def shown_doubt(text: str, *, is_dry_run: bool) -> str:
-    """Return a line on records ingested, or to be ingested, though their outcome is unknown."""
+def shown_doubt(text: str, *, is_left_out: bool, is_dry_run: bool) -> str:
+    """Return a line on records ingested or left out, or to be so, with an unknown outcome."""
+    if is_left_out:
+        return f"{text}, and its records {'would be' if is_dry_run else 'are'} left out: look at it"
     said = "would be ingested" if is_dry_run else "was ingested"
     return f"{text}, and {said} as that: look at it"
 
@@ -25,12 +27,21 @@ def shown_damage(
     damaged: Mapping[str, int],
     size_bytes: int,
     too_large: Sequence[str],
+    mended: Mapping[str, int],
 ) -> list[str]:
-    """Return the line on quarantined bytes by defect code and partition, with the remedy."""
+    """Return the line on quarantined bytes by defect code and partition, with the remedy.
+
+    Args:
+        mended: quarantined spans whose offsets the same run filled, by partition.
+    """
     if not damaged:
         return []
     codes = ", ".join(f"{count} {code}" for code, count in sorted(defects.items()))
     line = f"quarantined: {codes} ({show_bytes(size_bytes)}) in {named_counts(damaged)}"
+    filled, count = sum(mended.values()), sum(damaged.values())
+    if filled:
+        which = "all of it" if filled == count else f"{filled} of {count}"
+        line += f"; another copy filled {which}: nothing to replay there, but look at the disk"
     return [line, *listed("too large", too_large)]
 
 
