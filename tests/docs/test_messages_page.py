@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import seglake
 from seglake.segment_codec.errors import DefectCode, TailKind
 from support.product_texts import sentences
 
@@ -26,22 +27,14 @@ _SAID_ELSEWHERE = {
     "log_tables/internal_columns.py": "names of columns",
     "run_records/metrics_file.py": "docs/operations.md",
     "pipelines/lake_report/advice.py": "the page says the same: tests/lake_report/test_advice.py",
-    "pipelines/lake_query/current_views.py": "SQL",
     "pipelines/lake_query/duckdb_script.py": "SQL",
     "pipelines/lake_query/duckdb_sql.py": "SQL",
     "pipelines/lake_query/duckdb_text.py": "SQL",
-    "pipelines/lake_query/spark_macros.py": "SQL",
-    "pipelines/lake_query/group_views.py": "SQL",
-    "pipelines/lake_query/internal_views.py": "SQL",
-    "pipelines/lake_query/ledger_views.py": "SQL",
-    "pipelines/lake_query/metadata_views.py": "SQL",
-    "pipelines/lake_query/observation_views.py": "SQL",
-    "pipelines/lake_query/record_views.py": "SQL",
-    "pipelines/lake_query/salvage_views.py": "SQL",
     "pipelines/lake_query/scripts.py": "SQL",
     "pipelines/lake_query/views.py": "SQL",
 }
 
+_SQL_ERROR = re.compile(r"\berror\('([^']+)'\)")
 _NAMES = re.compile(r"[a-z0-9 ]*[_.][a-z0-9_. ]+")  # of columns
 _NOT_SAID = (
     # Errors of others, by which they are known.
@@ -104,7 +97,12 @@ def _is_quoted(text: str, quoted: list[str]) -> bool:
 
 @pytest.fixture(scope="module")
 def product_texts() -> list[str]:
-    return [text for _, _, text in sentences(without=(), fewest_words=1)]
+    return [*(text for _, _, text in sentences(without=(), fewest_words=1)), *_errors_in_sql()]
+
+
+def _errors_in_sql() -> list[str]:
+    files = Path(seglake.__file__).parent.rglob("*.sql")
+    return [text for file in files for text in _SQL_ERROR.findall(file.read_text("utf-8"))]
 
 
 def test_the_page_quotes_messages() -> None:
@@ -128,6 +126,7 @@ def test_every_message_of_the_product_is_on_the_page() -> None:
         and not _is_quoted(text, quoted)
     ]
     assert silent == []
+    assert [text for text in _errors_in_sql() if not _is_quoted(text, quoted)] == []
 
 
 @pytest.mark.parametrize("name", [*DefectCode, *TailKind])

@@ -16,7 +16,7 @@ from seglake.pipelines.lake_query.answers import Answer, OutputFormat
 from seglake.pipelines.lake_query.duckdb_queries import DuckDBQueries
 from seglake.pipelines.lake_query.errors import QueryFailedError, WrongQueryError
 from seglake.pipelines.lake_query.spark_queries import SparkQueries
-from seglake.pipelines.lake_query.views import VIEWS
+from seglake.pipelines.lake_query.views import view_names
 from seglake.storage.local_storage import LocalStorage
 from support.views import viewed
 
@@ -163,7 +163,7 @@ def test_a_statement_with_a_cast_is_otherwise_the_same(lake_path: Path, tmp_path
     assert len(questions) == 5
     tables = LakeTables(str(lake_path), LocalStorage())
     with DuckDBQueries(tables, spill_folder=str(tmp_path)) as queries:
-        for query in (*questions, *(f"SELECT * FROM {name} ORDER BY ALL" for name in VIEWS)):
+        for query in (*questions, *(f"SELECT * FROM {name} ORDER BY ALL" for name in view_names())):
             cast = f"SELECT * FROM ({query}) WHERE CAST(1 AS STRING) = '1'"
             plain, rewritten = (
                 pa.Table.from_batches(answer.batches, answer.schema)

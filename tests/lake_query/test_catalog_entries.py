@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from seglake.lake.tables import TABLES
-from seglake.pipelines.lake_query.views import VIEWS
+from seglake.pipelines.lake_query.views import view_names
 from support.lakes import ingested
 from support.made_logs import make_log_dir
 from support.servers.hive_metastore import hive_metastore
@@ -114,7 +114,10 @@ def test_tables_and_views_are_there_for_any_spark_and_nobody_s_own_are_touched(
     with hive_metastore(tmp_path / "metastore") as metastore:
         confused = make_log_dir(tmp_path / "confused", {("orders", 0): [0, 5]})
         answers = _answers(tmp_path, metastore, str(lake), str(grown), str(confused))
-    tables, views = [table.name for table in TABLES], [*VIEWS, "topic_Orders", "topic_payments"]
+    tables, views = (
+        [table.name for table in TABLES],
+        [*view_names(), "topic_Orders", "topic_payments"],
+    )
     assert answers["first"] == [tables, views, [*tables, *views], []]
     assert answers["answers"][:3] == [[["Orders", 20], ["payments", 5]], [[20]], [[25]]]
     assert answers["again"] == [tables, views, [], []]

@@ -11,7 +11,7 @@ from deltalake import DeltaTable
 
 from seglake.cli import register_command
 from seglake.lake.tables import TABLES
-from seglake.pipelines.lake_query.views import VIEWS
+from seglake.pipelines.lake_query.views import view_names
 from support.lakes import read_arrow
 
 _DIALECTS = ["duckdb", "duckdb-files"]
@@ -52,8 +52,8 @@ def test_script_gives_any_duckdb_the_tables_and_views(
         assert rows.schema.names == table.schema.names
         assert rows.num_rows == read_arrow(lake, table.name).num_rows
     found = {row[0] for row in own.execute("SHOW TABLES").fetchall()}
-    assert found >= {*VIEWS, "topic_orders", "topic_my_orders_EU"}
-    for view in VIEWS:
+    assert found >= {*view_names(), "topic_orders", "topic_my_orders_EU"}
+    for view in view_names():
         own.execute(f"SELECT * FROM {view}").fetchall()
     topics = "SELECT DISTINCT topic FROM topic_my_orders_EU"
     assert own.execute(topics).fetchall() == [("my.orders-EU",)]

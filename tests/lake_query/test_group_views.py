@@ -10,7 +10,7 @@ import pytest
 from deltalake import write_deltalake
 
 from seglake.lake.tables import TABLES
-from seglake.pipelines.lake_query.internal_views import INTERNAL_LOGS
+from seglake.pipelines.lake_query.views import query
 
 Row = Mapping[str, object]
 Asked = Callable[[Path, str], list[dict[str, object]]]
@@ -167,7 +167,7 @@ def test_a_groups_members_are_those_that_have_not_left(ask: Asked, lake_path: Pa
 def test_both_engines_know_how_far_the_logs_behind_an_answer_were_seen(
     ask: Asked, lake_path: Path
 ) -> None:
-    rows = ask(lake_path, INTERNAL_LOGS.format(topics="'orders', 'refused'"))
+    rows = ask(lake_path, query("internal_logs", "'orders', 'refused'"))
     assert {
         (row["topic"], row["partition"], row["log_end_offset"], row["gaps"]) for row in rows
     } == {

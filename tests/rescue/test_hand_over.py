@@ -11,7 +11,7 @@ import duckdb
 import polars as pl
 import pytest
 
-from seglake.pipelines.lake_query.views import VIEWS
+from seglake.pipelines.lake_query.views import view_names
 from support.lakes import ingested, read_table
 
 _ROOT = Path(__file__).parents[2]
@@ -56,7 +56,7 @@ def test_copied_lake_opens_in_duckdb_polars_and_by_spark_s_sql(share: Path) -> N
     assert completeness["records"].sum() == len(records)
     assert completeness["quarantined"].sum() == quarantined == 22
     printed = (share / "spark.sql").read_text("utf-8")
-    assert all(f"VIEW {view}\n" in printed for view in VIEWS)
+    assert all(f"VIEW {view}\n" in printed for view in view_names())
 
 
 def test_script_for_duckdb_follows_a_moved_folder(share: Path, tmp_path: Path) -> None:

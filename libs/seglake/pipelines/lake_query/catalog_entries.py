@@ -22,7 +22,7 @@ from seglake.pipelines.lake_query.scripts import (
     spark_views,
 )
 from seglake.pipelines.lake_query.topic_views import PREFIX, topic_views
-from seglake.pipelines.lake_query.views import VIEWS
+from seglake.pipelines.lake_query.views import view_names
 
 
 def register(
@@ -40,7 +40,7 @@ def register(
     """
     _require_lasting(session, database)
     tables = tuple(table.name for table in TABLES)
-    views = (*VIEWS, *topic_views(topics))
+    views = (*view_names(), *topic_views(topics))
     try:
         place = _qualified(session, lake)
         known = _known(session, database)

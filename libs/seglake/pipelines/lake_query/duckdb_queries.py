@@ -7,6 +7,7 @@ write a file nor read another one, nor fetch an extension.
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.resources import files
 from typing import Any, Self, TextIO
 
 import duckdb
@@ -38,10 +39,11 @@ from seglake.pipelines.lake_query.duckdb_text import (
 from seglake.pipelines.lake_query.duckdb_tree import as_in_spark
 from seglake.pipelines.lake_query.errors import WrongQueryError, query_failed, with_hint
 from seglake.pipelines.lake_query.named import no_such_table, tables_in, views_in
-from seglake.pipelines.lake_query.spark_macros import AGGREGATING, macros
 from seglake.pipelines.lake_query.statements import refused, tokens
-from seglake.pipelines.lake_query.views import DUCKDB_VIEWS
+from seglake.pipelines.lake_query.views import Dialect
 
+_FUNCTIONS, _MEANINGS = "spark_functions.sql", "spark_meanings.sql"
+_AGGREGATING = frozenset({"collect_list", "collect_set"})  # macros that call an aggregate function
 _BATCH_ROWS = 10_000
 _GROUPS_BY_ALL = "FORCE_AGGREGATES"
 # A pivot is two statements to DuckDB: it makes a type of the names first, in its memory.
@@ -83,7 +85,7 @@ class DuckDBQueries:
             from seglake.pipelines.lake_query.storage_files import StorageFiles  # fsspec: 0.1 s
 
             self._connection.register_filesystem(StorageFiles(lake.storage, lake.lake_path))
-        for each in (*macros(replaces=speaks_spark), *settings(folder)):
+        for each in (*_macros(speaks_spark=speaks_spark), *settings(folder)):
             self._connection.execute(each)
 
     def __enter__(self) -> Self:
@@ -130,7 +132,7 @@ class DuckDBQueries:
     def _aggregates(self) -> set[str]:
         """Return the names of aggregate functions, and of macros that call one."""
         rows = self._connection.execute(AGGREGATES).fetchall()
-        return {name for (name,) in rows}.union(AGGREGATING)
+        return {name for (name,) in rows}.union(_AGGREGATING)
 
     def _register(self, statement: str) -> None:
         """Name what a statement names, as it is now.
@@ -138,9 +140,9 @@ class DuckDBQueries:
         In the reverse of the order in which tables are committed: then what one of them speaks of
         is in the others, if a commit comes between.
         """
-        for table in reversed(tables_in(statement, DUCKDB_VIEWS)):
+        for table in reversed(tables_in(statement, Dialect.DUCKDB)):
             self._register_table(table)
-        for name, query in views_in(statement, self._lake.topics, DUCKDB_VIEWS).items():
+        for name, query in views_in(statement, self._lake.topics, Dialect.DUCKDB).items():
             self._connection.execute(view(name, query))
 
     def _register_table(self, table: Table) -> None:
@@ -196,6 +198,12 @@ class DuckDBQueries:
             return no_such_table(table, self._lake.topics())
         reason = with_hint(_paragraph(error).rstrip("."))
         return WrongQueryError(f"DuckDB refuses the query: {reason}{_advice(error, statement)}")
+
+
+def _macros(*, speaks_spark: bool) -> list[str]:
+    """Return the statements that give DuckDB the functions of Spark."""
+    names = (_FUNCTIONS, _MEANINGS) if speaks_spark else (_FUNCTIONS,)
+    return [files(__package__).joinpath(name).read_text("utf-8") for name in names]
 
 
 def _shown(field: "pa.Field[Any]") -> "pa.Field[Any]":

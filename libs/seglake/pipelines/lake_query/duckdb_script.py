@@ -16,9 +16,8 @@ from seglake.pipelines.lake_query.duckdb_sql import (
     view,
     view_of_files,
 )
-from seglake.pipelines.lake_query.record_views import UTF8_TEXT
 from seglake.pipelines.lake_query.topic_views import topic_views
-from seglake.pipelines.lake_query.views import DUCKDB_VIEWS, topic_view
+from seglake.pipelines.lake_query.views import Dialect, topic_view, views
 from seglake.storage.errors import LakeFolderError
 
 _WITH_EXTENSION = (
@@ -27,7 +26,11 @@ _WITH_EXTENSION = (
     "LOAD delta",
     "SET TimeZone = 'UTC'",
 )
-_MACRO = f"CREATE OR REPLACE MACRO try_validate_utf8(bytes) AS {UTF8_TEXT.format(bytes='bytes')}"
+# As the element of a list, because TRY takes no aggregate and no subquery.
+_MACRO = (
+    "CREATE OR REPLACE MACRO try_validate_utf8(bytes) AS"
+    " list_transform([bytes], lambda each: try(decode(each)))[1]"
+)
 
 
 def live_statements(lake: str, database: str | None, topics: Collection[str]) -> Iterator[str]:
@@ -93,7 +96,7 @@ def _statements(
     yield _MACRO
     for table in TABLES:
         yield from views_of(table)
-    for name, text in DUCKDB_VIEWS.items():
+    for name, text in views(Dialect.DUCKDB).items():
         yield view(name, text)
     for name, topic in topic_views(topics).items():
         yield view(name, topic_view(topic))

@@ -1,7 +1,7 @@
 """Rewrites the text of Spark SQL for DuckDB. Pure.
 
-Both engines answer most statements alike. `spark_macros` adds functions, this module changes the
-spelling, and `duckdb_tree` parsed statements.
+Both engines answer most statements alike. Macros add functions (spark_functions.sql), this module
+changes the spelling, and `duckdb_tree` parsed statements.
 """
 
 import re

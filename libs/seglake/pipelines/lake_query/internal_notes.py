@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from seglake.lake.tables import TABLES, Table
-from seglake.pipelines.lake_query.internal_views import INTERNAL_LOGS, NEWEST_BOUND
 from seglake.pipelines.lake_query.named import tables_in
 from seglake.pipelines.lake_query.statements import shows_names
-from seglake.pipelines.lake_query.views import views_of
+from seglake.pipelines.lake_query.views import Dialect, query, views, views_of
 from seglake.pipelines.settings.internal_command import ingest_internal
 
 # Any: the columns of a row have many types.
@@ -32,12 +31,12 @@ def internal_notes(statement: str, lake: str, ask: Callable[[str], Rows]) -> Ite
     if not topics:
         return
     listed = ", ".join(f"'{topic}'" for topic in topics)
-    logs = [*ask(INTERNAL_LOGS.format(topics=listed))]
+    logs = [*ask(query("internal_logs", listed))]
     for topic in topics:
         found = [row for row in logs if row["topic"] == topic]
         parts = [*_parts(found)]
         if not found:
-            bounds = [row["upper_bound"] for row in ask(NEWEST_BOUND)]
+            bounds = [row["upper_bound"] for row in ask(query("newest_bound"))]
             yield _left_out(topic, ingest_internal(lake, [topic], bounds[0] if bounds else None))
         elif parts:
             yield f"the lake has {topic} in part, so the answer may be old: {'; '.join(parts)}"
@@ -47,8 +46,8 @@ def _topics_in(statement: str) -> list[str]:
     """Return the internal topics whose decoded tables a statement reads, also through views."""
     if shows_names(statement):
         return []
-    text = " ".join((statement, *views_of(statement.casefold()).values()))
-    read = [table for table in tables_in(statement) if _reads(text, table)]
+    text = " ".join((statement, *views_of(statement.casefold(), views(Dialect.SPARK)).values()))
+    read = [table for table in tables_in(statement, Dialect.SPARK) if _reads(text, table)]
     return sorted(topic for table in read for topic in table.topics or ())
 
 

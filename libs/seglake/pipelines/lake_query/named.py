@@ -1,48 +1,42 @@
 """Which tables and views a statement may name, and what is said of one that is not there. Pure."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 
 from seglake.lake.tables import CHECKPOINTS, TABLES, Table
 from seglake.near_names import did_you_mean
 from seglake.pipelines.lake_query.errors import WrongQueryError
 from seglake.pipelines.lake_query.statements import shows_names, tokens
 from seglake.pipelines.lake_query.topic_views import PREFIX, confusion, topic_views
-from seglake.pipelines.lake_query.views import VIEWS, topic_view, views_of
+from seglake.pipelines.lake_query.views import Dialect, topic_view, view_names, views, views_of
 
 
-def tables_in(text: str, views: Mapping[str, str] = VIEWS) -> list[Table]:
-    """The tables that a statement names, and those that its views ask; SHOW names all.
-
-    Args:
-        views: in the engine's own dialect.
-    """
+def tables_in(text: str, dialect: Dialect) -> list[Table]:
+    """Return the tables that a statement names or its views ask; SHOW names all."""
     needed = _needed(text)
-    used = " ".join((needed, *views_of(needed, views).values()))
+    used = " ".join((needed, *views_of(needed, views(dialect)).values()))
     is_everything = shows_names(text)
     return [table for table in TABLES if is_everything or table.name in used]
 
 
-def views_in(
-    text: str, topics: Callable[[], Collection[str]], views: Mapping[str, str] = VIEWS
-) -> dict[str, str]:
-    """The views that a statement names, and those that these ask, in the order to make them in.
+def views_in(text: str, topics: Callable[[], Collection[str]], dialect: Dialect) -> dict[str, str]:
+    """Return the views that a statement names, and those that these ask, in the order of creation.
 
     Args:
         topics: gives all topics, which are many, where the statement may name the view of one.
-        views: as of `tables_in`.
 
     Raises:
         WrongQueryError: a name could mean several topics.
     """
     is_everything = shows_names(text)
     needed = _needed(text)
-    found = dict(views) if is_everything else views_of(needed, views)
+    known = views(dialect)
+    found = dict(known) if is_everything else views_of(needed, known)
     if is_everything or PREFIX in needed:
-        known = topics()
-        _require_clear(text, known)
+        names = topics()
+        _require_clear(text, names)
         found |= {
             name: topic_view(topic)
-            for name, topic in topic_views(known).items()
+            for name, topic in topic_views(names).items()
             if is_everything or name.casefold() in needed
         }
     return found
@@ -65,7 +59,7 @@ def _needed(text: str) -> str:
 
 def known_names() -> list[str]:
     """The tables, and the views that are not of a topic."""
-    return [*(table.name for table in TABLES), *VIEWS]
+    return [*(table.name for table in TABLES), *view_names()]
 
 
 def no_such_table(name: str, topics: Iterable[str]) -> WrongQueryError:

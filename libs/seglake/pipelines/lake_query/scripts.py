@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from seglake.errors import WrongCallError
 from seglake.lake.tables import TABLES
 from seglake.pipelines.lake_query.topic_views import confused_names, topic_views
-from seglake.pipelines.lake_query.views import VIEWS, escaped, topic_view
+from seglake.pipelines.lake_query.views import Dialect, escaped, topic_view, views
 
 LAKE_PROPERTY = "seglake.lake"
 """Property of a view that `register` made: the lake whose tables it reads."""
@@ -73,7 +73,7 @@ def spark_tables(database: str | None, lake: str) -> Iterator[str]:
 def spark_views(lake: str, topics: Collection[str]) -> Iterator[str]:
     """Yield the views upon the tables of the current database."""
     made_by = f"TBLPROPERTIES ('{LAKE_PROPERTY}' = '{escaped(lake)}')"
-    for name, text in VIEWS.items():
+    for name, text in views(Dialect.SPARK).items():
         yield f"CREATE OR REPLACE VIEW {name}\n{made_by} AS\n{text}"
     for name, topic in topic_views(topics).items():
         said = f"COMMENT 'records of the topic {escaped(topic)}'"

@@ -22,6 +22,7 @@ from seglake.pipelines.lake_query.answers import (
 from seglake.pipelines.lake_query.errors import WrongQueryError, first_line, query_failed
 from seglake.pipelines.lake_query.named import no_such_table, tables_in, views_in
 from seglake.pipelines.lake_query.statements import refused
+from seglake.pipelines.lake_query.views import Dialect
 
 _READING_COMMANDS = ("Show", "Describe", "Explain")
 _COMMAND = "org.apache.spark.sql.catalyst.plans.logical.Command"
@@ -84,9 +85,9 @@ class SparkQueries:
         In the reverse of the order in which tables are committed: then what one of them speaks of
         is in the others, if a commit comes between.
         """
-        for table in reversed(tables_in(statement)):
+        for table in reversed(tables_in(statement, Dialect.SPARK)):
             self._table(table).createOrReplaceTempView(table.name)
-        for name, view in views_in(statement, self._topics).items():
+        for name, view in views_in(statement, self._topics, Dialect.SPARK).items():
             self._session.sql(view).createOrReplaceTempView(name)
 
     def _topics(self) -> list[str]:

@@ -1,52 +1,51 @@
-"""The views over the tables, as SQL that runs wherever the tables have their own names."""
+"""The views over the tables, as SQL that runs wherever the tables have their own names.
 
-from collections.abc import Mapping
+Effect: reads views.sql, where each view stands once.
+"""
 
-from seglake.pipelines.lake_query.current_views import (
-    CURRENT_RECORDS,
-    SUPERSEDED_RANGES,
-    SUPERSEDED_RECORDS,
-)
-from seglake.pipelines.lake_query.group_views import group_lag
-from seglake.pipelines.lake_query.internal_views import GROUP_OFFSETS, SETTLED_METADATA
-from seglake.pipelines.lake_query.ledger_views import COMPLETENESS, CURRENT_GAPS, LAST_OFFSETS
-from seglake.pipelines.lake_query.metadata_views import TOPIC_CONFIGS, partition_leaders
-from seglake.pipelines.lake_query.observation_views import LAST_OBSERVATIONS
-from seglake.pipelines.lake_query.record_views import (
-    SETTLED_RECORDS,
-    Dialect,
-    latest_records,
-    readable_records,
-)
-from seglake.pipelines.lake_query.salvage_views import CURRENT_SALVAGED_RECORDS
+import re
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple
 
-VIEWS = {
-    "superseded_ranges": SUPERSEDED_RANGES,
-    "current_records": CURRENT_RECORDS,
-    "superseded_records": SUPERSEDED_RECORDS,
-    "current_salvaged_records": CURRENT_SALVAGED_RECORDS,
-    "last_observations": LAST_OBSERVATIONS,
-    "last_offsets": LAST_OFFSETS,
-    "current_gaps": CURRENT_GAPS,
-    "completeness": COMPLETENESS,
-    "settled_records": SETTLED_RECORDS,
-    "readable_records": readable_records(Dialect.SPARK),
-    "latest_records": latest_records(Dialect.SPARK),
-    "group_offsets": GROUP_OFFSETS,
-    "group_lag": group_lag(Dialect.SPARK),
-    "settled_metadata": SETTLED_METADATA,
-    "topic_configs": TOPIC_CONFIGS,
-    "partition_leaders": partition_leaders(Dialect.SPARK),
-}
-"""Views in Spark's SQL; each reads only tables and views before it."""
+_HEAD = re.compile(r"^-- (view|part|query) (\w+)(?:\((.*)\))?(?: in (\w+))?\n", re.MULTILINE)
+_COMMENT = re.compile(r"^--.*\n", re.MULTILINE)
+_USE = re.compile(r"\{(\w+)(?:\(([^{}]*)\))?\}")
 
-DUCKDB_VIEWS = VIEWS | {
-    "readable_records": readable_records(Dialect.DUCKDB),
-    "latest_records": latest_records(Dialect.DUCKDB),
-    "group_lag": group_lag(Dialect.DUCKDB),
-    "partition_leaders": partition_leaders(Dialect.DUCKDB),
-}
-"""Views in DuckDB's SQL."""
+
+class Dialect(StrEnum):
+    """Engines whose SQL the views are in."""
+
+    SPARK = "spark"
+    DUCKDB = "duckdb"
+
+
+class _Text(NamedTuple):
+    """A text of views.sql, as it stands there."""
+
+    kind: str
+    parameters: tuple[str, ...]
+    sql: str
+
+
+@cache
+def views(dialect: Dialect) -> Mapping[str, str]:
+    """Return the views by name; each reads only tables and views before it."""
+    texts = _texts(dialect)
+    return {name: _filled(text, texts) for name, text in texts.items() if text.kind == "view"}
+
+
+def view_names() -> tuple[str, ...]:
+    """Return the names of the views, in the order of creation."""
+    return tuple(views(Dialect.SPARK))
+
+
+def query(name: str, *arguments: str) -> str:
+    """Return a query that both engines answer."""
+    texts = _texts(Dialect.DUCKDB)
+    return _filled(texts[name], texts, arguments)
 
 
 def topic_view(topic: str) -> str:
@@ -59,10 +58,36 @@ def escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace("'", "\\'")
 
 
-def views_of(text: str, views: Mapping[str, str] = VIEWS) -> dict[str, str]:
+def views_of(text: str, known: Mapping[str, str]) -> dict[str, str]:
     """Return the views that a text uses, directly or through views, in the order of creation."""
     wanted: dict[str, str] = {}
-    for name, view in reversed([*views.items()]):
+    for name, view in reversed([*known.items()]):
         if any(name in each for each in (text.casefold(), *wanted.values())):
             wanted[name] = view
     return dict(reversed(wanted.items()))
+
+
+@cache
+def _texts(dialect: Dialect) -> Mapping[str, _Text]:
+    return {name: text for name, engine, text in _read() if engine in (None, dialect)}
+
+
+def _read() -> Iterator[tuple[str, str | None, _Text]]:
+    content = files(__package__).joinpath("views.sql").read_text("utf-8")
+    heads = [*_HEAD.finditer(content)]
+    ends = [*(head.start() for head in heads[1:]), len(content)]
+    for head, end in zip(heads, ends, strict=True):
+        kind, name, parameters, engine = head.groups()
+        sql = _COMMENT.sub("", content[head.end() : end]).strip("\n")
+        yield name, engine, _Text(kind, _listed(parameters), sql)
+
+
+def _filled(text: _Text, texts: Mapping[str, _Text], arguments: tuple[str, ...] = ()) -> str:
+    """Return a text with its arguments and with the parts that it uses."""
+    given = dict(zip(text.parameters, arguments, strict=True))
+    sql = _USE.sub(lambda use: given.get(use[1], use[0]), text.sql)
+    return _USE.sub(lambda use: _filled(texts[use[1]], texts, _listed(use[2])), sql)
+
+
+def _listed(arguments: str | None) -> tuple[str, ...]:
+    return tuple(each.strip() for each in arguments.split(",")) if arguments else ()
