@@ -22,7 +22,7 @@ def _absent(*sources: Path, topic: str = "orders") -> list[tuple[str, int, int]]
         [str(source) for source in sources], LocalStorage(), takes_topic=lambda name: name == topic
     )
     return [
-        (f"{absent.partition.topic}-{absent.partition.partition}", *absent[2:])
+        (f"{absent.partition.topic}-{absent.partition.partition}", *absent[2:4])
         for absent in found.absent
     ]
 

@@ -1,10 +1,13 @@
 """Side files that a power loss, another version or a stranger left damaged: named in each run."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from seglake.task_engine.engine import Engine
+from support.audits import audited
+from support.encoder import write_checkpoint
 from support.lakes import ingested
 from support.made_logs import make_log_dir
 from support.taken import is_nothing_new, offsets_taken
@@ -63,3 +66,63 @@ def test_an_empty_checkpoint_as_a_stopped_broker_leaves_is_no_damage(
     (log_dir / "orders-0" / "leader-epoch-checkpoint").write_bytes(b"0\n0\n")
     assert ingested(log_dir, lake).exit_code == 0
     assert is_nothing_new(ingested(log_dir, lake))
+
+
+_ABSURD = 1 << 62
+
+
+@pytest.mark.parametrize("has_folder", [True, False])
+@pytest.mark.parametrize(
+    ("name", "records"),
+    [
+        ("replication-offset", 0),
+        ("recovery-point-offset", 20),
+        ("cleaner-offset", 20),
+        ("log-start-offset", 20),
+    ],
+)
+def test_an_absurd_offset_in_a_checkpoint_proves_nothing(
+    name: str, records: int, *, has_folder: bool, log_dir: Path, lake: Path
+) -> None:
+    write_checkpoint(log_dir / f"{name}-checkpoint", {_ORDERS: _ABSURD})
+    if not has_folder:
+        shutil.rmtree(log_dir / "orders-0")
+    for _ in range(2):
+        summary = ingested(log_dir, lake)
+        assert summary.exit_code == 3 or name == "log-start-offset"
+        assert summary.recovery.lost_offsets == 20 or has_folder
+        assert summary.recovery.lost_offsets <= 20
+        assert str(_ABSURD) not in summary.recovery.headline
+    assert len(offsets_taken(lake)) == (records if has_folder else 0)
+    assert audited(lake).recovery.lost_offsets <= 20
+
+
+def test_an_absurd_high_watermark_is_named_and_a_rescue_ingests_the_log(
+    log_dir: Path, lake: Path
+) -> None:
+    write_checkpoint(log_dir / "replication-offset-checkpoint", {_ORDERS: _ABSURD})
+    summary = ingested(log_dir, lake, read={"upper_bound": "log_end"})
+    (why,) = summary.left_out.values()
+    assert f"it says {_ABSURD}, and nothing else says more than" in why
+    assert (summary.exit_code, offsets_taken(lake)) == (3, [*range(20)])
+    assert summary.recovery.lost == {}
+
+
+def test_an_absurd_leader_epoch_proves_nothing(log_dir: Path, lake: Path) -> None:
+    path = log_dir / "orders-0" / "leader-epoch-checkpoint"
+    path.write_text(f"0\n2\n0 0\n1 {_ABSURD}\n")
+    summary = ingested(log_dir, lake)
+    assert (summary.exit_code, offsets_taken(lake)) == (3, [*range(20)])
+    assert summary.recovery.lost_offsets == 0
+
+
+def test_damage_at_the_end_of_a_log_hides_no_more_than_what_is_plausible(
+    log_dir: Path, lake: Path
+) -> None:
+    write_checkpoint(log_dir / "recovery-point-offset-checkpoint", {_ORDERS: _ABSURD})
+    log = log_dir / "orders-0" / f"{10:020}.log"
+    content = bytearray(log.read_bytes())
+    content[-1] ^= 0xFF
+    log.write_bytes(content)
+    summary = ingested(log_dir, lake)
+    assert (summary.exit_code, summary.recovery.lost_offsets) == (3, 5)

@@ -103,10 +103,14 @@ def short_log(
 
 
 def absent_log(
-    key: PartitionKey, folder: str, offsets: OffsetRange, covered: Sequence[OffsetRange]
+    key: PartitionKey,
+    folder: str,
+    offsets: OffsetRange,
+    covered: Sequence[OffsetRange],
+    said_by: SideFile = SideFile.HIGH_WATERMARKS,
 ) -> ShortLog | None:
-    """Return the lost offsets of a partition that has a high watermark and no folder."""
-    claim = EndClaim(offsets[1], SideFile.HIGH_WATERMARKS)
+    """Return the lost offsets of a partition that a checkpoint names and that has no folder."""
+    claim = EndClaim(offsets[1], said_by)
     ranges = subtracted(offsets, covered)
     found = f"there is no folder {folder}"
     return ShortLog(key, folder, tuple(ranges), claim, found) if ranges else None

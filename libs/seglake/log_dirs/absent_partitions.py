@@ -5,9 +5,11 @@ from typing import NamedTuple
 
 from seglake.log_dirs.log_dir_files import LogDirFiles
 from seglake.log_dirs.log_dir_search import FoundLogDir
+from seglake.log_dirs.plausible_checkpoints import is_far
 from seglake.segment_codec.log_dir import (
     FolderKind,
     PartitionFolder,
+    SideFile,
     TopicPartition,
     parse_folder_name,
 )
@@ -20,6 +22,7 @@ class AbsentPartition(NamedTuple):
     log_dir: str
     start_offset: int
     next_offset: int
+    said_by: SideFile = SideFile.HIGH_WATERMARKS
 
 
 def absent_partitions(
@@ -52,12 +55,21 @@ def absent_partitions(
         if said is None or not log_dir.is_whole:
             continue
         for partition, high_watermark in (said.high_watermarks or {}).items():
-            start = (said.log_start_offsets or {}).get(partition, 0)
+            end, said_by = _end(high_watermark, (said.recovery_points or {}).get(partition, 0))
+            claimed = (said.log_start_offsets or {}).get(partition, 0)
+            start = claimed if claimed <= end else 0  # a log never starts above its high watermark
             is_held = said.recovery_points is None or partition in said.recovery_points
             is_there = partition in known or any(_may_be(folder, partition) for folder in cut)
-            if is_held and not is_there and start < high_watermark and takes_topic(partition.topic):
-                absent.append(AbsentPartition(partition, log_dir.path, start, high_watermark))
+            if is_held and not is_there and start < end and takes_topic(partition.topic):
+                absent.append(AbsentPartition(partition, log_dir.path, start, end, said_by))
     return absent
+
+
+def _end(high_watermark: int, recovery_point: int) -> tuple[int, SideFile]:
+    """Return the proved end of a log, and which file proves it."""
+    if is_far(high_watermark, recovery_point):
+        return recovery_point, SideFile.RECOVERY_POINTS
+    return high_watermark, SideFile.HIGH_WATERMARKS
 
 
 def _may_be(folder: PartitionFolder, partition: TopicPartition) -> bool:

@@ -14,6 +14,7 @@ from seglake.kafka_log.replica import (
 from seglake.log_dirs.errors import SourceVanishedError
 from seglake.log_dirs.log_dir_files import LogDirFiles, read_epochs, read_topic_id
 from seglake.log_dirs.partition_files import PartitionFiles, partition_files
+from seglake.log_dirs.plausible_checkpoints import plausible_checkpoints
 from seglake.log_dirs.removed_segments import removed_segments
 from seglake.log_dirs.side_file_ends import side_file_ends, without
 from seglake.log_dirs.unread_files import (
@@ -32,6 +33,7 @@ from seglake.segment_codec.log_dir import (
     SkipReason,
     TopicPartition,
     TwoSpellingsError,
+    parse_file_name,
     parse_metadata_snapshot_name,
 )
 from seglake.segment_codec.unread_names import is_renamed_segment
@@ -79,7 +81,15 @@ def read_folder(
         # Read after the folder was listed, to have a log start that retention moves meanwhile.
         epochs = read_epochs(storage, content.by_name, notes, unreadable)
         key = PartitionKey(folder.topic, folder.partition, topic_id)
-        checkpoints = _checkpoints(files, key, content, notes)
+        partition = TopicPartition(key.topic, key.partition)
+        said = files.checkpoints_of(partition, _committed_end(content.by_name))
+        believed = plausible_checkpoints(said, epochs, _reached(content))
+        epochs = believed.epochs
+        for file, why in believed.ignored.items():
+            unreadable[storage.join(path, file)] = (
+                f"{key}: an offset in {file} is ignored as implausible: {why}"
+            )
+        checkpoints = _with_mark(believed.checkpoints, key, content, notes)
         proved = (checkpoints.durable_offset, *(epoch.start_offset for epoch in epochs[-1:]))
         is_cleaned = checkpoints.cleaner_offset is not None
         last, ignored = side_file_ends(storage, content, proved, is_cleaned=is_cleaned)
@@ -155,10 +165,17 @@ def _unknown(names: Iterable[str], folders: Iterable[str]) -> list[str]:
     return [*files, *(f"{name}/" for name in folders)]
 
 
-def _checkpoints(
-    files: LogDirFiles, key: PartitionKey, content: PartitionFiles, notes: list[str]
+def _reached(content: PartitionFiles) -> list[int]:
+    """Return the offsets that the files of a partition prove by their names and sizes."""
+    names = map(parse_file_name, content.by_name)
+    ends = [segment.base_offset + segment.size_bytes for segment in content.segments]
+    return [*ends, *(name.base_offset for name in names if name is not None)]
+
+
+def _with_mark(
+    checkpoints: Checkpoints, key: PartitionKey, content: PartitionFiles, notes: list[str]
 ) -> Checkpoints:
-    """Return the checkpoints' offsets, without a high watermark that the recovery point disproves.
+    """Return the checkpoints, without a high watermark that the recovery point disproves.
 
     With a high watermark of 0, or below the log, nothing would be ingested. A broker that starts
     without the file writes 0.
@@ -166,8 +183,6 @@ def _checkpoints(
     Args:
         notes: receives a note for each disproved value.
     """
-    partition = TopicPartition(key.topic, key.partition)
-    checkpoints = files.checkpoints_of(partition, _committed_end(content.by_name))
     mark, flushed = checkpoints.high_watermark, checkpoints.recovery_point or 0
     first_offset = content.segments[0].base_offset if content.segments else 0
     start = max(first_offset, checkpoints.log_start_offset or 0)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from seglake.kafka_log.replica import EndClaim
 from seglake.log_dirs.partition_files import PartitionFiles
+from seglake.log_dirs.plausible_checkpoints import MOST_STEP, is_far
 from seglake.log_dirs.small_files import MOST_BYTES
 from seglake.log_dirs.unread_files import compressed_segments
 from seglake.segment_codec import offset_index, time_index
@@ -25,7 +26,6 @@ from seglake.storage.errors import NotFoundError, StorageError
 from seglake.storage.storage import FileInfo, Storage
 
 _MOST_TRIMMED_BYTES = 2 << 20  # an index is made with 10 MiB, and trimmed when it is closed
-_MOST_STEP = 1 << 27  # offsets or bytes from one proof to the next that nothing else supports
 
 
 class SideFileEnds(NamedTuple):
@@ -105,7 +105,7 @@ def _plausible(
     live.sort(key=lambda file: file.base_offset)
     for offset, files in groupby(live, key=lambda file: file.base_offset):
         found = list(files)
-        if reached and len(found) == 1 and offset - reached > _MOST_STEP:
+        if len(found) == 1 and is_far(offset, reached):
             path = by_name[found[0].name].path
             ignored[path] = (
                 f"{path} is ignored as implausible: by its name the log reached offset {offset}, "
@@ -154,7 +154,7 @@ def _entries(
         offsets, damage = [each.offset for each in index.entries], index.damage
         positions = [0, *(each.position for each in index.entries)]
     steps = [*pairwise(() if is_cleaned else (base_offset, *offsets)), *pairwise(positions)]
-    far = next((step for step in steps if step[1] - step[0] > _MOST_STEP), None)
+    far = next((step for step in steps if step[1] - step[0] > MOST_STEP), None)
     if damage is None and far is not None:
         damage = f"one of its entries leads from {far[0]} to {far[1]}"
     return offsets, damage

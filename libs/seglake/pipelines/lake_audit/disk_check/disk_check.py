@@ -29,7 +29,7 @@ from seglake.pipelines.lake_audit.ledger import LakePartition, Row, partition_le
 from seglake.pipelines.progress import RunReporter
 from seglake.pipelines.settings.settings import Settings
 from seglake.pipelines.settings.topic_selection import check_selection, unmatched_globs
-from seglake.segment_codec.log_dir import parse_folder_name
+from seglake.segment_codec.log_dir import SideFile, parse_folder_name
 from seglake.storage.storage import Storage
 from seglake.task_engine.engine import Engine
 from seglake.task_engine.packing import packed
@@ -189,10 +189,12 @@ def _not_read(replica: Replica) -> list[str]:
 
 def _absent(disks: Discovery, ledger: SourceLedger) -> Iterable[CopyCheck]:
     """Return checks of partitions with a checkpoint but no folder, if the lake lacks offsets."""
-    for (topic, partition), log_dir, start, stop in disks.absent:
+    for (topic, partition), log_dir, start, stop, said_by in disks.absent:
         key = ledger.latest_key(topic, partition)
         if subtracted((start, stop), ledger.of(key).covered):
-            reason = f"there is no folder, and the high watermark in {log_dir} is {stop}"
+            is_mark = said_by is SideFile.HIGH_WATERMARKS
+            what = "high watermark" if is_mark else "recovery point"
+            reason = f"there is no folder, and the {what} in {log_dir} is {stop}"
             yield CopyCheck(str(key), folder=log_dir, high_watermark=stop, failures=[reason])
 
 

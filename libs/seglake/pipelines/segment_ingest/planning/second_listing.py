@@ -133,5 +133,6 @@ def absent_logs(
         key = ledger.latest_key(topic, partition)
         folder = f"{absent.log_dir}/{topic}-{partition}"
         covered = ledger.of(key).covered
-        found.append(absent_log(key, folder, (absent.start_offset, stop), covered))
+        offsets = absent.start_offset, stop
+        found.append(absent_log(key, folder, offsets, covered, absent.said_by))
     return [short for short in found if short is not None]

@@ -1,0 +1,75 @@
+"""Checkpoints of a log without offsets that lie far above all else on the disk. Pure.
+
+A few bytes of garbage in a checkpoint would stand for billions of lost or compacted offsets.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import NamedTuple
+
+from seglake.kafka_log.replica import Checkpoints
+from seglake.segment_codec.checkpoint_files import EpochStart
+from seglake.segment_codec.log_dir import SideFile
+
+MOST_STEP = 1 << 27  # offsets or bytes from one proof to the next that nothing else supports
+
+
+class PlausibleCheckpoints(NamedTuple):
+    """Believed offsets of one log.
+
+    Attributes:
+        ignored: reasons by the file that names an offset which is not believed.
+    """
+
+    checkpoints: Checkpoints
+    epochs: tuple[EpochStart, ...]
+    ignored: dict[SideFile, str]
+
+
+def plausible_checkpoints(
+    checkpoints: Checkpoints, epochs: tuple[EpochStart, ...], reached: Iterable[int]
+) -> PlausibleCheckpoints:
+    """Drop each offset that lies more than MOST_STEP above all others, from the highest on.
+
+    Nothing is dropped if only one offset is known.
+
+    Args:
+        reached: offsets that the names and sizes of the other files prove.
+    """
+    claims = {
+        SideFile.HIGH_WATERMARKS: checkpoints.high_watermark or 0,
+        SideFile.RECOVERY_POINTS: checkpoints.recovery_point or 0,
+        SideFile.LEADER_EPOCHS: epochs[-1].start_offset if epochs else 0,
+    }
+    highest = max(reached, default=0)
+    ignored: dict[SideFile, str] = {}
+    for file, offset in sorted(claims.items(), key=lambda claim: -claim[1]):
+        supported = max([highest, *(other for of, other in claims.items() if of is not file)])
+        if not is_far(offset, supported):
+            break
+        ignored[file] = _why(offset, supported)
+        claims[file] = 0
+    end = max([highest, *claims.values()])
+    cleaned = checkpoints.cleaner_offset
+    if cleaned is not None and is_far(cleaned, end):
+        ignored[SideFile.CLEANER_OFFSETS] = _why(cleaned, end)
+        cleaned = None
+    if SideFile.LEADER_EPOCHS in ignored:
+        epochs = tuple(each for each in epochs if not is_far(each.start_offset, end))
+    mark, flushed = checkpoints.high_watermark, checkpoints.recovery_point
+    believed = replace(
+        checkpoints,
+        high_watermark=None if SideFile.HIGH_WATERMARKS in ignored else mark,
+        recovery_point=None if SideFile.RECOVERY_POINTS in ignored else flushed,
+        cleaner_offset=cleaned,
+    )
+    return PlausibleCheckpoints(believed, epochs, ignored)
+
+
+def is_far(offset: int, supported: int) -> bool:
+    """Return whether an offset lies too far above the highest one that something else proves."""
+    return bool(supported) and offset - supported > MOST_STEP
+
+
+def _why(offset: int, supported: int) -> str:
+    return f"it says {offset}, and nothing else says more than {supported}"
