@@ -8,7 +8,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -228,17 +228,21 @@ def check_report_place(output: str, settings: Settings) -> None:
     """
     from seglake.environment.output_places import may_add_files, may_be_written
     from seglake.environment.storages import open_storages
-    from seglake.storage.errors import RefusedError
+    from seglake.storage.errors import NotFoundError, RefusedError, StorageError
 
     storage = open_storages(settings.spark.properties)
     path = storage.locate(output)
+    is_local = "://" not in path
     try:
         found = storage.info(path)
-    except RefusedError as error:
+        if not is_local and found is None:
+            storage.write_bytes(path, b"")
+            with suppress(StorageError):  # the page takes its place
+                storage.delete(path)
+    except (RefusedError, NotFoundError) as error:
         raise WrongCallError(f"the report cannot be written to {output}: {error}") from error
     if found is not None and found.is_folder:
         raise WrongCallError(f"the report cannot be written to {output}: it is a folder")
-    is_local = "://" not in path
     if is_local and not Path(path).parent.is_dir():
         raise WrongCallError(f"the report {output} must name a file in a folder that is there")
     if is_local and not may_add_files(Path(path).parent):

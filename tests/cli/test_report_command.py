@@ -1,5 +1,8 @@
 """`seglake report` writes a page, and says what it says first."""
 
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -49,3 +52,56 @@ def test_place_that_is_a_folder_or_no_lake_ends_with_2(
     assert report_command.main(no_lake) == 2
     assert "is not a lake" in capsys.readouterr().err
     assert not (tmp_path / "page.html").exists()
+
+
+class _Refusing(BaseHTTPRequestHandler):
+    """A store that has no such object, and accepts none."""
+
+    def _answer(self, code: int, reason: str) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        body = f"<Error><Code>{reason}</Code><Message>No.</Message></Error>".encode()
+        if self.path.startswith("/readable") and self.command == "GET":
+            code, body = 200, b"<ListBucketResult></ListBucketResult>"
+        self.send_response(code)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body * (self.command != "HEAD"))
+
+    def do_GET(self) -> None:
+        self._answer(404, "NoSuchBucket")
+
+    do_HEAD = do_GET
+
+    def do_PUT(self) -> None:
+        self._answer(*((403, "AccessDenied") if "readable" in self.path else (404, "NoSuchBucket")))
+
+    def log_message(self, *shown: object) -> None:
+        """Keep stderr clean."""
+
+
+@pytest.fixture
+def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    server = HTTPServer(("127.0.0.1", 0), _Refusing)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    for name, value in {
+        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{server.server_port}",
+        "AWS_ACCESS_KEY_ID": "key",
+        "AWS_SECRET_ACCESS_KEY": "secret",
+        "AWS_REGION": "region",
+    }.items():
+        monkeypatch.setenv(name, value)
+    yield
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.mark.usefixtures("store")
+@pytest.mark.parametrize("bucket", ["readable", "nowhere"])
+def test_a_place_in_a_store_that_may_not_be_written_to_ends_with_2_before_any_work(
+    bucket: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = ["--output", f"s3://{bucket}/page.html"]
+    assert report_command.main(["--lake", str(tmp_path / "none"), *page]) == 2
+    assert f"the report cannot be written to s3://{bucket}/page.html: " in capsys.readouterr().err

@@ -7,6 +7,8 @@ import pytest
 
 from seglake.log_dirs.discovery import discover
 from seglake.storage.local_storage import LocalStorage
+from support.encoder import DEFAULT_CLUSTER_ID, meta_properties
+from support.lakes import ingested
 from support.made_logs import make_log_dir
 
 _EDGES = {("orders", 0): [0, 20], ("orders", 1): [5, 20], ("payments", 0): [0, 30]}
@@ -77,3 +79,25 @@ def test_another_source_may_have_the_folder(disk: Path, tmp_path: Path) -> None:
 def test_who_asks_for_one_folder_is_not_told_of_others(disk: Path) -> None:
     shutil.rmtree(disk / "orders-0")
     assert _absent(disk / "orders-1") == []
+
+
+def test_a_folder_that_another_disk_makes_up_for_is_a_note(disk: Path, tmp_path: Path) -> None:
+    other = shutil.copytree(disk, tmp_path / "other")
+    (other / "meta.properties").write_text(meta_properties(1, DEFAULT_CLUSTER_ID))
+    shutil.rmtree(disk / "orders-0")
+    summary = ingested([disk, other], tmp_path / "lake")
+    assert (summary.exit_code, summary.recovery.is_whole) == (0, True)
+    said = f"{disk} has no folder of orders-0, which its checkpoints name: other log dirs have it"
+    assert summary.notes.count(said) == 1
+    assert ingested([other], tmp_path / "lake").notes == []
+
+
+@pytest.mark.parametrize("suffix", ["-delete", "-stray", "-future"])
+def test_a_folder_that_its_broker_deletes_or_moves_is_no_note(
+    suffix: str, disk: Path, tmp_path: Path
+) -> None:
+    other = shutil.copytree(disk, tmp_path / "other")
+    (other / "meta.properties").write_text(meta_properties(1, DEFAULT_CLUSTER_ID))
+    (disk / "orders-0").rename(disk / f"orders-0.{'0' * 32}{suffix}")
+    found = discover([str(disk), str(other)], LocalStorage())
+    assert not any("has no folder of" in note for note in found.notes)

@@ -261,3 +261,15 @@ def _die_before_publishing(data: Path, lake: Path) -> dict[str, int]:
             after=after,
         )
     return versions(lake)
+
+
+@pytest.mark.parametrize("written", ["{} ", "{}\t", " {}  "])
+def test_blanks_around_a_cluster_id_are_said(written: str, data: Path, lake: Path) -> None:
+    disk = make_log_dir(data / "disk", {_ORDERS: [0, 20]}, cluster_id=_ID)
+    assert ingested(disk, lake).notes == []
+    properties = disk / "meta.properties"
+    text = properties.read_text("utf-8")
+    properties.write_text(text.replace(f"cluster.id={_ID}", f"cluster.id={written.format(_ID)}"))
+    summary = ingested(disk, lake)
+    is_said = any(f"it counts as {_ID}" in note for note in summary.notes)
+    assert (is_said, summary.exit_code) == (written.format(_ID).lstrip() != _ID, 0)

@@ -1,6 +1,6 @@
 """Partitions that a log dir's checkpoint names and no source has a folder of. Pure."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from seglake.log_dirs.log_dir_files import LogDirFiles
@@ -25,12 +25,70 @@ class AbsentPartition(NamedTuple):
     said_by: SideFile = SideFile.HIGH_WATERMARKS
 
 
+class _Folders(NamedTuple):
+    """Partitions with a folder; of the `cut` ones the name was too long and the topic is cut."""
+
+    known: frozenset[TopicPartition]
+    cut: tuple[PartitionFolder, ...]
+
+    @classmethod
+    def of(cls, log_dirs: Iterable[FoundLogDir]) -> "_Folders":
+        """Collect the folders of log dirs, except those that hold nothing of Kafka's."""
+        folders = [
+            folder
+            for log_dir in log_dirs
+            for entry in log_dir.entries
+            if (entry.is_folder or entry.problem)
+            and (folder := parse_folder_name(entry.name)) is not None
+            if folder.kind is not FolderKind.LIVE or log_dir.has(entry.name)
+        ]
+        known = frozenset(TopicPartition(each.topic, each.partition) for each in folders)
+        return cls(known, tuple(each for each in folders if not each.topic_is_complete))
+
+    def has(self, partition: TopicPartition) -> bool:
+        """Return whether a folder is, or may be, that partition's."""
+        return partition in self.known or any(
+            folder.partition == partition.partition and partition.topic.startswith(folder.topic)
+            for folder in self.cut
+        )
+
+
+class _Named(NamedTuple):
+    """A partition that a checkpoint names and whose log dir has no folder of it."""
+
+    absent: AbsentPartition
+    is_elsewhere: bool  # another log dir has a folder of it
+
+
 def absent_partitions(
     found: Iterable[FoundLogDir],
     files: Mapping[str, LogDirFiles],
     takes_topic: Callable[[str], bool],
 ) -> list[AbsentPartition]:
-    """Those of log dirs that were searched as a whole.
+    """Return the partitions of log dirs searched as a whole that no log dir has a folder of."""
+    return [each.absent for each in _named(found, files, takes_topic) if not each.is_elsewhere]
+
+
+def folders_made_up_for(
+    found: Iterable[FoundLogDir],
+    files: Mapping[str, LogDirFiles],
+    takes_topic: Callable[[str], bool],
+) -> dict[str, list[str]]:
+    """Return the partitions that a log dir lacks and another one has, by log dir."""
+    names: dict[str, list[str]] = {}
+    for absent, is_elsewhere in _named(found, files, takes_topic):
+        if is_elsewhere:
+            topic, partition = absent.partition
+            names.setdefault(absent.log_dir, []).append(f"{topic}-{partition}")
+    return names
+
+
+def _named(
+    found: Iterable[FoundLogDir],
+    files: Mapping[str, LogDirFiles],
+    takes_topic: Callable[[str], bool],
+) -> Iterator[_Named]:
+    """Yield the partitions that a checkpoint of a whole log dir names and that lack a folder there.
 
     A folder that the broker deletes or moves is one: it renames it first, and writes its
     checkpoints a few seconds later. A folder by that name that holds nothing of Kafka's is none.
@@ -39,30 +97,21 @@ def absent_partitions(
     points do not: a broker writes them again for every log dir, and whenever it drops a partition.
     """
     log_dirs = [*found]
-    folders = [
-        folder
-        for log_dir in log_dirs
-        for entry in log_dir.entries
-        if (entry.is_folder or entry.problem)
-        and (folder := parse_folder_name(entry.name)) is not None
-        if folder.kind is not FolderKind.LIVE or log_dir.has(entry.name)
-    ]
-    known = {TopicPartition(folder.topic, folder.partition) for folder in folders}
-    cut = [folder for folder in folders if not folder.topic_is_complete]
-    absent: list[AbsentPartition] = []
+    everywhere = _Folders.of(log_dirs)
     for log_dir in log_dirs:
         said = files.get(log_dir.path)
         if said is None or not log_dir.is_whole:
             continue
+        here = _Folders.of([log_dir])
         for partition, high_watermark in (said.high_watermarks or {}).items():
             end, said_by = _end(high_watermark, (said.recovery_points or {}).get(partition, 0))
             claimed = (said.log_start_offsets or {}).get(partition, 0)
             start = claimed if claimed <= end else 0  # a log never starts above its high watermark
             is_held = said.recovery_points is None or partition in said.recovery_points
-            is_there = partition in known or any(_may_be(folder, partition) for folder in cut)
-            if is_held and not is_there and start < end and takes_topic(partition.topic):
-                absent.append(AbsentPartition(partition, log_dir.path, start, end, said_by))
-    return absent
+            is_here = here.has(partition)
+            if is_held and not is_here and start < end and takes_topic(partition.topic):
+                absent = AbsentPartition(partition, log_dir.path, start, end, said_by)
+                yield _Named(absent, everywhere.has(partition))
 
 
 def _end(high_watermark: int, recovery_point: int) -> tuple[int, SideFile]:
@@ -70,9 +119,3 @@ def _end(high_watermark: int, recovery_point: int) -> tuple[int, SideFile]:
     if is_far(high_watermark, recovery_point):
         return recovery_point, SideFile.RECOVERY_POINTS
     return high_watermark, SideFile.HIGH_WATERMARKS
-
-
-def _may_be(folder: PartitionFolder, partition: TopicPartition) -> bool:
-    """Whether a folder whose name was too long is that partition's."""
-    is_number = folder.partition == partition.partition
-    return is_number and partition.topic.startswith(folder.topic)

@@ -8,11 +8,15 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from seglake.kafka_log.replica import Replica
-from seglake.log_dirs.absent_partitions import AbsentPartition, absent_partitions
+from seglake.log_dirs.absent_partitions import (
+    AbsentPartition,
+    absent_partitions,
+    folders_made_up_for,
+)
 from seglake.log_dirs.errors import WrongSourceError
 from seglake.log_dirs.log_dir_files import LogDirFiles, read_cluster_id, read_log_dir_files
 from seglake.log_dirs.log_dir_search import FoundLogDir, find_sources, is_refused, refused_or_failed
-from seglake.log_dirs.partition_replica import ReadFolder, not_kafkas, read_folder
+from seglake.log_dirs.partition_replica import ReadFolder, examples, not_kafkas, read_folder
 from seglake.log_dirs.removed_segments import given_up_note, removed_note
 from seglake.log_dirs.source_ids import KnownSources, NoSources, SourceId, source_id_of
 from seglake.log_dirs.unread_files import UnreadFiles, UnreadKind, is_recognised
@@ -133,6 +137,11 @@ def discover(
         )
     ]
     unreadable |= _unreadable_folders(found, takes_topic)
+    notes += [
+        f"{log_dir} has no folder of {examples(names)}, which its checkpoints name: "
+        "other log dirs have it"
+        for log_dir, names in folders_made_up_for(found, files, takes_topic).items()
+    ]
     return Discovery(
         source_id=source.source_id,
         cluster_id=source.cluster_id,

@@ -61,6 +61,7 @@ class BrokerMetadata(NamedTuple):
     broker_id: int | None
     cluster_id: str | None
     directory_id: str | None
+    has_blanks: bool = False  # around the cluster id, which Kafka takes for a part of it
 
 
 class CheckpointFileError(SegmentCodecError):
@@ -158,6 +159,7 @@ def parse_meta_properties(text: bytes) -> BrokerMetadata:
         broker_id=_number_property(values, "node.id" if version == 1 else "broker.id"),
         cluster_id=_text_property(values, "cluster.id"),
         directory_id=_text_property(values, "directory.id"),
+        has_blanks=_has_blanks(values, "cluster.id"),
     )
 
 
@@ -207,6 +209,11 @@ def _number_property(properties: dict[str, Property], key: str) -> int | None:
 def _text_property(properties: dict[str, Property], key: str) -> str | None:
     """Return the value without blanks around it; None when nothing is left."""
     return properties[key].value.strip() or None if key in properties else None
+
+
+def _has_blanks(properties: dict[str, Property], key: str) -> bool:
+    value = properties[key].value if key in properties else ""
+    return value != value.strip() and bool(value.strip())
 
 
 def _shown(raw: bytes) -> str:

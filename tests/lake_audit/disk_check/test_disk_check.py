@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from seglake.api import audit
 from seglake.log_dirs.errors import WrongSourceError
 from seglake.pipelines.lake_audit.disk_check.disk_check import find_disks
 from seglake.pipelines.lake_audit.disk_check.disk_check_report import exit_code, to_text
@@ -141,3 +142,16 @@ def test_a_copy_of_the_same_leader_that_comes_later_with_other_bytes_is_found(
     assert check.report.different.records == 5
     assert "PROBLEM  not as in the lake: 5 records at offset 25, 26, 27, 28, 29" in to_text([check])
     assert exit_code(checked(taken, lake)) == 0
+
+
+def test_notes_say_what_was_passed_over_on_the_disks(tmp_path: Path) -> None:
+    disk = make_log_dir(tmp_path / "disk", {("orders", 0): [0, 20]})
+    ingested(disk, tmp_path / "lake")
+    segment = disk / "orders-0" / f"{0:020}.log"
+    shutil.copyfile(segment, segment.with_name(f"{40:020}.log.deleted"))
+    (disk / "notes.txt").write_text("of a person")
+    found = audit(str(tmp_path / "lake"), [str(disk)], engine="local")
+    (removed, strange) = sorted(found.lake.notes, key=lambda note: "notes.txt" in note)
+    assert "segments that the broker had removed" in removed
+    assert "holds what is not Kafka's: notes.txt" in strange
+    assert "note: " in found.to_text()

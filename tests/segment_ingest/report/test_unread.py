@@ -101,6 +101,7 @@ def test_only_the_part_of_a_lost_tail_that_nothing_covers_yet_is_named() -> None
     (lost,) = lost_tails(partition, Settings())
     assert (lost.from_offset, lost.log_end_offset) == (100, 130)
     assert lost.reason.startswith("offsets [100, 130) in /disks/2/orders-0, which are not in the")
+    assert "(up to 30 records); quarantine lists them once" in lost.reason
     assert unread_ranges(partition, Settings()) == []  # no later run takes them
     covered = replace(partition, covered=((0, 120),))
     assert [found.from_offset for found in lost_tails(covered, Settings())] == [120]

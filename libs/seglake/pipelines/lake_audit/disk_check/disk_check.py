@@ -96,7 +96,7 @@ def find_disks(
 
     Disks that name no cluster count as those of the lake's only one.
 
-    The notes are of globs that select nothing; what a run says of its sources is not repeated.
+    The notes are of globs that select nothing, and of what was passed over on the disks.
 
     Raises:
         WrongSourceError: a source is missing, no log dir, or whose it is cannot be told.
@@ -115,7 +115,7 @@ def find_disks(
     # A folder that cannot be listed may hold what is missed.
     check = check_selection if found.has_all_topics else unmatched_globs
     missing, notes = check(found.topics, select, place="sources")
-    return replace(found, notes=tuple(notes), missing_topics=missing)
+    return replace(found, notes=(*notes, *found.notes), missing_topics=missing)
 
 
 def check_disks(

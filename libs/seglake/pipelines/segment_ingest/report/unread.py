@@ -147,8 +147,8 @@ def lost_tails(partition: SurveyedPartition, settings: Settings) -> list[UnreadR
         if start < stop:
             reason = (
                 f"offsets {shown_range(start, stop)} in {other.replica.folder}, which are not in "
-                "the log that won; quarantine lists them once that log reaches these offsets, or"
-                " with --upper-bound log_end"
+                f"the log that won (up to {show_count(stop - start, 'record')}); quarantine lists "
+                "them once that log reaches these offsets, or with --upper-bound log_end"
             )
             found.append(UnreadRange(str(partition.replica.key), reason, start, stop))
     return found
