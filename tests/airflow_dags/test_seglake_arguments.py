@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from seglake.cli.arguments import audit_parser, ingest_parser, maintain_parser, settings_of
+from seglake.cli.arguments import parser_of, settings_of
 from seglake.kafka_log.read_policy import Isolation, UpperBound
 from seglake.pipelines.settings.settings import Settings
 from seglake_arguments import Window, audit_arguments, ingest_arguments, maintain_arguments
@@ -27,7 +27,7 @@ DAY = Window(datetime(2026, 11, 1, tzinfo=UTC), datetime(2026, 11, 2, tzinfo=UTC
 
 def parsed(lake: Lake = LAKE, *, window: Window | None = None, **changed: object) -> Namespace:
     arguments = ingest_arguments(lake, PARAMS | changed, run_label="manual__1", window=window)
-    return ingest_parser().parse_args(arguments)
+    return parser_of("ingest").parse_args(arguments)
 
 
 def test_without_params_the_settings_are_the_defaults() -> None:
@@ -53,7 +53,7 @@ def test_params_become_settings() -> None:
 
 def test_a_rescue_sets_what_the_option_sets() -> None:
     assert settings_of(parsed(rescue=True)) == settings_of(
-        ingest_parser().parse_args(["--source=/disk", "--lake=/lake", "--rescue"])
+        parser_of("ingest").parse_args(["--source=/disk", "--lake=/lake", "--rescue"])
     )
     bounded = settings_of(parsed(rescue=True, upper_bound="high_watermark"))
     assert bounded.read.upper_bound is UpperBound.HIGH_WATERMARK
@@ -78,10 +78,10 @@ def test_further_arguments_of_a_lake_are_handed_on() -> None:
     settings = settings_of(parsed(lake))
     assert settings.select.internal_topics
     assert settings.limits.fail_on_quarantine
-    assert audit_parser().parse_args(audit_arguments(lake, PARAMS)).source == ["/disk"]
-    assert audit_parser().parse_args(audit_arguments(LAKE, PARAMS)).lake == "/lake"
+    assert parser_of("audit").parse_args(audit_arguments(lake, PARAMS)).source == ["/disk"]
+    assert parser_of("audit").parse_args(audit_arguments(LAKE, PARAMS)).lake == "/lake"
     maintain = maintain_arguments(lake, PARAMS, run_label="manual__1")
-    assert maintain_parser().parse_args(maintain).engine == "local"
+    assert parser_of("maintain").parse_args(maintain).engine == "local"
 
 
 def test_records_are_off_by_default_and_each_task_has_a_metrics_file_of_its_own() -> None:
@@ -89,8 +89,8 @@ def test_records_are_off_by_default_and_each_task_has_a_metrics_file_of_its_own(
     wanted: dict[str, Any] = {"metrics_folder": "/metrics/", "openlineage": "http://lineage:5000"}
     assert parsed(**wanted).metrics == "/metrics/seglake_ingest.prom"
     assert parsed(window=DAY, **wanted).metrics == "/metrics/seglake_backfill.prom"
-    audit = audit_parser().parse_args(audit_arguments(LAKE, PARAMS | wanted))
+    audit = parser_of("audit").parse_args(audit_arguments(LAKE, PARAMS | wanted))
     assert audit.metrics == "/metrics/seglake_audit.prom"
     maintain = maintain_arguments(LAKE, PARAMS | wanted, run_label="manual__1")
-    assert maintain_parser().parse_args(maintain).metrics == "/metrics/seglake_maintain.prom"
+    assert parser_of("maintain").parse_args(maintain).metrics == "/metrics/seglake_maintain.prom"
     assert audit.openlineage == parsed(**wanted).openlineage == "http://lineage:5000"

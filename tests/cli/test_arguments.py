@@ -6,15 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from seglake.cli import arguments
-from seglake.cli.arguments import (
-    audit_parser,
-    ingest_parser,
-    inspect_parser,
-    retake_parser,
-    settings_of,
-    sql_parser,
-)
+from seglake.cli.arguments import parser_of, settings_of
 from seglake.cli.main import COMMANDS, main
 from support.made_logs import make_log_dir
 
@@ -22,7 +14,7 @@ INGEST = ["--source", "/disk", "--lake", "/lake"]
 
 
 def test_sources_add_up() -> None:
-    parsed = ingest_parser().parse_args(["--source", "a", "b", "--lake", "l", "--source", "c"])
+    parsed = parser_of("ingest").parse_args(["--source", "a", "b", "--lake", "l", "--source", "c"])
     assert parsed.source == ["a", "b", "c"]
     assert (parsed.engine, parsed.run_id, parsed.dry_run, parsed.json) == (
         "spark",
@@ -33,7 +25,7 @@ def test_sources_add_up() -> None:
 
 
 def test_ingest_options_reach_the_arguments() -> None:
-    parsed = ingest_parser().parse_args(
+    parsed = parser_of("ingest").parse_args(
         [*INGEST, "--engine", "local", "--run-id", "r", "--dry-run", "--json", "-vv", "-q"]
     )
     assert (parsed.engine, parsed.run_id, parsed.dry_run, parsed.json) == ("local", "r", True, True)
@@ -41,79 +33,77 @@ def test_ingest_options_reach_the_arguments() -> None:
 
 
 def test_inspect_options_reach_the_arguments() -> None:
-    parsed = inspect_parser().parse_args(["x.log", "--records", "--offset", "7", "--json"])
+    parsed = parser_of("inspect").parse_args(["x.log", "--records", "--offset", "7", "--json"])
     assert (parsed.path, parsed.records, parsed.offset, parsed.json) == ("x.log", True, 7, True)
 
 
 def test_audit_options_reach_the_arguments() -> None:
-    parsed = audit_parser().parse_args(["--lake", "l", "--source", "a", "b", "--source", "c"])
+    parsed = parser_of("audit").parse_args(["--lake", "l", "--source", "a", "b", "--source", "c"])
     assert (parsed.lake, parsed.source, parsed.engine) == ("l", ["a", "b", "c"], "spark")
-    parsed = audit_parser().parse_args(["--lake", "l", "--engine", "local", "--source-id", "c1"])
+    parsed = parser_of("audit").parse_args(["--lake=l", "--engine=local", "--source-id=c1"])
     assert (parsed.source, parsed.engine, parsed.json) == ([], "local", False)
     assert settings_of(parsed).source.source_id == "c1"
 
 
 def test_sql_takes_statements_and_a_form_of_the_answer() -> None:
-    parsed = sql_parser().parse_args(["--lake", "l"])
+    parsed = parser_of("sql").parse_args(["--lake", "l"])
     assert (parsed.query, parsed.file, parsed.engine) == (None, None, None)
     assert (parsed.form, parsed.parquet) == ("table", None)
-    parsed = sql_parser().parse_args(["--lake", "l", "-f", "x.sql", "--csv", "--engine", "spark"])
+    parsed = parser_of("sql").parse_args(["--lake=l", "-f", "x.sql", "--csv", "--engine=spark"])
     assert (parsed.file, parsed.form, parsed.engine) == ("x.sql", "csv", "spark")
 
 
 def test_sql_takes_spark_settings() -> None:
-    parsed = sql_parser().parse_args(["--lake", "l", "SELECT 1", "--master", "local[1]"])
+    parsed = parser_of("sql").parse_args(["--lake", "l", "SELECT 1", "--master", "local[1]"])
     assert (parsed.lake, parsed.query) == ("l", "SELECT 1")
     assert settings_of(parsed).spark.master == "local[1]"
 
 
 @pytest.mark.parametrize(
-    ("parser", "argv"),
+    ("command", "argv"),
     [
-        (ingest_parser(), ["--lake", "l"]),
-        (ingest_parser(), ["--source", "s"]),
-        (ingest_parser(), [*INGEST, "--engine", "flink"]),
-        (ingest_parser(), [*INGEST, "--isolation", "none"]),
-        (ingest_parser(), [*INGEST, "--dry"]),
-        (audit_parser(), ["--source", "s"]),
-        (audit_parser(), ["--lake", "l", "--engine", "flink"]),
-        (inspect_parser(), []),
-        (inspect_parser(), ["x.log", "--offset", "-1"]),
-        (inspect_parser(), ["x.log", "--offset", "one"]),
-        (sql_parser(), ["SELECT 1"]),
-        (sql_parser(), ["--lake", "l", "--engine", "local"]),
-        (sql_parser(), ["--lake", "l", "--json", "--csv"]),
-        (sql_parser(), ["--lake", "l", "SELECT 1", "SELECT 2"]),
+        ("ingest", ["--lake", "l"]),
+        ("ingest", ["--source", "s"]),
+        ("ingest", [*INGEST, "--engine", "flink"]),
+        ("ingest", [*INGEST, "--isolation", "none"]),
+        ("ingest", [*INGEST, "--dry"]),
+        ("audit", ["--source", "s"]),
+        ("audit", ["--lake", "l", "--engine", "flink"]),
+        ("inspect", []),
+        ("inspect", ["x.log", "--offset", "-1"]),
+        ("inspect", ["x.log", "--offset", "one"]),
+        ("sql", ["SELECT 1"]),
+        ("sql", ["--lake", "l", "--engine", "local"]),
+        ("sql", ["--lake", "l", "--json", "--csv"]),
+        ("sql", ["--lake", "l", "SELECT 1", "SELECT 2"]),
     ],
 )
 def test_wrong_call_ends_with_2(
-    parser: argparse.ArgumentParser, argv: list[str], capsys: pytest.CaptureFixture[str]
+    command: str, argv: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as caught:
-        parser.parse_args(argv)
+        parser_of(command).parse_args(argv)
     assert caught.value.code == 2
     assert len(capsys.readouterr().err.splitlines()) == 2
 
 
-@pytest.mark.parametrize(
-    "parser", [audit_parser(), ingest_parser(), inspect_parser(), sql_parser()]
-)
+@pytest.mark.parametrize("command", ["audit", "ingest", "inspect", "sql"])
 def test_help_fits_a_screen_and_has_an_example(
-    parser: argparse.ArgumentParser, monkeypatch: pytest.MonkeyPatch
+    command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "100")
-    lines = parser.format_help().splitlines()
+    lines = parser_of(command).format_help().splitlines()
     assert len(lines) <= 40
     assert max(len(line) for line in lines) <= 100
     assert lines[-2] == "example:"
-    assert lines[-1].startswith(f"  {parser.prog} ")
+    assert lines[-1].startswith(f"  seglake {command} ")
 
 
 def test_topics_may_follow_one_option_or_several() -> None:
     for given in (["--topics", "a", "!b"], ["--topics", "a", "--topics", "!b"]):
-        arguments = ingest_parser().parse_args(["--source", "s", *given, "--lake", "l"])
+        arguments = parser_of("ingest").parse_args(["--source", "s", *given, "--lake", "l"])
         assert settings_of(arguments).select.topics == ("a", "!b")
-    arguments = retake_parser().parse_args(
+    arguments = parser_of("retake").parse_args(
         ["--source", "s", "--lake", "l", "--partition", "1", "2"]
     )
     assert arguments.partition == [1, 2]
@@ -121,7 +111,7 @@ def test_topics_may_follow_one_option_or_several() -> None:
 
 def _examples(command: str) -> list[list[str]]:
     """The calls that the help of a command ends with."""
-    parser: argparse.ArgumentParser = vars(arguments)[f"{command.replace('-', '_')}_parser"]()
+    parser: argparse.ArgumentParser = parser_of(command)
     _, _, calls = parser.format_help().rpartition("\nexample")
     lines = calls.partition(":\n")[2].splitlines()
     assert lines
@@ -133,7 +123,7 @@ def test_examples_of_every_command_are_right_calls(command: str) -> None:
     for program, name, *argv in _examples(command):
         assert (program, name) == ("seglake", command)
         given = argv[: argv.index(">")] if ">" in argv else argv
-        assert vars(arguments)[f"{command.replace('-', '_')}_parser"]().parse_args(given)
+        assert parser_of(command).parse_args(given)
 
 
 def test_examples_run(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
@@ -150,5 +140,5 @@ def test_examples_run(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes])
 
 
 def _help(command: str) -> str:
-    parser: argparse.ArgumentParser = vars(arguments)[f"{command}_parser"]()
+    parser: argparse.ArgumentParser = parser_of(command)
     return parser.format_help()

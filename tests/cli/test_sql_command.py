@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from seglake.cli import sql_command, sql_engines
-from seglake.cli.arguments import sql_parser
+from seglake.cli.arguments import parser_of
 from seglake.environment import spark_session
 from seglake.environment.spark_submit import is_submitted
 from seglake.lake.delta_tables import LakeTables
@@ -211,7 +211,7 @@ def test_answer_is_quick_because_little_is_imported(lake: str) -> None:
 
 
 def test_example_of_the_help_runs(lake: str, capsys: pytest.CaptureFixture[str]) -> None:
-    example = sql_parser().format_help().splitlines()[-1]
+    example = parser_of("sql").format_help().splitlines()[-1]
     command = shlex.split(example.replace("/data/lake", lake))
     assert command[:2] == ["seglake", "sql"]
     assert sql_command.main(command[2:]) == 0

@@ -18,8 +18,6 @@ _FEWEST_LETTERS = 12
 
 _SAID_ELSEWHERE = {
     "segment_codec/": "details of a defect, behind its code: the page has the codes",
-    "cli/arguments.py": "--help",
-    "cli/common_options.py": "--help",
     "cli/option_values.py": "how an option is written, in the words of --help",
     "cli/completion_command.py": "--help, as shells show it",
     "cli/main.py": "--help",

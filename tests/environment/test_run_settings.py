@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from seglake.cli.arguments import ingest_parser, settings_of
+from seglake.cli.arguments import parser_of, settings_of
 from seglake.errors import WrongCallError
 from seglake.kafka_log.read_policy import Isolation, UpperBound
 from seglake.pipelines.settings.settings import Settings
@@ -15,7 +15,7 @@ INGEST = ["--source", "/disk", "--lake", "/lake"]
 
 
 def settings(*options: str) -> Settings:
-    return settings_of(ingest_parser().parse_args([*INGEST, *options]))
+    return settings_of(parser_of("ingest").parse_args([*INGEST, *options]))
 
 
 def test_nothing_given_is_the_defaults() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from seglake.cli.arguments import ingest_parser, settings_of
+from seglake.cli.arguments import parser_of, settings_of
 from seglake.errors import WrongCallError
 from seglake.pipelines.settings.settings import Settings
 
@@ -12,7 +12,7 @@ INGEST = ["--source", "/disk", "--lake", "/lake"]
 
 
 def settings(*options: str) -> Settings:
-    return settings_of(ingest_parser().parse_args([*INGEST, *options]))
+    return settings_of(parser_of("ingest").parse_args([*INGEST, *options]))
 
 
 @pytest.mark.parametrize("assignment", ["read", "read.x", "=5", "read=5", ".x=5", "read.=5"])

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from seglake.cli.arguments import audit_parser, ingest_parser, maintain_parser, settings_of
+from seglake.cli.arguments import parser_of, settings_of
 from seglake.kafka_log.read_policy import Isolation, UpperBound
 from support.servers.airflow_server import DAGS, ROOT, Airflow, require_airflow
 
@@ -104,7 +104,7 @@ def test_maintenance_comes_once_a_week_and_takes_a_place_in_the_pool(facts: Fact
     task = plain["tasks"]["maintain"]
     assert (task["pool"], task["outlets"], task["retries"]) == ("seglake", [], 5)
     assert task["application"] == str(ROOT / "jobs" / "maintain_lake.py")
-    found = maintain_parser().parse_args(task["arguments"][0])
+    found = parser_of("maintain").parse_args(task["arguments"][0])
     assert (found.lake, found.run_id, found.json) == ("/data/lake", "manual__1", True)
     assert sorted(plain["params"]) == ["metrics_folder", "openlineage"]
 
@@ -143,9 +143,9 @@ def test_the_page_for_the_person_who_is_woken_is_the_documentation(facts: Facts)
 def test_rendered_arguments_are_understood_by_the_jobs(facts: Facts) -> None:
     for dag_id, dag in _writers(facts).items():
         for arguments in dag["tasks"]["audit"]["arguments"]:
-            assert audit_parser().parse_args(arguments).source == []
+            assert parser_of("audit").parse_args(arguments).source == []
         plain, topics, isolation = (
-            ingest_parser().parse_args(each) for each in dag["tasks"]["ingest"]["arguments"]
+            parser_of("ingest").parse_args(each) for each in dag["tasks"]["ingest"]["arguments"]
         )
         assert plain.run_id == "manual__1"
         assert plain.json

@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from functools import partial
 
 from seglake.cli import report_option
-from seglake.cli.arguments import audit_parser
 from seglake.cli.recorded_run import Call, Command, Done, run_recorded
 
 
 def main(argv: Sequence[str]) -> int:
     """Run the command; see CONTRIBUTING.md for the exit codes."""
-    return run_recorded(Command("audit", _audit, writes=False), audit_parser().parse_args(argv))
+    return run_recorded(Command("audit", _audit, writes=False), argv)
 
 
 def _audit(call: Call) -> Done:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from seglake.cli.arguments import cat_parser, settings_of
+from seglake.cli.arguments import parser_of, settings_of
 from seglake.cli.outcome import run_job
 from seglake.errors import ExitCode, WrongCallError
 from seglake.pipelines.record_print.line_format import LineFormat
@@ -26,7 +26,7 @@ _MOST_DECODED_BYTES = 4 << 20  # the first lines come sooner, and more at once i
 
 def main(argv: Sequence[str]) -> int:
     """Run the command; damage ends with 3, a reader that goes away with 0."""
-    arguments = cat_parser().parse_args(argv)
+    arguments = parser_of("cat").parse_args(argv)
     return run_job(partial(_cat, arguments), verbose=arguments.verbose > 0, writes=False)
 
 

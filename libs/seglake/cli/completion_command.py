@@ -5,10 +5,10 @@ The script is made of the parsers and knows everything itself, so Tab starts no 
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
-from seglake.cli import arguments
+from seglake.cli.arguments import parser_of
 from seglake.cli.main import COMMANDS
 from seglake.cli.outcome import run_job
 from seglake.errors import ExitCode
@@ -19,7 +19,7 @@ _FOLDERS = frozenset({"lake"})
 
 def main(argv: Sequence[str]) -> int:
     """Run the command."""
-    given = arguments.completion_parser().parse_args(argv)
+    given = parser_of("completion").parse_args(argv)
     return run_job(partial(_complete, given.shell), verbose=False, writes=False)
 
 
@@ -37,7 +37,7 @@ def _whole_parser() -> argparse.ArgumentParser:
     whole = argparse.ArgumentParser(prog="seglake", add_help=False)
     commands = whole.add_subparsers()
     for name, command in COMMANDS.items():
-        parser = _parser_of(name)()
+        parser = parser_of(name)
         # Private, and without another way: argparse does not show what a parser takes.
         for action in parser._actions:
             if action.dest in _FILES | _FOLDERS:
@@ -48,10 +48,3 @@ def _whole_parser() -> argparse.ArgumentParser:
     helped.add_argument("command", choices=[*COMMANDS])
     commands.add_parser("version", help="print the version", add_help=False)
     return whole
-
-
-def _parser_of(command: str) -> Callable[[], argparse.ArgumentParser]:
-    found: Callable[[], argparse.ArgumentParser] = vars(arguments)[
-        f"{command.replace('-', '_')}_parser"
-    ]
-    return found

@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from functools import partial
 
 from seglake.cli import report_option
-from seglake.cli.arguments import ingest_parser
 from seglake.cli.recorded_run import Call, Command, Done, run_recorded
 
 
 def main(argv: Sequence[str]) -> int:
     """Run the command; see CONTRIBUTING.md for the exit codes."""
-    return run_recorded(Command("ingest", _ingest, writes=True), ingest_parser().parse_args(argv))
+    return run_recorded(Command("ingest", _ingest, writes=True), argv)
 
 
 def _ingest(call: Call) -> Done:

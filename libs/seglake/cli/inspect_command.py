@@ -5,13 +5,13 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 
-from seglake.cli.arguments import inspect_parser, settings_of
+from seglake.cli.arguments import parser_of, settings_of
 from seglake.cli.outcome import run_job
 
 
 def main(argv: Sequence[str]) -> int:
     """Run the job; without --check the exit code is 0 whatever it finds."""
-    arguments = inspect_parser().parse_args(argv)
+    arguments = parser_of("inspect").parse_args(argv)
     return run_job(partial(_inspect, arguments), verbose=arguments.verbose > 0, writes=False)
 
 

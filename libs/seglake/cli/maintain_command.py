@@ -2,14 +2,12 @@
 
 from collections.abc import Sequence
 
-from seglake.cli.arguments import maintain_parser
 from seglake.cli.recorded_run import Call, Command, Done, run_recorded
 
 
 def main(argv: Sequence[str]) -> int:
     """Run the command; see CONTRIBUTING.md for the exit codes."""
-    command = Command("maintain", _maintain, writes=True)
-    return run_recorded(command, maintain_parser().parse_args(argv))
+    return run_recorded(Command("maintain", _maintain, writes=True), argv)
 
 
 def _maintain(call: Call) -> Done:

@@ -7,13 +7,13 @@ import argparse
 import json
 import sys
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from seglake.cli import report_option
-from seglake.cli.arguments import settings_of
+from seglake.cli.arguments import parser_of, settings_of
 from seglake.cli.outcome import run_job
 from seglake.cli.streams import write_out
 from seglake.environment.output_places import may_be_written
@@ -66,8 +66,9 @@ class Command(NamedTuple):
     writes: bool
 
 
-def run_recorded(command: Command, arguments: argparse.Namespace) -> int:
+def run_recorded(command: Command, argv: Sequence[str]) -> int:
     """Run a command; see CONTRIBUTING.md for the exit codes."""
+    arguments = parser_of(command.name).parse_args(argv)
     arguments.run_id = arguments.run_id or uuid.uuid4().hex
     log = _event_log(command, arguments) if arguments.log_format == "json" else None
     return run_job(

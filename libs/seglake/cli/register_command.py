@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 
-from seglake.cli.arguments import register_parser, settings_of
+from seglake.cli.arguments import parser_of, settings_of
 from seglake.cli.outcome import run_job
 from seglake.errors import ExitCode, WrongCallError
 from seglake.pipelines.lake_query.registration import CatalogDialect
@@ -13,7 +13,7 @@ from seglake.pipelines.lake_query.registration import CatalogDialect
 
 def main(argv: Sequence[str]) -> int:
     """Run the command; see CONTRIBUTING.md for the exit codes."""
-    arguments = register_parser().parse_args(argv)
+    arguments = parser_of("register").parse_args(argv)
     return run_job(partial(_register, arguments), verbose=arguments.verbose > 0, writes=False)
 
 

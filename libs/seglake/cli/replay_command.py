@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from functools import partial
 
 from seglake.cli import report_option
-from seglake.cli.arguments import replay_parser
 from seglake.cli.recorded_run import Call, Command, Done, run_recorded
 
 
 def main(argv: Sequence[str]) -> int:
     """Run the command; see CONTRIBUTING.md for the exit codes."""
-    return run_recorded(Command("replay", _replay, writes=True), replay_parser().parse_args(argv))
+    return run_recorded(Command("replay", _replay, writes=True), argv)
 
 
 def _replay(call: Call) -> Done:

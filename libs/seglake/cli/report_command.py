@@ -5,14 +5,14 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 
-from seglake.cli.arguments import report_parser, settings_of
+from seglake.cli.arguments import parser_of, settings_of
 from seglake.cli.outcome import run_job
 from seglake.errors import ExitCode
 
 
 def main(argv: Sequence[str]) -> int:
     """Run the command; that partitions need a look is no failure of it."""
-    arguments = report_parser().parse_args(argv)
+    arguments = parser_of("report").parse_args(argv)
     return run_job(partial(_report, arguments), verbose=arguments.verbose > 0, writes=False)
 
 

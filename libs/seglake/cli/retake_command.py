@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from functools import partial
 
 from seglake.cli import report_option
-from seglake.cli.arguments import retake_parser
 from seglake.cli.recorded_run import Call, Command, Done, run_recorded
 
 
 def main(argv: Sequence[str]) -> int:
     """Run the command; see CONTRIBUTING.md for the exit codes."""
-    return run_recorded(Command("retake", _retake, writes=True), retake_parser().parse_args(argv))
+    return run_recorded(Command("retake", _retake, writes=True), argv)
 
 
 def _retake(call: Call) -> Done:

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from seglake.cli.arguments import settings_of, sql_parser
+from seglake.cli.arguments import parser_of, settings_of
 from seglake.cli.outcome import run_job
 from seglake.cli.streams import write_as_utf_8
 from seglake.environment.output_places import may_be_written
@@ -23,7 +23,7 @@ _STDIN = "-"
 
 def main(argv: Sequence[str]) -> int:
     """Run the job; a missing lake or a query that is refused ends with 2."""
-    arguments = sql_parser().parse_args(argv)
+    arguments = parser_of("sql").parse_args(argv)
     return run_job(partial(_query, arguments), verbose=arguments.verbose > 0, writes=False)
 
 

@@ -5,14 +5,14 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 
-from seglake.cli.arguments import warm_up_parser
+from seglake.cli.arguments import parser_of
 from seglake.cli.outcome import run_job
 from seglake.errors import ExitCode
 
 
 def main(argv: Sequence[str]) -> int:
     """Run the command; without a way to the JARs it ends with 1, and only `sql` misses them."""
-    arguments = warm_up_parser().parse_args(argv)
+    arguments = parser_of("warm-up").parse_args(argv)
     return run_job(partial(_warm_up, arguments), verbose=arguments.verbose > 0, writes=False)
 
 
