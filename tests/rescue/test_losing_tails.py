@@ -45,6 +45,21 @@ def test_a_tail_above_the_winners_end_is_in_quarantine_in_the_same_run(
     assert places(lake) == batches_of(LOSER, 20)
 
 
+def test_a_loser_that_comes_alone_says_what_it_has_above_the_lake(
+    tmp_path: Path, lake: Path
+) -> None:
+    winner, loser = disks_of(tmp_path, WINNER, LOSER)
+    ingested(winner, lake)
+    summary = ingested(loser, lake)
+    (left,) = summary.findings.lost_elections
+    assert (left.from_offset, left.log_end_offset) == (30, 45)
+    assert "(up to 15 records); quarantine lists them" in left.reason
+    assert left.reason in summary.to_text()
+    again = ingested(loser, lake, read=DEAD)
+    assert again.findings.lost_elections == []
+    assert places(lake) == batches_of(LOSER, 20)
+
+
 def test_up_to_the_high_watermark_the_tail_waits_and_the_summary_says_how_to_get_it(
     tmp_path: Path, lake: Path
 ) -> None:

@@ -235,12 +235,15 @@ def _findings(facts: RunFacts, limits: list[str], gaps: GapsByPlace) -> Findings
     final = final_partitions(rounds)
     waiting, blocked = _left_ranges(facts)
     open_transactions = [open_ for partition in final for open_ in still_open(partition, settings)]
+    lost = {key for done in rounds for key in done.look.check.lost_to_newer_epoch}
     decided = taken_doubts(rounds, is_dry_run=facts.context.is_dry_run)
     return Findings(
         not_ingested_yet=waiting,
         blocked=blocked,
         lost_elections=[
-            range_ for partition in final for range_ in lost_tails(partition, settings)
+            range_
+            for partition in final
+            for range_ in lost_tails(partition, settings, has_lost=partition.key in lost)
         ],
         stuck=stuck_partitions(facts.observations, facts.now, settings.limits.stuck_after),
         open_transactions=open_transactions,

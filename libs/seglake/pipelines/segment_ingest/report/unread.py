@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from seglake.kafka_log.observation import DAMAGED
 from seglake.kafka_log.read_policy import Isolation, UpperBound
+from seglake.kafka_log.replica_selection import sound_end
 from seglake.kafka_log.transactions.hanging_transactions import age_ms
 from seglake.pipelines.offset_places import shown_range
 from seglake.pipelines.progress import show_count, show_duration
@@ -133,20 +134,36 @@ def unread_ranges(partition: SurveyedPartition, settings: Settings) -> list[Unre
     return found
 
 
-def lost_tails(partition: SurveyedPartition, settings: Settings) -> list[UnreadRange]:
-    """Return the ranges of other replicas above all covered offsets, which lost an election.
+def lost_tails(
+    partition: SurveyedPartition, settings: Settings, *, has_lost: bool = False
+) -> list[UnreadRange]:
+    """Return the ranges of losing copies above all covered offsets.
 
     Nothing if the run quarantines them.
+
+    Args:
+        has_lost: the chosen copy lost an election to the log in the lake.
     """
     if settings.read.upper_bound is UpperBound.LOG_END and not settings.select.has_window:
         return []
-    covered_offset = max([partition.bounds.next_offset, *(stop for _, stop in partition.covered)])
+    choice = partition.choice
+    covered_offset = max((stop for _, stop in partition.covered), default=0)
+    copies = [
+        (other.replica, other.divergence_offset, other.log_end_offset)
+        for other in partition.other_replicas
+    ]
+    if has_lost:
+        end = sound_end(choice.surveys)
+        lost_from = partition.ledger.same_log_until(choice.leader_epochs.without_end, end)
+        copies.insert(0, (choice.chosen, lost_from, end))
+    else:
+        covered_offset = max(covered_offset, partition.bounds.next_offset)
     found: list[UnreadRange] = []
-    for other in partition.other_replicas:
-        start, stop = max(other.divergence_offset, covered_offset), other.log_end_offset
+    for copy, divergence_offset, stop in copies:
+        start = max(divergence_offset, covered_offset)
         if start < stop:
             reason = (
-                f"offsets {shown_range(start, stop)} in {other.replica.folder}, which are not in "
+                f"offsets {shown_range(start, stop)} in {copy.folder}, which are not in "
                 f"the log that won (up to {show_count(stop - start, 'record')}); quarantine lists "
                 "them once that log reaches these offsets, or with --upper-bound log_end"
             )
